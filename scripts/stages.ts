@@ -1,0 +1,95 @@
+// What the gate consists of. A stage answers whether it passed, and adds the tests it ran to the tally.
+
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { root } from './project-node.ts'
+import { countTests } from './test-report.ts'
+
+export type Tally = { passed: number; failed: number }
+
+export type Context = {
+  readonly scratchFolder: string
+  readonly tally: Tally
+  readonly run: (
+    program: string,
+    args: readonly string[],
+    options?: { readonly cwd?: string; readonly timeout?: number },
+  ) => Promise<boolean>
+}
+
+export type Stage = {
+  readonly name: string
+  readonly run: (context: Context) => Promise<boolean>
+}
+
+const exampleMsMax = 60_000
+
+export const stages: readonly Stage[] = [
+  { name: 'format', run: ({ run }) => run('biome', ['ci', '.']) },
+  { name: 'lint', run: ({ run }) => run('oxlint', ['--type-aware', '--deny-warnings']) },
+  { name: 'types', run: checkTypes },
+  { name: 'build', run: build },
+  vitestStage('unit'),
+  vitestStage('simulation'),
+  vitestStage('crash'),
+  vitestStage('load'),
+  { name: 'examples', run: runExamples },
+  vitestStage('package'),
+]
+
+async function checkTypes({ run }: Context): Promise<boolean> {
+  if (!(await run('tsc', ['-b']))) return false
+  for (const folder of ['bench', 'examples']) {
+    if (!existsSync(join(root, folder, 'tsconfig.json'))) continue
+    if (!(await run('tsc', ['-p', folder, '--noEmit']))) return false
+  }
+  return true
+}
+
+async function build({ run }: Context): Promise<boolean> {
+  await removeStaleOutput()
+  return run('tsc', ['-b', 'src'])
+}
+
+/** The compiler never deletes: without this, a file renamed in src would ship under both names. */
+async function removeStaleOutput(): Promise<void> {
+  const dist = join(root, 'dist')
+  if (!existsSync(dist)) return
+  for (const file of await readdir(dist, { recursive: true })) {
+    const source = /^(.+?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(file)?.[1]
+    if (source === undefined || existsSync(join(root, 'src', `${source}.ts`))) continue
+    await rm(join(dist, file))
+  }
+}
+
+function vitestStage(name: string): Stage {
+  return {
+    name,
+    run: async ({ run, scratchFolder, tally }) => {
+      const report = join(scratchFolder, `${name}.json`)
+      const reporters = ['--reporter=default', '--reporter=json', `--outputFile=${report}`]
+      const args = ['run', '--project', name, '--passWithNoTests', ...reporters]
+      const ok = await run('vitest', args)
+      const counted = countTests(await readFile(report, 'utf8').catch(() => undefined))
+      tally.passed += counted.passed
+      tally.failed += counted.failed
+      return ok && counted.failed === 0
+    },
+  }
+}
+
+/** Each example runs alone in an empty folder, so that it can neither need nor leave anything. */
+async function runExamples({ run, scratchFolder }: Context): Promise<boolean> {
+  const folder = join(root, 'examples')
+  const names = existsSync(folder) ? await readdir(folder) : []
+  const examples = names.filter((name) => /(?<!\.test|\.d)\.ts$/.test(name)).toSorted()
+  for (const example of examples) {
+    console.log(`\n$ node examples/${example}`)
+    const cwd = await mkdtemp(join(scratchFolder, 'example-'))
+    const options = { cwd, timeout: exampleMsMax }
+    if (!(await run('node', [join(folder, example)], options))) return false
+  }
+  console.log(`examples run: ${examples.length}`)
+  return true
+}

@@ -1,0 +1,280 @@
+// What a program that starts and watches runs uses. It talks to a store and to nothing else.
+import type { Args, Given, WorkflowContract } from '../definitions/contract.ts'
+import type { WorkflowOptions } from '../definitions/options.ts'
+import { encodeMessage, encodePayload } from '../kernel/codec.ts'
+import { deriveUuid, digestPayload, isUuid } from '../kernel/digest.ts'
+import { type Duration, milliseconds } from '../kernel/duration.ts'
+import { PawlError } from '../kernel/errors.ts'
+import { limits } from '../kernel/limits.ts'
+import { checkId, checkName } from '../kernel/names.ts'
+import type { Status } from '../kernel/run.ts'
+import { encode } from '../kernel/value.ts'
+import { persist } from '../runtime/availability.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { type Random, uuidV7 } from '../runtime/random.ts'
+import type { ClaimedRun, Created, ListQuery, NewRun, Reuse, Store } from '../stores/store.ts'
+import { Handle, type HandleHost, type RunHandle, type RunRef } from './handle.ts'
+import { type RunRecord, recordOf } from './record.ts'
+import { Results } from './results.ts'
+
+export interface StartOptions {
+  /** A name of your own for the run. By default its run id. */
+  readonly workflowId?: string
+  /** What to do if a run of this workflow id exists. 'allow' */
+  readonly reuse?: Reuse
+  /** The same key starts the same run once, however often it is asked for. */
+  readonly idempotencyKey?: string
+  readonly runAt?: Date
+  readonly delay?: Duration
+  readonly priority?: number
+  readonly queue?: string
+  /** Kept with the run, readable and never searched. */
+  readonly memo?: Readonly<Record<string, unknown>>
+}
+
+type Begin<In> = Given<'input', In> & StartOptions
+
+export interface RunFilter {
+  readonly workflow?: string | WorkflowContract<never, unknown>
+  readonly workflowId?: string
+  readonly status?: Status | readonly Status[]
+  readonly startedAfter?: Date
+  readonly startedBefore?: Date
+}
+
+export interface Page<out T> {
+  readonly items: readonly T[]
+  readonly cursor?: string
+}
+
+/** Lets a worker in the same process take a new run in the write that creates it. */
+export interface EagerStarts {
+  offer(name: string, queue: string): { session: number; nonce: number } | undefined
+  accept(run: ClaimedRun): void
+}
+
+export interface ClientPorts {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  readonly eager?: EagerStarts
+}
+
+const statuses: readonly Status[] = [
+  'pending',
+  'running',
+  'waiting',
+  'paused',
+  'compensating',
+  'completed',
+  'failed',
+  'cancelled',
+]
+
+export class Client {
+  readonly results: Results
+  readonly #ports: ClientPorts
+  readonly #host: HandleHost
+
+  constructor(ports: ClientPorts) {
+    this.#ports = ports
+    this.results = new Results(ports.store, ports.clock)
+    this.#host = {
+      load: (asks) => this.#send((store) => store.load(asks)),
+      post: async (runId, message, urgent) => {
+        const post = {
+          runId,
+          message: { id: message.id, body: encodeMessage(message) },
+          ...(urgent && { urgent: true as const }),
+        }
+        const [posted] = await this.#send((store) => store.post([post]))
+        return posted ?? { outcome: 'missing' }
+      },
+      wait: (runId, signal) => this.results.wait(runId, signal),
+      newId: () => uuidV7(ports.clock, ports.random),
+    }
+  }
+
+  /** Starts a run. When this resolves the run is durable. */
+  async start<In, Out>(
+    workflow: WorkflowContract<In, Out>,
+    ...args: Args<In, StartOptions>
+  ): Promise<RunHandle<Out>> {
+    const [input, options] = args
+    const run = this.#newRun(workflow, input, options ?? {})
+    const eager = this.#offer(run)
+    const [created] = await this.#send((store) =>
+      store.create([{ ...run, ...(eager && { eager }) }]),
+    )
+    return this.#started(run, created)
+  }
+
+  /** Starts a run and waits for its result. */
+  async execute<In, Out>(
+    workflow: WorkflowContract<In, Out>,
+    ...args: Args<In, StartOptions>
+  ): Promise<Out> {
+    return (await this.start(workflow, ...args)).result()
+  }
+
+  async startMany<In, Out>(
+    workflow: WorkflowContract<In, Out>,
+    runs: readonly Begin<NoInfer<In>>[],
+  ): Promise<RunHandle<Out>[]> {
+    const fresh = runs.map(({ input, ...options }) =>
+      this.#newRun(workflow, input, options as StartOptions),
+    )
+    const created = await this.#send((store) => store.create(fresh))
+    return fresh.map((run, index) => this.#started(run, created[index]))
+  }
+
+  get(run: RunRef): RunHandle<unknown>
+  get<Out>(workflow: WorkflowContract<never, Out>, run: RunRef): RunHandle<Out>
+  get(first: RunRef | WorkflowContract<never, unknown>, second?: RunRef): RunHandle<unknown> {
+    const ref = second ?? (first as RunRef)
+    if (typeof ref !== 'string') checkId(ref.workflowId, 'a workflow id')
+    else if (!isUuid(ref)) {
+      throw new PawlError(
+        'RUN_ID_INVALID',
+        `'${ref.slice(0, 80)}' is not a run id. Run ids are UUIDs such as the one start() gives; for a name of your own use get({ workflowId: '…' }).`,
+      )
+    }
+    return new Handle(this.#host, ref)
+  }
+
+  /** Runs, newest first. */
+  async list(
+    filter: RunFilter = {},
+    page: { readonly limit?: number; readonly cursor?: string } = {},
+  ): Promise<Page<RunRecord>> {
+    const limit = page.limit ?? limits.listPageDefault
+    if (!Number.isInteger(limit) || limit < 1 || limit > limits.listPageMax) {
+      throw new PawlError(
+        'INPUT_INVALID',
+        `limit is ${limit}; expected a whole number from 1 to ${limits.listPageMax}.`,
+      )
+    }
+    const cursor = page.cursor === undefined ? {} : { cursor: page.cursor }
+    const listed = await this.#send((store) => store.list({ ...queryOf(filter), limit, ...cursor }))
+    const next = listed.cursor === undefined ? {} : { cursor: listed.cursor }
+    return { items: listed.runs.map(recordOf), ...next }
+  }
+
+  async count(filter: RunFilter = {}): Promise<number> {
+    const query = { ...queryOf(filter), limit: 1, count: true } as const
+    return (await this.#send((store) => store.list(query))).count ?? 0
+  }
+
+  #started<Out>(run: NewRun, created: Created | undefined): RunHandle<Out> {
+    const { runId, workflowId } = run
+    switch (created?.outcome) {
+      case 'created':
+      case 'existing': {
+        if (created.run) {
+          this.results.expect(runId)
+          this.#ports.eager?.accept(created.run)
+        }
+        const found = created.outcome === 'existing' ? created.runId : runId
+        return new Handle<Out>(this.#host, found, { workflowId })
+      }
+      case 'conflict':
+        throw new PawlError(
+          'RUN_ALREADY_EXISTS',
+          `run ${runId} was started before with another input. An idempotency key stands for one input: use a new key for a new one.`,
+          { details: { runId } },
+        )
+      case 'refused':
+        throw new PawlError(
+          'RUN_ALREADY_EXISTS',
+          `workflow id '${workflowId}' belongs to run ${created.runId}, and reuse: '${run.reuse}' forbids another. Use another id, or reuse: 'allow' or 'returnExisting'.`,
+          { details: { runId: created.runId } },
+        )
+      default:
+        throw new PawlError('STORE_UNAVAILABLE', 'the store gave no answer to a start')
+    }
+  }
+
+  #offer(run: NewRun): { session: number; nonce: number } | undefined {
+    if (run.startAt !== undefined || run.delayMs !== undefined) return undefined
+    return this.#ports.eager?.offer(run.name, run.queue)
+  }
+
+  #newRun<In>(
+    workflow: WorkflowContract<In, unknown> & { readonly options?: WorkflowOptions },
+    given: unknown,
+    options: StartOptions,
+  ): NewRun {
+    if (workflow?.is !== 'workflow') {
+      throw new PawlError('INPUT_INVALID', 'start takes a workflow as its first argument.')
+    }
+    const { name } = workflow
+    const input = encode(given, `the input of workflow '${name}'`)
+    const { clock, random } = this.#ports
+    const key = options.idempotencyKey
+    const runId =
+      key === undefined
+        ? uuidV7(clock, random)
+        : deriveUuid('key', name, checkId(key, 'an idempotency key'))
+    const { workflowId, memo } = options
+    const queue = options.queue ?? workflow.options?.queue ?? 'default'
+    return {
+      runId,
+      name,
+      queue: checkName(queue, 'the name of a queue'),
+      priority: checkPriority(options.priority ?? workflow.options?.priority ?? 0),
+      workflowId: workflowId === undefined ? runId : checkId(workflowId, 'a workflow id'),
+      reuse: options.reuse ?? 'allow',
+      input: encodePayload(input),
+      digest: digestPayload(input),
+      ...(memo && { memo: encodePayload(encode(memo, 'the memo')) }),
+      ...beginning(options),
+    }
+  }
+
+  // A client that gets no answer asks again, but not for ever: somebody waits for it.
+  #send<T>(call: (store: Store) => Promise<T>): Promise<T> {
+    const { store, clock, random } = this.#ports
+    return persist(() => call(store), { clock, random, patienceMs: limits.storePatienceMs })
+  }
+}
+
+function beginning(options: StartOptions): Pick<NewRun, 'startAt' | 'delayMs'> {
+  const { runAt, delay } = options
+  if (runAt !== undefined && delay !== undefined) {
+    throw new PawlError('INPUT_INVALID', 'give runAt or delay, not both.')
+  }
+  if (delay !== undefined) return { delayMs: milliseconds(delay, 'delay') }
+  if (runAt === undefined) return {}
+  const startAt = Number(runAt)
+  if (!Number.isFinite(startAt)) throw new PawlError('INPUT_INVALID', 'runAt is not a valid Date.')
+  return { startAt }
+}
+
+function checkPriority(priority: number): number {
+  if (Number.isInteger(priority) && Math.abs(priority) <= 1_000) return priority
+  throw new PawlError(
+    'INPUT_INVALID',
+    `priority is ${priority}; expected a whole number from -1000 to 1000.`,
+  )
+}
+
+function queryOf(filter: RunFilter): Omit<ListQuery, 'limit'> {
+  const { workflow, workflowId, status, startedAfter, startedBefore } = filter
+  const wanted = status === undefined ? undefined : [status].flat()
+  const unknown = wanted?.find((each) => !statuses.includes(each))
+  if (unknown !== undefined) {
+    throw new PawlError(
+      'INPUT_INVALID',
+      `status '${unknown}' is not one of ${statuses.join(', ')}.`,
+    )
+  }
+  return {
+    ...(workflow !== undefined && {
+      names: [typeof workflow === 'string' ? workflow : workflow.name],
+    }),
+    ...(wanted && { statuses: wanted }),
+    ...(workflowId !== undefined && { workflowId }),
+    ...(startedAfter && { createdAfter: startedAfter.getTime() }),
+    ...(startedBefore && { createdBefore: startedBefore.getTime() }),
+  }
+}

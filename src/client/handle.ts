@@ -1,0 +1,200 @@
+// A remote control for one run. It holds no state but the run's name; every answer is read from the store.
+import type { Args, Signal } from '../definitions/contract.ts'
+import { encodeMessage } from '../kernel/codec.ts'
+import { CancelledError, PawlError, RunError } from '../kernel/errors.ts'
+import { errorOf } from '../kernel/failure.ts'
+import { limits } from '../kernel/limits.ts'
+import type { Message } from '../kernel/message.ts'
+import { checkId } from '../kernel/names.ts'
+import { decode, encode } from '../kernel/value.ts'
+import type { LoadAsk, Loaded, Posted, RunSnapshot } from '../stores/store.ts'
+import {
+  endingOf,
+  entriesOf,
+  type HistoryEntry,
+  type RunRecord,
+  recordOf,
+  startEntry,
+} from './record.ts'
+import { type Ended, RunMissing } from './results.ts'
+import { type Why, whyOf } from './why.ts'
+
+/** A run id, or the newest run of a workflow id. */
+export type RunRef = string | { readonly workflowId: string }
+
+export interface RunHandle<out Out> {
+  readonly runId: string
+  readonly workflowId: string
+  /** Waits for the end. Throws `RunError` or `CancelledError` if it is not a good one. */
+  result(options?: { readonly signal?: AbortSignal }): Promise<Out>
+  describe(): Promise<RunRecord>
+  /** Why the run is not moving, and what would move it. */
+  why(): Promise<Why>
+  history(options?: { readonly after?: number }): AsyncIterable<HistoryEntry>
+  signal<Payload>(
+    signal: Signal<Payload>,
+    ...args: Args<Payload, { readonly messageId?: string }>
+  ): Promise<void>
+  /** Asks the run, and its children, to stop. The code sees a `CancelledError` at its next await. */
+  cancel(reason?: string): Promise<void>
+}
+
+/** What a handle needs of its client. */
+export interface HandleHost {
+  load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]>
+  post(runId: string, message: Message, urgent: boolean): Promise<Posted>
+  wait(runId: string, signal?: AbortSignal): Promise<Ended>
+  newId(): string
+}
+
+export class Handle<out Out> implements RunHandle<Out> {
+  readonly #host: HandleHost
+  readonly #ref: RunRef
+  #runId: string | undefined
+  #workflowId: string | undefined
+
+  constructor(host: HandleHost, ref: RunRef, known: { runId?: string; workflowId?: string } = {}) {
+    this.#host = host
+    this.#ref = ref
+    this.#runId = typeof ref === 'string' ? ref : known.runId
+    this.#workflowId = typeof ref === 'string' ? known.workflowId : ref.workflowId
+  }
+
+  get runId(): string {
+    return this.#runId ?? notYet('runId')
+  }
+
+  get workflowId(): string {
+    return this.#workflowId ?? notYet('workflowId')
+  }
+
+  async result(options: { readonly signal?: AbortSignal } = {}): Promise<Out> {
+    const runId = await this.#resolve()
+    const ended = await this.#host.wait(runId, options.signal).catch((error: unknown) => {
+      throw error instanceof RunMissing ? notFound(this.#ref) : error
+    })
+    return resultOf(runId, ended) as Out
+  }
+
+  async describe(): Promise<RunRecord> {
+    return recordOf(await this.#snapshot())
+  }
+
+  async why(): Promise<Why> {
+    const run = await this.#snapshot()
+    const { runId } = run.head
+    const [tasks, sessions] = await this.#host.load([
+      { type: 'tasks', runId },
+      { type: 'sessions' },
+    ])
+    const turns = []
+    if (run.endedAt === undefined)
+      for await (const page of this.#pages(runId, 0)) turns.push(...page)
+    return whyOf({
+      run,
+      turns,
+      tasks: tasks?.type === 'tasks' ? tasks.tasks : [],
+      sessions: sessions?.type === 'sessions' ? sessions.sessions : [],
+    })
+  }
+
+  async *history(options: { readonly after?: number } = {}): AsyncIterable<HistoryEntry> {
+    const run = await this.#snapshot()
+    const after = options.after ?? -1
+    if (after < 0) yield startEntry(run)
+    for await (const page of this.#pages(run.head.runId, Math.max(after, 0))) {
+      for (const entry of page.flatMap(entriesOf)) if (entry.seq > after) yield entry
+    }
+  }
+
+  async signal<Payload>(
+    signal: Signal<Payload>,
+    ...args: Args<Payload, { readonly messageId?: string }>
+  ): Promise<void> {
+    const [given, options] = args
+    const { name } = signal
+    const payload = encode(given, `the payload of signal '${name}'`)
+    const id =
+      options?.messageId === undefined
+        ? this.#host.newId()
+        : `signal:${checkId(options.messageId, 'a message id')}`
+    await this.#post({ type: 'signal', id, name, payload })
+  }
+
+  async cancel(reason?: string): Promise<void> {
+    const id = `cancel:${this.#host.newId()}`
+    await this.#post({ type: 'cancel', id, ...(reason !== undefined && { reason }) })
+  }
+
+  async #post(message: Message): Promise<void> {
+    encodeMessage(message)
+    const runId = await this.#resolve()
+    const { outcome } = await this.#host.post(runId, message, message.type === 'cancel')
+    if (outcome === 'missing') throw notFound(this.#ref)
+    if (outcome === 'closed' && message.type !== 'cancel') {
+      throw new PawlError('RUN_ENDED', `run ${runId} has ended; it takes no more messages.`)
+    }
+  }
+
+  async #snapshot(): Promise<RunSnapshot> {
+    const runId = await this.#resolve()
+    const [loaded] = await this.#host.load([{ type: 'run', runId }])
+    if (loaded?.type !== 'run' || !loaded.run) throw notFound(this.#ref)
+    this.#workflowId = loaded.run.head.workflowId
+    return loaded.run
+  }
+
+  async #resolve(): Promise<string> {
+    if (typeof this.#ref === 'string') return this.#ref
+    if (this.#runId !== undefined) return this.#runId
+    const [loaded] = await this.#host.load([{ type: 'named', workflowId: this.#ref.workflowId }])
+    if (loaded?.type !== 'named' || loaded.runId === undefined) throw notFound(this.#ref)
+    this.#runId = loaded.runId
+    return loaded.runId
+  }
+
+  async *#pages(runId: string, after: number): AsyncIterable<readonly StoredTurnPage[]> {
+    for (let from = after; ; ) {
+      const ask = { type: 'history', runId, after: from, turns: limits.historyPageTurns } as const
+      const [loaded] = await this.#host.load([ask])
+      const turns = loaded?.type === 'history' ? loaded.turns : []
+      yield turns
+      const last = turns.at(-1)
+      if (!last || turns.length < limits.historyPageTurns) return
+      from = last.seq + last.count
+    }
+  }
+}
+
+type StoredTurnPage = Extract<Loaded, { type: 'history' }>['turns'][number]
+
+function resultOf(runId: string, ended: Ended): unknown {
+  const ending = endingOf(ended)
+  switch (ending?.type) {
+    case 'RunCompleted':
+      return decode(ending.value)
+    case 'RunCancelled':
+      throw new CancelledError(ending.reason)
+    case 'RunFailed': {
+      const { failure } = ending
+      throw new RunError({ failure, runId }, { cause: errorOf(failure) })
+    }
+    default:
+      throw new PawlError('STORE_UNAVAILABLE', `the end of run ${runId} cannot be read`)
+  }
+}
+
+export function notFound(ref: RunRef): PawlError {
+  const what = typeof ref === 'string' ? `run '${ref}'` : `run with workflow id '${ref.workflowId}'`
+  return new PawlError(
+    'RUN_NOT_FOUND',
+    `there is no ${what} in this store. Check the id, and that the store and schema are the ones it was started in.`,
+  )
+}
+
+function notYet(what: string): never {
+  throw new PawlError(
+    'INPUT_INVALID',
+    `the ${what} of this handle is known after its first call, for example \`await handle.describe()\`.`,
+  )
+}

@@ -1,0 +1,85 @@
+// Runs and histories as users see them.
+import { decodePayload, decodeTurn } from '../kernel/codec.ts'
+import type { Ending, Event } from '../kernel/event.ts'
+import { isEnding } from '../kernel/event.ts'
+import type { Failure } from '../kernel/failure.ts'
+import type { Status } from '../kernel/run.ts'
+import { decode, type Json } from '../kernel/value.ts'
+import type { RunSnapshot, StoredTurn } from '../stores/store.ts'
+
+export interface RunRecord {
+  readonly runId: string
+  readonly workflowId: string
+  readonly name: string
+  readonly status: Status
+  readonly input: unknown
+  readonly output?: unknown
+  readonly failure?: Failure
+  readonly memo: Readonly<Record<string, unknown>>
+  readonly parentRunId?: string
+  readonly queue: string
+  readonly priority: number
+  readonly generation: number
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly endedAt?: Date
+}
+
+/** One line of a run's history. */
+export interface HistoryEntry {
+  readonly seq: number
+  readonly at: Date
+  readonly type: string
+  /** The key of the step, timer, wait or child it is about. */
+  readonly step?: string
+  readonly body: Json
+}
+
+export function recordOf(run: RunSnapshot): RunRecord {
+  const { head } = run
+  const ending = run.last === undefined ? undefined : endingOf(run.last)
+  const failure =
+    ending?.type === 'RunFailed'
+      ? ending.failure
+      : run.paused && (JSON.parse(run.paused.failure) as Failure)
+  return {
+    runId: head.runId,
+    workflowId: head.workflowId,
+    name: head.name,
+    status: run.status,
+    input: decode(decodePayload(head.input)),
+    ...(ending?.type === 'RunCompleted' && { output: decode(ending.value) }),
+    ...(failure && { failure }),
+    memo:
+      head.memo === undefined ? {} : (decode(decodePayload(head.memo)) as Record<string, unknown>),
+    ...(head.parent && { parentRunId: head.parent.runId }),
+    queue: head.queue,
+    priority: head.priority,
+    generation: head.generation,
+    createdAt: new Date(head.createdAt),
+    updatedAt: new Date(run.updatedAt),
+    ...(run.endedAt !== undefined && { endedAt: new Date(run.endedAt) }),
+  }
+}
+
+/** How a run ended, from the text of its last turn. */
+export function endingOf(body: string): Ending | undefined {
+  const last = decodeTurn(body).events.at(-1)
+  return last && isEnding(last) ? last : undefined
+}
+
+export function startEntry(run: RunSnapshot): HistoryEntry {
+  const { head } = run
+  const input = decodePayload(head.input)
+  const body: Json = { type: 'RunStarted', name: head.name, input: input.json }
+  return { seq: 0, at: new Date(head.createdAt), type: 'RunStarted', body }
+}
+
+export function entriesOf(turn: StoredTurn): HistoryEntry[] {
+  return decodeTurn(turn.body).events.map((event, index) => entryOf(event, turn.seq + index + 1))
+}
+
+function entryOf(event: Event, seq: number): HistoryEntry {
+  const step = 'key' in event ? { step: event.key } : {}
+  return { seq, at: new Date(event.at), type: event.type, ...step, body: event as unknown as Json }
+}

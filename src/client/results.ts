@@ -1,0 +1,166 @@
+// Everybody in this process who waits for a run to end. Ends that happen here are passed on at once; others are
+// looked up when the store hints at them, and, because hints may be lost, now and then without one.
+import { limits } from '../kernel/limits.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Hint, RunSnapshot, Store } from '../stores/store.ts'
+
+/** The text of the turn that ended a run. */
+export type Ended = string
+
+interface Waiter {
+  readonly resolve: (ended: Ended) => void
+  readonly reject: (error: unknown) => void
+}
+
+const REMEMBERED = 10_000
+
+export class Results {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #waiters = new Map<string, Set<Waiter>>()
+  /** Runs begun here, and how they ended once they have. Bounded: what is forgotten is looked up. */
+  readonly #local = new Map<string, Ended | undefined>()
+  readonly #deaf: () => void
+  #nextPoll: (() => void) | undefined
+  #pause: number = limits.resultPollMsMin
+  #looking = false
+  #lookAgain = false
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+    this.#deaf = store.wake((hint) => this.#hear(hint))
+  }
+
+  /** This run is held in this process; its end will be told. */
+  expect(runId: string): void {
+    this.#local.set(runId, undefined)
+    for (const [oldest] of this.#local) {
+      if (this.#local.size <= REMEMBERED) return
+      this.#local.delete(oldest)
+    }
+  }
+
+  ended(runId: string, body: Ended): void {
+    if (this.#local.has(runId)) this.#local.set(runId, body)
+    this.#settle(runId, body)
+  }
+
+  wait(runId: string, signal?: AbortSignal): Promise<Ended> {
+    const known = this.#local.get(runId)
+    if (known !== undefined) return Promise.resolve(known)
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason)
+      const waiter: Waiter = { resolve, reject }
+      const waiters = this.#waiters.get(runId) ?? new Set()
+      this.#waiters.set(runId, waiters.add(waiter))
+      signal?.addEventListener('abort', () => this.#leave(runId, waiter, signal.reason), {
+        once: true,
+      })
+      if (!this.#local.has(runId)) void this.#look()
+      this.#schedule()
+    })
+  }
+
+  close(error: Error): void {
+    this.#deaf()
+    this.#nextPoll?.()
+    for (const waiters of this.#waiters.values()) for (const each of waiters) each.reject(error)
+    this.#waiters.clear()
+  }
+
+  #hear(hint: Hint): void {
+    if (this.#waiters.size === 0) return
+    if (hint.type === 'changed' || (hint.type === 'ended' && this.#awaitsElsewhere(hint.runId))) {
+      void this.#look()
+    }
+  }
+
+  #awaitsElsewhere(runId: string): boolean {
+    return this.#waiters.has(runId) && !this.#local.has(runId)
+  }
+
+  #leave(runId: string, waiter: Waiter, reason: unknown): void {
+    const waiters = this.#waiters.get(runId)
+    if (!waiters?.delete(waiter)) return
+    if (waiters.size === 0) this.#waiters.delete(runId)
+    waiter.reject(reason)
+  }
+
+  #schedule(): void {
+    if (this.#nextPoll) return
+    // A store that pushes is only doubted now and then.
+    const least = this.#store.traits.push ? limits.resultPollMsMax : limits.resultPollMsMin
+    this.#pause = Math.min(Math.max(this.#pause, least), limits.resultPollMsMax)
+    this.#nextPoll = this.#clock.after(this.#pause, () => {
+      this.#nextPoll = undefined
+      this.#pause *= 2
+      void this.#look()
+      if (this.#waiters.size > 0) this.#schedule()
+    })
+  }
+
+  // One look at a time; what is asked for meanwhile is one more look.
+  async #look(): Promise<void> {
+    this.#lookAgain = true
+    if (this.#looking) return
+    this.#looking = true
+    while (this.#lookAgain) {
+      this.#lookAgain = false
+      await this.#lookOnce().catch((error: unknown) => this.#doubt(error))
+    }
+    this.#looking = false
+    if (this.#waiters.size === 0) this.#rest()
+  }
+
+  async #lookOnce(): Promise<void> {
+    const runIds = [...this.#waiters.keys()]
+    for (let from = 0; from < runIds.length; from += limits.batchElements) {
+      const asks = runIds
+        .slice(from, from + limits.batchElements)
+        .map((runId) => ({ type: 'run', runId }) as const)
+      const loaded = await this.#store.load(asks)
+      for (const [index, each] of loaded.entries()) {
+        const runId = asks[index]?.runId
+        if (each.type === 'run' && runId !== undefined) this.#seen(runId, each.run)
+      }
+    }
+  }
+
+  #seen(runId: string, run: RunSnapshot | undefined): void {
+    if (run?.last !== undefined) this.#settle(runId, run.last)
+    else if (!run) this.#missing(runId)
+  }
+
+  #missing(runId: string): void {
+    const waiters = this.#waiters.get(runId)
+    this.#waiters.delete(runId)
+    for (const waiter of waiters ?? []) waiter.reject(new RunMissing(runId))
+  }
+
+  // A look that failed said nothing about any run. The next poll tries again.
+  #doubt(_error: unknown): void {
+    this.#schedule()
+  }
+
+  #settle(runId: string, body: Ended): void {
+    const waiters = this.#waiters.get(runId)
+    this.#waiters.delete(runId)
+    for (const waiter of waiters ?? []) waiter.resolve(body)
+    if (this.#waiters.size === 0) this.#rest()
+  }
+
+  #rest(): void {
+    this.#nextPoll?.()
+    this.#nextPoll = undefined
+    this.#pause = limits.resultPollMsMin
+  }
+}
+
+export class RunMissing extends Error {
+  readonly runId: string
+  constructor(runId: string) {
+    super(`no run ${runId}`)
+    this.runId = runId
+  }
+}

@@ -1,0 +1,155 @@
+// Why a run is not moving, and what would move it. Worked out from what is stored alone: no code, no replay.
+import { decodeTurn } from '../kernel/codec.ts'
+import type { Failure } from '../kernel/failure.ts'
+import { type Open, RunState, type Status } from '../kernel/run.ts'
+import type { RunSnapshot, SessionSnapshot, StoredTurn, TaskSnapshot } from '../stores/store.ts'
+
+export type Why = { readonly suggestion?: string } & (
+  | { readonly reason: 'ended'; readonly status: Status }
+  | { readonly reason: 'ready' }
+  | { readonly reason: 'timer'; readonly until: Date }
+  | { readonly reason: 'signal'; readonly name: string; readonly until?: Date }
+  | { readonly reason: 'child'; readonly runId: string }
+  | {
+      readonly reason: 'activity'
+      readonly step: string
+      readonly attempt: number
+      readonly worker?: string
+    }
+  | {
+      readonly reason: 'backoff'
+      readonly step: string
+      readonly until: Date
+      readonly failure: Failure
+    }
+  | { readonly reason: 'lease'; readonly worker: string; readonly until: Date }
+  | { readonly reason: 'noWorker'; readonly type: string }
+  | { readonly reason: 'paused'; readonly failure?: Failure }
+)
+
+export interface WhyFacts {
+  readonly run: RunSnapshot
+  readonly turns: readonly StoredTurn[]
+  readonly tasks: readonly TaskSnapshot[]
+  readonly sessions: readonly SessionSnapshot[]
+}
+
+interface Abilities {
+  readonly queues: readonly string[]
+  readonly workflows: readonly string[]
+  readonly activities: readonly string[]
+}
+
+export function whyOf(facts: WhyFacts): Why {
+  const { run } = facts
+  if (run.endedAt !== undefined) return { reason: 'ended', status: run.status }
+  if (run.paused) return paused(run.paused.failure)
+  const state = RunState.of(facts.turns.flatMap((turn) => decodeTurn(turn.body).events))
+  if (run.session !== undefined) return held(facts, state)
+  const due = run.unread > 0 || (run.wakeAt !== undefined && run.wakeAt <= run.now)
+  if (due) return unclaimed(facts)
+  if (run.status === 'pending' && run.wakeAt !== undefined) {
+    return { reason: 'timer', until: new Date(run.wakeAt) }
+  }
+  return waiting(facts, state)
+}
+
+function paused(text: string): Why {
+  const failure = JSON.parse(text) as Failure
+  return {
+    reason: 'paused',
+    failure,
+    suggestion:
+      'Fix the code as the failure says and start a worker with it: another build tries again.',
+  }
+}
+
+// Somebody holds the run: it is working on something, or has it in memory for a moment.
+function held(facts: WhyFacts, state: RunState): Why {
+  const { run, sessions } = facts
+  const session = sessions.find((each) => each.session === run.session)
+  const worker = session?.worker ?? 'a worker that is gone'
+  for (const [key, open] of state.open) {
+    if (open.type !== 'step' || open.queued) continue
+    if (open.retryAt !== undefined && open.retryAt > run.now) return backoff(key, open)
+    return { reason: 'activity', step: key, attempt: open.failed + run.deliveries, worker }
+  }
+  const until = new Date(session?.expiresAt ?? run.now)
+  const suggestion = session
+    ? `Worker ${worker} holds it. If that worker is dead, another takes over at ${until.toISOString()}.`
+    : 'Its worker is gone; the next claim of any worker frees it.'
+  return { reason: 'lease', worker, until, suggestion }
+}
+
+function unclaimed({ run, sessions }: WhyFacts): Why {
+  const { name, queue } = run.head
+  const able = sessions.some((each) => can(each, run.now, queue, 'workflows', name))
+  return able ? { reason: 'ready' } : noWorker(name, queue)
+}
+
+function waiting(facts: WhyFacts, state: RunState): Why {
+  const open = [...state.open]
+  const found =
+    pick(open, 'step', (key, each) => stepReason(facts, key, each)) ??
+    pick(open, 'child', (_, each) => ({ reason: 'child', runId: each.child })) ??
+    pick(open, 'wait', (_, each) => ({
+      reason: 'signal',
+      name: each.name,
+      ...(each.until !== undefined && { until: new Date(each.until) }),
+      suggestion: `pawl signal ${facts.run.head.runId} ${each.name} '<payload as JSON>'`,
+    })) ??
+    pick(open, 'timer', (_, each) => ({ reason: 'timer', until: new Date(each.until) }))
+  return found ?? { reason: 'ready' }
+}
+
+function stepReason(facts: WhyFacts, key: string, open: Extract<Open, { type: 'step' }>): Why {
+  if (!open.queued) return backoff(key, open)
+  const { run, tasks, sessions } = facts
+  const task = tasks.find((each) => each.name === open.name)
+  if (!task) return { reason: 'ready' }
+  const holder = sessions.find((each) => each.session === task.session)
+  if (holder) {
+    const attempt = task.failed + task.deliveries
+    return { reason: 'activity', step: key, attempt, worker: holder.worker }
+  }
+  if (task.availableAt > run.now && task.failure !== undefined) {
+    const failure = JSON.parse(task.failure) as Failure
+    return { reason: 'backoff', step: key, until: new Date(task.availableAt), failure }
+  }
+  const able = sessions.some((each) => can(each, run.now, task.queue, 'activities', task.name))
+  return able ? { reason: 'ready' } : noWorker(task.name, task.queue)
+}
+
+function backoff(key: string, open: Extract<Open, { type: 'step' }>): Why {
+  const { failure, retryAt } = open
+  if (!failure || retryAt === undefined) return { reason: 'ready' }
+  return { reason: 'backoff', step: key, until: new Date(retryAt), failure }
+}
+
+function noWorker(type: string, queue: string): Why {
+  const suggestion = `No living worker has code for '${type}' on queue '${queue}'. Start one: pawl worker <file.ts>`
+  return { reason: 'noWorker', type, suggestion }
+}
+
+function can(
+  session: SessionSnapshot,
+  now: number,
+  queue: string,
+  what: 'workflows' | 'activities',
+  name: string,
+): boolean {
+  if (session.expiresAt <= now) return false
+  const about = JSON.parse(session.about) as Abilities
+  return about.queues.includes(queue) && about[what].includes(name)
+}
+
+function pick<T extends Open['type']>(
+  open: readonly (readonly [string, Open])[],
+  type: T,
+  reason: (key: string, each: Extract<Open, { type: T }>) => Why,
+): Why | undefined {
+  for (const [key, each] of open) {
+    if (each.type === type) return reason(key, each as Extract<Open, { type: T }>)
+  }
+  return undefined
+}

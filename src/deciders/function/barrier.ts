@@ -1,0 +1,20 @@
+// Knows when the code of a workflow has run as far as it can. Node runs ticks scheduled from a microtask when
+// the microtask queue has just become empty, and before any timer or I/O: that is exactly the moment wanted.
+// `setImmediate` would let I/O callbacks slip in between.
+
+/** Resolves when no microtask is left to run. */
+export function drained(): Promise<void> {
+  return new Promise((resolve) => {
+    queueMicrotask(() => process.nextTick(resolve))
+  })
+}
+
+/** Whether this JavaScript engine orders ticks and microtasks the way the barrier needs. */
+export async function barrierIsExact(): Promise<boolean> {
+  let depth = 0
+  void (async () => {
+    for (; depth < 64; depth++) await null
+  })()
+  await drained()
+  return depth === 64
+}

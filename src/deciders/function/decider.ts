@@ -1,0 +1,12 @@
+import type { RegisteredWorkflow } from '../../definitions/registry.ts'
+import type { Decider } from '../../kernel/decider.ts'
+import { callWorkflow } from './context.ts'
+import { FunctionExecution } from './execution.ts'
+
+/** Runs a workflow function by replay: the history is given back to the code step by step. */
+export function functionDecider(workflow: RegisteredWorkflow): Decider {
+  return {
+    kind: 'function',
+    open: (head, breathe) => new FunctionExecution(workflow, head, callWorkflow, breathe),
+  }
+}

@@ -1,0 +1,393 @@
+// One execution of a workflow function: suspended code, kept alive between turns. Code runs only inside
+// `advance`, from one delivery to the next, until nothing more can be delivered; what it then still wants is
+// the turn's commands. Anything that wakes the code at another time is a wait pawl cannot see, and an error.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { TIMEOUT } from '../../definitions/context.ts'
+import type { IfPast } from '../../definitions/options.ts'
+import type { RegisteredWorkflow } from '../../definitions/registry.ts'
+import { assert, unreachable } from '../../kernel/assert.ts'
+import type { Command } from '../../kernel/command.ts'
+import type { Execution, LogEntry, StepPlan } from '../../kernel/decider.ts'
+import { ActivityError, CancelledError, RunError } from '../../kernel/errors.ts'
+import type { HistoryEvent, Instant } from '../../kernel/event.ts'
+import { errorOf, failureOf } from '../../kernel/failure.ts'
+import type { Head } from '../../kernel/run.ts'
+import { decode, encode } from '../../kernel/value.ts'
+import { drained } from './barrier.ts'
+import { Journal, type Recorded, type Settlement } from './journal.ts'
+import {
+  type Asked,
+  callSite,
+  duplicateKey,
+  nestedCall,
+  nonDurableAwait,
+  otherInput,
+  otherStep,
+  unknownStep,
+} from './nondeterminism.ts'
+
+/** Whose code is running: an execution's, or the body of a step. */
+export const running = new AsyncLocalStorage<FunctionExecution | 'step'>()
+
+/** The steps after which a long replay lets the rest of the process have a turn. */
+const DELIVERIES_BETWEEN_BREATHS = 256
+
+export type Wanted = DistributiveOmit<Exclude<Command, { type: `${string}Run` }>, 'after' | 'past'>
+type DistributiveOmit<T, K extends keyof T> = T extends unknown ? Omit<T, K> : never
+
+export interface Identity {
+  readonly explicit: boolean
+  readonly was?: string
+  /** The key this step had under the name it was known by in older code. */
+  readonly formerKey?: string
+  readonly ifPast?: IfPast
+}
+
+interface Request {
+  readonly wanted: Wanted
+  readonly after: number
+  readonly ifPast: IfPast
+  readonly plan?: StepPlan
+  recorded?: Recorded
+  past: boolean
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+type Outcome =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: unknown }
+
+export class FunctionExecution implements Execution {
+  readonly head: Head
+  readonly workflow: RegisteredWorkflow
+  /** The instant the code believes it is. */
+  now: Instant = 0
+  /** The seq of the last event delivered, and of the last that moved the replay forward. */
+  delivered = 0
+  readonly #journal = new Journal()
+  readonly #open = new Map<string, Request>()
+  readonly #explicitKeys = new Set<string>()
+  #position = 0
+  #asked: Request[] = []
+  #fresh: Request[] = []
+  #logs: LogEntry[] = []
+  #replayedThrough = 0
+  #started = false
+  #inTurn = false
+  #cancelled: CancelledError | undefined
+  #outcome: Outcome | undefined
+  #dead: Error | 'disposed' | undefined
+  #lastKey: string | undefined
+  readonly #start: (execution: FunctionExecution, input: unknown) => Promise<unknown>
+  readonly #breathe: () => Promise<void>
+
+  constructor(
+    workflow: RegisteredWorkflow,
+    head: Head,
+    start: (execution: FunctionExecution, input: unknown) => Promise<unknown>,
+    breathe: () => Promise<void>,
+  ) {
+    this.workflow = workflow
+    this.head = head
+    this.#start = start
+    this.#breathe = breathe
+  }
+
+  async advance(
+    events: readonly HistoryEvent[],
+    now: Instant,
+    replayedThrough = 0,
+  ): Promise<readonly Command[]> {
+    if (this.#dead) throw this.#deathError()
+    for (const event of events) this.#journal.add(event)
+    this.#replayedThrough = Math.max(this.#replayedThrough, replayedThrough)
+    if (!this.#started) this.now = events[0]?.at ?? now
+    try {
+      await this.#runToFrontier()
+      return this.#commands()
+    } catch (error) {
+      this.#dead ??= error instanceof Error ? error : new Error(String(error))
+      throw this.#deathError()
+    } finally {
+      this.#inTurn = false
+    }
+  }
+
+  step(key: string): StepPlan | undefined {
+    return this.#open.get(key)?.plan
+  }
+
+  takeLogs(): readonly LogEntry[] {
+    const logs = this.#logs
+    this.#logs = []
+    return logs
+  }
+
+  dispose(): void {
+    this.#dead = 'disposed'
+    this.#open.clear()
+  }
+
+  log(entry: LogEntry): void {
+    const live = this.#replayedThrough === 0 || this.delivered > this.#replayedThrough
+    if (live && this.#inTurn) this.#logs.push(entry)
+  }
+
+  /** Every durable call of `ctx` ends here. */
+  request(wanted: Wanted, identity: Identity, plan?: StepPlan): Promise<unknown> {
+    if (running.getStore() === 'step') throw nestedCall(wanted.key)
+    if (this.#dead === 'disposed') return never()
+    if (!this.#inTurn) return this.#foreignWake(wanted.key)
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    // A branch nobody waits for any more must not look like an unhandled rejection.
+    promise.catch(() => {})
+    if (this.#cancelled) {
+      reject(this.#cancelled)
+      return promise
+    }
+    if (identity.explicit && this.#explicitKeys.has(wanted.key)) {
+      return this.#die(duplicateKey(this.workflow.name, wanted.key))
+    }
+    if (identity.explicit) this.#explicitKeys.add(wanted.key)
+    const ifPast = identity.ifPast ?? this.workflow.options.ifPast ?? 'park'
+    const request: Request = {
+      wanted: this.#under(wanted, identity),
+      after: this.#position,
+      ifPast,
+      ...(plan && { plan }),
+      past: false,
+      resolve,
+      reject,
+    }
+    this.#match(request, identity)
+    return promise
+  }
+
+  async #runToFrontier(): Promise<void> {
+    this.#inTurn = true
+    if (!this.#started) this.#begin()
+    for (let deliveries = 1; ; deliveries++) {
+      await drained()
+      // Code that itself uses process.nextTick gets one more round.
+      await drained()
+      if (this.#dead) throw this.#deathError()
+      this.#inTurn = false
+      this.#markPast()
+      if (this.#outcome) return
+      const next = this.#journal.next()
+      if (!next) break
+      if (deliveries % DELIVERIES_BETWEEN_BREATHS === 0) await this.#breathe()
+      this.#inTurn = true
+      await this.#deliver(next.settlement, next.key)
+    }
+    if (this.#open.size === 0) throw nonDurableAwait(this.workflow.name, this.#whereabouts())
+  }
+
+  #begin(): void {
+    this.#started = true
+    const root = running.run(this, () => this.#start(this, decode(this.head.input)))
+    root.then(
+      (value) => this.#settleRoot({ ok: true, value }),
+      (error: unknown) => this.#settleRoot({ ok: false, error }),
+    )
+  }
+
+  #settleRoot(outcome: Outcome): void {
+    if (this.#dead) return
+    if (this.#inTurn) this.#outcome = outcome
+    else void this.#foreignWake(undefined)
+  }
+
+  #match(request: Request, identity: Identity): void {
+    const { key } = request.wanted
+    const signal = request.wanted.type === 'AwaitSignal' ? request.wanted.name : undefined
+    const recorded = this.#journal.request({ key, ...(signal !== undefined && { signal }) })
+    this.#lastKey = key
+    this.#open.set(key, request)
+    if (recorded) {
+      request.recorded = recorded
+      this.#compare(request, recorded, identity)
+    } else {
+      this.#fresh.push(request)
+      this.#asked.push(request)
+    }
+  }
+
+  // A step known under an older name keeps the key it was recorded with.
+  #under(wanted: Wanted, identity: Identity): Wanted {
+    const { formerKey } = identity
+    if (formerKey === undefined || this.#journal.unrequested.has(wanted.key)) return wanted
+    return this.#journal.unrequested.has(formerKey) ? { ...wanted, key: formerKey } : wanted
+  }
+
+  #compare(request: Request, recorded: Recorded, identity: Identity): void {
+    const { wanted } = request
+    if (!sameKind(wanted, recorded, identity)) {
+      void this.#die(otherStep(this.workflow.name, describeWanted(wanted), recorded))
+      return
+    }
+    if (identity.formerKey === wanted.key || !('digest' in recorded) || !('digest' in wanted))
+      return
+    if (recorded.digest === wanted.digest || identity.explicit) return
+    const repeats = this.#journal.occurrences(wanted.key) > 1 || !wanted.key.endsWith('#1')
+    if (repeats) void this.#die(otherInput(this.workflow.name, describeWanted(wanted), recorded))
+  }
+
+  // Decided right after the code has come to rest, before anything else is delivered: later deliveries
+  // would move the position past the very steps that tell an insertion from the live edge.
+  #markPast(): void {
+    if (this.#fresh.length === 0) return
+    const fresh = this.#fresh
+    this.#fresh = []
+    const ahead = [...this.#journal.unrequested.values()].filter(
+      (each) => isEffect(each) && each.after >= this.#position,
+    )
+    if (ahead.length === 0) return
+    for (const request of fresh) {
+      request.past = true
+      const effect = request.wanted.type === 'RunStep' || request.wanted.type === 'StartChild'
+      if (!effect || request.ifPast === 'run' || isSideEffect(request.wanted)) continue
+      throw unknownStep(this.workflow.name, describeWanted(request.wanted), ahead)
+    }
+  }
+
+  async #deliver(settlement: Settlement, key: string | undefined): Promise<void> {
+    // A signal may have come long before it is waited for; time and place do not go back for it.
+    this.now = Math.max(this.now, settlement.at)
+    this.delivered = Math.max(this.delivered, settlement.seq)
+    if (settlement.type === 'CancelRequested') return this.#cancel(settlement)
+    assert(key !== undefined, 'all but cancellations settle a key')
+    const request = this.#open.get(key)
+    assert(request, 'only open requests are settled')
+    this.#open.delete(key)
+    if (!request.recorded?.past && !request.past) this.#reach(settlement.seq)
+    settle(request, settlement)
+  }
+
+  #reach(seq: number): void {
+    this.#position = Math.max(this.#position, seq)
+  }
+
+  // One rejection per drain, in the order of the requests: the code sees the same order every time.
+  async #cancel(settlement: Extract<Settlement, { type: 'CancelRequested' }>): Promise<void> {
+    this.#reach(settlement.seq)
+    this.#cancelled = new CancelledError(settlement.reason)
+    for (const [key, request] of [...this.#open]) {
+      this.#journal.forget(key)
+      this.#open.delete(key)
+      this.#asked = this.#asked.filter((each) => each !== request)
+      request.reject(this.#cancelled)
+      await drained()
+      await drained()
+    }
+  }
+
+  #commands(): readonly Command[] {
+    const asked = this.#asked
+    this.#asked = []
+    // What the code asked for and did not wait for is called off by its end, before it begins.
+    if (this.#outcome) return [this.#ending(this.#outcome)]
+    return asked.map((request) => ({
+      ...request.wanted,
+      after: request.after,
+      ...(request.past && { past: true as const }),
+    }))
+  }
+
+  #ending(outcome: Outcome): Command {
+    if (outcome.ok) {
+      try {
+        const value = encode(outcome.value, `the result of workflow '${this.workflow.name}'`)
+        return { type: 'CompleteRun', value }
+      } catch (error) {
+        return { type: 'FailRun', failure: failureOf(error) }
+      }
+    }
+    if (outcome.error instanceof CancelledError && this.#cancelled) {
+      const { reason } = outcome.error
+      return { type: 'CancelRun', ...(reason !== undefined && { reason }) }
+    }
+    return { type: 'FailRun', failure: failureOf(outcome.error) }
+  }
+
+  #foreignWake(key: string | undefined): Promise<never> {
+    const site = callSite(new Error('here').stack)
+    const what = key === undefined ? 'before it ended' : `before ${key}${site ? ` at ${site}` : ''}`
+    return this.#die(nonDurableAwait(this.workflow.name, what))
+  }
+
+  #die(error: Error): Promise<never> {
+    this.#dead ??= error
+    return never()
+  }
+
+  #deathError(): Error {
+    return this.#dead instanceof Error ? this.#dead : new Error('this execution was disposed of')
+  }
+
+  #whereabouts(): string {
+    return this.#lastKey === undefined ? 'before its first step' : `after ${this.#lastKey}`
+  }
+}
+
+function settle(request: Request, settlement: Settlement): void {
+  switch (settlement.type) {
+    case 'StepCompleted':
+    case 'ChildCompleted':
+      return request.resolve(decode(settlement.value))
+    case 'SignalReceived':
+      return request.resolve(decode(settlement.payload))
+    case 'TimerFired':
+      return request.resolve(request.wanted.type === 'AwaitSignal' ? TIMEOUT : undefined)
+    case 'StepFailed': {
+      const { failure, attempt: attempts, reason } = settlement
+      const activity = request.wanted.type === 'RunStep' ? request.wanted.name : settlement.key
+      const cause = errorOf(failure)
+      return request.reject(new ActivityError({ failure, activity, attempts, reason }, { cause }))
+    }
+    case 'ChildFailed': {
+      const { failure, child } = settlement
+      return request.reject(new RunError({ failure, runId: child }, { cause: errorOf(failure) }))
+    }
+    case 'CancelRequested':
+      return request.reject(new CancelledError(settlement.reason))
+    default:
+      return unreachable(settlement)
+  }
+}
+
+const recordedType = {
+  RunStep: 'StepStarted',
+  SetTimer: 'TimerStarted',
+  AwaitSignal: 'WaitStarted',
+  StartChild: 'ChildStarted',
+} as const
+
+function sameKind(wanted: Wanted, recorded: Recorded, identity: Identity): boolean {
+  if (recordedType[wanted.type] !== recorded.type) return false
+  if (wanted.type === 'SetTimer' || !('name' in recorded)) return true
+  if (wanted.type === 'RunStep' && recorded.type === 'StepStarted' && wanted.kind !== recorded.kind)
+    return false
+  return wanted.name === recorded.name || !identity.explicit || identity.was === recorded.name
+}
+
+function isEffect(recorded: Recorded): boolean {
+  if (recorded.type === 'ChildStarted') return true
+  return recorded.type === 'StepStarted' && recorded.kind !== 'sideEffect'
+}
+
+function isSideEffect(wanted: Wanted): boolean {
+  return wanted.type === 'RunStep' && wanted.kind === 'sideEffect'
+}
+
+function describeWanted(wanted: Wanted): Asked {
+  const name = 'name' in wanted ? wanted.name : 'sleep'
+  const input = 'input' in wanted ? wanted.input : undefined
+  const site = callSite(new Error('here').stack)
+  return { key: wanted.key, name, ...(input && { input }), ...(site !== undefined && { site }) }
+}
+
+function never(): Promise<never> {
+  return new Promise(() => {})
+}

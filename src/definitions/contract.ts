@@ -1,0 +1,61 @@
+// Contracts: what a client needs to know of a workflow, an activity or a signal. Definitions add the code.
+// Properties that begin with `~` exist in types only; they carry types from a definition to its callers.
+
+export interface Typed<in In, out Out> {
+  readonly name: string
+  readonly '~types': { readonly input: (input: In) => void; readonly output: Out }
+}
+
+export interface Handled<out Handler> {
+  readonly '~handler': Handler
+}
+
+export interface WorkflowContract<in In, out Out> extends Typed<In, Out> {
+  readonly is: 'workflow'
+}
+
+export interface ActivityContract<in In, out Out>
+  extends Typed<In, Out>,
+    Handled<ActivityHandler<In, Out>> {
+  readonly is: 'activity'
+}
+
+export interface Signal<in out Payload> extends Typed<Payload, Payload> {
+  readonly is: 'signal'
+}
+
+export type AnyWorkflowContract = WorkflowContract<never, unknown>
+export type AnyActivityContract = ActivityContract<never, unknown>
+
+export type InputOf<C> = C extends Typed<infer In, unknown> ? In : never
+export type OutputOf<C> = C extends Typed<never, infer Out> ? Out : never
+
+/** The tail of a call that sends `In`: it may be left out when `In` allows `undefined`. */
+export type Args<In, Options> = undefined extends In
+  ? [input?: In, options?: Options]
+  : [input: In, options?: Options]
+
+export type Given<Key extends string, In> = undefined extends In
+  ? { readonly [K in Key]?: In }
+  : { readonly [K in Key]: In }
+
+export type ActivityHandler<In, Out> = (input: In, ctx: ActivityContext) => Out | Promise<Out>
+
+export type Log = Readonly<
+  Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields?: object) => void>
+>
+
+/** What a step body or an activity knows about the attempt it is. */
+export interface ActivityContext {
+  readonly runId: string
+  readonly workflowId: string
+  readonly stepKey: string
+  /** The same for every attempt: hand it to whatever must not happen twice. */
+  readonly idempotencyKey: string
+  /** From 1. */
+  readonly attempt: number
+  readonly maxAttempts: number
+  /** Aborts when the run is cancelled, the attempt has run out of time, or the lease is lost. */
+  readonly signal: AbortSignal
+  readonly log: Log
+}

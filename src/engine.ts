@@ -1,0 +1,200 @@
+// Puts the parts together: a store, a client on it, and workers in this process when asked for.
+import { Client, type ClientPorts } from './client/client.ts'
+import type { AnyActivity } from './definitions/activity.ts'
+import { Registry } from './definitions/registry.ts'
+import type { AnyWorkflow } from './definitions/workflow.ts'
+import { type Duration, milliseconds } from './kernel/duration.ts'
+import { PawlError } from './kernel/errors.ts'
+import { limits } from './kernel/limits.ts'
+import { checkId, checkName } from './kernel/names.ts'
+import { type Clock, systemClock } from './runtime/clock.ts'
+import { consoleLogger, type Logger } from './runtime/logger.ts'
+import { type Random, systemRandom, uuidV7 } from './runtime/random.ts'
+import { onShutdown } from './runtime/shutdown.ts'
+import { coalesced } from './stores/coalesced.ts'
+import { observed } from './stores/observed.ts'
+import { openStore } from './stores/open.ts'
+import type { Store } from './stores/store.ts'
+import type { Announcement, Listener } from './telemetry/announcement.ts'
+import { Bus } from './telemetry/bus.ts'
+import { Worker } from './worker/worker.ts'
+
+export interface OpenOptions {
+  readonly workflows?: readonly AnyWorkflow[]
+  readonly activities?: readonly AnyActivity[]
+  /** The name of this build of your code. By default it changes with the text of the workflows. */
+  readonly build?: string
+  readonly listeners?: readonly Listener[]
+  /** Where `ctx.log` and pawl's own remarks go. By default standard error. */
+  readonly logger?: Logger
+}
+
+export interface WorkerOptions {
+  readonly id?: string
+  /** ['default'] */
+  readonly queues?: readonly string[]
+  /** Runs held, and step bodies run, at once. */
+  readonly concurrency?: number | { readonly workflows?: number; readonly activities?: number }
+  /** How long after its last sign of life this worker's work is given to others. 30s */
+  readonly lease?: Duration
+  /** How long `drain`, SIGTERM and SIGINT wait for steps under way. 30s */
+  readonly grace?: Duration
+  /** Suspended runs kept in memory. */
+  readonly warm?: number
+  /** Drain on SIGTERM and SIGINT, then let the process end. true */
+  readonly signals?: boolean
+}
+
+/** What the world is to an engine. Tests hand in their own. */
+export interface EngineWorld {
+  readonly clock: Clock
+  readonly random: Random
+  readonly alwaysReplay?: boolean
+}
+
+export type StoreUrl = `${'memory' | 'sqlite' | 'postgres' | 'postgresql'}:${string}`
+type KnownUrl<Url extends string> = string extends Url ? Url : Url extends StoreUrl ? Url : StoreUrl
+
+/** Opens a store. A literal URL is checked by the compiler; any other, here. */
+export async function open<const Url extends string>(
+  store: KnownUrl<Url>,
+  options: OpenOptions = {},
+): Promise<Engine> {
+  const registry = new Registry(options.workflows ?? [], options.activities ?? [])
+  const world = { clock: systemClock, random: systemRandom }
+  return new Engine(await openStore(store, world.clock), registry, options, world)
+}
+
+export class Engine extends Client implements AsyncDisposable {
+  readonly #store: Store
+  readonly #registry: Registry
+  readonly #options: OpenOptions
+  readonly #world: EngineWorld
+  readonly #bus: Bus
+  readonly #workers: Worker[]
+  #closed: Promise<void> | undefined
+
+  constructor(raw: Store, registry: Registry, options: OpenOptions, world: EngineWorld) {
+    const bus = new Bus(options.listeners)
+    const store = coalesced(observed(raw, bus, world.clock))
+    const workers: Worker[] = []
+    super(clientPorts(store, world, workers))
+    this.#store = store
+    this.#registry = registry
+    this.#options = options
+    this.#world = world
+    this.#bus = bus
+    this.#workers = workers
+  }
+
+  /** Makes this process a worker. */
+  work(options: WorkerOptions = {}): Worker {
+    if (this.#closed) throw new PawlError('WORKER_STOPPED', 'this engine is closed.')
+    const { clock, random, alwaysReplay = false } = this.#world
+    const ports = {
+      store: this.#store,
+      registry: this.#registry,
+      clock,
+      random,
+      logger: this.#options.logger ?? consoleLogger,
+      bus: this.#bus,
+      onEnded: (runId: string, body: string) => this.results.ended(runId, body),
+    }
+    const build = checkName(this.#options.build ?? this.#registry.fingerprint, 'the build')
+    const worker = new Worker(ports, { ...settingsOf(options, clock, random), build, alwaysReplay })
+    this.#workers.push(worker)
+    if (options.signals ?? true) onShutdown(() => worker.drain())
+    return worker
+  }
+
+  on<T extends Announcement['type']>(
+    type: T,
+    listener: (announcement: Extract<Announcement, { type: T }>) => void,
+  ): () => void {
+    return this.#bus.add((announcement) => {
+      if (announcement.type === type) listener(announcement as Extract<Announcement, { type: T }>)
+    })
+  }
+
+  /** Drains the workers of this engine and lets go of the store. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.drain()))
+    this.results.close(new PawlError('WORKER_STOPPED', 'this engine was closed.'))
+    await this.#store.close()
+  }
+}
+
+function clientPorts(store: Store, world: EngineWorld, workers: readonly Worker[]): ClientPorts {
+  const { clock, random } = world
+  return {
+    store,
+    clock,
+    random,
+    eager: {
+      offer: (name, queue) => {
+        for (const worker of workers) {
+          const offer = worker.offer(name, queue)
+          if (offer) return offer
+        }
+        return undefined
+      },
+      accept: (run) => {
+        for (const worker of workers) worker.accept(run)
+      },
+    },
+  }
+}
+
+function settingsOf(options: WorkerOptions, clock: Clock, random: Random) {
+  const { concurrency, queues = ['default'], warm = limits.warmExecutions } = options
+  const both =
+    typeof concurrency === 'number'
+      ? { workflows: concurrency, activities: concurrency }
+      : concurrency
+  if (queues.length === 0)
+    throw new PawlError('INPUT_INVALID', 'queues is empty: the worker would do nothing.')
+  return {
+    id:
+      options.id === undefined
+        ? `worker-${uuidV7(clock, random).slice(-12)}`
+        : checkId(options.id, 'the id of a worker'),
+    queues: queues.map((queue) => checkName(queue, 'the name of a queue')),
+    workflows: between(
+      'concurrency.workflows',
+      both?.workflows ?? limits.workflowsPerWorker,
+      1,
+      100_000,
+    ),
+    activities: between(
+      'concurrency.activities',
+      both?.activities ?? limits.activitiesPerWorker,
+      1,
+      100_000,
+    ),
+    leaseMs: between(
+      'lease',
+      milliseconds(options.lease ?? limits.leaseMs, 'lease'),
+      limits.leaseMsMin,
+      limits.leaseMsMax,
+    ),
+    graceMs: milliseconds(options.grace ?? limits.graceMs, 'grace'),
+    warm: between('warm', warm, 0, 1_000_000),
+  }
+}
+
+function between(name: string, value: number, low: number, high: number): number {
+  if (Number.isFinite(value) && value >= low && value <= high) return value
+  throw new PawlError(
+    'INPUT_INVALID',
+    `${name} is ${value}; expected a number from ${low} to ${high}.`,
+  )
+}

@@ -1,0 +1,68 @@
+// What users import from 'pawl'.
+export type { EagerStarts, Page, RunFilter, StartOptions } from './client/client.ts'
+export { Client } from './client/client.ts'
+export type { RunHandle, RunRef } from './client/handle.ts'
+export type { HistoryEntry, RunRecord } from './client/record.ts'
+export type { Why } from './client/why.ts'
+export {
+  type Activity,
+  type AnyActivity,
+  activity,
+  type DeclaredActivity,
+} from './definitions/activity.ts'
+export {
+  type Context,
+  type DurablePromise,
+  type RunInfo,
+  TIMEOUT,
+  type Timeout,
+} from './definitions/context.ts'
+export type {
+  ActivityContext,
+  ActivityContract,
+  ActivityHandler,
+  AnyActivityContract,
+  AnyWorkflowContract,
+  Args,
+  InputOf,
+  Log,
+  OutputOf,
+  Signal,
+  WorkflowContract,
+} from './definitions/contract.ts'
+export type {
+  ActivityOptions,
+  ChildOptions,
+  IfPast,
+  Retry,
+  RetryPolicy,
+  RunOptions,
+  StepIdentity,
+  StepOptions,
+  WorkflowOptions,
+} from './definitions/options.ts'
+export { signal } from './definitions/signal.ts'
+export {
+  type AnyWorkflow,
+  type DeclaredWorkflow,
+  type Workflow,
+  type WorkflowHandler,
+  workflow,
+} from './definitions/workflow.ts'
+export { Engine, type OpenOptions, open, type StoreUrl, type WorkerOptions } from './engine.ts'
+export type { Duration } from './kernel/duration.ts'
+export {
+  ActivityError,
+  CancelledError,
+  PawlError,
+  type PawlErrorCode,
+  PermanentError,
+  RetryableError,
+  RunError,
+} from './kernel/errors.ts'
+export type { Failure } from './kernel/failure.ts'
+export type { Status } from './kernel/run.ts'
+export type { Json } from './kernel/value.ts'
+export type { Reuse } from './stores/store.ts'
+export type { Announcement, Listener } from './telemetry/announcement.ts'
+export type { Worker } from './worker/worker.ts'

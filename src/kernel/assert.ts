@@ -1,0 +1,84 @@
+// The two errors that everything else throws, at the bottom so that all may import them: a failed
+// assertion, which is a bug in pawl, and a PawlError, by which pawl refuses. Users know the latter
+// from errors.ts.
+
+export class AssertionFailure extends Error {
+  override readonly name: string = 'AssertionFailure'
+}
+
+export function assert(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new AssertionFailure(`pawl assertion failed: ${message}`)
+}
+
+/** For the `default` of a switch over a union: the compiler proves that it is never reached. */
+export function unreachable(value: never): never {
+  throw new AssertionFailure(`pawl assertion failed: unexpected ${describe(value)}`)
+}
+
+export type PawlErrorCode =
+  | 'RUN_NOT_FOUND'
+  | 'RUN_ALREADY_EXISTS'
+  | 'RUN_ENDED'
+  | 'RUN_ID_INVALID'
+  | 'WORKFLOW_NOT_FOUND'
+  | 'QUERY_NOT_FOUND'
+  | 'UPDATE_REJECTED'
+  | 'UPDATE_FAILED'
+  | 'INPUT_INVALID'
+  | 'DEFINITION_INVALID'
+  | 'DEFINITION_CONFLICT'
+  | 'VERSION_MISMATCH'
+  | 'DETERMINISM'
+  | 'NON_DURABLE_AWAIT'
+  | 'NESTED_DURABLE_CALL'
+  | 'DUPLICATE_STEP_KEY'
+  | 'NO_CODE_HERE'
+  | 'PAYLOAD_TOO_LARGE'
+  | 'NOT_SERIALISABLE'
+  | 'TOKEN_INVALID'
+  | 'NOT_SUPPORTED'
+  | 'TRY_LATER'
+  | 'WORKER_STOPPED'
+  | 'DRIVER_MISSING'
+  | 'STORE_UNAVAILABLE'
+  | 'STORE_URL_INVALID'
+  | 'STORE_READ_ONLY'
+  | 'STORE_TOO_OLD'
+  | 'SCHEMA_TOO_NEW'
+
+/** pawl refused or could not do what was asked. The code is stable; the message says what to do. */
+export class PawlError extends Error {
+  readonly code: PawlErrorCode
+  declare readonly details?: unknown
+
+  static {
+    nameClass(this, 'PawlError')
+  }
+
+  constructor(
+    code: PawlErrorCode,
+    message: string,
+    options?: ErrorOptions & { readonly details?: unknown },
+  ) {
+    super(message, options)
+    this.code = code
+    if (options?.details !== undefined) this.details = options.details
+  }
+}
+
+/** On the prototype: a stack then begins with it, and a user's subclass is known by its own. */
+export function nameClass(target: { readonly prototype: Error }, name: string): void {
+  Object.defineProperty(target.prototype, 'name', {
+    value: name,
+    writable: true,
+    configurable: true,
+  })
+}
+
+function describe(value: unknown): string {
+  try {
+    return JSON.stringify(value)?.slice(0, 200) ?? String(value)
+  } catch {
+    return typeof value
+  }
+}

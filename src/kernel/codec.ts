@@ -1,0 +1,70 @@
+// Events and messages as text, and back. The text is JSON a person can read. Each body carries the version
+// it was written in; older ones are lifted step by step, so a history outlives the code that wrote it.
+
+import { PawlError } from './errors.ts'
+import type { Event } from './event.ts'
+import { limits } from './limits.ts'
+import type { Message } from './message.ts'
+import type { Payload } from './value.ts'
+
+const VERSION = 1
+
+/** What a turn left behind: its events and the build that made them. */
+export interface TurnBody {
+  readonly build: string
+  readonly events: readonly Event[]
+}
+
+/** `lift[n]` turns a body of version n into one of version n + 1. */
+const lift: Readonly<Record<number, (body: { events: unknown[] }) => { events: unknown[] }>> = {}
+
+export function encodeTurn(body: TurnBody): string {
+  const text = JSON.stringify({ version: VERSION, build: body.build, events: body.events })
+  if (text.length <= limits.turnBytesMax) return text
+  throw new PawlError(
+    'PAYLOAD_TOO_LARGE',
+    `one turn would write ${text.length} bytes; the limit is ${limits.turnBytesMax}. Return less from steps that end together, or keep large data elsewhere and pass a reference.`,
+  )
+}
+
+export function decodeTurn(text: string): TurnBody {
+  return decodeVersioned<TurnBody>(text, lift, VERSION)
+}
+
+export function encodeMessage(message: Message): string {
+  return JSON.stringify({ version: VERSION, ...message })
+}
+
+export function decodeMessage(text: string): Message {
+  const { version: _, ...message } = JSON.parse(text) as Message & { version: number }
+  return message as Message
+}
+
+export function encodePayload(payload: Payload): string {
+  return JSON.stringify(payload)
+}
+
+export function decodePayload(text: string): Payload {
+  return JSON.parse(text) as Payload
+}
+
+/** Exported for its test: lifting is worth nothing if it is first tried on a user's history. */
+export function decodeVersioned<Body>(
+  text: string,
+  lifts: Readonly<Record<number, (body: { events: unknown[] }) => { events: unknown[] }>>,
+  current: number,
+): Body {
+  let { version, ...body } = JSON.parse(text) as { version: number; events: unknown[] }
+  if (version > current) {
+    throw new PawlError(
+      'SCHEMA_TOO_NEW',
+      `this history was written in format ${version}, and this pawl reads up to ${current}. Upgrade pawl in this process.`,
+    )
+  }
+  for (; version < current; version++) {
+    const step = lifts[version]
+    if (!step) throw new PawlError('SCHEMA_TOO_NEW', `no way to read history format ${version}`)
+    body = step(body)
+  }
+  return body as Body
+}

@@ -1,0 +1,44 @@
+// What a decider asks for at the frontier of a history. A command is data; the turn makes events of it,
+// and the worker acts on it only after those are durable.
+import type { Instant, StepKind } from './event.ts'
+import type { Failure } from './failure.ts'
+import type { Payload } from './value.ts'
+
+interface Asked {
+  readonly key: string
+  readonly after: number
+  readonly past?: true
+}
+
+export interface RunStep extends Asked {
+  readonly type: 'RunStep'
+  readonly kind: StepKind
+  readonly name: string
+  readonly input?: Payload
+  readonly digest?: string
+}
+export interface SetTimer extends Asked {
+  readonly type: 'SetTimer'
+  readonly until: Instant
+}
+export interface AwaitSignal extends Asked {
+  readonly type: 'AwaitSignal'
+  readonly name: string
+  readonly until?: Instant
+}
+export interface StartChild extends Asked {
+  readonly type: 'StartChild'
+  readonly name: string
+  readonly input: Payload
+  readonly digest: string
+  readonly queue?: string
+  readonly priority?: number
+  readonly workflowId?: string
+  readonly abandoned?: true
+}
+export type EndRun =
+  | { readonly type: 'CompleteRun'; readonly value: Payload }
+  | { readonly type: 'FailRun'; readonly failure: Failure }
+  | { readonly type: 'CancelRun'; readonly reason?: string }
+
+export type Command = RunStep | SetTimer | AwaitSignal | StartChild | EndRun

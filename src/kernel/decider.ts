@@ -1,0 +1,57 @@
+// The seam between the kernel and the styles of workflow. A decider is pure: it reads history and answers
+// with commands. It may not touch a store, a clock, or a promise it did not make.
+import type { Command } from './command.ts'
+import type { HistoryEvent, Instant } from './event.ts'
+import type { Head } from './run.ts'
+
+export interface Decider {
+  readonly kind: 'function' | 'machine' | 'graph' | 'job'
+  /** A fresh execution at the beginning of the run. A long replay calls `breathe` now and then. */
+  open(head: Head, breathe: () => Promise<void>): Execution
+}
+
+export interface Execution {
+  /**
+   * Takes further events, runs to the next frontier and says what is asked for there. Stays warm. Events up to
+   * `replayedThrough` were seen before by another execution; what the code logs meanwhile is not new.
+   */
+  advance(
+    events: readonly HistoryEvent[],
+    now: Instant,
+    replayedThrough?: number,
+  ): Promise<readonly Command[]>
+  /** What the code logged since this was last asked. It may be shown once its turn is durable. */
+  takeLogs(): readonly LogEntry[]
+  /** What a step that was asked for under `key` does. The body is absent for an activity. */
+  step(key: string): StepPlan | undefined
+  /** Forgets the run. Code that wakes up later finds nothing to talk to. */
+  dispose(): void
+}
+
+export interface LogEntry {
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly message: string
+  readonly fields?: object
+}
+
+/** Everything about a step that today's code decides, as opposed to what history recorded. */
+export interface StepPlan {
+  /** Absent for an activity, whose body is in the registry of whoever runs it. */
+  readonly body?: (context: never) => unknown
+  readonly retry: RetryRule
+  readonly startToCloseMs?: number
+  readonly queue?: string
+  readonly priority?: number
+}
+
+/** A retry policy with every default filled in. */
+export interface RetryRule {
+  readonly maxAttempts: number
+  readonly initialMs: number
+  readonly maxMs: number
+  readonly factor: number
+  readonly jitter: number
+  /** `quadratic` waits attempt² × initial instead of growing by factor. */
+  readonly curve: 'exponential' | 'quadratic'
+  readonly nonRetryable: readonly string[]
+}

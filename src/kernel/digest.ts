@@ -1,0 +1,43 @@
+// Digests, and ids that are the same whenever they are derived again from the same parts.
+
+import { hash } from 'node:crypto'
+import { assert } from './assert.ts'
+import type { Payload } from './value.ts'
+
+/** 64 bits of SHA-256, as 16 hexadecimal digits. */
+export function digest(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, 16)
+}
+
+/** Of the payload as written: the same properties in another order are another payload. */
+export function digestPayload(payload: Payload): string {
+  return digest(JSON.stringify([payload.json, payload.notes ?? []]))
+}
+
+/** A UUID (version 8) that only these parts, in this order, give. */
+export function deriveUuid(...parts: string[]): string {
+  return uuidOf(hash('sha256', joined(parts), 'hex'))
+}
+
+/** As `deriveUuid`, but sorted beside `near`: its first 48 bits, the time, are copied. */
+export function deriveUuidNear(near: string, ...parts: string[]): string {
+  assert(isUuid(near), 'deriveUuidNear takes a canonical UUID')
+  return near.slice(0, 13) + deriveUuid(near, ...parts).slice(13)
+}
+
+/** Whether the text is a UUID in its one canonical form: 36 characters, lower case. */
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(text)
+}
+
+// Lengths come first so that ('ab', 'c') and ('a', 'bc') differ.
+function joined(parts: readonly string[]): string {
+  return parts.map((part) => `${part.length}:${part}`).join('')
+}
+
+function uuidOf(hex: string): string {
+  const variant = '89ab'[Number.parseInt(hex.slice(16, 17), 16) & 3]
+  const third = `8${hex.slice(13, 16)}`
+  const fourth = `${variant}${hex.slice(17, 20)}`
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${third}-${fourth}-${hex.slice(20, 32)}`
+}

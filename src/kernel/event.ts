@@ -1,0 +1,96 @@
+// What happened to a run, in order. Events are facts: past tense, never changed, numbered 1..n in each
+// generation. Events of the second group settle something the workflow asked for under `key`.
+import type { Failure } from './failure.ts'
+import type { Payload } from './value.ts'
+
+/** Milliseconds since 1970 on the store's clock. */
+export type Instant = number
+
+/** How a request was made: enough to recognise it again when the code runs once more. */
+interface Request {
+  readonly key: string
+  /** The seq of the last delivered event when this was asked for. */
+  readonly after: number
+  /** Asked for although recorded steps lay ahead; its result does not move the replay forward. */
+  readonly past?: true
+}
+
+export type StepKind = 'activity' | 'step' | 'sideEffect'
+
+export type Requested =
+  | ({
+      readonly type: 'StepStarted'
+      readonly kind: StepKind
+      readonly name: string
+      readonly input?: Payload
+      readonly digest?: string
+      /** Handed to the task queue instead of running where the run is held. */
+      readonly queued?: true
+    } & Request)
+  | ({ readonly type: 'TimerStarted'; readonly until: Instant } & Request)
+  | ({ readonly type: 'WaitStarted'; readonly name: string; readonly until?: Instant } & Request)
+  | ({
+      readonly type: 'ChildStarted'
+      readonly name: string
+      readonly child: string
+      readonly input: Payload
+      readonly digest: string
+      readonly abandoned?: true
+    } & Request)
+
+export type Resolution =
+  | {
+      readonly type: 'StepCompleted'
+      readonly key: string
+      readonly attempt: number
+      readonly value: Payload
+    }
+  | {
+      readonly type: 'StepFailed'
+      readonly key: string
+      readonly attempt: number
+      readonly failure: Failure
+      readonly reason: GivenUp
+    }
+  | { readonly type: 'TimerFired'; readonly key: string }
+  | { readonly type: 'ChildCompleted'; readonly key: string; readonly value: Payload }
+  | {
+      readonly type: 'ChildFailed'
+      readonly key: string
+      readonly child: string
+      readonly failure: Failure
+    }
+  | {
+      readonly type: 'SignalReceived'
+      readonly id: string
+      readonly name: string
+      readonly payload: Payload
+    }
+  | { readonly type: 'CancelRequested'; readonly id: string; readonly reason?: string }
+
+/** Why a step was given up on. */
+export type GivenUp = 'exhausted' | 'non-retryable' | 'timeout'
+
+export type Progress = {
+  readonly type: 'StepRetried'
+  readonly key: string
+  readonly attempt: number
+  readonly failure: Failure
+  readonly until: Instant
+}
+
+export type Ending =
+  | { readonly type: 'RunCompleted'; readonly value: Payload }
+  | { readonly type: 'RunFailed'; readonly failure: Failure }
+  | { readonly type: 'RunCancelled'; readonly reason?: string }
+
+export type EventBody = Requested | Resolution | Progress | Ending
+export type Event = EventBody & { readonly at: Instant }
+/** An event and its place in the run's history. */
+export type HistoryEvent = Event & { readonly seq: number }
+
+export function isEnding(event: EventBody): event is Ending {
+  return (
+    event.type === 'RunCompleted' || event.type === 'RunFailed' || event.type === 'RunCancelled'
+  )
+}

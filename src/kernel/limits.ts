@@ -1,0 +1,72 @@
+// Every limit of pawl, in one place, units last. Nothing in the system grows without one of these.
+import { assert } from './assert.ts'
+
+export const limits = {
+  /** One value: an input, a result, a signal's payload, as UTF-8 bytes of its JSON. */
+  payloadBytesMax: 1_048_576,
+  payloadDepthMax: 200,
+  /** Everything one turn writes. Larger turns would hold up the batch they travel in. */
+  turnBytesMax: 16 * 1_048_576,
+  /** Replay is linear in history; a run past this is failed with advice to split it. */
+  historyEventsMax: 100_000,
+  nameLengthMax: 256,
+  idLengthMax: 512,
+  causeDepthMax: 10,
+  messageLengthMax: 16_384,
+  stackLengthMax: 16_384,
+  durationMsMax: 100 * 366 * 86_400_000,
+  retryAttemptsMax: 1_000_000,
+
+  /** A session of a worker that has not been renewed for this long is dead. */
+  leaseMs: 30_000,
+  leaseMsMin: 200,
+  leaseMsMax: 3_600_000,
+  /** A lease is renewed three times in its life, so it survives two lost renewals. */
+  leaseRenewalsPerLife: 3,
+  /** A holder without a confirmed renewal stops itself after this share of the lease. */
+  leaseSelfStopShare: 2 / 3,
+  /** A turn may be stamped this far ahead of the store's own clock, and no further. */
+  clockAheadMsMax: 5_000,
+  /** A run whose worker died this often, while running alone, is parked as poison. */
+  poisonDeliveries: 5,
+
+  /** Runs a worker holds at once, and step bodies it runs at once, unless told otherwise. */
+  workflowsPerWorker: 1_000,
+  activitiesPerWorker: 200,
+  /** Suspended executions kept in memory, by count and by the size of their histories. */
+  warmExecutions: 2_000,
+  warmHistoryBytes: 64 * 1_048_576,
+  graceMs: 30_000,
+  /** What a worker that has run out of grace still waits for its last commits. */
+  abortGraceMs: 2_000,
+  /** A run whose next timer is this near is kept rather than released and claimed again. */
+  holdForTimerMs: 25,
+
+  /** Elements and bytes of one batch to a store. */
+  batchElements: 256,
+  batchBytes: 1_048_576,
+  claimRuns: 256,
+  /** A worker with a backlog asks for more when this many places are free. */
+  claimRunsMin: 64,
+  /** Runs whose holder died once are tried in groups of this many; those that lost more, alone. */
+  suspectsTogether: 32,
+  /** How long a worker holds back to be quiet before it takes suspects all the same. */
+  quietMsMax: 1_000,
+  /** How often an idle worker asks even though nothing woke it. */
+  idlePollMs: 5_000,
+  /** The first and the longest pause between two tries of a store call that failed. */
+  storeRetryMsMin: 10,
+  storeRetryMsMax: 2_000,
+  /** A client gives up on an unavailable store after this long. */
+  storePatienceMs: 30_000,
+  resultPollMsMin: 50,
+  resultPollMsMax: 2_000,
+
+  listPageMax: 1_000,
+  listPageDefault: 50,
+  historyPageTurns: 500,
+} as const
+
+assert(limits.leaseRenewalsPerLife >= 3, 'a lease survives two lost renewals')
+assert(limits.leaseSelfStopShare < 1, 'a holder stops before others may take over')
+assert(limits.payloadBytesMax <= limits.turnBytesMax, 'a turn can hold at least one payload')

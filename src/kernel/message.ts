@@ -1,0 +1,45 @@
+// What reaches a run from outside. A message has an id, and the same id is taken once; the store fixes
+// the order in which a run sees its messages when it accepts them.
+import type { GivenUp } from './event.ts'
+import type { Failure } from './failure.ts'
+import type { Payload } from './value.ts'
+
+export type Message =
+  | {
+      readonly type: 'signal'
+      readonly id: string
+      readonly name: string
+      readonly payload: Payload
+    }
+  | { readonly type: 'cancel'; readonly id: string; readonly reason?: string }
+  /** Says nothing; the run is looked at because it came. */
+  | { readonly type: 'nudge'; readonly id: string }
+  | {
+      readonly type: 'taskEnded'
+      readonly id: string
+      readonly generation: number
+      readonly key: string
+      readonly outcome: StepOutcome
+    }
+  | {
+      readonly type: 'childEnded'
+      readonly id: string
+      readonly generation: number
+      readonly key: string
+      readonly child: string
+      readonly outcome: ChildOutcome
+    }
+
+/** How a step ended for good. */
+export type StepOutcome =
+  | { readonly ok: true; readonly attempt: number; readonly value: Payload }
+  | {
+      readonly ok: false
+      readonly attempt: number
+      readonly failure: Failure
+      readonly reason: GivenUp
+    }
+
+export type ChildOutcome =
+  | { readonly ok: true; readonly value: Payload }
+  | { readonly ok: false; readonly failure: Failure }

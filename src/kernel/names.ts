@@ -1,0 +1,82 @@
+// What a name or an id may be. Both end up in stores, URLs, logs and terminals, so neither may hold
+// what one of those refuses (NUL in Postgres, lone surrogates in UTF-8) or obeys (control
+// characters). And how a message names what has no name: a place in a value, a class.
+
+import { PawlError } from './assert.ts'
+import { limits } from './limits.ts'
+
+/** Names of definitions, signals, queues and steps. */
+export function checkName(value: unknown, what: string): string {
+  return check(value, what, limits.nameLengthMax)
+}
+
+/** Workflow ids, idempotency keys and message ids. */
+export function checkId(value: unknown, what: string): string {
+  return check(value, what, limits.idLengthMax)
+}
+
+/** A place in a value, shortened: `the result of step 'charge' at items[3].owner`. */
+export function placeOf(what: string, path: readonly (string | number)[]): string {
+  if (path.length === 0) return what
+  const place = path.map(placePart).join('').replace(/^\./, '')
+  return `${what} at ${place.length > 200 ? `${place.slice(0, 100)}…${place.slice(-99)}` : place}`
+}
+
+/** What the platform says an object is, in any realm: 'Map', 'Date', 'Error'. */
+export function tagOf(value: object): string {
+  return Object.prototype.toString.call(value).slice(8, -1)
+}
+
+/** What its class is called. */
+export function classNameOf(value: object): string {
+  const name: unknown = (value.constructor as { readonly name?: unknown } | undefined)?.name
+  return typeof name === 'string' && name !== '' ? name : 'without a name'
+}
+
+function check(value: unknown, what: string, lengthMax: number): string {
+  if (typeof value !== 'string') throw refusal(what, `is ${kindOf(value)}`, lengthMax)
+  if (value === '') throw refusal(what, 'is empty', lengthMax)
+  if (value.length > lengthMax) {
+    throw refusal(what, `has ${value.length} characters (${show(value)})`, lengthMax)
+  }
+  const control = controlAt(value)
+  if (control >= 0) {
+    const code = value.charCodeAt(control).toString(16).toUpperCase().padStart(4, '0')
+    throw refusal(what, `has the control character U+${code} in ${show(value)}`, lengthMax)
+  }
+  if (!value.isWellFormed()) {
+    throw refusal(what, `has half of a surrogate pair in ${show(value)}`, lengthMax)
+  }
+  return value
+}
+
+function controlAt(text: string): number {
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit < 0x20 || unit === 0x7f) return at
+  }
+  return -1
+}
+
+function refusal(what: string, problem: string, lengthMax: number): PawlError {
+  const expected = `a string of 1 to ${lengthMax} characters without control characters`
+  return new PawlError('INPUT_INVALID', `${what} ${problem}; expected ${expected}`)
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value)
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+function show(text: string): string {
+  const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text
+  return JSON.stringify(shown.toWellFormed())
+}
+
+function placePart(key: string | number): string {
+  if (typeof key === 'number') return `[${key}]`
+  const short = key.length > 50 ? `${key.slice(0, 50)}…` : key
+  return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(short)
+    ? `.${short}`
+    : `[${JSON.stringify(short)}]`
+}

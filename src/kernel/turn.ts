@@ -1,0 +1,262 @@
+// One turn: messages, results and due timers become events, a decider answers them with commands, and the
+// commands become events too. Pure: everything it needs is handed in, everything it wants done is handed back.
+import { assert, unreachable } from './assert.ts'
+import type { Command, EndRun, RunStep, StartChild } from './command.ts'
+import { deriveUuidNear } from './digest.ts'
+import type { Ending, Event, EventBody, HistoryEvent, Instant } from './event.ts'
+import type { ChildOutcome, Message, StepOutcome } from './message.ts'
+import type { Head, RunState } from './run.ts'
+
+/** What happened to a step body that ran where the run is held. */
+export type LocalResult =
+  | { readonly type: 'ended'; readonly key: string; readonly outcome: StepOutcome }
+  | {
+      readonly type: 'retry'
+      readonly key: string
+      readonly attempt: number
+      readonly failure: Extract<Event, { type: 'StepRetried' }>['failure']
+      readonly until: Instant
+    }
+
+/** What leaves the run with the commit: other runs to create, messages to other runs. */
+export type Outgoing =
+  | { readonly type: 'start'; readonly command: StartChild; readonly runId: string }
+  | { readonly type: 'post'; readonly runId: string; readonly message: Message }
+
+export interface Closing {
+  readonly event: HistoryEvent
+  readonly outgoing: readonly Outgoing[]
+  readonly dropped: readonly string[]
+}
+
+export class Turn {
+  /** Whether everything in this turn would come out the same if it were decided again from the start. */
+  derivable = true
+  readonly events: HistoryEvent[] = []
+  readonly consumed: string[] = []
+  readonly outgoing: Outgoing[] = []
+  /** Steps asked for by this turn, in order. */
+  readonly steps: RunStep[] = []
+  /** Keys of queued steps that nobody needs any more. */
+  readonly dropped: string[] = []
+  ending: Ending | undefined
+  readonly #head: Head
+  readonly #state: RunState
+  readonly #now: Instant
+
+  constructor(head: Head, state: RunState, now: Instant) {
+    this.#head = head
+    this.#state = state
+    this.#now = Math.max(now, state.at)
+  }
+
+  /** Messages in the order the store accepted them. Known ids and answers nobody waits for vanish. */
+  receive(messages: readonly Message[]): void {
+    for (const message of messages) {
+      this.consumed.push(message.id)
+      const event = this.#eventOf(message)
+      if (event) this.#happen(event)
+    }
+  }
+
+  settle(results: readonly LocalResult[]): void {
+    for (const result of results) {
+      if (!this.#state.open.has(result.key)) continue
+      if (result.type === 'ended') this.#happen(stepEnded(result.key, result.outcome))
+      else {
+        const { key, attempt, failure, until } = result
+        this.#happen({ type: 'StepRetried', key, attempt, failure, until })
+      }
+    }
+  }
+
+  /** Timers and time-outs that are due. A message that came in the same turn was taken first. */
+  fireDue(): void {
+    const due = [...this.#state.open].filter(
+      ([, open]) =>
+        (open.type === 'timer' || open.type === 'wait') &&
+        open.until !== undefined &&
+        open.until <= this.#now,
+    )
+    for (const [key] of due) this.#happen({ type: 'TimerFired', key })
+  }
+
+  command(commands: readonly Command[], queued: (step: RunStep) => boolean): void {
+    for (const command of commands) {
+      assert(this.ending === undefined, 'a decider asks for nothing after the end')
+      this.#command(command, queued)
+    }
+  }
+
+  /**
+   * The ending as the last event, and what it sends out. Changes nothing, so that messages which arrive
+   * meanwhile can still be received and the turn closed again.
+   */
+  close(): Closing {
+    assert(this.ending !== undefined, 'a turn is closed by its ending')
+    const { outgoing, dropped } = this.#callOff()
+    const { parent } = this.#head
+    if (parent) outgoing.push(childEnded(this.#head, parent, this.ending))
+    const event = { ...this.ending, at: this.#now, seq: this.#state.seq + 1 }
+    return { event, outgoing, dropped }
+  }
+
+  #happen(body: EventBody): void {
+    this.derivable = false
+    this.#record(body)
+  }
+
+  #record(body: EventBody): void {
+    this.events.push(this.#state.apply({ ...body, at: this.#now }))
+  }
+
+  #eventOf(message: Message): EventBody | undefined {
+    if (this.#state.messageIds.has(message.id)) return undefined
+    switch (message.type) {
+      case 'signal': {
+        const { id, name, payload } = message
+        return { type: 'SignalReceived', id, name, payload }
+      }
+      case 'cancel':
+        return this.#cancel(message)
+      case 'nudge':
+        return undefined
+      case 'taskEnded':
+        return this.#isOpen(message) ? stepEnded(message.key, message.outcome) : undefined
+      case 'childEnded':
+        return this.#isOpen(message) ? childEvent(message) : undefined
+      default:
+        return unreachable(message)
+    }
+  }
+
+  // An answer meant for an earlier generation may carry a key that means something else by now.
+  #isOpen(message: { generation: number; key: string }): boolean {
+    return message.generation === this.#head.generation && this.#state.open.has(message.key)
+  }
+
+  #cancel(message: Extract<Message, { type: 'cancel' }>): EventBody | undefined {
+    if (this.#state.cancelled || this.ending) return undefined
+    const { outgoing, dropped } = this.#callOff(message.reason)
+    this.outgoing.push(...outgoing)
+    this.dropped.push(...dropped)
+    const { id, reason } = message
+    return { type: 'CancelRequested', id, ...(reason !== undefined && { reason }) }
+  }
+
+  // Whatever is still open when a run ends or is cancelled is called off: children and queued steps.
+  #callOff(reason?: string): { outgoing: Outgoing[]; dropped: string[] } {
+    const outgoing: Outgoing[] = []
+    const dropped: string[] = []
+    for (const [key, open] of this.#state.open) {
+      if (open.type === 'child' && !open.abandoned)
+        outgoing.push(cancelChild(this.#head, open.child, reason))
+      else if (open.type === 'step' && open.queued) dropped.push(key)
+    }
+    return { outgoing, dropped }
+  }
+
+  #command(command: Command, queued: (step: RunStep) => boolean): void {
+    switch (command.type) {
+      case 'RunStep': {
+        const { type: _, ...step } = command
+        this.steps.push(command)
+        return this.#record({
+          type: 'StepStarted',
+          ...step,
+          ...(queued(command) && { queued: true }),
+        })
+      }
+      case 'SetTimer': {
+        const { type: _, ...timer } = command
+        return this.#record({ type: 'TimerStarted', ...timer })
+      }
+      case 'AwaitSignal': {
+        const { type: _, ...wait } = command
+        return this.#record({ type: 'WaitStarted', ...wait })
+      }
+      case 'StartChild':
+        return this.#startChild(command)
+      case 'CompleteRun':
+      case 'FailRun':
+      case 'CancelRun':
+        this.ending = endingOf(command)
+        return
+      default:
+        return unreachable(command)
+    }
+  }
+
+  #startChild(command: StartChild): void {
+    const { key, after, past, name, input, digest, abandoned } = command
+    const { runId, generation } = this.#head
+    const child = deriveUuidNear(runId, 'child', runId, String(generation), key)
+    this.outgoing.push({ type: 'start', command, runId: child })
+    const marks = { ...(past && { past }), ...(abandoned && { abandoned }) }
+    this.#record({ type: 'ChildStarted', key, after, name, child, input, digest, ...marks })
+  }
+}
+
+function cancelChild(head: Head, runId: string, reason?: string): Outgoing {
+  const id = `parent:${head.runId}:${head.generation}`
+  const because = reason ?? `its parent ${head.runId} ended`
+  return { type: 'post', runId, message: { type: 'cancel', id, reason: because } }
+}
+
+function stepEnded(key: string, outcome: StepOutcome): EventBody {
+  if (outcome.ok)
+    return { type: 'StepCompleted', key, attempt: outcome.attempt, value: outcome.value }
+  const { attempt, failure, reason } = outcome
+  return { type: 'StepFailed', key, attempt, failure, reason }
+}
+
+function childEvent(message: Extract<Message, { type: 'childEnded' }>): EventBody {
+  const { key, child, outcome } = message
+  return outcome.ok
+    ? { type: 'ChildCompleted', key, value: outcome.value }
+    : { type: 'ChildFailed', key, child, failure: outcome.failure }
+}
+
+function endingOf(command: EndRun): Ending {
+  switch (command.type) {
+    case 'CompleteRun':
+      return { type: 'RunCompleted', value: command.value }
+    case 'FailRun':
+      return { type: 'RunFailed', failure: command.failure }
+    case 'CancelRun':
+      return {
+        type: 'RunCancelled',
+        ...(command.reason !== undefined && { reason: command.reason }),
+      }
+    default:
+      return unreachable(command)
+  }
+}
+
+function childEnded(head: Head, parent: NonNullable<Head['parent']>, ending: Ending): Outgoing {
+  const { generation, key } = parent
+  const message: Message = {
+    type: 'childEnded',
+    id: `child:${head.runId}`,
+    generation,
+    key,
+    child: head.runId,
+    outcome: outcomeOf(ending),
+  }
+  return { type: 'post', runId: parent.runId, message }
+}
+
+function outcomeOf(ending: Ending): ChildOutcome {
+  switch (ending.type) {
+    case 'RunCompleted':
+      return { ok: true, value: ending.value }
+    case 'RunFailed':
+      return { ok: false, failure: ending.failure }
+    case 'RunCancelled': {
+      const message = ending.reason ?? 'the run was cancelled'
+      return { ok: false, failure: { type: 'CancelledError', message, retryable: false } }
+    }
+    default:
+      return unreachable(ending)
+  }
+}

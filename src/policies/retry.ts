@@ -1,0 +1,103 @@
+// When a failed attempt is tried again: pure arithmetic over a policy, the attempts so far and a random fraction.
+
+import type { RetryRule } from '../kernel/decider.ts'
+import { type Duration, milliseconds } from '../kernel/duration.ts'
+import { PawlError } from '../kernel/errors.ts'
+import type { Failure } from '../kernel/failure.ts'
+import { limits } from '../kernel/limits.ts'
+
+/** The settings a user may give; every one has a default. */
+export interface RetrySettings {
+  readonly maxAttempts?: number
+  readonly initial?: Duration
+  readonly max?: Duration
+  readonly factor?: number
+  readonly jitter?: number
+  readonly nonRetryable?: readonly string[]
+}
+export type RetryPreset = 'none' | 'exponential' | 'quadraticMinutes'
+
+const exponential: RetryRule = {
+  maxAttempts: 5,
+  initialMs: 1_000,
+  maxMs: 60_000,
+  factor: 2,
+  jitter: 0.1,
+  curve: 'exponential',
+  nonRetryable: [],
+}
+const presets: Readonly<Record<RetryPreset, RetryRule>> = {
+  none: { ...exponential, maxAttempts: 1 },
+  exponential,
+  quadraticMinutes: {
+    ...exponential,
+    maxAttempts: 3,
+    initialMs: 60_000,
+    maxMs: 86_400_000,
+    curve: 'quadratic',
+  },
+}
+
+export function retryRule(retry: RetrySettings | RetryPreset | undefined): RetryRule {
+  if (retry === undefined) return exponential
+  if (typeof retry === 'string') return preset(retry)
+  const rule: RetryRule = {
+    maxAttempts: retry.maxAttempts ?? exponential.maxAttempts,
+    initialMs:
+      retry.initial === undefined
+        ? exponential.initialMs
+        : milliseconds(retry.initial, 'retry.initial'),
+    maxMs: retry.max === undefined ? exponential.maxMs : milliseconds(retry.max, 'retry.max'),
+    factor: retry.factor ?? exponential.factor,
+    jitter: retry.jitter ?? exponential.jitter,
+    curve: 'exponential',
+    nonRetryable: retry.nonRetryable ?? [],
+  }
+  check('maxAttempts', rule.maxAttempts, 1, limits.retryAttemptsMax, Number.isInteger)
+  check('factor', rule.factor, 1, 1_000, Number.isFinite)
+  check('jitter', rule.jitter, 0, 1, Number.isFinite)
+  return rule
+}
+
+/** Whether a failure with this many attempts behind it may be tried again, and if not, why. */
+export function givesUp(
+  rule: RetryRule,
+  failure: Failure,
+  attempt: number,
+): 'exhausted' | 'non-retryable' | undefined {
+  if (!failure.retryable || rule.nonRetryable.includes(failure.type)) return 'non-retryable'
+  return attempt >= rule.maxAttempts ? 'exhausted' : undefined
+}
+
+/** The pause after attempt `attempt` (from 1). `fraction` is in [0, 1). */
+export function backoffMs(rule: RetryRule, attempt: number, fraction: number): number {
+  const grown =
+    rule.curve === 'quadratic'
+      ? rule.initialMs * attempt * attempt
+      : rule.initialMs * rule.factor ** Math.min(attempt - 1, 1_000)
+  const bounded = Math.min(rule.maxMs, grown)
+  return Math.round(bounded * (1 + rule.jitter * (2 * fraction - 1)))
+}
+
+function preset(name: string): RetryRule {
+  const found = presets[name as RetryPreset]
+  if (found) return found
+  throw new PawlError(
+    'DEFINITION_INVALID',
+    `retry '${name}' is not known. Use 'none', 'exponential', 'quadraticMinutes', or an object such as { maxAttempts: 3, initial: '1s' }.`,
+  )
+}
+
+function check(
+  name: string,
+  value: number,
+  low: number,
+  high: number,
+  is: (value: number) => boolean,
+): void {
+  if (is(value) && value >= low && value <= high) return
+  throw new PawlError(
+    'DEFINITION_INVALID',
+    `retry.${name} is ${value}; expected a number from ${low} to ${high}.`,
+  )
+}

@@ -1,0 +1,36 @@
+// Randomness, as a parameter. Production draws from the system; tests hand in a seeded twin.
+import { randomFillSync } from 'node:crypto'
+import type { Clock } from './clock.ts'
+
+export interface Random {
+  /** A number in [0, 1). */
+  fraction(): number
+  /** A whole number in [1, 2^48). */
+  integer(): number
+}
+
+// Drawing one number at a time from the system costs more than the turn it is for.
+const pool = new Uint32Array(1024)
+let unused = 0
+
+function draw(): number {
+  if (unused === 0) {
+    randomFillSync(pool)
+    unused = pool.length
+  }
+  return pool[--unused] ?? 0
+}
+
+export const systemRandom: Random = {
+  fraction: () => draw() / 2 ** 32,
+  integer: () => (draw() & 0xffff) * 2 ** 32 + draw() || 1,
+}
+
+/** A UUID of version 7: sorted by time, unguessable enough to be an id and not a secret. */
+export function uuidV7(clock: Clock, random: Random): string {
+  const time = Math.floor(clock.now()).toString(16).padStart(12, '0')
+  const high = random.integer().toString(16).padStart(12, '0')
+  const low = random.integer().toString(16).padStart(12, '0')
+  const variant = (8 + (Number.parseInt(high.slice(3, 4), 16) & 3)).toString(16)
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${high.slice(0, 3)}-${variant}${high.slice(4, 7)}-${low}`
+}

@@ -1,0 +1,127 @@
+// Group commit. Wraps a store so that single calls travel in batches: while one batch is under way the next
+// collects, so an idle system adds no delay and a busy one pays for a durable write once per batch. An element
+// that no batch can carry is found by halving, and refused alone.
+import { limits } from '../kernel/limits.ts'
+import { isUnavailable } from '../runtime/availability.ts'
+import type { Committed, NewRun, Post, Store, TaskOutcome, TurnCommit } from './store.ts'
+
+export function coalesced(store: Store): Store {
+  const lanes = Array.from({ length: store.traits.lanes }, () => commitLane(store))
+  const create = new Lane(
+    (runs: NewRun[]) => store.create(runs),
+    (run) => run.input.length,
+  )
+  const post = new Lane(
+    (posts: Post[]) => store.post(posts),
+    (each) => each.message.body.length,
+  )
+  const settle = new Lane(
+    (outcomes: TaskOutcome[]) => store.settle(outcomes),
+    () => 256,
+  )
+  return {
+    traits: store.traits,
+    create: (runs) => Promise.all(runs.map((run) => create.add(run))),
+    post: (posts) => Promise.all(posts.map((each) => post.add(each))),
+    settle: (outcomes) => Promise.all(outcomes.map((each) => settle.add(each))),
+    // The turns of one run stay in one lane, so they cannot overtake each other.
+    commit: (turns) => Promise.all(turns.map((turn) => laneOf(lanes, turn.runId).add(turn))),
+    claim: (request) => store.claim(request),
+    renew: (beat) => store.renew(beat),
+    load: (asks) => store.load(asks),
+    list: (query) => store.list(query),
+    wake: (listener) => store.wake(listener),
+    close: () => store.close(),
+  }
+}
+
+interface Waiting<In, Out> {
+  readonly item: In
+  readonly bytes: number
+  readonly resolve: (out: Out) => void
+  readonly reject: (error: unknown) => void
+}
+
+class Lane<In, Out> {
+  #waiting: Waiting<In, Out>[] = []
+  #busy = false
+  readonly #send: (items: In[]) => Promise<readonly Out[]>
+  readonly #bytes: (item: In) => number
+  readonly #refused: (error: unknown) => Out
+
+  constructor(
+    send: (items: In[]) => Promise<readonly Out[]>,
+    bytes: (item: In) => number,
+    refused: (error: unknown) => Out = (error) => {
+      throw error
+    },
+  ) {
+    this.#send = send
+    this.#bytes = bytes
+    this.#refused = refused
+  }
+
+  add(item: In): Promise<Out> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, bytes: this.#bytes(item), resolve, reject })
+      if (this.#busy) return
+      this.#busy = true
+      // After whatever else this moment has to add.
+      queueMicrotask(() => process.nextTick(() => void this.#drain()))
+    })
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) await this.#flush(this.#take())
+    this.#busy = false
+  }
+
+  #take(): Waiting<In, Out>[] {
+    let bytes = 0
+    let count = 0
+    for (const each of this.#waiting) {
+      bytes += each.bytes
+      if (count === limits.batchElements || (count > 0 && bytes > limits.batchBytes)) break
+      count++
+    }
+    return this.#waiting.splice(0, count)
+  }
+
+  async #flush(batch: Waiting<In, Out>[]): Promise<void> {
+    try {
+      const outs = await this.#send(batch.map((each) => each.item))
+      for (const [index, each] of batch.entries()) each.resolve(outs[index] as Out)
+    } catch (error) {
+      if (isUnavailable(error)) for (const each of batch) each.reject(error)
+      else await this.#bisect(batch, error)
+    }
+  }
+
+  async #bisect(batch: Waiting<In, Out>[], error: unknown): Promise<void> {
+    const [only, ...others] = batch
+    if (only && others.length === 0) {
+      try {
+        only.resolve(this.#refused(error))
+      } catch (refusal) {
+        only.reject(refusal)
+      }
+      return
+    }
+    const middle = batch.length >> 1
+    await this.#flush(batch.slice(0, middle))
+    await this.#flush(batch.slice(middle))
+  }
+}
+
+function commitLane(store: Store): Lane<TurnCommit, Committed> {
+  return new Lane(
+    (turns: TurnCommit[]) => store.commit(turns),
+    (turn) => turn.body.length,
+    (error) => ({ outcome: 'rejected', reason: String(error) }),
+  )
+}
+
+function laneOf<T>(lanes: readonly T[], runId: string): T {
+  const index = Number.parseInt(runId.slice(-4), 16) % lanes.length
+  return lanes[Number.isNaN(index) ? 0 : index] as T
+}

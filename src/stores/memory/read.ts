@@ -1,0 +1,93 @@
+// The reading half of the memory store: snapshots and pages. Nothing here changes a row.
+import { unreachable } from '../../kernel/assert.ts'
+import type { Instant } from '../../kernel/event.ts'
+import type { Listed, ListQuery, LoadAsk, Loaded, RunSnapshot, TaskSnapshot } from '../store.ts'
+import type { MemoryDatabase, RunRow, TaskRow } from './database.ts'
+
+export function loadOne(database: MemoryDatabase, ask: LoadAsk, now: Instant): Loaded {
+  switch (ask.type) {
+    case 'run': {
+      const row = database.runs.get(ask.runId)
+      return { type: 'run', ...(row && { run: snapshot(row, now) }) }
+    }
+    case 'named': {
+      const runId = database.names.get(ask.workflowId)
+      return { type: 'named', ...(runId !== undefined && { runId }) }
+    }
+    case 'history': {
+      const turns = database.runs.get(ask.runId)?.turns ?? []
+      return {
+        type: 'history',
+        turns: turns.filter((turn) => turn.seq >= ask.after).slice(0, ask.turns),
+      }
+    }
+    case 'tasks': {
+      const tasks = [...database.tasks.values()].filter((task) => task.runId === ask.runId)
+      return { type: 'tasks', tasks: tasks.map(taskSnapshot) }
+    }
+    case 'sessions':
+      return { type: 'sessions', now, sessions: [...database.sessions.values()] }
+    default:
+      return unreachable(ask)
+  }
+}
+
+export function listRuns(database: MemoryDatabase, query: ListQuery, now: Instant): Listed {
+  const found = [...database.runs.values()]
+    .filter((row) => matches(row, query))
+    .sort((a, b) => (position(a) < position(b) ? 1 : -1))
+  if (query.count) return { runs: [], count: found.length }
+  const { cursor } = query
+  const rest = cursor === undefined ? found : found.filter((row) => position(row) < cursor)
+  const page = rest.slice(0, query.limit)
+  const last = page.at(-1)
+  const more = rest.length > page.length && last ? { cursor: position(last) } : {}
+  return { runs: page.map((row) => snapshot(row, now)), ...more }
+}
+
+function matches(row: RunRow, query: ListQuery): boolean {
+  const { names, statuses, workflowId, createdAfter, createdBefore } = query
+  const { head, status } = row
+  if (names && !names.includes(head.name)) return false
+  if (statuses && !statuses.includes(status)) return false
+  if (workflowId !== undefined && head.workflowId !== workflowId) return false
+  if (createdAfter !== undefined && head.createdAt < createdAfter) return false
+  return createdBefore === undefined || head.createdAt < createdBefore
+}
+
+// Newest first, and a total order: the instant padded so that text sorts as numbers do, then the id.
+function position(row: RunRow): string {
+  return `${String(row.head.createdAt).padStart(16, '0')}:${row.head.runId}`
+}
+
+function snapshot(row: RunRow, now: Instant): RunSnapshot {
+  const { head, status, updatedAt, endedAt, session, deliveries, paused, inbox, turns } = row
+  const last = endedAt === undefined ? undefined : turns.at(-1)?.body
+  return {
+    head,
+    status,
+    updatedAt,
+    deliveries,
+    unread: inbox.length,
+    now,
+    ...(endedAt !== undefined && { endedAt }),
+    ...(last !== undefined && { last }),
+    ...(Number.isFinite(row.at) && { wakeAt: row.at }),
+    ...(session !== 0 && { session }),
+    ...(paused && { paused }),
+  }
+}
+
+function taskSnapshot(task: TaskRow): TaskSnapshot {
+  const { taskId, name, queue, at, session, failed, deliveries, failure } = task
+  return {
+    taskId,
+    name,
+    queue,
+    availableAt: at,
+    failed,
+    deliveries,
+    ...(session !== 0 && { session }),
+    ...(failure !== undefined && { failure }),
+  }
+}

@@ -1,0 +1,369 @@
+// The store seam. A store keeps runs, their histories, inboxes and tasks, and hands out leases. It decides
+// nothing: bodies are opaque text to it, and every rule it enforces is written here.
+//
+// Rules for every method: it takes and returns arrays, element for element; each element is applied wholly or
+// not at all, whatever happens to its neighbours; what is acknowledged is durable; and everything is idempotent
+// by id, so that a caller whose answer was lost sends the same thing again until it gets one. A method that
+// throws has said nothing: the write may have happened.
+import type { Instant } from '../kernel/event.ts'
+import type { ParentLink, Status } from '../kernel/run.ts'
+
+export interface Store {
+  readonly traits: Traits
+
+  /** Inserts runs that are not there yet. With `eager` the creator gets the lease in the same write. */
+  create(runs: readonly NewRun[]): Promise<readonly Created[]>
+
+  /**
+   * Accepts messages for runs and fixes their order per run. After `accepted` the run is claimable, or its
+   * holder's next `claim` that names the run brings the message: no interleaving with `commit` may lose it.
+   */
+  post(messages: readonly Post[]): Promise<readonly Posted[]>
+
+  /**
+   * Leases runs that are due or have messages, and tasks, to a living session; counts the delivery. What it
+   * returns about a run was read after the lease was granted. Sending a request again with the same nonce gives
+   * the same leases. Also brings unread messages of the runs in `held`, frees what dead sessions held, and
+   * completes deliveries between runs that an earlier commit left undone.
+   */
+  claim(request: ClaimRequest): Promise<Claimed>
+
+  /**
+   * Appends a turn to a run, fenced on the lease, and keeps the lease, releases the run, or ends it. All of a
+   * turn becomes visible at once; messages and new runs for others may follow later but are never lost.
+   */
+  commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]>
+
+  /** Ends leases on tasks. `done` hands the result to the run the task belongs to, in the same write. */
+  settle(outcomes: readonly TaskOutcome[]): Promise<readonly Settled[]>
+
+  /** Opens (beat 1), extends, or closes a session. One write for all that the worker holds. */
+  renew(beat: SessionBeat): Promise<Renewed>
+
+  /** Reads, and never writes. */
+  load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]>
+
+  /** A page of runs, newest first, or their number. May lag behind `commit`. */
+  list(query: ListQuery): Promise<Listed>
+
+  /** Hears that something may have happened. Losing every hint costs time, never progress. */
+  wake(listener: (hint: Hint) => void): () => void
+
+  close(): Promise<void>
+}
+
+export interface Traits {
+  readonly name: 'memory' | 'sqlite' | 'postgres' | (string & {})
+  /** What survives after an acknowledgement. */
+  readonly durability: 'none' | 'fsync'
+  /** Batches that may be under way at once; the turns of one run always travel in the same lane. */
+  readonly lanes: number
+  /** Whether hints cross processes. Without it others find out by polling. */
+  readonly push: boolean
+}
+
+/** The right to write a run or a task. A write whose lease is not the current one is refused by the store. */
+export interface Lease {
+  readonly session: number
+  readonly epoch: number
+  readonly nonce: number
+}
+
+export interface NewRun {
+  readonly runId: string
+  readonly name: string
+  readonly queue: string
+  readonly priority: number
+  readonly workflowId: string
+  /** What to do if the workflow id is in use, or was. */
+  readonly reuse: Reuse
+  /** Text of the input, and a digest of it: the same id with another digest is a conflict. */
+  readonly input: string
+  readonly digest: string
+  readonly memo?: string
+  readonly parent?: ParentLink
+  /** Not before this instant of the store's clock; at once when absent. */
+  readonly startAt?: Instant
+  /** Or this long after the store accepts it. */
+  readonly delayMs?: number
+  /** Grants the lease to this session in the same write. */
+  readonly eager?: { readonly session: number; readonly nonce: number }
+}
+
+export type Reuse = 'allow' | 'reject' | 'allowIfFailed' | 'returnExisting'
+
+export type Created =
+  | { readonly outcome: 'created'; readonly now: Instant; readonly run?: ClaimedRun }
+  /** The run was there, with the same input. `run` is present if it is still leased to the caller. */
+  | { readonly outcome: 'existing'; readonly runId: string; readonly run?: ClaimedRun }
+  | { readonly outcome: 'conflict'; readonly runId: string }
+  /** The workflow id is taken and the policy says no. */
+  | { readonly outcome: 'refused'; readonly runId: string }
+
+export interface StoredMessage {
+  readonly id: string
+  readonly body: string
+}
+export interface Post {
+  readonly runId: string
+  readonly message: StoredMessage
+  /** Wakes even a run whose start lies in the future. */
+  readonly urgent?: true
+}
+export interface Posted {
+  readonly outcome: 'accepted' | 'duplicate' | 'closed' | 'missing'
+}
+
+export interface ClaimRequest {
+  readonly session: number
+  readonly nonce: number
+  readonly build: string
+  readonly queues: readonly string[]
+  /** Names this worker has code for; `null` means any. */
+  readonly workflows: readonly string[] | null
+  readonly activities: readonly string[] | null
+  readonly runs: number
+  /**
+   * Above 0, and if there are any: only runs whose last holder died, at most this many of those that lost one
+   * holder, or a single one that lost more. At 0 such runs are not given out.
+   */
+  readonly suspects: number
+  readonly tasks: number
+  readonly held: readonly string[]
+}
+
+export interface Claimed {
+  readonly now: Instant
+  readonly runs: readonly ClaimedRun[]
+  readonly tasks: readonly ClaimedTask[]
+  readonly news: readonly { readonly runId: string; readonly messages: readonly StoredMessage[] }[]
+  /** When something in these queues is due next, if nothing happens before. */
+  readonly nextDue?: Instant
+  /** There are runs whose last holder died, waiting for a worker that asks for them. */
+  readonly suspects?: true
+  /** The session is dead; nothing was granted and nothing is held any more. */
+  readonly dead?: true
+}
+
+export interface ClaimedRun {
+  readonly head: StoredHead
+  readonly lease: Lease
+  /** Grants since the run was last released; above 1 the previous holder died. */
+  readonly deliveries: number
+  /** Events at the last release. History may reach further if a holder died since. */
+  readonly seq: number
+  readonly messages: readonly StoredMessage[]
+}
+
+export interface StoredHead {
+  readonly runId: string
+  readonly name: string
+  readonly workflowId: string
+  readonly queue: string
+  readonly priority: number
+  readonly generation: number
+  readonly createdAt: Instant
+  readonly input: string
+  readonly memo?: string
+  readonly parent?: ParentLink
+}
+
+export interface ClaimedTask {
+  readonly taskId: string
+  readonly runId: string
+  readonly name: string
+  readonly body: string
+  readonly lease: Lease
+  /** Attempts whose end was recorded. */
+  readonly failed: number
+  readonly deliveries: number
+}
+
+export interface TurnCommit {
+  readonly runId: string
+  readonly lease: Lease
+  readonly generation: number
+  /** Unique to this turn. The same turn sent again is a duplicate; another turn at the same place is fenced. */
+  readonly turnId: number
+  /** Events before this turn, and in it. */
+  readonly seq: number
+  readonly count: number
+  /** The instant the turn was decided at. */
+  readonly at: Instant
+  readonly body: string
+  /** Ids of messages this turn took. */
+  readonly consumed: readonly string[]
+  readonly outbox: readonly Outbound[]
+  readonly tasks: readonly NewTask[]
+  /** Tasks that are not needed any more. */
+  readonly dropped: readonly string[]
+  readonly next: Next
+}
+
+export type Next =
+  | { readonly type: 'hold' }
+  | {
+      readonly type: 'release'
+      readonly status: 'waiting' | 'running'
+      readonly wakeAt?: Instant
+    }
+  /** Nothing wakes a paused run but another build, or somebody's hand. */
+  | { readonly type: 'pause'; readonly build: string; readonly failure: string }
+  | { readonly type: 'end'; readonly status: 'completed' | 'failed' | 'cancelled' }
+
+export type Outbound =
+  | {
+      readonly type: 'start'
+      readonly run: NewRun
+      /** Posted back to the sender if the new run is refused. */
+      readonly otherwise: StoredMessage
+    }
+  | ({ readonly type: 'post' } & Post)
+
+export interface NewTask {
+  readonly taskId: string
+  readonly name: string
+  readonly queue: string
+  readonly priority: number
+  readonly body: string
+}
+
+export type Committed =
+  | { readonly outcome: 'applied' | 'duplicate' }
+  /** The lease is no longer the caller's. */
+  | { readonly outcome: 'fenced' }
+  /** Nothing was written: the turn would end the run, and there are messages it has not taken. */
+  | { readonly outcome: 'more'; readonly messages: readonly StoredMessage[] }
+  /** Nothing was written, and this turn can never be. */
+  | { readonly outcome: 'rejected'; readonly reason: string }
+
+export interface TaskOutcome {
+  readonly taskId: string
+  readonly lease: Lease
+  readonly result:
+    | { readonly type: 'done'; readonly message: StoredMessage }
+    /** Another attempt after `delayMs` on the store's clock. `failed` attempts have ended so far. */
+    | {
+        readonly type: 'retry'
+        readonly delayMs: number
+        readonly failed: number
+        readonly failure: string
+      }
+    /** Given back unused: the delivery does not count. */
+    | { readonly type: 'return' }
+}
+export interface Settled {
+  readonly outcome: 'applied' | 'fenced'
+}
+
+export interface SessionBeat {
+  readonly session: number
+  readonly worker: string
+  readonly beat: number
+  readonly ttlMs: number
+  /** Tasks the worker believes it holds. */
+  readonly tasks: readonly string[]
+  /** What the worker can do, for `why` and for people. */
+  readonly about: string
+  /** Gives back everything and forgets the session. */
+  readonly close?: true
+}
+export interface Renewed {
+  readonly now: Instant
+  readonly alive: boolean
+  /** Of the tasks in the beat, those that are no longer the session's. */
+  readonly lostTasks: readonly string[]
+}
+
+export type LoadAsk =
+  | { readonly type: 'run'; readonly runId: string }
+  /** The newest run of a workflow id. */
+  | { readonly type: 'named'; readonly workflowId: string }
+  | {
+      readonly type: 'history'
+      readonly runId: string
+      readonly after: number
+      readonly turns: number
+    }
+  | { readonly type: 'tasks'; readonly runId: string }
+  | { readonly type: 'sessions' }
+
+export type Loaded =
+  | { readonly type: 'run'; readonly run?: RunSnapshot }
+  | { readonly type: 'named'; readonly runId?: string }
+  | { readonly type: 'history'; readonly turns: readonly StoredTurn[] }
+  | { readonly type: 'tasks'; readonly tasks: readonly TaskSnapshot[] }
+  | {
+      readonly type: 'sessions'
+      readonly now: Instant
+      readonly sessions: readonly SessionSnapshot[]
+    }
+
+export interface StoredTurn {
+  readonly seq: number
+  readonly count: number
+  readonly turnId: number
+  readonly epoch: number
+  readonly body: string
+}
+
+export interface RunSnapshot {
+  readonly head: StoredHead
+  readonly status: Status
+  readonly updatedAt: Instant
+  readonly endedAt?: Instant
+  /** The turn that ended the run, when it has ended. */
+  readonly last?: string
+  readonly wakeAt?: Instant
+  readonly session?: number
+  readonly deliveries: number
+  /** The failure that paused it, and the build that met it. */
+  readonly paused?: { readonly build: string; readonly failure: string }
+  readonly unread: number
+  readonly now: Instant
+}
+
+export interface TaskSnapshot {
+  readonly taskId: string
+  readonly name: string
+  readonly queue: string
+  readonly availableAt: Instant
+  readonly session?: number
+  readonly failed: number
+  readonly deliveries: number
+  readonly failure?: string
+}
+
+export interface SessionSnapshot {
+  readonly session: number
+  readonly worker: string
+  readonly expiresAt: Instant
+  readonly about: string
+}
+
+export interface ListQuery {
+  readonly names?: readonly string[]
+  readonly statuses?: readonly Status[]
+  readonly workflowId?: string
+  readonly createdAfter?: Instant
+  readonly createdBefore?: Instant
+  readonly limit: number
+  readonly cursor?: string
+  /** Only the number is wanted. */
+  readonly count?: true
+}
+export interface Listed {
+  readonly runs: readonly RunSnapshot[]
+  readonly cursor?: string
+  readonly count?: number
+}
+
+export type Hint =
+  /** There may be work in some queue. */
+  | { readonly type: 'ready' }
+  /** There may be messages for runs this session holds. */
+  | { readonly type: 'news'; readonly session: number }
+  /** A run has ended. */
+  | { readonly type: 'ended'; readonly runId: string }
+  /** Something was written by another process; which, is not known. */
+  | { readonly type: 'changed' }

@@ -1,0 +1,45 @@
+// What the system announces, after the fact is durable. Logs, metrics, tests and people listen to this one stream.
+import type { Failure } from '../kernel/failure.ts'
+
+interface OfRun {
+  readonly at: Date
+  readonly runId: string
+  readonly workflow: string
+}
+interface OfStep extends OfRun {
+  readonly step: string
+  readonly activity: string
+  readonly attempt: number
+}
+
+export type Announcement =
+  | ({ readonly type: 'run.started' | 'run.suspended' | 'run.cancelled' | 'run.completed' } & OfRun)
+  | ({ readonly type: 'run.failed' | 'run.paused'; readonly failure: Failure } & OfRun)
+  | ({ readonly type: 'activity.scheduled' | 'activity.started' | 'activity.completed' } & OfStep)
+  | ({
+      readonly type: 'activity.failed'
+      readonly failure: Failure
+      readonly willRetry: boolean
+    } & OfStep)
+  | {
+      readonly type: 'lease.lost'
+      readonly at: Date
+      readonly runId: string
+      readonly worker: string
+    }
+  | {
+      readonly type: 'worker.changed'
+      readonly at: Date
+      readonly worker: string
+      readonly status: 'active' | 'draining' | 'stopped' | 'stale'
+    }
+  | {
+      readonly type: 'store.call'
+      readonly at: Date
+      readonly method: string
+      readonly ms: number
+      readonly ok: boolean
+    }
+
+/** Called after the commit. One that throws harms nothing. */
+export type Listener = (announcement: Announcement) => void

@@ -1,0 +1,62 @@
+// Durable events, told to whoever listens.
+import type { HistoryEvent } from '../kernel/event.ts'
+import type { Head } from '../kernel/run.ts'
+import type { Announcement } from '../telemetry/announcement.ts'
+import type { Bus } from '../telemetry/bus.ts'
+
+export function announceEvents(bus: Bus, head: Head, events: readonly HistoryEvent[]): void {
+  for (const event of events) {
+    const announcement = announcementOf(head, event)
+    if (announcement) bus.announce(() => announcement)
+    if (event.seq === 1) bus.announce(() => ({ type: 'run.started', ...of(head, event) }))
+  }
+}
+
+function of(head: Head, event: HistoryEvent): { at: Date; runId: string; workflow: string } {
+  return { at: new Date(event.at), runId: head.runId, workflow: head.name }
+}
+
+function announcementOf(head: Head, event: HistoryEvent): Announcement | undefined {
+  const run = of(head, event)
+  switch (event.type) {
+    case 'RunCompleted':
+      return { type: 'run.completed', ...run }
+    case 'RunCancelled':
+      return { type: 'run.cancelled', ...run }
+    case 'RunFailed':
+      return { type: 'run.failed', ...run, failure: event.failure }
+    case 'StepStarted': {
+      const type = event.queued ? 'activity.scheduled' : 'activity.started'
+      return { type, ...run, step: event.key, activity: event.name, attempt: 1 }
+    }
+    case 'StepCompleted':
+      return { type: 'activity.completed', ...run, ...step(event) }
+    case 'StepFailed':
+      return {
+        type: 'activity.failed',
+        ...run,
+        ...step(event),
+        failure: event.failure,
+        willRetry: false,
+      }
+    case 'StepRetried':
+      return {
+        type: 'activity.failed',
+        ...run,
+        ...step(event),
+        failure: event.failure,
+        willRetry: true,
+      }
+    default:
+      return undefined
+  }
+}
+
+function step(event: { key: string; attempt: number }): {
+  step: string
+  activity: string
+  attempt: number
+} {
+  const activity = event.key.replace(/^[^:]*:/, '').replace(/#\d+$/, '')
+  return { step: event.key, activity, attempt: event.attempt }
+}

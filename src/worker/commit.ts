@@ -1,0 +1,95 @@
+// From a decided turn to what the store is asked to write.
+import { encodeMessage, encodePayload, encodeTurn } from '../kernel/codec.ts'
+import type { StartChild } from '../kernel/command.ts'
+import type { StepPlan } from '../kernel/decider.ts'
+import { deriveUuid } from '../kernel/digest.ts'
+import type { HistoryEvent } from '../kernel/event.ts'
+import type { Message } from '../kernel/message.ts'
+import type { Head, OpenStep } from '../kernel/run.ts'
+import type { Outgoing } from '../kernel/turn.ts'
+import type { Payload } from '../kernel/value.ts'
+import type { NewTask, Outbound, StoredMessage } from '../stores/store.ts'
+
+export function turnBody(build: string, events: readonly HistoryEvent[]): string {
+  // The place of an event is where it stands; writing it down again would only be able to disagree.
+  return encodeTurn({ build, events: events.map(({ seq: _, ...event }) => event) })
+}
+
+export function outbound(head: Head, outgoing: readonly Outgoing[]): Outbound[] {
+  return outgoing.map((each) =>
+    each.type === 'start'
+      ? startOf(head, each.command, each.runId)
+      : {
+          type: 'post',
+          runId: each.runId,
+          message: storedMessage(each.message),
+          ...(each.message.type === 'cancel' && { urgent: true }),
+        },
+  )
+}
+
+export function storedMessage(message: Message): StoredMessage {
+  return { id: message.id, body: encodeMessage(message) }
+}
+
+/** What a worker that claims the task needs to know; it may not have the workflow's code. */
+export interface TaskBody {
+  readonly key: string
+  readonly generation: number
+  readonly workflowId: string
+  readonly input: Payload
+  readonly retry: StepPlan['retry']
+  readonly startToCloseMs?: number
+}
+
+export function taskId(head: Head, key: string): string {
+  return deriveUuid('task', head.runId, String(head.generation), key)
+}
+
+export function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTask {
+  const { workflowId, generation } = head
+  const { retry, startToCloseMs } = plan
+  const body: TaskBody = {
+    key,
+    generation,
+    workflowId,
+    input: step.input ?? { json: null },
+    retry,
+    ...(startToCloseMs !== undefined && { startToCloseMs }),
+  }
+  return {
+    taskId: taskId(head, key),
+    name: step.name,
+    queue: plan.queue ?? head.queue,
+    priority: plan.priority ?? head.priority,
+    body: JSON.stringify(body),
+  }
+}
+
+function startOf(head: Head, command: StartChild, runId: string): Outbound {
+  const { name, input, digest, key, workflowId } = command
+  const { generation } = head
+  const message = `workflow id '${workflowId}' is in use by another run`
+  return {
+    type: 'start',
+    run: {
+      runId,
+      name,
+      queue: command.queue ?? head.queue,
+      priority: command.priority ?? head.priority,
+      workflowId: workflowId ?? runId,
+      reuse: 'allow',
+      input: encodePayload(input),
+      digest,
+      parent: { runId: head.runId, generation, key },
+    },
+    otherwise: storedMessage({
+      type: 'childEnded',
+      id: `refused:${runId}`,
+      generation,
+      key,
+      child: runId,
+      outcome: { ok: false, failure: { type: 'RunRefused', message, retryable: false } },
+    }),
+  }
+}

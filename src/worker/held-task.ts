@@ -1,0 +1,79 @@
+// An activity attempt claimed from the task queue: run here, settled with the store. The run it belongs to may be
+// held by anybody, or by nobody.
+import { PawlError } from '../kernel/errors.ts'
+import type { Failure } from '../kernel/failure.ts'
+import type { StepOutcome } from '../kernel/message.ts'
+import type { ClaimedTask, TaskOutcome } from '../stores/store.ts'
+import { storedMessage, type TaskBody } from './commit.ts'
+import type { StepRunner, Verdict } from './step-runner.ts'
+
+export class HeldTask {
+  readonly taskId: string
+  readonly #task: ClaimedTask
+  readonly #body: TaskBody
+  readonly #runner: StepRunner
+  #abort: (reason: Error) => void = () => {}
+
+  constructor(task: ClaimedTask, runner: StepRunner) {
+    this.taskId = task.taskId
+    this.#task = task
+    this.#body = JSON.parse(task.body) as TaskBody
+    this.#runner = runner
+  }
+
+  /** What the store is to be told. Does not resolve after `abort`. */
+  async run(): Promise<TaskOutcome> {
+    const { retry, input, key, generation, workflowId, startToCloseMs } = this.#body
+    const { runId, name, failed, deliveries } = this.#task
+    const attempt = failed + deliveries
+    if (attempt > retry.maxAttempts) return this.#ended(diedTrying(name, attempt - 1))
+    const { result, abort } = this.#runner.start(
+      {
+        runId,
+        workflowId,
+        generation,
+        key,
+        name,
+        attempt,
+        maxAttempts: retry.maxAttempts,
+        ...(startToCloseMs !== undefined && { startToCloseMs }),
+      },
+      this.#runner.activityBody(name, input),
+      retry,
+    )
+    this.#abort = abort
+    return this.#outcome(await result)
+  }
+
+  abort(reason: Error): void {
+    this.#abort(reason)
+  }
+
+  giveBack(): TaskOutcome {
+    this.#abort(new PawlError('WORKER_STOPPED', 'the worker is shutting down'))
+    const { taskId, lease } = this.#task
+    return { taskId, lease, result: { type: 'return' } }
+  }
+
+  #outcome(verdict: Verdict): TaskOutcome {
+    if (verdict.type === 'ended') return this.#ended(verdict.outcome)
+    const { attempt: failed, delayMs, failure } = verdict
+    const { taskId, lease } = this.#task
+    const result = { type: 'retry', delayMs, failed, failure: JSON.stringify(failure) } as const
+    return { taskId, lease, result }
+  }
+
+  #ended(outcome: StepOutcome): TaskOutcome {
+    const { taskId, lease } = this.#task
+    const { key, generation } = this.#body
+    const id = `task:${taskId}`
+    const message = storedMessage({ type: 'taskEnded', id, generation, key, outcome })
+    return { taskId, lease, result: { type: 'done', message } }
+  }
+}
+
+function diedTrying(name: string, attempt: number): StepOutcome {
+  const message = `the worker died during attempt ${attempt} of activity '${name}'`
+  const failure: Failure = { type: 'WorkerDied', message, retryable: true }
+  return { ok: false, attempt, failure, reason: 'exhausted' }
+}

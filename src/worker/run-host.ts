@@ -1,0 +1,78 @@
+// What a worker does for the runs it holds: the calls of a held run, bound to the worker's ports.
+import type { Execution } from '../kernel/decider.ts'
+import type { HistoryEvent } from '../kernel/event.ts'
+import type { Failure } from '../kernel/failure.ts'
+import { limits } from '../kernel/limits.ts'
+import type { Head } from '../kernel/run.ts'
+import type { Store, StoredTurn } from '../stores/store.ts'
+import { announceEvents } from './announce.ts'
+import type { RunHost } from './held-run.ts'
+import type { Slots } from './slots.ts'
+import type { StepRunner } from './step-runner.ts'
+import type { StoreClock } from './store-clock.ts'
+import type { WorkerPorts, WorkerSettings } from './worker-settings.ts'
+
+export interface HostParts {
+  readonly ports: WorkerPorts
+  readonly settings: WorkerSettings
+  readonly storeClock: StoreClock
+  readonly slots: Slots
+  readonly runner: StepRunner
+  readonly decider: RunHost['decider']
+  /** Sends to the store until it answers. */
+  readonly send: <T>(call: (store: Store) => Promise<T>) => Promise<T>
+}
+
+export function runHost(parts: HostParts): RunHost {
+  const { ports, settings, storeClock, slots, runner, send } = parts
+  const { clock, random, registry } = ports
+  return {
+    build: settings.build,
+    alwaysReplay: settings.alwaysReplay,
+    decider: parts.decider,
+    now: () => storeClock.now(),
+    after: (ms, fire) => clock.after(ms, fire),
+    breathe: () => clock.breathe(),
+    turnId: () => random.integer(),
+    history: (runId, after) => history(send, runId, after),
+    commit: async (turn) => {
+      const [committed] = await send((store) => store.commit([turn]))
+      return committed ?? { outcome: 'fenced' }
+    },
+    queues: (step, plan, head) =>
+      !registry.activities.has(step.name) ||
+      !settings.queues.includes(plan.queue ?? head.queue) ||
+      slots.free === 0,
+    begin: (head, key, step, plan, attempt) => runner.local(head, key, step, plan, attempt),
+    announce: (head, events) => announce(ports, head, events),
+    paused: (head, failure) => paused(ports, head, failure),
+    log: (head, execution) => log(ports, head, execution),
+  }
+}
+
+async function history(
+  send: HostParts['send'],
+  runId: string,
+  after: number,
+): Promise<readonly StoredTurn[]> {
+  const ask = { type: 'history', runId, after, turns: limits.historyPageTurns } as const
+  const [loaded] = await send((store) => store.load([ask]))
+  return loaded?.type === 'history' ? loaded.turns : []
+}
+
+function announce({ bus }: WorkerPorts, head: Head, events: readonly HistoryEvent[]): void {
+  if (bus.heard) announceEvents(bus, head, events)
+}
+
+function paused({ bus, clock, logger }: WorkerPorts, head: Head, failure: Failure): void {
+  const { runId, name: workflow } = head
+  logger.log('warn', `run ${runId} of '${workflow}' is paused: ${failure.message}`)
+  const at = new Date(clock.now())
+  bus.announce(() => ({ type: 'run.paused', at, runId, workflow, failure }))
+}
+
+function log({ logger }: WorkerPorts, head: Head, execution: Execution): void {
+  for (const { level, message, fields } of execution.takeLogs()) {
+    logger.log(level, message, { runId: head.runId, workflow: head.name, ...fields })
+  }
+}

@@ -1,0 +1,112 @@
+// Runs step bodies in this process, in bounded slots, and turns each end into what history or the task queue needs.
+import type { ActivityContext } from '../definitions/contract.ts'
+import type { Registry } from '../definitions/registry.ts'
+import type { RetryRule, StepPlan } from '../kernel/decider.ts'
+import { PawlError } from '../kernel/errors.ts'
+import type { GivenUp, Instant } from '../kernel/event.ts'
+import type { Failure } from '../kernel/failure.ts'
+import type { StepOutcome } from '../kernel/message.ts'
+import type { Head, OpenStep } from '../kernel/run.ts'
+import type { LocalResult } from '../kernel/turn.ts'
+import { decode, type Payload } from '../kernel/value.ts'
+import { backoffMs, givesUp } from '../policies/retry.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Random } from '../runtime/random.ts'
+import { type Attempt, type AttemptOf, type AttemptResult, beginAttempt } from './attempt.ts'
+import type { RunningStep } from './held-run.ts'
+import type { Slots } from './slots.ts'
+
+export interface StepPorts {
+  readonly registry: Registry
+  readonly slots: Slots
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  now(): Instant
+}
+
+export type StepBody = (context: ActivityContext) => unknown
+
+/** How an attempt leaves its step: over, or to be tried again after a pause. */
+export type Verdict =
+  | { readonly type: 'ended'; readonly outcome: StepOutcome }
+  | {
+      readonly type: 'retry'
+      readonly attempt: number
+      readonly failure: Failure
+      readonly delayMs: number
+    }
+
+export class StepRunner {
+  readonly #ports: StepPorts
+
+  constructor(ports: StepPorts) {
+    this.#ports = ports
+  }
+
+  /** A step of a run that is held here. */
+  local(head: Head, key: string, step: OpenStep, plan: StepPlan, attempt: number): RunningStep {
+    const body = (plan.body as StepBody | undefined) ?? this.activityBody(step.name, step.input)
+    const of: AttemptOf = {
+      runId: head.runId,
+      workflowId: head.workflowId,
+      generation: head.generation,
+      key,
+      name: step.name,
+      attempt,
+      maxAttempts: plan.retry.maxAttempts,
+      ...(plan.startToCloseMs !== undefined && { startToCloseMs: plan.startToCloseMs }),
+    }
+    const { result, abort } = this.start(of, body, plan.retry)
+    return { abort, result: result.then((verdict) => this.#localResult(key, verdict)) }
+  }
+
+  start(
+    of: AttemptOf,
+    body: StepBody,
+    retry: RetryRule,
+  ): { result: Promise<Verdict>; abort(reason: Error): void } {
+    let attempt: Attempt | undefined
+    let aborted = false
+    const { promise, resolve } = Promise.withResolvers<Verdict>()
+    this.#ports.slots.run(async () => {
+      // Called off while it stood in line: it never begins, and nobody waits for it.
+      if (aborted) return
+      attempt = beginAttempt(of, body, this.#ports)
+      resolve(this.#judge(of, retry, await attempt.result))
+    })
+    const abort = (reason: Error): void => {
+      aborted = true
+      attempt?.abort(reason)
+    }
+    return { result: promise, abort }
+  }
+
+  activityBody(name: string, input: Payload | undefined): StepBody {
+    const activity = this.#ports.registry.activities.get(name)
+    if (activity) return (context) => activity.handler(input ? decode(input) : undefined, context)
+    return () => {
+      throw new PawlError('NO_CODE_HERE', `activity '${name}' is not registered in this worker`)
+    }
+  }
+
+  #judge(of: AttemptOf, retry: RetryRule, result: AttemptResult): Verdict {
+    const { attempt } = of
+    if (result.ok) return { type: 'ended', outcome: { ok: true, attempt, value: result.value } }
+    const { failure, timedOut, retryAfterMs } = result
+    const reason: GivenUp | undefined = givesUp(retry, failure, attempt)
+    if (reason) {
+      const why = timedOut ? 'timeout' : reason
+      return { type: 'ended', outcome: { ok: false, attempt, failure, reason: why } }
+    }
+    const delayMs = retryAfterMs ?? backoffMs(retry, attempt, this.#ports.random.fraction())
+    return { type: 'retry', attempt, failure, delayMs }
+  }
+
+  #localResult(key: string, verdict: Verdict): LocalResult {
+    if (verdict.type === 'ended') return { type: 'ended', key, outcome: verdict.outcome }
+    const { attempt, failure, delayMs } = verdict
+    return { type: 'retry', key, attempt, failure, until: this.#ports.now() + delayMs }
+  }
+}

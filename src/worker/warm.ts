@@ -1,0 +1,62 @@
+// Suspended executions kept in memory, so that a run that comes back to the worker it left is not replayed.
+// Bounded by number and by the size of the histories behind them; the longest unused goes first.
+import type { Execution } from '../kernel/decider.ts'
+import { limits } from '../kernel/limits.ts'
+import type { RunState } from '../kernel/run.ts'
+
+export interface WarmRun {
+  readonly execution: Execution
+  readonly state: RunState
+  /** The epoch under which it was released. If the next grant is the very next epoch, nobody else held it since. */
+  readonly epoch: number
+  readonly bytes: number
+}
+
+export class WarmRuns {
+  readonly #runs = new Map<string, WarmRun>()
+  readonly #countMax: number
+  #bytes = 0
+
+  constructor(countMax: number) {
+    this.#countMax = countMax
+  }
+
+  get size(): number {
+    return this.#runs.size
+  }
+
+  put(runId: string, run: WarmRun): void {
+    this.drop(runId)
+    this.#runs.set(runId, run)
+    this.#bytes += run.bytes
+    for (const [oldest] of this.#runs) {
+      if (this.#runs.size <= this.#countMax && this.#bytes <= limits.warmHistoryBytes) return
+      this.drop(oldest)
+    }
+  }
+
+  /** The execution left behind under `epoch - 1`, if it is still here. Any other is stale and is dropped. */
+  take(runId: string, epoch: number): WarmRun | undefined {
+    const run = this.#runs.get(runId)
+    if (!run) return undefined
+    if (run.epoch + 1 !== epoch) {
+      this.drop(runId)
+      return undefined
+    }
+    this.#runs.delete(runId)
+    this.#bytes -= run.bytes
+    return run
+  }
+
+  drop(runId: string): void {
+    const run = this.#runs.get(runId)
+    if (!run) return
+    this.#runs.delete(runId)
+    this.#bytes -= run.bytes
+    run.execution.dispose()
+  }
+
+  clear(): void {
+    for (const runId of [...this.#runs.keys()]) this.drop(runId)
+  }
+}

@@ -1,0 +1,34 @@
+// What a worker is made of, and how it is set.
+import type { Registry } from '../definitions/registry.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Random } from '../runtime/random.ts'
+import type { Store } from '../stores/store.ts'
+import type { Bus } from '../telemetry/bus.ts'
+
+export interface WorkerSettings {
+  readonly id: string
+  readonly build: string
+  readonly queues: readonly string[]
+  /** Runs held at once. */
+  readonly workflows: number
+  /** Step bodies run at once. */
+  readonly activities: number
+  readonly leaseMs: number
+  readonly graceMs: number
+  /** Suspended executions kept in memory. */
+  readonly warm: number
+  /** Replays every turn from the start, as if nothing were ever warm. */
+  readonly alwaysReplay: boolean
+}
+
+export interface WorkerPorts {
+  readonly store: Store
+  readonly registry: Registry
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  readonly bus: Bus
+  /** A run that was held here has ended, durably. */
+  readonly onEnded: (runId: string, body: string) => void
+}

@@ -1,0 +1,353 @@
+// A worker: claims runs and tasks it has code for, holds them, and gives them back. It owns one session, one
+// loop that claims, and everything that is held under it.
+
+import { barrierIsExact } from '../deciders/function/barrier.ts'
+import { functionDecider } from '../deciders/function/decider.ts'
+import type { Decider } from '../kernel/decider.ts'
+import { type Duration, milliseconds } from '../kernel/duration.ts'
+import { PawlError } from '../kernel/errors.ts'
+import { limits } from '../kernel/limits.ts'
+import { isUnavailable, persist } from '../runtime/availability.ts'
+import { sleep } from '../runtime/clock.ts'
+import type {
+  Claimed,
+  ClaimedRun,
+  ClaimedTask,
+  ClaimRequest,
+  Hint,
+  Store,
+} from '../stores/store.ts'
+import { Doorbell } from './doorbell.ts'
+import { type HeldOutcome, HeldRun, type RunHost } from './held-run.ts'
+import { HeldTask } from './held-task.ts'
+import { keepRejections } from './rejections.ts'
+import { runHost } from './run-host.ts'
+import { Session } from './session.ts'
+import { Slots } from './slots.ts'
+import { StepRunner } from './step-runner.ts'
+import { StoreClock } from './store-clock.ts'
+import { WarmRuns } from './warm.ts'
+import type { WorkerPorts, WorkerSettings } from './worker-settings.ts'
+
+type Phase = 'starting' | 'working' | 'draining' | 'stopped'
+
+export class Worker {
+  readonly id: string
+  readonly ready: Promise<void>
+  readonly #ports: WorkerPorts
+  readonly #settings: WorkerSettings
+  readonly #storeClock: StoreClock
+  readonly #doorbell: Doorbell
+  readonly #slots: Slots
+  readonly #runner: StepRunner
+  readonly #host: RunHost
+  readonly #warm: WarmRuns
+  readonly #deciders: ReadonlyMap<string, Decider>
+  readonly #runs = new Map<string, HeldRun>()
+  readonly #tasks = new Map<string, HeldTask>()
+  readonly #over = new AbortController()
+  #session: Session
+  #phase: Phase = 'starting'
+  /** The last claim left work behind. */
+  #hungry = false
+  #quietSince: number | undefined
+  #suspectsWait = false
+  #drained: Promise<void> | undefined
+  #settled: () => void = () => {}
+
+  constructor(ports: WorkerPorts, settings: WorkerSettings) {
+    this.#ports = ports
+    this.#settings = settings
+    this.id = settings.id
+    const { clock, registry } = ports
+    this.#storeClock = new StoreClock(clock)
+    this.#doorbell = new Doorbell(clock)
+    this.#slots = new Slots(settings.activities)
+    this.#warm = new WarmRuns(settings.warm)
+    const now = () => this.#storeClock.now()
+    this.#runner = new StepRunner({ ...ports, slots: this.#slots, now })
+    this.#deciders = new Map(
+      [...registry.workflows].map(([name, each]) => [name, functionDecider(each)]),
+    )
+    this.#host = runHost({
+      ports,
+      settings,
+      storeClock: this.#storeClock,
+      slots: this.#slots,
+      runner: this.#runner,
+      decider: (name) => this.#deciders.get(name),
+      send: (call) => this.#send(call),
+    })
+    this.#session = this.#newSession()
+    this.ready = this.#start()
+    this.ready.catch(() => {})
+  }
+
+  /** A lease a new run can be created with, if this worker would take it at once. */
+  offer(name: string, queue: string): { session: number; nonce: number } | undefined {
+    if (this.#phase !== 'working' || !this.#session.alive || this.#suspectsWait) return undefined
+    if (!this.#deciders.has(name) || !this.#settings.queues.includes(queue)) return undefined
+    if (this.#runs.size >= this.#settings.workflows) return undefined
+    return { session: this.#session.id, nonce: this.#ports.random.integer() }
+  }
+
+  /** Takes a run that was created with an offered lease. */
+  accept(claimed: ClaimedRun): void {
+    if (claimed.lease.session === this.#session.id && this.#session.alive) this.#hold(claimed)
+  }
+
+  /** Takes no new work, finishes what it holds, and gives back the rest after `grace`. */
+  drain(grace: Duration = this.#settings.graceMs): Promise<void> {
+    this.#drained ??= this.#drain(milliseconds(grace, 'grace'))
+    return this.#drained
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.drain()
+  }
+
+  async #start(): Promise<void> {
+    if (!(await barrierIsExact())) {
+      throw new PawlError(
+        'NOT_SUPPORTED',
+        'this JavaScript runtime orders microtasks in a way pawl cannot rely on. Run workers on Node 24 or newer.',
+      )
+    }
+    const letGo = keepRejections()
+    this.#over.signal.addEventListener('abort', letGo)
+    await this.#send(() => this.#session.open())
+    if (this.#phase !== 'starting') return
+    this.#phase = 'working'
+    this.#change('active')
+    const deaf = this.#ports.store.wake((hint) => this.#hear(hint))
+    this.#over.signal.addEventListener('abort', deaf)
+    void this.#loop()
+  }
+
+  #hear(hint: Hint): void {
+    if (hint.type === 'ended' || (hint.type === 'news' && hint.session !== this.#session.id)) return
+    this.#doorbell.ring()
+  }
+
+  async #loop(): Promise<void> {
+    while (this.#phase === 'working') {
+      try {
+        if (!this.#session.alive) await this.#reopen()
+        this.#doorbell.ringWithin(await this.#claim())
+        await this.#doorbell.wait()
+      } catch (error) {
+        if (this.#over.signal.aborted) return
+        this.#ports.logger.log('error', `worker ${this.id} could not claim work: ${String(error)}`)
+        await sleep(this.#ports.clock, limits.storeRetryMsMax, this.#over.signal)
+      }
+    }
+  }
+
+  async #reopen(): Promise<void> {
+    this.#session = this.#newSession()
+    await this.#send(() => this.#session.open())
+  }
+
+  /** One claim. Answers how long to wait for the next, if nothing rings before. */
+  async #claim(): Promise<number> {
+    const request = this.#request()
+    const session = this.#session
+    const claimed = await this.#send((store) => store.claim(request))
+    this.#storeClock.heard(claimed.now)
+    if (claimed.dead) {
+      session.die()
+      return 0
+    }
+    if (!session.alive) return 0
+    this.#take(claimed)
+    this.#suspectsWait = claimed.suspects === true
+    const full = claimed.runs.length > 0 && claimed.runs.length >= request.runs
+    this.#hungry = full || (claimed.tasks.length > 0 && claimed.tasks.length >= request.tasks)
+    if (this.#hungry && this.#room() >= limits.claimRunsMin) return 0
+    if (this.#suspectsWait && this.#runs.size + this.#tasks.size === 0) return 0
+    if (this.#suspectsWait) return limits.quietMsMax / 4
+    const due =
+      claimed.nextDue === undefined ? limits.idlePollMs : claimed.nextDue - this.#storeClock.now()
+    return Math.max(1, Math.min(due, limits.idlePollMs))
+  }
+
+  #request(): ClaimRequest {
+    const { registry, random, clock } = this.#ports
+    const idle = this.#runs.size + this.#tasks.size === 0
+    // While runs wait that may have killed their holder, this worker falls quiet to try them on their own.
+    if (!this.#suspectsWait) this.#quietSince = undefined
+    else this.#quietSince ??= clock.monotonic()
+    const waited =
+      this.#quietSince !== undefined && clock.monotonic() - this.#quietSince > limits.quietMsMax
+    const suspects = idle ? limits.suspectsTogether : waited ? 1 : 0
+    const quiet = this.#suspectsWait && suspects === 0
+    const runs = quiet ? 0 : Math.min(limits.claimRuns, this.#room())
+    const tasks = quiet ? 0 : Math.min(limits.claimRuns, this.#slots.free)
+    if (waited) this.#quietSince = undefined
+    return {
+      session: this.#session.id,
+      nonce: random.integer(),
+      build: this.#settings.build,
+      queues: this.#settings.queues,
+      workflows: [...registry.workflows.keys()],
+      activities: [...registry.activities.keys()],
+      runs,
+      suspects,
+      tasks,
+      held: [...this.#runs.keys()],
+    }
+  }
+
+  #room(): number {
+    return Math.max(0, this.#settings.workflows - this.#runs.size)
+  }
+
+  #take(claimed: Claimed): void {
+    for (const run of claimed.runs) this.#hold(run)
+    for (const task of claimed.tasks) void this.#work(task)
+    for (const { runId, messages } of claimed.news) this.#runs.get(runId)?.receive(messages)
+  }
+
+  #hold(claimed: ClaimedRun): void {
+    const { runId } = claimed.head
+    const held = new HeldRun(this.#host, claimed, this.#warm.take(runId, claimed.lease.epoch))
+    this.#runs.set(runId, held)
+    if (this.#phase !== 'working') held.giveBack()
+    void held.drive().then(
+      (outcome) => this.#letGo(held, outcome),
+      (error: unknown) => this.#stumble(held, error),
+    )
+  }
+
+  #letGo(held: HeldRun, outcome: HeldOutcome): void {
+    if (this.#runs.get(held.runId) === held) this.#runs.delete(held.runId)
+    if (outcome.type === 'released') this.#remember(held.runId, outcome)
+    if (outcome.type === 'ended') this.#ports.onEnded(held.runId, outcome.body)
+    if (outcome.type === 'lost') this.#lost(held.runId)
+    if (this.#hungry && this.#room() >= limits.claimRunsMin) this.#doorbell.ring()
+    if (this.#suspectsWait && this.#runs.size === 0) this.#doorbell.ring()
+    if (this.#runs.size + this.#tasks.size === 0) this.#settled()
+  }
+
+  #remember(runId: string, { warm, wakeAt }: Extract<HeldOutcome, { type: 'released' }>): void {
+    if (warm) this.#warm.put(runId, warm)
+    if (wakeAt !== undefined) this.#doorbell.ringWithin(wakeAt - this.#storeClock.now())
+  }
+
+  // Not an outcome any run can have: a defect of ours, or a store that gave up. The lease is not to be trusted.
+  #stumble(held: HeldRun, error: unknown): void {
+    if (!isUnavailable(error)) {
+      this.#ports.logger.log('error', `run ${held.runId} was dropped: ${String(error)}`)
+    }
+    this.#letGo(held, { type: 'lost' })
+    this.#session.die()
+  }
+
+  async #work(task: ClaimedTask): Promise<void> {
+    const held = new HeldTask(task, this.#runner)
+    this.#tasks.set(task.taskId, held)
+    const outcome = await held.run()
+    if (this.#tasks.get(task.taskId) !== held) return
+    await this.#send((store) => store.settle([outcome])).catch(() => {})
+    this.#forgetTask(held)
+    if (this.#hungry) this.#doorbell.ring()
+  }
+
+  #forgetTask(held: HeldTask): void {
+    if (this.#tasks.get(held.taskId) === held) this.#tasks.delete(held.taskId)
+    if (this.#runs.size + this.#tasks.size === 0) this.#settled()
+  }
+
+  #newSession(): Session {
+    const { store, clock, random, registry } = this.#ports
+    const { leaseMs, queues, build } = this.#settings
+    const about = JSON.stringify({
+      queues,
+      build,
+      workflows: [...registry.workflows.keys()],
+      activities: [...registry.activities.keys()],
+    })
+    const session: Session = new Session({
+      store,
+      clock,
+      random,
+      worker: this.id,
+      leaseMs,
+      about,
+      heldTasks: () => [...this.#tasks.keys()],
+      onLostTasks: (taskIds) => this.#loseTasks(taskIds),
+      onDeath: () => this.#loseEverything(),
+      onNow: (now) => this.#storeClock.heard(now),
+    })
+    return session
+  }
+
+  #loseTasks(taskIds: readonly string[]): void {
+    for (const taskId of taskIds) {
+      const held = this.#tasks.get(taskId)
+      held?.abort(new PawlError('WORKER_STOPPED', 'this task is not needed any more'))
+      if (held) this.#forgetTask(held)
+    }
+  }
+
+  #loseEverything(): void {
+    const reason = new PawlError('WORKER_STOPPED', 'this worker could not renew its lease')
+    this.#loseTasks([...this.#tasks.keys()])
+    for (const held of [...this.#runs.values()]) held.abandon(reason)
+    this.#warm.clear()
+    this.#doorbell.ring()
+  }
+
+  #lost(runId: string): void {
+    const at = new Date(this.#ports.clock.now())
+    this.#ports.bus.announce(() => ({ type: 'lease.lost', at, runId, worker: this.id }))
+  }
+
+  async #drain(graceMs: number): Promise<void> {
+    const begun = this.#phase
+    this.#phase = 'draining'
+    this.#doorbell.ring()
+    if (begun === 'starting') await this.ready.catch(() => {})
+    this.#change('draining')
+    for (const held of this.#runs.values()) held.giveBack()
+    await this.#empty(graceMs)
+    await this.#giveBackTasks()
+    for (const held of this.#runs.values()) held.abortSteps()
+    await this.#empty(limits.abortGraceMs)
+    this.#phase = 'stopped'
+    this.#over.abort()
+    this.#doorbell.silence()
+    this.#warm.clear()
+    await this.#session.close().catch(() => {})
+    this.#change('stopped')
+  }
+
+  async #empty(ms: number): Promise<void> {
+    if (this.#runs.size + this.#tasks.size === 0) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#settled = resolve
+    const callOff = this.#ports.clock.after(ms, resolve)
+    await promise
+    callOff()
+  }
+
+  async #giveBackTasks(): Promise<void> {
+    const tasks = [...this.#tasks.values()]
+    this.#tasks.clear()
+    if (tasks.length === 0) return
+    await this.#ports.store.settle(tasks.map((task) => task.giveBack())).catch(() => {})
+  }
+
+  #change(status: 'active' | 'draining' | 'stopped'): void {
+    const at = new Date(this.#ports.clock.now())
+    this.#ports.bus.announce(() => ({ type: 'worker.changed', at, worker: this.id, status }))
+  }
+
+  // A worker has all the time its lease gives it; the session stops it when that is over.
+  #send<T>(call: (store: Store) => Promise<T>): Promise<T> {
+    const { store, clock, random } = this.#ports
+    const signal = this.#over.signal
+    const patienceMs = Number.POSITIVE_INFINITY
+    return persist(() => call(store), { clock, random, patienceMs, signal })
+  }
+}

@@ -1,0 +1,106 @@
+// Packs the package as `npm publish` would, and uses it as a stranger would. Needs a build. The
+// tarball is unpacked by hand beside links to our own dependencies, so no network is needed.
+
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '..')
+const execute = promisify(execFile)
+
+type Manifest = {
+  readonly name: string
+  readonly exports: Readonly<Record<string, unknown>>
+  readonly bin: Readonly<Record<string, string>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+type Packed = { readonly filename: string; readonly files: readonly { readonly path: string }[] }
+
+let project: string
+let manifest: Manifest
+
+beforeAll(async () => {
+  if (!existsSync(join(root, 'dist'))) throw new Error('run npm run build first')
+  manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest
+  project = await mkdtemp(join(tmpdir(), 'pawl-package-'))
+  const modules = join(project, 'node_modules')
+  const { filename } = await pack('--pack-destination', project)
+  await mkdir(join(modules, manifest.name), { recursive: true })
+  const target = ['-C', join(modules, manifest.name), '--strip-components=1']
+  await execute('tar', ['-xzf', join(project, filename), ...target])
+  const dependencies = { ...manifest.dependencies, ...manifest.peerDependencies }
+  for (const name of [...Object.keys(dependencies), '@types/node', '@types/pg']) {
+    await mkdir(dirname(join(modules, name)), { recursive: true })
+    await symlink(join(root, 'node_modules', name), join(modules, name))
+  }
+  await writeFile(join(project, 'package.json'), '{ "type": "module" }')
+}, 120_000)
+
+afterAll(async () => {
+  if (project !== undefined) await rm(project, { recursive: true, force: true })
+})
+
+/** Scripts are off, because what they print would be mixed into the JSON. */
+async function pack(...args: string[]): Promise<Packed> {
+  const all = ['pack', '--json', '--ignore-scripts', ...args]
+  const { stdout } = await execute('npm', all, { cwd: root })
+  const parsed = JSON.parse(stdout) as Packed[] | Record<string, Packed>
+  const [packed] = Object.values(parsed)
+  if (packed === undefined) throw new Error(`npm pack said nothing: ${stdout}`)
+  return packed
+}
+
+function entryPoints(): string[] {
+  return Object.keys(manifest.exports).map((path) => manifest.name + path.slice(1))
+}
+
+test('the package holds the build and the README, and nothing from the workshop', async () => {
+  const { files } = await pack('--dry-run')
+  const paths = files.map(({ path }) => path)
+  expect(paths).toEqual(expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'README.md']))
+  expect(paths.filter((path) => /\.test\.|^(?:src|test|bench|scripts)\//.test(path))).toEqual([])
+  expect(paths.filter((path) => path.endsWith('.tsbuildinfo'))).toEqual([])
+})
+
+test('every built file still has a source', async () => {
+  const { files } = await pack('--dry-run')
+  const sources = files
+    .map(({ path }) => /^dist\/(.+?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(path)?.[1])
+    .filter((name) => name !== undefined)
+  expect(sources.filter((name) => !existsSync(join(root, 'src', `${name}.ts`)))).toEqual([])
+})
+
+test('a project that has the package can import every entry point', async () => {
+  const lines = entryPoints().map(
+    (name) => `if (Object.keys(await import('${name}')).length === 0) throw new Error('${name}')`,
+  )
+  await writeFile(join(project, 'use.js'), lines.join('\n'))
+  await execute('node', ['use.js'], { cwd: project })
+})
+
+test('a strict TypeScript project finds the types of every entry point', async () => {
+  const lines = entryPoints().map((name, index) => `import * as entry${index} from '${name}'`)
+  const uses = entryPoints().map((_, index) => `entry${index}`)
+  const text = `${lines.join('\n')}\nexport const all: object[] = [${uses.join(', ')}]\n`
+  await writeFile(join(project, 'use.ts'), text)
+  const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2024']
+  const args = [...options, '--types', 'node', 'use.ts']
+  const { stdout } = await execute('tsc', args, { cwd: project }).catch((error: unknown) => {
+    throw new Error(`tsc: ${String((error as { stdout?: string }).stdout)}`, { cause: error })
+  })
+  expect(stdout).toBe('')
+})
+
+test('the command line starts and shows its help', async () => {
+  const [program] = Object.values(manifest.bin)
+  const file = join(project, 'node_modules', manifest.name, program ?? '')
+  expect(await readFile(file, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/)
+  const { stdout } = await execute('node', [file, '--help'], { cwd: project })
+  expect(stdout).toMatch(/usage/i)
+})

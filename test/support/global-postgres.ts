@@ -1,0 +1,17 @@
+// Vitest's global set-up: one Postgres server for the whole run. It throws when there is none to be
+// had, because a store test that cannot reach its store must fail, never skip.
+
+import type { TestProject } from 'vitest/node'
+import { startPostgres } from './postgres.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    postgresUrl: string
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const postgres = await startPostgres()
+  project.provide('postgresUrl', postgres.url)
+  return () => postgres.stop()
+}

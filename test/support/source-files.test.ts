@@ -1,0 +1,264 @@
+// Proves that tidy catches what it forbids, and lets pass what it allows, by feeding it strings.
+
+import { describe, expect, test } from 'vitest'
+import { importCycles, layerViolations } from './layers.ts'
+import { importsOf, parseIgnoreFile, parseSource, type SourceFile } from './source-files.ts'
+import {
+  exportViolations,
+  portabilityViolations,
+  shortcutViolations,
+  sizeViolations,
+  skippedTestViolations,
+  worldViolations,
+} from './tidy-rules.ts'
+
+function source(path: string, text: string): SourceFile {
+  return parseSource({ path, text })
+}
+
+describe('imports', () => {
+  test('every form of import is seen', () => {
+    const file = source(
+      'src/kernel/a.ts',
+      [
+        `import x, { one as uno } from './one.ts'`,
+        `import type { Two } from './two.ts'`,
+        `export { three } from './three.ts'`,
+        `export * from './four.ts'`,
+        `const five = await import('./five.ts')`,
+        `type Six = import('./six.ts').Six`,
+        `const no = "import './seven.ts'" // import './eight.ts'`,
+      ].join('\n'),
+    )
+    expect(importsOf(file)).toEqual([
+      { specifier: './one.ts', names: ['default', 'one'], line: 1 },
+      { specifier: './two.ts', names: ['Two'], line: 2 },
+      { specifier: './three.ts', names: ['three'], line: 3 },
+      { specifier: './four.ts', names: ['*'], line: 4 },
+      { specifier: './five.ts', names: ['*'], line: 5 },
+      { specifier: './six.ts', names: ['*'], line: 6 },
+    ])
+  })
+
+  test('text that does not parse is an error, not a file without imports', () => {
+    expect(() => source('src/kernel/a.ts', 'const = 1')).toThrow(/does not parse/)
+  })
+})
+
+describe('layers', () => {
+  test.each([
+    ['src/kernel/a.ts', '../runtime/clock.ts', 'kernel may not import src/runtime/clock.ts'],
+    ['src/policies/a.ts', '../definitions/b.ts', 'policies may not import'],
+    ['src/definitions/a.ts', '../deciders/b.ts', 'definitions may not import'],
+    ['src/deciders/job/a.ts', '../../policies/b.ts', 'deciders may not import'],
+    ['src/runtime/a.ts', '../telemetry/b.ts', 'runtime may not import'],
+    ['src/telemetry/a.ts', '../stores/store.ts', 'telemetry may not import'],
+    ['src/stores/memory/a.ts', '../../worker/b.ts', 'stores may not import'],
+    ['src/worker/a.ts', '../stores/memory/index.ts', 'worker may not import'],
+    ['src/client/a.ts', '../worker/worker.ts', 'client may not import'],
+    ['src/client/a.ts', '../policies/retry.ts', 'client may not import'],
+    ['src/index.ts', './testing/index.ts', 'index.ts may not import'],
+    ['src/engine.ts', './cli/main.ts', 'engine.ts may not import'],
+    ['src/cli/main.ts', '../testing/index.ts', 'cli may not import'],
+    ['src/worker/a.ts', '../index.ts', 'worker may not import'],
+    ['src/worker/a.ts', '../../test/support/database.ts', 'src may not import'],
+    ['src/worker/a.ts', './b.test.ts', 'is a test'],
+    ['src/helpers/a.ts', './b.ts', 'helpers is not in the layer table'],
+    ['src/worker/a.ts', 'pawl/store', 'this is pawl'],
+    ['src/kernel/a.ts', 'commander', 'kernel may import nothing'],
+    ['src/kernel/a.ts', 'node:fs', 'kernel may not import node:fs'],
+    ['src/policies/a.ts', 'fs', 'policies may not import node:fs'],
+    ['src/definitions/a.ts', 'node:async_hooks', 'definitions may not import node:async_hooks'],
+    ['src/deciders/a.ts', 'node:crypto', 'deciders may not import x from node:crypto'],
+  ])('%s may not import %s', (path, specifier, problem) => {
+    const file = source(path, `import { x } from '${specifier}'`)
+    expect(layerViolations(file)).toEqual([expect.stringContaining(problem)])
+    const typeOnly = source(path, `import type { x } from '${specifier}'`)
+    expect(layerViolations(typeOnly)).toHaveLength(1)
+  })
+
+  test.each([
+    ['src/kernel/a.ts', `import { b } from './b.ts'`],
+    ['src/kernel/a.ts', `import { createHash } from 'node:crypto'`],
+    ['src/deciders/a.ts', `import { AsyncLocalStorage } from 'node:async_hooks'`],
+    ['src/worker/a.ts', `import type { Store } from '../stores/store.ts'`],
+    ['src/stores/sqlite/a.ts', `import { DatabaseSync } from 'node:sqlite'`],
+    ['src/cli/main.ts', `import { Command } from 'commander'\nimport { x } from '../index.ts'`],
+    ['src/testing/a.ts', `import { main } from '../cli/main.ts'`],
+    ['src/kernel/a.test.ts', `import { clock } from '../testing/index.ts'`],
+  ])('%s may have %s', (path, text) => {
+    expect(layerViolations(source(path, text))).toEqual([])
+  })
+})
+
+describe('cycles', () => {
+  test('a cycle through a type-only import is found once, wherever the search begins', () => {
+    const files = [
+      source('src/kernel/c.ts', `import type { a } from './a.ts'`),
+      source('src/kernel/a.ts', `import { b } from './b.ts'`),
+      source('src/kernel/b.ts', `export * from './c.ts'`),
+    ]
+    const cycle = ['src/kernel/a.ts', 'src/kernel/b.ts', 'src/kernel/c.ts']
+    expect(importCycles(files)).toEqual([cycle])
+    expect(importCycles(files.toReversed())).toEqual([cycle])
+  })
+
+  test('a file that imports itself is a cycle; a diamond is not', () => {
+    expect(importCycles([source('src/a.ts', `import './a.ts'`)])).toEqual([['src/a.ts']])
+    const diamond = [
+      source('src/a.ts', `import './b.ts'\nimport './c.ts'`),
+      source('src/b.ts', `import './d.ts'`),
+      source('src/c.ts', `import './d.ts'`),
+      source('src/d.ts', ''),
+    ]
+    expect(importCycles(diamond)).toEqual([])
+  })
+})
+
+describe('the clock, randomness and the environment', () => {
+  const reads = [
+    'Date.now()',
+    `Date['now']()`,
+    'globalThis.Date.now()',
+    'new Date()',
+    'new Date',
+    'Date()',
+    'performance.now()',
+    'Math.random()',
+    'randomUUID()',
+    'crypto.randomUUID()',
+    'randomBytes(8)',
+    'crypto.getRandomValues(new Uint8Array(1))',
+    'setTimeout(run, 1)',
+    'globalThis.setTimeout(run, 1)',
+    'setInterval(run, 1)',
+    'setImmediate(run)',
+    'process.hrtime.bigint()',
+    'AbortSignal.timeout(1)',
+    'const wait = setTimeout',
+    `import { setTimeout as sleep } from 'node:timers/promises'`,
+    `import timers from 'node:timers'`,
+    `import { randomUUID as id } from 'node:crypto'`,
+  ]
+
+  test.each(reads)('%s belongs to runtime', (text) => {
+    for (const path of ['src/worker/a.ts', 'src/cli/main.ts', 'src/testing/a.ts', 'src/index.ts']) {
+      expect(worldViolations(source(path, text)), path).not.toEqual([])
+    }
+    for (const path of ['src/runtime/clock.ts', 'src/worker/a.test.ts', 'test/a.ts']) {
+      expect(worldViolations(source(path, text)), path).toEqual([])
+    }
+  })
+
+  test.each(['process.env.HOME', `process['env']`, `import { env } from 'node:process'`])(
+    '%s is for runtime and the command line',
+    (text) => {
+      expect(worldViolations(source('src/stores/a.ts', text))).toHaveLength(1)
+      expect(worldViolations(source('src/cli/main.ts', text))).toEqual([])
+      expect(worldViolations(source('src/runtime/a.ts', text))).toEqual([])
+    },
+  )
+
+  test('parameters, texts and comments that only look alike are left alone', () => {
+    const text = [
+      'const at = new Date(clock.now())',
+      'const shown: Date = at',
+      '// Date.now() is not called here',
+      'const label = `setTimeout ${random.next()} Math.random()`',
+    ].join('\n')
+    expect(worldViolations(source('src/worker/a.ts', text))).toEqual([])
+  })
+})
+
+describe('sizes', () => {
+  const block = (lines: number) => `{\n${'  step()\n'.repeat(lines - 2)}}`
+
+  test('a file has at most 400 lines', () => {
+    expect(sizeViolations(source('src/a.ts', 'step()\n'.repeat(400)))).toEqual([])
+    expect(sizeViolations(source('src/a.ts', 'step()\n'.repeat(401)))).toHaveLength(1)
+  })
+
+  test.each([
+    ['function', (body: string) => `function run() ${body}`],
+    ['arrow', (body: string) => `const run = () => ${body}`],
+    ['method', (body: string) => `class Engine { run() ${body} }`],
+    ['test', (body: string) => `test('name', () => ${body})`],
+  ])('a %s has at most 70 lines', (_, wrap) => {
+    expect(sizeViolations(source('src/a.ts', wrap(block(70))))).toEqual([])
+    expect(sizeViolations(source('src/a.ts', wrap(block(71))))).toHaveLength(1)
+  })
+
+  test('a describe block is a chapter, not a function', () => {
+    const chapter = `describe.each([1])('name', () => ${block(200)})`
+    expect(sizeViolations(source('src/a.test.ts', chapter))).toEqual([])
+  })
+})
+
+describe('shortcuts', () => {
+  test.each([
+    '// TODO later',
+    '/* FIXME */',
+    '// @ts-ignore',
+    '// @ts-nocheck',
+    '// @ts-expect-error',
+    '// biome-ignore format: no',
+    '// oxlint-disable-next-line',
+    'let a: any',
+    'let a = b as any',
+    'let a: Map<string, any[]>',
+  ])('%s is refused', (text) => {
+    expect(shortcutViolations(source('src/a.ts', text))).toHaveLength(1)
+  })
+
+  test('words in texts and names are not shortcuts, and type tests may expect errors', () => {
+    const text = `const todo = 'TODO: any'\nconst any = Promise.any(todos)`
+    expect(shortcutViolations(source('src/a.ts', text))).toEqual([])
+    const typeTest = '// @ts-expect-error: an input is required'
+    expect(shortcutViolations(source('test/types/a.test.ts', typeTest))).toEqual([])
+  })
+
+  test.each(['test.only', 'it.skip', 'describe.only', 'test.todo', 'test.concurrent.skip'])(
+    '%s is refused',
+    (call) => {
+      expect(skippedTestViolations(source('a.test.ts', `${call}('x', () => {})`))).toHaveLength(1)
+      expect(skippedTestViolations(source('a.test.ts', `list.skip(1); '${call}'`))).toEqual([])
+    },
+  )
+})
+
+describe('portability', () => {
+  test.each([
+    ['https://registry.', 'npmjs.org/x'],
+    ['http://deb.', 'debian.org/debian'],
+    ['import("../', 'shared/x.ts")'],
+  ])('%s%s is refused', (...halves) => {
+    const text = `first line\n${halves.join('')}`
+    expect(portabilityViolations({ path: 'README.md', text })).toEqual([
+      expect.stringContaining('README.md:2'),
+    ])
+  })
+
+  test('what package.json names must have a source', () => {
+    const text = JSON.stringify({
+      bin: { pawl: './dist/cli/main.js' },
+      exports: {
+        '.': { types: './dist/index.d.ts', default: './dist/index.js' },
+        './package.json': './package.json',
+      },
+    })
+    const manifest = { path: 'package.json', text }
+    expect(exportViolations(manifest, () => true)).toEqual([])
+    expect(exportViolations(manifest, (path) => path !== 'src/index.ts')).toHaveLength(1)
+    expect(exportViolations(manifest, () => false)).toHaveLength(3)
+  })
+
+  test('ignored files are not ours to judge', () => {
+    const ignored = parseIgnoreFile('node_modules/\n# why\n*.db\nbench/results/\n')
+    expect(ignored('node_modules/')).toBe(true)
+    expect(ignored('bench/node_modules/')).toBe(true)
+    expect(ignored('bench/results/')).toBe(true)
+    expect(ignored('a.db')).toBe(true)
+    expect(ignored('src/')).toBe(false)
+    expect(() => parseIgnoreFile('!kept')).toThrow(/does not know/)
+  })
+})

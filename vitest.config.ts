@@ -1,0 +1,45 @@
+// One project for each kind of test, so that `vitest run --project crash` runs one of them. The root
+// global set-up runs once for them all. Only tests see the aliases: users get the built package.
+
+import { fileURLToPath } from 'node:url'
+import { configDefaults, defineConfig } from 'vitest/config'
+
+const longProjects = ['simulation', 'crash', 'load'] as const
+const packageTest = 'test/package.test.ts'
+
+const entryPoints = {
+  pawl: 'index.ts',
+  'pawl/testing': 'testing/index.ts',
+  'pawl/store': 'stores/index.ts',
+  'pawl/postgres': 'stores/postgres/index.ts',
+  'pawl/sqlite': 'stores/sqlite/index.ts',
+} as const
+
+export default defineConfig({
+  resolve: {
+    alias: Object.entries(entryPoints).map(([name, file]) => ({
+      find: new RegExp(`^${name}$`),
+      replacement: fileURLToPath(new URL(`src/${file}`, import.meta.url)),
+    })),
+  },
+  test: {
+    globalSetup: ['test/support/global-postgres.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    exclude: [...configDefaults.exclude, 'dist/**', 'bench/**'],
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: [...longProjects.map((name) => `test/${name}/**`), packageTest],
+        },
+      },
+      ...longProjects.map((name) => ({ test: { name, include: [`test/${name}/**/*.test.ts`] } })),
+      // Needs a build, so it is not a unit test.
+      { test: { name: 'package', include: [packageTest] } },
+    ],
+  },
+})
