@@ -22,8 +22,8 @@ export interface Store {
 
   /**
    * Leases runs that are due or have messages, and tasks, to a living session; counts the delivery. What it
-   * returns about a run was read after the lease was granted. Sending a request again with the same nonce gives
-   * the same leases. Also brings unread messages of the runs in `held`, frees what dead sessions held, and
+   * returns about a run was read after the lease was granted. A request sent again with the same nonce, and
+   * marked so, gets the same leases. Also brings unread messages of the runs in `held`, frees what dead sessions held, and
    * completes deliveries between runs that an earlier commit left undone.
    */
   claim(request: ClaimRequest): Promise<Claimed>
@@ -130,6 +130,8 @@ export interface ClaimRequest {
   readonly suspects: number
   readonly tasks: number
   readonly held: readonly string[]
+  /** The same request was sent before and its answer was lost: leases it got are given again. */
+  readonly resent?: true
 }
 
 export interface Claimed {

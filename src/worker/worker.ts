@@ -152,7 +152,12 @@ export class Worker {
   async #claim(): Promise<number> {
     const request = this.#request()
     const session = this.#session
-    const claimed = await this.#send((store) => store.claim(request))
+    let sent = false
+    const claimed = await this.#send((store) => {
+      const again = sent ? ({ resent: true } as const) : {}
+      sent = true
+      return store.claim({ ...request, ...again })
+    })
     this.#storeClock.heard(claimed.now)
     if (claimed.dead) {
       session.die()

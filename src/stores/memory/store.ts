@@ -171,7 +171,7 @@ export class MemoryStore implements Store {
     const rows = [...this.#database.runs.values()].filter((row) =>
       isMine(row.head, request.queues, request.workflows),
     )
-    const again = rows.filter((row) => isLeasedBy(row, request))
+    const again = rows.filter((row) => request.resent && isLeasedBy(row, request))
     if (again.length > 0) return again
     const free = rows
       .filter((row) => row.session === 0 && !hasEnded(row) && isDue(row, request.build, now))
@@ -197,7 +197,7 @@ export class MemoryStore implements Store {
     const rows = [...this.#database.tasks.values()].filter((row) =>
       isMine(row, request.queues, request.activities),
     )
-    const again = rows.filter((row) => isLeasedBy(row, request))
+    const again = rows.filter((row) => request.resent && isLeasedBy(row, request))
     if (again.length > 0) return again
     const chosen = rows
       .filter((row) => row.session === 0 && row.at <= now)

@@ -1,5 +1,1 @@
-export class SqliteStore {
-  static async open(_url: string, _clock: unknown): Promise<never> {
-    throw new Error('x')
-  }
-}
+export { SqliteStore } from './store.ts'

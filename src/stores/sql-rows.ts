@@ -1,0 +1,171 @@
+// Rows of the SQL stores as the seam's values. SQLite and Postgres name their columns alike, so this is written once.
+import type { Status } from '../kernel/run.ts'
+import type {
+  ClaimedRun,
+  ClaimedTask,
+  Lease,
+  RunSnapshot,
+  SessionSnapshot,
+  StoredHead,
+  StoredMessage,
+  StoredTurn,
+  TaskSnapshot,
+} from './store.ts'
+
+/** A time that never comes. It is the last instant a Date can hold, so it sorts after all others. */
+export const NEVER = 8_640_000_000_000_000
+
+export interface HeadColumns {
+  readonly run_id: string
+  readonly name: string
+  readonly queue: string
+  readonly priority: number
+  readonly workflow_id: string | null
+  readonly parent_id: string | null
+  readonly parent_generation: number | null
+  readonly parent_key: string | null
+  readonly created_at: number
+  readonly input: string
+  readonly memo: string | null
+}
+
+export interface LeaseColumns {
+  readonly session: number
+  readonly epoch: number
+  readonly nonce: number
+  readonly deliveries: number
+}
+
+export interface ClaimedColumns extends HeadColumns, LeaseColumns {
+  readonly generation: number
+  readonly seq: number
+}
+
+export interface SnapshotColumns extends HeadColumns {
+  readonly generation: number | null
+  readonly status: Status
+  readonly updated_at: number
+  readonly closed_at: number | null
+  readonly last: string | null
+  readonly at: number | null
+  readonly session: number | null
+  readonly deliveries: number | null
+  readonly parked_build: string | null
+  readonly parked_failure: string | null
+  readonly unread: number
+}
+
+export interface TaskColumns extends LeaseColumns {
+  readonly task_id: string
+  readonly run_id: string
+  readonly name: string
+  readonly queue: string
+  readonly body: string
+  readonly at: number
+  readonly failed: number
+  readonly failure: string | null
+}
+
+export interface TurnColumns {
+  readonly seq: number
+  readonly count: number
+  readonly turn_id: number
+  readonly epoch: number
+  readonly body: string
+}
+
+export interface SessionColumns {
+  readonly session: number
+  readonly worker: string
+  readonly expires_at: number
+  readonly about: string
+}
+
+export function headOf(row: HeadColumns, generation: number): StoredHead {
+  const { parent_id, parent_key, parent_generation } = row
+  const hasParent = parent_id !== null && parent_key !== null && parent_generation !== null
+  return {
+    runId: row.run_id,
+    name: row.name,
+    workflowId: row.workflow_id ?? row.run_id,
+    queue: row.queue,
+    priority: row.priority,
+    generation,
+    createdAt: row.created_at,
+    input: row.input,
+    ...(row.memo !== null && { memo: row.memo }),
+    ...(hasParent && {
+      parent: { runId: parent_id, generation: parent_generation, key: parent_key },
+    }),
+  }
+}
+
+export function leaseOf({ session, epoch, nonce }: LeaseColumns): Lease {
+  return { session, epoch, nonce }
+}
+
+export function claimedRunOf(row: ClaimedColumns, messages: readonly StoredMessage[]): ClaimedRun {
+  return {
+    head: headOf(row, row.generation),
+    lease: leaseOf(row),
+    deliveries: row.deliveries,
+    seq: row.seq,
+    messages,
+  }
+}
+
+export function claimedTaskOf(row: TaskColumns): ClaimedTask {
+  const { task_id: taskId, run_id: runId, name, body, failed, deliveries } = row
+  return { taskId, runId, name, body, lease: leaseOf(row), failed, deliveries }
+}
+
+export function snapshotOf(row: SnapshotColumns, now: number): RunSnapshot {
+  const { at, session, parked_build: build, parked_failure: failure } = row
+  return {
+    head: headOf(row, row.generation ?? 1),
+    status: row.status,
+    updatedAt: row.updated_at,
+    deliveries: row.deliveries ?? 0,
+    unread: Number(row.unread),
+    now,
+    ...(row.closed_at !== null && { endedAt: row.closed_at }),
+    ...(row.last !== null && { last: row.last }),
+    ...(at !== null && at < NEVER && { wakeAt: at }),
+    ...(session !== null && session !== 0 && { session }),
+    ...(build !== null && failure !== null && { paused: { build, failure } }),
+  }
+}
+
+export function turnOf(row: TurnColumns): StoredTurn {
+  const { seq, count, turn_id: turnId, epoch, body } = row
+  return { seq, count, turnId, epoch, body }
+}
+
+export function taskSnapshotOf(row: TaskColumns): TaskSnapshot {
+  const { task_id: taskId, name, queue, at, session, failed, deliveries, failure } = row
+  return {
+    taskId,
+    name,
+    queue,
+    availableAt: at,
+    failed,
+    deliveries,
+    ...(session !== 0 && { session }),
+    ...(failure !== null && { failure }),
+  }
+}
+
+export function sessionOf(row: SessionColumns): SessionSnapshot {
+  const { session, worker, expires_at: expiresAt, about } = row
+  return { session, worker, expiresAt, about }
+}
+
+/** Where a page of runs ends: the instant and the id of its last run. */
+export function cursorOf(row: { created_at: number; run_id: string }): string {
+  return `${row.created_at}:${row.run_id}`
+}
+
+export function readCursor(cursor: string): { createdAt: number; runId: string } | undefined {
+  const match = /^(\d{1,16}):([0-9a-f-]{36})$/.exec(cursor)
+  return match ? { createdAt: Number(match[1]), runId: match[2] as string } : undefined
+}

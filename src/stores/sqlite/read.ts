@@ -1,0 +1,161 @@
+// The reading half of the SQLite store. Nothing here writes.
+import type { DatabaseSync } from 'node:sqlite'
+import { unreachable } from '../../kernel/assert.ts'
+import { PawlError } from '../../kernel/errors.ts'
+import type { Status } from '../../kernel/run.ts'
+import {
+  cursorOf,
+  readCursor,
+  type SessionColumns,
+  type SnapshotColumns,
+  sessionOf,
+  snapshotOf,
+  type TaskColumns,
+  type TurnColumns,
+  taskSnapshotOf,
+  turnOf,
+} from '../sql-rows.ts'
+import type {
+  Claimed,
+  ClaimRequest,
+  Listed,
+  ListQuery,
+  LoadAsk,
+  Loaded,
+  RunSnapshot,
+  StoredMessage,
+} from '../store.ts'
+import { SNAPSHOT, type Statements, statements } from './statements.ts'
+
+type Lanes = { readonly runs: readonly number[]; readonly tasks: readonly number[] }
+type At = { readonly at: number | null } | undefined
+
+export class SqliteReader {
+  readonly #database: DatabaseSync
+  readonly #sql: Statements
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+    this.#sql = statements(database)
+  }
+
+  load(ask: LoadAsk, now: number): Loaded {
+    switch (ask.type) {
+      case 'run': {
+        const run = this.#snapshot(ask.runId, now)
+        return { type: 'run', ...(run && { run }) }
+      }
+      case 'named': {
+        const named = this.#sql.newest.get(ask.workflowId) as { run_id: string } | undefined
+        const runId = named?.run_id ?? (this.#sql.runDigest.get(ask.workflowId) && ask.workflowId)
+        return { type: 'named', ...(runId !== undefined && { runId }) }
+      }
+      case 'history': {
+        const rows = this.#sql.history.all(ask.runId, ask.after, ask.turns) as unknown
+        return { type: 'history', turns: (rows as TurnColumns[]).map(turnOf) }
+      }
+      case 'tasks': {
+        const rows = this.#sql.tasksOfRun.all(ask.runId) as unknown
+        return { type: 'tasks', tasks: (rows as TaskColumns[]).map(taskSnapshotOf) }
+      }
+      case 'sessions': {
+        const rows = this.#sql.sessions.all() as unknown
+        return { type: 'sessions', now, sessions: (rows as SessionColumns[]).map(sessionOf) }
+      }
+      default:
+        return unreachable(ask)
+    }
+  }
+
+  list(query: ListQuery, now: number): Listed {
+    const { where, values } = conditions(query)
+    if (query.count) {
+      const text = `select count(*) as count from (${SNAPSHOT} where ${where})`
+      const { count } = this.#database.prepare(text).get(...values) as { count: number }
+      return { runs: [], count }
+    }
+    const text = `${SNAPSHOT} where ${where} order by run.created_at desc, run.run_id desc limit ?`
+    const rows = this.#database.prepare(text).all(...values, query.limit + 1) as unknown
+    const found = rows as SnapshotColumns[]
+    const page = found.slice(0, query.limit)
+    const last = page.at(-1)
+    const more = found.length > page.length && last ? { cursor: cursorOf(last) } : {}
+    return { runs: page.map((row) => snapshotOf(row, now)), ...more }
+  }
+
+  /** Whether a claim would find anything, so that an idle worker does not need to write to be told no. */
+  isAnythingDue(request: ClaimRequest, lanes: Lanes, now: number): boolean {
+    const { runs, tasks, build } = request
+    if (this.#sql.deadSessions.get(now) || !this.#sql.session.get(request.session)) return true
+    const due = (lane: number): boolean => this.#sql.anyDueRun.get(lane, now) !== undefined
+    if (runs > 0 && lanes.runs.some((lane) => due(lane) || this.#sql.anyParked.get(lane, build))) return true
+    if (runs > 0 && request.suspects > 0 && lanes.runs.some((lane) => due(-lane))) return true
+    return tasks > 0 && lanes.tasks.some((lane) => this.#sql.anyDueTask.get(lane, now))
+  }
+
+  outlook(request: ClaimRequest, lanes: Lanes, now: number): Pick<Claimed, 'nextDue' | 'suspects' | 'news'> {
+    const suspects = lanes.runs.some((lane) => this.#sql.anyDueRun.get(-lane, now))
+    const times = [
+      ...lanes.runs.map((lane) => this.#sql.nextRun.get(lane, now) as At),
+      ...lanes.tasks.map((lane) => this.#sql.nextTask.get(lane, now) as At),
+      this.#sql.nextExpiry.get(request.session) as At,
+    ]
+    const next = Math.min(...times.map((time) => time?.at ?? Number.POSITIVE_INFINITY))
+    return {
+      news: this.#news(request),
+      ...(suspects && { suspects: true as const }),
+      ...(Number.isFinite(next) && { nextDue: next }),
+    }
+  }
+
+  dataVersion(): number {
+    return (this.#database.prepare('pragma data_version').get() as { data_version: number }).data_version
+  }
+
+  #news(request: ClaimRequest): Claimed['news'] {
+    return request.held
+      .filter((runId) => (this.#sql.live.get(runId) as { session: number } | undefined)?.session === request.session)
+      .map((runId) => ({ runId, messages: this.#sql.inbox.all(runId) as unknown as StoredMessage[] }))
+      .filter(({ messages }) => messages.length > 0)
+  }
+
+  #snapshot(runId: string, now: number): RunSnapshot | undefined {
+    const row = this.#sql.snapshot.get(runId) as unknown
+    return row === undefined ? undefined : snapshotOf(row as SnapshotColumns, now)
+  }
+}
+
+function conditions(query: ListQuery): { where: string; values: (string | number)[] } {
+  const { names, statuses, workflowId, createdAfter, createdBefore, cursor } = query
+  const parts = ['true']
+  const values: (string | number)[] = []
+  const add = (part: string, ...more: (string | number)[]): void => {
+    parts.push(part)
+    values.push(...more)
+  }
+  if (names) add('l.name in (select value from json_each(?))', JSON.stringify(names))
+  if (statuses) addStatuses(statuses, add)
+  if (workflowId !== undefined) {
+    add('(run.workflow_id = ? or (run.workflow_id is null and run.run_id = ?))', workflowId, workflowId)
+  }
+  if (createdAfter !== undefined) add('run.created_at >= ?', createdAfter)
+  if (createdBefore !== undefined) add('run.created_at < ?', createdBefore)
+  if (cursor !== undefined) {
+    const { createdAt, runId } = placeOf(cursor)
+    add('(run.created_at, run.run_id) < (?, ?)', createdAt, runId)
+  }
+  return { where: parts.join(' and '), values }
+}
+
+function addStatuses(
+  statuses: readonly Status[],
+  add: (part: string, ...values: (string | number)[]) => void,
+): void {
+  add('coalesce(live.status, closed.status) in (select value from json_each(?))', JSON.stringify(statuses))
+}
+
+export function placeOf(cursor: string): { createdAt: number; runId: string } {
+  const place = readCursor(cursor)
+  if (place) return place
+  throw new PawlError('INPUT_INVALID', 'the cursor is not one that list gave. Leave it out to begin at the newest run.')
+}

@@ -1,0 +1,102 @@
+// Every statement of the SQLite store, prepared once.
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
+const HEAD = `run.run_id, l.name, l.queue, l.priority, run.workflow_id, run.parent_id, run.parent_generation,
+  run.parent_key, run.created_at, run.input, run.memo`
+
+const TASK = `task.*, l.name, l.queue from task join lane l on l.lane = task.lane`
+
+/** A run as `load` and `list` show it; both add their own conditions. */
+export const SNAPSHOT = `
+  select ${HEAD}, coalesce(live.generation, closed.generation) as generation,
+    coalesce(live.status, closed.status) as status, coalesce(live.updated_at, closed.closed_at) as updated_at,
+    closed.closed_at, closed.body as last, live.at, live.session, live.deliveries, live.parked_build,
+    live.parked_failure, (select count(*) from inbox where inbox.run_id = run.run_id) as unread
+  from run join lane l on l.lane = run.lane
+    left join live on live.run_id = run.run_id left join closed on closed.run_id = run.run_id`
+
+const texts = {
+  runDigest: 'select digest from run where run_id = ?',
+  newest: `select name.run_id, closed.status from name left join closed on closed.run_id = name.run_id
+    where name.workflow_id = ?`,
+  putName: `insert into name values (?, ?) on conflict (workflow_id) do update set run_id = excluded.run_id`,
+  insertRun: 'insert into run values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  insertLive: `insert into live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status, updated_at)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  live: 'select lane, session, epoch, nonce, deliveries, seq, parked_build from live where run_id = ?',
+  wakeRun: 'update live set at = min(at, max(?, coalesce(?, start_at))) where run_id = ?',
+  claimed: `select ${HEAD}, live.generation, live.session, live.epoch, live.nonce, live.deliveries, live.seq
+    from live join run on run.run_id = live.run_id join lane l on l.lane = run.lane where live.run_id = ?`,
+  runsOfNonce: 'select run_id from live where session = ? and nonce = ?',
+  dueRuns: 'select run_id from live where lane = ? and at <= ? and session = 0 order by at limit ?',
+  parkedRuns: `select run_id from live indexed by live_parked
+    where lane = ? and parked_build is not null and parked_build <> ? and session = 0 limit ?`,
+  graveSuspect: `select run_id from live where lane = ? and at <= ? and session = 0 and deliveries > 1
+    order by at limit 1`,
+  grantRun: `update live set session = ?, nonce = ?, epoch = epoch + 1, deliveries = deliveries + 1,
+    at = min(at, ?), status = 'running' where run_id = ?`,
+  release: `update live set session = 0, nonce = 0, deliveries = 0, lane = abs(lane), at = ?, status = ?, seq = ?,
+    updated_at = ?, parked_build = ?, parked_failure = ? where run_id = ?`,
+  // What is held was due when it was claimed, so this passes by all that sleeps.
+  freeRuns: `update live set session = 0, nonce = 0, lane = -abs(lane) where run_id in (
+    select run_id from live where lane in (select lane from lane union all select -lane from lane)
+      and at <= ? and session = ?)`,
+  deleteLive: 'delete from live where run_id = ?',
+
+  lastTurn: `select seq, turn_id, seq + count as next from turn where run_id = ? and generation = ?
+    order by seq desc limit 1`,
+  turn: 'select turn_id from turn where run_id = ? and generation = ? and seq = ?',
+  insertTurn: 'insert into turn values (?, ?, ?, ?, ?, ?, ?)',
+  closedTurn: 'select turn_id, seq from closed where run_id = ?',
+  close: 'insert into closed values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+
+  insertMessage: 'insert into inbox (run_id, message_id, body) values (?, ?, ?) on conflict do nothing',
+  inbox: 'select message_id as id, body from inbox where run_id = ? order by inbox.id',
+  deleteMessage: 'delete from inbox where run_id = ? and message_id = ?',
+
+  task: `select ${TASK} where task_id = ?`,
+  tasksOfNonce: 'select task_id from task where session = ? and nonce = ?',
+  dueTasks: 'select task_id from task where lane = ? and at <= ? and session = 0 order by at limit ?',
+  grantTask: `update task set session = ?, nonce = ?, epoch = epoch + 1, deliveries = deliveries + 1
+    where task_id = ?`,
+  insertTask: `insert into task (task_id, run_id, lane, at, body) values (?, ?, ?, ?, ?)
+    on conflict do nothing`,
+  returnTask: 'update task set session = 0, nonce = 0, deliveries = deliveries - 1 where task_id = ?',
+  retryTask: `update task set session = 0, nonce = 0, deliveries = 0, at = ?, failed = ?, failure = ?
+    where task_id = ?`,
+  freeTasks: 'update task set session = 0, nonce = 0, at = min(at, ?) where session = ?',
+  deleteTask: 'delete from task where task_id = ?',
+  tasksOfRun: `select ${TASK} where run_id = ? order by task_id`,
+
+  session: 'select expires_at from session where session = ?',
+  sessions: 'select session, worker, expires_at, about from session order by session',
+  putSession: `insert into session values (?, ?, ?, ?, ?) on conflict (session)
+    do update set worker = excluded.worker, beat = excluded.beat, expires_at = excluded.expires_at,
+      about = excluded.about`,
+  deadSessions: 'select session from session where expires_at <= ?',
+  deleteSession: 'delete from session where session = ?',
+
+  lane: 'select lane from lane where kind = ? and queue = ? and name = ? and priority = ?',
+  insertLane: 'insert into lane (kind, queue, name, priority) values (?, ?, ?, ?) on conflict do nothing',
+  lanes: `select lane, priority from lane where kind = ? and queue in (select value from json_each(?))
+    and (? is null or name in (select value from json_each(?)))`,
+
+  history: `select seq, count, turn_id, epoch, body from turn where run_id = ?1 and seq >= ?2
+    union all select seq, count, turn_id, epoch, body from closed where run_id = ?1 and seq >= ?2 and count > 0
+    order by seq limit ?3`,
+  snapshot: `${SNAPSHOT} where run.run_id = ?`,
+  nextRun: 'select min(at) as at from live where lane = ? and at > ? and session = 0',
+  nextTask: 'select min(at) as at from task where lane = ? and at > ? and session = 0',
+  nextExpiry: 'select min(expires_at) as at from session where session <> ?',
+  anyDueRun: 'select 1 as found from live where lane = ? and at <= ? and session = 0 limit 1',
+  anyParked: `select 1 as found from live indexed by live_parked
+    where lane = ? and parked_build is not null and parked_build <> ? and session = 0 limit 1`,
+  anyDueTask: 'select 1 as found from task where lane = ? and at <= ? and session = 0 limit 1',
+} as const
+
+export type Statements = { readonly [Name in keyof typeof texts]: StatementSync }
+
+export function statements(database: DatabaseSync): Statements {
+  const prepared = Object.entries(texts).map(([name, text]) => [name, database.prepare(text)])
+  return Object.fromEntries(prepared) as Statements
+}

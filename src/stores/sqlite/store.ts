@@ -1,0 +1,240 @@
+// pawl on one SQLite file. Everything that waits to be written goes into one transaction, of whatever kinds it is:
+// each transaction is one flush to the disk, and that flush is nearly all it costs. Several processes may share the
+// file; whoever finds it locked tries again a little later.
+import { type FSWatcher, watch } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+import { limits } from '../../kernel/limits.ts'
+import { unavailable } from '../../runtime/availability.ts'
+import { type Clock, sleep } from '../../runtime/clock.ts'
+import type {
+  Claimed,
+  ClaimRequest,
+  Committed,
+  Created,
+  Hint,
+  Listed,
+  ListQuery,
+  LoadAsk,
+  Loaded,
+  NewRun,
+  Post,
+  Posted,
+  Renewed,
+  SessionBeat,
+  Settled,
+  Store,
+  TaskOutcome,
+  Traits,
+  TurnCommit,
+} from '../store.ts'
+import { explain, isBusy, openConnection } from './connection.ts'
+import { SqliteReader } from './read.ts'
+import { SqliteWriter } from './write.ts'
+
+interface Pending {
+  readonly work: (now: number) => unknown
+  readonly resolve: (value: never) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Tries at a locked file before the caller is told that it is unavailable. */
+const TRIES = 100
+
+export class SqliteStore implements Store {
+  readonly traits: Traits = { name: 'sqlite', durability: 'fsync', lanes: 1, push: true }
+  readonly #database: DatabaseSync
+  readonly #file: string
+  readonly #clock: Clock
+  readonly #writer: SqliteWriter
+  readonly #reader: SqliteReader
+  readonly #listeners = new Set<(hint: Hint) => void>()
+  #pending: Pending[] = []
+  #flushing = false
+  #watcher: FSWatcher | undefined
+  #looking = false
+  #version: number
+  #closed = false
+
+  static async open(url: string, clock: Clock): Promise<SqliteStore> {
+    for (let tries = 1; ; tries++) {
+      try {
+        const { database, file } = openConnection(url)
+        return new SqliteStore(database, file, clock)
+      } catch (error) {
+        // Two processes that open a new file at once may meet in its first migration.
+        if (tries >= TRIES || !isBusy((error as Error).cause)) throw error
+        await sleep(clock, tries)
+      }
+    }
+  }
+
+  private constructor(database: DatabaseSync, file: string, clock: Clock) {
+    this.#database = database
+    this.#file = file
+    this.#clock = clock
+    this.#writer = new SqliteWriter(database)
+    this.#reader = new SqliteReader(database)
+    this.#version = this.#reader.dataVersion()
+  }
+
+  create(runs: readonly NewRun[]): Promise<readonly Created[]> {
+    return this.#write((now) => runs.map((run) => this.#writer.create(run, now)))
+  }
+
+  post(messages: readonly Post[]): Promise<readonly Posted[]> {
+    return this.#write((now) => messages.map((message) => this.#writer.post(message, now)))
+  }
+
+  commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]> {
+    return this.#write((now) => turns.map((turn) => this.#writer.commit(turn, now)))
+  }
+
+  settle(outcomes: readonly TaskOutcome[]): Promise<readonly Settled[]> {
+    return this.#write((now) => outcomes.map((outcome) => this.#writer.settle(outcome, now)))
+  }
+
+  renew(beat: SessionBeat): Promise<Renewed> {
+    return this.#write((now) => this.#writer.renew(beat, now))
+  }
+
+  async claim(request: ClaimRequest): Promise<Claimed> {
+    const due = this.#read((now) => {
+      return request.resent || this.#reader.isAnythingDue(request, this.#writer.lanesOf(request), now)
+    })
+    const granted = due
+      ? await this.#write((now) => this.#writer.claim(request, now))
+      : { runs: [], tasks: [] }
+    return this.#read((now) => {
+      const outlook = this.#reader.outlook(request, this.#writer.lanesOf(request), now)
+      return { now, ...granted, ...outlook }
+    })
+  }
+
+  async load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]> {
+    return this.#read((now) => asks.map((ask) => this.#reader.load(ask, now)))
+  }
+
+  async list(query: ListQuery): Promise<Listed> {
+    return this.#read((now) => this.#reader.list(query, now))
+  }
+
+  wake(listener: (hint: Hint) => void): () => void {
+    this.#listeners.add(listener)
+    this.#watcher ??= this.#watch()
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size > 0) return
+      this.#watcher?.close()
+      this.#watcher = undefined
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    while (this.#flushing) await this.#clock.breathe()
+    this.#closed = true
+    this.#watcher?.close()
+    this.#database.close()
+  }
+
+  #write<T>(work: (now: number) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#pending.push({ work, resolve, reject })
+      if (this.#flushing) return
+      this.#flushing = true
+      void this.#drain()
+    })
+  }
+
+  // The call into SQLite blocks the process, so timers and I/O get their turn before each.
+  async #drain(): Promise<void> {
+    while (this.#pending.length > 0) {
+      await this.#clock.breathe()
+      await this.#flush(this.#pending.splice(0, limits.batchElements))
+    }
+    this.#flushing = false
+  }
+
+  async #flush(batch: Pending[]): Promise<void> {
+    try {
+      const results = await this.#transaction(batch)
+      for (const [index, each] of batch.entries()) each.resolve(results[index] as never)
+      this.#tell()
+    } catch (error) {
+      this.#writer.hints = []
+      this.#writer.forgetLanes()
+      if (batch.length > 1 && !isBusy((error as Error).cause)) {
+        for (const each of batch) await this.#flush([each])
+      } else for (const each of batch) each.reject(error)
+    }
+  }
+
+  async #transaction(batch: Pending[]): Promise<unknown[]> {
+    await this.#begin()
+    try {
+      const now = this.#clock.now()
+      const results = batch.map(({ work }) => work(now))
+      this.#database.exec('commit')
+      return results
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('rollback')
+      throw explain(error, this.#file)
+    }
+  }
+
+  async #begin(): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        if (this.#closed) throw unavailable('SQLite', new Error('the store is closed'))
+        return this.#database.exec('begin immediate')
+      } catch (error) {
+        if (!isBusy(error) || tries >= TRIES) throw explain(error, this.#file)
+        await sleep(this.#clock, 1 + (tries % 16))
+      }
+    }
+  }
+
+  #read<T>(read: (now: number) => T): T {
+    if (this.#closed) throw unavailable('SQLite', new Error('the store is closed'))
+    try {
+      return read(this.#clock.now())
+    } catch (error) {
+      throw explain(error, this.#file)
+    }
+  }
+
+  #tell(): void {
+    const hints = this.#writer.hints
+    this.#writer.hints = []
+    let ready = false
+    for (const hint of hints) {
+      if (hint.type === 'ready') ready = true
+      else for (const listener of this.#listeners) listener(hint)
+    }
+    if (ready) for (const listener of this.#listeners) listener({ type: 'ready' })
+  }
+
+  // Another process's write touches the log file. Which of them all it was, only the data version knows.
+  #watch(): FSWatcher | undefined {
+    try {
+      const watcher = watch(`${this.#file}-wal`, { persistent: false }, () => this.#lookSoon())
+      watcher.on('error', () => watcher.close())
+      return watcher
+    } catch {
+      return undefined
+    }
+  }
+
+  #lookSoon(): void {
+    if (this.#looking || this.#closed) return
+    this.#looking = true
+    this.#clock.after(1, () => {
+      this.#looking = false
+      if (this.#closed) return
+      const version = this.#reader.dataVersion()
+      if (version === this.#version) return
+      this.#version = version
+      for (const listener of this.#listeners) listener({ type: 'changed' })
+    })
+  }
+}

@@ -1,0 +1,313 @@
+// The writing half of the SQLite store: what each method does inside a transaction somebody else has begun.
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { limits } from '../../kernel/limits.ts'
+import {
+  type ClaimedColumns,
+  claimedRunOf,
+  claimedTaskOf,
+  type LeaseColumns,
+  NEVER,
+  type TaskColumns,
+} from '../sql-rows.ts'
+import type {
+  Claimed,
+  ClaimedRun,
+  ClaimedTask,
+  ClaimRequest,
+  Committed,
+  Created,
+  Hint,
+  Lease,
+  NewRun,
+  Outbound,
+  Post,
+  Posted,
+  Renewed,
+  SessionBeat,
+  Settled,
+  StoredMessage,
+  TaskOutcome,
+  TurnCommit,
+} from '../store.ts'
+import { type Statements, statements } from './statements.ts'
+
+type Row = Record<string, unknown>
+type LiveRow = LeaseColumns & { readonly lane: number; readonly parked_build: string | null }
+
+export class SqliteWriter {
+  readonly #sql: Statements
+  readonly #lanes = new Map<string, number>()
+  /** What others should hear once the transaction is durable. */
+  hints: Hint[] = []
+
+  constructor(database: DatabaseSync) {
+    this.#sql = statements(database)
+  }
+
+  create(run: NewRun, now: number): Created {
+    const there = one<{ digest: string }>(this.#sql.runDigest, run.runId)
+    if (there) return this.#existing(run, there.digest)
+    const namesake = run.reuse === 'allow' ? undefined : this.#namesake(run)
+    if (namesake) return namesake
+    return this.#insert(run, now)
+  }
+
+  post({ runId, message, urgent }: Post, now: number): Posted {
+    const live = one<LiveRow>(this.#sql.live, runId)
+    if (!live) return { outcome: this.#sql.closedTurn.get(runId) ? 'closed' : 'missing' }
+    const inserted = this.#sql.insertMessage.run(runId, message.id, message.body)
+    if (Number(inserted.changes) === 0) return { outcome: 'duplicate' }
+    if (live.session !== 0) this.hints.push({ type: 'news', session: live.session })
+    else if (live.parked_build === null) {
+      this.#sql.wakeRun.run(now, urgent ? 0 : null, runId)
+      this.hints.push({ type: 'ready' })
+    }
+    return { outcome: 'accepted' }
+  }
+
+  claim(request: ClaimRequest, now: number): Pick<Claimed, 'runs' | 'tasks' | 'dead'> {
+    for (const { session } of all<{ session: number }>(this.#sql.deadSessions, now)) {
+      this.#free(session, now)
+    }
+    if (!this.#sql.session.get(request.session)) return { runs: [], tasks: [], dead: true }
+    return { runs: this.#claimRuns(request, now), tasks: this.#claimTasks(request, now) }
+  }
+
+  commit(turn: TurnCommit, now: number): Committed {
+    const { runId, lease, generation, next } = turn
+    const live = one<LiveRow & { seq: number }>(this.#sql.live, runId)
+    if (!live || !isHolder(live, lease)) return this.#staleTurn(turn)
+    if (turn.at > now + limits.clockAheadMsMax) {
+      return { outcome: 'rejected', reason: 'the turn is stamped with a time that has not come' }
+    }
+    const reached = one<{ seq: number; turn_id: number; next: number }>(this.#sql.lastTurn, runId, generation)
+    if ((reached?.next ?? 0) !== turn.seq) return this.#staleTurn(turn)
+    if (next.type === 'end') {
+      const unread = this.#unread(runId).filter(({ id }) => !turn.consumed.includes(id))
+      if (unread.length > 0) return { outcome: 'more', messages: unread }
+    }
+    this.#apply(turn, now)
+    return { outcome: 'applied' }
+  }
+
+  settle({ taskId, lease, result }: TaskOutcome, now: number): Settled {
+    const task = one<TaskColumns>(this.#sql.task, taskId)
+    if (!task || !isHolder(task, lease)) return { outcome: 'fenced' }
+    if (result.type === 'done') {
+      this.#sql.deleteTask.run(taskId)
+      this.post({ runId: task.run_id, message: result.message }, now)
+      return { outcome: 'applied' }
+    }
+    if (result.type === 'return') this.#sql.returnTask.run(taskId)
+    else this.#sql.retryTask.run(now + result.delayMs, result.failed, result.failure, taskId)
+    this.hints.push({ type: 'ready' })
+    return { outcome: 'applied' }
+  }
+
+  renew(beat: SessionBeat, now: number): Renewed {
+    const { session, worker, about } = beat
+    const known = one<{ expires_at: number }>(this.#sql.session, session)
+    const alive = !beat.close && (beat.beat === 1 || (known !== undefined && known.expires_at > now))
+    if (alive) this.#sql.putSession.run(session, worker, beat.beat, now + beat.ttlMs, about)
+    else if (known) this.#free(session, now)
+    const lostTasks = beat.tasks.filter((id) => one<TaskColumns>(this.#sql.task, id)?.session !== session)
+    return { now, alive, lostTasks }
+  }
+
+  #existing(run: NewRun, digest: string): Created {
+    const { runId, eager } = run
+    if (digest !== run.digest) return { outcome: 'conflict', runId }
+    const live = eager && one<LiveRow>(this.#sql.live, runId)
+    const mine = live && live.session === eager?.session && live.nonce === eager.nonce
+    return { outcome: 'existing', runId, ...(mine && { run: this.#claimed(runId) }) }
+  }
+
+  #namesake(run: NewRun): Created | undefined {
+    const latest = one<{ run_id: string; status: string | null }>(this.#sql.newest, run.workflowId)
+    if (!latest) return undefined
+    const { run_id: runId, status } = latest
+    if (run.reuse === 'returnExisting') {
+      return status === null ? { outcome: 'existing', runId } : undefined
+    }
+    const mayFollow = run.reuse === 'allowIfFailed' && (status === 'failed' || status === 'cancelled')
+    return mayFollow ? undefined : { outcome: 'refused', runId }
+  }
+
+  #insert(run: NewRun, now: number): Created {
+    const { runId, workflowId, parent, digest, input, memo } = run
+    const lane = this.#lane('run', run)
+    const own = workflowId === runId ? null : workflowId
+    this.#sql.insertRun.run(
+      ...[runId, lane, own, parent?.runId ?? null, parent?.generation ?? null],
+      ...[parent?.key ?? null, now, digest, input, memo ?? null],
+    )
+    if (own !== null) this.#sql.putName.run(own, runId)
+    const startAt = run.startAt ?? now + (run.delayMs ?? 0)
+    const eager = startAt <= now && run.eager && this.#sql.session.get(run.eager.session) ? run.eager : undefined
+    const [session, nonce, grants] = eager ? [eager.session, eager.nonce, 1] : [0, 0, 0]
+    const status = eager ? 'running' : 'pending'
+    this.#sql.insertLive.run(runId, lane, startAt, startAt, session, grants, nonce, grants, status, now)
+    if (!eager) {
+      this.hints.push({ type: 'ready' })
+      return { outcome: 'created', now }
+    }
+    return { outcome: 'created', now, run: this.#claimed(runId) }
+  }
+
+  #claimRuns(request: ClaimRequest, now: number): ClaimedRun[] {
+    const { session, nonce, build } = request
+    const again = request.resent ? all<{ run_id: string }>(this.#sql.runsOfNonce, session, nonce) : []
+    if (again.length > 0) return again.map(({ run_id }) => this.#claimed(run_id))
+    const lanes = this.#lanesOf('run', request.queues, request.workflows, nonce)
+    const runIds = this.#suspects(lanes, request, now)
+    for (const lane of runIds.length > 0 ? [] : lanes) {
+      const room = request.runs - runIds.length
+      if (room <= 0) break
+      const due = all<{ run_id: string }>(this.#sql.dueRuns, lane, now, room)
+      const parked = all<{ run_id: string }>(this.#sql.parkedRuns, lane, build, room - due.length)
+      runIds.push(...[...due, ...parked].map(({ run_id }) => run_id))
+    }
+    for (const runId of runIds) this.#sql.grantRun.run(session, nonce, now, runId)
+    return runIds.map((runId) => this.#claimed(runId))
+  }
+
+  // Runs whose holder died wait in a lane of their own, so that the ordinary claim never meets them.
+  #suspects(lanes: readonly number[], request: ClaimRequest, now: number): string[] {
+    const count = Math.min(request.suspects, request.runs)
+    if (count === 0) return []
+    const found: string[] = []
+    for (const lane of lanes) {
+      const grave = one<{ run_id: string }>(this.#sql.graveSuspect, -lane, now)
+      if (grave) return [grave.run_id]
+      const due = all<{ run_id: string }>(this.#sql.dueRuns, -lane, now, count - found.length)
+      found.push(...due.map(({ run_id }) => run_id))
+    }
+    return found
+  }
+
+  #claimTasks(request: ClaimRequest, now: number): ClaimedTask[] {
+    const { session, nonce } = request
+    const again = request.resent ? all<{ task_id: string }>(this.#sql.tasksOfNonce, session, nonce) : []
+    const chosen = [...again]
+    for (const lane of this.#lanesOf('task', request.queues, request.activities, nonce)) {
+      const room = again.length > 0 ? 0 : request.tasks - chosen.length
+      if (room <= 0) break
+      chosen.push(...all<{ task_id: string }>(this.#sql.dueTasks, lane, now, room))
+    }
+    if (again.length === 0) {
+      for (const { task_id } of chosen) this.#sql.grantTask.run(session, nonce, task_id)
+    }
+    return chosen.map(({ task_id }) => claimedTaskOf(one<TaskColumns>(this.#sql.task, task_id) as TaskColumns))
+  }
+
+  #claimed(runId: string): ClaimedRun {
+    const row = one<ClaimedColumns>(this.#sql.claimed, runId)
+    return claimedRunOf(row as ClaimedColumns, this.#unread(runId))
+  }
+
+  #unread(runId: string): StoredMessage[] {
+    return all<StoredMessage>(this.#sql.inbox, runId)
+  }
+
+  // The lease does not fit. Either this very turn was written before, or somebody else has the run.
+  #staleTurn({ runId, generation, seq, turnId }: TurnCommit): Committed {
+    const turn = one<{ turn_id: number }>(this.#sql.turn, runId, generation, seq)
+    const last = one<{ turn_id: number; seq: number }>(this.#sql.closedTurn, runId)
+    const same = turn?.turn_id === turnId || (last?.turn_id === turnId && last.seq === seq)
+    return { outcome: same ? 'duplicate' : 'fenced' }
+  }
+
+  #apply(turn: TurnCommit, now: number): void {
+    const { runId, generation, seq, count, turnId, body, next, lease } = turn
+    for (const id of turn.consumed) this.#sql.deleteMessage.run(runId, id)
+    for (const task of turn.tasks) {
+      const lane = this.#lane('task', task)
+      this.#sql.insertTask.run(task.taskId, runId, lane, now, task.body)
+      this.hints.push({ type: 'ready' })
+    }
+    for (const id of turn.dropped) this.#sql.deleteTask.run(id)
+    if (next.type === 'end') {
+      this.#sql.close.run(runId, next.status, now, generation, seq, count, turnId, lease.epoch, body)
+      this.#sql.deleteLive.run(runId)
+      this.hints.push({ type: 'ended', runId })
+    } else {
+      if (count > 0) this.#sql.insertTurn.run(runId, generation, seq, count, turnId, lease.epoch, body)
+      if (next.type !== 'hold') this.#release(turn, next, now)
+    }
+    for (const item of turn.outbox) this.#deliver(runId, item, now)
+  }
+
+  #release(turn: TurnCommit, next: Exclude<TurnCommit['next'], { type: 'hold' | 'end' }>, now: number): void {
+    const { runId } = turn
+    const seq = turn.seq + turn.count
+    if (next.type === 'pause') {
+      this.#sql.release.run(NEVER, 'paused', seq, now, next.build, next.failure, runId)
+      return
+    }
+    const at = this.#unread(runId).length > 0 ? now : (next.wakeAt ?? NEVER)
+    this.#sql.release.run(at, next.status, seq, now, null, null, runId)
+    if (at <= now) this.hints.push({ type: 'ready' })
+  }
+
+  #deliver(sender: string, item: Outbound, now: number): void {
+    if (item.type === 'post') this.post(item, now)
+    else if (this.create(item.run, now).outcome === 'refused') {
+      this.post({ runId: sender, message: item.otherwise }, now)
+    }
+  }
+
+  #free(session: number, now: number): void {
+    this.#sql.deleteSession.run(session)
+    this.#sql.freeRuns.run(now, session)
+    this.#sql.freeTasks.run(now, session)
+    this.hints.push({ type: 'ready' })
+  }
+
+  #lane(kind: 'run' | 'task', of: { queue: string; name: string; priority: number }): number {
+    const { queue, name, priority } = of
+    const key = JSON.stringify([kind, queue, name, priority])
+    const known = this.#lanes.get(key)
+    if (known !== undefined) return known
+    this.#sql.insertLane.run(kind, queue, name, priority)
+    const { lane } = one<{ lane: number }>(this.#sql.lane, kind, queue, name, priority) as { lane: number }
+    this.#lanes.set(key, lane)
+    return lane
+  }
+
+  /** A transaction that did not become durable took its lanes with it. */
+  forgetLanes(): void {
+    this.#lanes.clear()
+  }
+
+  lanesOf = (request: ClaimRequest): { runs: number[]; tasks: number[] } => ({
+    runs: this.#lanesOf('run', request.queues, request.workflows, request.nonce),
+    tasks: this.#lanesOf('task', request.queues, request.activities, request.nonce),
+  })
+
+  // Higher priorities first; among equals a different one begins each time, so that none starves.
+  #lanesOf(
+    kind: 'run' | 'task',
+    queues: readonly string[],
+    names: readonly string[] | null,
+    turn: number,
+  ): number[] {
+    const wanted = names === null ? null : JSON.stringify(names)
+    const rows = all<{ lane: number; priority: number }>(this.#sql.lanes, kind, JSON.stringify(queues), wanted, wanted)
+    const place = (lane: number): number => (lane + turn) % (rows.length + 1)
+    return rows
+      .sort((a, b) => b.priority - a.priority || place(a.lane) - place(b.lane))
+      .map(({ lane }) => lane)
+  }
+}
+
+function isHolder(row: LeaseColumns, lease: Lease): boolean {
+  return row.session === lease.session && row.epoch === lease.epoch && row.nonce === lease.nonce
+}
+
+function one<T>(statement: StatementSync, ...args: (string | number | null)[]): T | undefined {
+  return statement.get(...args) as T | undefined
+}
+
+function all<T>(statement: StatementSync, ...args: (string | number | null)[]): T[] {
+  return statement.all(...args) as Row[] as T[]
+}
