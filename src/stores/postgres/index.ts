@@ -1,5 +1,1 @@
-export class PostgresStore {
-  static async open(_url: string, _clock: unknown): Promise<never> {
-    throw new Error('x')
-  }
-}
+export { type PostgresOptions, PostgresStore } from './store.ts'

@@ -88,12 +88,17 @@ export class SqliteReader {
     const { runs, tasks, build } = request
     if (this.#sql.deadSessions.get(now) || !this.#sql.session.get(request.session)) return true
     const due = (lane: number): boolean => this.#sql.anyDueRun.get(lane, now) !== undefined
-    if (runs > 0 && lanes.runs.some((lane) => due(lane) || this.#sql.anyParked.get(lane, build))) return true
+    if (runs > 0 && lanes.runs.some((lane) => due(lane) || this.#sql.anyParked.get(lane, build)))
+      return true
     if (runs > 0 && request.suspects > 0 && lanes.runs.some((lane) => due(-lane))) return true
     return tasks > 0 && lanes.tasks.some((lane) => this.#sql.anyDueTask.get(lane, now))
   }
 
-  outlook(request: ClaimRequest, lanes: Lanes, now: number): Pick<Claimed, 'nextDue' | 'suspects' | 'news'> {
+  outlook(
+    request: ClaimRequest,
+    lanes: Lanes,
+    now: number,
+  ): Pick<Claimed, 'nextDue' | 'suspects' | 'news'> {
     const suspects = lanes.runs.some((lane) => this.#sql.anyDueRun.get(-lane, now))
     const times = [
       ...lanes.runs.map((lane) => this.#sql.nextRun.get(lane, now) as At),
@@ -109,13 +114,21 @@ export class SqliteReader {
   }
 
   dataVersion(): number {
-    return (this.#database.prepare('pragma data_version').get() as { data_version: number }).data_version
+    return (this.#database.prepare('pragma data_version').get() as { data_version: number })
+      .data_version
   }
 
   #news(request: ClaimRequest): Claimed['news'] {
     return request.held
-      .filter((runId) => (this.#sql.live.get(runId) as { session: number } | undefined)?.session === request.session)
-      .map((runId) => ({ runId, messages: this.#sql.inbox.all(runId) as unknown as StoredMessage[] }))
+      .filter(
+        (runId) =>
+          (this.#sql.live.get(runId) as { session: number } | undefined)?.session ===
+          request.session,
+      )
+      .map((runId) => ({
+        runId,
+        messages: this.#sql.inbox.all(runId) as unknown as StoredMessage[],
+      }))
       .filter(({ messages }) => messages.length > 0)
   }
 
@@ -136,7 +149,11 @@ function conditions(query: ListQuery): { where: string; values: (string | number
   if (names) add('l.name in (select value from json_each(?))', JSON.stringify(names))
   if (statuses) addStatuses(statuses, add)
   if (workflowId !== undefined) {
-    add('(run.workflow_id = ? or (run.workflow_id is null and run.run_id = ?))', workflowId, workflowId)
+    add(
+      '(run.workflow_id = ? or (run.workflow_id is null and run.run_id = ?))',
+      workflowId,
+      workflowId,
+    )
   }
   if (createdAfter !== undefined) add('run.created_at >= ?', createdAfter)
   if (createdBefore !== undefined) add('run.created_at < ?', createdBefore)
@@ -151,11 +168,17 @@ function addStatuses(
   statuses: readonly Status[],
   add: (part: string, ...values: (string | number)[]) => void,
 ): void {
-  add('coalesce(live.status, closed.status) in (select value from json_each(?))', JSON.stringify(statuses))
+  add(
+    'coalesce(live.status, closed.status) in (select value from json_each(?))',
+    JSON.stringify(statuses),
+  )
 }
 
 export function placeOf(cursor: string): { createdAt: number; runId: string } {
   const place = readCursor(cursor)
   if (place) return place
-  throw new PawlError('INPUT_INVALID', 'the cursor is not one that list gave. Leave it out to begin at the newest run.')
+  throw new PawlError(
+    'INPUT_INVALID',
+    'the cursor is not one that list gave. Leave it out to begin at the newest run.',
+  )
 }

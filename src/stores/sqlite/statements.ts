@@ -50,18 +50,21 @@ const texts = {
   closedTurn: 'select turn_id, seq from closed where run_id = ?',
   close: 'insert into closed values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
 
-  insertMessage: 'insert into inbox (run_id, message_id, body) values (?, ?, ?) on conflict do nothing',
+  insertMessage:
+    'insert into inbox (run_id, message_id, body) values (?, ?, ?) on conflict do nothing',
   inbox: 'select message_id as id, body from inbox where run_id = ? order by inbox.id',
   deleteMessage: 'delete from inbox where run_id = ? and message_id = ?',
 
   task: `select ${TASK} where task_id = ?`,
   tasksOfNonce: 'select task_id from task where session = ? and nonce = ?',
-  dueTasks: 'select task_id from task where lane = ? and at <= ? and session = 0 order by at limit ?',
+  dueTasks:
+    'select task_id from task where lane = ? and at <= ? and session = 0 order by at limit ?',
   grantTask: `update task set session = ?, nonce = ?, epoch = epoch + 1, deliveries = deliveries + 1
     where task_id = ?`,
   insertTask: `insert into task (task_id, run_id, lane, at, body) values (?, ?, ?, ?, ?)
     on conflict do nothing`,
-  returnTask: 'update task set session = 0, nonce = 0, deliveries = deliveries - 1 where task_id = ?',
+  returnTask:
+    'update task set session = 0, nonce = 0, deliveries = deliveries - 1 where task_id = ?',
   retryTask: `update task set session = 0, nonce = 0, deliveries = 0, at = ?, failed = ?, failure = ?
     where task_id = ?`,
   freeTasks: 'update task set session = 0, nonce = 0, at = min(at, ?) where session = ?',
@@ -77,7 +80,8 @@ const texts = {
   deleteSession: 'delete from session where session = ?',
 
   lane: 'select lane from lane where kind = ? and queue = ? and name = ? and priority = ?',
-  insertLane: 'insert into lane (kind, queue, name, priority) values (?, ?, ?, ?) on conflict do nothing',
+  insertLane:
+    'insert into lane (kind, queue, name, priority) values (?, ?, ?, ?) on conflict do nothing',
   lanes: `select lane, priority from lane where kind = ? and queue in (select value from json_each(?))
     and (? is null or name in (select value from json_each(?)))`,
 

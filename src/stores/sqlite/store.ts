@@ -99,7 +99,9 @@ export class SqliteStore implements Store {
 
   async claim(request: ClaimRequest): Promise<Claimed> {
     const due = this.#read((now) => {
-      return request.resent || this.#reader.isAnythingDue(request, this.#writer.lanesOf(request), now)
+      return (
+        request.resent || this.#reader.isAnythingDue(request, this.#writer.lanesOf(request), now)
+      )
     })
     const granted = due
       ? await this.#write((now) => this.#writer.claim(request, now))

@@ -80,7 +80,11 @@ export class SqliteWriter {
     if (turn.at > now + limits.clockAheadMsMax) {
       return { outcome: 'rejected', reason: 'the turn is stamped with a time that has not come' }
     }
-    const reached = one<{ seq: number; turn_id: number; next: number }>(this.#sql.lastTurn, runId, generation)
+    const reached = one<{ seq: number; turn_id: number; next: number }>(
+      this.#sql.lastTurn,
+      runId,
+      generation,
+    )
     if ((reached?.next ?? 0) !== turn.seq) return this.#staleTurn(turn)
     if (next.type === 'end') {
       const unread = this.#unread(runId).filter(({ id }) => !turn.consumed.includes(id))
@@ -107,10 +111,13 @@ export class SqliteWriter {
   renew(beat: SessionBeat, now: number): Renewed {
     const { session, worker, about } = beat
     const known = one<{ expires_at: number }>(this.#sql.session, session)
-    const alive = !beat.close && (beat.beat === 1 || (known !== undefined && known.expires_at > now))
+    const alive =
+      !beat.close && (beat.beat === 1 || (known !== undefined && known.expires_at > now))
     if (alive) this.#sql.putSession.run(session, worker, beat.beat, now + beat.ttlMs, about)
     else if (known) this.#free(session, now)
-    const lostTasks = beat.tasks.filter((id) => one<TaskColumns>(this.#sql.task, id)?.session !== session)
+    const lostTasks = beat.tasks.filter(
+      (id) => one<TaskColumns>(this.#sql.task, id)?.session !== session,
+    )
     return { now, alive, lostTasks }
   }
 
@@ -129,7 +136,8 @@ export class SqliteWriter {
     if (run.reuse === 'returnExisting') {
       return status === null ? { outcome: 'existing', runId } : undefined
     }
-    const mayFollow = run.reuse === 'allowIfFailed' && (status === 'failed' || status === 'cancelled')
+    const mayFollow =
+      run.reuse === 'allowIfFailed' && (status === 'failed' || status === 'cancelled')
     return mayFollow ? undefined : { outcome: 'refused', runId }
   }
 
@@ -143,10 +151,24 @@ export class SqliteWriter {
     )
     if (own !== null) this.#sql.putName.run(own, runId)
     const startAt = run.startAt ?? now + (run.delayMs ?? 0)
-    const eager = startAt <= now && run.eager && this.#sql.session.get(run.eager.session) ? run.eager : undefined
+    const eager =
+      startAt <= now && run.eager && this.#sql.session.get(run.eager.session)
+        ? run.eager
+        : undefined
     const [session, nonce, grants] = eager ? [eager.session, eager.nonce, 1] : [0, 0, 0]
     const status = eager ? 'running' : 'pending'
-    this.#sql.insertLive.run(runId, lane, startAt, startAt, session, grants, nonce, grants, status, now)
+    this.#sql.insertLive.run(
+      runId,
+      lane,
+      startAt,
+      startAt,
+      session,
+      grants,
+      nonce,
+      grants,
+      status,
+      now,
+    )
     if (!eager) {
       this.hints.push({ type: 'ready' })
       return { outcome: 'created', now }
@@ -156,7 +178,9 @@ export class SqliteWriter {
 
   #claimRuns(request: ClaimRequest, now: number): ClaimedRun[] {
     const { session, nonce, build } = request
-    const again = request.resent ? all<{ run_id: string }>(this.#sql.runsOfNonce, session, nonce) : []
+    const again = request.resent
+      ? all<{ run_id: string }>(this.#sql.runsOfNonce, session, nonce)
+      : []
     if (again.length > 0) return again.map(({ run_id }) => this.#claimed(run_id))
     const lanes = this.#lanesOf('run', request.queues, request.workflows, nonce)
     const runIds = this.#suspects(lanes, request, now)
@@ -187,7 +211,9 @@ export class SqliteWriter {
 
   #claimTasks(request: ClaimRequest, now: number): ClaimedTask[] {
     const { session, nonce } = request
-    const again = request.resent ? all<{ task_id: string }>(this.#sql.tasksOfNonce, session, nonce) : []
+    const again = request.resent
+      ? all<{ task_id: string }>(this.#sql.tasksOfNonce, session, nonce)
+      : []
     const chosen = [...again]
     for (const lane of this.#lanesOf('task', request.queues, request.activities, nonce)) {
       const room = again.length > 0 ? 0 : request.tasks - chosen.length
@@ -197,7 +223,9 @@ export class SqliteWriter {
     if (again.length === 0) {
       for (const { task_id } of chosen) this.#sql.grantTask.run(session, nonce, task_id)
     }
-    return chosen.map(({ task_id }) => claimedTaskOf(one<TaskColumns>(this.#sql.task, task_id) as TaskColumns))
+    return chosen.map(({ task_id }) =>
+      claimedTaskOf(one<TaskColumns>(this.#sql.task, task_id) as TaskColumns),
+    )
   }
 
   #claimed(runId: string): ClaimedRun {
@@ -227,17 +255,32 @@ export class SqliteWriter {
     }
     for (const id of turn.dropped) this.#sql.deleteTask.run(id)
     if (next.type === 'end') {
-      this.#sql.close.run(runId, next.status, now, generation, seq, count, turnId, lease.epoch, body)
+      this.#sql.close.run(
+        runId,
+        next.status,
+        now,
+        generation,
+        seq,
+        count,
+        turnId,
+        lease.epoch,
+        body,
+      )
       this.#sql.deleteLive.run(runId)
       this.hints.push({ type: 'ended', runId })
     } else {
-      if (count > 0) this.#sql.insertTurn.run(runId, generation, seq, count, turnId, lease.epoch, body)
+      if (count > 0)
+        this.#sql.insertTurn.run(runId, generation, seq, count, turnId, lease.epoch, body)
       if (next.type !== 'hold') this.#release(turn, next, now)
     }
     for (const item of turn.outbox) this.#deliver(runId, item, now)
   }
 
-  #release(turn: TurnCommit, next: Exclude<TurnCommit['next'], { type: 'hold' | 'end' }>, now: number): void {
+  #release(
+    turn: TurnCommit,
+    next: Exclude<TurnCommit['next'], { type: 'hold' | 'end' }>,
+    now: number,
+  ): void {
     const { runId } = turn
     const seq = turn.seq + turn.count
     if (next.type === 'pause') {
@@ -269,7 +312,9 @@ export class SqliteWriter {
     const known = this.#lanes.get(key)
     if (known !== undefined) return known
     this.#sql.insertLane.run(kind, queue, name, priority)
-    const { lane } = one<{ lane: number }>(this.#sql.lane, kind, queue, name, priority) as { lane: number }
+    const { lane } = one<{ lane: number }>(this.#sql.lane, kind, queue, name, priority) as {
+      lane: number
+    }
     this.#lanes.set(key, lane)
     return lane
   }
@@ -292,7 +337,13 @@ export class SqliteWriter {
     turn: number,
   ): number[] {
     const wanted = names === null ? null : JSON.stringify(names)
-    const rows = all<{ lane: number; priority: number }>(this.#sql.lanes, kind, JSON.stringify(queues), wanted, wanted)
+    const rows = all<{ lane: number; priority: number }>(
+      this.#sql.lanes,
+      kind,
+      JSON.stringify(queues),
+      wanted,
+      wanted,
+    )
     const place = (lane: number): number => (lane + turn) % (rows.length + 1)
     return rows
       .sort((a, b) => b.priority - a.priority || place(a.lane) - place(b.lane))

@@ -1,0 +1,104 @@
+// One run: its record, its history as a timeline, and how it ended or why it has not.
+import { Command } from 'commander'
+import type { HistoryEntry, RunRecord } from '../../client/record.ts'
+import type { Why } from '../../client/why.ts'
+import { formatDuration } from '../../kernel/duration.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { drawTimeline } from '../draw-timeline.ts'
+import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
+import {
+  clockTime,
+  columns,
+  paint,
+  paintStatus,
+  plain,
+  print,
+  printJson,
+  relative,
+  showValue,
+  wrap,
+} from '../output.ts'
+import { showFailure, whySentence } from '../sentence.ts'
+import { timelineOf } from '../timeline.ts'
+
+interface Shown {
+  readonly run: RunRecord
+  readonly history: readonly HistoryEntry[]
+  readonly why?: Why
+}
+
+export function runCommand(): Command {
+  return reading(
+    new Command('run')
+      .description('show a run: its record, and its history as a timeline')
+      .argument('<id>', 'a run id, or a workflow id (its newest run)'),
+  ).action(showRun)
+}
+
+async function showRun(id: string, options: ReadingOptions): Promise<void> {
+  await withEngine(options, async (engine) => {
+    const handle = engine.get(refOf(id))
+    const run = await handle.describe()
+    const history: HistoryEntry[] = []
+    for await (const entry of handle.history()) history.push(entry)
+    const shown = { run, history, ...(!run.endedAt && { why: await handle.why() }) }
+    if (options.json) return printJson(shown)
+    for (const line of linesOf(shown, systemClock.now())) print(line)
+  })
+}
+
+function linesOf({ run, history, why }: Shown, now: number): string[] {
+  const timeline = timelineOf(history, now)
+  const width = columns()
+  return [
+    `${paint('bold', plain(run.name))}  ${paintStatus(run.status)}`,
+    ...facts(run, now).map(([name, value]) => `  ${paint('dim', name.padEnd(12))} ${value}`),
+    '',
+    ...drawTimeline(timeline, width),
+    ...(timeline.rows.length > 0 ? [''] : []),
+    ...ending(run, width),
+    ...(why ? waiting(why, now, width) : []),
+  ]
+}
+
+function facts(run: RunRecord, now: number): [string, string][] {
+  const { runId, workflowId, queue, priority, createdAt, endedAt, memo, parentRunId } = run
+  const spent = (endedAt?.getTime() ?? now) - createdAt.getTime()
+  const lines: [string, string][] = [['run', runId]]
+  if (workflowId !== runId) lines.push(['workflow id', plain(workflowId)])
+  if (parentRunId !== undefined) lines.push(['parent', parentRunId])
+  lines.push(['queue', priority === 0 ? queue : `${queue}, priority ${priority}`])
+  lines.push(['started', `${clockTime(createdAt, now)} (${relative(createdAt, now)})`])
+  lines.push([endedAt ? 'took' : 'so far', formatDuration(spent)])
+  lines.push(['input', showValue(run.input, 15)])
+  if (Object.keys(memo).length > 0) lines.push(['memo', showValue(memo, 15)])
+  return lines
+}
+
+function ending(run: RunRecord, width: number): string[] {
+  switch (run.status) {
+    case 'completed':
+      return [`${paint('green', 'result')}  ${showValue(run.output, 8)}`]
+    case 'failed':
+      return run.failure ? failed(run.failure, width) : []
+    default:
+      return []
+  }
+}
+
+function failed(failure: NonNullable<RunRecord['failure']>, width: number): string[] {
+  const lines = wrap(showFailure(failure), width - 8)
+  const cause = failure.cause ? wrap(`cause: ${showFailure(failure.cause)}`, width - 8) : []
+  return [...lines, ...cause].map((line, index) =>
+    index === 0 ? `${paint('red', 'failed')}  ${line}` : `        ${line}`,
+  )
+}
+
+function waiting(why: Why, now: number, width: number): string[] {
+  const lines = wrap(whySentence(why, now), width - 5)
+  const advice = why.suggestion === undefined ? [] : wrap(why.suggestion, width - 5)
+  return [
+    ...lines.map((line, index) => `${index === 0 ? paint('yellow', 'why') : '   '}  ${line}`),
+    ...advice.map((line) => `     ${paint('cyan', line)}`),
+  ]
+}

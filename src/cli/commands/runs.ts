@@ -1,0 +1,103 @@
+import { Command } from 'commander'
+import type { RunFilter } from '../../client/client.ts'
+import type { RunRecord } from '../../client/record.ts'
+import { formatDuration } from '../../kernel/duration.ts'
+import type { Status } from '../../kernel/run.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import {
+  collect,
+  missingFile,
+  parseCount,
+  type ReadingOptions,
+  reading,
+  withEngine,
+} from '../options.ts'
+import {
+  paint,
+  paintStatus,
+  plain,
+  print,
+  printJson,
+  relative,
+  showStore,
+  table,
+} from '../output.ts'
+
+interface Options extends ReadingOptions {
+  readonly status?: readonly string[]
+  readonly workflow?: string
+  readonly workflowId?: string
+  readonly limit: number
+  readonly cursor?: string
+}
+
+const heads = [
+  { title: 'RUN' },
+  { title: 'WORKFLOW', least: 8 },
+  { title: 'WORKFLOW ID', least: 5 },
+  { title: 'STATUS' },
+  { title: 'STARTED', align: 'end' },
+  { title: 'TOOK', align: 'end' },
+] as const
+
+export function runsCommand(): Command {
+  return reading(
+    new Command('runs')
+      .description('list runs, newest first')
+      .option('--status <status>', 'only runs of this status (repeatable)', collect)
+      .option('--workflow <name>', 'only runs of this workflow')
+      .option('--workflow-id <id>', 'only runs of this workflow id')
+      .option('--limit <count>', 'how many', parseCount, 20)
+      .option('--cursor <cursor>', 'go on where an earlier list ended'),
+  ).action(runs)
+}
+
+async function runs(options: Options): Promise<void> {
+  if (missingFile(options.store) !== undefined) {
+    return options.json ? printJson({ items: [] }) : print(emptyState(options))
+  }
+  await withEngine(options, async (engine) => {
+    const { limit, cursor } = options
+    const page = await engine.list(filterOf(options), {
+      limit,
+      ...(cursor !== undefined && { cursor }),
+    })
+    if (options.json) return printJson(page)
+    if (page.items.length === 0) return print(emptyState(options))
+    const now = systemClock.now()
+    for (const line of table(
+      heads,
+      page.items.map((run) => cells(run, now)),
+    ))
+      print(line)
+    if (page.cursor !== undefined) print(paint('dim', `more: pawl runs --cursor ${page.cursor}`))
+  })
+}
+
+function filterOf({ status, workflow, workflowId }: Options): RunFilter {
+  return {
+    // The client refuses what is no status, and says which there are.
+    ...(status && { status: status as readonly Status[] }),
+    ...(workflow !== undefined && { workflow }),
+    ...(workflowId !== undefined && { workflowId }),
+  }
+}
+
+function cells(run: RunRecord, now: number): string[] {
+  const { runId, name, workflowId, status, createdAt, endedAt } = run
+  return [
+    runId,
+    plain(name),
+    workflowId === runId ? paint('dim', '-') : plain(workflowId),
+    paintStatus(status),
+    relative(createdAt, now),
+    endedAt ? formatDuration(endedAt.getTime() - createdAt.getTime()) : paint('dim', '-'),
+  ]
+}
+
+function emptyState(options: Options): string {
+  const { status, workflow, workflowId, cursor, store } = options
+  const narrowed = [status, workflow, workflowId, cursor].some((each) => each !== undefined)
+  if (narrowed) return 'No run matches.'
+  return `No runs in ${showStore(store)} yet. Start one: pawl start <workflow> '<input as JSON>'`
+}

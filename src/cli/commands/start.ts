@@ -1,0 +1,55 @@
+import { Command } from 'commander'
+import type { StartOptions } from '../../client/client.ts'
+import { workflow } from '../../definitions/workflow.ts'
+import type { Duration } from '../../kernel/duration.ts'
+import { parseJson, type ReadingOptions, reading, withNewEngine } from '../options.ts'
+import { paint, print, printJson } from '../output.ts'
+
+interface Options extends ReadingOptions {
+  readonly workflowId?: string
+  readonly key?: string
+  readonly queue?: string
+  readonly delay?: string
+  readonly wait?: true
+}
+
+export function startCommand(): Command {
+  return reading(
+    new Command('start')
+      .description('start a run')
+      .argument('<workflow>', 'the name of the workflow')
+      .argument('[json]', 'its input', parseJson)
+      .option('--workflow-id <id>', 'a name of your own for the run')
+      .option('--key <key>', 'an idempotency key: the same key starts one run, however often')
+      .option('--queue <name>', "the queue its worker serves ('default')")
+      .option('--delay <duration>', "begin later, as in '10m'")
+      .option('--wait', 'wait for the result and print it'),
+  ).action(start)
+}
+
+async function start(name: string, input: unknown, options: Options): Promise<void> {
+  await withNewEngine(options, async (engine) => {
+    const contract = workflow.declare<unknown, unknown>(name)
+    const run = await engine.start(contract, input, startOptions(options))
+    const { runId, workflowId } = run
+    if (!options.wait) {
+      if (options.json) return printJson({ runId, workflowId })
+      print(`run ${paint('bold', runId)} of '${name}' is started`)
+      return print(paint('dim', `follow it: pawl run ${workflowId}`))
+    }
+    // Standard output is for the result alone.
+    process.stderr.write(`run ${runId} of '${name}' is started; waiting for its end\n`)
+    const output = await run.result()
+    printJson(options.json ? { runId, workflowId, output } : output)
+  })
+}
+
+function startOptions({ workflowId, key, queue, delay }: Options): StartOptions {
+  return {
+    ...(workflowId !== undefined && { workflowId }),
+    ...(key !== undefined && { idempotencyKey: key }),
+    ...(queue !== undefined && { queue }),
+    // Any text goes: what is no duration is refused by name.
+    ...(delay !== undefined && { delay: delay as Duration }),
+  }
+}

@@ -1,0 +1,77 @@
+// The workflows and activities that files export: by name, as the default, or in arrays and objects of them.
+import { existsSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { AnyActivity } from '../definitions/activity.ts'
+import type { AnyWorkflow } from '../definitions/workflow.ts'
+import { PawlError } from '../kernel/errors.ts'
+
+export interface Definitions {
+  readonly workflows: readonly AnyWorkflow[]
+  readonly activities: readonly AnyActivity[]
+}
+
+type Definition = AnyWorkflow | AnyActivity
+
+export async function definitionsOf(files: readonly string[]): Promise<Definitions> {
+  const found = new Map<string, { definition: Definition; file: string }>()
+  for (const file of files) {
+    const definitions = await definitionsIn(file)
+    for (const definition of definitions) {
+      const key = `${definition.is} '${definition.name}'`
+      const other = found.get(key)
+      if (other && other.definition !== definition) throw conflict(key, [other.file, file])
+      found.set(key, { definition, file })
+    }
+  }
+  const all = [...found.values()].map(({ definition }) => definition)
+  return {
+    workflows: all.filter((each) => each.is === 'workflow'),
+    activities: all.filter((each) => each.is === 'activity'),
+  }
+}
+
+async function definitionsIn(file: string): Promise<readonly Definition[]> {
+  const path = resolve(file)
+  if (!existsSync(path)) {
+    throw new PawlError('INPUT_INVALID', `there is no file ${relative('.', path) || file}.`)
+  }
+  const exported = (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>
+  const definitions = Object.values(exported).flatMap((value) => collect(value))
+  if (definitions.length > 0) return definitions
+  throw new PawlError(
+    'DEFINITION_INVALID',
+    `${file} exports no workflow and no activity. Export what workflow(…) and activity(…) return${hint(exported)}.`,
+  )
+}
+
+// An export may be a definition, or hold some one level down, as `export default [order, charge]` does.
+function collect(value: unknown, depth = 0): Definition[] {
+  if (isDefinition(value)) return [value]
+  if (typeof value !== 'object' || value === null || depth > 1) return []
+  const isPlain = Object.getPrototypeOf(value) === Object.prototype
+  if (!Array.isArray(value) && !isPlain) return []
+  return Object.values(value).flatMap((each) => collect(each, depth + 1))
+}
+
+function isDefinition(value: unknown): value is Definition {
+  const given = value as Partial<Record<'is' | 'handler' | 'name', unknown>> | null | undefined
+  const known = given?.is === 'workflow' || given?.is === 'activity'
+  return known && typeof given.handler === 'function' && typeof given.name === 'string'
+}
+
+function hint(exported: Readonly<Record<string, unknown>>): string {
+  const contracts = Object.values(exported).some(
+    (value) => typeof (value as { implement?: unknown } | null)?.implement === 'function',
+  )
+  return contracts ? '; it has contracts without code, which .implement(…) turns into them' : ''
+}
+
+function conflict(key: string, files: readonly string[]): PawlError {
+  const where = new Set(files)
+  const places = [...where].join(' and ')
+  return new PawlError(
+    'DEFINITION_CONFLICT',
+    `two definitions share the name of ${key}, in ${places}. Names are how runs find their code: rename one of them.`,
+  )
+}

@@ -1,0 +1,73 @@
+// The demo's workflow: an order, as a shop would write it, except that every step writes to the ledger that its
+// body ran, and takes long enough to watch.
+import { activity } from '../../definitions/activity.ts'
+import type { ActivityContext } from '../../definitions/contract.ts'
+import { signal } from '../../definitions/signal.ts'
+import { workflow } from '../../definitions/workflow.ts'
+import { RetryableError } from '../../kernel/errors.ts'
+import { sleep, systemClock } from '../../runtime/clock.ts'
+import { writeLedger } from './ledger.ts'
+
+export interface Order {
+  readonly id: string
+  readonly cents: number
+}
+
+export interface Shipped {
+  readonly order: string
+  readonly paid: string
+  readonly parcel: string
+  readonly approvedBy: string
+}
+
+/** What the demo's client knows: a contract and a signal, no code. */
+export const order = workflow.declare<Order, Shipped>('order')
+export const approval = signal<{ readonly by: string }>('approval')
+
+/** The step during which the worker is killed. */
+export const interrupted = 'pack_parcel'
+
+/** Everything the run goes through, in order, for a display that knows what is to come. */
+export const plan = [
+  { name: 'check_stock', what: 'activity', hasBody: true },
+  { name: 'reserve_items', what: 'activity', hasBody: true },
+  { name: 'quote_shipping', what: 'activity, beside it', hasBody: true },
+  { name: 'charge_card', what: 'activity, fails the first time', hasBody: true },
+  { name: interrupted, what: 'activity', hasBody: true },
+  { name: 'approval', what: 'wait for a signal', hasBody: false },
+  { name: 'sleep', what: 'for 1 s', hasBody: false },
+  { name: 'send_receipt', what: 'inline step', hasBody: true },
+] as const
+
+export function orderDefinitions(ledger: string) {
+  const body = async (step: string, ms: number, ctx: ActivityContext): Promise<void> => {
+    writeLedger(ledger, { step, attempt: ctx.attempt, pid: process.pid })
+    await sleep(systemClock, ms, ctx.signal)
+  }
+  const checkStock = activity('check_stock', (_: string, ctx) => body('check_stock', 700, ctx))
+  const reserve = activity('reserve_items', (_: string, ctx) => body('reserve_items', 900, ctx))
+  const quote = activity('quote_shipping', async (_: string, ctx) => {
+    await body('quote_shipping', 600, ctx)
+    return 490
+  })
+  const charge = activity('charge_card', async (cents: number, ctx) => {
+    await body('charge_card', 600, ctx)
+    if (ctx.attempt === 1) throw new RetryableError('the bank did not answer', { after: '600ms' })
+    return `${(cents / 100).toFixed(2)} EUR`
+  })
+  const pack = activity(interrupted, async (id: string, ctx) => {
+    await body(interrupted, 1000, ctx)
+    return `parcel-${id}`
+  })
+  const definition = order.implement(async (ctx, { id, cents }) => {
+    await ctx.run(checkStock, id)
+    const [, shipping] = await Promise.all([ctx.run(reserve, id), ctx.run(quote, id)])
+    const paid = await ctx.run(charge, cents + shipping)
+    const parcel = await ctx.run(pack, id)
+    const { by } = await ctx.wait(approval)
+    await ctx.sleep('1s')
+    await ctx.run('send_receipt', (step) => body('send_receipt', 600, step))
+    return { order: id, paid, parcel, approvedBy: by }
+  })
+  return { workflows: [definition], activities: [checkStock, reserve, quote, charge, pack] }
+}

@@ -1,0 +1,90 @@
+// What can be seen at a moment: the run's history (what is recorded), the ledger (what really ran), the workers,
+// and why the run waits. A pure view: it changes nothing and remembers nothing.
+import type { HistoryEntry } from '../../client/record.ts'
+import type { Why } from '../../client/why.ts'
+import { unreachable } from '../../kernel/assert.ts'
+import { formatDuration } from '../../kernel/duration.ts'
+import { plain } from '../output.ts'
+import { type Row, timelineOf } from '../timeline.ts'
+import type { LedgerLine } from './ledger.ts'
+import { plan } from './order.ts'
+import type { DemoWorker } from './workers.ts'
+
+export interface Observed {
+  readonly now: number
+  readonly history: readonly HistoryEntry[]
+  readonly ledger: readonly LedgerLine[]
+  readonly workers: readonly DemoWorker[]
+  readonly why: Why
+}
+
+export type StepState = 'coming' | 'running' | 'retrying' | 'cutOff' | 'waiting' | 'recorded'
+
+export interface StepView {
+  readonly name: string
+  readonly state: StepState
+  readonly ran: number
+  /** What there is to say about it. Changes only when the step does. */
+  readonly text: string
+}
+
+export interface Scene extends Observed {
+  readonly steps: readonly StepView[]
+}
+
+export function sceneOf(observed: Observed): Scene {
+  const { rows } = timelineOf(observed.history, observed.now)
+  const steps = plan.map(({ name, what }) => {
+    const row = rows.find((each) => each.name === name)
+    const lines = observed.ledger.filter((line) => line.step === name)
+    const state = stateOf(row, lines.at(-1), observed.workers)
+    const text = describe(state, { row, last: lines.at(-1), what, workers: observed.workers })
+    return { name, state, ran: lines.length, text }
+  })
+  return { ...observed, steps }
+}
+
+export function stepOf(scene: Scene, name: string): StepView | undefined {
+  return scene.steps.find((step) => step.name === name)
+}
+
+function stateOf(
+  row: Row | undefined,
+  last: LedgerLine | undefined,
+  workers: readonly DemoWorker[],
+): StepState {
+  if (row?.outcome === 'done') return 'recorded'
+  if (last === undefined) return row ? 'waiting' : 'coming'
+  if (row?.retries.some(({ attempt }) => attempt === last.attempt)) return 'retrying'
+  return workers.some(({ pid, alive }) => alive && pid === last.pid) ? 'running' : 'cutOff'
+}
+
+interface Known {
+  readonly row: Row | undefined
+  readonly last: LedgerLine | undefined
+  readonly what: string
+  readonly workers: readonly DemoWorker[]
+}
+
+function describe(state: StepState, { row, last, what, workers }: Known): string {
+  const attempt = `attempt ${last?.attempt ?? 1}`
+  const worker = workers.find(({ pid }) => pid === last?.pid)?.id ?? 'a worker'
+  switch (state) {
+    case 'coming':
+      return what
+    case 'running':
+      return `${attempt} runs in ${worker}`
+    case 'retrying':
+      return `${attempt} failed: ${plain(row?.retries.at(-1)?.failure.message ?? '')}`
+    case 'cutOff':
+      return `${attempt} died with ${worker}; nothing recorded`
+    case 'waiting':
+      return `${what}: waiting`
+    case 'recorded': {
+      const took = formatDuration((row?.to ?? 0) - (row?.from ?? 0))
+      return `recorded after ${took}${(last?.attempt ?? 1) > 1 ? `, ${attempt}` : ''}`
+    }
+    default:
+      return unreachable(state)
+  }
+}

@@ -1,0 +1,65 @@
+// What the demo claims, checked: a step whose result is recorded never runs again.
+import { eventOf, stepName } from '../timeline.ts'
+import type { LedgerLine } from './ledger.ts'
+import { interrupted, plan } from './order.ts'
+import type { Scene } from './scene.ts'
+
+export interface StepVerdict {
+  readonly name: string
+  readonly ran: number
+  readonly recorded: number
+  readonly remark: string
+}
+
+export interface Verdict {
+  readonly steps: readonly StepVerdict[]
+  readonly problems: readonly string[]
+}
+
+/** `before` is what was seen when the worker had been killed, `after` when the run had ended. */
+export function judge(before: Scene, after: Scene): Verdict {
+  const bodies = plan.filter(({ hasBody }) => hasBody)
+  const steps = bodies.map(({ name }) => judgeStep(name, after))
+  const problems = steps.flatMap((step) => problemsOf(step, before, after))
+  return { steps, problems }
+}
+
+function judgeStep(name: string, { history, ledger }: Scene): StepVerdict {
+  const ran = runsOf(name, ledger)
+  const recorded = resultsOf(name, history).length
+  return { name, ran, recorded, remark: ran === 1 ? '' : remarkOn(name) }
+}
+
+function remarkOn(name: string): string {
+  return name === interrupted
+    ? 'attempt 1 was killed before it was recorded'
+    : 'attempt 1 failed, as planned'
+}
+
+function problemsOf(step: StepVerdict, before: Scene, after: Scene): string[] {
+  const { name, ran, recorded } = step
+  const problems: string[] = []
+  if (recorded !== 1) problems.push(`the result of ${name} was recorded ${recorded} times`)
+  const [attempt] = resultsOf(name, after.history)
+  if (attempt !== undefined && ran !== attempt) {
+    problems.push(`${name} ran ${ran} times, but attempt ${attempt} was recorded`)
+  }
+  const wasRecorded = resultsOf(name, before.history).length > 0
+  if (wasRecorded && ran !== runsOf(name, before.ledger)) {
+    problems.push(`${name} ran again although its result was recorded`)
+  }
+  return problems
+}
+
+function runsOf(name: string, ledger: readonly LedgerLine[]): number {
+  return ledger.filter((line) => line.step === name).length
+}
+
+/** The attempts whose result history has. */
+function resultsOf(name: string, history: Scene['history']): number[] {
+  return history.flatMap((entry) => {
+    if (entry.type === 'RunStarted') return []
+    const event = eventOf(entry)
+    return event.type === 'StepCompleted' && stepName(event.key) === name ? [event.attempt] : []
+  })
+}

@@ -1,0 +1,109 @@
+// A timeline as text: when each row began, a bar for how long it took, and what became of it.
+import { unreachable } from '../kernel/assert.ts'
+import { formatDuration } from '../kernel/duration.ts'
+import { clip, padEnd, padStart, paint, plain, type Style } from './output.ts'
+import { showFailure } from './sentence.ts'
+import type { Row, Timeline } from './timeline.ts'
+
+interface Layout {
+  readonly name: number
+  readonly bar: number
+  readonly width: number
+}
+
+const offsetWidth = 9
+
+export function drawTimeline(timeline: Timeline, width: number): string[] {
+  const longest = Math.max(0, ...timeline.rows.map((row) => row.name.length))
+  const name = Math.min(longest, Math.max(10, Math.floor(width / 4)))
+  const bar = Math.max(8, Math.min(32, width - name - offsetWidth - 38))
+  const layout = { name, bar, width }
+  return timeline.rows.flatMap((row) => draw(row, timeline, layout))
+}
+
+function draw(row: Row, timeline: Timeline, layout: Layout): string[] {
+  const offset = padStart(`+${formatDuration(row.from - timeline.from)}`, offsetWidth)
+  const head = [
+    paint('dim', offset),
+    mark(row),
+    padEnd(clip(plain(row.name), layout.name), layout.name),
+    barOf(row, timeline, layout.bar),
+    padEnd(took(row), 8),
+    paint('dim', remarks(row)),
+  ].join(' ')
+  const indent = ' '.repeat(offsetWidth + 3)
+  const notes = notesOf(row).map((note) =>
+    clip(`${indent}${paint('red', '↳')} ${note}`, layout.width),
+  )
+  return [clip(head.trimEnd(), layout.width), ...notes]
+}
+
+function mark(row: Row): string {
+  switch (row.outcome) {
+    case 'done':
+      return row.kind === 'cancel' ? paint('dim', '■') : paint('green', '✓')
+    case 'failed':
+      return paint('red', '✗')
+    case 'timeout':
+      return paint('yellow', '⏱')
+    case 'open':
+      return paint('yellow', '…')
+    default:
+      return unreachable(row.outcome)
+  }
+}
+
+function barOf(row: Row, { from, to }: Timeline, width: number): string {
+  const scale = (time: number): number =>
+    to > from ? ((Math.min(time, to) - from) / (to - from)) * width : 0
+  const first = Math.min(width - 1, Math.floor(scale(row.from)))
+  const last = Math.max(first + 1, Math.ceil(scale(row.to ?? to)))
+  const failedAt = new Set(row.retries.map(({ at }) => Math.min(last - 1, Math.floor(scale(at)))))
+  const cells: string[] = []
+  for (let cell = 0; cell < width; cell++) {
+    if (cell < first || cell >= last) cells.push(paint('dim', '·'))
+    else if (failedAt.has(cell)) cells.push(paint('red', '✗'))
+    else cells.push(paint(styleOf(row), isWaiting(row) ? '─' : '█'))
+  }
+  return cells.join('')
+}
+
+function isWaiting(row: Row): boolean {
+  return row.kind === 'sleep' || row.kind === 'signal'
+}
+
+function styleOf(row: Row): Style {
+  if (row.outcome === 'failed') return 'red'
+  if (row.outcome === 'open') return 'yellow'
+  return isWaiting(row) ? 'blue' : 'green'
+}
+
+function took(row: Row): string {
+  if (row.to === undefined) return paint('yellow', 'open')
+  return row.kind === 'cancel' ? '' : formatDuration(row.to - row.from)
+}
+
+function remarks(row: Row): string {
+  const kind = row.kind === 'sideEffect' ? 'side effect' : row.kind
+  const attempts = row.attempts > 1 ? `${row.attempts} attempts` : ''
+  const late = row.outcome === 'timeout' ? 'timed out' : ''
+  const note = row.note === undefined ? '' : plain(row.note)
+  return [row.kind === 'cancel' ? '' : kind, attempts, late, note].filter(Boolean).join(', ')
+}
+
+// Attempts that left no failure behind were cut off: the worker died, and another one tried again.
+function notesOf(row: Row): string[] {
+  const failed = new Map(row.retries.map(({ attempt, failure }) => [attempt, failure]))
+  const notes: string[] = []
+  for (let attempt = 1; attempt < row.attempts + (row.outcome === 'open' ? 1 : 0); attempt++) {
+    const failure = failed.get(attempt)
+    if (!failure && row.queued) continue
+    notes.push(
+      failure
+        ? `attempt ${attempt} failed: ${showFailure(failure)}`
+        : `attempt ${attempt} was cut off: its worker died`,
+    )
+  }
+  if (row.failure) notes.push(`gave up: ${showFailure(row.failure)}`)
+  return notes
+}

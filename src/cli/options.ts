@@ -1,0 +1,100 @@
+// What commands have in common: the store they talk to, JSON arguments, and how a run is named.
+import { existsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Engine, type OpenOptions, open, type RunRef } from '../index.ts'
+import { isUuid } from '../kernel/digest.ts'
+import { PawlError } from '../kernel/errors.ts'
+
+export interface StoreOption {
+  readonly store: string
+}
+
+export interface ReadingOptions extends StoreOption {
+  readonly json?: true
+}
+
+export function withStore(command: Command): Command {
+  return command.addOption(
+    new Option('--store <url>', 'where the runs are').env('PAWL_STORE').default('sqlite:./pawl.db'),
+  )
+}
+
+/** Options of a command that answers a question. */
+export function reading(command: Command): Command {
+  return withStore(command).option('--json', 'print JSON and nothing else')
+}
+
+/** Opens a store that exists, does one thing, and lets go of it. A question leaves no new file behind. */
+export async function withEngine<T>(
+  { store }: StoreOption,
+  use: (engine: Engine) => Promise<T>,
+): Promise<T> {
+  const missing = missingFile(store)
+  if (missing !== undefined) {
+    throw new PawlError(
+      'STORE_URL_INVALID',
+      `there is no file ${missing}, and so no run in it. Check --store, PAWL_STORE and the current folder.`,
+    )
+  }
+  return withNewEngine({ store }, use)
+}
+
+/** The same, for a store that may begin with this. */
+export async function withNewEngine<T>(
+  { store }: StoreOption,
+  use: (engine: Engine) => Promise<T>,
+): Promise<T> {
+  const engine = await openStore(store)
+  try {
+    return await use(engine)
+  } finally {
+    await engine.close()
+  }
+}
+
+/** The file a store would be in, if it is not there yet. */
+export function missingFile(store: string): string | undefined {
+  const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/i.exec(store)?.[1]
+  if (path === undefined) return undefined
+  const file = resolve(path)
+  // A folder that is missing too is a mistake of another kind, which the store explains.
+  return existsSync(dirname(file)) && !existsSync(file) ? file : undefined
+}
+
+export function openStore(store: string, options: OpenOptions = {}): Promise<Engine> {
+  if (/^memory:/i.test(store)) {
+    throw new PawlError(
+      'STORE_URL_INVALID',
+      `'${store}' ends with the process that opened it, so no other command could see its runs. Use a file: --store sqlite:./pawl.db`,
+    )
+  }
+  return open(store, options)
+}
+
+/** A UUID is a run id; anything else is a name somebody chose. */
+export function refOf(id: string): RunRef {
+  return isUuid(id) ? id : { workflowId: id }
+}
+
+/** For commander: an argument that must be JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error)
+    throw new InvalidArgumentError(
+      `It is not JSON: ${problem}. Quote it for your shell, as in '{"id": 1}' or '"text"'.`,
+    )
+  }
+}
+
+export function parseCount(text: string): number {
+  const count = Number(text)
+  if (Number.isInteger(count) && count > 0) return count
+  throw new InvalidArgumentError('Expected a whole number above 0.')
+}
+
+export function collect(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value]
+}

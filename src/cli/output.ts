@@ -1,0 +1,165 @@
+// How the command line looks: colours, tables, times. Colours appear only where a person reads, which Node's
+// styleText decides (a terminal, and no NO_COLOR). Text from runs never reaches a terminal as commands to it.
+import { inspect, stripVTControlCharacters, styleText } from 'node:util'
+import { formatDuration } from '../kernel/duration.ts'
+import type { Status } from '../kernel/run.ts'
+
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta' | 'blue'
+
+export function paint(style: Style, text: string): string {
+  return styleText(style, text, { stream: process.stdout })
+}
+
+export function paintStatus(status: Status): string {
+  return paint(statusStyles[status], status)
+}
+
+const statusStyles: Readonly<Record<Status, Style>> = {
+  pending: 'cyan',
+  running: 'blue',
+  waiting: 'yellow',
+  paused: 'magenta',
+  compensating: 'magenta',
+  completed: 'green',
+  failed: 'red',
+  cancelled: 'dim',
+}
+
+export function print(text = ''): void {
+  process.stdout.write(`${text}\n`)
+}
+
+/** What `--json` prints, and nothing beside it. */
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value, jsonable, 2) ?? 'null')
+}
+
+// What a run holds may be more than JSON can say; scripts get the nearest thing.
+function jsonable(_key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString()
+  if (value instanceof Map || value instanceof Set) return [...value]
+  return value
+}
+
+/** A value of a run for people, to stand after `indent` columns: on one line where it fits. */
+export function showValue(value: unknown, indent: number): string {
+  const text = inspect(value, { breakLength: columns() - indent, depth: 8, compact: 4 })
+  return text
+    .split('\n')
+    .map(plain)
+    .join(`\n${' '.repeat(indent)}`)
+}
+
+const controls = /\p{Cc}/gu
+
+/** One line without control characters, whoever wrote it. */
+export function plain(text: string): string {
+  return stripVTControlCharacters(text)
+    .replace(/[\r\n\t]+/g, ' ')
+    .replace(controls, '�')
+}
+
+/** The columns of the terminal, or `otherwise` where there is none. */
+export function columns(otherwise = 100): number {
+  return process.stdout.isTTY ? Math.max(20, process.stdout.columns) : otherwise
+}
+
+export function visibleLength(text: string): number {
+  return stripVTControlCharacters(text).length
+}
+
+export function padEnd(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - visibleLength(text)))
+}
+
+export function padStart(text: string, width: number): string {
+  return ' '.repeat(Math.max(0, width - visibleLength(text))) + text
+}
+
+const escape = String.fromCharCode(27)
+const styling = new RegExp(`(${escape}\\[[0-9;]*m)`)
+
+/** At most `width` columns, whatever colours are in it. */
+export function clip(text: string, width: number): string {
+  if (visibleLength(text) <= width) return text
+  let room = Math.max(0, width - 1)
+  let clipped = false
+  const kept = text.split(styling).map((part) => {
+    if (styling.test(part)) return part
+    if (clipped) return ''
+    const shown = part.slice(0, room)
+    room -= shown.length
+    clipped = shown.length < part.length
+    return clipped ? `${shown}…` : shown
+  })
+  return kept.join('')
+}
+
+export interface Column {
+  readonly title: string
+  /** May be shortened, down to this many columns, when the terminal is narrow. */
+  readonly least?: number
+  readonly align?: 'end'
+}
+
+export function table(heads: readonly Column[], rows: readonly (readonly string[])[]): string[] {
+  const widths = heads.map(({ title }, index) =>
+    Math.max(title.length, ...rows.map((row) => visibleLength(row[index] ?? ''))),
+  )
+  // What is read by a program is never shortened.
+  if (process.stdout.isTTY) shrink(heads, widths)
+  const line = (cells: readonly string[]): string =>
+    heads
+      .map(({ align }, index) => {
+        const width = widths[index] ?? 0
+        const cell = clip(cells[index] ?? '', width)
+        return align === 'end' ? padStart(cell, width) : padEnd(cell, width)
+      })
+      .join('  ')
+      .trimEnd()
+  return [paint('dim', line(heads.map(({ title }) => title))), ...rows.map(line)]
+}
+
+function shrink(heads: readonly Column[], widths: number[]): void {
+  const total = widths.reduce((sum, width) => sum + width + 2, -2)
+  let excess = total - columns()
+  for (const [index, { least }] of heads.entries()) {
+    const width = widths[index] ?? 0
+    if (excess <= 0 || least === undefined || width <= least) continue
+    widths[index] = Math.max(least, width - excess)
+    excess -= width - (widths[index] ?? 0)
+  }
+}
+
+/** Breaks at spaces, so that a sentence can be read in a narrow terminal. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && visibleLength(line) + 1 + visibleLength(word) > width) {
+      lines.push(line)
+      line = word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, line]
+}
+
+/** '3 min ago', 'in 2 s'. */
+export function relative(time: Date, now: number): string {
+  const ms = time.getTime() - now
+  if (Math.abs(ms) < 500) return 'now'
+  const grain = Math.abs(ms) < 10_000 ? 100 : 1_000
+  const length = formatDuration(Math.round(Math.abs(ms) / grain) * grain)
+  return ms > 0 ? `in ${length}` : `${length} ago`
+}
+
+/** Local time to the second, with the date when it is not today's. */
+export function clockTime(time: Date, now: number): string {
+  const [date, clock] = [time.toLocaleDateString('sv-SE'), time.toLocaleTimeString('sv-SE')]
+  return date === new Date(now).toLocaleDateString('sv-SE') ? clock : `${date} ${clock}`
+}
+
+/** A store's URL without what must not be seen over a shoulder or in a log. */
+export function showStore(url: string): string {
+  return url.replace(/(\/\/[^/:@]*):[^@/]*@/, '$1:***@').replace(/(password=)[^&]*/gi, '$1***')
+}

@@ -1,0 +1,89 @@
+// The commands, put together, and how they end: 0 is fine, 1 is refused or failed, 2 is not understood.
+import { readFileSync } from 'node:fs'
+import { styleText } from 'node:util'
+import { Command, CommanderError } from 'commander'
+import { CancelledError, RunError } from '../kernel/errors.ts'
+import { cancelCommand } from './commands/cancel.ts'
+import { demoCommand } from './commands/demo.ts'
+import { runCommand } from './commands/run.ts'
+import { runsCommand } from './commands/runs.ts'
+import { signalCommand } from './commands/signal.ts'
+import { startCommand } from './commands/start.ts'
+import { whyCommand } from './commands/why.ts'
+import { workerCommand } from './commands/worker.ts'
+import { plain } from './output.ts'
+
+const examples = `
+Examples:
+  $ pawl demo                                  see a worker killed and nothing lost
+  $ pawl worker ./workflows.ts                 serve what the file exports
+  $ pawl start order '{"id": "A1"}' --wait     start a run and print its result
+  $ pawl runs --status failed
+  $ pawl run order-A1                          its record and its history
+  $ pawl why order-A1                          why it is not moving
+
+The store is --store, else PAWL_STORE, else sqlite:./pawl.db in the current folder.`
+
+export async function main(argv: readonly string[]): Promise<number> {
+  process.stdout.on('error', hangUp)
+  const program = build()
+  try {
+    await program.parseAsync(argv)
+    return typeof process.exitCode === 'number' ? process.exitCode : 0
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    report(error, argv.includes('--debug'))
+    return 1
+  }
+}
+
+function build(): Command {
+  const program = new Command('pawl')
+    .description('Durable workflows: start them, run them, and see why they wait.')
+    .version(version())
+    .addHelpText('after', examples)
+  const commands = [
+    demoCommand(),
+    workerCommand(),
+    startCommand(),
+    runsCommand(),
+    runCommand(),
+    whyCommand(),
+    signalCommand(),
+    cancelCommand(),
+  ]
+  for (const command of commands) {
+    command.option('--debug', 'print the stack of an error')
+    program.addCommand(command)
+  }
+  for (const command of [program, ...commands]) {
+    command.exitOverride().showHelpAfterError('(add --help for the options)')
+  }
+  return program
+}
+
+function version(): string {
+  // From src and from dist alike, the manifest is two folders up.
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as { readonly version: string }).version
+}
+
+function report(error: unknown, debug: boolean): void {
+  const message = error instanceof Error ? error.message : String(error)
+  const head = styleText('red', 'error:', { stream: process.stderr })
+  process.stderr.write(`${head} ${plain(message)} (${codeOf(error)})\n`)
+  if (debug && error instanceof Error) process.stderr.write(`${error.stack ?? ''}\n`)
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof RunError) return 'RUN_FAILED'
+  if (error instanceof CancelledError) return 'RUN_CANCELLED'
+  const code: unknown = (error as { readonly code?: unknown } | null | undefined)?.code
+  return typeof code === 'string' ? code : 'UNEXPECTED'
+}
+
+// `pawl runs | head` closes the pipe: whoever read it has seen enough.
+function hangUp(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(0)
+}

@@ -1,0 +1,21 @@
+// How the command line calls itself: the words a person would type, and files beside this one, which are .ts in
+// the repository and .js in the package.
+import { basename, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
+
+/** `pawl`, as it can be typed where this process was started. */
+export function selfCommand(): string {
+  const main = fileURLToPath(new URL(`./main${extension}`, import.meta.url))
+  // The repository brings its own Node, which npx finds before an older one.
+  if (extension === '.ts') return `npx node ${relative('.', main)}`
+  const typed = process.argv[1] ?? ''
+  if (basename(typed) !== 'pawl') return `node ${relative('.', main)}`
+  return typed.includes('node_modules') ? 'npx pawl' : 'pawl'
+}
+
+/** A module of the command line that runs as a process of its own, by its path without the ending. */
+export function processFile(name: string): string {
+  return fileURLToPath(new URL(`./${name}${extension}`, import.meta.url))
+}

@@ -1,0 +1,45 @@
+// Why a run is not moving, as a sentence.
+import type { Why } from '../client/why.ts'
+import { unreachable } from '../kernel/assert.ts'
+import type { Failure } from '../kernel/failure.ts'
+import { clockTime, plain, relative } from './output.ts'
+import { stepName } from './timeline.ts'
+
+export function whySentence(why: Why, now: number): string {
+  const when = (time: Date): string => `${clockTime(time, now)} (${relative(time, now)})`
+  switch (why.reason) {
+    case 'ended':
+      return `It has ended: ${why.status}.`
+    case 'ready':
+      return 'It is ready, and a living worker can take it: it moves at any moment.'
+    case 'timer':
+      return `It sleeps until ${when(why.until)}.`
+    case 'signal':
+      return why.until
+        ? `It waits for signal '${why.name}', at the longest until ${when(why.until)}.`
+        : `It waits for signal '${why.name}'.`
+    case 'child':
+      return `It waits for its child, run ${why.runId}.`
+    case 'activity':
+      return `Step '${stepName(why.step)}', attempt ${why.attempt}, is with ${workerOf(why.worker)}.`
+    case 'backoff':
+      return `Step '${stepName(why.step)}' failed (${showFailure(why.failure)}) and is tried again at ${when(why.until)}.`
+    case 'lease':
+      return `It is held by ${workerOf(why.worker)}, whose lease lasts until ${when(why.until)}.`
+    case 'noWorker':
+      return `It waits for a worker that has code for '${why.type}'.`
+    case 'paused':
+      return `It is paused${why.failure ? `: ${showFailure(why.failure)}` : '.'}`
+    default:
+      return unreachable(why)
+  }
+}
+
+export function showFailure(failure: Failure): string {
+  return plain(`${failure.type}: ${failure.message}`)
+}
+
+function workerOf(worker: string | undefined): string {
+  if (worker === undefined) return 'no worker yet'
+  return worker.startsWith('worker') || worker.startsWith('a ') ? worker : `worker ${worker}`
+}

@@ -1,0 +1,83 @@
+// A batch of turns as the arguments of one function call. Columns travel as array literals of numbers and ids, bodies
+// as one text joined by a character JSON never contains raw; the rare parts travel together as JSON.
+import { limits } from '../../kernel/limits.ts'
+import { NEVER } from '../sql-rows.ts'
+import type { Next, Outbound, TurnCommit } from '../store.ts'
+
+/** Ends a body. JSON escapes control characters, and ids are refused if they have any. */
+export const SEPARATOR = '\x1e'
+
+export function commitArguments(turns: readonly TurnCommit[]): unknown[] {
+  const column = (value: (turn: TurnCommit) => string | number): string =>
+    `{${turns.map(value).join(',')}}`
+  const taken = turns.flatMap((turn, index) => turn.consumed.map((id) => ({ n: index + 1, id })))
+  return [
+    limits.clockAheadMsMax,
+    column((turn) => turn.runId),
+    column((turn) => turn.lease.session),
+    column((turn) => turn.lease.epoch),
+    column((turn) => turn.lease.nonce),
+    column((turn) => turn.generation),
+    column((turn) => turn.seq),
+    column((turn) => turn.count),
+    column((turn) => turn.turnId),
+    column((turn) => turn.at),
+    column((turn) => nextCode(turn.next)),
+    column((turn) => (turn.next.type === 'release' ? (turn.next.wakeAt ?? NEVER) : NEVER)),
+    turns.map((turn) => turn.body).join(SEPARATOR),
+    `{${taken.map(({ n }) => n).join(',')}}`,
+    taken.map(({ id }) => id).join(SEPARATOR),
+    extras(turns),
+  ]
+}
+
+function nextCode(next: Next): number {
+  switch (next.type) {
+    case 'hold':
+      return 0
+    case 'release':
+      return next.status === 'waiting' ? 1 : 2
+    case 'pause':
+      return 3
+    case 'end':
+      return { completed: 4, failed: 5, cancelled: 6 }[next.status]
+  }
+}
+
+function extras(turns: readonly TurnCommit[]): string | null {
+  const plain = turns.every(
+    ({ tasks, dropped, outbox, next }) =>
+      tasks.length + dropped.length + outbox.length === 0 && next.type !== 'pause',
+  )
+  if (plain) return null
+  const each = <T>(of: (turn: TurnCommit) => readonly T[]): (T & { n: number })[] =>
+    turns.flatMap((turn, index) => of(turn).map((item) => ({ ...item, n: index + 1 })))
+  return JSON.stringify({
+    tasks: each((turn) => turn.tasks.map((task) => ({ ...task, runId: turn.runId }))),
+    dropped: each((turn) => turn.dropped.map((taskId) => ({ taskId }))),
+    starts: each((turn) => turn.outbox.filter(isStart).map((item) => startOf(turn, item))),
+    posts: each((turn) => turn.outbox.filter(isPost).map(postOf)),
+    pauses: Object.fromEntries(
+      turns.flatMap(({ next }, index) => (next.type === 'pause' ? [[index + 1, next]] : [])),
+    ),
+  })
+}
+
+type Start = Extract<Outbound, { type: 'start' }>
+type Posting = Extract<Outbound, { type: 'post' }>
+
+function isStart(item: Outbound): item is Start {
+  return item.type === 'start'
+}
+
+function isPost(item: Outbound): item is Posting {
+  return item.type === 'post'
+}
+
+function startOf(turn: TurnCommit, { run, otherwise }: Start): object {
+  return { run, sender: turn.runId, id: otherwise.id, body: otherwise.body }
+}
+
+function postOf({ runId, message, urgent }: Posting): object {
+  return { target: runId, id: message.id, body: message.body, urgent: urgent === true }
+}

@@ -1,0 +1,5 @@
+// Tables are small at first and large later, and plans are kept: the planner is told to use indexes whatever it
+// believes about sizes.
+
+export const PLANS = `set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set enable_material = off set plan_cache_mode = force_generic_plan`

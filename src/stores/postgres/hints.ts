@@ -1,0 +1,145 @@
+// Hints between processes. What happens here is told to others by NOTIFY from a connection of its own, outside the
+// transactions that matter and gathered while one is under way; what others tell comes in by LISTEN.
+import type pg from 'pg'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Hint } from '../store.ts'
+
+/** What one notification carries. It is bounded: run ids that do not fit are left to be found by polling. */
+interface Bulletin {
+  readonly from: number
+  readonly ready?: true
+  readonly sessions?: readonly number[]
+  readonly ended?: readonly string[]
+}
+
+const ENDED_PER_BULLETIN = 150
+const RECONNECT_MS = 1_000
+
+export interface HintPorts {
+  readonly connect: () => pg.Client
+  readonly channel: string
+  readonly clock: Clock
+  /** Tells this process from the others on the channel. */
+  readonly self: number
+}
+
+export class Hints {
+  readonly #ports: HintPorts
+  readonly #listeners = new Set<(hint: Hint) => void>()
+  #speaker: pg.Client | undefined
+  #ear: pg.Client | undefined
+  #ready = false
+  #sessions = new Set<number>()
+  #ended: string[] = []
+  #speaking = false
+  #closed = false
+
+  constructor(ports: HintPorts) {
+    this.#ports = ports
+  }
+
+  listen(listener: (hint: Hint) => void): () => void {
+    this.#listeners.add(listener)
+    if (!this.#ear) void this.#openEar()
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Tells this process at once, and the others soon. */
+  tell(hints: readonly Hint[]): void {
+    for (const hint of hints) {
+      for (const listener of this.#listeners) listener(hint)
+      if (hint.type === 'ready') this.#ready = true
+      else if (hint.type === 'news') this.#sessions.add(hint.session)
+      else if (hint.type === 'ended') this.#ended.push(hint.runId)
+    }
+    if (hints.length > 0 && !this.#speaking) void this.#speak()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all([this.#ear?.end(), this.#speaker?.end()].map((end) => end?.catch(() => {})))
+  }
+
+  async #speak(): Promise<void> {
+    this.#speaking = true
+    try {
+      this.#speaker ??= await this.#openSpeaker()
+      while (this.#ready || this.#sessions.size > 0 || this.#ended.length > 0) {
+        const payload = JSON.stringify(this.#bulletin())
+        const values = [this.#ports.channel, payload]
+        await this.#speaker.query({ name: 'hint', text: 'select pg_notify($1, $2)', values })
+      }
+    } catch {
+      // Hints may be lost. The next one gets a new connection.
+      this.#speaker?.end().catch(() => {})
+      this.#speaker = undefined
+    } finally {
+      this.#speaking = false
+    }
+  }
+
+  #bulletin(): Bulletin {
+    const sessions = [...this.#sessions].slice(0, ENDED_PER_BULLETIN)
+    const ended = this.#ended.splice(0, ENDED_PER_BULLETIN)
+    const ready = this.#ready
+    this.#ready = false
+    for (const session of sessions) this.#sessions.delete(session)
+    return {
+      from: this.#ports.self,
+      ...(ready && { ready }),
+      ...(sessions.length > 0 && { sessions }),
+      ...(ended.length > 0 && { ended }),
+    }
+  }
+
+  async #openSpeaker(): Promise<pg.Client> {
+    const speaker = this.#ports.connect()
+    speaker.on('error', () => {
+      if (this.#speaker === speaker) this.#speaker = undefined
+    })
+    await speaker.connect()
+    return speaker
+  }
+
+  async #openEar(): Promise<void> {
+    const ear = this.#ports.connect()
+    this.#ear = ear
+    let lost = false
+    const again = (): void => {
+      if (lost || this.#closed) return
+      lost = true
+      ear.end().catch(() => {})
+      this.#ports.clock.after(RECONNECT_MS, () => void this.#openEar())
+    }
+    ear.on('error', again)
+    ear.on('end', again)
+    ear.on('notification', ({ payload }) => this.#hear(payload))
+    try {
+      await ear.connect()
+      if (this.#closed) return void (await ear.end())
+      await ear.query(`listen "${this.#ports.channel}"`)
+      // Whatever was said while nobody listened.
+      for (const listener of this.#listeners) listener({ type: 'changed' })
+    } catch {
+      again()
+    }
+  }
+
+  #hear(payload: string | undefined): void {
+    const bulletin = parse(payload)
+    if (!bulletin || bulletin.from === this.#ports.self) return
+    const hints: Hint[] = []
+    if (bulletin.ready) hints.push({ type: 'ready' })
+    for (const session of bulletin.sessions ?? []) hints.push({ type: 'news', session })
+    for (const runId of bulletin.ended ?? []) hints.push({ type: 'ended', runId })
+    for (const hint of hints) for (const listener of this.#listeners) listener(hint)
+  }
+}
+
+function parse(payload: string | undefined): Bulletin | undefined {
+  try {
+    return JSON.parse(payload ?? '') as Bulletin
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,151 @@
+// The reading half of the Postgres store. Nothing here writes.
+import { unreachable } from '../../kernel/assert.ts'
+import { PawlError } from '../../kernel/errors.ts'
+import {
+  cursorOf,
+  readCursor,
+  type SessionColumns,
+  type SnapshotColumns,
+  sessionOf,
+  snapshotOf,
+  type TaskColumns,
+  type TurnColumns,
+  taskSnapshotOf,
+  turnOf,
+} from '../sql-rows.ts'
+import type { Listed, ListQuery, LoadAsk, Loaded, RunSnapshot } from '../store.ts'
+
+type Query = <Row>(text: string, values: readonly unknown[]) => Promise<Row[]>
+
+export class PostgresReader {
+  readonly #query: Query
+  readonly #schema: string
+  readonly #snapshot: string
+
+  constructor(query: Query, schema: string) {
+    this.#query = query
+    this.#schema = schema
+    this.#snapshot = `
+      select run.run_id, l.name, l.queue, l.priority, run.workflow_id, run.parent_id, run.parent_generation,
+        run.parent_key, run.created_at, run.input, run.memo, coalesce(live.generation, closed.generation) as generation,
+        coalesce(live.status, closed.status) as status, coalesce(live.updated_at, closed.closed_at) as updated_at,
+        closed.closed_at, closed.body as last, live.at, live.session, live.deliveries, live.parked_build,
+        live.parked_failure, (select count(*) from ${schema}.inbox where inbox.run_id = run.run_id) as unread
+      from ${schema}.run join ${schema}.lane l on l.lane = run.lane
+        left join ${schema}.live on live.run_id = run.run_id
+        left join ${schema}.closed on closed.run_id = run.run_id`
+  }
+
+  async load(asks: readonly LoadAsk[], now: number | null): Promise<readonly Loaded[]> {
+    const runIds = asks.flatMap((ask) => (ask.type === 'run' ? [ask.runId] : []))
+    const runs = runIds.length > 0 ? await this.#runs(runIds, now) : new Map<string, RunSnapshot>()
+    return Promise.all(asks.map((ask) => this.#loadOne(ask, runs, now)))
+  }
+
+  async list(query: ListQuery, now: number | null): Promise<Listed> {
+    const { where, values } = conditions(query)
+    if (query.count) {
+      const text = `select count(*)::int4 as count from (${this.#snapshot} where ${where}) found`
+      const [row] = await this.#query<{ count: number }>(text, values)
+      return { runs: [], count: row?.count ?? 0 }
+    }
+    const text = `${this.#snapshot} where ${where} order by run.created_at desc, run.run_id desc limit ${query.limit + 1}`
+    const [time, found] = await Promise.all([
+      this.#clock(now),
+      this.#query<SnapshotColumns>(text, values),
+    ])
+    const page = found.slice(0, query.limit)
+    const last = page.at(-1)
+    const more = found.length > page.length && last ? { cursor: cursorOf(last) } : {}
+    return { runs: page.map((row) => snapshotOf(row, time)), ...more }
+  }
+
+  async #loadOne(
+    ask: LoadAsk,
+    runs: ReadonlyMap<string, RunSnapshot>,
+    now: number | null,
+  ): Promise<Loaded> {
+    switch (ask.type) {
+      case 'run': {
+        const run = runs.get(ask.runId)
+        return { type: 'run', ...(run && { run }) }
+      }
+      case 'named':
+        return this.#named(ask.workflowId)
+      case 'history': {
+        const text = `
+          select seq, count, turn_id, epoch, body from ${this.#schema}.turn where run_id = $1 and seq >= $2
+          union all select seq, count, turn_id, epoch, body from ${this.#schema}.closed
+            where run_id = $1 and seq >= $2 and count > 0
+          order by seq limit $3`
+        const rows = await this.#query<TurnColumns>(text, [ask.runId, ask.after, ask.turns])
+        return { type: 'history', turns: rows.map(turnOf) }
+      }
+      case 'tasks': {
+        const text = `select t.*, l.name, l.queue from ${this.#schema}.task t
+          join ${this.#schema}.lane l on l.lane = t.lane where t.run_id = $1 order by t.task_id`
+        const rows = await this.#query<TaskColumns>(text, [ask.runId])
+        return { type: 'tasks', tasks: rows.map(taskSnapshotOf) }
+      }
+      case 'sessions': {
+        const text = `select session, worker, expires_at, about from ${this.#schema}.session order by session`
+        const [time, rows] = await Promise.all([
+          this.#clock(now),
+          this.#query<SessionColumns>(text, []),
+        ])
+        return { type: 'sessions', now: time, sessions: rows.map(sessionOf) }
+      }
+      default:
+        return unreachable(ask)
+    }
+  }
+
+  async #named(workflowId: string): Promise<Loaded> {
+    const text = `select run_id from ${this.#schema}.name where workflow_id = $1
+      union all select run_id from ${this.#schema}.run where run_id::text = $1 and run_id = $2 limit 1`
+    const asId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(workflowId) ? workflowId : null
+    const [row] = await this.#query<{ run_id: string }>(text, [workflowId, asId])
+    return { type: 'named', ...(row && { runId: row.run_id }) }
+  }
+
+  async #runs(runIds: readonly string[], now: number | null): Promise<Map<string, RunSnapshot>> {
+    const text = `${this.#snapshot.replace('select run.run_id', `select ${this.#schema}.clock($2) as now, run.run_id`)} where run.run_id = any($1)`
+    const rows = await this.#query<SnapshotColumns & { now: number }>(text, [runIds, now])
+    return new Map(rows.map((row) => [row.run_id, snapshotOf(row, row.now)]))
+  }
+
+  async #clock(now: number | null): Promise<number> {
+    const [row] = await this.#query<{ now: number }>(`select ${this.#schema}.clock($1) as now`, [
+      now,
+    ])
+    return row?.now ?? 0
+  }
+}
+
+function conditions(query: ListQuery): { where: string; values: unknown[] } {
+  const { names, statuses, workflowId, createdAfter, createdBefore, cursor } = query
+  const parts = ['true']
+  const values: unknown[] = []
+  const place = (value: unknown): string => `$${values.push(value)}`
+  if (names) parts.push(`l.name = any(${place(names)})`)
+  if (statuses) parts.push(`coalesce(live.status, closed.status) = any(${place(statuses)})`)
+  if (workflowId !== undefined) {
+    const at = place(workflowId)
+    parts.push(
+      `(run.workflow_id = ${at} or (run.workflow_id is null and run.run_id::text = ${at}))`,
+    )
+  }
+  if (createdAfter !== undefined) parts.push(`run.created_at >= ${place(createdAfter)}`)
+  if (createdBefore !== undefined) parts.push(`run.created_at < ${place(createdBefore)}`)
+  if (cursor !== undefined) {
+    const from = readCursor(cursor)
+    if (!from) {
+      throw new PawlError(
+        'INPUT_INVALID',
+        'the cursor is not one that list gave. Leave it out to begin at the newest run.',
+      )
+    }
+    parts.push(`(run.created_at, run.run_id) < (${place(from.createdAt)}, ${place(from.runId)})`)
+  }
+  return { where: parts.join(' and '), values }
+}

@@ -1,0 +1,323 @@
+// pawl on Postgres. Each method is one function call in one transaction; the rules are in the functions.
+import type pg from 'pg'
+import type { Clock } from '../../runtime/clock.ts'
+import { systemRandom } from '../../runtime/random.ts'
+import { type ClaimedColumns, claimedRunOf, claimedTaskOf, type TaskColumns } from '../sql-rows.ts'
+import type {
+  Claimed,
+  ClaimRequest,
+  Committed,
+  Created,
+  Hint,
+  Listed,
+  ListQuery,
+  LoadAsk,
+  Loaded,
+  NewRun,
+  Post,
+  Posted,
+  Renewed,
+  SessionBeat,
+  Settled,
+  Store,
+  StoredMessage,
+  TaskOutcome,
+  Traits,
+  TurnCommit,
+} from '../store.ts'
+import { commitArguments, SEPARATOR } from './commit-call.ts'
+import {
+  connectionOptions,
+  explain,
+  loadDriver,
+  migrate,
+  type Place,
+  placeOf,
+} from './connection.ts'
+import { Hints } from './hints.ts'
+import { PostgresReader } from './read.ts'
+
+export interface PostgresOptions {
+  /** Tests: leases and timers follow the given clock instead of the server's. */
+  readonly virtualTime?: boolean
+}
+
+type ClaimedRow = ClaimedColumns & { readonly messages: StoredMessage[] | null }
+interface ClaimAnswer {
+  readonly now: number
+  readonly dead?: true
+  readonly runs: ClaimedRow[] | null
+  readonly tasks: TaskColumns[] | null
+  readonly outlook: {
+    readonly nextDue: number | null
+    readonly suspects: boolean
+    readonly news: Claimed['news'] | null
+  }
+}
+interface Delivered {
+  readonly outcome: Posted['outcome']
+  readonly session?: number
+}
+interface CommitAnswer {
+  readonly posted: Delivered[] | null
+  readonly refused: { n: number; outcome: string; messages: StoredMessage[] | null }[] | null
+}
+
+export class PostgresStore implements Store {
+  readonly traits: Traits = { name: 'postgres', durability: 'fsync', lanes: 2, push: true }
+  readonly #pool: pg.Pool
+  readonly #schema: string
+  readonly #clock: Clock
+  readonly #virtual: boolean
+  readonly #hints: Hints
+  readonly #reader: PostgresReader
+  readonly #lanes = new Map<string, number>()
+
+  static async open(
+    url: string,
+    clock: Clock,
+    options: PostgresOptions = {},
+  ): Promise<PostgresStore> {
+    const place = placeOf(url)
+    const driver = await loadDriver()
+    const types = new driver.TypeOverrides()
+    types.setTypeParser(20, Number)
+    const pool = new driver.Pool({ ...connectionOptions(place, 'pawl'), max: place.pool, types })
+    pool.on('error', () => {})
+    try {
+      const client = await pool.connect()
+      try {
+        await migrate(client, place)
+      } finally {
+        client.release()
+      }
+    } catch (error) {
+      await pool.end()
+      throw explain(error)
+    }
+    const connect = (): pg.Client => new driver.Client(connectionOptions(place, 'pawl hints', true))
+    return new PostgresStore(pool, place, clock, options, connect)
+  }
+
+  private constructor(
+    pool: pg.Pool,
+    place: Place,
+    clock: Clock,
+    options: PostgresOptions,
+    connect: () => pg.Client,
+  ) {
+    this.#pool = pool
+    this.#schema = place.schema
+    this.#clock = clock
+    this.#virtual = options.virtualTime === true
+    this.#hints = new Hints({
+      connect,
+      channel: place.channel,
+      clock,
+      self: systemRandom.integer(),
+    })
+    this.#reader = new PostgresReader((text, values) => this.#query(text, values), place.schema)
+  }
+
+  async create(runs: readonly NewRun[]): Promise<readonly Created[]> {
+    const plain = runs.length > 1 && runs.every(isPlain) ? await this.#createPlain(runs) : undefined
+    const created = plain ?? (await this.#createEach(runs))
+    if (created.some((each) => each.outcome === 'created' && !each.run))
+      this.#hints.tell([{ type: 'ready' }])
+    return created
+  }
+
+  async post(messages: readonly Post[]): Promise<readonly Posted[]> {
+    const posts = messages.map(({ runId, message, urgent }) => ({
+      runId,
+      ...message,
+      urgent: urgent === true,
+    }))
+    const delivered = await this.#call<Delivered[]>('post_messages', JSON.stringify(posts))
+    this.#hints.tell(wakeUps(delivered))
+    return delivered.map(({ outcome }) => ({ outcome }))
+  }
+
+  async claim(request: ClaimRequest): Promise<Claimed> {
+    const answer = await this.#call<ClaimAnswer>('claim', JSON.stringify(request))
+    if (answer.dead) return { now: answer.now, runs: [], tasks: [], news: [], dead: true }
+    const { nextDue, suspects, news } = answer.outlook
+    return {
+      now: answer.now,
+      runs: (answer.runs ?? []).map((row) => claimedRunOf(row, row.messages ?? [])),
+      tasks: (answer.tasks ?? []).map(claimedTaskOf),
+      news: news ?? [],
+      ...(suspects && { suspects: true }),
+      ...(nextDue !== null && { nextDue }),
+    }
+  }
+
+  async commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]> {
+    const answer = await this.#call<CommitAnswer>('commit_turns', ...commitArguments(turns))
+    const outcomes: Committed[] = turns.map(() => ({ outcome: 'applied' }))
+    for (const { n, outcome, messages } of answer.refused ?? []) {
+      outcomes[n - 1] = refusalOf(outcome, messages ?? [])
+    }
+    this.#hints.tell([...wakeUps(answer.posted ?? []), ...this.#hintsOf(turns, outcomes)])
+    return outcomes
+  }
+
+  async settle(outcomes: readonly TaskOutcome[]): Promise<readonly Settled[]> {
+    const given = outcomes.map(({ taskId, lease, result }) => {
+      const { message, ...rest } = { message: undefined, ...result }
+      return { taskId, ...lease, ...rest, ...(message as StoredMessage | undefined) }
+    })
+    const settled = await this.#call<(Settled & { session?: number | null })[]>(
+      'settle_tasks',
+      JSON.stringify(given),
+    )
+    const news = settled.map(({ outcome, session }) => ({
+      outcome: outcome === 'applied' ? ('accepted' as const) : ('missing' as const),
+      session: Number(session ?? 0),
+    }))
+    this.#hints.tell(wakeUps(news))
+    return settled.map(({ outcome }) => ({ outcome }))
+  }
+
+  async renew(beat: SessionBeat): Promise<Renewed> {
+    const answer = await this.#call<{ now: number; alive: boolean; lost: string[] | null }>(
+      'renew',
+      JSON.stringify(beat),
+    )
+    if (beat.close) this.#hints.tell([{ type: 'ready' }])
+    return { now: answer.now, alive: answer.alive, lostTasks: answer.lost ?? [] }
+  }
+
+  load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]> {
+    return this.#reader.load(asks, this.#now())
+  }
+
+  list(query: ListQuery): Promise<Listed> {
+    return this.#reader.list(query, this.#now())
+  }
+
+  wake(listener: (hint: Hint) => void): () => void {
+    return this.#hints.listen(listener)
+  }
+
+  async close(): Promise<void> {
+    await this.#hints.close()
+    await this.#pool.end()
+  }
+
+  async #createEach(runs: readonly NewRun[]): Promise<readonly Created[]> {
+    type Answer = { outcome: Created['outcome']; runId?: string; mine?: boolean }
+    const { now, out } = await this.#call<{ now: number; out: Answer[] }>(
+      'create_runs',
+      JSON.stringify(runs),
+    )
+    const mine = runs.flatMap((run, index) => (out[index]?.mine ? [run.runId] : []))
+    const claimed = mine.length === 0 ? new Map() : await this.#claimed(mine)
+    return runs.map((run, index): Created => {
+      const { outcome = 'refused', runId = run.runId } = out[index] ?? {}
+      const own = claimed.get(run.runId)
+      const held = own === undefined ? {} : { run: own }
+      if (outcome === 'created') return { outcome, now, ...held }
+      return outcome === 'existing' ? { outcome, runId, ...held } : { outcome, runId }
+    })
+  }
+
+  async #claimed(runIds: readonly string[]) {
+    const rows = await this.#query<{ answer: ClaimedRow[] }>(
+      `select ${this.#schema}.claimed($1) as answer`,
+      [runIds],
+    )
+    const found = rows[0]?.answer ?? []
+    return new Map(found.map((row) => [row.run_id, claimedRunOf(row, row.messages ?? [])]))
+  }
+
+  // Answers nothing if one of the ids is taken; then each is looked at on its own.
+  async #createPlain(runs: readonly NewRun[]): Promise<readonly Created[] | undefined> {
+    const lanes = await Promise.all(runs.map((run) => this.#laneOf(run)))
+    const answer = await this.#call<{ now: number; new: string[] }>(
+      'create_plain',
+      `{${runs.map((run) => run.runId).join(',')}}`,
+      `{${lanes.join(',')}}`,
+      `{${runs.map((run) => run.digest).join(',')}}`,
+      runs.map((run) => run.input).join(SEPARATOR),
+    )
+    if (answer.new.length < runs.length) return undefined
+    return runs.map(() => ({ outcome: 'created', now: answer.now }))
+  }
+
+  async #laneOf({ queue, name, priority }: NewRun): Promise<number> {
+    const key = JSON.stringify([queue, name, priority])
+    const known = this.#lanes.get(key)
+    if (known !== undefined) return known
+    const text = `select ${this.#schema}.lane_of('run', $1, $2, $3) as lane`
+    const [row] = await this.#query<{ lane: number }>(text, [queue, name, priority])
+    this.#lanes.set(key, row?.lane ?? 0)
+    return row?.lane ?? 0
+  }
+
+  #hintsOf(turns: readonly TurnCommit[], outcomes: readonly Committed[]): Hint[] {
+    const hints: Hint[] = []
+    let ready = false
+    for (const [index, { next, tasks, outbox, runId }] of turns.entries()) {
+      if (outcomes[index]?.outcome !== 'applied') continue
+      ready ||= tasks.length > 0 || outbox.some((item) => item.type === 'start')
+      // Released with something to do, or with messages that came meanwhile: only the store knows.
+      ready ||= next.type === 'release' && next.status === 'running'
+      if (next.type === 'end') hints.push({ type: 'ended', runId })
+    }
+    return ready ? [...hints, { type: 'ready' }] : hints
+  }
+
+  #now(): number | null {
+    return this.#virtual ? this.#clock.now() : null
+  }
+
+  async #call<T>(name: string, ...values: unknown[]): Promise<T> {
+    const places = values.map((_, index) => `$${index + 2}`).join(', ')
+    const text = `select ${this.#schema}.${name}($1${places && `, ${places}`}) as answer`
+    const rows = await this.#query<{ answer: T }>(text, [this.#now(), ...values], name)
+    return rows[0]?.answer as T
+  }
+
+  async #query<Row>(text: string, values: readonly unknown[], name?: string): Promise<Row[]> {
+    try {
+      const { rows } = await this.#pool.query({ text, values: [...values], ...(name && { name }) })
+      return rows as Row[]
+    } catch (error) {
+      throw explain(error)
+    }
+  }
+}
+
+function isPlain(run: NewRun): boolean {
+  const { workflowId, runId, parent, eager, memo, startAt, delayMs } = run
+  return (
+    workflowId === runId &&
+    !parent &&
+    !eager &&
+    !memo &&
+    startAt === undefined &&
+    delayMs === undefined
+  )
+}
+
+function wakeUps(delivered: readonly Delivered[]): Hint[] {
+  const hints: Hint[] = []
+  for (const { outcome, session } of delivered) {
+    if (outcome !== 'accepted') continue
+    hints.push(session ? { type: 'news', session } : { type: 'ready' })
+  }
+  return hints
+}
+
+function refusalOf(outcome: string, messages: readonly StoredMessage[]): Committed {
+  switch (outcome) {
+    case 'duplicate':
+    case 'fenced':
+      return { outcome }
+    case 'more':
+      return { outcome, messages }
+    default:
+      return { outcome: 'rejected', reason: 'the turn is stamped with a time that has not come' }
+  }
+}

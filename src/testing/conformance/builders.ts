@@ -1,0 +1,259 @@
+// What cases are made of, with defaults that a case overrides where it matters. Sessions, nonces and turn ids are
+// as large as real ones: a store that keeps them in 32 bits, or reads them back as text, fails everywhere.
+import type {
+  Claimed,
+  ClaimedRun,
+  ClaimedTask,
+  ClaimRequest,
+  Committed,
+  Created,
+  NewRun,
+  NewTask,
+  Next,
+  Post,
+  Renewed,
+  RunSnapshot,
+  SessionBeat,
+  Store,
+  StoredTurn,
+  TaskOutcome,
+  TaskSnapshot,
+  TurnCommit,
+} from '../../stores/store.ts'
+import type { Fixture } from './case.ts'
+import { holds, only, present } from './check.ts'
+
+const LARGE = 2 ** 47
+/** Long enough that a case which does not speak of sessions never loses one. */
+export const TTL_MS = 3_600_000
+
+export const ALICE = LARGE + 1
+export const BOB = LARGE + 2
+export const CAROL = LARGE + 3
+
+let drawn = 0
+/** A number no other nonce or turn of the process has. */
+export function fresh(): number {
+  return LARGE + 1_000 + drawn++
+}
+
+export function newRun(runId: string, overrides: Partial<NewRun> = {}): NewRun {
+  return {
+    runId,
+    name: 'order',
+    queue: 'default',
+    priority: 0,
+    workflowId: `workflow of ${runId}`,
+    reuse: 'allow',
+    input: '{"json":1}',
+    digest: 'digest-1',
+    ...overrides,
+  }
+}
+
+export function message(id: string): Post['message'] {
+  return { id, body: `{"message":"${id}"}` }
+}
+
+export function postTo(runId: string, id: string): Post {
+  return { runId, message: message(id) }
+}
+
+export function newTask(taskId: string, overrides: Partial<NewTask> = {}): NewTask {
+  const body = `{"task":"${taskId}"}`
+  return { taskId, name: 'charge', queue: 'default', priority: 0, body, ...overrides }
+}
+
+export function turn(run: ClaimedRun, overrides: Partial<TurnCommit> = {}): TurnCommit {
+  const turnId = fresh()
+  return {
+    runId: run.head.runId,
+    lease: run.lease,
+    generation: run.head.generation,
+    turnId,
+    seq: run.seq,
+    count: 1,
+    at: run.head.createdAt,
+    body: `{"turn":${turnId}}`,
+    consumed: [],
+    outbox: [],
+    tasks: [],
+    dropped: [],
+    next: { type: 'hold' },
+    ...overrides,
+  }
+}
+
+export function released(wakeAt?: number): Next {
+  return { type: 'release', status: 'waiting', ...(wakeAt !== undefined && { wakeAt }) }
+}
+
+export const ended: Next = { type: 'end', status: 'completed' }
+
+export function beat(session: number, overrides: Partial<SessionBeat> = {}): SessionBeat {
+  const worker = `worker ${session - LARGE}`
+  return { session, worker, beat: 1, ttlMs: TTL_MS, tasks: [], about: '{}', ...overrides }
+}
+
+export async function openSession(store: Store, session = ALICE, ttlMs = TTL_MS): Promise<Renewed> {
+  const renewed = await store.renew(beat(session, { ttlMs }))
+  holds(renewed.alive, 'a session that opens is alive')
+  return renewed
+}
+
+export function request(session: number, overrides: Partial<ClaimRequest> = {}): ClaimRequest {
+  return {
+    session,
+    nonce: fresh(),
+    build: 'build-1',
+    queues: ['default'],
+    workflows: null,
+    activities: null,
+    runs: 10,
+    suspects: 0,
+    tasks: 10,
+    held: [],
+    ...overrides,
+  }
+}
+
+export function claim(
+  store: Store,
+  overrides: Partial<ClaimRequest> = {},
+  session = ALICE,
+): Promise<Claimed> {
+  return store.claim(request(session, overrides))
+}
+
+/** Takes nothing, but frees what the dead held and completes deliveries, as every claim does. */
+export async function sweep(store: Store, session = ALICE): Promise<Claimed> {
+  return claim(store, { runs: 0, tasks: 0 }, session)
+}
+
+export async function created(store: Store, run: NewRun): Promise<Created> {
+  return only(await store.create([run]), 'answers to one create')
+}
+
+/** Opens the session, creates the run and claims it. */
+export async function hold(
+  store: Store,
+  runId = 'run',
+  overrides: Partial<NewRun> = {},
+  session = ALICE,
+): Promise<ClaimedRun> {
+  await openSession(store, session)
+  await store.create([newRun(runId, overrides)])
+  return take(store, runId, session)
+}
+
+/** Claims, and expects exactly this run. */
+export async function take(store: Store, runId: string, session = ALICE): Promise<ClaimedRun> {
+  const { runs } = await claim(store, { suspects: 10 }, session)
+  const run = only(runs, `runs claimed when '${runId}' is due`)
+  holds(run.head.runId === runId, `expected to claim '${runId}', got '${run.head.runId}'`)
+  return run
+}
+
+export async function commit(store: Store, one: TurnCommit): Promise<Committed> {
+  return only(await store.commit([one]), 'answers to one commit')
+}
+
+/** Commits a turn that must be applied. */
+export async function apply(store: Store, one: TurnCommit): Promise<void> {
+  const { outcome } = await commit(store, one)
+  holds(outcome === 'applied', `the turn should be applied, but it is ${outcome}`)
+}
+
+export async function release(store: Store, run: ClaimedRun, wakeAt?: number): Promise<void> {
+  await apply(store, turn(run, { next: released(wakeAt) }))
+}
+
+/** A session that claims and then dies of silence. The session of the sweeper must be open. */
+export async function dieHolding(
+  { store, clock }: Fixture,
+  overrides: Partial<ClaimRequest> = {},
+  sweeper = ALICE,
+): Promise<Claimed> {
+  const session = fresh()
+  await openSession(store, session, 1_000)
+  const claimed = await claim(store, overrides, session)
+  await clock.advance(1_000)
+  await sweep(store, sweeper)
+  return claimed
+}
+
+/** Commits tasks to a run that is held, and claims them. */
+export async function holdTasks(
+  store: Store,
+  run: ClaimedRun,
+  tasks: readonly NewTask[],
+  session = ALICE,
+): Promise<readonly ClaimedTask[]> {
+  await apply(store, turn(run, { tasks, next: released() }))
+  return (await claim(store, { runs: 0 }, session)).tasks
+}
+
+/** A run with one task, which is claimed; the run is released. */
+export async function holdTask(
+  store: Store,
+  taskId = 'task',
+  session = ALICE,
+): Promise<ClaimedTask> {
+  const run = await hold(store, 'run', {}, session)
+  return only(await holdTasks(store, run, [newTask(taskId)], session), 'claimed tasks')
+}
+
+export function done(task: ClaimedTask, messageId = `task:${task.taskId}`): TaskOutcome {
+  const { taskId, lease } = task
+  return { taskId, lease, result: { type: 'done', message: message(messageId) } }
+}
+
+export function retried(task: ClaimedTask, delayMs: number, failed = 1): TaskOutcome {
+  const { taskId, lease } = task
+  const failure = '{"message":"declined"}'
+  return { taskId, lease, result: { type: 'retry', delayMs, failed, failure } }
+}
+
+export function returned({ taskId, lease }: ClaimedTask): TaskOutcome {
+  return { taskId, lease, result: { type: 'return' } }
+}
+
+export async function find(store: Store, runId: string): Promise<RunSnapshot | undefined> {
+  const loaded = only(await store.load([{ type: 'run', runId }]), 'answers to one load')
+  holds(loaded.type === 'run', 'a question about a run is answered with a run')
+  return loaded.run
+}
+
+export async function snapshot(store: Store, runId: string): Promise<RunSnapshot> {
+  return present(await find(store, runId), `run '${runId}'`)
+}
+
+export async function history(
+  store: Store,
+  runId: string,
+  after = 0,
+  turns = 1_000,
+): Promise<readonly StoredTurn[]> {
+  const loaded = only(await store.load([{ type: 'history', runId, after, turns }]), 'answers')
+  holds(loaded.type === 'history', 'a question about history is answered with history')
+  return loaded.turns
+}
+
+export async function tasksOf(store: Store, runId: string): Promise<readonly TaskSnapshot[]> {
+  const loaded = only(await store.load([{ type: 'tasks', runId }]), 'answers to one load')
+  holds(loaded.type === 'tasks', 'a question about tasks is answered with tasks')
+  return loaded.tasks
+}
+
+export function idsOf(runs: readonly { readonly head: { readonly runId: string } }[]): string[] {
+  return runs.map((run) => run.head.runId)
+}
+
+export function messageIds(messages: readonly { readonly id: string }[]): string[] {
+  return messages.map((each) => each.id)
+}
+
+/** `prefix-00`, `prefix-01` …, so that text sorts as numbers do. */
+export function numbered(prefix: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}-${String(index).padStart(2, '0')}`)
+}

@@ -1,0 +1,21 @@
+// The shape of the suite: cases are values, so that any runner can run them against any store.
+import type { Store } from '../../stores/store.ts'
+import type { VirtualClock } from '../virtual-clock.ts'
+
+export interface Case {
+  /** States the behaviour, and cites what it guards against. */
+  readonly name: string
+  run(fixture: Fixture): Promise<void>
+}
+
+/** An empty store. It takes its time from the clock, and nothing else in a case measures any. */
+export interface Fixture {
+  readonly store: Store
+  readonly clock: VirtualClock
+  /** A second store on the same data, as another process would have. The fixture closes it. */
+  other(): Promise<Store>
+}
+
+export interface OpenFixture extends Fixture {
+  close(): Promise<void>
+}
