@@ -46,6 +46,8 @@ function mark(row: Row): string {
       return paint('red', '✗')
     case 'timeout':
       return paint('yellow', '⏱')
+    case 'calledOff':
+      return paint('dim', '-')
     case 'open':
       return paint('yellow', '…')
     default:
@@ -53,7 +55,9 @@ function mark(row: Row): string {
   }
 }
 
-function barOf(row: Row, { from, to }: Timeline, width: number): string {
+// The picture begins with the first row: how long a run waited to begin is told by the offset alone.
+function barOf(row: Row, { rows, to }: Timeline, width: number): string {
+  const from = rows[0]?.from ?? to
   const scale = (time: number): number =>
     to > from ? ((Math.min(time, to) - from) / (to - from)) * width : 0
   const first = Math.min(width - 1, Math.floor(scale(row.from)))
@@ -75,6 +79,7 @@ function isWaiting(row: Row): boolean {
 function styleOf(row: Row): Style {
   if (row.outcome === 'failed') return 'red'
   if (row.outcome === 'open') return 'yellow'
+  if (row.outcome === 'calledOff') return 'dim'
   return isWaiting(row) ? 'blue' : 'green'
 }
 
@@ -86,7 +91,7 @@ function took(row: Row): string {
 function remarks(row: Row): string {
   const kind = row.kind === 'sideEffect' ? 'side effect' : row.kind
   const attempts = row.attempts > 1 ? `${row.attempts} attempts` : ''
-  const late = row.outcome === 'timeout' ? 'timed out' : ''
+  const late = { timeout: 'timed out', calledOff: 'called off' }[row.outcome as string] ?? ''
   const note = row.note === undefined ? '' : plain(row.note)
   return [row.kind === 'cancel' ? '' : kind, attempts, late, note].filter(Boolean).join(', ')
 }

@@ -100,6 +100,8 @@ export interface Column {
   /** May be shortened, down to this many columns, when the terminal is narrow. */
   readonly least?: number
   readonly align?: 'end'
+  /** Left out, the last one first, when the terminal is too narrow even so. */
+  readonly optional?: true
 }
 
 export function table(heads: readonly Column[], rows: readonly (readonly string[])[]): string[] {
@@ -115,19 +117,24 @@ export function table(heads: readonly Column[], rows: readonly (readonly string[
         const cell = clip(cells[index] ?? '', width)
         return align === 'end' ? padStart(cell, width) : padEnd(cell, width)
       })
+      .filter((_, index) => widths[index] !== 0)
       .join('  ')
       .trimEnd()
   return [paint('dim', line(heads.map(({ title }) => title))), ...rows.map(line)]
 }
 
 function shrink(heads: readonly Column[], widths: number[]): void {
-  const total = widths.reduce((sum, width) => sum + width + 2, -2)
-  let excess = total - columns()
+  let excess = widths.reduce((sum, width) => sum + width + 2, -2) - columns()
   for (const [index, { least }] of heads.entries()) {
     const width = widths[index] ?? 0
     if (excess <= 0 || least === undefined || width <= least) continue
     widths[index] = Math.max(least, width - excess)
     excess -= width - (widths[index] ?? 0)
+  }
+  for (let index = heads.length - 1; index > 0 && excess > 0; index--) {
+    if (!heads[index]?.optional) continue
+    excess -= (widths[index] ?? 0) + 2
+    widths[index] = 0
   }
 }
 
@@ -148,9 +155,13 @@ export function wrap(text: string, width: number): string[] {
 export function relative(time: Date, now: number): string {
   const ms = time.getTime() - now
   if (Math.abs(ms) < 500) return 'now'
-  const grain = Math.abs(ms) < 10_000 ? 100 : 1_000
-  const length = formatDuration(Math.round(Math.abs(ms) / grain) * grain)
-  return ms > 0 ? `in ${length}` : `${length} ago`
+  return ms > 0 ? `in ${formatAge(ms)}` : `${formatAge(-ms)} ago`
+}
+
+/** A duration no finer than anybody cares for. */
+export function formatAge(ms: number): string {
+  const grain = ms < 10_000 ? 100 : 1_000
+  return formatDuration(Math.max(0, Math.round(ms / grain) * grain))
 }
 
 /** Local time to the second, with the date when it is not today's. */

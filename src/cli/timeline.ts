@@ -16,7 +16,7 @@ export interface Row {
   readonly retries: Retried[]
   /** Its attempts were made from the task queue, which keeps their failures to itself. */
   readonly queued?: true
-  outcome: 'open' | 'done' | 'failed' | 'timeout'
+  outcome: 'open' | 'done' | 'failed' | 'timeout' | 'calledOff'
   failure?: Failure
   /** The run id of a child, or why a run was cancelled. */
   readonly note?: string
@@ -109,7 +109,7 @@ class TimelineBuilder {
       case 'RunFailed':
       case 'RunCancelled':
         this.endedAt = event.at
-        return
+        return this.#callOff(event.at)
       default:
         return unreachable(event)
     }
@@ -163,7 +163,7 @@ class TimelineBuilder {
   }
 
   #cancel({ at, reason }: Extract<Event, { type: 'CancelRequested' }>): void {
-    this.#open.clear()
+    this.#callOff(at)
     this.rows.push({
       kind: 'cancel',
       name: 'cancel requested',
@@ -174,6 +174,12 @@ class TimelineBuilder {
       outcome: 'done',
       ...(reason !== undefined && { note: reason }),
     })
+  }
+
+  // Nobody waits for it any more, as for the slower side of a race.
+  #callOff(at: number): void {
+    for (const row of this.#open.values()) Object.assign(row, { to: at, outcome: 'calledOff' })
+    this.#open.clear()
   }
 
   #settle(

@@ -99,10 +99,11 @@ export class RunState {
     return { ...event, seq: this.seq }
   }
 
-  /** The earliest time at which something is due without any message, if there is one. */
-  wakeAt(): Instant | undefined {
+  /** The earliest time at which something is due without any message; of steps, only those that `counts`. */
+  wakeAt(counts: (key: string) => boolean = () => true): Instant | undefined {
     let earliest: Instant | undefined
-    for (const open of this.open.values()) {
+    for (const [key, open] of this.open) {
+      if (open.type === 'step' && !counts(key)) continue
       const due = dueAt(open)
       if (due !== undefined && (earliest === undefined || due < earliest)) earliest = due
     }

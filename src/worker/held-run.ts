@@ -36,8 +36,14 @@ export interface RunHost {
   commit(turn: TurnCommit): Promise<Committed>
   /** Whether an activity should go to the task queue rather than run here. */
   queues(step: RunStep, plan: StepPlan, head: Head): boolean
-  /** Runs a step body when a slot is free, and says how it ended. */
-  begin(head: Head, key: string, step: OpenStep, plan: StepPlan, attempt: number): RunningStep
+  /** Runs a step body when a slot is free, and says how it ended. Nothing begins once the session is dead. */
+  begin(
+    head: Head,
+    key: string,
+    step: OpenStep,
+    plan: StepPlan,
+    attempt: number,
+  ): RunningStep | undefined
   announce(head: Head, events: readonly HistoryEvent[]): void
   paused(head: Head, failure: Failure): void
   log(head: Head, execution: Execution): void
@@ -216,7 +222,7 @@ export class HeldRun {
     this.#carried.push(...turn.events)
     const ready = this.#mood === 'working' ? this.#readySteps(now) : []
     const busy = this.#running.size > 0 || ready.length > 0
-    const soon = (this.#state.wakeAt() ?? Number.POSITIVE_INFINITY) - now <= limits.holdForTimerMs
+    const soon = (this.#dueAt() ?? Number.POSITIVE_INFINITY) - now <= limits.holdForTimerMs
     const hold = busy || (soon && this.#mood === 'working') || this.#inbox.length > 0
     if (hold && this.#mayWait(turn, ready)) {
       this.#beginSteps(ready, first)
@@ -338,13 +344,13 @@ export class HeldRun {
   }
 
   #release(): Next {
-    const wakeAt = this.#mood === 'returning' ? this.#host.now() : this.#state.wakeAt()
+    const wakeAt = this.#mood === 'returning' ? this.#host.now() : this.#dueAt()
     const status = this.#mood === 'returning' ? 'running' : 'waiting'
     return { type: 'release', status, ...(wakeAt !== undefined && { wakeAt }) }
   }
 
   #released(): HeldOutcome {
-    const wakeAt = this.#state.wakeAt()
+    const wakeAt = this.#dueAt()
     const due = wakeAt === undefined ? {} : { wakeAt }
     if (this.#host.alwaysReplay) {
       this.#execution.dispose()
@@ -367,7 +373,7 @@ export class HeldRun {
       return Promise.resolve()
     }
     const { promise, resolve } = Promise.withResolvers<void>()
-    const wakeAt = this.#state.wakeAt()
+    const wakeAt = this.#dueAt()
     const pause = wakeAt === undefined ? undefined : Math.max(0, wakeAt - this.#host.now())
     const callOff = pause === undefined ? () => {} : this.#host.after(pause, resolve)
     this.#wake = resolve
@@ -375,6 +381,11 @@ export class HeldRun {
       callOff()
       this.#wake = () => {}
     })
+  }
+
+  // A step that is running is not due, whatever its last retry said; nor is one today's code does not ask for.
+  #dueAt(): Instant | undefined {
+    return this.#state.wakeAt((key) => !this.#running.has(key) && this.#execution.step(key) !== undefined)
   }
 
   /** Steps that are open, not running, not queued and not waiting for a retry. */
@@ -409,6 +420,7 @@ export class HeldRun {
       return
     }
     const running = this.#host.begin(this.#head, key, step, plan, attempt)
+    if (!running) return
     this.#running.set(key, running)
     void running.result.then((result) => {
       if (this.#running.get(key) !== running) return

@@ -19,6 +19,8 @@ export interface HostParts {
   readonly slots: Slots
   readonly runner: StepRunner
   readonly decider: RunHost['decider']
+  /** Whether the session still gives the right to begin anything. */
+  readonly mayWork: () => boolean
   /** Sends to the store until it answers. */
   readonly send: <T>(call: (store: Store) => Promise<T>) => Promise<T>
 }
@@ -43,7 +45,8 @@ export function runHost(parts: HostParts): RunHost {
       !registry.activities.has(step.name) ||
       !settings.queues.includes(plan.queue ?? head.queue) ||
       slots.free === 0,
-    begin: (head, key, step, plan, attempt) => runner.local(head, key, step, plan, attempt),
+    begin: (head, key, step, plan, attempt) =>
+      parts.mayWork() ? runner.local(head, key, step, plan, attempt) : undefined,
     announce: (head, events) => announce(ports, head, events),
     paused: (head, failure) => paused(ports, head, failure),
     log: (head, execution) => log(ports, head, execution),

@@ -25,6 +25,7 @@ export class Session {
   readonly id: number
   #beat = 0
   #dead = false
+  #deadline = Number.POSITIVE_INFINITY
   #stopSelf: () => void = () => {}
   #nextRenewal: () => void = () => {}
   readonly #options: SessionOptions
@@ -34,7 +35,9 @@ export class Session {
     this.id = options.random.integer()
   }
 
+  /** Asked before anything is begun: a process that was stopped for a while learns of the time here first. */
   get alive(): boolean {
+    if (!this.#dead && this.#options.clock.monotonic() >= this.#deadline) this.die()
     return !this.#dead
   }
 
@@ -108,7 +111,7 @@ export class Session {
     onNow(renewed.now)
     if (renewed.lostTasks.length > 0) onLostTasks(renewed.lostTasks)
     this.#stopSelf()
-    const left = leaseMs * limits.leaseSelfStopShare - (clock.monotonic() - sent)
-    this.#stopSelf = clock.after(left, () => this.die())
+    this.#deadline = sent + leaseMs * limits.leaseSelfStopShare
+    this.#stopSelf = clock.after(this.#deadline - clock.monotonic(), () => this.die())
   }
 }

@@ -76,6 +76,7 @@ export class Worker {
       slots: this.#slots,
       runner: this.#runner,
       decider: (name) => this.#deciders.get(name),
+      mayWork: () => this.#session.alive,
       send: (call) => this.#send(call),
     })
     this.#session = this.#newSession()

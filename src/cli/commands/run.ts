@@ -76,14 +76,9 @@ function facts(run: RunRecord, now: number): [string, string][] {
 }
 
 function ending(run: RunRecord, width: number): string[] {
-  switch (run.status) {
-    case 'completed':
-      return [`${paint('green', 'result')}  ${showValue(run.output, 8)}`]
-    case 'failed':
-      return run.failure ? failed(run.failure, width) : []
-    default:
-      return []
-  }
+  if (run.status === 'completed')
+    return [`${paint('green', 'result')}  ${showValue(run.output, 8)}`]
+  return run.status === 'failed' && run.failure ? failed(run.failure, width) : []
 }
 
 function failed(failure: NonNullable<RunRecord['failure']>, width: number): string[] {

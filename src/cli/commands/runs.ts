@@ -13,12 +13,12 @@ import {
   withEngine,
 } from '../options.ts'
 import {
+  formatAge,
   paint,
   paintStatus,
   plain,
   print,
   printJson,
-  relative,
   showStore,
   table,
 } from '../output.ts'
@@ -33,11 +33,11 @@ interface Options extends ReadingOptions {
 
 const heads = [
   { title: 'RUN' },
-  { title: 'WORKFLOW', least: 8 },
-  { title: 'WORKFLOW ID', least: 5 },
+  { title: 'WORKFLOW', least: 12 },
+  { title: 'WORKFLOW ID', least: 12, optional: true },
   { title: 'STATUS' },
-  { title: 'STARTED', align: 'end' },
-  { title: 'TOOK', align: 'end' },
+  { title: 'AGE', align: 'end', optional: true },
+  { title: 'TOOK', align: 'end', optional: true },
 ] as const
 
 export function runsCommand(): Command {
@@ -70,7 +70,8 @@ async function runs(options: Options): Promise<void> {
       page.items.map((run) => cells(run, now)),
     ))
       print(line)
-    if (page.cursor !== undefined) print(paint('dim', `more: pawl runs --cursor ${page.cursor}`))
+    if (page.cursor !== undefined)
+      print(paint('dim', `more: the same with --cursor ${page.cursor}`))
   })
 }
 
@@ -90,7 +91,7 @@ function cells(run: RunRecord, now: number): string[] {
     plain(name),
     workflowId === runId ? paint('dim', '-') : plain(workflowId),
     paintStatus(status),
-    relative(createdAt, now),
+    formatAge(now - createdAt.getTime()),
     endedAt ? formatDuration(endedAt.getTime() - createdAt.getTime()) : paint('dim', '-'),
   ]
 }

@@ -26,13 +26,15 @@ export function workerCommand(): Command {
 }
 
 async function work(files: readonly string[], options: Options): Promise<void> {
+  // Heard from the beginning: a worker that is told to stop while it starts stops too.
+  const told = toldToStop()
   const definitions = await definitionsOf(files)
   const engine = await openStore(options.store, definitions)
   try {
     const worker = engine.work(workerOptions(options))
     await worker.ready
     introduce(worker.id, definitions, options)
-    await toldToStop()
+    await told
     print('draining: no new work, steps under way are finished (once more to stop at once)')
     await worker.drain()
     print('stopped')
@@ -56,7 +58,10 @@ function workerOptions({ queue, concurrency, lease, id }: Options): WorkerOption
 
 function introduce(id: string, { workflows, activities }: Definitions, options: Options): void {
   const names = (definitions: readonly { readonly name: string }[]): string =>
-    definitions.map(({ name }) => name).join(', ') || paint('dim', 'none')
+    definitions
+      .map(({ name }) => name)
+      .toSorted()
+      .join(', ') || paint('dim', 'none')
   print(`worker ${paint('bold', id)} is working`)
   print(`  store       ${showStore(options.store)}`)
   print(`  queues      ${(options.queue ?? ['default']).join(', ')}`)

@@ -160,7 +160,8 @@ export class MemoryStore implements Store {
     row.inbox.push(message)
     if (row.session !== 0) this.#hint({ type: 'news', session: row.session })
     else if (!row.paused) {
-      const earliest = urgent ? 0 : row.startAt
+      // A start that lies ahead holds back only a run that has not begun.
+      const earliest = urgent || row.status !== 'pending' ? 0 : row.startAt
       row.at = Math.min(row.at, Math.max(this.#clock.now(), earliest))
       this.#hint({ type: 'ready' })
     }
@@ -188,7 +189,7 @@ export class MemoryStore implements Store {
       (row) =>
         row.session === 0 &&
         row.deliveries > 0 &&
-        row.at <= now &&
+        isDue(row, request.build, now) &&
         isMine(row.head, request.queues, request.workflows),
     )
   }
@@ -385,7 +386,7 @@ function isMine(
 }
 
 function isDue(row: RunRow, build: string, now: Instant): boolean {
-  return row.at <= now || (row.paused !== undefined && row.paused.build !== build)
+  return row.paused === undefined ? row.at <= now : row.paused.build !== build
 }
 
 function existing(row: RunRow, run: NewRun): Created {

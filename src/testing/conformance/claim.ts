@@ -9,8 +9,8 @@ import {
   claim,
   commit,
   ended,
-  hold,
   history,
+  hold,
   idsOf,
   messageIds,
   newRun,
@@ -194,7 +194,7 @@ const leases: readonly Case[] = [
       const same3 = request(ALICE, { runs: 3 })
       const first = await store.claim(same3)
       await clock.advance(100)
-      const again = await store.claim(same3)
+      const again = await store.claim({ ...same3, resent: true })
       const byId = (claimed: typeof first) => claimed.runs.toSorted(byRunId)
       same(byId(again), byId(first), 'the leases')
       same((await claim(store)).runs.length, 3, 'what is left for others')
@@ -208,7 +208,7 @@ const leases: readonly Case[] = [
       await apply(store, turn(run, { tasks, next: released() }))
       const two = request(ALICE, { tasks: 2 })
       const first = await store.claim(two)
-      const again = await store.claim(two)
+      const again = await store.claim({ ...two, resent: true })
       const byId = (claimed: typeof first) =>
         claimed.tasks.toSorted((a, b) => (a.taskId < b.taskId ? -1 : 1))
       same(byId(again), byId(first), 'the leases')
@@ -223,8 +223,17 @@ const leases: readonly Case[] = [
       const one = request(ALICE)
       await store.claim(one)
       await store.post([postTo('run', 'm1')])
-      const again = only((await store.claim(one)).runs, 'claimed runs')
+      const again = only((await store.claim({ ...one, resent: true })).runs, 'claimed runs')
       same(messageIds(again.messages), ['m1'], 'the messages')
+    },
+  },
+  {
+    name: 'H33: a request sent again whose first sending never arrived is a first request',
+    async run({ store }) {
+      await openSession(store)
+      await store.create([newRun('run')])
+      const { runs } = await claim(store, { resent: true })
+      same(only(runs, 'claimed runs').deliveries, 1, 'deliveries')
     },
   },
   {
@@ -310,7 +319,7 @@ const leases: readonly Case[] = [
     async run({ store }) {
       await store.create([newRun('run')])
       const { dead, runs, tasks, news } = await claim(store)
-      same([dead, runs, tasks, news], [true, [], [], []] as unknown[], 'the answer')
+      same([dead, runs, tasks, news], [true, [], [], []], 'the answer')
       await openSession(store)
       same((await take(store, 'run')).deliveries, 1, 'nothing was charged')
     },

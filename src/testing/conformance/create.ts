@@ -1,29 +1,7 @@
 // Creating runs: the id is the idempotency and the workflow id has a policy.
-import {
-  ALICE,
-  apply,
-  BOB,
-  claim,
-  created,
-  ended,
-  find,
-  fresh,
-  hold,
-  idsOf,
-  message,
-  messageIds,
-  newRun,
-  openSession,
-  postTo,
-  released,
-  request,
-  snapshot,
-  sweep,
-  take,
-  turn,
-} from './builders.ts'
+import { apply, created, ended, find, hold, newRun, snapshot, turn } from './builders.ts'
 import type { Case } from './case.ts'
-import { holds, only, outcomes, present, same } from './check.ts'
+import { holds, only, outcomes, same } from './check.ts'
 
 const identity: readonly Case[] = [
   {

@@ -169,7 +169,11 @@ const posts: readonly Case[] = [
       await commit(store, one)
       await sweep(store)
       const { runs } = await claim(store, { queues: ['quiet'] })
-      same(runs.map((each) => messageIds(each.messages)), [ids], 'the messages')
+      same(
+        runs.map((each) => messageIds(each.messages)),
+        [ids],
+        'the messages',
+      )
     },
   },
   {
@@ -282,7 +286,11 @@ const endings: readonly Case[] = [
         store.commit(half('a')),
         elsewhere.commit(half('b').reverse()),
       ])
-      same(new Set(answers.flat().map((each) => each.outcome)), new Set(['applied']), 'answers')
+      same(
+        new Set(answers.flat().map((each) => each.outcome)),
+        new Set(['applied'] as const),
+        'answers',
+      )
       await sweep(store)
       const woken = await claim(store, { runs: 20 })
       same(woken.runs.map((run) => run.messages.length).join(''), '1'.repeat(20), 'messages')

@@ -100,7 +100,7 @@ const living: readonly Case[] = [
       await store.renew(beat(ALICE, { beat: 2, ttlMs: 1_000 }))
       await clock.advance(999)
       const renewed = await store.renew(beat(ALICE, { beat: 3, tasks: ['task'] }))
-      same([renewed.alive, renewed.lostTasks], [true, []] as unknown[], 'the answer')
+      same([renewed.alive, renewed.lostTasks], [true, []], 'the answer')
       await apply(store, turn(run))
       same(only(await store.settle([done(task)]), 'answers').outcome, 'applied', 'the task')
     },
@@ -157,10 +157,10 @@ const dying: readonly Case[] = [
       await store.create([newRun('other')])
       await take(store, 'other')
       const closed = await store.renew(beat(ALICE, { beat: 2, close: true, tasks: ['task'] }))
-      same([closed.alive, closed.lostTasks], [false, ['task']] as unknown[], 'the answer')
+      same([closed.alive, closed.lostTasks], [false, ['task']], 'the answer')
       same((await claim(store)).dead, true, 'a claim under it')
       const freed = await claim(store, { suspects: 9 }, BOB)
-      same([idsOf(freed.runs), freed.tasks.length], [['other'], 1] as unknown[], 'what is due')
+      same([idsOf(freed.runs), freed.tasks.length], [['other'], 1], 'what is due')
       same(only(await store.settle([done(task)]), 'answers').outcome, 'fenced', 'its outcome')
     },
   },
@@ -199,7 +199,7 @@ const dying: readonly Case[] = [
       await openSession(store, BOB)
       same((await claim(store, {}, BOB)).tasks.length, 1, 'another has the task')
       const late = await store.renew(beat(ALICE, { beat: 3, tasks: ['task'] }))
-      same([late.alive, late.lostTasks], [false, ['task']] as unknown[], 'the answer')
+      same([late.alive, late.lostTasks], [false, ['task']], 'the answer')
     },
   },
   {

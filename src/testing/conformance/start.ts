@@ -6,7 +6,6 @@ import {
   claim,
   created,
   ended,
-  find,
   fresh,
   hold,
   idsOf,
@@ -23,7 +22,7 @@ import {
   turn,
 } from './builders.ts'
 import type { Case } from './case.ts'
-import { holds, only, outcomes, present, same } from './check.ts'
+import { holds, outcomes, present, same } from './check.ts'
 
 const eager: readonly Case[] = [
   {

@@ -1,0 +1,206 @@
+// The invariants of a run of the system, checked against what is stored and what really happened. Each answers with
+// the violations it found; none is the only good answer.
+
+import { functionDecider } from '../deciders/function/decider.ts'
+import type { AnyActivity } from '../definitions/activity.ts'
+import { Registry } from '../definitions/registry.ts'
+import type { AnyWorkflow } from '../definitions/workflow.ts'
+import { decodePayload, decodeTurn } from '../kernel/codec.ts'
+import { type Event, type HistoryEvent, isEnding } from '../kernel/event.ts'
+import { RunState } from '../kernel/run.ts'
+import type { MemoryDatabase, RunRow } from '../stores/memory/database.ts'
+import type { Ledger } from './ledger.ts'
+
+/** What the client was promised. */
+export interface Acknowledged {
+  readonly runs: ReadonlySet<string>
+  /** Message ids of signals by run. */
+  readonly signals: ReadonlyMap<string, readonly string[]>
+}
+
+export function checkAll(
+  database: MemoryDatabase,
+  ledger: Ledger,
+  acknowledged: Acknowledged,
+): string[] {
+  return [
+    ...ledger.violations,
+    ...checkNothingLost(database, acknowledged),
+    ...checkHistories(database, ledger),
+    ...checkSignals(database, acknowledged),
+    ...checkTimers(database),
+    ...checkExecutions(ledger),
+    ...checkChildren(database),
+    ...checkNoWedge(database),
+  ]
+}
+
+/** INV1: what was acknowledged is there, and has ended now that faults have stopped. */
+export function checkNothingLost(database: MemoryDatabase, { runs }: Acknowledged): string[] {
+  return [...runs].flatMap((runId) => {
+    const row = database.runs.get(runId)
+    if (!row) return [`INV1: acknowledged run ${runId} is not in the store`]
+    return row.endedAt === undefined ? [`INV1: run ${runId} is ${row.status} and never ended`] : []
+  })
+}
+
+/** INV3: history has no gaps, is what was written turn by turn, and could have happened. */
+export function checkHistories(database: MemoryDatabase, ledger: Ledger): string[] {
+  return [...database.runs.values()].flatMap((row) => {
+    const { runId } = row.head
+    const events = eventsOf(row)
+    const found: string[] = []
+    const seqs = row.turns.map((turn) => turn.seq)
+    const expected = row.turns.map((_, n) =>
+      row.turns.slice(0, n).reduce((sum, turn) => sum + turn.count, 0),
+    )
+    if (seqs.join() !== expected.join())
+      found.push(`INV3: the turns of ${runId} have gaps: ${seqs.join()}`)
+    const written = ledger.history(runId)
+    if (written.join('\n') !== events.map((event) => JSON.stringify(event)).join('\n')) {
+      found.push(`INV3: the history of ${runId} is not what was written`)
+    }
+    try {
+      RunState.of(events)
+    } catch (error) {
+      found.push(`INV3: the history of ${runId} could not have happened: ${String(error)}`)
+    }
+    return found
+  })
+}
+
+/** INV7: an acknowledged signal is in the history once. */
+export function checkSignals(database: MemoryDatabase, { signals }: Acknowledged): string[] {
+  return [...signals].flatMap(([runId, ids]) => {
+    const row = database.runs.get(runId)
+    const received = row
+      ? eventsOf(row).flatMap((e) => (e.type === 'SignalReceived' ? [e.id] : []))
+      : []
+    return ids.flatMap((id) => {
+      const times = received.filter((each) => each === id).length
+      return times === 1 ? [] : [`INV7: signal ${id} is ${times} times in the history of ${runId}`]
+    })
+  })
+}
+
+/** INV8: no timer fires before its time, and none twice (the fold refuses that). */
+export function checkTimers(database: MemoryDatabase): string[] {
+  return [...database.runs.values()].flatMap((row) => {
+    const until = new Map<string, number>()
+    return eventsOf(row).flatMap((event) => {
+      if (
+        (event.type === 'TimerStarted' || event.type === 'WaitStarted') &&
+        event.until !== undefined
+      ) {
+        until.set(event.key, event.until)
+      }
+      if (event.type !== 'TimerFired') return []
+      const early = (until.get(event.key) ?? 0) - event.at
+      return early > 0 ? [`INV8: ${event.key} of ${row.head.runId} fired ${early} ms early`] : []
+    })
+  })
+}
+
+/** INV2, INV6, INV14: no body runs again after its result is durable, on a dead lease, or too often. */
+export function checkExecutions(ledger: Ledger): string[] {
+  const counts = new Map<string, number>()
+  return ledger.executions.flatMap((execution) => {
+    const { runId, key, process, order, attempt, maxAttempts, sessionAlive } = execution
+    const id = `${runId} ${key}`
+    const found: string[] = []
+    const durable = ledger.durable.get(id)
+    if (durable !== undefined && order > durable)
+      found.push(`INV2: ${id} ran again in ${process} after its result was durable`)
+    if (!sessionAlive) found.push(`INV6: ${process} began ${id} after its lease had ended`)
+    const times = (counts.get(id) ?? 0) + 1
+    counts.set(id, times)
+    if (times > maxAttempts)
+      found.push(`INV14: ${id} ran ${times} times; its policy allows ${maxAttempts}`)
+    if (attempt > maxAttempts)
+      found.push(`INV14: ${id} was called attempt ${attempt} of ${maxAttempts}`)
+    return found
+  })
+}
+
+/** INV10: every child a history names exists once and its parent was told how it ended. */
+export function checkChildren(database: MemoryDatabase): string[] {
+  return [...database.runs.values()].flatMap((row) =>
+    eventsOf(row).flatMap((event) => {
+      if (event.type !== 'ChildStarted') return []
+      const child = database.runs.get(event.child)
+      if (!child) return [`INV10: child ${event.child} of ${row.head.runId} was never created`]
+      const told = eventsOf(row).find(
+        (each) => 'key' in each && each.key === event.key && each.type !== 'ChildStarted',
+      )
+      if (!told || told.type !== 'ChildCompleted') return []
+      const ending = eventsOf(child).at(-1)
+      const same =
+        ending?.type === 'RunCompleted' &&
+        JSON.stringify(ending.value) === JSON.stringify(told.value)
+      return same
+        ? []
+        : [`INV10: ${row.head.runId} was told another result than child ${event.child} had`]
+    }),
+  )
+}
+
+/** INV13: every run that has not ended is due, held, or waits for something that can still happen. */
+export function checkNoWedge(database: MemoryDatabase): string[] {
+  return [...database.runs.values()].flatMap((row) => {
+    if (row.endedAt !== undefined || row.session !== 0 || row.paused || Number.isFinite(row.at))
+      return []
+    const open = [...RunState.of(eventsOf(row)).open.values()]
+    const hopeful = open.some((each) => {
+      if (each.type === 'wait') return true
+      if (each.type === 'child') return database.runs.get(each.child)?.endedAt === undefined
+      return each.type === 'step' && each.queued
+    })
+    return hopeful ? [] : [`INV13: run ${row.head.runId} is ${row.status} and nothing can wake it`]
+  })
+}
+
+/** INV4: the code, given the history once more from the start, comes to the same end. */
+export async function checkReplay(
+  database: MemoryDatabase,
+  definitions: { workflows: readonly AnyWorkflow[]; activities: readonly AnyActivity[] },
+): Promise<string[]> {
+  const { workflows } = new Registry(definitions.workflows, definitions.activities)
+  const found: string[] = []
+  for (const row of database.runs.values()) {
+    const workflow = workflows.get(row.head.name)
+    const events = eventsOf(row).map((event, index) => ({ ...event, seq: index + 1 }))
+    const ending = events.at(-1)
+    if (!workflow || !ending || !isEnding(ending)) continue
+    const text = await endOfReplay(functionDecider(workflow), row, events).catch(String)
+    const recorded = JSON.stringify('value' in ending ? ending.value : ending.type)
+    if (text !== recorded)
+      found.push(`INV4: ${row.head.runId} replays to ${text}, recorded ${recorded}`)
+  }
+  return found
+}
+
+async function endOfReplay(
+  decider: ReturnType<typeof functionDecider>,
+  row: RunRow,
+  events: readonly HistoryEvent[],
+): Promise<string> {
+  const { input, memo: _, ...head } = row.head
+  const execution = decider.open({ ...head, input: decodePayload(input) }, async () => {})
+  const commands = await execution.advance(events, events.at(-1)?.at ?? 0, events.length)
+  execution.dispose()
+  const last = commands.at(-1)
+  switch (last?.type) {
+    case 'CompleteRun':
+      return JSON.stringify(last.value)
+    case 'FailRun':
+      return '"RunFailed"'
+    case 'CancelRun':
+      return '"RunCancelled"'
+    default:
+      return JSON.stringify(commands)
+  }
+}
+
+export function eventsOf(row: RunRow): Event[] {
+  return row.turns.flatMap((turn) => decodeTurn(turn.body).events)
+}

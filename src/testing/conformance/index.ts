@@ -1,0 +1,50 @@
+// The conformance suite: what every store must do, as cases any runner can run.
+import { batchCases } from './batches.ts'
+import type { Case, OpenFixture } from './case.ts'
+import { claimCases } from './claim.ts'
+import { commitCases } from './commit.ts'
+import { createCases } from './create.ts'
+import { endingCases } from './ending.ts'
+import { Labels } from './labels.ts'
+import { listCases } from './list.ts'
+import { loadCases } from './load.ts'
+import { nameCases } from './names.ts'
+import { outboxCases } from './outbox.ts'
+import { pauseCases } from './pause.ts'
+import { postCases } from './post.ts'
+import { sessionCases } from './sessions.ts'
+import { startCases } from './start.ts'
+import { suspectCases } from './suspects.ts'
+import { taskCases } from './tasks.ts'
+
+export type { Case, Fixture, OpenFixture } from './case.ts'
+
+export const conformance: readonly Case[] = [
+  ...createCases,
+  ...startCases,
+  ...postCases,
+  ...claimCases,
+  ...suspectCases,
+  ...commitCases,
+  ...endingCases,
+  ...taskCases,
+  ...sessionCases,
+  ...outboxCases,
+  ...pauseCases,
+  ...loadCases,
+  ...listCases,
+  ...batchCases,
+  ...nameCases,
+]
+
+/** Runs one case on an empty store of its own. */
+export async function runCase(one: Case, makeFixture: () => Promise<OpenFixture>): Promise<void> {
+  const fixture = await makeFixture()
+  const labels = new Labels()
+  const { store, clock, other } = fixture
+  try {
+    await one.run({ store: labels.on(store), clock, other: async () => labels.on(await other()) })
+  } finally {
+    await fixture.close()
+  }
+}

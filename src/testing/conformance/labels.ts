@@ -1,0 +1,56 @@
+// Ids of runs and tasks are UUIDs at the seam. Cases call them by labels people can read; this translates between
+// the two on the way in and out, and touches nothing else: names, workflow ids and message ids are free text.
+import { deriveUuid } from '../../kernel/digest.ts'
+import type { Store } from '../../stores/store.ts'
+
+/** The id that stands for a label. */
+export function idFor(label: string): string {
+  return deriveUuid('conformance', label)
+}
+
+export class Labels {
+  readonly #known = new Map<string, string>()
+
+  /** The same store, spoken to in labels. */
+  on(store: Store): Store {
+    const id = <T>(value: T): T => translate(value, (label) => this.#idFor(label))
+    const label = <T>(value: T): T => translate(value, (each) => this.#known.get(each) ?? each)
+    return {
+      traits: store.traits,
+      create: async (runs) => label(await store.create(id(runs))),
+      post: async (messages) => label(await store.post(id(messages))),
+      claim: async (request) => label(await store.claim(id(request))),
+      commit: async (turns) => label(await store.commit(id(turns))),
+      settle: async (outcomes) => label(await store.settle(id(outcomes))),
+      renew: async (beat) => label(await store.renew(id(beat))),
+      load: async (asks) => label(await store.load(id(asks))),
+      list: async (query) => label(await store.list(query)),
+      wake: (listener) => store.wake((hint) => listener(label(hint))),
+      close: () => store.close(),
+    }
+  }
+
+  #idFor(label: string): string {
+    const id = idFor(label)
+    this.#known.set(id, label)
+    return id
+  }
+}
+
+const idFields = new Set(['runId', 'taskId'])
+/** Where a list holds texts and not records, they are ids. */
+const idLists = new Set(['held', 'dropped', 'tasks', 'lostTasks'])
+
+function translate<T>(value: T, map: (text: string) => string): T {
+  return walk(value, map, false) as T
+}
+
+function walk(value: unknown, map: (text: string) => string, areIds: boolean): unknown {
+  if (typeof value === 'string') return areIds ? map(value) : value
+  if (Array.isArray(value)) return value.map((each) => walk(each, map, areIds))
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([name, each]) => {
+    return [name, walk(each, map, idFields.has(name) || idLists.has(name))]
+  })
+  return Object.fromEntries(entries)
+}

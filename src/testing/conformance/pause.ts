@@ -1,0 +1,134 @@
+// A paused run met a failure of its code. The same code would meet it again; other code may not.
+import type { Next } from '../../stores/store.ts'
+import {
+  ALICE,
+  apply,
+  BOB,
+  claim,
+  commit,
+  hold,
+  idsOf,
+  messageIds,
+  newRun,
+  openSession,
+  postTo,
+  released,
+  snapshot,
+  sweep,
+  turn,
+} from './builders.ts'
+import type { Case, Fixture } from './case.ts'
+import { only, outcomes, same } from './check.ts'
+
+const failure = '{"type":"DeterminismError","message":"charge#1 is \\"gone\\""}'
+const paused: Next = { type: 'pause', build: 'build-1', failure }
+
+async function pauseRun({ store }: Fixture): Promise<void> {
+  const run = await hold(store)
+  await apply(store, turn(run, { next: paused }))
+}
+
+export const pauseCases: readonly Case[] = [
+  {
+    name: 'H32: a paused run is not claimed by the build that paused it, however long it waits',
+    async run(fixture) {
+      const { store, clock } = fixture
+      await pauseRun(fixture)
+      same((await claim(store)).runs, [], 'at once')
+      await clock.advance(86_400_000)
+      await openSession(store, BOB)
+      same((await claim(store, { suspects: 9 }, BOB)).runs, [], 'a day later')
+    },
+  },
+  {
+    name: 'H32: a paused run is claimed by another build, as if it had been released',
+    async run(fixture) {
+      const { store } = fixture
+      await pauseRun(fixture)
+      const run = only((await claim(store, { build: 'build-2' })).runs, 'claimed runs')
+      same([run.deliveries, run.seq], [1, 1], 'the delivery')
+      await apply(store, turn(run, { next: released() }))
+      const { status, paused: why } = await snapshot(store, 'run')
+      same([status, why], ['waiting', undefined], 'the state then')
+    },
+  },
+  {
+    name: 'a paused run tells which build paused it, and why',
+    async run(fixture) {
+      const { store } = fixture
+      await pauseRun(fixture)
+      const { status, session, wakeAt, paused: why } = await snapshot(store, 'run')
+      same([status, session, wakeAt], ['paused', undefined, undefined], 'the state')
+      same(why, { build: 'build-1', failure }, 'the reason')
+      same(idsOf((await store.list({ limit: 5, statuses: ['paused'] })).runs), ['run'], 'listed')
+    },
+  },
+  {
+    name: 'messages do not wake a paused run for the same build, and are there for another',
+    async run(fixture) {
+      const { store } = fixture
+      await pauseRun(fixture)
+      same(outcomes(await store.post([postTo('run', 'm1')])), ['accepted'], 'the answer')
+      same((await claim(store)).runs, [], 'for the same build')
+      const run = only((await claim(store, { build: 'build-2' })).runs, 'claimed runs')
+      same(messageIds(run.messages), ['m1'], 'the messages')
+    },
+  },
+  {
+    name: 'a run that is paused with messages unread stays paused',
+    async run(fixture) {
+      const { store } = fixture
+      const run = await hold(store)
+      await store.post([postTo('run', 'm1')])
+      await apply(store, turn(run, { next: paused }))
+      same((await claim(store)).runs, [], 'for the same build')
+      const again = only((await claim(store, { build: 'build-2' })).runs, 'claimed runs')
+      same(messageIds(again.messages), ['m1'], 'the messages')
+    },
+  },
+  {
+    name: 'H32: a run that another build paused in its turn is open to the first again',
+    async run(fixture) {
+      const { store } = fixture
+      await pauseRun(fixture)
+      const run = only((await claim(store, { build: 'build-2' })).runs, 'claimed runs')
+      await apply(store, turn(run, { next: { ...paused, build: 'build-2' } }))
+      same((await claim(store, { build: 'build-2' })).runs, [], 'for the second')
+      same(idsOf((await claim(store)).runs), ['run'], 'for the first')
+    },
+  },
+  {
+    name: 'H32: a paused run whose next holder died is still closed to the build that paused it',
+    async run(fixture) {
+      const { store, clock } = fixture
+      await pauseRun(fixture)
+      await openSession(store, BOB, 1_000)
+      same((await claim(store, { build: 'build-2' }, BOB)).runs.length, 1, 'the next holder')
+      await clock.advance(1_000)
+      await sweep(store)
+      same((await claim(store, { suspects: 9 })).runs, [], 'for the first build')
+      const other = await claim(store, { suspects: 9, build: 'build-2' })
+      same(only(other.runs, 'claimed runs').deliveries, 2, 'for another it is a suspect')
+    },
+  },
+  {
+    name: 'a paused run does not keep others of its queue waiting',
+    async run(fixture) {
+      const { store } = fixture
+      await pauseRun(fixture)
+      await store.create([newRun('other')])
+      const { runs, nextDue, suspects } = await claim(store, { suspects: 3 })
+      same([idsOf(runs), nextDue, suspects], [['other'], undefined, undefined], 'the claim')
+    },
+  },
+  {
+    name: 'INV5: pausing takes the lease: a later turn of the holder is fenced',
+    async run(fixture) {
+      const { store } = fixture
+      const run = await hold(store)
+      await apply(store, turn(run, { next: paused }))
+      same(await commit(store, turn(run, { seq: 1 })), { outcome: 'fenced' }, 'the answer')
+      same((await snapshot(store, 'run')).session, undefined, `not ${ALICE}`)
+    },
+  },
+]

@@ -1,0 +1,95 @@
+// A store behind a bad network. Every call may be late, fail on the way there, be carried out and lose its answer on
+// the way back, or arrive twice. Hints may be lost. All of it from one seed.
+import { unavailable } from '../runtime/availability.ts'
+import { type Clock, sleep } from '../runtime/clock.ts'
+import type { Store } from '../stores/store.ts'
+import type { SeededRandom } from './seeded-random.ts'
+
+export interface Faults {
+  /** Probabilities per call. */
+  readonly failBefore: number
+  readonly loseAnswer: number
+  readonly duplicate: number
+  readonly loseHint: number
+  /** Milliseconds a call takes each way, at most; now and then ten times that. */
+  readonly delayMsMax: number
+}
+
+export const noFaults: Faults = {
+  failBefore: 0,
+  loseAnswer: 0,
+  duplicate: 0,
+  loseHint: 0,
+  delayMsMax: 0,
+}
+
+export const badNetwork: Faults = {
+  failBefore: 0.02,
+  loseAnswer: 0.03,
+  duplicate: 0.01,
+  loseHint: 0.2,
+  delayMsMax: 8,
+}
+
+export class FaultyStore {
+  /** May be changed while it runs: faults begin, and stop. */
+  faults: Faults
+  readonly store: Store
+  readonly #clock: Clock
+  readonly #random: SeededRandom
+
+  constructor(inner: Store, clock: Clock, random: SeededRandom, faults: Faults) {
+    this.faults = faults
+    this.#clock = clock
+    this.#random = random
+    this.store = this.#wrap(inner)
+  }
+
+  async #travel(): Promise<void> {
+    const { delayMsMax } = this.faults
+    if (delayMsMax === 0) return
+    const slow = this.#random.chance(0.02) ? 10 : 1
+    await sleep(this.#clock, this.#random.below(delayMsMax * slow))
+  }
+
+  #unreliable<Args extends unknown[], Out>(
+    method: string,
+    call: (...args: Args) => Promise<Out>,
+  ): (...args: Args) => Promise<Out> {
+    return async (...args) => {
+      await this.#travel()
+      if (this.#random.chance(this.faults.failBefore)) throw lost(method, 'did not arrive')
+      const out = await call(...args)
+      if (this.#random.chance(this.faults.duplicate)) {
+        void this.#travel().then(() => call(...args).catch(() => {}))
+      }
+      const noAnswer = this.#random.chance(this.faults.loseAnswer)
+      await this.#travel()
+      if (noAnswer) throw lost(method, 'got no answer')
+      return out
+    }
+  }
+
+  #wrap(inner: Store): Store {
+    return {
+      traits: inner.traits,
+      create: this.#unreliable('create', (runs) => inner.create(runs)),
+      post: this.#unreliable('post', (messages) => inner.post(messages)),
+      claim: this.#unreliable('claim', (request) => inner.claim(request)),
+      commit: this.#unreliable('commit', (turns) => inner.commit(turns)),
+      settle: this.#unreliable('settle', (outcomes) => inner.settle(outcomes)),
+      renew: this.#unreliable('renew', (beat) => inner.renew(beat)),
+      load: this.#unreliable('load', (asks) => inner.load(asks)),
+      list: this.#unreliable('list', (query) => inner.list(query)),
+      wake: (listener) =>
+        inner.wake((hint) => {
+          if (!this.#random.chance(this.faults.loseHint)) listener(hint)
+        }),
+      close: async () => {},
+    }
+  }
+}
+
+function lost(method: string, what: string): Error {
+  return unavailable(`simulated network: ${method}`, new Error(what))
+}

@@ -1,0 +1,147 @@
+// What really happened in a simulation, seen from outside: every execution of a step body, every durable result,
+// every lease. The checkers compare it with what the store says.
+import { decodeTurn } from '../kernel/codec.ts'
+import type { Event, Instant } from '../kernel/event.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Claimed, ClaimedRun, Committed, Created, Store, TurnCommit } from '../stores/store.ts'
+
+export interface Execution {
+  readonly runId: string
+  readonly key: string
+  readonly attempt: number
+  readonly process: string
+  readonly maxAttempts: number
+  /** Whether the store considered the session of this process alive. */
+  readonly sessionAlive: boolean
+  /** Position among everything that happened. */
+  readonly order: number
+}
+
+export class Ledger {
+  readonly executions: Execution[] = []
+  /** When the result of a step became durable, by run and key. */
+  readonly durable = new Map<string, number>()
+  readonly violations: string[] = []
+  readonly trace: string[] = []
+  readonly #clock: Clock
+  readonly #epochs = new Map<string, number>()
+  readonly #histories = new Map<string, string[]>()
+  readonly #ended = new Set<string>()
+  #order = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  note(text: string): void {
+    this.trace.push(`${this.#clock.now()} ${text}`)
+  }
+
+  violate(what: string): void {
+    this.violations.push(what)
+    this.note(`VIOLATION ${what}`)
+  }
+
+  executed(execution: Omit<Execution, 'order'>): void {
+    const { runId, key, attempt, process } = execution
+    this.executions.push({ ...execution, order: this.#order++ })
+    this.note(`${process} runs ${key} of ${short(runId)}, attempt ${attempt}`)
+  }
+
+  /** Wraps the true store, below all faults, and writes down what it did. */
+  watch(store: Store): Store {
+    return {
+      ...methodsOf(store),
+      create: async (runs) =>
+        this.#created(
+          runs.map((run) => run.runId),
+          await store.create(runs),
+        ),
+      claim: async (request) => this.#claimed(await store.claim(request)),
+      commit: async (turns) => this.#committed(turns, await store.commit(turns)),
+    }
+  }
+
+  #created(runIds: readonly string[], created: readonly Created[]): readonly Created[] {
+    for (const [index, each] of created.entries()) {
+      this.note(`create ${short(runIds[index] ?? '')}: ${each.outcome}`)
+      if (each.outcome === 'created' && each.run) this.#granted(each.run)
+    }
+    return created
+  }
+
+  #claimed(claimed: Claimed): Claimed {
+    for (const run of claimed.runs) this.#granted(run)
+    return claimed
+  }
+
+  #granted({ head, lease, deliveries }: ClaimedRun): void {
+    this.note(`grant ${short(head.runId)} epoch ${lease.epoch}, delivery ${deliveries}`)
+    this.#epochs.set(head.runId, Math.max(lease.epoch, this.#epochs.get(head.runId) ?? 0))
+  }
+
+  #committed(turns: readonly TurnCommit[], committed: readonly Committed[]): readonly Committed[] {
+    for (const [index, turn] of turns.entries()) {
+      const outcome = committed[index]?.outcome
+      const epoch = turn.lease.epoch
+      this.note(
+        `commit ${short(turn.runId)} epoch ${epoch} seq ${turn.seq}+${turn.count} ${turn.next.type}: ${outcome}`,
+      )
+      if (outcome === 'applied') this.#applied(turn)
+    }
+    return committed
+  }
+
+  #applied(turn: TurnCommit): void {
+    const { runId, lease } = turn
+    const newest = this.#epochs.get(runId) ?? 0
+    if (lease.epoch < newest)
+      this.violate(`INV5: epoch ${lease.epoch} wrote after ${newest} was granted: ${runId}`)
+    if (this.#ended.has(runId))
+      this.violate(`INV12: a turn was added to a run that had ended: ${runId}`)
+    if (turn.next.type === 'end') this.#ended.add(runId)
+    const events = turn.body === '' ? [] : decodeTurn(turn.body).events
+    const history = this.#histories.get(runId) ?? []
+    if (turn.seq !== history.length)
+      this.violate(`INV3: a turn begins at ${turn.seq} after ${history.length} events`)
+    history.push(...events.map((event) => JSON.stringify(event)))
+    this.#histories.set(runId, history)
+    for (const event of events) this.#recorded(runId, event)
+  }
+
+  #recorded(runId: string, event: Event): void {
+    const order = this.#order++
+    if (event.type === 'StepCompleted') this.durable.set(`${runId} ${event.key}`, order)
+    if (event.at > this.#clock.now())
+      this.violate(`INV8: an event is stamped in the future: ${event.type}`)
+  }
+
+  /** The events written to a run, in order, as text. */
+  history(runId: string): readonly string[] {
+    return this.#histories.get(runId) ?? []
+  }
+
+  now(): Instant {
+    return this.#clock.now()
+  }
+}
+
+function methodsOf(store: Store): Store {
+  return {
+    traits: store.traits,
+    create: (runs) => store.create(runs),
+    post: (messages) => store.post(messages),
+    claim: (request) => store.claim(request),
+    commit: (turns) => store.commit(turns),
+    settle: (outcomes) => store.settle(outcomes),
+    renew: (beat) => store.renew(beat),
+    load: (asks) => store.load(asks),
+    list: (query) => store.list(query),
+    wake: (listener) => store.wake(listener),
+    close: () => store.close(),
+  }
+}
+
+export function short(runId: string): string {
+  return runId.slice(-6)
+}

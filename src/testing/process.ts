@@ -1,0 +1,87 @@
+// A process that can die. Its clock and its store are its only ways to the world; once it is dead, no timer of its
+// own fires and no answer reaches it, as after `kill -9`. What it had already sent may still arrive.
+import type { Instant } from '../kernel/event.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Store } from '../stores/store.ts'
+
+export class MortalProcess {
+  readonly name: string
+  readonly clock: Clock
+  readonly store: Store
+  #dead = false
+  #frozenUntil: Instant = 0
+  readonly #world: Clock
+
+  constructor(name: string, world: Clock, store: Store) {
+    this.name = name
+    this.#world = world
+    this.clock = {
+      now: () => world.now(),
+      monotonic: () => world.monotonic(),
+      after: (ms, fire) => this.#after(ms, fire),
+      breathe: () => this.#answer(world.breathe()),
+    }
+    this.store = this.#mortal(store)
+  }
+
+  get dead(): boolean {
+    return this.#dead
+  }
+
+  kill(): void {
+    this.#dead = true
+  }
+
+  /** Stops the process for a while, as SIGSTOP does: the world goes on, and it does not notice. */
+  freeze(ms: number): void {
+    this.#frozenUntil = this.#world.now() + ms
+  }
+
+  #after(ms: number, fire: () => void): () => void {
+    let callOff: () => void
+    const arrive = (): void => {
+      if (this.#dead) return
+      const late = this.#frozenUntil - this.#world.now()
+      if (late > 0) callOff = this.#world.after(late, arrive)
+      else fire()
+    }
+    callOff = this.#world.after(ms, arrive)
+    return () => callOff()
+  }
+
+  // A promise that never settles once the process is dead, and waits while it is frozen.
+  #answer<T>(promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const pass = (then: () => void): void => {
+        if (this.#dead) return
+        const late = this.#frozenUntil - this.#world.now()
+        if (late > 0) this.#world.after(late, () => pass(then))
+        else then()
+      }
+      promise.then(
+        (value) => pass(() => resolve(value)),
+        (error: unknown) => pass(() => reject(error)),
+      )
+    })
+  }
+
+  #mortal(store: Store): Store {
+    const guard =
+      <Args extends unknown[], Out>(call: (...args: Args) => Promise<Out>) =>
+      (...args: Args): Promise<Out> =>
+        this.#dead ? new Promise(() => {}) : this.#answer(call(...args))
+    return {
+      traits: store.traits,
+      create: guard((runs) => store.create(runs)),
+      post: guard((messages) => store.post(messages)),
+      claim: guard((request) => store.claim(request)),
+      commit: guard((turns) => store.commit(turns)),
+      settle: guard((outcomes) => store.settle(outcomes)),
+      renew: guard((beat) => store.renew(beat)),
+      load: guard((asks) => store.load(asks)),
+      list: guard((query) => store.list(query)),
+      wake: (listener) => store.wake((hint) => void (this.#dead || listener(hint))),
+      close: async () => {},
+    }
+  }
+}

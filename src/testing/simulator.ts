@@ -1,0 +1,228 @@
+// A whole deployment in one thread: several workers and a client around one store, on virtual time, under faults and
+// crashes, all drawn from one seed. The same seed gives the same future, to the last line of the trace.
+import type { AnyActivity } from '../definitions/activity.ts'
+import { Registry } from '../definitions/registry.ts'
+import type { AnyWorkflow } from '../definitions/workflow.ts'
+import { Engine } from '../engine.ts'
+import { digest } from '../kernel/digest.ts'
+import { sleep } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { MemoryDatabase } from '../stores/memory/database.ts'
+import { MemoryStore } from '../stores/memory/store.ts'
+import { type Faults, FaultyStore, noFaults } from './faulty-store.ts'
+import { Ledger } from './ledger.ts'
+import { MortalProcess } from './process.ts'
+import { SeededRandom } from './seeded-random.ts'
+import { VirtualClock } from './virtual-clock.ts'
+
+/** What the definitions of a simulated process see of the simulation. */
+export interface SimulatedWorld {
+  readonly process: MortalProcess
+  readonly ledger: Ledger
+  readonly seed: number
+  /** Whether the store believes that this process may work. */
+  sessionAlive(): boolean
+}
+
+export interface Definitions {
+  readonly workflows: readonly AnyWorkflow[]
+  readonly activities: readonly AnyActivity[]
+}
+
+export interface SimulationOptions {
+  readonly seed: number
+  readonly workers: number
+  readonly faults: Faults
+  /** Crashes and freezes per second of virtual time, for all workers together. */
+  readonly crashesPerSecond: number
+  readonly freezesPerSecond: number
+  readonly delivery: 'atomic' | 'deferred'
+  readonly alwaysReplay: boolean
+  readonly leaseMs: number
+  /** Workers serve the first of these, and some of them the others too. */
+  readonly queues: readonly string[]
+  readonly definitions: (world: SimulatedWorld) => Definitions
+  /** What a client does. Its store is as bad as everybody's. */
+  readonly program: (client: Engine, world: ProgramWorld) => Promise<void>
+}
+
+/** What a simulated client has besides its engine. */
+export interface ProgramWorld {
+  readonly random: SeededRandom
+  readonly ledger: Ledger
+  /** Lets virtual time pass. */
+  pause(ms: number): Promise<void>
+}
+
+export interface SimulationEnd {
+  readonly database: MemoryDatabase
+  readonly ledger: Ledger
+  readonly traceHash: string
+  readonly crashes: number
+  /** Whether every run came to its end before virtual time ran out. */
+  readonly settled: boolean
+}
+
+const VIRTUAL_MS_MAX = 30 * 60_000
+const silent: Logger = { log() {} }
+
+export class Simulation {
+  readonly clock = new VirtualClock()
+  readonly database = new MemoryDatabase()
+  readonly ledger: Ledger
+  readonly #options: SimulationOptions
+  readonly #random: SeededRandom
+  readonly #chaos: SeededRandom
+  readonly #networks: FaultyStore[] = []
+  #workers: MortalProcess[] = []
+  #spawned = 0
+  #crashes = 0
+  #calm = false
+
+  constructor(options: SimulationOptions) {
+    this.#options = options
+    this.#random = new SeededRandom(options.seed)
+    this.#chaos = this.#random.fork('chaos')
+    this.ledger = new Ledger(this.clock)
+  }
+
+  async run(): Promise<SimulationEnd> {
+    for (let n = 0; n < this.#options.workers; n++) this.#spawnWorker()
+    const process = this.#process('client')
+    const client = this.#engine(process)
+    const world: ProgramWorld = {
+      random: this.#random.fork('program'),
+      ledger: this.ledger,
+      pause: (ms) => sleep(process.clock, ms),
+    }
+    let done = false
+    let failure: unknown
+    const program = this.#options.program(client, world)
+    program.then(
+      () => (done = true),
+      (error: unknown) => {
+        done = true
+        failure = error
+      },
+    )
+    await this.#advanceUntil(() => done)
+    if (failure !== undefined) this.ledger.violate(`the program failed: ${String(failure)}`)
+    this.#calmDown()
+    await this.#advanceUntil(() => this.#allEnded())
+    return {
+      database: this.database,
+      ledger: this.ledger,
+      traceHash: digest(this.ledger.trace.join('\n')),
+      crashes: this.#crashes,
+      settled: this.#allEnded(),
+    }
+  }
+
+  // Time jumps from timer to timer; between them chance may strike a worker.
+  async #advanceUntil(done: () => boolean): Promise<void> {
+    const end = this.clock.now() + VIRTUAL_MS_MAX
+    await this.clock.advance(0)
+    while (!done() && this.clock.now() < end) {
+      const next = this.clock.next()
+      if (next === undefined) return
+      const before = this.clock.now()
+      await this.clock.advance(Math.max(0, next - before))
+      if (!this.#calm) this.#strike((this.clock.now() - before) / 1_000)
+    }
+  }
+
+  #strike(seconds: number): void {
+    const { crashesPerSecond, freezesPerSecond, leaseMs } = this.#options
+    const bound = Math.min(seconds, 1)
+    if (this.#chaos.chance(crashesPerSecond * bound)) this.#crash(this.#chaos.pick(this.#workers))
+    if (this.#chaos.chance(freezesPerSecond * bound)) {
+      const ms = this.#chaos.below(leaseMs * 3)
+      const process = this.#chaos.pick(this.#workers)
+      this.ledger.note(`freeze ${process.name} for ${ms} ms`)
+      process.freeze(ms)
+    }
+  }
+
+  #crash(process: MortalProcess): void {
+    this.ledger.note(`crash ${process.name}`)
+    this.#crashes++
+    process.kill()
+    this.#workers = this.#workers.filter((each) => each !== process)
+    this.#spawnWorker()
+  }
+
+  #calmDown(): void {
+    this.ledger.note('calm')
+    this.#calm = true
+    for (const network of this.#networks) network.faults = noFaults
+    // One more, so that whatever was needed is served.
+    this.#spawnWorker()
+  }
+
+  #spawnWorker(): void {
+    const number = ++this.#spawned
+    const process = this.#process(`w${number}`)
+    this.#workers.push(process)
+    const engine = this.#engine(process)
+    const wait = this.#chaos.below(500)
+    void sleep(process.clock, wait).then(() => {
+      if (process.dead) return
+      const { leaseMs, queues } = this.#options
+      const served = this.#calm ? queues : queues.slice(0, 1 + (number % queues.length))
+      engine.work({
+        id: process.name,
+        lease: leaseMs,
+        concurrency: 8,
+        signals: false,
+        queues: served,
+      })
+    })
+  }
+
+  #process(name: string): MortalProcess {
+    const { delivery, faults } = this.#options
+    const options = { clock: this.clock, database: this.database, delivery }
+    const watched = this.ledger.watch(new MemoryStore(options))
+    const network = new FaultyStore(
+      watched,
+      this.clock,
+      this.#random.fork(`network ${name}`),
+      faults,
+    )
+    if (this.#calm) network.faults = noFaults
+    this.#networks.push(network)
+    return new MortalProcess(name, this.clock, network.store)
+  }
+
+  #engine(process: MortalProcess): Engine {
+    const world: SimulatedWorld = {
+      process,
+      ledger: this.ledger,
+      seed: this.#options.seed,
+      sessionAlive: () => this.#sessionAlive(process.name),
+    }
+    const { workflows, activities } = this.#options.definitions(world)
+    const random = this.#random.fork(`process ${process.name}`)
+    const { alwaysReplay } = this.#options
+    return new Engine(
+      process.store,
+      new Registry(workflows, activities),
+      { build: 'simulated', logger: silent },
+      { clock: process.clock, random, alwaysReplay },
+    )
+  }
+
+  #sessionAlive(name: string): boolean {
+    const now = this.clock.now()
+    return [...this.database.sessions.values()].some(
+      (session) => session.worker === name && session.expiresAt > now,
+    )
+  }
+
+  #allEnded(): boolean {
+    for (const row of this.database.runs.values()) {
+      if (row.endedAt === undefined || row.outbox.length > 0) return false
+    }
+    return true
+  }
+}

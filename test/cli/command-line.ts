@@ -1,0 +1,100 @@
+// Runs the command line as a person does: as a process, in a folder of its own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const root = join(import.meta.dirname, '..', '..')
+const main = join(root, 'src', 'cli', 'main.ts')
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export class CommandLine implements AsyncDisposable {
+  readonly folder: string
+  readonly store: string
+  readonly #running = new Set<Program>()
+
+  private constructor(folder: string) {
+    this.folder = folder
+    this.store = `sqlite:${join(folder, 'pawl.db')}`
+  }
+
+  static async open(): Promise<CommandLine> {
+    return new CommandLine(await mkdtemp(join(tmpdir(), 'pawl-cli-')))
+  }
+
+  /** Runs `pawl …` to its end. */
+  async pawl(...args: string[]): Promise<Ended> {
+    return this.begin(...args).ended
+  }
+
+  /** Starts `pawl …` and leaves it running. */
+  begin(...args: string[]): Program {
+    const program = new Program(args, this.folder)
+    this.#running.add(program)
+    void program.ended.then(() => this.#running.delete(program))
+    return program
+  }
+
+  /** Writes a module of definitions, `pawl` being what it imports from. */
+  async define(name: string, code: string): Promise<string> {
+    const pawl = pathToFileURL(join(root, 'src', 'index.ts')).href
+    await writeFile(join(this.folder, name), `import * as pawl from '${pawl}'\n${code}`)
+    return name
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const program of this.#running) program.kill('SIGKILL')
+    await Promise.all([...this.#running].map(({ ended }) => ended))
+    await rm(this.folder, { recursive: true, force: true })
+  }
+}
+
+export class Program {
+  readonly ended: Promise<Ended>
+  readonly #child: ChildProcess
+  #stdout = ''
+  #stderr = ''
+
+  constructor(args: readonly string[], cwd: string) {
+    const { FORCE_COLOR: _, PAWL_STORE: __, ...env } = process.env
+    this.#child = spawn(process.execPath, [main, ...args], {
+      cwd,
+      // What a program leaves in the folder for such things is removed with ours.
+      env: { ...env, TMPDIR: cwd },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#child.stdout?.on('data', (chunk: Buffer) => {
+      this.#stdout += chunk.toString()
+    })
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      this.#stderr += chunk.toString()
+    })
+    this.ended = once(this.#child, 'close').then(([code]) => ({
+      code: code as number | null,
+      stdout: this.#stdout,
+      stderr: this.#stderr,
+    }))
+  }
+
+  /** Resolves when it has printed this. */
+  async prints(text: string): Promise<void> {
+    while (!this.#stdout.includes(text)) {
+      const data = this.#child.stdout && once(this.#child.stdout, 'data')
+      const ended = await Promise.race([data, this.ended])
+      if (ended && 'code' in ended && !this.#stdout.includes(text)) {
+        throw new Error(`it ended without printing '${text}': ${this.#stdout}${this.#stderr}`)
+      }
+    }
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+}

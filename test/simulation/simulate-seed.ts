@@ -1,0 +1,38 @@
+// One seed of the simulation, with every checker: what the tests, the planted bugs and the command line share.
+import { checkAll, checkReplay } from '../../src/testing/checkers.ts'
+import { badNetwork, noFaults } from '../../src/testing/faulty-store.ts'
+import { MortalProcess } from '../../src/testing/process.ts'
+import { SeededRandom } from '../../src/testing/seeded-random.ts'
+import { Simulation, type SimulationEnd } from '../../src/testing/simulator.ts'
+import { definitions, program, promised } from './program.ts'
+
+export interface SeedResult {
+  readonly seed: number
+  readonly violations: readonly string[]
+  readonly end: SimulationEnd
+}
+
+export async function simulateSeed(seed: number, alwaysReplay?: boolean): Promise<SeedResult> {
+  const plan = new SeededRandom(seed).fork('plan')
+  const kept = promised()
+  const simulation = new Simulation({
+    seed,
+    workers: 1 + plan.below(4),
+    faults: plan.chance(0.1) ? noFaults : badNetwork,
+    crashesPerSecond: plan.pick([0, 0.5, 2]),
+    freezesPerSecond: plan.pick([0, 0, 0.5]),
+    delivery: plan.pick(['atomic', 'deferred']),
+    alwaysReplay: alwaysReplay ?? plan.chance(0.3),
+    leaseMs: plan.pick([600, 3_000]),
+    queues: ['default', 'other'],
+    definitions,
+    program: program(kept, 3 + plan.below(8)),
+  })
+  const end = await simulation.run()
+  const violations = checkAll(end.database, end.ledger, kept)
+  if (!end.settled) violations.push('liveness: not every run ended after faults had stopped')
+  const process = new MortalProcess('replay', simulation.clock, {} as never)
+  const world = { process, ledger: end.ledger, seed, sessionAlive: () => true }
+  violations.push(...(await checkReplay(end.database, definitions(world))))
+  return { seed, violations, end }
+}
