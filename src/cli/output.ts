@@ -59,9 +59,9 @@ export function plain(text: string): string {
     .replace(controls, '�')
 }
 
-/** The columns of the terminal, or `otherwise` where there is none. */
+/** The columns of the terminal, or `otherwise` where there is none. Some terminals do not say: 0. */
 export function columns(otherwise = 100): number {
-  return process.stdout.isTTY ? Math.max(20, process.stdout.columns) : otherwise
+  return process.stdout.isTTY ? Math.max(20, process.stdout.columns || 80) : otherwise
 }
 
 export function visibleLength(text: string): number {

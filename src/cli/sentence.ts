@@ -21,7 +21,7 @@ export function whySentence(why: Why, now: number): string {
     case 'child':
       return `It waits for its child, run ${why.runId}.`
     case 'activity':
-      return `Step '${stepName(why.step)}', attempt ${why.attempt}, is with ${workerOf(why.worker)}.`
+      return `Step '${stepName(why.step)}', attempt ${why.attempt}, is with ${workerOf(why.worker)}${why.until ? `, whose lease lasts until ${when(why.until)}` : ''}.`
     case 'backoff':
       return `Step '${stepName(why.step)}' failed (${showFailure(why.failure)}) and is tried again at ${when(why.until)}.`
     case 'lease':

@@ -15,6 +15,8 @@ export type Why = { readonly suggestion?: string } & (
       readonly step: string
       readonly attempt: number
       readonly worker?: string
+      /** If the worker is dead, another takes over then. */
+      readonly until?: Date
     }
   | {
       readonly reason: 'backoff'
@@ -69,15 +71,19 @@ function held(facts: WhyFacts, state: RunState): Why {
   const { run, sessions } = facts
   const session = sessions.find((each) => each.session === run.session)
   const worker = session?.worker ?? 'a worker that is gone'
+  const until = new Date(session?.expiresAt ?? run.now)
+  const alive = session !== undefined && session.expiresAt > run.now
+  if (!alive) {
+    const suggestion = `The lease of ${worker} has ended; any worker for '${run.head.name}' takes over. Start one: pawl worker <file.ts>`
+    return { reason: 'lease', worker, until, suggestion }
+  }
+  const suggestion = `If worker ${worker} is dead, another takes over at ${until.toISOString()}.`
   for (const [key, open] of state.open) {
     if (open.type !== 'step' || open.queued) continue
     if (open.retryAt !== undefined && open.retryAt > run.now) return backoff(key, open)
-    return { reason: 'activity', step: key, attempt: open.failed + run.deliveries, worker }
+    const attempt = open.failed + run.deliveries
+    return { reason: 'activity', step: key, attempt, worker, until, suggestion }
   }
-  const until = new Date(session?.expiresAt ?? run.now)
-  const suggestion = session
-    ? `Worker ${worker} holds it. If that worker is dead, another takes over at ${until.toISOString()}.`
-    : 'Its worker is gone; the next claim of any worker frees it.'
   return { reason: 'lease', worker, until, suggestion }
 }
 
@@ -110,7 +116,8 @@ function stepReason(facts: WhyFacts, key: string, open: Extract<Open, { type: 's
   const holder = sessions.find((each) => each.session === task.session)
   if (holder) {
     const attempt = task.failed + task.deliveries
-    return { reason: 'activity', step: key, attempt, worker: holder.worker }
+    const until = new Date(holder.expiresAt)
+    return { reason: 'activity', step: key, attempt, worker: holder.worker, until }
   }
   if (task.availableAt > run.now && task.failure !== undefined) {
     const failure = JSON.parse(task.failure) as Failure

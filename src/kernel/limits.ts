@@ -25,6 +25,9 @@ export const limits = {
   leaseRenewalsPerLife: 3,
   /** A holder without a confirmed renewal stops itself after this share of the lease. */
   leaseSelfStopShare: 2 / 3,
+  /** After a claim whose answer was lost, this many claims look for what it took; and one now and then without cause. */
+  reconcileTimes: 3,
+  renewalsPerReconcile: 10,
   /** A turn may be stamped this far ahead of the store's own clock, and no further. */
   clockAheadMsMax: 5_000,
   /** A run whose worker died this often, while running alone, is parked as poison. */
@@ -41,6 +44,8 @@ export const limits = {
   abortGraceMs: 2_000,
   /** A run whose next timer is this near is kept rather than released and claimed again. */
   holdForTimerMs: 25,
+  /** Steps that were begun without a write are recorded as begun after this long. */
+  carryMsMax: 1_000,
 
   /** Elements and bytes of one batch to a store. */
   batchElements: 256,

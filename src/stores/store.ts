@@ -22,8 +22,8 @@ export interface Store {
 
   /**
    * Leases runs that are due or have messages, and tasks, to a living session; counts the delivery. What it
-   * returns about a run was read after the lease was granted. A request sent again with the same nonce, and
-   * marked so, gets the same leases. Also brings unread messages of the runs in `held`, frees what dead sessions held, and
+   * returns about a run was read after the lease was granted. With `reconcile` it
+   * first gives again what the session holds without knowing, so that no lost answer leaves a run with nobody. Also brings unread messages of the runs in `held`, frees what dead sessions held, and
    * completes deliveries between runs that an earlier commit left undone.
    */
   claim(request: ClaimRequest): Promise<Claimed>
@@ -130,8 +130,12 @@ export interface ClaimRequest {
   readonly suspects: number
   readonly tasks: number
   readonly held: readonly string[]
-  /** The same request was sent before and its answer was lost: leases it got are given again. */
-  readonly resent?: true
+  readonly heldTasks: readonly string[]
+  /**
+   * An answer may have been lost: leases of this session that are not in `held` and `heldTasks` are given again. If
+   * there are any, nothing new is granted.
+   */
+  readonly reconcile?: true
 }
 
 export interface Claimed {

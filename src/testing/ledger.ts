@@ -57,6 +57,13 @@ export class Ledger {
           runs.map((run) => run.runId),
           await store.create(runs),
         ),
+      post: async (posts) => {
+        const posted = await store.post(posts)
+        for (const [index, { runId, message }] of posts.entries()) {
+          this.note(`post ${message.id} to ${short(runId)}: ${posted[index]?.outcome}`)
+        }
+        return posted
+      },
       claim: async (request) => this.#claimed(await store.claim(request)),
       commit: async (turns) => this.#committed(turns, await store.commit(turns)),
     }

@@ -62,7 +62,8 @@ export class VirtualClock implements Clock {
     let standing = 0
     for (let timer = this.#earliest(); timer && timer.at <= until; timer = this.#earliest()) {
       standing = timer.at > this.#now ? 0 : standing + 1
-      if (standing > FIRES_PER_INSTANT_MAX) throw new Error('livelock: timers fire and time stands still')
+      if (standing > FIRES_PER_INSTANT_MAX)
+        throw new Error('livelock: timers fire and time stands still')
       this.#now = Math.max(this.#now, timer.at)
       this.#timers = this.#timers.filter((each) => each !== timer)
       timer.fire()

@@ -75,8 +75,9 @@ export class HeldRun {
   #durableSeq = 0
   #replayedThrough = 0
   #begun = false
-  /** Deaths of earlier holders that steps of the first turn may have seen. */
+  /** Deaths of earlier holders since the last durable turn, and the steps that may have been under way then. */
   #crashes = 0
+  #interrupted = new Set<string>()
   #inbox: Message[] = []
   readonly #seen = new Set<string>()
   #results: LocalResult[] = []
@@ -99,8 +100,8 @@ export class HeldRun {
     this.receive(claimed.messages)
   }
 
-  get stepsRunning(): number {
-    return this.#running.size
+  get epoch(): number {
+    return this.#claimed.lease.epoch
   }
 
   receive(messages: readonly StoredMessage[]): void {
@@ -159,6 +160,7 @@ export class HeldRun {
     assert(this.#state.seq >= seq, 'history reaches at least as far as the run was released')
     this.#durableSeq = this.#state.seq
     this.#replayedThrough = this.#state.seq
+    if (this.#crashes > 0) this.#interrupted = new Set(this.#state.open.keys())
     this.#execution = this.#decider().open(this.#head, () => this.#host.breathe())
   }
 
@@ -183,7 +185,7 @@ export class HeldRun {
     const now = this.#host.now()
     const turn = new Turn(this.#head, this.#state, now)
     turn.receive(this.#inbox.splice(0))
-    turn.settle(this.#results.splice(0))
+    turn.settle(this.#takeResults())
     turn.fireDue()
     this.#stopStrays()
     const first = !this.#begun
@@ -191,6 +193,13 @@ export class HeldRun {
     if (this.#state.seq > limits.historyEventsMax) turn.ending = tooLong()
     if (turn.ending) return this.#end(turn)
     return this.#goOn(turn, now, first)
+  }
+
+  // A step counts as running until its result is part of a turn, so that nobody begins it again in between.
+  #takeResults(): LocalResult[] {
+    const results = this.#results.splice(0)
+    for (const { key } of results) this.#running.delete(key)
+    return results
   }
 
   async #decide(turn: Turn, now: Instant): Promise<void> {
@@ -224,24 +233,24 @@ export class HeldRun {
     const busy = this.#running.size > 0 || ready.length > 0
     const soon = (this.#dueAt() ?? Number.POSITIVE_INFINITY) - now <= limits.holdForTimerMs
     const hold = busy || (soon && this.#mood === 'working') || this.#inbox.length > 0
-    if (hold && this.#mayWait(turn, ready)) {
-      this.#beginSteps(ready, first)
+    // What this turn would ask for again without anything new was asked for by those who died, too.
+    if (first && turn.derivable) for (const { key } of turn.steps) this.#interrupted.add(key)
+    if (hold && this.#mayWait(turn, now)) {
+      this.#beginSteps(ready)
       return undefined
     }
-    if (hold && this.#carried.length === 0 && turn.consumed.length === 0) return undefined
-    return this.#commitAndGoOn(turn, hold, ready, first)
+    return this.#commitAndGoOn(turn, hold, ready)
   }
 
   async #commitAndGoOn(
     turn: Turn,
     hold: boolean,
     ready: readonly [string, OpenStep][],
-    first: boolean,
   ): Promise<HeldOutcome | undefined> {
     const next: Next = hold ? { type: 'hold' } : this.#release()
     const tasks = turn.steps.filter((step) => this.#openStep(step.key)?.queued)
     const committed = await this.#commit(this.#carried, {
-      consumed: turn.consumed,
+      consumed: [...turn.consumed],
       outbox: outbound(this.#head, turn.outgoing),
       tasks: tasks.map((step) => this.#taskFor(step.key)),
       dropped: turn.dropped.map((key) => taskId(this.#head, key)),
@@ -251,7 +260,7 @@ export class HeldRun {
     if (committed.outcome === 'rejected') return this.#fail(committed.reason)
     this.#durable(this.#carried.splice(0), turn.consumed)
     if (!hold) return this.#released()
-    this.#beginSteps(ready, first && turn.derivable)
+    this.#beginSteps(ready)
     return undefined
   }
 
@@ -262,7 +271,7 @@ export class HeldRun {
       const events = [...this.#carried, closing.event]
       assert(turn.ending, 'an ending turn ends')
       const commit = {
-        consumed: turn.consumed,
+        consumed: [...turn.consumed],
         outbox: outbound(this.#head, [...turn.outgoing, ...closing.outgoing]),
         tasks: [],
         dropped: [...turn.dropped, ...closing.dropped].map((key) => taskId(this.#head, key)),
@@ -373,9 +382,10 @@ export class HeldRun {
       return Promise.resolve()
     }
     const { promise, resolve } = Promise.withResolvers<void>()
-    const wakeAt = this.#dueAt()
-    const pause = wakeAt === undefined ? undefined : Math.max(0, wakeAt - this.#host.now())
-    const callOff = pause === undefined ? () => {} : this.#host.after(pause, resolve)
+    const carried = this.#carried[0] ? this.#carried[0].at + limits.carryMsMax : Number.POSITIVE_INFINITY
+    const wakeAt = Math.min(this.#dueAt() ?? Number.POSITIVE_INFINITY, carried)
+    const pause = Math.max(0, wakeAt - this.#host.now())
+    const callOff = Number.isFinite(pause) ? this.#host.after(pause, resolve) : () => {}
     this.#wake = resolve
     return promise.finally(() => {
       callOff()
@@ -398,18 +408,23 @@ export class HeldRun {
     return ready
   }
 
-  // Nothing needs to be durable yet if dying now would lose only decisions that history alone leads to again,
-  // and no step that must not run twice is about to begin.
-  #mayWait(turn: Turn, ready: readonly [string, OpenStep][]): boolean {
-    if (!turn.derivable || turn.outgoing.length > 0 || turn.consumed.length > 0) return false
-    if (this.#durableSeq + this.#carried.length !== this.#state.seq) return false
-    if (turn.steps.some((step) => this.#openStep(step.key)?.queued)) return false
-    return ready.length > 0 && ready.every(([key]) => this.#planOf(key).retry.maxAttempts > 1)
+  // Nothing needs to be durable yet if dying now would lose only that steps were begun, which history alone leads to
+  // again; unless one of them must not be begun twice, or it has been so for a while and people may ask.
+  #mayWait(turn: Turn, now: Instant): boolean {
+    if (this.#carried.length === 0 && turn.consumed.length === 0) return true
+    if (!turn.derivable || turn.consumed.length > 0 || turn.outgoing.length > 0) return false
+    if (now - (this.#carried[0]?.at ?? now) >= limits.carryMsMax) return false
+    return this.#carried.every(
+      (event) =>
+        event.type === 'StepStarted' && !event.queued && this.#planOf(event.key).retry.maxAttempts > 1,
+    )
   }
 
-  #beginSteps(ready: readonly [string, OpenStep][], first: boolean): void {
-    const crashes = first ? this.#crashes : 0
-    for (const [key, step] of ready) this.#begin(key, step, step.failed + 1 + crashes)
+  #beginSteps(ready: readonly [string, OpenStep][]): void {
+    for (const [key, step] of ready) {
+      const crashes = this.#interrupted.delete(key) ? this.#crashes : 0
+      this.#begin(key, step, step.failed + 1 + crashes)
+    }
   }
 
   #begin(key: string, step: OpenStep, attempt: number): void {
@@ -423,9 +438,7 @@ export class HeldRun {
     if (!running) return
     this.#running.set(key, running)
     void running.result.then((result) => {
-      if (this.#running.get(key) !== running) return
-      this.#running.delete(key)
-      this.#results.push(result)
+      if (this.#running.get(key) === running) this.#results.push(result)
       this.#wake()
     })
   }

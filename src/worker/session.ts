@@ -18,7 +18,7 @@ export interface SessionOptions {
   readonly onLostTasks: (taskIds: readonly string[]) => void
   /** The session is gone: everything held under it must stop at once. */
   readonly onDeath: () => void
-  readonly onNow: (now: number) => void
+  readonly onRenewed: (now: number, beat: number) => void
 }
 
 export class Session {
@@ -107,8 +107,8 @@ export class Session {
 
   // Measured from before the renewal was sent: the store's copy of the lease cannot end earlier than that.
   #confirm(renewed: Renewed, sent: number): void {
-    const { clock, leaseMs, onLostTasks, onNow } = this.#options
-    onNow(renewed.now)
+    const { clock, leaseMs, onLostTasks, onRenewed } = this.#options
+    onRenewed(renewed.now, this.#beat)
     if (renewed.lostTasks.length > 0) onLostTasks(renewed.lostTasks)
     this.#stopSelf()
     this.#deadline = sent + leaseMs * limits.leaseSelfStopShare

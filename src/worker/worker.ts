@@ -51,6 +51,9 @@ export class Worker {
   /** The last claim left work behind. */
   #hungry = false
   #quietSince: number | undefined
+  /** How many more claims look for leases this worker does not know of. */
+  #doubt = 0
+  readonly #letGoMeanwhile = new Set<string>()
   #suspectsWait = false
   #drained: Promise<void> | undefined
   #settled: () => void = () => {}
@@ -94,7 +97,8 @@ export class Worker {
 
   /** Takes a run that was created with an offered lease. */
   accept(claimed: ClaimedRun): void {
-    if (claimed.lease.session === this.#session.id && this.#session.alive) this.#hold(claimed)
+    if (claimed.lease.session !== this.#session.id || !this.#session.alive) return
+    if (!this.#isKnown(claimed)) this.#hold(claimed)
   }
 
   /** Takes no new work, finishes what it holds, and gives back the rest after `grace`. */
@@ -153,18 +157,15 @@ export class Worker {
   async #claim(): Promise<number> {
     const request = this.#request()
     const session = this.#session
-    let sent = false
-    const claimed = await this.#send((store) => {
-      const again = sent ? ({ resent: true } as const) : {}
-      sent = true
-      return store.claim({ ...request, ...again })
-    })
+    this.#letGoMeanwhile.clear()
+    const claimed = await this.#send((store) => this.#claimOnce(store, request))
     this.#storeClock.heard(claimed.now)
     if (claimed.dead) {
       session.die()
       return 0
     }
     if (!session.alive) return 0
+    if (this.#doubt > 0) this.#doubt--
     this.#take(claimed)
     this.#suspectsWait = claimed.suspects === true
     const full = claimed.runs.length > 0 && claimed.runs.length >= request.runs
@@ -175,6 +176,16 @@ export class Worker {
     const due =
       claimed.nextDue === undefined ? limits.idlePollMs : claimed.nextDue - this.#storeClock.now()
     return Math.max(1, Math.min(due, limits.idlePollMs))
+  }
+
+  // A claim that got no answer may have been carried out, or may be later: the next ones look for what it took.
+  async #claimOnce(store: Store, request: ClaimRequest): Promise<Claimed> {
+    try {
+      return await store.claim({ ...request, ...(this.#doubt > 0 && { reconcile: true }) })
+    } catch (error) {
+      this.#doubt = limits.reconcileTimes
+      throw error
+    }
   }
 
   #request(): ClaimRequest {
@@ -201,6 +212,7 @@ export class Worker {
       suspects,
       tasks,
       held: [...this.#runs.keys()],
+      heldTasks: [...this.#tasks.keys()],
     }
   }
 
@@ -209,9 +221,15 @@ export class Worker {
   }
 
   #take(claimed: Claimed): void {
-    for (const run of claimed.runs) this.#hold(run)
-    for (const task of claimed.tasks) void this.#work(task)
+    for (const run of claimed.runs) if (!this.#isKnown(run)) this.#hold(run)
+    for (const task of claimed.tasks) if (!this.#tasks.has(task.taskId)) void this.#work(task)
     for (const { runId, messages } of claimed.news) this.#runs.get(runId)?.receive(messages)
+  }
+
+  // What a claim gives again may have been taken over, or even let go, while its answer was on the way.
+  #isKnown({ head, lease }: ClaimedRun): boolean {
+    if (this.#letGoMeanwhile.has(`${head.runId} ${lease.epoch}`)) return true
+    return this.#runs.get(head.runId)?.epoch === lease.epoch
   }
 
   #hold(claimed: ClaimedRun): void {
@@ -227,6 +245,7 @@ export class Worker {
 
   #letGo(held: HeldRun, outcome: HeldOutcome): void {
     if (this.#runs.get(held.runId) === held) this.#runs.delete(held.runId)
+    this.#letGoMeanwhile.add(`${held.runId} ${held.epoch}`)
     if (outcome.type === 'released') this.#remember(held.runId, outcome)
     if (outcome.type === 'ended') this.#ports.onEnded(held.runId, outcome.body)
     if (outcome.type === 'lost') this.#lost(held.runId)
@@ -283,9 +302,15 @@ export class Worker {
       heldTasks: () => [...this.#tasks.keys()],
       onLostTasks: (taskIds) => this.#loseTasks(taskIds),
       onDeath: () => this.#loseEverything(),
-      onNow: (now) => this.#storeClock.heard(now),
+      onRenewed: (now, beat) => this.#renewed(now, beat),
     })
     return session
+  }
+
+  #renewed(now: number, beat: number): void {
+    this.#storeClock.heard(now)
+    if (beat % limits.renewalsPerReconcile === 0) this.#doubt = Math.max(this.#doubt, 1)
+    if (this.#doubt > 0) this.#doorbell.ring()
   }
 
   #loseTasks(taskIds: readonly string[]): void {

@@ -172,8 +172,8 @@ export class MemoryStore implements Store {
     const rows = [...this.#database.runs.values()].filter((row) =>
       isMine(row.head, request.queues, request.workflows),
     )
-    const again = rows.filter((row) => request.resent && isLeasedBy(row, request))
-    if (again.length > 0) return again
+    const strays = rows.filter((row) => isStray(row, request, row.head.runId, request.held))
+    if (strays.length > 0) return strays
     const free = rows
       .filter((row) => row.session === 0 && !hasEnded(row) && isDue(row, request.build, now))
       .sort((a, b) => b.head.priority - a.head.priority || a.at - b.at)
@@ -198,8 +198,8 @@ export class MemoryStore implements Store {
     const rows = [...this.#database.tasks.values()].filter((row) =>
       isMine(row, request.queues, request.activities),
     )
-    const again = rows.filter((row) => request.resent && isLeasedBy(row, request))
-    if (again.length > 0) return again
+    const strays = rows.filter((row) => isStray(row, request, row.taskId, request.heldTasks))
+    if (strays.length > 0) return strays
     const chosen = rows
       .filter((row) => row.session === 0 && row.at <= now)
       .sort((a, b) => b.priority - a.priority || a.at - b.at)
@@ -375,6 +375,10 @@ function release(row: Leased): void {
 
 function isLeasedBy(row: Leased, lease: Pick<Lease, 'session' | 'nonce'>): boolean {
   return row.session === lease.session && row.nonce === lease.nonce
+}
+
+function isStray(row: Leased, request: ClaimRequest, id: string, held: readonly string[]): boolean {
+  return request.reconcile === true && row.session === request.session && !held.includes(id)
 }
 
 function isMine(

@@ -86,6 +86,7 @@ export class SqliteReader {
   /** Whether a claim would find anything, so that an idle worker does not need to write to be told no. */
   isAnythingDue(request: ClaimRequest, lanes: Lanes, now: number): boolean {
     const { runs, tasks, build } = request
+    if (request.reconcile) return true
     if (this.#sql.deadSessions.get(now) || !this.#sql.session.get(request.session)) return true
     const due = (lane: number): boolean => this.#sql.anyDueRun.get(lane, now) !== undefined
     if (runs > 0 && lanes.runs.some((lane) => due(lane) || this.#sql.anyParked.get(lane, build)))

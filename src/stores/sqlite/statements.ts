@@ -27,7 +27,8 @@ const texts = {
   wakeRun: 'update live set at = min(at, max(?, coalesce(?, start_at))) where run_id = ?',
   claimed: `select ${HEAD}, live.generation, live.session, live.epoch, live.nonce, live.deliveries, live.seq
     from live join run on run.run_id = live.run_id join lane l on l.lane = run.lane where live.run_id = ?`,
-  runsOfNonce: 'select run_id from live where session = ? and nonce = ?',
+  runsOfSession: `select run_id from live where lane in (select lane from lane union all select -lane from lane)
+    and at <= ? and session = ?`,
   dueRuns: 'select run_id from live where lane = ? and at <= ? and session = 0 order by at limit ?',
   parkedRuns: `select run_id from live indexed by live_parked
     where lane = ? and parked_build is not null and parked_build <> ? and session = 0 limit ?`,
@@ -38,9 +39,8 @@ const texts = {
   release: `update live set session = 0, nonce = 0, deliveries = 0, lane = abs(lane), at = ?, status = ?, seq = ?,
     updated_at = ?, parked_build = ?, parked_failure = ? where run_id = ?`,
   // What is held was due when it was claimed, so this passes by all that sleeps.
-  freeRuns: `update live set session = 0, nonce = 0, lane = -abs(lane) where run_id in (
-    select run_id from live where lane in (select lane from lane union all select -lane from lane)
-      and at <= ? and session = ?)`,
+  freeRuns: `update live set session = 0, nonce = 0, lane = -abs(lane)
+    where lane in (select lane from lane union all select -lane from lane) and at <= ? and session = ?`,
   deleteLive: 'delete from live where run_id = ?',
 
   lastTurn: `select seq, turn_id, seq + count as next from turn where run_id = ? and generation = ?
@@ -56,7 +56,7 @@ const texts = {
   deleteMessage: 'delete from inbox where run_id = ? and message_id = ?',
 
   task: `select ${TASK} where task_id = ?`,
-  tasksOfNonce: 'select task_id from task where session = ? and nonce = ?',
+  tasksOfSession: 'select task_id from task where session = ?',
   dueTasks:
     'select task_id from task where lane = ? and at <= ? and session = 0 order by at limit ?',
   grantTask: `update task set session = ?, nonce = ?, epoch = epoch + 1, deliveries = deliveries + 1

@@ -97,19 +97,19 @@ export class SqliteStore implements Store {
     return this.#write((now) => this.#writer.renew(beat, now))
   }
 
+  // One instant for the whole claim: what is not due at it is due later, and is said so.
   async claim(request: ClaimRequest): Promise<Claimed> {
-    const due = this.#read((now) => {
-      return (
-        request.resent || this.#reader.isAnythingDue(request, this.#writer.lanesOf(request), now)
-      )
-    })
-    const granted = due
-      ? await this.#write((now) => this.#writer.claim(request, now))
-      : { runs: [], tasks: [] }
-    return this.#read((now) => {
-      const outlook = this.#reader.outlook(request, this.#writer.lanesOf(request), now)
-      return { now, ...granted, ...outlook }
-    })
+    const look = this.#read((now) => ({
+      now,
+      due: this.#reader.isAnythingDue(request, this.#writer.lanesOf(request), now),
+    }))
+    const granted = look.due
+      ? await this.#write((now) => ({ now, ...this.#writer.claim(request, now) }))
+      : { now: look.now, runs: [], tasks: [] }
+    return this.#read(() => ({
+      ...granted,
+      ...this.#reader.outlook(request, this.#writer.lanesOf(request), granted.now),
+    }))
   }
 
   async load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]> {

@@ -178,10 +178,8 @@ export class SqliteWriter {
 
   #claimRuns(request: ClaimRequest, now: number): ClaimedRun[] {
     const { session, nonce, build } = request
-    const again = request.resent
-      ? all<{ run_id: string }>(this.#sql.runsOfNonce, session, nonce)
-      : []
-    if (again.length > 0) return again.map(({ run_id }) => this.#claimed(run_id))
+    const strays = request.reconcile ? this.#strayRuns(request, now) : []
+    if (strays.length > 0) return strays.map((runId) => this.#claimed(runId))
     const lanes = this.#lanesOf('run', request.queues, request.workflows, nonce)
     const runIds = this.#suspects(lanes, request, now)
     for (const lane of runIds.length > 0 ? [] : lanes) {
@@ -211,9 +209,7 @@ export class SqliteWriter {
 
   #claimTasks(request: ClaimRequest, now: number): ClaimedTask[] {
     const { session, nonce } = request
-    const again = request.resent
-      ? all<{ task_id: string }>(this.#sql.tasksOfNonce, session, nonce)
-      : []
+    const again = request.reconcile ? this.#strayTasks(request) : []
     const chosen = [...again]
     for (const lane of this.#lanesOf('task', request.queues, request.activities, nonce)) {
       const room = again.length > 0 ? 0 : request.tasks - chosen.length
@@ -226,6 +222,17 @@ export class SqliteWriter {
     return chosen.map(({ task_id }) =>
       claimedTaskOf(one<TaskColumns>(this.#sql.task, task_id) as TaskColumns),
     )
+  }
+
+  #strayRuns({ session, held }: ClaimRequest, now: number): string[] {
+    const mine = all<{ run_id: string }>(this.#sql.runsOfSession, now, session)
+    const known = new Set(held)
+    return mine.flatMap(({ run_id }) => (known.has(run_id) ? [] : [run_id]))
+  }
+
+  #strayTasks({ session, heldTasks }: ClaimRequest): { task_id: string }[] {
+    const mine = all<{ task_id: string }>(this.#sql.tasksOfSession, session)
+    return mine.filter(({ task_id }) => !heldTasks.includes(task_id))
   }
 
   #claimed(runId: string): ClaimedRun {

@@ -106,11 +106,12 @@ export const batchCases: readonly Case[] = [
     },
   },
   {
-    name: 'the same turn twice in one batch is written once',
+    name: 'the same turn twice in one group commit is written once',
     async run({ store }) {
       const run = await hold(store)
       const one = turn(run, { tasks: [newTask('t')] })
-      same(outcomes(await store.commit([one, one])), ['applied', 'duplicate'], 'the answers')
+      const answers = await coalesced(store).commit([one, one])
+      same(outcomes(answers), ['applied', 'duplicate'], 'the answers')
       same((await history(store, 'run')).length, 1, 'turns')
     },
   },
@@ -150,6 +151,29 @@ export const batchCases: readonly Case[] = [
       ])
       const unread = ids.map(async (id) => (await snapshot(store, id)).unread)
       same(new Set(await Promise.all(unread)), new Set([4]), 'messages of each')
+    },
+  },
+  {
+    name: 'H17: creates of the same runs in opposite orders all go through, each run once',
+    async run({ store, other }) {
+      const elsewhere = await other()
+      const runs = numbered('run', 40).map((id) => newRun(id))
+      const [there, back] = await Promise.all([
+        store.create(runs),
+        elsewhere.create(runs.toReversed()),
+      ])
+      const pairs = there.map((each, index) => [each.outcome, back.at(-1 - index)?.outcome])
+      const sorted = pairs.map((pair) => pair.toSorted().join())
+      same(new Set(sorted), new Set(['created,existing']), 'the two answers of each')
+    },
+  },
+  {
+    name: 'a batch of creates tells apart what is new and what was there',
+    async run({ store }) {
+      await store.create([newRun('b'), newRun('d')])
+      const answers = await store.create(['a', 'b', 'c', 'd', 'e'].map((id) => newRun(id)))
+      const expected = ['created', 'existing', 'created', 'existing', 'created'] as const
+      same(outcomes(answers), [...expected], 'the answers in order')
     },
   },
   {

@@ -22,6 +22,7 @@ import type {
 } from '../../stores/store.ts'
 import type { Fixture } from './case.ts'
 import { holds, only, present } from './check.ts'
+import { idFor } from './labels.ts'
 
 const LARGE = 2 ** 47
 /** Long enough that a case which does not speak of sessions never loses one. */
@@ -37,13 +38,14 @@ export function fresh(): number {
   return LARGE + 1_000 + drawn++
 }
 
+/** Unless told otherwise, a run that nobody named: its workflow id is its own id. */
 export function newRun(runId: string, overrides: Partial<NewRun> = {}): NewRun {
   return {
     runId,
     name: 'order',
     queue: 'default',
     priority: 0,
-    workflowId: `workflow of ${runId}`,
+    workflowId: idFor(runId),
     reuse: 'allow',
     input: '{"json":1}',
     digest: 'digest-1',
@@ -113,6 +115,7 @@ export function request(session: number, overrides: Partial<ClaimRequest> = {}):
     suspects: 0,
     tasks: 10,
     held: [],
+    heldTasks: [],
     ...overrides,
   }
 }

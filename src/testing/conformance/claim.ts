@@ -187,56 +187,6 @@ const nextDue: readonly Case[] = [
 
 const leases: readonly Case[] = [
   {
-    name: 'H33: a request sent again gives the same leases, and charges nothing',
-    async run({ store, clock }) {
-      await openSession(store)
-      await store.create(numbered('run', 6).map((id) => newRun(id)))
-      const same3 = request(ALICE, { runs: 3 })
-      const first = await store.claim(same3)
-      await clock.advance(100)
-      const again = await store.claim({ ...same3, resent: true })
-      const byId = (claimed: typeof first) => claimed.runs.toSorted(byRunId)
-      same(byId(again), byId(first), 'the leases')
-      same((await claim(store)).runs.length, 3, 'what is left for others')
-    },
-  },
-  {
-    name: 'H33: a request for tasks sent again gives the same leases, and charges nothing',
-    async run({ store }) {
-      const run = await hold(store)
-      const tasks = [newTask('a'), newTask('b'), newTask('c')]
-      await apply(store, turn(run, { tasks, next: released() }))
-      const two = request(ALICE, { tasks: 2 })
-      const first = await store.claim(two)
-      const again = await store.claim({ ...two, resent: true })
-      const byId = (claimed: typeof first) =>
-        claimed.tasks.toSorted((a, b) => (a.taskId < b.taskId ? -1 : 1))
-      same(byId(again), byId(first), 'the leases')
-      same((await claim(store)).tasks.length, 1, 'what is left for others')
-    },
-  },
-  {
-    name: 'H33: a request sent again brings messages that came since',
-    async run({ store }) {
-      await openSession(store)
-      await store.create([newRun('run')])
-      const one = request(ALICE)
-      await store.claim(one)
-      await store.post([postTo('run', 'm1')])
-      const again = only((await store.claim({ ...one, resent: true })).runs, 'claimed runs')
-      same(messageIds(again.messages), ['m1'], 'the messages')
-    },
-  },
-  {
-    name: 'H33: a request sent again whose first sending never arrived is a first request',
-    async run({ store }) {
-      await openSession(store)
-      await store.create([newRun('run')])
-      const { runs } = await claim(store, { resent: true })
-      same(only(runs, 'claimed runs').deliveries, 1, 'deliveries')
-    },
-  },
-  {
     name: 'the epoch grows with every grant; deliveries count from the last release',
     async run({ store }) {
       const first = await hold(store)
@@ -376,9 +326,5 @@ const races: readonly Case[] = [
     },
   },
 ]
-
-function byRunId(a: { head: { runId: string } }, b: { head: { runId: string } }): number {
-  return a.head.runId < b.head.runId ? -1 : 1
-}
 
 export const claimCases: readonly Case[] = [...choice, ...nextDue, ...leases, ...races]

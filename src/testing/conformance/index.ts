@@ -12,6 +12,7 @@ import { nameCases } from './names.ts'
 import { outboxCases } from './outbox.ts'
 import { pauseCases } from './pause.ts'
 import { postCases } from './post.ts'
+import { reconcileCases } from './reconcile.ts'
 import { sessionCases } from './sessions.ts'
 import { startCases } from './start.ts'
 import { suspectCases } from './suspects.ts'
@@ -24,6 +25,7 @@ export const conformance: readonly Case[] = [
   ...startCases,
   ...postCases,
   ...claimCases,
+  ...reconcileCases,
   ...suspectCases,
   ...commitCases,
   ...endingCases,

@@ -39,7 +39,7 @@ export class Labels {
 
 const idFields = new Set(['runId', 'taskId'])
 /** Where a list holds texts and not records, they are ids. */
-const idLists = new Set(['held', 'dropped', 'tasks', 'lostTasks'])
+const idLists = new Set(['held', 'heldTasks', 'dropped', 'tasks', 'lostTasks'])
 
 function translate<T>(value: T, map: (text: string) => string): T {
   return walk(value, map, false) as T

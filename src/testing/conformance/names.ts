@@ -7,9 +7,7 @@ import {
   done,
   ended,
   find,
-  fresh,
   history,
-  hold,
   idsOf,
   messageIds,
   newRun,
@@ -50,7 +48,6 @@ const bodies: readonly (readonly [string, string])[] = [
   ['an escaped lone surrogate', JSON.stringify(`a${String.fromCharCode(0xd800)}b`)],
   ['insignificant space and key order', '{ "b" : 1.0,  "a" : 1e2 , "b" : 2 }'],
   ['numbers too long for a double', '[12345678901234567890123, 0.1000000000000000055511]'],
-  ['nothing', ''],
   ['no JSON at all', 'not json, {'],
 ]
 
@@ -145,8 +142,15 @@ const confusions: readonly Case[] = [
       same(named, [{ type: 'named', runId: 'run' }], 'by workflow id')
       same((await snapshot(store, 'run')).head.workflowId, workflowId, 'the workflow id')
       same(idsOf((await store.list({ workflowId, limit: 5 })).runs), ['run'], 'listed')
-      const other = newRun('other', { workflowId, reuse: 'reject' })
-      same((await created(store, other)).outcome, 'refused', 'another run of that name')
+    },
+  },
+  {
+    name: 'the id of a run that nobody named is a workflow id in use',
+    async run({ store }) {
+      await created(store, newRun('run'))
+      const other = newRun('other', { workflowId: idFor('run'), reuse: 'reject' })
+      const answer = await created(store, other)
+      same(answer, { outcome: 'refused', runId: 'run' }, 'the answer')
     },
   },
   {
@@ -194,16 +198,6 @@ const confusions: readonly Case[] = [
       await apply(store, turn(run, { turnId }))
       same(only(await history(store, 'run'), 'turns').turnId, turnId, 'the turn id')
       same((await snapshot(store, 'run')).session, session, 'the holder')
-    },
-  },
-  {
-    name: 'a memo that is empty is not a memo that is absent',
-    async run({ store }) {
-      const run = await hold(store, 'run', { memo: '' })
-      same(run.head.memo, '', 'the memo')
-      const eager = { session: run.lease.session, nonce: fresh() }
-      const answer = await created(store, newRun('eager', { memo: '', eager }))
-      same('run' in answer && answer.run?.head.memo, '', 'the memo of an eager run')
     },
   },
 ]

@@ -47,17 +47,14 @@ const starts: readonly Case[] = [
     async run({ store }) {
       const run = await hold(store)
       const parent = { runId: 'run', generation: 1, key: 'step "ü"#1' }
-      const child = start('child', { parent, priority: 4, memo: '"m"', name: 'ship' })
+      const about = { priority: 4, memo: '"m"', name: 'ship', workflowId: 'w' }
+      const child = start('child', { parent, ...about })
       await apply(store, turn(run, { outbox: [child], next: released() }))
       await sweep(store)
       const claimed = await take(store, 'child')
       same(claimed.head.parent, parent, 'the parent')
       same([claimed.head.priority, claimed.head.name], [4, 'ship'], 'the head')
-      same(
-        await named(store, 'workflow of child'),
-        { type: 'named', runId: 'child' },
-        'its workflow id',
-      )
+      same(await named(store, 'w'), { type: 'named', runId: 'child' }, 'its workflow id')
     },
   },
   {

@@ -147,7 +147,7 @@ end $$;
 create or replace function ${schema}.claim(p_now int8, q json) returns json language plpgsql ${PLANS} as $$
 declare
   v_now int8 := ${schema}.clock(p_now);
-  v_session int8 := (q->>'session')::int8; v_nonce int8 := (q->>'nonce')::int8;
+  v_session int8 := (q->>'session')::int8;
   v_run_lanes int4[] := ${schema}.lanes_of('run', q->'queues', q->'workflows', (q->>'nonce')::int8);
   v_task_lanes int4[] := ${schema}.lanes_of('task', q->'queues', q->'activities', (q->>'nonce')::int8);
   v_runs uuid[] := '{}'; v_tasks uuid[] := '{}';
@@ -156,9 +156,12 @@ begin
   -- Held until this is durable: a reaper cannot declare the session dead while leases are being granted to it.
   perform 1 from ${schema}.session where session = v_session for key share;
   if not found then return json_build_object('now', v_now, 'dead', true); end if;
-  if (q->>'resent')::boolean then
-    v_runs := array(select run_id from ${schema}.live where session = v_session and nonce = v_nonce);
-    v_tasks := array(select task_id from ${schema}.task where session = v_session and nonce = v_nonce);
+  if (q->>'reconcile')::boolean then
+    v_runs := array(select run_id from ${schema}.live
+      where lane = any(v_run_lanes || array(select -l from unnest(v_run_lanes) l)) and at <= v_now
+        and session = v_session and run_id <> all(array(select json_array_elements_text(q->'held')::uuid)));
+    v_tasks := array(select task_id from ${schema}.task where lane = any(v_task_lanes) and at <= v_now
+        and session = v_session and task_id <> all(array(select json_array_elements_text(q->'heldTasks')::uuid)));
   end if;
   if cardinality(v_runs) = 0 and (q->>'runs')::int4 > 0 then
     v_runs := ${schema}.grant_runs(v_now, q, v_run_lanes);
