@@ -28,6 +28,7 @@ export function checkAll(
     ...checkNothingLost(database, acknowledged),
     ...checkHistories(database, ledger),
     ...checkSignals(database, acknowledged),
+    ...checkOrder(database, ledger),
     ...checkTimers(database),
     ...checkExecutions(ledger),
     ...checkChildren(database),
@@ -80,6 +81,17 @@ export function checkSignals(database: MemoryDatabase, { signals }: Acknowledged
       const times = received.filter((each) => each === id).length
       return times === 1 ? [] : [`INV7: signal ${id} is ${times} times in the history of ${runId}`]
     })
+  })
+}
+
+/** S2: a run sees its signals in the order the store accepted them. */
+export function checkOrder(database: MemoryDatabase, ledger: Ledger): string[] {
+  return [...ledger.accepted].flatMap(([runId, order]) => {
+    const row = database.runs.get(runId)
+    const seen = row ? eventsOf(row).flatMap((e) => (e.type === 'SignalReceived' ? [e.id] : [])) : []
+    const places = seen.map((id) => order.indexOf(id))
+    const sorted = places.every((place, n) => n === 0 || place > (places[n - 1] ?? -1))
+    return sorted ? [] : [`S2: ${runId} saw its signals out of order`]
   })
 }
 

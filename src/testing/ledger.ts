@@ -21,6 +21,8 @@ export class Ledger {
   readonly executions: Execution[] = []
   /** When the result of a step became durable, by run and key. */
   readonly durable = new Map<string, number>()
+  /** Message ids by run, in the order the store accepted them. */
+  readonly accepted = new Map<string, readonly string[]>()
   readonly violations: string[] = []
   readonly trace: string[] = []
   readonly #clock: Clock
@@ -60,13 +62,21 @@ export class Ledger {
       post: async (posts) => {
         const posted = await store.post(posts)
         for (const [index, { runId, message }] of posts.entries()) {
-          this.note(`post ${message.id} to ${short(runId)}: ${posted[index]?.outcome}`)
+          const outcome = posted[index]?.outcome
+          this.note(`post ${message.id} to ${short(runId)}: ${outcome}`)
+          if (outcome === 'accepted') this.#accept(runId, message.id)
         }
         return posted
       },
       claim: async (request) => this.#claimed(await store.claim(request)),
       commit: async (turns) => this.#committed(turns, await store.commit(turns)),
     }
+  }
+
+  // The same message may be accepted again once it was taken; it counts where it came first.
+  #accept(runId: string, messageId: string): void {
+    const order = this.accepted.get(runId) ?? []
+    if (!order.includes(messageId)) this.accepted.set(runId, [...order, messageId])
   }
 
   #created(runIds: readonly string[], created: readonly Created[]): readonly Created[] {

@@ -12,11 +12,12 @@ export class MortalProcess {
   #frozenUntil: Instant = 0
   readonly #world: Clock
 
-  constructor(name: string, world: Clock, store: Store) {
+  /** `skewMs` is how far this machine's clock is off. */
+  constructor(name: string, world: Clock, store: Store, skewMs = 0) {
     this.name = name
     this.#world = world
     this.clock = {
-      now: () => world.now(),
+      now: () => world.now() + skewMs,
       monotonic: () => world.monotonic(),
       after: (ms, fire) => this.#after(ms, fire),
       breathe: () => this.#answer(world.breathe()),

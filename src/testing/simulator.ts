@@ -191,7 +191,9 @@ export class Simulation {
     )
     if (this.#calm) network.faults = noFaults
     this.#networks.push(network)
-    return new MortalProcess(name, this.clock, network.store)
+    // Nobody's clock is right but the store's.
+    const skewMs = this.#random.fork(`skew ${name}`).below(8_000) - 4_000
+    return new MortalProcess(name, this.clock, network.store, skewMs)
   }
 
   #engine(process: MortalProcess): Engine {

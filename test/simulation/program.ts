@@ -34,11 +34,19 @@ function body(world: SimulatedWorld) {
     const { runId, stepKey: key, attempt, maxAttempts } = step
     const { process, ledger } = world
     ledger.executed({ runId, key, attempt, maxAttempts, process: process.name, sessionAlive: world.sessionAlive() })
+    checkCause(world, runId, key)
     const random = new SeededRandom(world.seed).fork(`${runId} ${key} ${attempt}`)
     const ms = random.chance(0.05) ? random.below(4_000) : random.below(40)
     if (random.chance(0.8)) await sleep(process.clock, ms, step.signal)
     return key.length
   }
+}
+
+// Nothing leaves before what it rests on is durable: link n is begun because link n - 1 was recorded.
+function checkCause(world: SimulatedWorld, runId: string, key: string): void {
+  const n = Number(/^step:link#(\d+)$/.exec(key)?.[1] ?? 1)
+  if (n === 1 || world.ledger.durable.has(`${runId} step:link#${n - 1}`)) return
+  world.ledger.violate(`an effect left before its cause was durable: ${key} of ${runId}`)
 }
 
 function plainWorkflows(world: SimulatedWorld) {

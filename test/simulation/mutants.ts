@@ -1,0 +1,164 @@
+// Bugs worth making on purpose. Each is one that engines of this kind have had, or that an obvious simplification of
+// this one would bring; the simulation must catch every one of them, or its green means nothing.
+
+interface Patch {
+  readonly file: string
+  readonly find: string
+  readonly replace: string
+}
+
+export interface Mutant {
+  readonly name: string
+  readonly patches: readonly Patch[]
+}
+
+const patch = (file: string, find: string, replace: string): Patch => ({ file, find, replace })
+const mutant = (name: string, ...patches: Patch[]): Mutant => ({ name, patches })
+
+const memory = 'stores/memory/store.ts'
+const heldRun = 'worker/held-run.ts'
+const localSteps = 'worker/local-steps.ts'
+const session = 'worker/session.ts'
+const worker = 'worker/worker.ts'
+const turn = 'kernel/turn.ts'
+
+export const mutants: readonly Mutant[] = [
+  mutant(
+    'H1: a release does not look for messages that came meanwhile',
+    patch(memory, 'row.inbox.length > 0 ? now : (next.wakeAt', 'row.inbox.length > 9 ? now : (next.wakeAt'),
+  ),
+  mutant(
+    'H2: a claim hands out the run without its messages',
+    patch(memory, 'deliveries, seq, messages: [...inbox] }', 'deliveries, seq, messages: [] }'),
+  ),
+  mutant(
+    'H3: what a finished run still has to send is forgotten',
+    patch(memory, 'if (row.outbox.length > 0) this.#deliver(row)', 'if (row.outbox.length > 0 && !hasEnded(row)) this.#deliver(row)'),
+  ),
+  mutant(
+    'H4: a run ends although messages are unread',
+    patch(memory, "if (turn.next.type === 'end' && unread.length > 0)", "if (turn.next.type === 'end' && unread.length > 99)"),
+  ),
+  mutant(
+    'H5: a warm execution is used whoever held the run since',
+    patch('worker/warm.ts', 'if (run.epoch + 1 !== epoch)', 'if (run.epoch + 1 > epoch)'),
+  ),
+  mutant(
+    'H6: a commit without an answer is taken for applied',
+    patch(
+      'worker/run-host.ts',
+      'const [committed] = await send((store) => store.commit([turn]))',
+      "const [committed] = await ports.store.commit([turn]).catch(() => [{ outcome: 'applied' } as const])",
+    ),
+  ),
+  mutant(
+    'INV5: the store does not compare leases',
+    patch(
+      memory,
+      "if (!isLeasedBy(row, turn.lease) || row.epoch !== turn.lease.epoch) return { outcome: 'fenced' }",
+      "if (row.session === 0) return { outcome: 'fenced' }",
+    ),
+  ),
+  mutant(
+    'INV5: a held run is handed out again',
+    patch(memory, '.filter((row) => row.session === 0 && !hasEnded(row)', '.filter((row) => !hasEnded(row)'),
+  ),
+  mutant(
+    'H33: a lease whose answer was lost is never found again',
+    patch(memory, 'return request.reconcile === true && ', 'return request.reconcile === undefined && request.runs < 0 && '),
+  ),
+  mutant(
+    'H9: a crash does not count as an attempt',
+    patch(localSteps, '? this.#crashes : 0', '? 0 : 0'),
+  ),
+  mutant(
+    'H9: a step that must not run twice is begun before that is durable',
+    patch(heldRun, 'retry.maxAttempts > 1', 'retry.maxAttempts > 0'),
+  ),
+  mutant(
+    'H11: the timers of a held run do not fire',
+    patch(heldRun, 'Number.isFinite(pause) ? this.#host.after(pause, resolve)', 'pause < 0 ? this.#host.after(pause, resolve)'),
+  ),
+  mutant(
+    'H11: a held run never hears of new messages',
+    patch(worker, 'this.#runs.get(runId)?.receive(messages)', 'if (messages.length > 99) this.#runs.get(runId)?.receive(messages)'),
+  ),
+  mutant(
+    "H19: the worker's own clock decides what is due",
+    patch('worker/store-clock.ts', 'return Math.floor(this.#base + (this.#clock.monotonic() - this.#since))', 'return this.#clock.now()'),
+  ),
+  mutant(
+    'H15: a message taken before is taken again',
+    patch(turn, 'if (this.#state.messageIds.has(message.id)) return undefined', 'if (this.consumed.length > 99) return undefined'),
+  ),
+  mutant(
+    'S2: signals are not kept in the order they came',
+    patch(memory, 'row.inbox.push(message)', 'row.inbox.unshift(message)'),
+  ),
+  mutant(
+    'INV7: a signal is acknowledged and not stored',
+    patch(memory, 'row.inbox.push(message)', 'if (row.inbox.length === 0) row.inbox.push(message)'),
+  ),
+  mutant(
+    'ruling 8: effects leave before their cause is durable',
+    patch(heldRun, 'if (!turn.derivable || turn.consumed.length > 0', 'if (turn.consumed.length > 0'),
+    patch(
+      heldRun,
+      "event.type === 'StepStarted' && !event.queued",
+      "event.type !== 'ChildStarted' && event.type !== 'TimerFired' && (event.type !== 'StepStarted' || !event.queued)",
+    ),
+    patch(heldRun, ' && this.#planOf(event.key).retry.maxAttempts > 1', ''),
+  ),
+  mutant(
+    'INV6: a renewal that failed is taken for one that worked',
+    patch(session, 'failed = true', 'this.#confirm({ now: this.#options.clock.now(), alive: true, lostTasks: [] }, sent)'),
+  ),
+  mutant(
+    'INV6: nobody stops a holder that cannot renew',
+    patch(session, 'this.#deadline = sent + leaseMs * limits.leaseSelfStopShare', 'this.#deadline = Number.MAX_SAFE_INTEGER'),
+  ),
+  mutant(
+    'INV6: leases are taken over before they end',
+    patch(memory, 'if (expiresAt <= now) this.#free(session, now)', 'if (expiresAt <= now + 400) this.#free(session, now)'),
+  ),
+  mutant(
+    'INV4: settlements are delivered newest first',
+    patch('deciders/function/heap.ts', 'if (above <= value) break', 'if (above >= value) break'),
+    patch('deciders/function/heap.ts', '(items[child] as number) >= last', '(items[child] as number) <= last'),
+    patch(
+      'deciders/function/heap.ts',
+      '(items[right] as number) < (items[left] as number)',
+      '(items[right] as number) > (items[left] as number)',
+    ),
+  ),
+  mutant(
+    'INV4: random numbers are not the same again',
+    patch('deciders/function/context.ts', 'new SeededNumbers(`${runId}:${generation}`)', 'new SeededNumbers(`${runId}:${process.hrtime.bigint()}`)'),
+  ),
+  mutant(
+    'INV10: a child does not tell its parent how it ended',
+    patch(turn, 'if (parent) outgoing.push(', 'if (parent && outgoing.length > 99) outgoing.push('),
+  ),
+  mutant(
+    'INV14: one attempt too many',
+    patch('policies/retry.ts', 'return attempt >= rule.maxAttempts', 'return attempt > rule.maxAttempts'),
+  ),
+  mutant(
+    'INV14: a step that has ended and is not yet in a turn is begun again',
+    patch(
+      localSteps,
+      'if (this.#running.get(key) === running) this.#results.push(result)',
+      'if (this.#running.delete(key)) this.#results.push(result)',
+    ),
+  ),
+  mutant(
+    'INV1: an ambiguous start is not sent again',
+    patch('client/client.ts', 'patienceMs: limits.storePatienceMs', 'patienceMs: 0'),
+    patch('client/client.ts', "default:\n        throw new PawlError('STORE_UNAVAILABLE'", "default:\n        return new Handle<Out>(this.#host, runId, { workflowId })\n        throw new PawlError('STORE_UNAVAILABLE'"),
+    patch(
+      'client/client.ts',
+      'store.create([{ ...run, ...(eager && { eager }) }]),\n    )',
+      'store.create([{ ...run, ...(eager && { eager }) }]),\n    ).catch(() => [] as Created[])',
+    ),
+  ),
+]
