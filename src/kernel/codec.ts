@@ -37,7 +37,7 @@ export function encodeMessage(message: Message): string {
 
 export function decodeMessage(text: string): Message {
   const { version: _, ...message } = JSON.parse(text) as Message & { version: number }
-  return message as Message
+  return message
 }
 
 export function encodePayload(payload: Payload): string {

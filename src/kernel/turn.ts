@@ -233,7 +233,12 @@ function endingOf(command: EndRun): Ending {
   }
 }
 
-function childEnded(head: Head, parent: NonNullable<Head['parent']>, ending: Ending): Outgoing {
+/** What a parent is told when its child has ended. */
+export function childEnded(
+  head: Head,
+  parent: NonNullable<Head['parent']>,
+  ending: Ending,
+): Outgoing {
   const { generation, key } = parent
   const message: Message = {
     type: 'childEnded',

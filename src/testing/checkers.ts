@@ -88,7 +88,9 @@ export function checkSignals(database: MemoryDatabase, { signals }: Acknowledged
 export function checkOrder(database: MemoryDatabase, ledger: Ledger): string[] {
   return [...ledger.accepted].flatMap(([runId, order]) => {
     const row = database.runs.get(runId)
-    const seen = row ? eventsOf(row).flatMap((e) => (e.type === 'SignalReceived' ? [e.id] : [])) : []
+    const seen = row
+      ? eventsOf(row).flatMap((e) => (e.type === 'SignalReceived' ? [e.id] : []))
+      : []
     const places = seen.map((id) => order.indexOf(id))
     const sorted = places.every((place, n) => n === 0 || place > (places[n - 1] ?? -1))
     return sorted ? [] : [`S2: ${runId} saw its signals out of order`]

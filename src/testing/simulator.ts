@@ -5,6 +5,7 @@ import { Registry } from '../definitions/registry.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
 import { Engine } from '../engine.ts'
 import { digest } from '../kernel/digest.ts'
+import { failureOf } from '../kernel/failure.ts'
 import { sleep } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { MemoryDatabase } from '../stores/memory/database.ts'
@@ -106,7 +107,8 @@ export class Simulation {
       },
     )
     await this.#advanceUntil(() => done)
-    if (failure !== undefined) this.ledger.violate(`the program failed: ${String(failure)}`)
+    if (failure !== undefined)
+      this.ledger.violate(`the program failed: ${failureOf(failure).message}`)
     this.#calmDown()
     await this.#advanceUntil(() => this.#allEnded())
     return {

@@ -14,7 +14,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Random } from '../runtime/random.ts'
 import { type Attempt, type AttemptOf, type AttemptResult, beginAttempt } from './attempt.ts'
-import type { RunningStep } from './held-run.ts'
+import type { RunningStep } from './local-steps.ts'
 import type { Slots } from './slots.ts'
 
 export interface StepPorts {
@@ -66,7 +66,7 @@ export class StepRunner {
     of: AttemptOf,
     body: StepBody,
     retry: RetryRule,
-  ): { result: Promise<Verdict>; abort(reason: Error): void } {
+  ): { result: Promise<Verdict>; abort: (reason: Error) => void } {
     let attempt: Attempt | undefined
     let aborted = false
     const { promise, resolve } = Promise.withResolvers<Verdict>()

@@ -18,8 +18,9 @@ import type {
   Store,
 } from '../stores/store.ts'
 import { Doorbell } from './doorbell.ts'
-import { type HeldOutcome, HeldRun, type RunHost } from './held-run.ts'
+import { type HeldOutcome, HeldRun } from './held-run.ts'
 import { HeldTask } from './held-task.ts'
+import type { RunHost } from './host.ts'
 import { keepRejections } from './rejections.ts'
 import { runHost } from './run-host.ts'
 import { Session } from './session.ts'

@@ -25,7 +25,11 @@ const turn = 'kernel/turn.ts'
 export const mutants: readonly Mutant[] = [
   mutant(
     'H1: a release does not look for messages that came meanwhile',
-    patch(memory, 'row.inbox.length > 0 ? now : (next.wakeAt', 'row.inbox.length > 9 ? now : (next.wakeAt'),
+    patch(
+      memory,
+      'row.inbox.length > 0 ? now : (next.wakeAt',
+      'row.inbox.length > 9 ? now : (next.wakeAt',
+    ),
   ),
   mutant(
     'H2: a claim hands out the run without its messages',
@@ -33,11 +37,19 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'H3: what a finished run still has to send is forgotten',
-    patch(memory, 'if (row.outbox.length > 0) this.#deliver(row)', 'if (row.outbox.length > 0 && !hasEnded(row)) this.#deliver(row)'),
+    patch(
+      memory,
+      'if (row.outbox.length > 0) this.#deliver(row)',
+      'if (row.outbox.length > 0 && !hasEnded(row)) this.#deliver(row)',
+    ),
   ),
   mutant(
     'H4: a run ends although messages are unread',
-    patch(memory, "if (turn.next.type === 'end' && unread.length > 0)", "if (turn.next.type === 'end' && unread.length > 99)"),
+    patch(
+      memory,
+      "if (turn.next.type === 'end' && unread.length > 0)",
+      "if (turn.next.type === 'end' && unread.length > 99)",
+    ),
   ),
   mutant(
     'H5: a warm execution is used whoever held the run since',
@@ -61,11 +73,19 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'INV5: a held run is handed out again',
-    patch(memory, '.filter((row) => row.session === 0 && !hasEnded(row)', '.filter((row) => !hasEnded(row)'),
+    patch(
+      memory,
+      '.filter((row) => row.session === 0 && !hasEnded(row)',
+      '.filter((row) => !hasEnded(row)',
+    ),
   ),
   mutant(
     'H33: a lease whose answer was lost is never found again',
-    patch(memory, 'return request.reconcile === true && ', 'return request.reconcile === undefined && request.runs < 0 && '),
+    patch(
+      memory,
+      'return request.reconcile === true && ',
+      'return request.reconcile === undefined && request.runs < 0 && ',
+    ),
   ),
   mutant(
     'H9: a crash does not count as an attempt',
@@ -77,19 +97,35 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'H11: the timers of a held run do not fire',
-    patch(heldRun, 'Number.isFinite(pause) ? this.#host.after(pause, resolve)', 'pause < 0 ? this.#host.after(pause, resolve)'),
+    patch(
+      heldRun,
+      'Number.isFinite(pause) ? this.#host.after(pause, resolve)',
+      'pause < 0 ? this.#host.after(pause, resolve)',
+    ),
   ),
   mutant(
     'H11: a held run never hears of new messages',
-    patch(worker, 'this.#runs.get(runId)?.receive(messages)', 'if (messages.length > 99) this.#runs.get(runId)?.receive(messages)'),
+    patch(
+      worker,
+      'this.#runs.get(runId)?.receive(messages)',
+      'if (messages.length > 99) this.#runs.get(runId)?.receive(messages)',
+    ),
   ),
   mutant(
     "H19: the worker's own clock decides what is due",
-    patch('worker/store-clock.ts', 'return Math.floor(this.#base + (this.#clock.monotonic() - this.#since))', 'return this.#clock.now()'),
+    patch(
+      'worker/store-clock.ts',
+      'return Math.floor(this.#base + (this.#clock.monotonic() - this.#since))',
+      'return this.#clock.now()',
+    ),
   ),
   mutant(
     'H15: a message taken before is taken again',
-    patch(turn, 'if (this.#state.messageIds.has(message.id)) return undefined', 'if (this.consumed.length > 99) return undefined'),
+    patch(
+      turn,
+      'if (this.#state.messageIds.has(message.id)) return undefined',
+      'if (this.consumed.length > 99) return undefined',
+    ),
   ),
   mutant(
     'S2: signals are not kept in the order they came',
@@ -101,7 +137,11 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'ruling 8: effects leave before their cause is durable',
-    patch(heldRun, 'if (!turn.derivable || turn.consumed.length > 0', 'if (turn.consumed.length > 0'),
+    patch(
+      heldRun,
+      'if (!turn.derivable || turn.consumed.length > 0',
+      'if (turn.consumed.length > 0',
+    ),
     patch(
       heldRun,
       "event.type === 'StepStarted' && !event.queued",
@@ -111,20 +151,36 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'INV6: a renewal that failed is taken for one that worked',
-    patch(session, 'failed = true', 'this.#confirm({ now: this.#options.clock.now(), alive: true, lostTasks: [] }, sent)'),
+    patch(
+      session,
+      'failed = true',
+      'this.#confirm({ now: this.#options.clock.now(), alive: true, lostTasks: [] }, sent)',
+    ),
   ),
   mutant(
     'INV6: nobody stops a holder that cannot renew',
-    patch(session, 'this.#deadline = sent + leaseMs * limits.leaseSelfStopShare', 'this.#deadline = Number.MAX_SAFE_INTEGER'),
+    patch(
+      session,
+      'this.#deadline = sent + leaseMs * limits.leaseSelfStopShare',
+      'this.#deadline = Number.MAX_SAFE_INTEGER',
+    ),
   ),
   mutant(
     'INV6: leases are taken over before they end',
-    patch(memory, 'if (expiresAt <= now) this.#free(session, now)', 'if (expiresAt <= now + 400) this.#free(session, now)'),
+    patch(
+      memory,
+      'if (expiresAt <= now) this.#free(session, now)',
+      'if (expiresAt <= now + 400) this.#free(session, now)',
+    ),
   ),
   mutant(
     'INV4: settlements are delivered newest first',
     patch('deciders/function/heap.ts', 'if (above <= value) break', 'if (above >= value) break'),
-    patch('deciders/function/heap.ts', '(items[child] as number) >= last', '(items[child] as number) <= last'),
+    patch(
+      'deciders/function/heap.ts',
+      '(items[child] as number) >= last',
+      '(items[child] as number) <= last',
+    ),
     patch(
       'deciders/function/heap.ts',
       '(items[right] as number) < (items[left] as number)',
@@ -133,7 +189,11 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'INV4: random numbers are not the same again',
-    patch('deciders/function/context.ts', 'new SeededNumbers(`${runId}:${generation}`)', 'new SeededNumbers(`${runId}:${process.hrtime.bigint()}`)'),
+    patch(
+      'deciders/function/context.ts',
+      'new SeededNumbers(`${runId}:${generation}`)',
+      'new SeededNumbers(`${runId}:${process.hrtime.bigint()}`)',
+    ),
   ),
   mutant(
     'INV10: a child does not tell its parent how it ended',
@@ -141,7 +201,11 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'INV14: one attempt too many',
-    patch('policies/retry.ts', 'return attempt >= rule.maxAttempts', 'return attempt > rule.maxAttempts'),
+    patch(
+      'policies/retry.ts',
+      'return attempt >= rule.maxAttempts',
+      'return attempt > rule.maxAttempts',
+    ),
   ),
   mutant(
     'INV14: a step that has ended and is not yet in a turn is begun again',
@@ -154,7 +218,11 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'INV1: an ambiguous start is not sent again',
     patch('client/client.ts', 'patienceMs: limits.storePatienceMs', 'patienceMs: 0'),
-    patch('client/client.ts', "default:\n        throw new PawlError('STORE_UNAVAILABLE'", "default:\n        return new Handle<Out>(this.#host, runId, { workflowId })\n        throw new PawlError('STORE_UNAVAILABLE'"),
+    patch(
+      'client/client.ts',
+      "default:\n        throw new PawlError('STORE_UNAVAILABLE'",
+      "default:\n        return new Handle<Out>(this.#host, runId, { workflowId })\n        throw new PawlError('STORE_UNAVAILABLE'",
+    ),
     patch(
       'client/client.ts',
       'store.create([{ ...run, ...(eager && { eager }) }]),\n    )',

@@ -12,7 +12,7 @@ registerHooks({
     const loaded = nextLoad(url, context)
     const patches = mutant.patches.filter(({ file }) => url.endsWith(`/src/${file}`))
     if (patches.length === 0) return loaded
-    let source = String(loaded.source)
+    let source = Buffer.from(loaded.source as Uint8Array).toString()
     for (const { find, replace } of patches) {
       if (source.split(find).length !== 2) {
         console.error(`mutant '${name}' does not fit its file any more: ${find}`)

@@ -25,7 +25,10 @@ export function definitions(world: SimulatedWorld): Definitions {
   const { flaky, remote, activities } = failingWorkflows(world)
   const { patient, collector, sleeper } = waitingWorkflows(world)
   const { child, parent } = families(world)
-  return { workflows: [chain, fan, once, flaky, remote, patient, collector, sleeper, child, parent], activities }
+  return {
+    workflows: [chain, fan, once, flaky, remote, patient, collector, sleeper, child, parent],
+    activities,
+  }
 }
 
 /** A step body: is written down, takes a while, and gives a value that depends on nothing but its place. */
@@ -33,7 +36,14 @@ function body(world: SimulatedWorld) {
   return async (step: ActivityContext): Promise<number> => {
     const { runId, stepKey: key, attempt, maxAttempts } = step
     const { process, ledger } = world
-    ledger.executed({ runId, key, attempt, maxAttempts, process: process.name, sessionAlive: world.sessionAlive() })
+    ledger.executed({
+      runId,
+      key,
+      attempt,
+      maxAttempts,
+      process: process.name,
+      sessionAlive: world.sessionAlive(),
+    })
     checkCause(world, runId, key)
     const random = new SeededRandom(world.seed).fork(`${runId} ${key} ${attempt}`)
     const ms = random.chance(0.05) ? random.below(4_000) : random.below(40)
@@ -153,7 +163,9 @@ function families(world: SimulatedWorld) {
     return got + n
   })
   const parent = workflow('parent', async (ctx, children: number) => {
-    const ends = await Promise.allSettled(Array.from({ length: children }, (_, n) => ctx.child(child, n)))
+    const ends = await Promise.allSettled(
+      Array.from({ length: children }, (_, n) => ctx.child(child, n)),
+    )
     await ctx.run('sum', { retry: RETRY }, work)
     return ends.map((end) => (end.status === 'fulfilled' ? end.value : 'failed'))
   })
@@ -180,7 +192,12 @@ export function program(kept: Promised, starts: number) {
   }
 }
 
-async function oneStory(client: Engine, world: ProgramWorld, kept: Promised, n: number): Promise<void> {
+async function oneStory(
+  client: Engine,
+  world: ProgramWorld,
+  kept: Promised,
+  n: number,
+): Promise<void> {
   const { random, ledger } = world
   await world.pause(random.below(2_000))
   const run = await begin(client, random, n)
@@ -193,20 +210,40 @@ async function oneStory(client: Engine, world: ProgramWorld, kept: Promised, n: 
   await run.cancel('the client changed its mind')
 }
 
-async function begin(client: Engine, random: SeededRandom, n: number): Promise<RunHandle<unknown> | undefined> {
-  const names = ['chain', 'fan', 'once', 'flaky', 'remote', 'patient', 'collector', 'sleeper', 'parent'] as const
+async function begin(
+  client: Engine,
+  random: SeededRandom,
+  n: number,
+): Promise<RunHandle<unknown> | undefined> {
+  const names = [
+    'chain',
+    'fan',
+    'once',
+    'flaky',
+    'remote',
+    'patient',
+    'collector',
+    'sleeper',
+    'parent',
+  ] as const
   const name = random.pick(names)
   const contract = workflow.declare<number, unknown>(name)
   const input = name === 'patient' || name === 'sleeper' ? random.below(400) : 1 + random.below(4)
   const options = random.chance(0.4) ? { idempotencyKey: `key ${n}` } : {}
   const starts = 'idempotencyKey' in options ? 3 : 1
-  const runs = await Promise.all(Array.from({ length: starts }, () => client.start(contract, input, options)))
+  const runs = await Promise.all(
+    Array.from({ length: starts }, () => client.start(contract, input, options)),
+  )
   const ids = new Set(runs.map((run) => run.runId))
   if (ids.size !== 1) throw new Error(`INV9: one key started ${ids.size} runs`)
   return runs[0]
 }
 
-async function signalOnce(run: RunHandle<unknown>, world: ProgramWorld, kept: Promised): Promise<void> {
+async function signalOnce(
+  run: RunHandle<unknown>,
+  world: ProgramWorld,
+  kept: Promised,
+): Promise<void> {
   const { random } = world
   await world.pause(random.below(150))
   const messageId = `m${random.integer()}`

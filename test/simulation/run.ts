@@ -6,7 +6,9 @@ for (let seed = first; seed < first + count; seed++) {
   const { violations, end } = await simulateSeed(seed)
   if (process.argv[4] === 'trace') console.log(end.ledger.trace.join('\n'))
   if (violations.length === 0) continue
-  console.log(`seed ${seed}: ${violations.length} violations\n${violations.slice(0, 10).join('\n')}`)
+  console.log(
+    `seed ${seed}: ${violations.length} violations\n${violations.slice(0, 10).join('\n')}`,
+  )
   console.log(`see it again: node test/simulation/run.ts ${seed} 1 trace`)
   process.exit(1)
 }

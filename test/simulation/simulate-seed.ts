@@ -12,17 +12,24 @@ export interface SeedResult {
   readonly end: SimulationEnd
 }
 
-export async function simulateSeed(seed: number, alwaysReplay?: boolean): Promise<SeedResult> {
+export interface SeedOptions {
+  readonly alwaysReplay?: boolean
+  /** No faults and no crashes: nothing but the program itself. */
+  readonly calm?: boolean
+}
+
+export async function simulateSeed(seed: number, options: SeedOptions = {}): Promise<SeedResult> {
+  const { calm = false } = options
   const plan = new SeededRandom(seed).fork('plan')
   const kept = promised()
   const simulation = new Simulation({
     seed,
     workers: 1 + plan.below(4),
-    faults: plan.chance(0.1) ? noFaults : badNetwork,
-    crashesPerSecond: plan.pick([0, 0.5, 2]),
-    freezesPerSecond: plan.pick([0, 0, 0.5]),
+    faults: calm || plan.chance(0.1) ? noFaults : badNetwork,
+    crashesPerSecond: calm ? 0 : plan.pick([0, 0.5, 2]),
+    freezesPerSecond: calm ? 0 : plan.pick([0, 0, 0.5]),
     delivery: plan.pick(['atomic', 'deferred']),
-    alwaysReplay: alwaysReplay ?? plan.chance(0.3),
+    alwaysReplay: options.alwaysReplay ?? plan.chance(0.3),
     leaseMs: plan.pick([600, 3_000]),
     queues: ['default', 'other'],
     definitions,

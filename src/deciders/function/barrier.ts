@@ -13,7 +13,7 @@ export function drained(): Promise<void> {
 export async function barrierIsExact(): Promise<boolean> {
   let depth = 0
   void (async () => {
-    for (; depth < 64; depth++) await null
+    for (; depth < 64; depth++) await Promise.resolve()
   })()
   await drained()
   return depth === 64

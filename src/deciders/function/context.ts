@@ -47,9 +47,9 @@ export class FunctionContext {
     first?: unknown,
     second?: unknown,
   ): DurablePromise<unknown> {
-    if (typeof what !== 'string') return this.#activity(what, first, (second ?? {}) as RunOptions)
+    if (typeof what !== 'string') return this.#activity(what, first, second ?? {})
     const [options, body] = typeof first === 'function' ? [{}, first] : [first ?? {}, second]
-    return this.#inline('step', checkName(what, 'the name of a step'), options as StepOptions, body)
+    return this.#inline('step', checkName(what, 'the name of a step'), options, body)
   }
 
   bind(

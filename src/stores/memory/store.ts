@@ -159,7 +159,8 @@ export class MemoryStore implements Store {
     if (row.inbox.some((each) => each.id === message.id)) return { outcome: 'duplicate' }
     row.inbox.push(message)
     if (row.session !== 0) this.#hint({ type: 'news', session: row.session })
-    else if (!row.paused) {
+    else if (!row.paused || urgent) {
+      delete row.paused
       // A start that lies ahead holds back only a run that has not begun.
       const earliest = urgent || row.status !== 'pending' ? 0 : row.startAt
       row.at = Math.min(row.at, Math.max(this.#clock.now(), earliest))

@@ -57,7 +57,7 @@ export class Hints {
 
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.all([this.#ear?.end(), this.#speaker?.end()].map((end) => end?.catch(() => {})))
+    await Promise.allSettled([this.#ear?.end(), this.#speaker?.end()])
   }
 
   async #speak(): Promise<void> {
@@ -116,7 +116,7 @@ export class Hints {
     ear.on('notification', ({ payload }) => this.#hear(payload))
     try {
       await ear.connect()
-      if (this.#closed) return void (await ear.end())
+      if (this.#closed) return await ear.end()
       await ear.query(`listen "${this.#ports.channel}"`)
       // Whatever was said while nobody listened.
       for (const listener of this.#listeners) listener({ type: 'changed' })

@@ -120,8 +120,9 @@ export class PostgresStore implements Store {
   }
 
   async create(runs: readonly NewRun[]): Promise<readonly Created[]> {
-    const plain = runs.length > 1 && runs.every(isPlain) ? await this.#createPlain(runs) : undefined
-    const created = plain ?? (await this.#createEach(runs))
+    const distinct = new Set(runs.map((run) => run.runId)).size === runs.length
+    const plain = runs.length > 1 && distinct && runs.every(isPlain)
+    const created = plain ? await this.#createPlain(runs) : await this.#createEach(runs)
     if (created.some((each) => each.outcome === 'created' && !each.run))
       this.#hints.tell([{ type: 'ready' }])
     return created
@@ -164,8 +165,8 @@ export class PostgresStore implements Store {
 
   async settle(outcomes: readonly TaskOutcome[]): Promise<readonly Settled[]> {
     const given = outcomes.map(({ taskId, lease, result }) => {
-      const { message, ...rest } = { message: undefined, ...result }
-      return { taskId, ...lease, ...rest, ...(message as StoredMessage | undefined) }
+      if (result.type !== 'done') return { taskId, ...lease, ...result }
+      return { taskId, ...lease, type: result.type, ...result.message }
     })
     const settled = await this.#call<(Settled & { session?: number | null })[]>(
       'settle_tasks',
@@ -231,8 +232,8 @@ export class PostgresStore implements Store {
     return new Map(found.map((row) => [row.run_id, claimedRunOf(row, row.messages ?? [])]))
   }
 
-  // Answers nothing if one of the ids is taken; then each is looked at on its own.
-  async #createPlain(runs: readonly NewRun[]): Promise<readonly Created[] | undefined> {
+  // Ids that are taken are looked at on their own.
+  async #createPlain(runs: readonly NewRun[]): Promise<readonly Created[]> {
     const lanes = await Promise.all(runs.map((run) => this.#laneOf(run)))
     const answer = await this.#call<{ now: number; new: string[] }>(
       'create_plain',
@@ -241,8 +242,11 @@ export class PostgresStore implements Store {
       `{${runs.map((run) => run.digest).join(',')}}`,
       runs.map((run) => run.input).join(SEPARATOR),
     )
-    if (answer.new.length < runs.length) return undefined
-    return runs.map(() => ({ outcome: 'created', now: answer.now }))
+    const fresh = new Set(answer.new)
+    const taken = runs.filter((run) => !fresh.has(run.runId))
+    const others = taken.length > 0 ? await this.#createEach(taken) : []
+    const found = new Map(taken.map((run, index) => [run.runId, others[index]]))
+    return runs.map((run) => found.get(run.runId) ?? { outcome: 'created', now: answer.now })
   }
 
   async #laneOf({ queue, name, priority }: NewRun): Promise<number> {

@@ -88,7 +88,7 @@ export class SqliteReader {
     const { runs, tasks, build } = request
     if (request.reconcile) return true
     if (this.#sql.deadSessions.get(now) || !this.#sql.session.get(request.session)) return true
-    const due = (lane: number): boolean => this.#sql.anyDueRun.get(lane, now) !== undefined
+    const due = (lane: number): boolean => this.#sql.anyDueRun.get(lane, now, build) !== undefined
     if (runs > 0 && lanes.runs.some((lane) => due(lane) || this.#sql.anyParked.get(lane, build)))
       return true
     if (runs > 0 && request.suspects > 0 && lanes.runs.some((lane) => due(-lane))) return true
@@ -100,7 +100,7 @@ export class SqliteReader {
     lanes: Lanes,
     now: number,
   ): Pick<Claimed, 'nextDue' | 'suspects' | 'news'> {
-    const suspects = lanes.runs.some((lane) => this.#sql.anyDueRun.get(-lane, now))
+    const suspects = lanes.runs.some((lane) => this.#sql.anyDueRun.get(-lane, now, request.build))
     const times = [
       ...lanes.runs.map((lane) => this.#sql.nextRun.get(lane, now) as At),
       ...lanes.tasks.map((lane) => this.#sql.nextTask.get(lane, now) as At),

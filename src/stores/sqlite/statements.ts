@@ -1,5 +1,6 @@
 // Every statement of the SQLite store, prepared once.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { NEVER } from '../sql-rows.ts'
 
 const HEAD = `run.run_id, l.name, l.queue, l.priority, run.workflow_id, run.parent_id, run.parent_generation,
   run.parent_key, run.created_at, run.input, run.memo`
@@ -24,16 +25,19 @@ const texts = {
   insertLive: `insert into live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status, updated_at)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   live: 'select lane, session, epoch, nonce, deliveries, seq, parked_build from live where run_id = ?',
-  wakeRun: 'update live set at = min(at, max(?, coalesce(?, start_at))) where run_id = ?',
+  // A run that has not begun waits for its time, and a paused one for another build; not if it is urgent.
+  wakeRun: `update live set at = min(at, max(?1, iif(?2 or status <> 'pending', 0, start_at))),
+    parked_build = null, parked_failure = null where run_id = ?3`,
   claimed: `select ${HEAD}, live.generation, live.session, live.epoch, live.nonce, live.deliveries, live.seq
     from live join run on run.run_id = live.run_id join lane l on l.lane = run.lane where live.run_id = ?`,
   runsOfSession: `select run_id from live where lane in (select lane from lane union all select -lane from lane)
     and at <= ? and session = ?`,
-  dueRuns: 'select run_id from live where lane = ? and at <= ? and session = 0 order by at limit ?',
+  dueRuns: `select run_id from live where lane = ?1 and at <= ?2 and session = 0
+    and (parked_build is null or parked_build <> ?4) order by at limit ?3`,
   parkedRuns: `select run_id from live indexed by live_parked
     where lane = ? and parked_build is not null and parked_build <> ? and session = 0 limit ?`,
-  graveSuspect: `select run_id from live where lane = ? and at <= ? and session = 0 and deliveries > 1
-    order by at limit 1`,
+  graveSuspect: `select run_id from live where lane = ?1 and at <= ?2 and session = 0 and deliveries > 1
+    and (parked_build is null or parked_build <> ?3) order by at limit 1`,
   grantRun: `update live set session = ?, nonce = ?, epoch = epoch + 1, deliveries = deliveries + 1,
     at = min(at, ?), status = 'running' where run_id = ?`,
   release: `update live set session = 0, nonce = 0, deliveries = 0, lane = abs(lane), at = ?, status = ?, seq = ?,
@@ -89,10 +93,11 @@ const texts = {
     union all select seq, count, turn_id, epoch, body from closed where run_id = ?1 and seq >= ?2 and count > 0
     order by seq limit ?3`,
   snapshot: `${SNAPSHOT} where run.run_id = ?`,
-  nextRun: 'select min(at) as at from live where lane = ? and at > ? and session = 0',
+  nextRun: `select min(at) as at from live where lane = ? and at > ? and at < ${NEVER} and session = 0`,
   nextTask: 'select min(at) as at from task where lane = ? and at > ? and session = 0',
   nextExpiry: 'select min(expires_at) as at from session where session <> ?',
-  anyDueRun: 'select 1 as found from live where lane = ? and at <= ? and session = 0 limit 1',
+  anyDueRun: `select 1 as found from live where lane = ?1 and at <= ?2 and session = 0
+    and (parked_build is null or parked_build <> ?3) limit 1`,
   anyParked: `select 1 as found from live indexed by live_parked
     where lane = ? and parked_build is not null and parked_build <> ? and session = 0 limit 1`,
   anyDueTask: 'select 1 as found from task where lane = ? and at <= ? and session = 0 limit 1',

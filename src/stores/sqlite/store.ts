@@ -171,8 +171,21 @@ export class SqliteStore implements Store {
     }
   }
 
+  // Begun and ended without letting go of the process: a lock held across an await could meet itself.
   async #transaction(batch: Pending[]): Promise<unknown[]> {
-    await this.#begin()
+    for (let tries = 1; ; tries++) {
+      try {
+        return this.#transactOnce(batch)
+      } catch (error) {
+        if (!isBusy(error) || tries >= TRIES) throw explain(error, this.#file)
+        await sleep(this.#clock, 1 + (tries % 16))
+      }
+    }
+  }
+
+  #transactOnce(batch: Pending[]): unknown[] {
+    if (this.#closed) throw unavailable('SQLite', new Error('the store is closed'))
+    this.#database.exec('begin immediate')
     try {
       const now = this.#clock.now()
       const results = batch.map(({ work }) => work(now))
@@ -180,19 +193,8 @@ export class SqliteStore implements Store {
       return results
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('rollback')
-      throw explain(error, this.#file)
-    }
-  }
-
-  async #begin(): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      try {
-        if (this.#closed) throw unavailable('SQLite', new Error('the store is closed'))
-        return this.#database.exec('begin immediate')
-      } catch (error) {
-        if (!isBusy(error) || tries >= TRIES) throw explain(error, this.#file)
-        await sleep(this.#clock, 1 + (tries % 16))
-      }
+      this.#writer.hints = []
+      throw error
     }
   }
 

@@ -58,8 +58,8 @@ export class SqliteWriter {
     const inserted = this.#sql.insertMessage.run(runId, message.id, message.body)
     if (Number(inserted.changes) === 0) return { outcome: 'duplicate' }
     if (live.session !== 0) this.hints.push({ type: 'news', session: live.session })
-    else if (live.parked_build === null) {
-      this.#sql.wakeRun.run(now, urgent ? 0 : null, runId)
+    else if (live.parked_build === null || urgent) {
+      this.#sql.wakeRun.run(now, urgent ? 1 : 0, runId)
       this.hints.push({ type: 'ready' })
     }
     return { outcome: 'accepted' }
@@ -185,7 +185,7 @@ export class SqliteWriter {
     for (const lane of runIds.length > 0 ? [] : lanes) {
       const room = request.runs - runIds.length
       if (room <= 0) break
-      const due = all<{ run_id: string }>(this.#sql.dueRuns, lane, now, room)
+      const due = all<{ run_id: string }>(this.#sql.dueRuns, lane, now, room, build)
       const parked = all<{ run_id: string }>(this.#sql.parkedRuns, lane, build, room - due.length)
       runIds.push(...[...due, ...parked].map(({ run_id }) => run_id))
     }
@@ -199,9 +199,15 @@ export class SqliteWriter {
     if (count === 0) return []
     const found: string[] = []
     for (const lane of lanes) {
-      const grave = one<{ run_id: string }>(this.#sql.graveSuspect, -lane, now)
+      const grave = one<{ run_id: string }>(this.#sql.graveSuspect, -lane, now, request.build)
       if (grave) return [grave.run_id]
-      const due = all<{ run_id: string }>(this.#sql.dueRuns, -lane, now, count - found.length)
+      const due = all<{ run_id: string }>(
+        this.#sql.dueRuns,
+        -lane,
+        now,
+        count - found.length,
+        request.build,
+      )
       found.push(...due.map(({ run_id }) => run_id))
     }
     return found

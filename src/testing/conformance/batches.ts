@@ -163,7 +163,9 @@ export const batchCases: readonly Case[] = [
         elsewhere.create(runs.toReversed()),
       ])
       const pairs = there.map((each, index) => [each.outcome, back.at(-1 - index)?.outcome])
-      const sorted = pairs.map((pair) => pair.toSorted().join())
+      const sorted = pairs.map((pair) =>
+        pair.toSorted((a, b) => String(a).localeCompare(String(b))).join(),
+      )
       same(new Set(sorted), new Set(['created,existing']), 'the two answers of each')
     },
   },

@@ -13,7 +13,7 @@ export interface Fixture {
   readonly store: Store
   readonly clock: VirtualClock
   /** A second store on the same data, as another process would have. The fixture closes it. */
-  other(): Promise<Store>
+  readonly other: () => Promise<Store>
 }
 
 export interface OpenFixture extends Fixture {

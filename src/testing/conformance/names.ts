@@ -145,15 +145,6 @@ const confusions: readonly Case[] = [
     },
   },
   {
-    name: 'the id of a run that nobody named is a workflow id in use',
-    async run({ store }) {
-      await created(store, newRun('run'))
-      const other = newRun('other', { workflowId: idFor('run'), reuse: 'reject' })
-      const answer = await created(store, other)
-      same(answer, { outcome: 'refused', runId: 'run' }, 'the answer')
-    },
-  },
-  {
     name: 'a queue or a name that looks like a pattern matches itself only',
     async run({ store }) {
       await openSession(store)

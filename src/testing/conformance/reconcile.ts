@@ -15,7 +15,6 @@ import {
   openSession,
   postTo,
   released,
-  take,
   turn,
 } from './builders.ts'
 import type { Case } from './case.ts'
@@ -144,17 +143,6 @@ export const reconcileCases: readonly Case[] = [
       await store.create([newRun('a'), newRun('b')])
       await claim(store, { runs: 1 })
       same((await claim(store)).runs.length, 1, 'only the other one')
-    },
-  },
-  {
-    name: 'H33: reconciling works when the time of the store has gone back',
-    async run({ store, clock }) {
-      await openSession(store)
-      await store.create([newRun('run')])
-      const lost = await take(store, 'run')
-      clock.set(clock.now() - 60_000)
-      const again = await claim(store, { reconcile })
-      same([...again.runs], [lost], 'the lease')
     },
   },
 ]

@@ -1,4 +1,5 @@
 // Handing out leases, and taking back those of the dead.
+import { NEVER } from '../../sql-rows.ts'
 import { PLANS } from './plans.ts'
 
 export const claimed = (schema: string): string => `
@@ -46,7 +47,7 @@ declare v_got uuid[];
 begin
   with due as materialized (
     select run_id from ${schema}.live where lane = p_lane and at <= p_now and session = 0
-      and deliveries >= p_deliveries order by at limit p_count for no key update skip locked),
+      and deliveries >= p_deliveries and (parked_build is null or parked_build <> q->>'build') order by at limit p_count for no key update skip locked),
   granted as (
     update ${schema}.live l set session = (q->>'session')::int8, nonce = (q->>'nonce')::int8, epoch = epoch + 1,
       deliveries = deliveries + 1, status = 'running' from due where l.run_id = due.run_id returning l.run_id)
@@ -119,11 +120,12 @@ language plpgsql ${PLANS} as $$
 declare v_next int8; v_at int8; v_lane int4; v_suspects boolean := false; v_held uuid[]; v_news json;
 begin
   foreach v_lane in array p_runs loop
-    select at into v_at from ${schema}.live where lane = v_lane and at > p_now and session = 0
+    select at into v_at from ${schema}.live where lane = v_lane and at > p_now and at < ${NEVER} and session = 0
       order by at limit 1;
     v_next := least(v_next, v_at);
     v_suspects := v_suspects or exists (
-      select 1 from ${schema}.live where lane = -v_lane and at <= p_now and session = 0);
+      select 1 from ${schema}.live where lane = -v_lane and at <= p_now and session = 0
+        and (parked_build is null or parked_build <> q->>'build'));
   end loop;
   foreach v_lane in array p_tasks loop
     select at into v_at from ${schema}.task where lane = v_lane and at > p_now and session = 0

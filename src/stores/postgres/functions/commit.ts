@@ -1,7 +1,6 @@
 // Writing turns and what they send out.
+import { NEVER } from '../../sql-rows.ts'
 import { PLANS } from './plans.ts'
-
-const NEVER = '8640000000000000'
 
 export const commit = (schema: string): string => `
 -- next: 0 hold, 1 wait, 2 run on, 3 pause, 4 completed, 5 failed, 6 cancelled. Answers only what was not applied.
@@ -40,7 +39,7 @@ begin
   taken as (
     delete from ${schema}.inbox i using ok, unnest(p_taken_n, v_taken) c(n, id)
       where c.n = ok.n and i.run_id = ok.run_id and i.message_id = c.id)
-  select array_agg(ok.n) into v_applied from ok;
+  select coalesce(array_agg(ok.n), '{}') into v_applied from ok;
   -- A later look than the one above: what came before the lock is seen, what comes after finds the run released.
   if exists (select 1 from unnest(p_nexts) x where x between 1 and 3) then
     update ${schema}.live l set session = 0, nonce = 0, deliveries = 0, lane = abs(l.lane), seq = t.seq + t.count,
@@ -54,9 +53,9 @@ begin
   end if;
   return json_build_object('now', v_now,
     'posted', case when p_extra is not null then ${schema}.commit_extra(v_now, p_extra, v_applied) end,
-    'refused', case when coalesce(cardinality(v_applied), 0) < cardinality(p_runs) then
+    'refused', case when cardinality(v_applied) < cardinality(p_runs) then
       ${schema}.refused_turns(v_now, p_ahead, p_runs, p_sessions, p_epochs, p_nonces, p_generations, p_seqs, p_turns,
-        p_ats, p_nexts, p_taken_n, v_taken, coalesce(v_applied, '{}')) end);
+        p_ats, p_nexts, p_taken_n, v_taken, v_applied) end);
 end $$;
 
 -- Why turns were not applied: written before, no longer the holder's, not yet possible, or with messages unread.

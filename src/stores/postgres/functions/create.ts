@@ -119,9 +119,10 @@ begin
   end if;
   insert into ${schema}.inbox (run_id, message_id, body) values (p_run, p_id, p_body) on conflict do nothing;
   if not found then return json_build_object('outcome', 'duplicate'); end if;
-  if v_live.session = 0 and v_live.parked_build is null then
-    update ${schema}.live set at = least(at, greatest(p_now, case when p_urgent then 0 else start_at end))
-      where run_id = p_run;
+  -- A run that has not begun waits for its time, and a paused one for another build; not if it is urgent.
+  if v_live.session = 0 and (v_live.parked_build is null or p_urgent) then
+    update ${schema}.live set parked_build = null, parked_failure = null, at = least(at, greatest(p_now,
+      case when p_urgent or v_live.status <> 'pending' then 0 else start_at end)) where run_id = p_run;
   end if;
   return json_build_object('outcome', 'accepted', 'session', v_live.session);
 end $$;

@@ -1,0 +1,33 @@
+import type { RunStep } from '../kernel/command.ts'
+import type { Decider, Execution, StepPlan } from '../kernel/decider.ts'
+import type { HistoryEvent, Instant } from '../kernel/event.ts'
+import type { Failure } from '../kernel/failure.ts'
+import type { Head, OpenStep } from '../kernel/run.ts'
+import type { Committed, StoredTurn, TurnCommit } from '../stores/store.ts'
+import type { RunningStep } from './local-steps.ts'
+
+/** What a held run needs of its worker. */
+export interface RunHost {
+  readonly build: string
+  readonly alwaysReplay: boolean
+  now(): Instant
+  after(ms: number, fire: () => void): () => void
+  breathe(): Promise<void>
+  turnId(): number
+  decider(name: string): Decider | undefined
+  history(runId: string, after: number): Promise<readonly StoredTurn[]>
+  commit(turn: TurnCommit): Promise<Committed>
+  /** Whether an activity should go to the task queue rather than run here. */
+  queues(step: RunStep, plan: StepPlan, head: Head): boolean
+  /** Runs a step body when a slot is free, and says how it ended. Nothing begins once the session is dead. */
+  begin(
+    head: Head,
+    key: string,
+    step: OpenStep,
+    plan: StepPlan,
+    attempt: number,
+  ): RunningStep | undefined
+  announce(head: Head, events: readonly HistoryEvent[]): void
+  paused(head: Head, failure: Failure): void
+  log(head: Head, execution: Execution): void
+}

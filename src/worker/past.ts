@@ -1,0 +1,50 @@
+// What a run brings along when it is claimed: its head and its history, read after the lease was granted.
+import { assert } from '../kernel/assert.ts'
+import { decodePayload, decodeTurn } from '../kernel/codec.ts'
+import type { HistoryEvent } from '../kernel/event.ts'
+import { limits } from '../kernel/limits.ts'
+import { type Head, RunState } from '../kernel/run.ts'
+import type { ClaimedRun, StoredTurn } from '../stores/store.ts'
+import type { RunHost } from './host.ts'
+
+export interface Past {
+  readonly state: RunState
+  readonly events: HistoryEvent[]
+  readonly bytes: number
+  /** The epoch of the last durable turn; 0 if there is none. */
+  readonly epoch: number
+}
+
+export async function loadPast(host: RunHost, claimed: ClaimedRun): Promise<Past> {
+  const fresh = claimed.deliveries === 1 && claimed.seq === 0
+  const turns = fresh ? [] : await loadTurns(host, claimed.head.runId)
+  const state = new RunState()
+  const events: HistoryEvent[] = []
+  let bytes = 0
+  for (const turn of turns) {
+    assert(turn.seq === state.seq, 'history has no gaps')
+    bytes += turn.body.length
+    for (const event of decodeTurn(turn.body).events) events.push(state.apply(event))
+  }
+  return { state, events, bytes, epoch: turns.at(-1)?.epoch ?? 0 }
+}
+
+async function loadTurns(host: RunHost, runId: string): Promise<StoredTurn[]> {
+  const turns: StoredTurn[] = []
+  for (let after = 0; ; ) {
+    const page = await host.history(runId, after)
+    turns.push(...page)
+    const last = page.at(-1)
+    if (!last || page.length < limits.historyPageTurns) return turns
+    after = last.seq + last.count
+  }
+}
+
+export function headOf({ head }: ClaimedRun): Head {
+  const { memo, input, ...rest } = head
+  return {
+    ...rest,
+    input: decodePayload(input),
+    ...(memo !== undefined && { memo: decodePayload(memo) }),
+  }
+}

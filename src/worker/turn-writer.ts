@@ -1,0 +1,70 @@
+// Writes the turns of one held run, one after another, each at the place where the last durable one ended.
+import type { Ending, HistoryEvent, Instant } from '../kernel/event.ts'
+import { type Head, statusOf } from '../kernel/run.ts'
+import { childEnded } from '../kernel/turn.ts'
+import type { Committed, Lease, TurnCommit } from '../stores/store.ts'
+import { outbound, turnBody } from './commit.ts'
+import type { RunHost } from './host.ts'
+
+/** What a turn writes besides its events. */
+export type Rest = Pick<TurnCommit, 'consumed' | 'outbox' | 'tasks' | 'dropped' | 'next'>
+
+export const nothing = { consumed: [], outbox: [], tasks: [], dropped: [] }
+
+export class TurnWriter {
+  /** Events that are durable. */
+  seq: number
+  /** Text written and read so far: a measure of what an execution of this run weighs. */
+  bytes: number
+  readonly #host: RunHost
+  readonly #head: Head
+  readonly #lease: Lease
+
+  constructor(host: RunHost, head: Head, lease: Lease, past: { seq: number; bytes: number }) {
+    this.#host = host
+    this.#head = head
+    this.#lease = lease
+    this.seq = past.seq
+    this.bytes = past.bytes
+  }
+
+  write(events: readonly HistoryEvent[], rest: Rest): Promise<Committed> {
+    let body: string
+    try {
+      body = events.length === 0 ? '' : turnBody(this.#host.build, events)
+    } catch (error) {
+      return Promise.resolve({ outcome: 'rejected', reason: String(error) })
+    }
+    this.bytes += body.length
+    return this.#host.commit({
+      runId: this.#head.runId,
+      lease: this.#lease,
+      generation: this.#head.generation,
+      turnId: this.#host.turnId(),
+      seq: this.seq,
+      count: events.length,
+      at: events.at(-1)?.at ?? this.#host.now(),
+      body,
+      ...rest,
+    })
+  }
+
+  /** Ends the run from where it is durable, whatever its code would say. Answers the events, or nothing if fenced. */
+  async end(
+    ending: Ending,
+    at: Instant,
+    seen: Iterable<string>,
+  ): Promise<HistoryEvent[] | undefined> {
+    const events: HistoryEvent[] = [{ ...ending, at, seq: this.seq + 1 }]
+    const { parent } = this.#head
+    const outbox = parent ? outbound(this.#head, [childEnded(this.#head, parent, ending)]) : []
+    const next = { type: 'end', status: statusOf(ending) } as const
+    for (const consumed = [...seen]; ; ) {
+      const rest = { ...nothing, consumed: [...consumed], outbox, next }
+      const committed = await this.write(events, rest)
+      if (committed.outcome === 'more') consumed.push(...committed.messages.map(({ id }) => id))
+      else if (committed.outcome === 'applied' || committed.outcome === 'duplicate') return events
+      else return undefined
+    }
+  }
+}

@@ -1,0 +1,42 @@
+// The whole system on virtual time, under faults, from seeds. PAWL_SEEDS raises their number; PAWL_SEED_FIRST moves on.
+import { expect, test } from 'vitest'
+import { simulateSeed } from './simulate-seed.ts'
+
+const count = Number(process.env['PAWL_SEEDS'] ?? 2_000)
+const first = Number(process.env['PAWL_SEED_FIRST'] ?? 1)
+
+test(`INV1–INV15: ${count} seeds under crashes, freezes and a bad network, no violation`, {
+  timeout: 600_000,
+}, async () => {
+  let crashes = 0
+  let runs = 0
+  for (let seed = first; seed < first + count; seed++) {
+    const { violations, end } = await simulateSeed(seed)
+    expect(violations, `seed ${seed}: node test/simulation/run.ts ${seed} 1 trace`).toEqual([])
+    crashes += end.crashes
+    runs += end.database.runs.size
+  }
+  // A simulation in which nothing happens proves nothing.
+  expect(crashes).toBeGreaterThan(count / 2)
+  expect(runs).toBeGreaterThan(count * 4)
+})
+
+test('a seed replays to the identical trace', { timeout: 60_000 }, async () => {
+  for (const seed of [3, 40, 94, 188, 1_000_003]) {
+    const one = await simulateSeed(seed)
+    const two = await simulateSeed(seed)
+    expect(one.end.ledger.trace.length).toBeGreaterThan(20)
+    expect(two.end.traceHash).toBe(one.end.traceHash)
+  }
+})
+
+test('INV4: executions that are replayed at every turn do what warm ones do', {
+  timeout: 120_000,
+}, async () => {
+  for (let seed = 1; seed <= 100; seed++) {
+    const warm = await simulateSeed(seed, { alwaysReplay: false, calm: true })
+    const cold = await simulateSeed(seed, { alwaysReplay: true, calm: true })
+    expect(cold.violations).toEqual([])
+    expect(cold.end.traceHash, `seed ${seed}`).toBe(warm.end.traceHash)
+  }
+})
