@@ -32,8 +32,12 @@ export const mutants: readonly Mutant[] = [
     ),
   ),
   mutant(
-    'H2: a claim hands out the run without its messages',
-    patch(memory, 'deliveries, seq, messages: [...inbox] }', 'deliveries, seq, messages: [] }'),
+    'H2: history is read as it was before the lease was granted',
+    patch(
+      'stores/memory/read.ts',
+      'turns: turns.filter((turn) => turn.seq >= ask.after)',
+      'turns: turns.slice(0, -1).filter((turn) => turn.seq >= ask.after)',
+    ),
   ),
   mutant(
     'H3: what a finished run still has to send is forgotten',
@@ -104,14 +108,6 @@ export const mutants: readonly Mutant[] = [
     ),
   ),
   mutant(
-    'H11: a held run never hears of new messages',
-    patch(
-      worker,
-      'this.#runs.get(runId)?.receive(messages)',
-      'if (messages.length > 99) this.#runs.get(runId)?.receive(messages)',
-    ),
-  ),
-  mutant(
     "H19: the worker's own clock decides what is due",
     patch(
       'worker/store-clock.ts',
@@ -139,15 +135,9 @@ export const mutants: readonly Mutant[] = [
     'ruling 8: effects leave before their cause is durable',
     patch(
       heldRun,
-      'if (!turn.derivable || turn.consumed.length > 0',
-      'if (turn.consumed.length > 0',
+      'if (hold && this.#mayWait(turn, now)) {',
+      "if (hold && (this.#mayWait(turn, now) || this.#carried.every(({ type }) => type === 'StepStarted' || type === 'StepCompleted'))) {",
     ),
-    patch(
-      heldRun,
-      "event.type === 'StepStarted' && !event.queued",
-      "event.type !== 'ChildStarted' && event.type !== 'TimerFired' && (event.type !== 'StepStarted' || !event.queued)",
-    ),
-    patch(heldRun, ' && this.#planOf(event.key).retry.maxAttempts > 1', ''),
   ),
   mutant(
     'INV6: a renewal that failed is taken for one that worked',

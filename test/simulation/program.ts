@@ -114,7 +114,13 @@ function failingWorkflows(world: SimulatedWorld) {
         throw new PermanentError('never')
       })
       .catch((error: unknown) => (error instanceof ActivityError ? error.reason : 'other'))
-    return { value, refused, charged: await ctx.run(charge, 21) }
+    const hopeless = await ctx
+      .run('hopeless', { retry: { maxAttempts: 2, initial: 10 } }, async (step) => {
+        await work(step)
+        throw new Error('always')
+      })
+      .catch((error: unknown) => (error instanceof ActivityError ? error.reason : 'other'))
+    return { value, refused, hopeless, charged: await ctx.run(charge, 21) }
   })
   const remote = workflow('remote', async (ctx, width: number) => {
     const sums = await Promise.all(Array.from({ length: width }, (_, n) => ctx.run(far, n)))
