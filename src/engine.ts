@@ -107,6 +107,11 @@ export class Engine extends Client implements AsyncDisposable {
     return worker
   }
 
+  /** Step bodies under way in the workers of this engine. */
+  get stepsRunning(): number {
+    return this.#workers.reduce((sum, worker) => sum + worker.stepsRunning, 0)
+  }
+
   on<T extends Announcement['type']>(
     type: T,
     listener: (announcement: Extract<Announcement, { type: T }>) => void,

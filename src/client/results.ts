@@ -32,6 +32,11 @@ export class Results {
     this.#deaf = store.wake((hint) => this.#hear(hint))
   }
 
+  /** Whether anybody waits. */
+  get awaited(): boolean {
+    return this.#waiters.size > 0
+  }
+
   /** This run is held in this process; its end will be told. */
   expect(runId: string): void {
     this.#local.set(runId, undefined)

@@ -88,6 +88,11 @@ export class Worker {
     this.ready.catch(() => {})
   }
 
+  /** Step bodies under way in this worker. */
+  get stepsRunning(): number {
+    return this.#slots.busy
+  }
+
   /** A lease a new run can be created with, if this worker would take it at once. */
   offer(name: string, queue: string): { session: number; nonce: number } | undefined {
     if (this.#phase !== 'working' || !this.#session.alive || this.#suspectsWait) return undefined

@@ -196,6 +196,11 @@ export const mutants: readonly Mutant[] = [
       'return attempt >= rule.maxAttempts',
       'return attempt > rule.maxAttempts',
     ),
+    patch(
+      localSteps,
+      'if (attempt > plan.retry.maxAttempts)',
+      'if (attempt > plan.retry.maxAttempts + 1)',
+    ),
   ),
   mutant(
     'INV14: a step that has ended and is not yet in a turn is begun again',

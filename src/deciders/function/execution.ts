@@ -49,6 +49,7 @@ interface Request {
   readonly ifPast: IfPast
   readonly plan?: StepPlan
   recorded?: Recorded
+  asked?: Asked
   past: boolean
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
@@ -209,6 +210,8 @@ export class FunctionExecution implements Execution {
       request.recorded = recorded
       this.#compare(request, recorded, identity)
     } else {
+      // Where it was asked for matters only if it turns out to be unknown; then the call is long gone.
+      if (this.#journal.unrequested.size > 0) request.asked = describeWanted(request.wanted)
       this.#fresh.push(request)
       this.#asked.push(request)
     }
@@ -248,7 +251,7 @@ export class FunctionExecution implements Execution {
       request.past = true
       const effect = request.wanted.type === 'RunStep' || request.wanted.type === 'StartChild'
       if (!effect || request.ifPast === 'run' || isSideEffect(request.wanted)) continue
-      throw unknownStep(this.workflow.name, describeWanted(request.wanted), ahead)
+      throw unknownStep(this.workflow.name, request.asked ?? describeWanted(request.wanted), ahead)
     }
   }
 

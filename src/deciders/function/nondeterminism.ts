@@ -101,7 +101,8 @@ function text(input: Payload | undefined): string {
 /** Where in the user's code a call was made: the first frame outside pawl. */
 export function callSite(stack: string | undefined): string | undefined {
   const frames = stack?.split('\n').slice(1) ?? []
-  const own = import.meta.url.replace(/nondeterminism\.[jt]s.*$/, '')
+  // Stacks name files by URL or by path; this folder's path is part of both.
+  const own = new URL('.', import.meta.url).pathname
   const frame = frames.find((line) => !line.includes(own) && !line.includes('node:internal'))
   return frame?.trim().replace(/^at /, '')
 }

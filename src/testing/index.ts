@@ -1,0 +1,24 @@
+// What users import from 'pawl/testing'.
+export * from './checkers.ts'
+export type { Case, Fixture } from './conformance/case.ts'
+export { conformance, runCase } from './conformance/index.ts'
+export { badNetwork, type Faults, FaultyStore, noFaults } from './faulty-store.ts'
+export { Ledger } from './ledger.ts'
+export { MortalProcess } from './process.ts'
+export { SeededRandom } from './seeded-random.ts'
+export {
+  type Definitions,
+  type ProgramWorld,
+  type SimulatedWorld,
+  Simulation,
+  type SimulationEnd,
+  type SimulationOptions,
+} from './simulator.ts'
+export {
+  type Stub,
+  type TestClock,
+  TestEngine,
+  type TestOptions,
+  testEngine,
+} from './test-engine.ts'
+export { VirtualClock } from './virtual-clock.ts'
