@@ -5,7 +5,7 @@ import { assert } from '../kernel/assert.ts'
 import { decodeMessage } from '../kernel/codec.ts'
 import type { RunStep } from '../kernel/command.ts'
 import type { Decider, Execution, StepPlan } from '../kernel/decider.ts'
-import { CancelledError, PawlError } from '../kernel/errors.ts'
+import { CancelledError } from '../kernel/errors.ts'
 import type { Ending, HistoryEvent, Instant } from '../kernel/event.ts'
 import { type Failure, failureOf } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
@@ -14,10 +14,11 @@ import { dueAt, type Head, type OpenStep, RunState, statusOf } from '../kernel/r
 import { Turn } from '../kernel/turn.ts'
 import { isUnavailable } from '../runtime/availability.ts'
 import type { ClaimedRun, Next, StoredMessage, TurnCommit } from '../stores/store.ts'
-import { newTask, outbound, taskId, turnBody } from './commit.ts'
+import { newTask, outbound, taskId } from './commit.ts'
 import type { RunHost } from './host.ts'
 import { LocalSteps } from './local-steps.ts'
 import { headOf, loadPast } from './past.ts'
+import { poisoned, tooLong } from './refusals.ts'
 import { nothing, TurnWriter } from './turn-writer.ts'
 import type { WarmRun } from './warm.ts'
 
@@ -246,7 +247,7 @@ export class HeldRun {
     this.#steps.stop(new CancelledError('the run ended'))
     this.#durable(events, [])
     this.#execution.dispose()
-    return { type: 'ended', body: turnBody(this.#host.build, events) }
+    return { type: 'ended', body: this.#writer.lastBody }
   }
 
   // A turn the store can never take must not come back for ever: the run fails, and says why.
@@ -391,16 +392,4 @@ export class HeldRun {
     assert(plan, `the code has asked for ${key}`)
     return plan
   }
-}
-
-function tooLong(): Turn['ending'] {
-  const message = `the history of this run passed ${limits.historyEventsMax} events. Split the work into child workflows.`
-  return { type: 'RunFailed', failure: { type: 'HistoryTooLong', message, retryable: false } }
-}
-
-function poisoned(deliveries: number): PawlError {
-  return new PawlError(
-    'TRY_LATER',
-    `workers died ${deliveries - 1} times while they held this run, so it is kept from more of them. Find out what kills the process (memory, process.exit, an endless loop), then deploy a new build.`,
-  )
 }

@@ -16,6 +16,8 @@ export class TurnWriter {
   seq: number
   /** Text written and read so far: a measure of what an execution of this run weighs. */
   bytes: number
+  /** The text of the turn written last. */
+  lastBody = ''
   readonly #host: RunHost
   readonly #head: Head
   readonly #lease: Lease
@@ -36,6 +38,7 @@ export class TurnWriter {
       return Promise.resolve({ outcome: 'rejected', reason: String(error) })
     }
     this.bytes += body.length
+    this.lastBody = body
     return this.#host.commit({
       runId: this.#head.runId,
       lease: this.#lease,

@@ -16,6 +16,7 @@ const patch = (file: string, find: string, replace: string): Patch => ({ file, f
 const mutant = (name: string, ...patches: Patch[]): Mutant => ({ name, patches })
 
 const memory = 'stores/memory/store.ts'
+const memoryClaim = 'stores/memory/claim.ts'
 const heldRun = 'worker/held-run.ts'
 const localSteps = 'worker/local-steps.ts'
 const session = 'worker/session.ts'
@@ -78,7 +79,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'INV5: a held run is handed out again',
     patch(
-      memory,
+      memoryClaim,
       '.filter((row) => row.session === 0 && !hasEnded(row)',
       '.filter((row) => !hasEnded(row)',
     ),
@@ -86,7 +87,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'H33: a lease whose answer was lost is never found again',
     patch(
-      memory,
+      memoryClaim,
       'return request.reconcile === true && ',
       'return request.reconcile === undefined && request.runs < 0 && ',
     ),

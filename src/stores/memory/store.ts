@@ -1,7 +1,6 @@
 // The reference store: every rule of the seam in its plainest form. Nothing survives the process.
 // With `delivery: 'deferred'` it behaves like a store that can write only one run at a time: what a turn sends
 // to other runs is kept with the sender and carried over by a later claim.
-import { assert } from '../../kernel/assert.ts'
 import type { Instant } from '../../kernel/event.ts'
 import { limits } from '../../kernel/limits.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -13,7 +12,6 @@ import type {
   Committed,
   Created,
   Hint,
-  Lease,
   Listed,
   ListQuery,
   LoadAsk,
@@ -29,6 +27,16 @@ import type {
   Traits,
   TurnCommit,
 } from '../store.ts'
+import {
+  claimRuns,
+  claimTasks,
+  grant,
+  hasSuspects,
+  isLeasedBy,
+  newsFor,
+  nextDue,
+  release,
+} from './claim.ts'
 import { hasEnded, MemoryDatabase, type RunRow, type TaskRow } from './database.ts'
 import { listRuns, loadOne } from './read.ts'
 
@@ -68,16 +76,16 @@ export class MemoryStore implements Store {
     if (!this.#database.sessions.has(request.session)) {
       return { now, runs: [], tasks: [], news: [], dead: true }
     }
-    const runs = this.#claimRuns(request, now)
-    const tasks = this.#claimTasks(request, now)
-    const nextDue = this.#nextDue(request, now)
+    const runs = claimRuns(this.#database, request, now)
+    const tasks = claimTasks(this.#database, request, now)
+    const due = nextDue(this.#database, request, now)
     return {
       now,
       runs: runs.map(claimedRun),
       tasks: tasks.map(claimedTask),
-      news: this.#news(request),
-      ...(this.#hasSuspects(request, now) && { suspects: true as const }),
-      ...(nextDue !== undefined && { nextDue }),
+      news: newsFor(this.#database, request),
+      ...(hasSuspects(this.#database, request, now) && { suspects: true as const }),
+      ...(due !== undefined && { nextDue: due }),
     }
   }
 
@@ -167,69 +175,6 @@ export class MemoryStore implements Store {
       this.#hint({ type: 'ready' })
     }
     return { outcome: 'accepted' }
-  }
-
-  #claimRuns(request: ClaimRequest, now: Instant): RunRow[] {
-    const rows = [...this.#database.runs.values()].filter((row) =>
-      isMine(row.head, request.queues, request.workflows),
-    )
-    const strays = rows.filter((row) => isStray(row, request, row.head.runId, request.held))
-    if (strays.length > 0) return strays
-    const free = rows
-      .filter((row) => row.session === 0 && !hasEnded(row) && isDue(row, request.build, now))
-      .sort((a, b) => b.head.priority - a.head.priority || a.at - b.at)
-    const suspects = chooseSuspects(free, request.suspects)
-    const sound = free.filter((row) => row.deliveries === 0)
-    const chosen = (suspects.length > 0 ? suspects : sound).slice(0, request.runs)
-    for (const row of chosen) grant(row, request.session, request.nonce)
-    return chosen
-  }
-
-  #hasSuspects(request: ClaimRequest, now: Instant): boolean {
-    return [...this.#database.runs.values()].some(
-      (row) =>
-        row.session === 0 &&
-        row.deliveries > 0 &&
-        isDue(row, request.build, now) &&
-        isMine(row.head, request.queues, request.workflows),
-    )
-  }
-
-  #claimTasks(request: ClaimRequest, now: Instant): TaskRow[] {
-    const rows = [...this.#database.tasks.values()].filter((row) =>
-      isMine(row, request.queues, request.activities),
-    )
-    const strays = rows.filter((row) => isStray(row, request, row.taskId, request.heldTasks))
-    if (strays.length > 0) return strays
-    const chosen = rows
-      .filter((row) => row.session === 0 && row.at <= now)
-      .sort((a, b) => b.priority - a.priority || a.at - b.at)
-      .slice(0, request.tasks)
-    for (const row of chosen) grant(row, request.session, request.nonce)
-    return chosen
-  }
-
-  #news(request: ClaimRequest): Claimed['news'] {
-    const held = request.held.map((runId) => this.#database.runs.get(runId))
-    return held
-      .filter((row) => row !== undefined && row.session === request.session && row.inbox.length > 0)
-      .map((row) => {
-        assert(row, 'filtered above')
-        return { runId: row.head.runId, messages: [...row.inbox] }
-      })
-  }
-
-  #nextDue(request: ClaimRequest, now: Instant): Instant | undefined {
-    const { runs, tasks, sessions } = this.#database
-    const waiting = [
-      ...[...runs.values()].filter(
-        (row) => !hasEnded(row) && isMine(row.head, request.queues, request.workflows),
-      ),
-      ...[...tasks.values()].filter((row) => isMine(row, request.queues, request.activities)),
-    ].filter((row) => row.session === 0 && row.at > now)
-    const others = [...sessions.values()].filter((row) => row.session !== request.session)
-    const next = Math.min(...waiting.map((row) => row.at), ...others.map((row) => row.expiresAt))
-    return Number.isFinite(next) ? next : undefined
   }
 
   #commit(turn: TurnCommit): Committed {
@@ -346,52 +291,6 @@ export class MemoryStore implements Store {
   #hint(hint: Hint): void {
     for (const listener of this.#database.listeners) listener(hint)
   }
-}
-
-function chooseSuspects(free: readonly RunRow[], count: number): RunRow[] {
-  if (count === 0) return []
-  const grave = free.find((row) => row.deliveries > 1)
-  return grave ? [grave] : free.filter((row) => row.deliveries === 1).slice(0, count)
-}
-
-interface Leased {
-  session: number
-  epoch: number
-  nonce: number
-  deliveries: number
-}
-
-function grant(row: Leased & { status?: RunRow['status'] }, session: number, nonce: number): void {
-  row.session = session
-  row.nonce = nonce
-  row.epoch++
-  row.deliveries++
-  if (row.status !== undefined) row.status = 'running'
-}
-
-function release(row: Leased): void {
-  row.session = 0
-  row.nonce = 0
-}
-
-function isLeasedBy(row: Leased, lease: Pick<Lease, 'session' | 'nonce'>): boolean {
-  return row.session === lease.session && row.nonce === lease.nonce
-}
-
-function isStray(row: Leased, request: ClaimRequest, id: string, held: readonly string[]): boolean {
-  return request.reconcile === true && row.session === request.session && !held.includes(id)
-}
-
-function isMine(
-  what: { readonly queue: string; readonly name: string },
-  queues: readonly string[],
-  names: readonly string[] | null,
-): boolean {
-  return queues.includes(what.queue) && (names === null || names.includes(what.name))
-}
-
-function isDue(row: RunRow, build: string, now: Instant): boolean {
-  return row.paused === undefined ? row.at <= now : row.paused.build !== build
 }
 
 function existing(row: RunRow, run: NewRun): Created {

@@ -122,7 +122,7 @@ export async function migrate(client: pg.ClientBase, { schema }: Place): Promise
       await client.query(`insert into ${schema}.about values (0, '')`)
     }
     for (const migration of migrations.slice(current?.version ?? 0))
-      await client.query(migration(schema))
+      await client.query(migration.replaceAll('{schema}', schema))
     await client.query(functions(schema))
     await client.query(`update ${schema}.about set version = $1, functions = $2`, [
       migrations.length,

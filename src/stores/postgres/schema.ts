@@ -4,11 +4,11 @@
 // where no indexed column moves and the update stays on its page, and at release. A turn inside a lease appends to
 // `turn` and touches nothing else. A finished run moves from `live` to `closed`, with its last turn.
 //
-// Times are milliseconds since 1970; 8640000000000000 is never. Bodies are JSON as text: they are never searched.
+// `{schema}` stands for the name of the schema. Times are milliseconds since 1970; 8640000000000000 is never. Bodies are JSON as text: they are never searched.
 
-export const migrations: readonly ((schema: string) => string)[] = [
-  (schema) => `
-  create table ${schema}.lane (
+export const migrations: readonly string[] = [
+  `
+  create table {schema}.lane (
     lane int4 primary key generated always as identity,
     kind text not null check (kind in ('run', 'task')),
     queue text not null,
@@ -17,7 +17,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
     unique (kind, queue, name, priority)
   );
 
-  create table ${schema}.session (
+  create table {schema}.session (
     session int8 primary key,
     worker text not null,
     beat int8 not null,
@@ -25,7 +25,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
     about text not null
   ) with (fillfactor = 50);
 
-  create table ${schema}.run (
+  create table {schema}.run (
     run_id uuid primary key,
     lane int4 not null,
     workflow_id text,
@@ -37,13 +37,13 @@ export const migrations: readonly ((schema: string) => string)[] = [
     input text not null,
     memo text
   );
-  create index run_created on ${schema}.run (created_at, run_id);
-  create index run_workflow on ${schema}.run (workflow_id, created_at) where workflow_id is not null;
+  create index run_created on {schema}.run (created_at, run_id);
+  create index run_workflow on {schema}.run (workflow_id, created_at) where workflow_id is not null;
 
   -- The newest run of each workflow id that is not simply a run id.
-  create table ${schema}.name (workflow_id text primary key, run_id uuid not null);
+  create table {schema}.name (workflow_id text primary key, run_id uuid not null);
 
-  create table ${schema}.live (
+  create table {schema}.live (
     run_id uuid primary key,
     lane int4 not null,
     at int8 not null,
@@ -59,10 +59,10 @@ export const migrations: readonly ((schema: string) => string)[] = [
     parked_build text,
     parked_failure text
   ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
-  create index live_due on ${schema}.live (lane, at);
-  create index live_parked on ${schema}.live (lane) where parked_build is not null;
+  create index live_due on {schema}.live (lane, at);
+  create index live_parked on {schema}.live (lane) where parked_build is not null;
 
-  create table ${schema}.turn (
+  create table {schema}.turn (
     run_id uuid not null,
     generation int4 not null,
     seq int4 not null,
@@ -73,7 +73,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
     primary key (run_id, generation, seq)
   );
 
-  create table ${schema}.closed (
+  create table {schema}.closed (
     run_id uuid primary key,
     status text not null,
     closed_at int8 not null,
@@ -85,7 +85,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
     body text not null
   );
 
-  create table ${schema}.inbox (
+  create table {schema}.inbox (
     id int8 generated always as identity,
     run_id uuid not null,
     message_id text not null,
@@ -93,7 +93,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
     primary key (run_id, message_id)
   );
 
-  create table ${schema}.task (
+  create table {schema}.task (
     task_id uuid primary key,
     run_id uuid not null,
     lane int4 not null,
@@ -106,7 +106,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
     failure text,
     body text not null
   ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
-  create index task_due on ${schema}.task (lane, at);
-  create index task_run on ${schema}.task (run_id);
+  create index task_due on {schema}.task (lane, at);
+  create index task_run on {schema}.task (run_id);
   `,
 ]

@@ -2,8 +2,8 @@
 import { NEVER } from '../../sql-rows.ts'
 import { PLANS } from './plans.ts'
 
-export const claimed = (schema: string): string => `
-create or replace function ${schema}.claimed(p_runs uuid[]) returns json language sql volatile ${PLANS} as $$
+export const claimed = `
+create or replace function {schema}.claimed(p_runs uuid[]) returns json language sql volatile ${PLANS} as $$
   select coalesce(json_agg(json_build_object(
     'run_id', run.run_id, 'name', l.name, 'queue', l.queue, 'priority', l.priority,
     'workflow_id', run.workflow_id, 'parent_id', run.parent_id, 'parent_generation', run.parent_generation,
@@ -11,59 +11,59 @@ create or replace function ${schema}.claimed(p_runs uuid[]) returns json languag
     'generation', live.generation, 'session', live.session, 'epoch', live.epoch, 'nonce', live.nonce,
     'deliveries', live.deliveries, 'seq', live.seq,
     'messages', (select json_agg(json_build_object('id', i.message_id, 'body', i.body) order by i.id)
-                 from ${schema}.inbox i where i.run_id = live.run_id))), '[]')
+                 from {schema}.inbox i where i.run_id = live.run_id))), '[]')
   from unnest(p_runs) as wanted(run_id)
-    join ${schema}.live on live.run_id = wanted.run_id
-    join ${schema}.run on run.run_id = wanted.run_id
-    join ${schema}.lane l on l.lane = run.lane
+    join {schema}.live on live.run_id = wanted.run_id
+    join {schema}.run on run.run_id = wanted.run_id
+    join {schema}.lane l on l.lane = run.lane
 $$;`
 
-export const claim = (schema: string): string => `
-create or replace function ${schema}.free_session(p_now int8, p_session int8) returns void
+export const claim = `
+create or replace function {schema}.free_session(p_now int8, p_session int8) returns void
 language plpgsql ${PLANS} as $$
 begin
-  delete from ${schema}.session where session = p_session;
+  delete from {schema}.session where session = p_session;
   -- What is held was due when it was claimed, so this passes by all that sleeps.
-  update ${schema}.live set session = 0, nonce = 0, lane = -abs(lane)
-    where lane = any(array(select lane from ${schema}.lane union all select -lane from ${schema}.lane))
+  update {schema}.live set session = 0, nonce = 0, lane = -abs(lane)
+    where lane = any(array(select lane from {schema}.lane union all select -lane from {schema}.lane))
       and at <= p_now and session = p_session;
-  update ${schema}.task set session = 0, nonce = 0
-    where lane = any(array(select lane from ${schema}.lane)) and at <= p_now and session = p_session;
+  update {schema}.task set session = 0, nonce = 0
+    where lane = any(array(select lane from {schema}.lane)) and at <= p_now and session = p_session;
 end $$;
 
-create or replace function ${schema}.reap(p_now int8) returns boolean language plpgsql as $$
+create or replace function {schema}.reap(p_now int8) returns boolean language plpgsql as $$
 declare v_session int8; v_any boolean := false;
 begin
-  for v_session in select session from ${schema}.session where expires_at <= p_now for update skip locked loop
-    perform ${schema}.free_session(p_now, v_session);
+  for v_session in select session from {schema}.session where expires_at <= p_now for update skip locked loop
+    perform {schema}.free_session(p_now, v_session);
     v_any := true;
   end loop;
   return v_any;
 end $$;
 
-create or replace function ${schema}.grant_lane(p_now int8, q json, p_lane int4, p_count int4, p_deliveries int4)
+create or replace function {schema}.grant_lane(p_now int8, q json, p_lane int4, p_count int4, p_deliveries int4)
 returns uuid[] language plpgsql ${PLANS} as $$
 declare v_got uuid[];
 begin
   with due as materialized (
-    select run_id from ${schema}.live where lane = p_lane and at <= p_now and session = 0
+    select run_id from {schema}.live where lane = p_lane and at <= p_now and session = 0
       and deliveries >= p_deliveries and (parked_build is null or parked_build <> q->>'build') order by at limit p_count for no key update skip locked),
   granted as (
-    update ${schema}.live l set session = (q->>'session')::int8, nonce = (q->>'nonce')::int8, epoch = epoch + 1,
+    update {schema}.live l set session = (q->>'session')::int8, nonce = (q->>'nonce')::int8, epoch = epoch + 1,
       deliveries = deliveries + 1, status = 'running' from due where l.run_id = due.run_id returning l.run_id)
   select array_agg(run_id) into v_got from granted;
   return coalesce(v_got, '{}');
 end $$;
 
-create or replace function ${schema}.grant_parked(p_now int8, q json, p_lane int4, p_count int4) returns uuid[]
+create or replace function {schema}.grant_parked(p_now int8, q json, p_lane int4, p_count int4) returns uuid[]
 language plpgsql ${PLANS} as $$
 declare v_got uuid[];
 begin
   with due as materialized (
-    select run_id from ${schema}.live where lane = p_lane and parked_build is not null
+    select run_id from {schema}.live where lane = p_lane and parked_build is not null
       and parked_build <> q->>'build' and session = 0 limit p_count for no key update skip locked),
   granted as (
-    update ${schema}.live l set session = (q->>'session')::int8, nonce = (q->>'nonce')::int8, epoch = epoch + 1,
+    update {schema}.live l set session = (q->>'session')::int8, nonce = (q->>'nonce')::int8, epoch = epoch + 1,
       deliveries = deliveries + 1, status = 'running', at = least(at, p_now)
     from due where l.run_id = due.run_id returning l.run_id)
   select array_agg(run_id) into v_got from granted;
@@ -71,7 +71,7 @@ begin
 end $$;
 
 -- Runs whose holder died wait in lanes of their own (negative), so that the ordinary claim never meets them.
-create or replace function ${schema}.grant_runs(p_now int8, q json, p_lanes int4[]) returns uuid[]
+create or replace function {schema}.grant_runs(p_now int8, q json, p_lanes int4[]) returns uuid[]
 language plpgsql as $$
 declare
   v_runs int4 := (q->>'runs')::int4; v_suspects int4 := least((q->>'suspects')::int4, v_runs);
@@ -79,35 +79,35 @@ declare
 begin
   if v_suspects > 0 then
     foreach v_lane in array p_lanes loop
-      v_got := ${schema}.grant_lane(p_now, q, -v_lane, 1, 2);
+      v_got := {schema}.grant_lane(p_now, q, -v_lane, 1, 2);
       if cardinality(v_got) > 0 then return v_got; end if;
     end loop;
     foreach v_lane in array p_lanes loop
       exit when cardinality(v_got) >= v_suspects;
-      v_got := v_got || ${schema}.grant_lane(p_now, q, -v_lane, v_suspects - cardinality(v_got), 0);
+      v_got := v_got || {schema}.grant_lane(p_now, q, -v_lane, v_suspects - cardinality(v_got), 0);
     end loop;
     if cardinality(v_got) > 0 then return v_got; end if;
   end if;
   foreach v_lane in array p_lanes loop
     exit when cardinality(v_got) >= v_runs;
-    v_got := v_got || ${schema}.grant_lane(p_now, q, v_lane, v_runs - cardinality(v_got), 0);
+    v_got := v_got || {schema}.grant_lane(p_now, q, v_lane, v_runs - cardinality(v_got), 0);
     exit when cardinality(v_got) >= v_runs;
-    v_got := v_got || ${schema}.grant_parked(p_now, q, v_lane, v_runs - cardinality(v_got));
+    v_got := v_got || {schema}.grant_parked(p_now, q, v_lane, v_runs - cardinality(v_got));
   end loop;
   return v_got;
 end $$;
 
-create or replace function ${schema}.grant_tasks(p_now int8, q json, p_lanes int4[]) returns uuid[]
+create or replace function {schema}.grant_tasks(p_now int8, q json, p_lanes int4[]) returns uuid[]
 language plpgsql ${PLANS} as $$
 declare v_tasks int4 := (q->>'tasks')::int4; v_got uuid[] := '{}'; v_batch uuid[]; v_lane int4;
 begin
   foreach v_lane in array p_lanes loop
     exit when cardinality(v_got) >= v_tasks;
     with due as materialized (
-      select task_id from ${schema}.task where lane = v_lane and at <= p_now and session = 0
+      select task_id from {schema}.task where lane = v_lane and at <= p_now and session = 0
       order by at limit v_tasks - cardinality(v_got) for no key update skip locked),
     granted as (
-      update ${schema}.task t set session = (q->>'session')::int8, nonce = (q->>'nonce')::int8, epoch = epoch + 1,
+      update {schema}.task t set session = (q->>'session')::int8, nonce = (q->>'nonce')::int8, epoch = epoch + 1,
         deliveries = deliveries + 1 from due where t.task_id = due.task_id returning t.task_id)
     select array_agg(task_id) into v_batch from granted;
     v_got := v_got || coalesce(v_batch, '{}');
@@ -115,69 +115,69 @@ begin
   return v_got;
 end $$;
 
-create or replace function ${schema}.outlook(p_now int8, q json, p_runs int4[], p_tasks int4[]) returns json
+create or replace function {schema}.outlook(p_now int8, q json, p_runs int4[], p_tasks int4[]) returns json
 language plpgsql ${PLANS} as $$
 declare v_next int8; v_at int8; v_lane int4; v_suspects boolean := false; v_held uuid[]; v_news json;
 begin
   foreach v_lane in array p_runs loop
-    select at into v_at from ${schema}.live where lane = v_lane and at > p_now and at < ${NEVER} and session = 0
+    select at into v_at from {schema}.live where lane = v_lane and at > p_now and at < ${NEVER} and session = 0
       order by at limit 1;
     v_next := least(v_next, v_at);
     v_suspects := v_suspects or exists (
-      select 1 from ${schema}.live where lane = -v_lane and at <= p_now and session = 0
+      select 1 from {schema}.live where lane = -v_lane and at <= p_now and session = 0
         and (parked_build is null or parked_build <> q->>'build'));
   end loop;
   foreach v_lane in array p_tasks loop
-    select at into v_at from ${schema}.task where lane = v_lane and at > p_now and session = 0
+    select at into v_at from {schema}.task where lane = v_lane and at > p_now and session = 0
       order by at limit 1;
     v_next := least(v_next, v_at);
   end loop;
-  select least(v_next, min(expires_at)) into v_next from ${schema}.session
+  select least(v_next, min(expires_at)) into v_next from {schema}.session
     where session <> (q->>'session')::int8;
   v_held := array(select value::uuid from json_array_elements_text(q->'held'));
   if cardinality(v_held) > 0 then
     select json_agg(json_build_object('runId', held.run_id, 'messages', held.messages)) into v_news from (
       select i.run_id, json_agg(json_build_object('id', i.message_id, 'body', i.body) order by i.id) as messages
       from unnest(v_held) h(run_id)
-        join ${schema}.live l on l.run_id = h.run_id and l.session = (q->>'session')::int8
-        join ${schema}.inbox i on i.run_id = h.run_id
+        join {schema}.live l on l.run_id = h.run_id and l.session = (q->>'session')::int8
+        join {schema}.inbox i on i.run_id = h.run_id
       group by i.run_id) held;
   end if;
   return json_build_object('nextDue', v_next, 'suspects', v_suspects, 'news', v_news);
 end $$;
 
-create or replace function ${schema}.claim(p_now int8, q json) returns json language plpgsql ${PLANS} as $$
+create or replace function {schema}.claim(p_now int8, q json) returns json language plpgsql ${PLANS} as $$
 declare
-  v_now int8 := ${schema}.clock(p_now);
+  v_now int8 := {schema}.clock(p_now);
   v_session int8 := (q->>'session')::int8;
-  v_run_lanes int4[] := ${schema}.lanes_of('run', q->'queues', q->'workflows', (q->>'nonce')::int8);
-  v_task_lanes int4[] := ${schema}.lanes_of('task', q->'queues', q->'activities', (q->>'nonce')::int8);
+  v_run_lanes int4[] := {schema}.lanes_of('run', q->'queues', q->'workflows', (q->>'nonce')::int8);
+  v_task_lanes int4[] := {schema}.lanes_of('task', q->'queues', q->'activities', (q->>'nonce')::int8);
   v_runs uuid[] := '{}'; v_tasks uuid[] := '{}';
 begin
-  perform ${schema}.reap(v_now);
+  perform {schema}.reap(v_now);
   -- Held until this is durable: a reaper cannot declare the session dead while leases are being granted to it.
-  perform 1 from ${schema}.session where session = v_session for key share;
+  perform 1 from {schema}.session where session = v_session for key share;
   if not found then return json_build_object('now', v_now, 'dead', true); end if;
   if (q->>'reconcile')::boolean then
-    v_runs := array(select run_id from ${schema}.live
+    v_runs := array(select run_id from {schema}.live
       where lane = any(v_run_lanes || array(select -l from unnest(v_run_lanes) l)) and at <= v_now
         and session = v_session and run_id <> all(array(select json_array_elements_text(q->'held')::uuid)));
-    v_tasks := array(select task_id from ${schema}.task where lane = any(v_task_lanes) and at <= v_now
+    v_tasks := array(select task_id from {schema}.task where lane = any(v_task_lanes) and at <= v_now
         and session = v_session and task_id <> all(array(select json_array_elements_text(q->'heldTasks')::uuid)));
   end if;
   if cardinality(v_runs) = 0 and (q->>'runs')::int4 > 0 then
-    v_runs := ${schema}.grant_runs(v_now, q, v_run_lanes);
+    v_runs := {schema}.grant_runs(v_now, q, v_run_lanes);
   end if;
   if cardinality(v_tasks) = 0 and (q->>'tasks')::int4 > 0 then
-    v_tasks := ${schema}.grant_tasks(v_now, q, v_task_lanes);
+    v_tasks := {schema}.grant_tasks(v_now, q, v_task_lanes);
   end if;
   return json_build_object('now', v_now,
-    'runs', case when cardinality(v_runs) > 0 then ${schema}.claimed(v_runs) end,
+    'runs', case when cardinality(v_runs) > 0 then {schema}.claimed(v_runs) end,
     'tasks', case when cardinality(v_tasks) > 0 then (
       select json_agg(json_build_object('task_id', t.task_id, 'run_id', t.run_id, 'name', l.name, 'queue', l.queue,
         'body', t.body, 'at', t.at, 'session', t.session, 'epoch', t.epoch, 'nonce', t.nonce,
         'deliveries', t.deliveries, 'failed', t.failed, 'failure', t.failure))
-      from unnest(v_tasks) w(task_id) join ${schema}.task t on t.task_id = w.task_id
-        join ${schema}.lane l on l.lane = t.lane) end,
-    'outlook', ${schema}.outlook(v_now, q, v_run_lanes, v_task_lanes));
+      from unnest(v_tasks) w(task_id) join {schema}.task t on t.task_id = w.task_id
+        join {schema}.lane l on l.lane = t.lane) end,
+    'outlook', {schema}.outlook(v_now, q, v_run_lanes, v_task_lanes));
 end $$;`

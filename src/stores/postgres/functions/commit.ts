@@ -2,19 +2,19 @@
 import { NEVER } from '../../sql-rows.ts'
 import { PLANS } from './plans.ts'
 
-export const commit = (schema: string): string => `
+export const commit = `
 -- next: 0 hold, 1 wait, 2 run on, 3 pause, 4 completed, 5 failed, 6 cancelled. Answers only what was not applied.
-create or replace function ${schema}.commit_turns(p_now int8, p_ahead int8, p_runs uuid[], p_sessions int8[],
+create or replace function {schema}.commit_turns(p_now int8, p_ahead int8, p_runs uuid[], p_sessions int8[],
   p_epochs int4[], p_nonces int8[], p_generations int4[], p_seqs int4[], p_counts int4[], p_turns int8[],
   p_ats int8[], p_nexts int4[], p_wakes int8[], p_bodies text, p_taken_n int4[], p_taken text, p_extra json)
 returns json language plpgsql ${PLANS} as $$
 declare
-  v_now int8 := ${schema}.clock(p_now);
+  v_now int8 := {schema}.clock(p_now);
   v_bodies text[] := string_to_array(p_bodies, E'\\x1e');
   v_taken text[] := string_to_array(p_taken, E'\\x1e');
   v_applied int4[];
 begin
-  perform 1 from ${schema}.live where run_id = any(p_runs ||
+  perform 1 from {schema}.live where run_id = any(p_runs ||
       array(select (value->>'target')::uuid from json_array_elements(p_extra->'posts')))
     order by run_id for no key update;
   with t as (
@@ -22,60 +22,60 @@ begin
       p_nexts, p_wakes, v_bodies) with ordinality
       as u(run_id, session, epoch, nonce, generation, seq, count, turn_id, at, next, wake, body, n)),
   ok as materialized (
-    select t.* from t join ${schema}.live l on l.run_id = t.run_id
+    select t.* from t join {schema}.live l on l.run_id = t.run_id
     where l.session = t.session and l.epoch = t.epoch and l.nonce = t.nonce and t.at <= v_now + p_ahead
-      and t.seq = coalesce((select h.seq + h.count from ${schema}.turn h
+      and t.seq = coalesce((select h.seq + h.count from {schema}.turn h
         where h.run_id = t.run_id and h.generation = t.generation order by h.seq desc limit 1), 0)
-      and (t.next < 4 or not exists (select 1 from ${schema}.inbox i where i.run_id = t.run_id
+      and (t.next < 4 or not exists (select 1 from {schema}.inbox i where i.run_id = t.run_id
         and not exists (select 1 from unnest(p_taken_n, v_taken) c(n, id) where c.n = t.n and c.id = i.message_id)))),
   appended as (
-    insert into ${schema}.turn (run_id, generation, seq, count, turn_id, epoch, body)
+    insert into {schema}.turn (run_id, generation, seq, count, turn_id, epoch, body)
       select run_id, generation, seq, count, turn_id, epoch, body from ok where next < 4 and count > 0),
   closed as (
-    insert into ${schema}.closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body)
+    insert into {schema}.closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body)
       select run_id, case next when 4 then 'completed' when 5 then 'failed' else 'cancelled' end, v_now, generation,
         seq, count, turn_id, epoch, body from ok where next >= 4),
-  gone as (delete from ${schema}.live l using ok where l.run_id = ok.run_id and ok.next >= 4),
+  gone as (delete from {schema}.live l using ok where l.run_id = ok.run_id and ok.next >= 4),
   taken as (
-    delete from ${schema}.inbox i using ok, unnest(p_taken_n, v_taken) c(n, id)
+    delete from {schema}.inbox i using ok, unnest(p_taken_n, v_taken) c(n, id)
       where c.n = ok.n and i.run_id = ok.run_id and i.message_id = c.id)
   select coalesce(array_agg(ok.n), '{}') into v_applied from ok;
   -- A later look than the one above: what came before the lock is seen, what comes after finds the run released.
   if exists (select 1 from unnest(p_nexts) x where x between 1 and 3) then
-    update ${schema}.live l set session = 0, nonce = 0, deliveries = 0, lane = abs(l.lane), seq = t.seq + t.count,
+    update {schema}.live l set session = 0, nonce = 0, deliveries = 0, lane = abs(l.lane), seq = t.seq + t.count,
       updated_at = v_now, status = case t.next when 1 then 'waiting' when 2 then 'running' else 'paused' end,
       at = case when t.next = 3 then ${NEVER}
-        when exists (select 1 from ${schema}.inbox i where i.run_id = t.run_id) then v_now else t.wake end,
+        when exists (select 1 from {schema}.inbox i where i.run_id = t.run_id) then v_now else t.wake end,
       parked_build = case when t.next = 3 then p_extra->'pauses'->(t.n::text)->>'build' end,
       parked_failure = case when t.next = 3 then p_extra->'pauses'->(t.n::text)->>'failure' end
     from unnest(p_runs, p_seqs, p_counts, p_nexts, p_wakes) with ordinality as t(run_id, seq, count, next, wake, n)
     where l.run_id = t.run_id and t.n = any(v_applied) and t.next between 1 and 3;
   end if;
   return json_build_object('now', v_now,
-    'posted', case when p_extra is not null then ${schema}.commit_extra(v_now, p_extra, v_applied) end,
+    'posted', case when p_extra is not null then {schema}.commit_extra(v_now, p_extra, v_applied) end,
     'refused', case when cardinality(v_applied) < cardinality(p_runs) then
-      ${schema}.refused_turns(v_now, p_ahead, p_runs, p_sessions, p_epochs, p_nonces, p_generations, p_seqs, p_turns,
+      {schema}.refused_turns(v_now, p_ahead, p_runs, p_sessions, p_epochs, p_nonces, p_generations, p_seqs, p_turns,
         p_ats, p_nexts, p_taken_n, v_taken, v_applied) end);
 end $$;
 
 -- Why turns were not applied: written before, no longer the holder's, not yet possible, or with messages unread.
-create or replace function ${schema}.refused_turns(p_now int8, p_ahead int8, p_runs uuid[], p_sessions int8[],
+create or replace function {schema}.refused_turns(p_now int8, p_ahead int8, p_runs uuid[], p_sessions int8[],
   p_epochs int4[], p_nonces int8[], p_generations int4[], p_seqs int4[], p_turns int8[], p_ats int8[],
   p_nexts int4[], p_taken_n int4[], p_taken text[], p_applied int4[]) returns json
 language sql volatile ${PLANS} as $$
   select json_agg(json_build_object('n', t.n, 'outcome',
     case
-      when exists (select 1 from ${schema}.turn h where h.run_id = t.run_id and h.generation = t.generation
+      when exists (select 1 from {schema}.turn h where h.run_id = t.run_id and h.generation = t.generation
         and h.seq = t.seq and h.turn_id = t.turn_id) then 'duplicate'
-      when exists (select 1 from ${schema}.closed c where c.run_id = t.run_id and c.turn_id = t.turn_id) then 'duplicate'
-      when not exists (select 1 from ${schema}.live l where l.run_id = t.run_id and l.session = t.session
+      when exists (select 1 from {schema}.closed c where c.run_id = t.run_id and c.turn_id = t.turn_id) then 'duplicate'
+      when not exists (select 1 from {schema}.live l where l.run_id = t.run_id and l.session = t.session
         and l.epoch = t.epoch and l.nonce = t.nonce) then 'fenced'
       when t.at > p_now + p_ahead then 'rejected'
-      when t.next >= 4 and exists (select 1 from ${schema}.inbox i where i.run_id = t.run_id) then 'more'
+      when t.next >= 4 and exists (select 1 from {schema}.inbox i where i.run_id = t.run_id) then 'more'
       else 'fenced' end,
     'messages', case when t.next >= 4 then (
       select json_agg(json_build_object('id', i.message_id, 'body', i.body) order by i.id)
-      from ${schema}.inbox i where i.run_id = t.run_id and not exists (
+      from {schema}.inbox i where i.run_id = t.run_id and not exists (
         select 1 from unnest(p_taken_n, p_taken) c(n, id) where c.n = t.n and c.id = i.message_id)) end))
   from unnest(p_runs, p_sessions, p_epochs, p_nonces, p_generations, p_seqs, p_turns, p_ats, p_nexts) with ordinality
     as t(run_id, session, epoch, nonce, generation, seq, turn_id, at, next, n)
@@ -83,29 +83,29 @@ language sql volatile ${PLANS} as $$
 $$;
 
 -- What turns send out: tasks, tasks called off, new runs, messages. Only for turns that were applied.
-create or replace function ${schema}.commit_extra(p_now int8, p json, p_applied int4[]) returns json
+create or replace function {schema}.commit_extra(p_now int8, p json, p_applied int4[]) returns json
 language plpgsql ${PLANS} as $$
 declare v_out json[] := '{}'; x json; v_answer json;
 begin
   for x in select value from json_array_elements(p->'tasks') loop
     continue when (x->>'n')::int4 <> all(p_applied);
-    insert into ${schema}.task (task_id, run_id, lane, at, body) values ((x->>'taskId')::uuid, (x->>'runId')::uuid,
-      ${schema}.lane_of('task', x->>'queue', x->>'name', (x->>'priority')::int4), p_now, x->>'body')
+    insert into {schema}.task (task_id, run_id, lane, at, body) values ((x->>'taskId')::uuid, (x->>'runId')::uuid,
+      {schema}.lane_of('task', x->>'queue', x->>'name', (x->>'priority')::int4), p_now, x->>'body')
       on conflict do nothing;
   end loop;
-  delete from ${schema}.task where task_id = any(array(
+  delete from {schema}.task where task_id = any(array(
     select (value->>'taskId')::uuid from json_array_elements(p->'dropped')
     where (value->>'n')::int4 = any(p_applied)));
   for x in select value from json_array_elements(p->'starts') loop
     continue when (x->>'n')::int4 <> all(p_applied);
-    v_answer := ${schema}.create_run(p_now, x->'run');
+    v_answer := {schema}.create_run(p_now, x->'run');
     if v_answer->>'outcome' = 'refused' then
-      v_out := v_out || ${schema}.deliver(p_now, (x->>'sender')::uuid, x->>'id', x->>'body', false);
+      v_out := v_out || {schema}.deliver(p_now, (x->>'sender')::uuid, x->>'id', x->>'body', false);
     end if;
   end loop;
   for x in select value from json_array_elements(p->'posts') loop
     continue when (x->>'n')::int4 <> all(p_applied);
-    v_out := v_out || ${schema}.deliver(p_now, (x->>'target')::uuid, x->>'id', x->>'body',
+    v_out := v_out || {schema}.deliver(p_now, (x->>'target')::uuid, x->>'id', x->>'body',
       coalesce((x->>'urgent')::boolean, false));
   end loop;
   return array_to_json(v_out);

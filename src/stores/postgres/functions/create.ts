@@ -1,50 +1,50 @@
 // Accepting runs and messages.
 import { PLANS } from './plans.ts'
 
-export const lanes = (schema: string): string => `
-create or replace function ${schema}.lane_of(p_kind text, p_queue text, p_name text, p_priority int4)
+export const lanes = `
+create or replace function {schema}.lane_of(p_kind text, p_queue text, p_name text, p_priority int4)
 returns int4 language plpgsql as $$
 declare v_lane int4;
 begin
-  select lane into v_lane from ${schema}.lane
+  select lane into v_lane from {schema}.lane
     where kind = p_kind and queue = p_queue and name = p_name and priority = p_priority;
   if found then return v_lane; end if;
-  insert into ${schema}.lane (kind, queue, name, priority) values (p_kind, p_queue, p_name, p_priority)
+  insert into {schema}.lane (kind, queue, name, priority) values (p_kind, p_queue, p_name, p_priority)
     on conflict do nothing;
-  select lane into v_lane from ${schema}.lane
+  select lane into v_lane from {schema}.lane
     where kind = p_kind and queue = p_queue and name = p_name and priority = p_priority;
   return v_lane;
 end $$;
 
-create or replace function ${schema}.lanes_of(p_kind text, p_queues json, p_names json, p_turn int8)
+create or replace function {schema}.lanes_of(p_kind text, p_queues json, p_names json, p_turn int8)
 returns int4[] language sql stable as $$
   select coalesce(array_agg(lane order by priority desc, (lane + p_turn) % 7, lane), '{}')
-  from ${schema}.lane
+  from {schema}.lane
   where kind = p_kind and queue in (select json_array_elements_text(p_queues))
     and (json_typeof(p_names) = 'null' or name in (select json_array_elements_text(p_names)))
 $$;`
 
-export const create = (schema: string): string => `
-create or replace function ${schema}.create_run(p_now int8, r json) returns json language plpgsql as $$
+export const create = `
+create or replace function {schema}.create_run(p_now int8, r json) returns json language plpgsql as $$
 declare
   v_run uuid := (r->>'runId')::uuid;
-  v_there ${schema}.run%rowtype;
+  v_there {schema}.run%rowtype;
   v_name text := nullif(r->>'workflowId', r->>'runId');
   v_latest uuid; v_status text; v_lane int4; v_start int8; v_eager boolean := false;
 begin
-  select * into v_there from ${schema}.run where run_id = v_run;
+  select * into v_there from {schema}.run where run_id = v_run;
   if found then
     if v_there.digest <> r->>'digest' then return json_build_object('outcome', 'conflict'); end if;
     return json_build_object('outcome', 'existing', 'runId', v_run, 'mine', exists (
-      select 1 from ${schema}.live where run_id = v_run and session = (r->'eager'->>'session')::int8
+      select 1 from {schema}.live where run_id = v_run and session = (r->'eager'->>'session')::int8
         and nonce = (r->'eager'->>'nonce')::int8));
   end if;
   if v_name is not null then
     if r->>'reuse' <> 'allow' then
       -- Two starts of one name must see each other.
-      perform pg_advisory_xact_lock(hashtextextended('${schema}:' || v_name, 0));
+      perform pg_advisory_xact_lock(hashtextextended('{schema}:' || v_name, 0));
       select n.run_id, c.status into v_latest, v_status
-        from ${schema}.name n left join ${schema}.closed c on c.run_id = n.run_id where n.workflow_id = v_name;
+        from {schema}.name n left join {schema}.closed c on c.run_id = n.run_id where n.workflow_id = v_name;
       if v_latest is not null then
         if r->>'reuse' = 'returnExisting' and v_status is null then
           return json_build_object('outcome', 'existing', 'runId', v_latest);
@@ -55,86 +55,86 @@ begin
       end if;
     end if;
   end if;
-  v_lane := ${schema}.lane_of('run', r->>'queue', r->>'name', (r->>'priority')::int4);
-  insert into ${schema}.run values (v_run, v_lane, v_name, (r->'parent'->>'runId')::uuid,
+  v_lane := {schema}.lane_of('run', r->>'queue', r->>'name', (r->>'priority')::int4);
+  insert into {schema}.run values (v_run, v_lane, v_name, (r->'parent'->>'runId')::uuid,
     (r->'parent'->>'generation')::int4, r->'parent'->>'key', p_now, r->>'digest', r->>'input', r->>'memo')
     on conflict do nothing;
   -- Somebody else created it between the look and the insert: look again, it is there now.
-  if not found then return ${schema}.create_run(p_now, r); end if;
+  if not found then return {schema}.create_run(p_now, r); end if;
   if v_name is not null then
-    insert into ${schema}.name values (v_name, v_run)
+    insert into {schema}.name values (v_name, v_run)
       on conflict (workflow_id) do update set run_id = excluded.run_id;
   end if;
   v_start := coalesce((r->>'startAt')::int8, p_now + coalesce((r->>'delayMs')::int8, 0));
   if r->'eager' is not null and v_start <= p_now then
-    perform 1 from ${schema}.session where session = (r->'eager'->>'session')::int8 for key share;
+    perform 1 from {schema}.session where session = (r->'eager'->>'session')::int8 for key share;
     v_eager := found;
   end if;
   if v_eager then
-    insert into ${schema}.live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status, updated_at)
+    insert into {schema}.live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status, updated_at)
       values (v_run, v_lane, v_start, v_start, (r->'eager'->>'session')::int8, 1, (r->'eager'->>'nonce')::int8, 1,
         'running', p_now);
   else
-    insert into ${schema}.live (run_id, lane, at, start_at, updated_at)
+    insert into {schema}.live (run_id, lane, at, start_at, updated_at)
       values (v_run, v_lane, v_start, v_start, p_now);
   end if;
   return json_build_object('outcome', 'created', 'mine', v_eager);
 end $$;
 
-create or replace function ${schema}.create_runs(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
-declare v_now int8 := ${schema}.clock(p_now); v_out json[] := '{}'; r json;
+create or replace function {schema}.create_runs(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
+declare v_now int8 := {schema}.clock(p_now); v_out json[] := '{}'; r json;
 begin
   for r in select value from json_array_elements(p) loop
-    v_out := v_out || ${schema}.create_run(v_now, r);
+    v_out := v_out || {schema}.create_run(v_now, r);
   end loop;
   return json_build_object('now', v_now, 'out', array_to_json(v_out));
 end $$;
 
 -- The plain case, many at a time: new ids, no name, no parent, no lease.
-create or replace function ${schema}.create_plain(p_now int8, p_runs uuid[], p_lanes int4[], p_digests text[],
+create or replace function {schema}.create_plain(p_now int8, p_runs uuid[], p_lanes int4[], p_digests text[],
   p_inputs text) returns json language plpgsql ${PLANS} as $$
-declare v_now int8 := ${schema}.clock(p_now); v_new uuid[];
+declare v_now int8 := {schema}.clock(p_now); v_new uuid[];
 begin
   with fresh as (
-    insert into ${schema}.run (run_id, lane, created_at, digest, input)
+    insert into {schema}.run (run_id, lane, created_at, digest, input)
       select r, l, v_now, d, i from unnest(p_runs, p_lanes, p_digests, string_to_array(p_inputs, E'\\x1e'))
         as u(r, l, d, i) on conflict do nothing returning run_id, lane),
   queued as (
-    insert into ${schema}.live (run_id, lane, at, start_at, updated_at)
+    insert into {schema}.live (run_id, lane, at, start_at, updated_at)
       select run_id, lane, v_now, v_now, v_now from fresh returning run_id)
   select array_agg(run_id) into v_new from queued;
   return json_build_object('now', v_now, 'new', to_json(coalesce(v_new, '{}')));
 end $$;`
 
-export const post = (schema: string): string => `
+export const post = `
 -- The caller has locked the run's row, so no release can pass between the insert and the wake-up.
-create or replace function ${schema}.deliver(p_now int8, p_run uuid, p_id text, p_body text, p_urgent boolean)
+create or replace function {schema}.deliver(p_now int8, p_run uuid, p_id text, p_body text, p_urgent boolean)
 returns json language plpgsql as $$
-declare v_live ${schema}.live%rowtype;
+declare v_live {schema}.live%rowtype;
 begin
-  select * into v_live from ${schema}.live where run_id = p_run for no key update;
+  select * into v_live from {schema}.live where run_id = p_run for no key update;
   if not found then
-    return json_build_object('outcome', case when exists (select 1 from ${schema}.run where run_id = p_run)
+    return json_build_object('outcome', case when exists (select 1 from {schema}.run where run_id = p_run)
       then 'closed' else 'missing' end);
   end if;
-  insert into ${schema}.inbox (run_id, message_id, body) values (p_run, p_id, p_body) on conflict do nothing;
+  insert into {schema}.inbox (run_id, message_id, body) values (p_run, p_id, p_body) on conflict do nothing;
   if not found then return json_build_object('outcome', 'duplicate'); end if;
   -- A run that has not begun waits for its time, and a paused one for another build; not if it is urgent.
   if v_live.session = 0 and (v_live.parked_build is null or p_urgent) then
-    update ${schema}.live set parked_build = null, parked_failure = null, at = least(at, greatest(p_now,
+    update {schema}.live set parked_build = null, parked_failure = null, at = least(at, greatest(p_now,
       case when p_urgent or v_live.status <> 'pending' then 0 else start_at end)) where run_id = p_run;
   end if;
   return json_build_object('outcome', 'accepted', 'session', v_live.session);
 end $$;
 
-create or replace function ${schema}.post_messages(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
-declare v_now int8 := ${schema}.clock(p_now); v_out json[] := '{}'; m json;
+create or replace function {schema}.post_messages(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
+declare v_now int8 := {schema}.clock(p_now); v_out json[] := '{}'; m json;
 begin
-  perform 1 from ${schema}.live
+  perform 1 from {schema}.live
     where run_id = any(array(select (value->>'runId')::uuid from json_array_elements(p)))
     order by run_id for no key update;
   for m in select value from json_array_elements(p) loop
-    v_out := v_out || ${schema}.deliver(v_now, (m->>'runId')::uuid, m->>'id', m->>'body',
+    v_out := v_out || {schema}.deliver(v_now, (m->>'runId')::uuid, m->>'id', m->>'body',
       coalesce((m->>'urgent')::boolean, false));
   end loop;
   return array_to_json(v_out);

@@ -7,12 +7,12 @@ import { create, lanes, post } from './create.ts'
 import { settle } from './settle.ts'
 
 /** Tests hand in their own time; everybody else asks the server. */
-const clock = (schema: string): string => `
-create or replace function ${schema}.clock(p_now int8) returns int8 language sql volatile as $$
+const clock = `
+create or replace function {schema}.clock(p_now int8) returns int8 language sql volatile as $$
   select coalesce(p_now, floor(extract(epoch from clock_timestamp()) * 1000)::int8)
 $$;`
 
 export function functions(schema: string): string {
   const parts = [clock, lanes, claimed, create, post, claim, commit, settle]
-  return parts.map((part) => part(schema)).join('\n')
+  return parts.join('\n').replaceAll('{schema}', schema)
 }

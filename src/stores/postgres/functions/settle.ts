@@ -1,28 +1,28 @@
 // Ending tasks, and renewing sessions.
 import { PLANS } from './plans.ts'
 
-export const settle = (schema: string): string => `
-create or replace function ${schema}.settle_tasks(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
-declare v_now int8 := ${schema}.clock(p_now); v_out json[] := '{}'; s json; v_task ${schema}.task%rowtype;
+export const settle = `
+create or replace function {schema}.settle_tasks(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
+declare v_now int8 := {schema}.clock(p_now); v_out json[] := '{}'; s json; v_task {schema}.task%rowtype;
 begin
-  perform 1 from ${schema}.live where run_id = any(array(
-      select t.run_id from json_array_elements(p) j join ${schema}.task t on t.task_id = (j.value->>'taskId')::uuid))
+  perform 1 from {schema}.live where run_id = any(array(
+      select t.run_id from json_array_elements(p) j join {schema}.task t on t.task_id = (j.value->>'taskId')::uuid))
     order by run_id for no key update;
   for s in select value from json_array_elements(p) loop
-    select * into v_task from ${schema}.task where task_id = (s->>'taskId')::uuid
+    select * into v_task from {schema}.task where task_id = (s->>'taskId')::uuid
       and session = (s->>'session')::int8 and epoch = (s->>'epoch')::int4 and nonce = (s->>'nonce')::int8
       for update;
     if not found then
       v_out := v_out || json_build_object('outcome', 'fenced');
     elsif s->>'type' = 'done' then
-      delete from ${schema}.task where task_id = v_task.task_id;
-      v_out := v_out || json_build_object('outcome', 'applied', 'session', ${schema}.deliver(v_now, v_task.run_id,
+      delete from {schema}.task where task_id = v_task.task_id;
+      v_out := v_out || json_build_object('outcome', 'applied', 'session', {schema}.deliver(v_now, v_task.run_id,
         s->>'id', s->>'body', false)->>'session');
     elsif s->>'type' = 'return' then
-      update ${schema}.task set session = 0, nonce = 0, deliveries = deliveries - 1 where task_id = v_task.task_id;
+      update {schema}.task set session = 0, nonce = 0, deliveries = deliveries - 1 where task_id = v_task.task_id;
       v_out := v_out || json_build_object('outcome', 'applied');
     else
-      update ${schema}.task set session = 0, nonce = 0, deliveries = 0, at = v_now + (s->>'delayMs')::int8,
+      update {schema}.task set session = 0, nonce = 0, deliveries = 0, at = v_now + (s->>'delayMs')::int8,
         failed = (s->>'failed')::int4, failure = s->>'failure' where task_id = v_task.task_id;
       v_out := v_out || json_build_object('outcome', 'applied');
     end if;
@@ -30,27 +30,27 @@ begin
   return array_to_json(v_out);
 end $$;
 
-create or replace function ${schema}.renew(p_now int8, b json) returns json language plpgsql ${PLANS} as $$
+create or replace function {schema}.renew(p_now int8, b json) returns json language plpgsql ${PLANS} as $$
 declare
-  v_now int8 := ${schema}.clock(p_now); v_session int8 := (b->>'session')::int8; v_alive boolean := false;
+  v_now int8 := {schema}.clock(p_now); v_session int8 := (b->>'session')::int8; v_alive boolean := false;
 begin
   if (b->>'close')::boolean then
-    perform 1 from ${schema}.session where session = v_session for update;
-    if found then perform ${schema}.free_session(v_now, v_session); end if;
+    perform 1 from {schema}.session where session = v_session for update;
+    if found then perform {schema}.free_session(v_now, v_session); end if;
   elsif (b->>'beat')::int8 = 1 then
-    insert into ${schema}.session values (v_session, b->>'worker', 1, v_now + (b->>'ttlMs')::int8, b->>'about')
+    insert into {schema}.session values (v_session, b->>'worker', 1, v_now + (b->>'ttlMs')::int8, b->>'about')
       on conflict (session) do update set expires_at = excluded.expires_at;
     v_alive := true;
   else
-    update ${schema}.session set beat = (b->>'beat')::int8, expires_at = v_now + (b->>'ttlMs')::int8
+    update {schema}.session set beat = (b->>'beat')::int8, expires_at = v_now + (b->>'ttlMs')::int8
       where session = v_session and expires_at > v_now;
     v_alive := found;
     if not v_alive then
-      perform 1 from ${schema}.session where session = v_session for update;
-      if found then perform ${schema}.free_session(v_now, v_session); end if;
+      perform 1 from {schema}.session where session = v_session for update;
+      if found then perform {schema}.free_session(v_now, v_session); end if;
     end if;
   end if;
   return json_build_object('now', v_now, 'alive', v_alive, 'lost', (
     select json_agg(w.id) from (select value as id from json_array_elements_text(b->'tasks')) w
-    where not exists (select 1 from ${schema}.task t where t.task_id = w.id::uuid and t.session = v_session)));
+    where not exists (select 1 from {schema}.task t where t.task_id = w.id::uuid and t.session = v_session)));
 end $$;`
