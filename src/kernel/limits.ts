@@ -59,6 +59,8 @@ export const limits = {
   quietMsMax: 1_000,
   /** How often an idle worker asks even though nothing woke it. */
   idlePollMs: 5_000,
+  /** How often a worker asks for messages to the runs it holds although nobody hinted at any. */
+  newsPollMs: 1_000,
   /** The first and the longest pause between two tries of a store call that failed. */
   storeRetryMsMin: 10,
   storeRetryMsMax: 2_000,

@@ -5,7 +5,6 @@ import { assert } from '../kernel/assert.ts'
 import { decodeMessage } from '../kernel/codec.ts'
 import type { RunStep } from '../kernel/command.ts'
 import type { Decider, Execution, StepPlan } from '../kernel/decider.ts'
-import { CancelledError } from '../kernel/errors.ts'
 import type { Ending, HistoryEvent, Instant } from '../kernel/event.ts'
 import { type Failure, failureOf } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
@@ -92,12 +91,12 @@ export class HeldRun {
 
   /** Waits no longer for what is running. Its attempts count as not made. */
   abortSteps(): void {
-    this.#steps.stop(new CancelledError('the worker stops'))
+    this.#steps.stop('the worker stops')
     this.#wake()
   }
 
   /** The lease is gone: whatever is under way stops, and nothing more is written. */
-  abandon(reason: Error): void {
+  abandon(reason: string): void {
     this.#mood = 'abandoned'
     this.#steps.stop(reason)
     this.#wake()
@@ -143,10 +142,7 @@ export class HeldRun {
     turn.receive(this.#inbox.splice(0))
     turn.settle(this.#steps.takeResults())
     turn.fireDue()
-    this.#steps.stop(
-      new CancelledError('the run was cancelled'),
-      (key) => !this.#state.open.has(key),
-    )
+    this.#steps.stop('the run was cancelled', (key) => !this.#state.open.has(key))
     const first = !this.#begun
     if (first || turn.events.length > 0) await this.#decide(turn, now)
     if (this.#state.seq > limits.historyEventsMax) turn.ending = tooLong()
@@ -244,7 +240,7 @@ export class HeldRun {
   }
 
   #ended(events: HistoryEvent[]): HeldOutcome {
-    this.#steps.stop(new CancelledError('the run ended'))
+    this.#steps.stop('the run ended')
     this.#durable(events, [])
     this.#execution.dispose()
     return { type: 'ended', body: this.#writer.lastBody }
@@ -266,7 +262,7 @@ export class HeldRun {
   // Code and history do not fit, or the code waits for what pawl cannot see: not a failure of the run, and not
   // to be tried again by the same code. Nothing is written but the reason. Cancelling it needs no code.
   async #park(error: unknown): Promise<HeldOutcome> {
-    this.#steps.stop(new CancelledError('the run is paused'))
+    this.#steps.stop('the run is paused')
     if (this.#cancel) {
       const { reason } = this.#cancel
       return this.#endWithout({ type: 'RunCancelled', ...(reason !== undefined && { reason }) })
@@ -311,7 +307,7 @@ export class HeldRun {
   }
 
   #lose(): HeldOutcome {
-    this.#steps.stop(new CancelledError('the lease was lost'))
+    this.#steps.stop('the lease was lost')
     this.#execution?.dispose()
     return { type: 'lost' }
   }

@@ -1,6 +1,7 @@
 // The step bodies of one run that run in this process, and what came of them. A step counts as running until its
 // result is part of a turn, so that nobody begins it again in between.
 import type { StepPlan } from '../kernel/decider.ts'
+import { CancelledError } from '../kernel/errors.ts'
 import type { Failure } from '../kernel/failure.ts'
 import type { StepOutcome } from '../kernel/message.ts'
 import type { OpenStep } from '../kernel/run.ts'
@@ -80,11 +81,11 @@ export class LocalSteps {
   }
 
   /** Tells steps that nobody waits for any more, and forgets them. */
-  stop(reason: Error, which: (key: string) => boolean = () => true): void {
+  stop(reason: string, which: (key: string) => boolean = () => true): void {
     for (const [key, step] of this.#running) {
       if (!which(key)) continue
       this.#running.delete(key)
-      step.abort(reason)
+      step.abort(new CancelledError(reason))
     }
   }
 }

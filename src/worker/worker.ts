@@ -17,6 +17,7 @@ import type {
   Hint,
   Store,
 } from '../stores/store.ts'
+import { ClaimPlan, type Wish } from './claim-plan.ts'
 import { Doorbell } from './doorbell.ts'
 import { type HeldOutcome, HeldRun } from './held-run.ts'
 import { HeldTask } from './held-task.ts'
@@ -39,6 +40,7 @@ export class Worker {
   readonly #settings: WorkerSettings
   readonly #storeClock: StoreClock
   readonly #doorbell: Doorbell
+  readonly #plan: ClaimPlan
   readonly #slots: Slots
   readonly #runner: StepRunner
   readonly #host: RunHost
@@ -49,13 +51,7 @@ export class Worker {
   readonly #over = new AbortController()
   #session: Session
   #phase: Phase = 'starting'
-  /** The last claim left work behind. */
-  #hungry = false
-  #quietSince: number | undefined
-  /** How many more claims look for leases this worker does not know of. */
-  #doubt = 0
   readonly #letGoMeanwhile = new Set<string>()
-  #suspectsWait = false
   #drained: Promise<void> | undefined
   #settled: () => void = () => {}
 
@@ -67,6 +63,12 @@ export class Worker {
     this.#storeClock = new StoreClock(clock)
     this.#doorbell = new Doorbell(clock)
     this.#slots = new Slots(settings.activities)
+    this.#plan = new ClaimPlan(clock, () => ({
+      runs: this.#runs.size,
+      tasks: this.#tasks.size,
+      runsMax: settings.workflows,
+      freeSlots: this.#slots.free,
+    }))
     this.#warm = new WarmRuns(settings.warm)
     const now = () => this.#storeClock.now()
     this.#runner = new StepRunner({ ...ports, slots: this.#slots, now })
@@ -95,7 +97,7 @@ export class Worker {
 
   /** A lease a new run can be created with, if this worker would take it at once. */
   offer(name: string, queue: string): { session: number; nonce: number } | undefined {
-    if (this.#phase !== 'working' || !this.#session.alive || this.#suspectsWait) return undefined
+    if (this.#phase !== 'working' || !this.#session.alive || this.#plan.isQuiet) return undefined
     if (!this.#deciders.has(name) || !this.#settings.queues.includes(queue)) return undefined
     if (this.#runs.size >= this.#settings.workflows) return undefined
     return { session: this.#session.id, nonce: this.#ports.random.integer() }
@@ -137,6 +139,7 @@ export class Worker {
 
   #hear(hint: Hint): void {
     if (hint.type === 'ended' || (hint.type === 'news' && hint.session !== this.#session.id)) return
+    if (hint.type !== 'ready') this.#plan.expectNews()
     this.#doorbell.ring()
   }
 
@@ -161,52 +164,31 @@ export class Worker {
 
   /** One claim. Answers how long to wait for the next, if nothing rings before. */
   async #claim(): Promise<number> {
-    const request = this.#request()
     const session = this.#session
+    const wish = this.#plan.wish()
+    const request = this.#request(wish)
     this.#letGoMeanwhile.clear()
     const claimed = await this.#send((store) => this.#claimOnce(store, request))
     this.#storeClock.heard(claimed.now)
-    if (claimed.dead) {
-      session.die()
-      return 0
-    }
+    if (claimed.dead) session.die()
     if (!session.alive) return 0
-    if (this.#doubt > 0) this.#doubt--
     this.#take(claimed)
-    this.#suspectsWait = claimed.suspects === true
-    const full = claimed.runs.length > 0 && claimed.runs.length >= request.runs
-    this.#hungry = full || (claimed.tasks.length > 0 && claimed.tasks.length >= request.tasks)
-    if (this.#hungry && this.#room() >= limits.claimRunsMin) return 0
-    if (this.#suspectsWait && this.#runs.size + this.#tasks.size === 0) return 0
-    if (this.#suspectsWait) return limits.quietMsMax / 4
-    const due =
-      claimed.nextDue === undefined ? limits.idlePollMs : claimed.nextDue - this.#storeClock.now()
-    return Math.max(1, Math.min(due, limits.idlePollMs))
+    return this.#plan.learn(wish, claimed, this.#storeClock.now())
   }
 
-  // A claim that got no answer may have been carried out, or may be later: the next ones look for what it took.
   async #claimOnce(store: Store, request: ClaimRequest): Promise<Claimed> {
     try {
-      return await store.claim({ ...request, ...(this.#doubt > 0 && { reconcile: true }) })
+      const again = { reconcile: true, held: [...this.#runs.keys()] } as const
+      return await store.claim({ ...request, ...(this.#plan.inDoubt && again) })
     } catch (error) {
-      this.#doubt = limits.reconcileTimes
+      this.#plan.doubt(limits.reconcileTimes)
       throw error
     }
   }
 
-  #request(): ClaimRequest {
-    const { registry, random, clock } = this.#ports
-    const idle = this.#runs.size + this.#tasks.size === 0
-    // While runs wait that may have killed their holder, this worker falls quiet to try them on their own.
-    if (!this.#suspectsWait) this.#quietSince = undefined
-    else this.#quietSince ??= clock.monotonic()
-    const waited =
-      this.#quietSince !== undefined && clock.monotonic() - this.#quietSince > limits.quietMsMax
-    const suspects = idle ? limits.suspectsTogether : waited ? 1 : 0
-    const quiet = this.#suspectsWait && suspects === 0
-    const runs = quiet ? 0 : Math.min(limits.claimRuns, this.#room())
-    const tasks = quiet ? 0 : Math.min(limits.claimRuns, this.#slots.free)
-    if (waited) this.#quietSince = undefined
+  #request(wish: Wish): ClaimRequest {
+    const { registry, random } = this.#ports
+    const { runs, suspects, tasks, asksForNews } = wish
     return {
       session: this.#session.id,
       nonce: random.integer(),
@@ -217,13 +199,9 @@ export class Worker {
       runs,
       suspects,
       tasks,
-      held: [...this.#runs.keys()],
+      held: asksForNews ? [...this.#runs.keys()] : [],
       heldTasks: [...this.#tasks.keys()],
     }
-  }
-
-  #room(): number {
-    return Math.max(0, this.#settings.workflows - this.#runs.size)
   }
 
   #take(claimed: Claimed): void {
@@ -255,8 +233,7 @@ export class Worker {
     if (outcome.type === 'released') this.#remember(held.runId, outcome)
     if (outcome.type === 'ended') this.#ports.onEnded(held.runId, outcome.body)
     if (outcome.type === 'lost') this.#lost(held.runId)
-    if (this.#hungry && this.#room() >= limits.claimRunsMin) this.#doorbell.ring()
-    if (this.#suspectsWait && this.#runs.size === 0) this.#doorbell.ring()
+    if (this.#plan.hasAppetite) this.#doorbell.ring()
     if (this.#runs.size + this.#tasks.size === 0) this.#settled()
   }
 
@@ -281,7 +258,7 @@ export class Worker {
     if (this.#tasks.get(task.taskId) !== held) return
     await this.#send((store) => store.settle([outcome])).catch(() => {})
     this.#forgetTask(held)
-    if (this.#hungry) this.#doorbell.ring()
+    if (this.#plan.hasAppetite) this.#doorbell.ring()
   }
 
   #forgetTask(held: HeldTask): void {
@@ -315,8 +292,8 @@ export class Worker {
 
   #renewed(now: number, beat: number): void {
     this.#storeClock.heard(now)
-    if (beat % limits.renewalsPerReconcile === 0) this.#doubt = Math.max(this.#doubt, 1)
-    if (this.#doubt > 0) this.#doorbell.ring()
+    if (beat % limits.renewalsPerReconcile === 0) this.#plan.doubt(1)
+    if (this.#plan.inDoubt) this.#doorbell.ring()
   }
 
   #loseTasks(taskIds: readonly string[]): void {
@@ -328,9 +305,9 @@ export class Worker {
   }
 
   #loseEverything(): void {
-    const reason = new PawlError('WORKER_STOPPED', 'this worker could not renew its lease')
     this.#loseTasks([...this.#tasks.keys()])
-    for (const held of [...this.#runs.values()]) held.abandon(reason)
+    for (const held of [...this.#runs.values()])
+      held.abandon('this worker could not renew its lease')
     this.#warm.clear()
     this.#doorbell.ring()
   }

@@ -136,12 +136,11 @@ begin
     where session <> (q->>'session')::int8;
   v_held := array(select value::uuid from json_array_elements_text(q->'held'));
   if cardinality(v_held) > 0 then
-    select json_agg(json_build_object('runId', held.run_id, 'messages', held.messages)) into v_news from (
+    select json_agg(json_build_object('runId', found.run_id, 'messages', found.messages)) into v_news from (
       select i.run_id, json_agg(json_build_object('id', i.message_id, 'body', i.body) order by i.id) as messages
-      from unnest(v_held) h(run_id)
-        join {schema}.live l on l.run_id = h.run_id and l.session = (q->>'session')::int8
-        join {schema}.inbox i on i.run_id = h.run_id
-      group by i.run_id) held;
+      from {schema}.inbox i where i.run_id = any(v_held) group by i.run_id) found
+    where exists (select 1 from {schema}.live l where l.run_id = found.run_id
+      and l.session = (q->>'session')::int8);
   end if;
   return json_build_object('nextDue', v_next, 'suspects', v_suspects, 'news', v_news);
 end $$;

@@ -1,0 +1,114 @@
+// What to ask the store for, and when: how much there is room for, whether work was left behind, whether this worker
+// should fall quiet for runs that may have killed their last holder, and whether an answer may have been lost.
+import { limits } from '../kernel/limits.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Claimed, ClaimRequest } from '../stores/store.ts'
+
+/** How full the worker is. */
+export interface Load {
+  readonly runs: number
+  readonly tasks: number
+  readonly runsMax: number
+  readonly freeSlots: number
+}
+
+export type Wish = Pick<ClaimRequest, 'runs' | 'suspects' | 'tasks' | 'reconcile'> & {
+  readonly asksForNews: boolean
+}
+
+export class ClaimPlan {
+  readonly #clock: Clock
+  readonly #load: () => Load
+  /** The last claim left work behind. */
+  #hungry = false
+  #hungryForTasks = false
+  #suspectsWait = false
+  #quietSince: number | undefined
+  /** How many more claims look for leases this worker does not know of. */
+  #doubt = 0
+  #newsAskedAt = Number.NEGATIVE_INFINITY
+
+  constructor(clock: Clock, load: () => Load) {
+    this.#clock = clock
+    this.#load = load
+  }
+
+  /** Runs wait that may have killed their last holder. Until they are tried, nothing else is begun beside them. */
+  get isQuiet(): boolean {
+    return this.#suspectsWait
+  }
+
+  /** Work was left behind, and there is enough room to be worth a claim. */
+  get hasAppetite(): boolean {
+    if (this.#suspectsWait) return this.#isIdle()
+    const { runs, runsMax, freeSlots } = this.#load()
+    if (this.#hungryForTasks && freeSlots > 0) return true
+    return this.#hungry && runsMax - runs >= Math.min(limits.claimRunsMin, runsMax)
+  }
+
+  /** An answer got lost. What was asked for may have been done, or may be done later. */
+  doubt(times: number): void {
+    this.#doubt = Math.max(this.#doubt, times)
+  }
+
+  get inDoubt(): boolean {
+    return this.#doubt > 0
+  }
+
+  /** There may be messages for runs that are held. */
+  expectNews(): void {
+    this.#newsAskedAt = Number.NEGATIVE_INFINITY
+  }
+
+  wish(): Wish {
+    const { runs, runsMax, freeSlots } = this.#load()
+    const patient = this.#hasWaited()
+    const suspects = this.#isIdle() ? limits.suspectsTogether : patient ? 1 : 0
+    const holdBack = this.#suspectsWait && suspects === 0
+    return {
+      runs: holdBack ? 0 : Math.min(limits.claimRuns, Math.max(0, runsMax - runs)),
+      suspects,
+      tasks: holdBack ? 0 : Math.min(limits.claimRuns, freeSlots),
+      asksForNews: this.#asksForNews(),
+      ...(this.#doubt > 0 && { reconcile: true }),
+    }
+  }
+
+  /** Takes note of an answer, and says how long to wait for the next claim if nothing happens before. */
+  learn(wish: Wish, claimed: Claimed, now: number): number {
+    if (wish.reconcile) this.#doubt--
+    this.#suspectsWait = claimed.suspects === true
+    if (!this.#suspectsWait) this.#quietSince = undefined
+    // A claim for nothing says nothing about what is left, and one for suspects nothing about the others.
+    const suspects = claimed.runs.some((run) => run.deliveries > 1)
+    if (wish.runs > 0) this.#hungry = suspects || claimed.runs.length >= wish.runs
+    if (wish.tasks > 0) this.#hungryForTasks = claimed.tasks.length >= wish.tasks
+    if (this.hasAppetite) return 0
+    if (this.#suspectsWait) return limits.quietMsMax / 4
+    const due = claimed.nextDue === undefined ? limits.idlePollMs : claimed.nextDue - now
+    return Math.max(1, Math.min(due, limits.idlePollMs))
+  }
+
+  #isIdle(): boolean {
+    const { runs, tasks } = this.#load()
+    return runs + tasks === 0
+  }
+
+  // A worker that does not come to rest takes suspects all the same, one at a time: nothing waits for ever.
+  #hasWaited(): boolean {
+    if (!this.#suspectsWait) return false
+    const now = this.#clock.monotonic()
+    this.#quietSince ??= now
+    if (now - this.#quietSince <= limits.quietMsMax) return false
+    this.#quietSince = undefined
+    return true
+  }
+
+  // Asking about a thousand runs each time would cost more than the claim: when there was a hint, and now and then.
+  #asksForNews(): boolean {
+    const now = this.#clock.monotonic()
+    if (this.#doubt === 0 && now - this.#newsAskedAt < limits.newsPollMs) return false
+    this.#newsAskedAt = now
+    return true
+  }
+}

@@ -1,0 +1,198 @@
+// Judges a crash test from three independent accounts: what the client was promised, what the store says, and what
+// the ledgers say really happened. Each check answers with the violations it found.
+import type { Event } from '../../src/kernel/event.ts'
+import { isEnding } from '../../src/kernel/event.ts'
+import { isRight, type Sum } from './definitions.ts'
+import type { Begun, LedgerLine } from './ledger.ts'
+
+export interface CheckedTurn {
+  readonly seq: number
+  readonly count: number
+  readonly turnId: number
+  readonly epoch: number
+  readonly events: readonly Event[]
+}
+
+export interface CheckedRun {
+  readonly runId: string
+  readonly name: string
+  readonly status: string
+  readonly output?: unknown
+  readonly turns: readonly CheckedTurn[]
+}
+
+export interface Evidence {
+  /** What each acknowledged run was started with. */
+  readonly started: ReadonlyMap<string, number>
+  /** Message ids of acknowledged signals by run. */
+  readonly signals: ReadonlyMap<string, readonly string[]>
+  readonly runs: ReadonlyMap<string, CheckedRun>
+  readonly ledger: readonly LedgerLine[]
+}
+
+export function checkAll(evidence: Evidence): string[] {
+  return [
+    ...checkNothingLost(evidence),
+    ...checkSignals(evidence),
+    ...[...evidence.runs.values()].flatMap((run) => [
+      ...checkTurns(run),
+      ...checkEvents(run),
+      ...checkChildren(run, evidence),
+    ]),
+    ...checkExecutions(evidence),
+  ]
+}
+
+/** INV1: what was acknowledged is there, has come to its end, and to the right one. */
+export function checkNothingLost({ started, runs }: Evidence): string[] {
+  return [...started].flatMap(([runId, n]) => {
+    const run = runs.get(runId)
+    if (!run) return [`INV1: acknowledged run ${runId} is not in the store`]
+    if (run.status !== 'completed') return [`INV1: run ${runId} (${run.name}) is ${run.status}`]
+    if (isRight(run.name, n, run.output as Sum)) return []
+    return [`INV1: run ${runId} (${run.name}) of ${n} ended with ${JSON.stringify(run.output)}`]
+  })
+}
+
+/** INV7: an acknowledged signal is in the history once. */
+export function checkSignals({ signals, runs }: Evidence): string[] {
+  return [...signals].flatMap(([runId, ids]) => {
+    const run = runs.get(runId)
+    const seen = run
+      ? eventsOf(run).flatMap((e) => (e.type === 'SignalReceived' ? [e.id] : []))
+      : []
+    return ids.flatMap((id) => {
+      const times = seen.filter((each) => each === id).length
+      return times === 1 ? [] : [`INV7: signal ${id} is ${times} times in the history of ${runId}`]
+    })
+  })
+}
+
+/** INV3, INV5: turns follow each other without gaps, each once, and never one of an older lease after a newer. */
+export function checkTurns(run: CheckedRun): string[] {
+  const found: string[] = []
+  const ids = new Set<number>()
+  let seq = 0
+  let epoch = 0
+  for (const turn of run.turns) {
+    if (turn.seq !== seq)
+      found.push(`INV3: a turn of ${run.runId} begins at ${turn.seq}, expected ${seq}`)
+    if (turn.count !== turn.events.length)
+      found.push(
+        `INV3: a turn of ${run.runId} says ${turn.count}, has ${turn.events.length} events`,
+      )
+    if (ids.has(turn.turnId)) found.push(`INV3: turn ${turn.turnId} of ${run.runId} is there twice`)
+    if (turn.epoch < epoch)
+      found.push(`INV5: epoch ${turn.epoch} of ${run.runId} wrote after epoch ${epoch}`)
+    ids.add(turn.turnId)
+    seq = turn.seq + turn.count
+    epoch = Math.max(epoch, turn.epoch)
+  }
+  return found
+}
+
+/** INV2, INV8, INV12: one result for a step, no timer early, one end and nothing after it. */
+export function checkEvents(run: CheckedRun): string[] {
+  const found: string[] = []
+  const completed = new Set<string>()
+  const due = new Map<string, number>()
+  const events = eventsOf(run)
+  for (const [index, event] of events.entries()) {
+    if (isEnding(event) && index < events.length - 1)
+      found.push(`INV12: ${run.runId} goes on after ${event.type}`)
+    if (event.type === 'StepCompleted') {
+      if (completed.has(event.key)) found.push(`INV2: ${run.runId} has two results of ${event.key}`)
+      completed.add(event.key)
+    }
+    if ('until' in event && event.until !== undefined) due.set(event.key, event.until)
+    if (event.type === 'TimerFired' && event.at < (due.get(event.key) ?? 0))
+      found.push(`INV8: ${event.key} of ${run.runId} fired early`)
+  }
+  return found
+}
+
+/** INV10: every child a history names is there, and has ended. */
+export function checkChildren(run: CheckedRun, { runs }: Pick<Evidence, 'runs'>): string[] {
+  return eventsOf(run).flatMap((event) => {
+    if (event.type !== 'ChildStarted') return []
+    const status = runs.get(event.child)?.status ?? 'not in the store'
+    return status === 'completed'
+      ? []
+      : [`INV10: child ${event.child} of ${run.runId} is ${status}`]
+  })
+}
+
+/** INV2, INV14: no body begins after its result was durable, or more often than its policy allows. */
+export function checkExecutions({ ledger, runs }: Evidence): string[] {
+  const durable = durableBefore(ledger)
+  const times = new Map<string, number>()
+  const begun = ledger.filter((line) => line.type === 'begun')
+  const found = begun.flatMap((line) => {
+    const id = idOf(line)
+    const count = (times.get(id) ?? 0) + 1
+    times.set(id, count)
+    return [
+      ...(line.order > (durable.get(id) ?? Number.POSITIVE_INFINITY)
+        ? [`INV2: ${id} began again in ${line.pid} after its result was durable`]
+        : []),
+      ...(count > line.maxAttempts
+        ? [`INV14: ${id} began ${count} times; its policy allows ${line.maxAttempts}`]
+        : []),
+      ...(line.attempt > line.maxAttempts
+        ? [`INV14: ${id} was called attempt ${line.attempt} of ${line.maxAttempts}`]
+        : []),
+      ...(runs.has(line.runId) ? [] : [`INV1: ${id} was run, but the store has no such run`]),
+    ]
+  })
+  return [...found, ...checkResults(runs, begun)]
+}
+
+/** No result comes from nowhere: a recorded one was made by the attempt it names. */
+function checkResults(runs: Evidence['runs'], begun: readonly Begun[]): string[] {
+  const made = new Set(begun.map((line) => `${idOf(line)} ${line.attempt}`))
+  return [...runs.values()].flatMap((run) =>
+    eventsOf(run).flatMap((event) => {
+      if (event.type !== 'StepCompleted') return []
+      const id = `${run.runId} ${event.key} ${event.attempt}`
+      return made.has(id) ? [] : [`INV2: a result is recorded for ${id}, which no worker began`]
+    }),
+  )
+}
+
+// The result of a step was durable before its worker heard so, and before any step began that rests on it.
+function durableBefore(ledger: readonly LedgerLine[]): Map<string, number> {
+  const durable = new Map<string, number>()
+  const note = (id: string, order: number): void => {
+    durable.set(id, Math.min(order, durable.get(id) ?? Number.POSITIVE_INFINITY))
+  }
+  for (const line of ledger) {
+    if (line.type === 'recorded') note(idOf(line), line.order)
+    else for (const key of line.after) note(`${line.runId} ${key}`, line.order)
+  }
+  return durable
+}
+
+/** Bodies that began and whose end nobody recorded: a kill or a lost lease came between. */
+export function countInterrupted({ ledger, runs }: Evidence): number {
+  const begun = ledger.filter((line) => line.type === 'begun').length
+  const ends = ['StepCompleted', 'StepRetried', 'StepFailed']
+  const recorded = [...runs.values()].reduce(
+    (sum, run) => sum + eventsOf(run).filter((event) => isOwnEnd(event, ends)).length,
+    0,
+  )
+  return begun - recorded
+}
+
+// A step given up on because its worker died was interrupted, whatever is recorded of it.
+function isOwnEnd(event: Event, ends: readonly string[]): boolean {
+  if (event.type === 'StepFailed' && event.failure.type === 'WorkerDied') return false
+  return ends.includes(event.type)
+}
+
+export function eventsOf(run: CheckedRun): Event[] {
+  return run.turns.flatMap((turn) => turn.events)
+}
+
+function idOf(line: LedgerLine): string {
+  return `${line.runId} ${line.key}`
+}

@@ -1,0 +1,106 @@
+// The worker processes of a crash test: real ones, killed and stopped for real. None outlives the test.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface WorkerProcess {
+  readonly pid: number
+  readonly queues: string
+  readonly child: ChildProcess
+  state: 'starting' | 'ready' | 'stopped' | 'dead'
+  /** What it said on standard error, the newest part. */
+  complaints: string
+}
+
+export interface FleetOptions {
+  readonly store: string
+  readonly folder: string
+  readonly leaseMs: number
+}
+
+const complaintsMax = 4_000
+
+export class Fleet {
+  readonly all: WorkerProcess[] = []
+  readonly #options: FleetOptions
+
+  constructor(options: FleetOptions) {
+    this.#options = options
+  }
+
+  get ready(): WorkerProcess[] {
+    return this.all.filter((worker) => worker.state === 'ready')
+  }
+
+  start(queues: string): WorkerProcess {
+    const { store, folder, leaseMs } = this.#options
+    const args = [join(import.meta.dirname, 'worker.ts'), store, folder, String(leaseMs), queues]
+    const child = spawn(process.execPath, args, {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
+    const worker: WorkerProcess = {
+      pid: child.pid ?? 0,
+      queues,
+      child,
+      state: 'starting',
+      complaints: '',
+    }
+    this.all.push(worker)
+    child.stderr?.on('data', (chunk: Buffer) => {
+      worker.complaints = `${worker.complaints}${chunk.toString()}`.slice(-complaintsMax)
+    })
+    child.once('message', () => {
+      if (worker.state === 'starting') worker.state = 'ready'
+    })
+    child.once('exit', () => {
+      worker.state = 'dead'
+    })
+    return worker
+  }
+
+  /** Kills it, and starts another in its place. */
+  async kill(worker: WorkerProcess): Promise<void> {
+    const exited = once(worker.child, 'exit')
+    worker.state = 'dead'
+    worker.child.kill('SIGKILL')
+    await exited
+    this.start(worker.queues)
+  }
+
+  /** Stops it in its tracks for a while; it does not notice until it goes on. */
+  async freeze(worker: WorkerProcess, ms: number): Promise<void> {
+    worker.state = 'stopped'
+    worker.child.kill('SIGSTOP')
+    await sleep(ms)
+    worker.child.kill('SIGCONT')
+    if (worker.state === 'stopped') worker.state = 'ready'
+  }
+
+  /** Throws if a worker ended that nobody killed. */
+  check(): void {
+    for (const { pid, child, complaints } of this.all) {
+      if (child.exitCode === null) continue
+      throw new Error(`worker ${pid} ended by itself with ${child.exitCode}: ${complaints}`)
+    }
+  }
+
+  /** Everything the workers complained about, each kind once. */
+  get complaints(): string[] {
+    const lines = this.all.flatMap(({ complaints }) => complaints.split('\n'))
+    const kinds = lines.map((line) => line.replace(/[0-9a-f]{8}-[0-9a-f-]{27}|\d+/g, '…').trim())
+    return [...new Set(kinds.filter((line) => line !== ''))]
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(
+      this.all
+        .filter(({ child }) => child.exitCode === null && child.signalCode === null)
+        .map(({ child }) => {
+          const exited = once(child, 'exit')
+          child.kill('SIGKILL')
+          return exited
+        }),
+    )
+  }
+}

@@ -1,0 +1,24 @@
+// The process that gets killed: a worker like any other, that writes down what it does. It ends with its parent.
+// Usage: node test/crash/worker.ts <store url> <ledger folder> <lease in ms> <queues>
+import { open } from '../../src/index.ts'
+import { definitions } from './definitions.ts'
+import { LedgerFile } from './ledger.ts'
+
+const [, , store = '', folder = '', lease = '1500', queues = 'default'] = process.argv
+
+process.on('disconnect', () => process.exit(0))
+const ledger = new LedgerFile(folder)
+// One build for all: what differs between two starts of this file is nothing.
+const engine = await open(store, { ...definitions(ledger), build: 'crash' })
+engine.on('activity.completed', ({ runId, step }) =>
+  ledger.write({ type: 'recorded', runId, key: step }),
+)
+const worker = engine.work({
+  id: `w${process.pid}`,
+  lease: Number(lease),
+  queues: queues.split(','),
+  concurrency: 100,
+  signals: false,
+})
+await worker.ready
+process.send?.('ready')
