@@ -24,6 +24,10 @@ export interface Execution {
   takeLogs(): readonly LogEntry[]
   /** What a step that was asked for under `key` does. The body is absent for an activity. */
   step(key: string): StepPlan | undefined
+  /** Why this execution cannot go on, once it is known. It may come to light between turns. */
+  readonly broken: Error | undefined
+  /** Called when `broken` comes to light between turns. */
+  onBreak: () => void
   /** Forgets the run. Code that wakes up later finds nothing to talk to. */
   dispose(): void
 }

@@ -137,6 +137,8 @@ export class HeldRun {
   }
 
   async #turn(): Promise<HeldOutcome | undefined> {
+    if (this.#execution.broken) throw this.#execution.broken
+    this.#execution.onBreak = () => this.#wake()
     const now = this.#host.now()
     const turn = new Turn(this.#head, this.#state, now)
     turn.receive(this.#inbox.splice(0))

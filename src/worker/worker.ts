@@ -18,6 +18,7 @@ import type {
   Store,
 } from '../stores/store.ts'
 import { ClaimPlan, type Wish } from './claim-plan.ts'
+import { storedMessage } from './commit.ts'
 import { Doorbell } from './doorbell.ts'
 import { type HeldOutcome, HeldRun } from './held-run.ts'
 import { HeldTask } from './held-task.ts'
@@ -28,7 +29,7 @@ import { Session } from './session.ts'
 import { Slots } from './slots.ts'
 import { StepRunner } from './step-runner.ts'
 import { StoreClock } from './store-clock.ts'
-import { WarmRuns } from './warm.ts'
+import { type WarmRun, WarmRuns } from './warm.ts'
 import type { WorkerPorts, WorkerSettings } from './worker-settings.ts'
 
 type Phase = 'starting' | 'working' | 'draining' | 'stopped'
@@ -238,8 +239,18 @@ export class Worker {
   }
 
   #remember(runId: string, { warm, wakeAt }: Extract<HeldOutcome, { type: 'released' }>): void {
-    if (warm) this.#warm.put(runId, warm)
+    if (warm) this.#keepWarm(runId, warm)
     if (wakeAt !== undefined) this.#doorbell.ringWithin(wakeAt - this.#storeClock.now())
+  }
+
+  // Code that wakes up by itself while its run is let go breaks the rules: the run is looked at again, and paused.
+  #keepWarm(runId: string, warm: WarmRun): void {
+    const message = storedMessage({ type: 'nudge', id: `nudge:${this.#ports.random.integer()}` })
+    warm.execution.onBreak = () => {
+      void this.#send((store) => store.post([{ runId, message }])).catch(() => {})
+    }
+    if (warm.execution.broken) warm.execution.onBreak()
+    this.#warm.put(runId, warm)
   }
 
   // Not an outcome any run can have: a defect of ours, or a store that gave up. The lease is not to be trusted.

@@ -22,7 +22,8 @@ import { PawlError } from '../../kernel/errors.ts'
 import type { StepKind } from '../../kernel/event.ts'
 import { checkId, checkName } from '../../kernel/names.ts'
 import { decode, encode } from '../../kernel/value.ts'
-import type { FunctionExecution, Identity, Wanted } from './execution.ts'
+import type { FunctionExecution } from './execution.ts'
+import type { Identity, Wanted } from './matching.ts'
 import { SeededNumbers } from './seeded.ts'
 
 type StepBody = (step: ActivityContext) => unknown

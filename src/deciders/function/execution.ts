@@ -16,6 +16,14 @@ import { decode, encode } from '../../kernel/value.ts'
 import { drained } from './barrier.ts'
 import { Journal, type Recorded, type Settlement } from './journal.ts'
 import {
+  describeWanted,
+  type Identity,
+  isEffect,
+  isSideEffect,
+  sameKind,
+  type Wanted,
+} from './matching.ts'
+import {
   type Asked,
   callSite,
   duplicateKey,
@@ -31,17 +39,6 @@ export const running = new AsyncLocalStorage<FunctionExecution | 'step'>()
 
 /** The steps after which a long replay lets the rest of the process have a turn. */
 const DELIVERIES_BETWEEN_BREATHS = 256
-
-export type Wanted = DistributiveOmit<Exclude<Command, { type: `${string}Run` }>, 'after' | 'past'>
-type DistributiveOmit<T, K extends keyof T> = T extends unknown ? Omit<T, K> : never
-
-export interface Identity {
-  readonly explicit: boolean
-  readonly was?: string
-  /** The key this step had under the name it was known by in older code. */
-  readonly formerKey?: string
-  readonly ifPast?: IfPast
-}
 
 interface Request {
   readonly wanted: Wanted
@@ -80,6 +77,7 @@ export class FunctionExecution implements Execution {
   #outcome: Outcome | undefined
   #dead: Error | 'disposed' | undefined
   #lastKey: string | undefined
+  onBreak: () => void = () => {}
   readonly #start: (execution: FunctionExecution, input: unknown) => Promise<unknown>
   readonly #breathe: () => Promise<void>
 
@@ -113,6 +111,10 @@ export class FunctionExecution implements Execution {
     } finally {
       this.#inTurn = false
     }
+  }
+
+  get broken(): Error | undefined {
+    return this.#dead instanceof Error ? this.#dead : undefined
   }
 
   step(key: string): StepPlan | undefined {
@@ -317,7 +319,9 @@ export class FunctionExecution implements Execution {
   #foreignWake(key: string | undefined): Promise<never> {
     const site = callSite(new Error('here').stack)
     const what = key === undefined ? 'before it ended' : `before ${key}${site ? ` at ${site}` : ''}`
-    return this.#die(nonDurableAwait(this.workflow.name, what))
+    const never = this.#die(nonDurableAwait(this.workflow.name, what))
+    this.onBreak()
+    return never
   }
 
   #die(error: Error): Promise<never> {
@@ -358,37 +362,6 @@ function settle(request: Request, settlement: Settlement): void {
     default:
       return unreachable(settlement)
   }
-}
-
-const recordedType = {
-  RunStep: 'StepStarted',
-  SetTimer: 'TimerStarted',
-  AwaitSignal: 'WaitStarted',
-  StartChild: 'ChildStarted',
-} as const
-
-function sameKind(wanted: Wanted, recorded: Recorded, identity: Identity): boolean {
-  if (recordedType[wanted.type] !== recorded.type) return false
-  if (wanted.type === 'SetTimer' || !('name' in recorded)) return true
-  if (wanted.type === 'RunStep' && recorded.type === 'StepStarted' && wanted.kind !== recorded.kind)
-    return false
-  return wanted.name === recorded.name || !identity.explicit || identity.was === recorded.name
-}
-
-function isEffect(recorded: Recorded): boolean {
-  if (recorded.type === 'ChildStarted') return true
-  return recorded.type === 'StepStarted' && recorded.kind !== 'sideEffect'
-}
-
-function isSideEffect(wanted: Wanted): boolean {
-  return wanted.type === 'RunStep' && wanted.kind === 'sideEffect'
-}
-
-function describeWanted(wanted: Wanted): Asked {
-  const name = 'name' in wanted ? wanted.name : 'sleep'
-  const input = 'input' in wanted ? wanted.input : undefined
-  const site = callSite(new Error('here').stack)
-  return { key: wanted.key, name, ...(input && { input }), ...(site !== undefined && { site }) }
 }
 
 function never(): Promise<never> {

@@ -1,0 +1,47 @@
+// What code asks for, and whether it is what history recorded.
+import type { IfPast } from '../../definitions/options.ts'
+import type { Command } from '../../kernel/command.ts'
+import type { Recorded } from './journal.ts'
+import { type Asked, callSite } from './nondeterminism.ts'
+
+export type Wanted = DistributiveOmit<Exclude<Command, { type: `${string}Run` }>, 'after' | 'past'>
+type DistributiveOmit<T, K extends keyof T> = T extends unknown ? Omit<T, K> : never
+
+export interface Identity {
+  readonly explicit: boolean
+  readonly was?: string
+  /** The key this step had under the name it was known by in older code. */
+  readonly formerKey?: string
+  readonly ifPast?: IfPast
+}
+
+const recordedType = {
+  RunStep: 'StepStarted',
+  SetTimer: 'TimerStarted',
+  AwaitSignal: 'WaitStarted',
+  StartChild: 'ChildStarted',
+} as const
+
+export function sameKind(wanted: Wanted, recorded: Recorded, identity: Identity): boolean {
+  if (recordedType[wanted.type] !== recorded.type) return false
+  if (wanted.type === 'SetTimer' || !('name' in recorded)) return true
+  if (wanted.type === 'RunStep' && recorded.type === 'StepStarted' && wanted.kind !== recorded.kind)
+    return false
+  return wanted.name === recorded.name || !identity.explicit || identity.was === recorded.name
+}
+
+export function isEffect(recorded: Recorded): boolean {
+  if (recorded.type === 'ChildStarted') return true
+  return recorded.type === 'StepStarted' && recorded.kind !== 'sideEffect'
+}
+
+export function isSideEffect(wanted: Wanted): boolean {
+  return wanted.type === 'RunStep' && wanted.kind === 'sideEffect'
+}
+
+export function describeWanted(wanted: Wanted): Asked {
+  const name = 'name' in wanted ? wanted.name : 'sleep'
+  const input = 'input' in wanted ? wanted.input : undefined
+  const site = callSite(new Error('here').stack)
+  return { key: wanted.key, name, ...(input && { input }), ...(site !== undefined && { site }) }
+}
