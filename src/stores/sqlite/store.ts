@@ -40,6 +40,9 @@ interface Pending {
 /** Tries at a locked file before the caller is told that it is unavailable. */
 const TRIES = 100
 
+/** How long after the file was touched another process's write is looked for. */
+const LAST_LOOK_MS = 64
+
 export class SqliteStore implements Store {
   readonly traits: Traits = { name: 'sqlite', durability: 'fsync', lanes: 1, push: true }
   readonly #database: DatabaseSync
@@ -229,14 +232,18 @@ export class SqliteStore implements Store {
     }
   }
 
-  #lookSoon(): void {
-    if (this.#looking || this.#closed) return
+  // The file is touched before the write is durable and visible, so one look may come too early: a few follow.
+  #lookSoon(ms = 1): void {
+    if ((this.#looking && ms === 1) || this.#closed) return
     this.#looking = true
-    this.#clock.after(1, () => {
+    this.#clock.after(ms, () => {
       this.#looking = false
       if (this.#closed) return
       const version = this.#reader.dataVersion()
-      if (version === this.#version) return
+      if (version === this.#version) {
+        if (ms < LAST_LOOK_MS) this.#lookSoon(ms * 2)
+        return
+      }
       this.#version = version
       for (const listener of this.#listeners) listener({ type: 'changed' })
     })
