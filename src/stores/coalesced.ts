@@ -4,6 +4,7 @@
 import { limits } from '../kernel/limits.ts'
 import { isUnavailable } from '../runtime/availability.ts'
 import type { Committed, NewRun, Post, Store, TaskOutcome, TurnCommit } from './store.ts'
+import { asItIs, wrapped } from './wrapped.ts'
 
 export function coalesced(store: Store): Store {
   const lanes = Array.from({ length: store.traits.lanes }, () => commitLane(store))
@@ -19,20 +20,13 @@ export function coalesced(store: Store): Store {
     (outcomes: TaskOutcome[]) => store.settle(outcomes),
     () => 256,
   )
-  return {
-    traits: store.traits,
+  return wrapped(store, asItIs, {
     create: (runs) => Promise.all(runs.map((run) => create.add(run))),
     post: (posts) => Promise.all(posts.map((each) => post.add(each))),
     settle: (outcomes) => Promise.all(outcomes.map((each) => settle.add(each))),
     // The turns of one run stay in one lane, so they cannot overtake each other.
     commit: (turns) => Promise.all(turns.map((turn) => laneOf(lanes, turn.runId).add(turn))),
-    claim: (request) => store.claim(request),
-    renew: (beat) => store.renew(beat),
-    load: (asks) => store.load(asks),
-    list: (query) => store.list(query),
-    wake: (listener) => store.wake(listener),
-    close: () => store.close(),
-  }
+  })
 }
 
 interface Waiting<In, Out> {

@@ -3,6 +3,7 @@
 import { unavailable } from '../runtime/availability.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { Store } from '../stores/store.ts'
+import { wrapped } from '../stores/wrapped.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
 export interface Faults {
@@ -71,22 +72,13 @@ export class FaultyStore {
   }
 
   #wrap(inner: Store): Store {
-    return {
-      traits: inner.traits,
-      create: this.#unreliable('create', (runs) => inner.create(runs)),
-      post: this.#unreliable('post', (messages) => inner.post(messages)),
-      claim: this.#unreliable('claim', (request) => inner.claim(request)),
-      commit: this.#unreliable('commit', (turns) => inner.commit(turns)),
-      settle: this.#unreliable('settle', (outcomes) => inner.settle(outcomes)),
-      renew: this.#unreliable('renew', (beat) => inner.renew(beat)),
-      load: this.#unreliable('load', (asks) => inner.load(asks)),
-      list: this.#unreliable('list', (query) => inner.list(query)),
+    return wrapped(inner, (method, call) => this.#unreliable(method, call), {
       wake: (listener) =>
         inner.wake((hint) => {
           if (!this.#random.chance(this.faults.loseHint)) listener(hint)
         }),
       close: async () => {},
-    }
+    })
   }
 }
 

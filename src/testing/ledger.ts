@@ -4,6 +4,7 @@ import { decodeTurn } from '../kernel/codec.ts'
 import type { Event, Instant } from '../kernel/event.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Claimed, ClaimedRun, Committed, Created, Store, TurnCommit } from '../stores/store.ts'
+import { asItIs, wrapped } from '../stores/wrapped.ts'
 
 export interface Execution {
   readonly runId: string
@@ -52,8 +53,7 @@ export class Ledger {
 
   /** Wraps the true store, below all faults, and writes down what it did. */
   watch(store: Store): Store {
-    return {
-      ...methodsOf(store),
+    return wrapped(store, asItIs, {
       create: async (runs) =>
         this.#created(
           runs.map((run) => run.runId),
@@ -70,7 +70,7 @@ export class Ledger {
       },
       claim: async (request) => this.#claimed(await store.claim(request)),
       commit: async (turns) => this.#committed(turns, await store.commit(turns)),
-    }
+    })
   }
 
   // The same message may be accepted again once it was taken; it counts where it came first.
@@ -140,22 +140,6 @@ export class Ledger {
 
   now(): Instant {
     return this.#clock.now()
-  }
-}
-
-function methodsOf(store: Store): Store {
-  return {
-    traits: store.traits,
-    create: (runs) => store.create(runs),
-    post: (messages) => store.post(messages),
-    claim: (request) => store.claim(request),
-    commit: (turns) => store.commit(turns),
-    settle: (outcomes) => store.settle(outcomes),
-    renew: (beat) => store.renew(beat),
-    load: (asks) => store.load(asks),
-    list: (query) => store.list(query),
-    wake: (listener) => store.wake(listener),
-    close: () => store.close(),
   }
 }
 

@@ -3,6 +3,7 @@
 import type { Instant } from '../kernel/event.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Store } from '../stores/store.ts'
+import { wrapped } from '../stores/wrapped.ts'
 
 export class MortalProcess {
   readonly name: string
@@ -67,20 +68,11 @@ export class MortalProcess {
   }
 
   #mortal(store: Store): Store {
-    const guard =
-      <Args extends unknown[], Out>(call: (...args: Args) => Promise<Out>) =>
-      (...args: Args): Promise<Out> =>
-        this.#dead ? new Promise(() => {}) : this.#answer(call(...args))
+    const guarded = wrapped(store, (_method, call) => (...args) => {
+      return this.#dead ? new Promise(() => {}) : this.#answer(call(...args))
+    })
     return {
-      traits: store.traits,
-      create: guard((runs) => store.create(runs)),
-      post: guard((messages) => store.post(messages)),
-      claim: guard((request) => store.claim(request)),
-      commit: guard((turns) => store.commit(turns)),
-      settle: guard((outcomes) => store.settle(outcomes)),
-      renew: guard((beat) => store.renew(beat)),
-      load: guard((asks) => store.load(asks)),
-      list: guard((query) => store.list(query)),
+      ...guarded,
       wake: (listener) => store.wake((hint) => void (this.#dead || listener(hint))),
       close: async () => {},
     }

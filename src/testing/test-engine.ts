@@ -10,6 +10,7 @@ import { limits } from '../kernel/limits.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { openStore } from '../stores/open.ts'
 import type { Store } from '../stores/store.ts'
+import { wrapped } from '../stores/wrapped.ts'
 import { MortalProcess } from './process.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -219,29 +220,14 @@ class CallCounter {
 
   constructor(inner: Store) {
     this.inner = inner
-    const count =
-      <Args extends unknown[], Out>(call: (...args: Args) => Promise<Out>) =>
-      async (...args: Args): Promise<Out> => {
-        this.underWay++
-        try {
-          return await call(...args)
-        } finally {
-          this.underWay--
-        }
+    this.store = wrapped(inner, (_method, call) => async (...args) => {
+      this.underWay++
+      try {
+        return await call(...args)
+      } finally {
+        this.underWay--
       }
-    this.store = {
-      traits: inner.traits,
-      create: count((runs) => inner.create(runs)),
-      post: count((messages) => inner.post(messages)),
-      claim: count((request) => inner.claim(request)),
-      commit: count((turns) => inner.commit(turns)),
-      settle: count((outcomes) => inner.settle(outcomes)),
-      renew: count((beat) => inner.renew(beat)),
-      load: count((asks) => inner.load(asks)),
-      list: count((query) => inner.list(query)),
-      wake: (listener) => inner.wake(listener),
-      close: () => inner.close(),
-    }
+    })
   }
 }
 

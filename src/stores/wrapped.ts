@@ -1,0 +1,29 @@
+// A store around another one: every call goes through one function, and what differs is given apart.
+import type { Store } from './store.ts'
+
+export type StoreMethod = Exclude<keyof Store, 'traits' | 'wake' | 'close'>
+
+/** Makes a call out of a call. */
+export type Around = <Args extends unknown[], Out>(
+  method: StoreMethod,
+  call: (...args: Args) => Promise<Out>,
+) => (...args: Args) => Promise<Out>
+
+export const asItIs: Around = (_method, call) => call
+
+export function wrapped(store: Store, around: Around, different: Partial<Store> = {}): Store {
+  return {
+    traits: store.traits,
+    create: around('create', (runs) => store.create(runs)),
+    post: around('post', (messages) => store.post(messages)),
+    claim: around('claim', (request) => store.claim(request)),
+    commit: around('commit', (turns) => store.commit(turns)),
+    settle: around('settle', (outcomes) => store.settle(outcomes)),
+    renew: around('renew', (beat) => store.renew(beat)),
+    load: around('load', (asks) => store.load(asks)),
+    list: around('list', (query) => store.list(query)),
+    wake: (listener) => store.wake(listener),
+    close: () => store.close(),
+    ...different,
+  }
+}
