@@ -1,5 +1,6 @@
 // Kills real workers while a client starts runs, then judges what is left.
-// Usage: node test/crash/kill.ts --store sqlite|postgres --kills 1000 --runs 50000 [--stops 0] [--seed 1]
+// Usage: node test/crash/kill.ts --store sqlite|postgres --kills 1000 --runs 50000 [--stops 50] [--seed 1]
+//   [--workers 4] [--pauseMs 700] [--settleMsMax 300000]
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -187,6 +188,8 @@ async function main(): Promise<void> {
       runs: { type: 'string', default: '50000' },
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
       workers: { type: 'string', default: '4' },
+      pauseMs: { type: 'string', default: String(defaults.pauseMs) },
+      settleMsMax: { type: 'string', default: '300000' },
     },
   })
   const { store, ...rest } = values

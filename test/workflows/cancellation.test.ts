@@ -127,6 +127,33 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await rejection(run.result())).toMatchObject({ reason: 'give up' })
   })
 
+  test('R24 cancelling a paused run reaches its children as well', async () => {
+    const leaf = workflow('leaf', async (ctx) => ctx.wait(go))
+    const v1 = workflow('root', async (ctx) => {
+      await Promise.race([ctx.child(leaf, undefined), ctx.wait(go)])
+    })
+    const v2 = workflow('root', async (ctx) => {
+      await ctx.run('inserted', () => 1)
+      await Promise.race([ctx.child(leaf, undefined), ctx.wait(go)])
+    })
+    const old = await bench.worker({ workflows: [v1] })
+    const { runId } = await old.engine.start(v1)
+    await waitsFor(old.engine.get(runId), 'child')
+    await old.engine.close()
+    const engine = await bench.serve({ workflows: [v2, leaf] })
+    const run = engine.get(runId)
+    await run.signal(go)
+    await waitsFor(run, 'paused')
+    const [child] = (await engine.list({ workflow: leaf })).items
+    await run.cancel('all of it')
+    expect(await rejection(run.result())).toMatchObject({ reason: 'all of it' })
+    const { status } = await until(
+      () => engine.get(child?.runId ?? '').describe(),
+      (record) => record.endedAt !== undefined,
+    )
+    expect(status).toBe('cancelled')
+  })
+
   test('R24 a race of a cancelled run is lost by all its branches', async () => {
     const seen: string[] = []
     const raced = workflow('raced', async (ctx) => {

@@ -25,7 +25,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await run.result()).toBe(14)
     const { items } = await engine.list({ workflow: square })
     expect(items.map((each) => each.parentRunId)).toEqual([run.runId, run.runId, run.runId])
-    expect(items.map((each) => each.output).sort()).toEqual([1, 4, 9])
+    expect(new Set(items.map((each) => each.output))).toEqual(new Set([1, 4, 9]))
   })
 
   test('C8 a parent waits for its child, and why names it', async () => {

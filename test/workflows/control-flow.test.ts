@@ -207,6 +207,8 @@ describe.each(kinds)('on %s', (kind) => {
     const why = await waitsFor(run, 'paused')
     expect(why.failure).toMatchObject({ type: 'PawlError', code: 'DETERMINISM' })
     expect(why.failure?.message).toMatch(/step:chargeCard#1[\s\S]*step:charge#1[\s\S]*was:/)
+    // The place in the user's code: without it, which of ten calls was it?
+    expect(why.failure?.message).toMatch(/ at .*control-flow\.test\.ts:\d+/)
     expect((await run.describe()).status).toBe('paused')
     await middle.engine.close()
 

@@ -33,6 +33,21 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await run.result()).toEqual(['first', 'second'])
   })
 
+  test('S2 a signal that comes while the run is being let go is taken at once, not at the next poll', async () => {
+    const listens = workflow('listens', async (ctx) => [await ctx.wait(word), await ctx.wait(word)])
+    const engine = await bench.serve({ workflows: [listens] })
+    const begun = performance.now()
+    for (let round = 0; round < 5; round++) {
+      const run = await engine.start(listens)
+      await waitsFor(run, 'signal')
+      await run.signal(word, 'first')
+      await run.signal(word, 'second')
+      expect(await run.result()).toEqual(['first', 'second'])
+    }
+    // An idle worker polls every five seconds; nothing here may have waited for that.
+    expect(performance.now() - begun).toBeLessThan(4_000)
+  })
+
   test('S2 a signal goes to its own name only', async () => {
     const listens = workflow('listens', async (ctx) => ctx.wait(word))
     const engine = await bench.serve({ workflows: [listens] })

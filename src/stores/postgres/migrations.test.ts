@@ -1,0 +1,193 @@
+// P11: how a database gets its tables, and that they are the ones written down.
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { type FreshDatabase, freshDatabase } from '../../../test/support/database.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import type { NewRun } from '../store.ts'
+import { PostgresStore } from './index.ts'
+
+const snapshot = join(
+  import.meta.dirname,
+  '../../../test/workflows/__snapshots__/postgres-schema.txt',
+)
+
+let database: FreshDatabase
+let admin: pg.Client
+
+beforeAll(async () => {
+  database = await freshDatabase(inject('postgresUrl'))
+  admin = new pg.Client({ connectionString: database.url })
+  await admin.connect()
+})
+
+afterAll(async () => {
+  await admin.end()
+  await database.drop()
+})
+
+function urlOf(schema: string, change: (url: URL) => void = () => {}): string {
+  const url = new URL(database.url)
+  url.searchParams.set('schema', schema)
+  change(url)
+  return url.href
+}
+
+async function openAndClose(url: string): Promise<void> {
+  const store = await PostgresStore.open(url, systemClock)
+  await store.close()
+}
+
+const run: NewRun = {
+  runId: '01900000-0000-7000-8000-000000000001',
+  name: 'n',
+  queue: 'q',
+  priority: 0,
+  workflowId: 'mine',
+  reuse: 'reject',
+  input: '{"json":null}',
+  digest: 'd',
+}
+
+test('P11 a fresh schema has the tables, indexes and functions that are written down', async () => {
+  await openAndClose(urlOf('fresh'))
+  await expect(await outlineOf('fresh')).toMatchFileSnapshot(snapshot)
+})
+
+test('P11 opening again changes nothing', async () => {
+  await openAndClose(urlOf('twice'))
+  const before = await fingerprint('twice')
+  await openAndClose(urlOf('twice'))
+  expect(await fingerprint('twice')).toEqual(before)
+})
+
+test('P11 stores that open at once on a fresh schema wait for each other', async () => {
+  const opens = Array.from({ length: 6 }, () => PostgresStore.open(urlOf('together'), systemClock))
+  const stores = await Promise.all(opens)
+  const outcomes = await Promise.all(stores.map((store) => store.create([run])))
+  const created = outcomes.flat().filter(({ outcome }) => outcome === 'created')
+  expect(created).toHaveLength(1)
+  await Promise.all(stores.map((store) => store.close()))
+  expect(await outlineOf('together')).toBe(await outlineOf('fresh'))
+})
+
+test('P11 functions of an older pawl are replaced, and data is kept', async () => {
+  const store = await PostgresStore.open(urlOf('older'), systemClock)
+  await store.create([run])
+  await store.close()
+  await admin.query("update older.about set functions = 'older'")
+  await admin.query('drop function older.renew(int8, json)')
+  const again = await PostgresStore.open(urlOf('older'), systemClock)
+  expect(await again.create([run])).toMatchObject([{ outcome: 'existing' }])
+  await again.close()
+  expect(await outlineOf('older')).toBe(await outlineOf('fresh'))
+})
+
+test('P11 a user with no rights but a schema of its own can do everything', async () => {
+  const role = `pawl_${randomBytes(6).toString('hex')}`
+  await admin.query(`create role ${role} login password 'secret' nosuperuser nocreatedb`)
+  try {
+    await admin.query(`create schema private_place authorization ${role}`)
+    const url = urlOf('private_place', (each) => {
+      each.username = role
+      each.password = 'secret'
+    })
+    const store = await PostgresStore.open(url, systemClock)
+    await store.create([run])
+    const beat = { session: 7, worker: 'w', beat: 1, ttlMs: 30_000, tasks: [], about: '{}' }
+    expect((await store.renew(beat)).alive).toBe(true)
+    const claimed = await store.claim({
+      session: 7,
+      nonce: 1,
+      build: 'b',
+      queues: ['q'],
+      workflows: null,
+      activities: null,
+      runs: 5,
+      suspects: 0,
+      tasks: 5,
+      held: [],
+      heldTasks: [],
+    })
+    expect(claimed.runs).toHaveLength(1)
+    await store.close()
+    const forbidden = urlOf('not_mine', (each) => {
+      each.username = role
+      each.password = 'secret'
+    })
+    await expect(openAndClose(forbidden)).rejects.toMatchObject({
+      code: 'STORE_READ_ONLY',
+      message: expect.stringContaining('create schema pawl authorization'),
+    })
+  } finally {
+    await admin.query(`drop owned by ${role}`)
+    await admin.query(`drop role ${role}`)
+  }
+})
+
+test('P11 two schemas in one database do not see each other', async () => {
+  const left = await PostgresStore.open(urlOf('left_side'), systemClock)
+  const right = await PostgresStore.open(urlOf('right_side'), systemClock)
+  const heard: string[] = []
+  right.wake(({ type }) => heard.push(type))
+  await left.create([run])
+  expect(await right.load([{ type: 'run', runId: run.runId }])).toEqual([{ type: 'run' }])
+  expect((await right.list({ limit: 10 })).runs).toEqual([])
+  expect(await right.create([run])).toMatchObject([{ outcome: 'created' }])
+  expect((await left.list({ limit: 10 })).runs).toHaveLength(1)
+  await Promise.all([left.close(), right.close()])
+})
+
+test('P11 a migration that fails leaves nothing behind', async () => {
+  await admin.query('create schema broken')
+  await admin.query('create table broken.task (mine int)')
+  await expect(openAndClose(urlOf('broken'))).rejects.toThrow(/already exists/)
+  const { rows } = await admin.query(
+    "select tablename from pg_tables where schemaname = 'broken' order by 1",
+  )
+  expect(rows).toEqual([{ tablename: 'task' }])
+})
+
+/** Tables with their columns, indexes, and functions with their signatures, as text. */
+async function outlineOf(schema: string): Promise<string> {
+  const columns = await lines(
+    `select format('table %s.%s: %s %s%s', '…', c.table_name, c.column_name, c.data_type,
+       case c.is_nullable when 'YES' then ' null' else '' end) as line
+     from information_schema.columns c where c.table_schema = $1
+     order by c.table_name, c.ordinal_position`,
+    schema,
+  )
+  const indexes = await lines(
+    `select regexp_replace(replace(indexdef, $1 || '.', '…'), '^CREATE ', '') as line
+     from pg_indexes where schemaname = $1 order by tablename, indexname`,
+    schema,
+  )
+  const functions = await lines(
+    `select format('function %s(%s) returns %s', p.proname,
+       replace(pg_get_function_identity_arguments(p.oid), $1 || '.', '…'),
+       pg_get_function_result(p.oid)) as line
+     from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = $1 order by 1`,
+    schema,
+  )
+  return `${[...columns, ...indexes, ...functions].join('\n')}\n`
+}
+
+async function lines(query: string, schema: string): Promise<string[]> {
+  const { rows } = await admin.query<{ line: string }>(query, [schema])
+  return rows.map(({ line }) => line)
+}
+
+/** The identity of everything in the schema: a table or function made again has another. */
+async function fingerprint(schema: string): Promise<unknown[]> {
+  const { rows } = await admin.query(
+    `select relname as name, c.oid, c.xmin::text from pg_class c join pg_namespace n on n.oid = relnamespace
+       where nspname = $1
+     union all
+     select proname, p.oid, p.xmin::text from pg_proc p join pg_namespace n on n.oid = pronamespace
+       where nspname = $1
+     order by 1, 2`,
+    [schema],
+  )
+  return rows
+}

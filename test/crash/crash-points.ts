@@ -1,0 +1,211 @@
+// A deployment on virtual time in which the caller of one chosen store call dies, just before or just after the store
+// carried it out. Every program makes finitely many calls, so every place where it can die can be tried.
+
+import { Registry } from '../../src/definitions/registry.ts'
+import {
+  type ActivityContext,
+  activity,
+  Engine,
+  PawlError,
+  signal,
+  workflow,
+} from '../../src/index.ts'
+import { sleep } from '../../src/runtime/clock.ts'
+import { MemoryDatabase } from '../../src/stores/memory/database.ts'
+import { MemoryStore } from '../../src/stores/memory/store.ts'
+import type { Store } from '../../src/stores/store.ts'
+import { checkAll } from '../../src/testing/checkers.ts'
+import { Ledger } from '../../src/testing/ledger.ts'
+import { MortalProcess } from '../../src/testing/process.ts'
+import { SeededRandom } from '../../src/testing/seeded-random.ts'
+import { VirtualClock } from '../../src/testing/virtual-clock.ts'
+
+export interface CrashPoint {
+  /** The number of the call, counted over all processes. */
+  readonly call: number
+  readonly when: 'before' | 'after'
+}
+
+export interface Deployment {
+  /** Whether the client is a worker too, and takes its runs in the write that creates them. */
+  readonly together: boolean
+  readonly delivery: 'atomic' | 'deferred'
+}
+
+export interface Story {
+  readonly calls: number
+  readonly crashes: number
+  readonly outcome: string
+  readonly violations: readonly string[]
+}
+
+const leaseMs = 600
+const restartMs = 40
+const storyMsMax = 120_000
+const go = signal<number>('go')
+const order = workflow.declare<number, unknown>('order')
+const parcel = workflow.declare<number, number>('parcel')
+const RETRY = { maxAttempts: 6, initial: 20, max: 50 } as const
+
+export function tell(deployment: Deployment, points: readonly CrashPoint[]): Promise<Story> {
+  return new CrashPoints(deployment, points).run()
+}
+
+class CrashPoints {
+  readonly #deployment: Deployment
+  readonly #points: readonly CrashPoint[]
+  readonly #clock = new VirtualClock()
+  readonly #database = new MemoryDatabase()
+  readonly #ledger = new Ledger(this.#clock)
+  readonly #promised = { runs: new Set<string>(), signals: new Map<string, string[]>() }
+  #calls = 0
+  #spawned = 0
+  #crashes = 0
+  #outcome: string | undefined
+
+  constructor(deployment: Deployment, points: readonly CrashPoint[]) {
+    this.#deployment = deployment
+    this.#points = points
+  }
+
+  async run(): Promise<Story> {
+    this.#spawn('worker', ['default', 'other'])
+    this.#spawn('worker', ['default'])
+    this.#spawn('client', ['default'])
+    const end = this.#clock.now() + storyMsMax
+    await this.#clock.advance(0)
+    while (!this.#isOver() && this.#clock.now() < end) {
+      const next = this.#clock.next()
+      if (next === undefined) break
+      await this.#clock.advance(Math.max(0, next - this.#clock.now()))
+    }
+    const violations = checkAll(this.#database, this.#ledger, this.#promised)
+    if (!this.#isOver()) violations.push('liveness: the story never ended')
+    return {
+      calls: this.#calls,
+      crashes: this.#crashes,
+      outcome: this.#outcome ?? 'none',
+      violations,
+    }
+  }
+
+  #isOver(): boolean {
+    if (this.#outcome === undefined) return false
+    const rows = [...this.#database.runs.values()]
+    return rows.every((row) => row.endedAt !== undefined && row.outbox.length === 0)
+  }
+
+  #spawn(role: 'worker' | 'client', queues: readonly string[]): void {
+    const name = `${role}${++this.#spawned}`
+    const { delivery, together } = this.#deployment
+    const inner = new MemoryStore({ clock: this.#clock, database: this.#database, delivery })
+    const die = (): void => {
+      if (process.dead) return
+      process.kill()
+      this.#crashes++
+      this.#ledger.note(`crash ${name} at call ${this.#calls - 1}`)
+      this.#clock.after(restartMs, () => this.#spawn(role, queues))
+    }
+    const store = this.#doomed(this.#ledger.watch(inner), die)
+    const process: MortalProcess = new MortalProcess(name, this.#clock, store)
+    const engine = this.#engine(process)
+    const works = role === 'worker' ? !together || queues.includes('other') : together
+    const worker = works
+      ? engine.work({ id: name, lease: leaseMs, concurrency: 8, signals: false, queues })
+      : undefined
+    if (role === 'client') void this.#program(engine, process, worker?.ready)
+  }
+
+  #doomed(inner: Store, die: () => void): Store {
+    const call =
+      <Args extends unknown[], Out>(method: (...args: Args) => Promise<Out>) =>
+      async (...args: Args): Promise<Out> => {
+        const number = this.#calls++
+        const point = this.#points.find((each) => each.call === number)
+        if (point?.when === 'before') {
+          die()
+          return new Promise<Out>(() => {})
+        }
+        const out = await method(...args)
+        if (point?.when === 'after') die()
+        return out
+      }
+    return {
+      ...inner,
+      create: call((runs) => inner.create(runs)),
+      post: call((messages) => inner.post(messages)),
+      claim: call((request) => inner.claim(request)),
+      commit: call((turns) => inner.commit(turns)),
+      settle: call((outcomes) => inner.settle(outcomes)),
+      renew: call((beat) => inner.renew(beat)),
+      load: call((asks) => inner.load(asks)),
+      list: call((query) => inner.list(query)),
+    }
+  }
+
+  // A client that dies is started again and does everything once more, under the same keys.
+  async #program(engine: Engine, process: MortalProcess, ready?: Promise<void>): Promise<void> {
+    await ready
+    const run = await engine.start(order, 3, { idempotencyKey: 'order 3' })
+    this.#promised.runs.add(run.runId)
+    await sleep(process.clock, 300)
+    try {
+      await run.signal(go, 7, { messageId: 'm' })
+      this.#promised.signals.set(run.runId, ['signal:m'])
+    } catch (error) {
+      if (!(error instanceof PawlError) || error.code !== 'RUN_ENDED') throw error
+    }
+    this.#outcome = JSON.stringify(await run.result())
+  }
+
+  #engine(process: MortalProcess): Engine {
+    const { workflows, activities } = this.#definitions(process)
+    return new Engine(
+      process.store,
+      new Registry(workflows, activities),
+      { build: 'crash-points', logger: { log() {} } },
+      { clock: process.clock, random: new SeededRandom(1).fork(process.name) },
+    )
+  }
+
+  #definitions(process: MortalProcess) {
+    const body = async (step: ActivityContext): Promise<number> => {
+      const { runId, stepKey: key, attempt, maxAttempts } = step
+      const sessionAlive = this.#sessionAlive(process.name)
+      const at = { runId, key, attempt, maxAttempts, sessionAlive }
+      this.#ledger.executed({ ...at, process: process.name })
+      await sleep(process.clock, 5, step.signal)
+      return key.length
+    }
+    const ship = activity('ship', { queue: 'other', retry: RETRY }, async (n: number, step) => {
+      return n + (await body(step))
+    })
+    // Whether a step without retries gives a result depends on the crash; that it runs at most once does not.
+    const child = parcel.implement(async (ctx, n) => {
+      await ctx.run('seal', { retry: 'none' }, body).catch(() => 0)
+      return n + (await ctx.run('pack', { retry: RETRY }, body))
+    })
+    const parent = order.implement(async (ctx, n) => {
+      const one = await ctx.run('one', { retry: RETRY }, body)
+      const pair = await Promise.all([
+        ctx.run('two', { retry: RETRY }, body),
+        ctx.run('three', { retry: RETRY }, body),
+      ])
+      await ctx.run('only', { retry: 'none' }, body).catch(() => 0)
+      await ctx.sleep(80)
+      const heard = await ctx.wait(go)
+      const packed = await ctx.child(parcel, n)
+      const shipped = await ctx.run(ship, n)
+      const five = await ctx.run('five', { retry: RETRY }, body)
+      return { one, pair, heard, packed, shipped, five }
+    })
+    return { workflows: [parent, child], activities: [ship] }
+  }
+
+  #sessionAlive(name: string): boolean {
+    const now = this.#clock.now()
+    return [...this.#database.sessions.values()].some(
+      (session) => session.worker === name && session.expiresAt > now,
+    )
+  }
+}

@@ -1,0 +1,56 @@
+// `kill -9` and SIGSTOP of real workers on each SQL store. PAWL_KILLS and PAWL_RUNS raise the numbers; the long form
+// is `node test/crash/kill.ts --store sqlite --kills 1000 --runs 50000`.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, inject, test } from 'vitest'
+import { type FreshDatabase, freshDatabase } from '../support/database.ts'
+import { describeReport, type KillReport, killWorkers } from './kill.ts'
+
+const kills = Number(process.env['PAWL_KILLS'] ?? 100)
+const runs = Number(process.env['PAWL_RUNS'] ?? 5_000)
+const seed = Number(process.env['PAWL_SEED'] ?? Date.now() % 1_000_000)
+const stops = 12
+
+const folder = mkdtempSync(join(tmpdir(), 'pawl-kill-'))
+const databases: FreshDatabase[] = []
+
+const stores = {
+  sqlite: async () => `sqlite:${join(folder, 'kill.db')}`,
+  postgres: async () => {
+    const database = await freshDatabase(inject('postgresUrl'))
+    databases.push(database)
+    return database.url
+  },
+} as const
+
+afterAll(async () => {
+  await Promise.all(databases.map((database) => database.drop()))
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function expectNothingLost(report: KillReport): void {
+  const text = describeReport(report)
+  expect(report.violations, text).toEqual([])
+  expect(report.kills).toBeGreaterThanOrEqual(kills)
+  // Stops longer than the lease, after which the stale holder is free to try and write.
+  expect(report.stops).toBeGreaterThanOrEqual(10)
+  expect(report.acknowledged).toBeGreaterThanOrEqual(runs)
+  expect(report.succeeded / report.operations, text).toBeGreaterThanOrEqual(0.95)
+  // A test whose blows hit nothing proves nothing.
+  expect(report.interrupted, text).toBeGreaterThan(kills / 4)
+  expect(report.takenOver, text).toBeGreaterThan(kills / 2)
+  expect(report.signals).toBeGreaterThan(runs / 50)
+}
+
+// One after the other: two at once would fight for the same cores and prove less about each.
+describe.each(Object.entries(stores))('on %s', (name, url) => {
+  test(`INV1, INV2, INV3, INV5, INV7: ${kills} kills and ${stops} stops over ${runs} runs`, {
+    timeout: 60_000 + kills * 2_500,
+  }, async () => {
+    console.log(`kill ${name}: seed ${seed}`)
+    const report = await killWorkers({ store: await url(), kills, stops, runs, seed })
+    console.log(`kill ${name}:\n${describeReport(report)}`)
+    expectNothingLost(report)
+  })
+})
