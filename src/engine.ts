@@ -72,6 +72,7 @@ export class Engine extends Client implements AsyncDisposable {
   readonly #world: EngineWorld
   readonly #bus: Bus
   readonly #workers: Worker[]
+  readonly #forget: (() => void)[] = []
   #closed: Promise<void> | undefined
 
   constructor(raw: Store, registry: Registry, options: OpenOptions, world: EngineWorld) {
@@ -103,7 +104,7 @@ export class Engine extends Client implements AsyncDisposable {
     const build = checkName(this.#options.build ?? this.#registry.fingerprint, 'the build')
     const worker = new Worker(ports, { ...settingsOf(options, clock, random), build, alwaysReplay })
     this.#workers.push(worker)
-    if (options.signals ?? true) onShutdown(() => worker.drain())
+    if (options.signals ?? true) this.#forget.push(onShutdown(() => worker.drain()))
     return worker
   }
 
@@ -114,10 +115,10 @@ export class Engine extends Client implements AsyncDisposable {
 
   on<T extends Announcement['type']>(
     type: T,
-    listener: (announcement: Extract<Announcement, { type: T }>) => void,
+    listener: (announcement: Announcement & { readonly type: T }) => void,
   ): () => void {
     return this.#bus.add((announcement) => {
-      if (announcement.type === type) listener(announcement as Extract<Announcement, { type: T }>)
+      if (announcement.type === type) listener(announcement as Announcement & { readonly type: T })
     })
   }
 
@@ -134,6 +135,7 @@ export class Engine extends Client implements AsyncDisposable {
   async #close(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => worker.drain()))
     this.results.close(new PawlError('WORKER_STOPPED', 'this engine was closed.'))
+    for (const forget of this.#forget) forget()
     await this.#store.close()
   }
 }
@@ -152,8 +154,8 @@ function clientPorts(store: Store, world: EngineWorld, workers: readonly Worker[
         }
         return undefined
       },
-      accept: (run) => {
-        for (const worker of workers) worker.accept(run)
+      accept: (run, isOld) => {
+        for (const worker of workers) worker.accept(run, isOld)
       },
     },
   }

@@ -63,6 +63,7 @@ export {
 export type { Failure } from './kernel/failure.ts'
 export type { Status } from './kernel/run.ts'
 export type { Json } from './kernel/value.ts'
+export type { Logger } from './runtime/logger.ts'
 export type { Reuse } from './stores/store.ts'
 export type { Announcement, Listener } from './telemetry/announcement.ts'
 export type { Worker } from './worker/worker.ts'

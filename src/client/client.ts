@@ -50,7 +50,8 @@ export interface Page<out T> {
 /** Lets a worker in the same process take a new run in the write that creates it. */
 export interface EagerStarts {
   offer(name: string, queue: string): { session: number; nonce: number } | undefined
-  accept(run: ClaimedRun): void
+  /** `isOld` says that the run had been created before; it may have been worked on. */
+  accept(run: ClaimedRun, isOld: boolean): void
 }
 
 export interface ClientPorts {
@@ -172,7 +173,7 @@ export class Client {
       case 'existing': {
         if (created.run) {
           this.results.expect(runId)
-          this.#ports.eager?.accept(created.run)
+          this.#ports.eager?.accept(created.run, created.outcome === 'existing')
         }
         const found = created.outcome === 'existing' ? created.runId : runId
         return new Handle<Out>(this.#host, found, { workflowId })

@@ -13,6 +13,7 @@ interface Waiter {
 }
 
 const REMEMBERED = 10_000
+const REMEMBERED_LENGTH = 4_096
 
 export class Results {
   readonly #store: Store
@@ -47,8 +48,14 @@ export class Results {
   }
 
   ended(runId: string, body: Ended): void {
-    if (this.#local.has(runId)) this.#local.set(runId, body)
+    if (this.#local.has(runId)) this.#remember(runId, body)
     this.#settle(runId, body)
+  }
+
+  // A large end is looked up again if somebody asks for it.
+  #remember(runId: string, body: Ended): void {
+    if (body.length <= REMEMBERED_LENGTH) this.#local.set(runId, body)
+    else this.#local.delete(runId)
   }
 
   wait(runId: string, signal?: AbortSignal): Promise<Ended> {

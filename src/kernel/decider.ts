@@ -26,6 +26,8 @@ export interface Execution {
   step(key: string): StepPlan | undefined
   /** Why this execution cannot go on, once it is known. It may come to light between turns. */
   readonly broken: Error | undefined
+  /** The code has asked what time it is before anything happened that says so: its answer must be written down. */
+  readonly readClock: boolean
   /** Called when `broken` comes to light between turns. */
   onBreak: () => void
   /** Forgets the run. Code that wakes up later finds nothing to talk to. */

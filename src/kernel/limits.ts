@@ -55,8 +55,9 @@ export const limits = {
   claimRunsMin: 64,
   /** Runs whose holder died once are tried in groups of this many; those that lost more, alone. */
   suspectsTogether: 32,
-  /** How long a worker holds back to be quiet before it takes suspects all the same. */
+  /** How long a busy worker holds back for suspects, and how long it does not after that was in vain. */
   quietMsMax: 1_000,
+  restlessMs: 30_000,
   /** How often an idle worker asks even though nothing woke it. */
   idlePollMs: 5_000,
   /** How often a worker asks for messages to the runs it holds although nobody hinted at any. */

@@ -233,12 +233,7 @@ function endingOf(command: EndRun): Ending {
   }
 }
 
-/** What a parent is told when its child has ended. */
-export function childEnded(
-  head: Head,
-  parent: NonNullable<Head['parent']>,
-  ending: Ending,
-): Outgoing {
+function childEnded(head: Head, parent: NonNullable<Head['parent']>, ending: Ending): Outgoing {
   const { generation, key } = parent
   const message: Message = {
     type: 'childEnded',

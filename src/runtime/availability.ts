@@ -10,8 +10,11 @@ export function unavailable(what: string, cause: unknown): PawlError {
   return new PawlError('STORE_UNAVAILABLE', `${what}: ${because}`, { cause })
 }
 
+// A server that takes no writes for now is as good as none: during a switch-over it soon takes them again.
+const PASSING: ReadonlySet<string> = new Set(['STORE_UNAVAILABLE', 'STORE_READ_ONLY'])
+
 export function isUnavailable(error: unknown): boolean {
-  return error instanceof PawlError && error.code === 'STORE_UNAVAILABLE'
+  return error instanceof PawlError && PASSING.has(error.code)
 }
 
 export interface Persistence {

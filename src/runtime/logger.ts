@@ -1,4 +1,7 @@
 // Where log lines go unless the user says otherwise: standard error, one line each.
+import { inspect } from 'node:util'
+
+const INSPECT = { breakLength: Number.POSITIVE_INFINITY, depth: 4 } as const
 
 export interface Logger {
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields?: object): void
@@ -6,7 +9,7 @@ export interface Logger {
 
 export const consoleLogger: Logger = {
   log(level, message, fields) {
-    const rest = fields && Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : ''
+    const rest = fields && Object.keys(fields).length > 0 ? ` ${inspect(fields, INSPECT)}` : ''
     console.error(`pawl ${level}: ${message}${rest}`)
   },
 }

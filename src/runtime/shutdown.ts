@@ -4,12 +4,18 @@
 const stoppers = new Set<() => Promise<void>>()
 let stopping = false
 
-export function onShutdown(stop: () => Promise<void>): void {
+/** Answers with a way to take it back. */
+export function onShutdown(stop: () => Promise<void>): () => void {
   if (stoppers.size === 0) {
     process.on('SIGTERM', shutDown)
     process.on('SIGINT', shutDown)
   }
   stoppers.add(stop)
+  return () => {
+    if (!stoppers.delete(stop) || stoppers.size > 0) return
+    process.off('SIGTERM', shutDown)
+    process.off('SIGINT', shutDown)
+  }
 }
 
 function shutDown(signal: NodeJS.Signals): void {

@@ -236,9 +236,9 @@ export interface NewTask {
 
 export type Committed =
   | { readonly outcome: 'applied' | 'duplicate' }
-  /** The lease is no longer the caller's. */
+  /** The lease is no longer the caller's, or the turn is stamped ahead of the store's clock. Nothing was written. */
   | { readonly outcome: 'fenced' }
-  /** Nothing was written: the turn would end the run, and there are messages it has not taken. */
+  /** Nothing was written: the turn would end or pause the run, and there are messages it has not taken. */
   | { readonly outcome: 'more'; readonly messages: readonly StoredMessage[] }
   /** Nothing was written, and this turn can never be. */
   | { readonly outcome: 'rejected'; readonly reason: string }

@@ -24,6 +24,8 @@ export class ClaimPlan {
   #hungryForTasks = false
   #suspectsWait = false
   #quietSince: number | undefined
+  #restlessUntil = Number.NEGATIVE_INFINITY
+  #suspectsAskedAt = Number.NEGATIVE_INFINITY
   /** How many more claims look for leases this worker does not know of. */
   #doubt = 0
   #newsAskedAt = Number.NEGATIVE_INFINITY
@@ -40,8 +42,8 @@ export class ClaimPlan {
 
   /** Work was left behind, and there is enough room to be worth a claim. */
   get hasAppetite(): boolean {
-    if (this.#suspectsWait) return this.#isIdle()
     const { runs, runsMax, freeSlots } = this.#load()
+    if (this.#suspectsWait && this.#quietSince !== undefined) return this.#isIdle()
     if (this.#hungryForTasks && freeSlots > 0) return true
     return this.#hungry && runsMax - runs >= Math.min(limits.claimRunsMin, runsMax)
   }
@@ -62,9 +64,9 @@ export class ClaimPlan {
 
   wish(): Wish {
     const { runs, runsMax, freeSlots } = this.#load()
-    const patient = this.#hasWaited()
-    const suspects = this.#isIdle() ? limits.suspectsTogether : patient ? 1 : 0
-    const holdBack = this.#suspectsWait && suspects === 0
+    const now = this.#clock.monotonic()
+    const holdBack = this.#holdsBack(now)
+    const suspects = !holdBack && this.#takesSuspects(now) ? limits.suspectsTogether : 0
     return {
       runs: holdBack ? 0 : Math.min(limits.claimRuns, Math.max(0, runsMax - runs)),
       suspects,
@@ -83,7 +85,7 @@ export class ClaimPlan {
     const suspects = claimed.runs.some((run) => run.deliveries > 1)
     if (wish.runs > 0) this.#hungry = suspects || claimed.runs.length >= wish.runs
     if (wish.tasks > 0) this.#hungryForTasks = claimed.tasks.length >= wish.tasks
-    if (this.hasAppetite) return 0
+    if (this.hasAppetite || (this.#suspectsWait && this.#isIdle())) return 0
     if (this.#suspectsWait) return limits.quietMsMax / 4
     const due = claimed.nextDue === undefined ? limits.idlePollMs : claimed.nextDue - now
     return Math.max(1, Math.min(due, limits.idlePollMs))
@@ -94,13 +96,23 @@ export class ClaimPlan {
     return runs + tasks === 0
   }
 
-  // A worker that does not come to rest takes suspects all the same, one at a time: nothing waits for ever.
-  #hasWaited(): boolean {
-    if (!this.#suspectsWait) return false
-    const now = this.#clock.monotonic()
+  // A busy worker holds back for a moment, so that suspects can be tried on their own. If it does not come to rest it
+  // goes on with everything, suspects among it, and holds back again only much later: nothing waits for ever.
+  #holdsBack(now: number): boolean {
+    if (!this.#suspectsWait || this.#isIdle() || now < this.#restlessUntil) return false
     this.#quietSince ??= now
-    if (now - this.#quietSince <= limits.quietMsMax) return false
+    if (now - this.#quietSince <= limits.quietMsMax) return true
     this.#quietSince = undefined
+    this.#restlessUntil = now + limits.restlessMs
+    return false
+  }
+
+  // Idle, always. Busy and restless, every now and then, since an answer with suspects has nothing else.
+  #takesSuspects(now: number): boolean {
+    if (this.#isIdle()) return true
+    if (!this.#suspectsWait || now >= this.#restlessUntil) return false
+    if (now - this.#suspectsAskedAt < limits.quietMsMax / 4) return false
+    this.#suspectsAskedAt = now
     return true
   }
 

@@ -4,20 +4,21 @@
 import { assert } from '../kernel/assert.ts'
 import { decodeMessage } from '../kernel/codec.ts'
 import type { RunStep } from '../kernel/command.ts'
-import type { Decider, Execution, StepPlan } from '../kernel/decider.ts'
+import type { Execution, StepPlan } from '../kernel/decider.ts'
 import type { Ending, HistoryEvent, Instant } from '../kernel/event.ts'
 import { type Failure, failureOf } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Message } from '../kernel/message.ts'
-import { dueAt, type Head, type OpenStep, RunState, statusOf } from '../kernel/run.ts'
+import { type Head, type OpenStep, RunState, statusOf } from '../kernel/run.ts'
 import { Turn } from '../kernel/turn.ts'
 import { isUnavailable } from '../runtime/availability.ts'
 import type { ClaimedRun, Next, StoredMessage, TurnCommit } from '../stores/store.ts'
 import { newTask, outbound, taskId } from './commit.ts'
 import type { RunHost } from './host.ts'
 import { LocalSteps } from './local-steps.ts'
-import { headOf, loadPast } from './past.ts'
-import { poisoned, tooLong } from './refusals.ts'
+import { headOf, loadTurns, pastOf } from './past.ts'
+import { interruptedSteps, mayWait, nextDue, readySteps } from './readiness.ts'
+import { cancelledBy, poisoned, tooLong } from './refusals.ts'
 import { nothing, TurnWriter } from './turn-writer.ts'
 import type { WarmRun } from './warm.ts'
 
@@ -41,6 +42,9 @@ export class HeldRun {
   readonly #writer: TurnWriter
   #replayedThrough = 0
   #begun = false
+  readonly #again: boolean
+  /** Deaths of earlier holders since the last durable turn. */
+  #crashes = 0
   #inbox: Message[] = []
   /** Ids of messages that came and are not consumed durably. */
   readonly #seen = new Set<string>()
@@ -49,7 +53,9 @@ export class HeldRun {
   #mood: Mood = 'working'
   #wake: () => void = () => {}
 
-  constructor(host: RunHost, claimed: ClaimedRun, warm?: WarmRun) {
+  /** `again` says that the lease was granted before, and the run may have been worked on since. */
+  constructor(host: RunHost, claimed: ClaimedRun, warm: WarmRun | undefined, again: boolean) {
+    this.#again = again
     this.#host = host
     this.#claimed = claimed
     this.runId = claimed.head.runId
@@ -89,9 +95,9 @@ export class HeldRun {
     this.#wake()
   }
 
-  /** Waits no longer for what is running. Its attempts count as not made. */
+  /** Waits no longer for what is running. */
   abortSteps(): void {
-    this.#steps.stop('the worker stops')
+    this.#steps.cutOff('the worker stopped', this.#host.now())
     this.#wake()
   }
 
@@ -120,25 +126,24 @@ export class HeldRun {
   }
 
   async #open(): Promise<void> {
-    const { deliveries, seq } = this.#claimed
-    if (deliveries > limits.poisonDeliveries) throw poisoned(deliveries)
     if (this.#begun) return
-    const past = await loadPast(this.#host, this.#claimed)
+    const { deliveries, seq, lease } = this.#claimed
+    const turns = await loadTurns(this.#host, this.#claimed, this.#again)
+    const last = turns.at(-1)
+    // Known before anything can go wrong with what they say, so that even then the run can be paused.
+    this.#writer.seq = last ? last.seq + last.count : 0
+    this.#crashes = Math.min(deliveries - 1, lease.epoch - (last?.epoch ?? 0))
+    const past = pastOf(turns)
     this.#state = past.state
     this.#history = past.events
     assert(this.#state.seq >= seq, 'history reaches at least as far as the run was released')
-    this.#writer.seq = this.#state.seq
     this.#writer.bytes = past.bytes
     this.#replayedThrough = this.#state.seq
-    // Deaths before the last durable turn were not the fault of what is open now.
-    const since = this.#claimed.lease.epoch - past.epoch
-    this.#steps.blame(Math.min(deliveries - 1, since), this.#state.open.keys())
-    this.#execution = this.#decider().open(this.#head, () => this.#host.breathe())
+    if (this.#crashes >= limits.poisonDeliveries) throw poisoned(this.#crashes)
+    this.#openExecution()
   }
 
   async #turn(): Promise<HeldOutcome | undefined> {
-    if (this.#execution.broken) throw this.#execution.broken
-    this.#execution.onBreak = () => this.#wake()
     const now = this.#host.now()
     const turn = new Turn(this.#head, this.#state, now)
     turn.receive(this.#inbox.splice(0))
@@ -146,17 +151,41 @@ export class HeldRun {
     turn.fireDue()
     this.#steps.stop('the run was cancelled', (key) => !this.#state.open.has(key))
     const first = !this.#begun
-    if (first || turn.events.length > 0) await this.#decide(turn, now)
+    try {
+      if (this.#execution.broken) throw this.#execution.broken
+      this.#execution.onBreak = () => this.#wake()
+      if (first || turn.events.length > 0) await this.#decide(turn, now)
+      if (first) await this.#countDeaths(turn, now)
+    } catch (error) {
+      if (this.#mood === 'abandoned' || isUnavailable(error)) throw error
+      return this.#park(error, turn)
+    }
     if (this.#state.seq > limits.historyEventsMax) turn.ending = tooLong()
     if (turn.ending) return this.#end(turn)
-    return this.#goOn(turn, now, first)
+    return this.#goOn(turn, now)
+  }
+
+  // Steps that may have been under way when earlier holders died have used up as many attempts. That is written down
+  // before they are begun again. A step that must not run twice is never begun unrecorded, so it counts only if it is.
+  async #countDeaths(turn: Turn, now: Instant): Promise<void> {
+    if (this.#crashes === 0 || turn.ending) return
+    const deaths = interruptedSteps(this.#state, turn, this.#execution, this.#crashes, now)
+    this.#crashes = 0
+    if (deaths.length === 0) return
+    const before = turn.events.length
+    turn.settle(deaths)
+    const happened = turn.events.slice(before)
+    const commands = await this.#execution.advance(happened, now)
+    turn.command(commands, (step) => this.#isQueued(step))
+    if (this.#host.alwaysReplay) this.#history.push(...turn.events.slice(before))
+    this.#replayedThrough = this.#state.seq
   }
 
   async #decide(turn: Turn, now: Instant): Promise<void> {
     const happened = [...turn.events]
     const { alwaysReplay } = this.#host
     const cold = !this.#begun || alwaysReplay
-    if (this.#begun && alwaysReplay) this.#reopen()
+    if (this.#begun && alwaysReplay) this.#openExecution()
     this.#begun = true
     const given = cold ? [...this.#history, ...happened] : happened
     const commands = await this.#execution.advance(given, now, cold ? this.#replayedThrough : 0)
@@ -165,31 +194,24 @@ export class HeldRun {
     this.#replayedThrough = this.#state.seq
   }
 
-  #reopen(): void {
-    this.#execution.dispose()
-    this.#execution = this.#decider().open(this.#head, () => this.#host.breathe())
-  }
-
-  #decider(): Decider {
+  #openExecution(): void {
     const decider = this.#host.decider(this.#head.name)
     assert(decider, `a claimed run has code here: ${this.#head.name}`)
-    return decider
+    this.#execution?.dispose()
+    this.#execution = decider.open(this.#head, () => this.#host.breathe())
   }
 
   // Continues the run: holds it while there is something to do here, and lets go of it otherwise.
-  async #goOn(turn: Turn, now: Instant, first: boolean): Promise<HeldOutcome | undefined> {
+  async #goOn(turn: Turn, now: Instant): Promise<HeldOutcome | undefined> {
     this.#carried.push(...turn.events)
-    const ready = this.#mood === 'working' ? this.#readySteps(now) : []
+    const ready =
+      this.#mood === 'working' ? readySteps(this.#state, this.#steps, this.#execution, now) : []
     const busy = this.#steps.size > 0 || this.#steps.hasResults || ready.length > 0
-    const soon = (this.#dueAt() ?? Number.POSITIVE_INFINITY) - now <= limits.holdForTimerMs
+    const soon =
+      (nextDue(this.#state, this.#steps, this.#execution) ?? Number.POSITIVE_INFINITY) - now <=
+      limits.holdForTimerMs
     const hold = busy || (soon && this.#mood === 'working') || this.#inbox.length > 0
-    // What this turn would ask for again without anything new was asked for by those who died, too.
-    if (first && turn.derivable)
-      this.#steps.blame(
-        this.#steps.crashes,
-        turn.steps.map(({ key }) => key),
-      )
-    if (hold && this.#mayWait(turn, now)) {
+    if (hold && mayWait(this.#carried, turn, this.#execution, now)) {
       this.#beginSteps(ready)
       return undefined
     }
@@ -255,24 +277,41 @@ export class HeldRun {
     return this.#endWithout({ type: 'RunFailed', failure })
   }
 
-  async #endWithout(ending: Ending): Promise<HeldOutcome> {
-    const at = Math.max(this.#state.at, this.#host.now())
-    const events = await this.#writer.end(ending, at, this.#seen)
-    return events ? this.#ended(events) : this.#lose()
+  // Ends the run from what is durable, whatever its code would say.
+  async #endWithout(ending: Ending, facts: readonly HistoryEvent[] = []): Promise<HeldOutcome> {
+    const turn = new Turn(this.#head, this.#state, this.#host.now())
+    turn.ending = ending
+    const { event, outgoing, dropped } = turn.close()
+    const seq = this.#writer.seq + facts.length + 1
+    const rest = {
+      ...nothing,
+      outbox: outbound(this.#head, outgoing),
+      dropped: dropped.map((key) => taskId(this.#head, key)),
+    }
+    const events = [...facts, { ...event, seq }]
+    const next = { type: 'end', status: statusOf(ending) } as const
+    const ended = await this.#writer.insist(events, { ...rest, next }, this.#seen)
+    return ended.outcome === 'applied' ? this.#ended(events) : this.#lose()
   }
 
-  // Code and history do not fit, or the code waits for what pawl cannot see: not a failure of the run, and not
-  // to be tried again by the same code. Nothing is written but the reason. Cancelling it needs no code.
-  async #park(error: unknown): Promise<HeldOutcome> {
+  // Code and history do not fit, or the code waits for what pawl cannot see: not a failure of the run, and not to be
+  // tried again by the same code. What happened is kept; what the code made of it is not. Cancelling needs no code.
+  async #park(error: unknown, turn?: Turn): Promise<HeldOutcome> {
     this.#steps.stop('the run is paused')
-    if (this.#cancel) {
-      const { reason } = this.#cancel
-      return this.#endWithout({ type: 'RunCancelled', ...(reason !== undefined && { reason }) })
-    }
+    const facts = [...this.#carried, ...(turn?.events ?? [])]
+    if (this.#cancel) return this.#endWithout(cancelledBy(this.#cancel), facts)
     const failure = failureOf(error)
     const next: Next = { type: 'pause', build: this.#host.build, failure: JSON.stringify(failure) }
-    const committed = await this.#writer.write([], { ...nothing, next })
-    if (committed.outcome === 'fenced') return this.#lose()
+    const rest = { ...nothing, outbox: outbound(this.#head, turn?.outgoing ?? []), next }
+    const committed = await this.#writer.write(facts, { ...rest, consumed: turn?.consumed ?? [] })
+    if (committed.outcome === 'more') {
+      const known = turn ?? new Turn(this.#head, this.#state, this.#host.now())
+      this.receive(committed.messages)
+      known.receive(this.#inbox.splice(0))
+      return this.#park(error, known)
+    }
+    if (committed.outcome !== 'applied' && committed.outcome !== 'duplicate') return this.#lose()
+    this.#host.announce(this.#head, facts)
     this.#host.paused(this.#head, failure)
     this.#execution?.dispose()
     return { type: 'released' }
@@ -286,13 +325,16 @@ export class HeldRun {
   }
 
   #release(): Next {
-    const wakeAt = this.#mood === 'returning' ? this.#host.now() : this.#dueAt()
+    const wakeAt =
+      this.#mood === 'returning'
+        ? this.#host.now()
+        : nextDue(this.#state, this.#steps, this.#execution)
     const status = this.#mood === 'returning' ? 'running' : 'waiting'
     return { type: 'release', status, ...(wakeAt !== undefined && { wakeAt }) }
   }
 
   #released(): HeldOutcome {
-    const wakeAt = this.#dueAt()
+    const wakeAt = nextDue(this.#state, this.#steps, this.#execution)
     const due = wakeAt === undefined ? {} : { wakeAt }
     if (this.#host.alwaysReplay) {
       this.#execution.dispose()
@@ -323,7 +365,10 @@ export class HeldRun {
     const carried = this.#carried[0]
       ? this.#carried[0].at + limits.carryMsMax
       : Number.POSITIVE_INFINITY
-    const wakeAt = Math.min(this.#dueAt() ?? Number.POSITIVE_INFINITY, carried)
+    const wakeAt = Math.min(
+      nextDue(this.#state, this.#steps, this.#execution) ?? Number.POSITIVE_INFINITY,
+      carried,
+    )
     const pause = Math.max(0, wakeAt - this.#host.now())
     const callOff = Number.isFinite(pause) ? this.#host.after(pause, resolve) : () => {}
     this.#wake = resolve
@@ -331,37 +376,6 @@ export class HeldRun {
       callOff()
       this.#wake = () => {}
     })
-  }
-
-  // A step that is running is not due, whatever its last retry said; nor is one today's code does not ask for.
-  #dueAt(): Instant | undefined {
-    return this.#state.wakeAt(
-      (key) => !this.#steps.has(key) && this.#execution.step(key) !== undefined,
-    )
-  }
-
-  /** Steps that are open, not running, not queued and not waiting for a retry. */
-  #readySteps(now: Instant): [string, OpenStep][] {
-    const ready: [string, OpenStep][] = []
-    for (const [key, open] of this.#state.open) {
-      if (open.type !== 'step' || open.queued || this.#steps.has(key)) continue
-      if ((dueAt(open) ?? 0) <= now && this.#execution.step(key)) ready.push([key, open])
-    }
-    return ready
-  }
-
-  // Nothing needs to be durable yet if dying now would lose only that steps were begun, which history alone leads to
-  // again; unless one of them must not be begun twice, or it has been so for a while and people may ask.
-  #mayWait(turn: Turn, now: Instant): boolean {
-    if (this.#carried.length === 0 && turn.consumed.length === 0) return true
-    if (!turn.derivable || turn.consumed.length > 0 || turn.outgoing.length > 0) return false
-    if (now - (this.#carried[0]?.at ?? now) >= limits.carryMsMax) return false
-    return this.#carried.every(
-      (event) =>
-        event.type === 'StepStarted' &&
-        !event.queued &&
-        this.#planOf(event.key).retry.maxAttempts > 1,
-    )
   }
 
   #beginSteps(ready: readonly [string, OpenStep][]): void {

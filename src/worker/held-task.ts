@@ -13,6 +13,7 @@ export class HeldTask {
   readonly #body: TaskBody
   readonly #runner: StepRunner
   #abort: (reason: Error) => void = () => {}
+  #begun: () => boolean = () => false
 
   constructor(task: ClaimedTask, runner: StepRunner) {
     this.taskId = task.taskId
@@ -27,7 +28,7 @@ export class HeldTask {
     const { runId, name, failed, deliveries } = this.#task
     const attempt = failed + deliveries
     if (attempt > retry.maxAttempts) return this.#ended(diedTrying(name, attempt - 1))
-    const { result, abort } = this.#runner.start(
+    const { result, abort, begun } = this.#runner.start(
       {
         runId,
         workflowId,
@@ -42,6 +43,7 @@ export class HeldTask {
       retry,
     )
     this.#abort = abort
+    this.#begun = begun
     return this.#outcome(await result)
   }
 
@@ -49,10 +51,20 @@ export class HeldTask {
     this.#abort(reason)
   }
 
+  /** A body that was begun has used up its attempt; one that stood in line has not. */
   giveBack(): TaskOutcome {
+    const begun = this.#begun()
     this.#abort(new PawlError('WORKER_STOPPED', 'the worker is shutting down'))
-    const { taskId, lease } = this.#task
-    return { taskId, lease, result: { type: 'return' } }
+    const { taskId, lease, failed, deliveries, name } = this.#task
+    if (!begun) return { taskId, lease, result: { type: 'return' } }
+    const outcome = diedTrying(name, failed + deliveries)
+    if (outcome.attempt >= this.#body.retry.maxAttempts) return this.#ended(outcome)
+    const failure = JSON.stringify(outcome.failure)
+    return {
+      taskId,
+      lease,
+      result: { type: 'retry', delayMs: 0, failed: outcome.attempt, failure },
+    }
   }
 
   #outcome(verdict: Verdict): TaskOutcome {
@@ -72,7 +84,7 @@ export class HeldTask {
   }
 }
 
-function diedTrying(name: string, attempt: number): StepOutcome {
+function diedTrying(name: string, attempt: number): Extract<StepOutcome, { ok: false }> {
   const message = `the worker died during attempt ${attempt} of activity '${name}'`
   const failure: Failure = { type: 'WorkerDied', message, retryable: true }
   return { ok: false, attempt, failure, reason: 'exhausted' }

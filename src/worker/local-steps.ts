@@ -2,6 +2,7 @@
 // result is part of a turn, so that nobody begins it again in between.
 import type { StepPlan } from '../kernel/decider.ts'
 import { CancelledError } from '../kernel/errors.ts'
+import type { Instant } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import type { StepOutcome } from '../kernel/message.ts'
 import type { OpenStep } from '../kernel/run.ts'
@@ -9,7 +10,15 @@ import type { LocalResult } from '../kernel/turn.ts'
 
 export interface RunningStep {
   readonly result: Promise<LocalResult>
-  abort(reason: Error): void
+  /** Whether the body has been called, or still stands in line for a slot. */
+  readonly begun: () => boolean
+  readonly abort: (reason: Error) => void
+}
+
+interface Running extends RunningStep {
+  readonly step: OpenStep
+  readonly plan: StepPlan
+  readonly attempt: number
 }
 
 /** Starts a body; nothing begins once the session is dead. */
@@ -21,14 +30,10 @@ export type Begin = (
 ) => RunningStep | undefined
 
 export class LocalSteps {
-  readonly #running = new Map<string, RunningStep>()
+  readonly #running = new Map<string, Running>()
   readonly #begin: Begin
   readonly #onResult: () => void
   #results: LocalResult[] = []
-  /** Deaths of earlier holders since the last durable turn, and the steps that may have been under way then. */
-  #crashes = 0
-  readonly #interrupted = new Set<string>()
-
   constructor(begin: Begin, onResult: () => void) {
     this.#begin = begin
     this.#onResult = onResult
@@ -46,29 +51,18 @@ export class LocalSteps {
     return this.#running.has(key)
   }
 
-  /** Earlier holders died this often; each of these steps may have been begun as often. */
-  blame(crashes: number, keys: Iterable<string>): void {
-    this.#crashes = crashes
-    if (crashes > 0) for (const key of keys) this.#interrupted.add(key)
-  }
-
-  get crashes(): number {
-    return this.#crashes
-  }
-
   begin(key: string, step: OpenStep, plan: StepPlan): void {
-    const crashes = this.#interrupted.delete(key) ? this.#crashes : 0
-    const attempt = step.failed + 1 + crashes
+    const attempt = step.failed + 1
     if (attempt > plan.retry.maxAttempts) {
-      this.#results.push({ type: 'ended', key, outcome: workerDied(step, attempt - 1) })
+      this.#results.push({ type: 'ended', key, outcome: givenUp(step, attempt - 1, step.failure) })
       this.#onResult()
       return
     }
     const running = this.#begin(key, step, plan, attempt)
     if (!running) return
-    this.#running.set(key, running)
+    this.#running.set(key, { ...running, step, plan, attempt })
     void running.result.then((result) => {
-      if (this.#running.get(key) === running) this.#results.push(result)
+      if (this.#running.get(key)?.result === running.result) this.#results.push(result)
       this.#onResult()
     })
   }
@@ -88,11 +82,40 @@ export class LocalSteps {
       step.abort(new CancelledError(reason))
     }
   }
+
+  /** Waits no longer. A body that was begun has used up its attempt; one that stood in line has not. */
+  cutOff(reason: string, now: Instant): void {
+    const ended = new Set(this.#results.map(({ key }) => key))
+    for (const [key, running] of [...this.#running]) {
+      if (ended.has(key)) continue
+      running.abort(new CancelledError(reason))
+      const { step, plan, attempt } = running
+      if (running.begun()) this.#results.push(interrupted(key, step, plan, attempt, reason, now))
+      else this.#running.delete(key)
+    }
+    this.#onResult()
+  }
 }
 
-function workerDied(step: OpenStep, attempt: number): StepOutcome {
-  const message = `the worker died during attempt ${attempt} of step '${step.name}'`
-  const cause = step.failure && { cause: step.failure }
-  const failure: Failure = { type: 'WorkerDied', message, retryable: true, ...cause }
+/** What an attempt that was cut off by the end of its worker counts as: a failure, like any other. */
+export function interrupted(
+  key: string,
+  step: OpenStep,
+  plan: StepPlan,
+  attempt: number,
+  reason: string,
+  now: Instant,
+): LocalResult {
+  const message = `attempt ${attempt} of step '${step.name}' was cut off: ${reason}`
+  const failure: Failure = { type: 'WorkerDied', message, retryable: true }
+  if (attempt >= plan.retry.maxAttempts) {
+    return { type: 'ended', key, outcome: givenUp(step, attempt, failure) }
+  }
+  return { type: 'retry', key, attempt, failure, until: now }
+}
+
+function givenUp(step: OpenStep, attempt: number, last: Failure | undefined): StepOutcome {
+  const message = `step '${step.name}' has used up its ${attempt} attempts`
+  const failure: Failure = last ?? { type: 'WorkerDied', message, retryable: true }
   return { ok: false, attempt, failure, reason: 'exhausted' }
 }

@@ -15,9 +15,17 @@ export interface Past {
   readonly epoch: number
 }
 
-export async function loadPast(host: RunHost, claimed: ClaimedRun): Promise<Past> {
-  const fresh = claimed.deliveries === 1 && claimed.seq === 0
-  const turns = fresh ? [] : await loadTurns(host, claimed.head.runId)
+/** What is stored. A run that was granted for the first time has nothing, and is not asked about. */
+export async function loadTurns(
+  host: RunHost,
+  claimed: ClaimedRun,
+  again: boolean,
+): Promise<readonly StoredTurn[]> {
+  const fresh = claimed.deliveries === 1 && claimed.seq === 0 && !again
+  return fresh ? [] : loadAll(host, claimed.head.runId)
+}
+
+export function pastOf(turns: readonly StoredTurn[]): Past {
   const state = new RunState()
   const events: HistoryEvent[] = []
   let bytes = 0
@@ -29,7 +37,7 @@ export async function loadPast(host: RunHost, claimed: ClaimedRun): Promise<Past
   return { state, events, bytes, epoch: turns.at(-1)?.epoch ?? 0 }
 }
 
-async function loadTurns(host: RunHost, runId: string): Promise<StoredTurn[]> {
+async function loadAll(host: RunHost, runId: string): Promise<StoredTurn[]> {
   const turns: StoredTurn[] = []
   for (let after = 0; ; ) {
     const page = await host.history(runId, after)

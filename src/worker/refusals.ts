@@ -2,15 +2,20 @@
 import { PawlError } from '../kernel/errors.ts'
 import type { Ending } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
+import type { Message } from '../kernel/message.ts'
 
 export function tooLong(): Ending {
   const message = `the history of this run passed ${limits.historyEventsMax} events. Split the work into child workflows.`
   return { type: 'RunFailed', failure: { type: 'HistoryTooLong', message, retryable: false } }
 }
 
-export function poisoned(deliveries: number): PawlError {
+export function poisoned(deaths: number): PawlError {
   return new PawlError(
     'TRY_LATER',
-    `workers died ${deliveries - 1} times while they held this run, so it is kept from more of them. Find out what kills the process (memory, process.exit, an endless loop), then deploy a new build.`,
+    `workers died ${deaths} times while they held this run, so it is kept from more of them. Find out what kills the process (memory, process.exit, an endless loop), then deploy a new build.`,
   )
+}
+
+export function cancelledBy({ reason }: Extract<Message, { type: 'cancel' }>): Ending {
+  return { type: 'RunCancelled', ...(reason !== undefined && { reason }) }
 }

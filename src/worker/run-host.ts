@@ -47,10 +47,17 @@ export function runHost(parts: HostParts): RunHost {
       slots.free === 0,
     begin: (head, key, step, plan, attempt) =>
       parts.mayWork() ? runner.local(head, key, step, plan, attempt) : undefined,
-    announce: (head, events) => announce(ports, head, events),
-    paused: (head, failure) => paused(ports, head, failure),
-    log: (head, execution) => log(ports, head, execution),
+    announce: (head, events) => harmless(() => announce(ports, head, events)),
+    paused: (head, failure) => harmless(() => paused(ports, head, failure)),
+    log: (head, execution) => harmless(() => log(ports, head, execution)),
   }
+}
+
+// Whoever listens or logs is a guest: what they break is not the run.
+function harmless(tell: () => void): void {
+  try {
+    tell()
+  } catch {}
 }
 
 async function history(

@@ -44,6 +44,7 @@ export class Session {
   /** Opens the session. Throws what the store throws. */
   async open(): Promise<void> {
     const sent = this.#options.clock.monotonic()
+    this.#beat = 0
     this.#confirm(await this.#send(), sent)
     this.#schedule()
   }

@@ -58,15 +58,15 @@ export class StepRunner {
       maxAttempts: plan.retry.maxAttempts,
       ...(plan.startToCloseMs !== undefined && { startToCloseMs: plan.startToCloseMs }),
     }
-    const { result, abort } = this.start(of, body, plan.retry)
-    return { abort, result: result.then((verdict) => this.#localResult(key, verdict)) }
+    const { result, abort, begun } = this.start(of, body, plan.retry)
+    return { abort, begun, result: result.then((verdict) => this.#localResult(key, verdict)) }
   }
 
   start(
     of: AttemptOf,
     body: StepBody,
     retry: RetryRule,
-  ): { result: Promise<Verdict>; abort: (reason: Error) => void } {
+  ): { result: Promise<Verdict>; begun: () => boolean; abort: (reason: Error) => void } {
     let attempt: Attempt | undefined
     let aborted = false
     const { promise, resolve } = Promise.withResolvers<Verdict>()
@@ -80,7 +80,7 @@ export class StepRunner {
       aborted = true
       attempt?.abort(reason)
     }
-    return { result: promise, abort }
+    return { result: promise, begun: () => attempt !== undefined, abort }
   }
 
   activityBody(name: string, input: Payload | undefined): StepBody {

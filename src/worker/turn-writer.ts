@@ -1,9 +1,8 @@
 // Writes the turns of one held run, one after another, each at the place where the last durable one ended.
-import type { Ending, HistoryEvent, Instant } from '../kernel/event.ts'
-import { type Head, statusOf } from '../kernel/run.ts'
-import { childEnded } from '../kernel/turn.ts'
+import type { HistoryEvent } from '../kernel/event.ts'
+import type { Head } from '../kernel/run.ts'
 import type { Committed, Lease, TurnCommit } from '../stores/store.ts'
-import { outbound, turnBody } from './commit.ts'
+import { turnBody } from './commit.ts'
 import type { RunHost } from './host.ts'
 
 /** What a turn writes besides its events. */
@@ -52,22 +51,18 @@ export class TurnWriter {
     })
   }
 
-  /** Ends the run from where it is durable, whatever its code would say. Answers the events, or nothing if fenced. */
-  async end(
-    ending: Ending,
-    at: Instant,
+  /** Writes a turn that does not care for messages: whatever comes is taken, and changes nothing. */
+  async insist(
+    events: readonly HistoryEvent[],
+    rest: Rest,
     seen: Iterable<string>,
-  ): Promise<HistoryEvent[] | undefined> {
-    const events: HistoryEvent[] = [{ ...ending, at, seq: this.seq + 1 }]
-    const { parent } = this.#head
-    const outbox = parent ? outbound(this.#head, [childEnded(this.#head, parent, ending)]) : []
-    const next = { type: 'end', status: statusOf(ending) } as const
+  ): Promise<{ outcome: 'applied' | 'lost' }> {
     for (const consumed = [...seen]; ; ) {
-      const rest = { ...nothing, consumed: [...consumed], outbox, next }
-      const committed = await this.write(events, rest)
+      const committed = await this.write(events, { ...rest, consumed: [...consumed] })
       if (committed.outcome === 'more') consumed.push(...committed.messages.map(({ id }) => id))
-      else if (committed.outcome === 'applied' || committed.outcome === 'duplicate') return events
-      else return undefined
+      else if (committed.outcome === 'applied' || committed.outcome === 'duplicate')
+        return { outcome: 'applied' }
+      else return { outcome: 'lost' }
     }
   }
 }

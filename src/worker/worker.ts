@@ -52,6 +52,8 @@ export class Worker {
   readonly #over = new AbortController()
   #session: Session
   #phase: Phase = 'starting'
+  /** Leases offered to new runs, until the answer to their creation is in. */
+  readonly #offers = new Map<number, 'open' | 'taken'>()
   readonly #letGoMeanwhile = new Set<string>()
   #drained: Promise<void> | undefined
   #settled: () => void = () => {}
@@ -101,13 +103,18 @@ export class Worker {
     if (this.#phase !== 'working' || !this.#session.alive || this.#plan.isQuiet) return undefined
     if (!this.#deciders.has(name) || !this.#settings.queues.includes(queue)) return undefined
     if (this.#runs.size >= this.#settings.workflows) return undefined
-    return { session: this.#session.id, nonce: this.#ports.random.integer() }
+    const nonce = this.#ports.random.integer()
+    this.#offers.set(nonce, 'open')
+    return { session: this.#session.id, nonce }
   }
 
   /** Takes a run that was created with an offered lease. */
-  accept(claimed: ClaimedRun): void {
+  accept(claimed: ClaimedRun, isOld: boolean): void {
     if (claimed.lease.session !== this.#session.id || !this.#session.alive) return
-    if (!this.#isKnown(claimed)) this.#hold(claimed)
+    const again = this.#offers.get(claimed.lease.nonce) === 'taken'
+    this.#offers.delete(claimed.lease.nonce)
+    // A claim that looked for lost answers was faster than this one.
+    if (!again && !this.#isKnown(claimed)) this.#hold(claimed, isOld)
   }
 
   /** Takes no new work, finishes what it holds, and gives back the rest after `grace`. */
@@ -173,7 +180,7 @@ export class Worker {
     this.#storeClock.heard(claimed.now)
     if (claimed.dead) session.die()
     if (!session.alive) return 0
-    this.#take(claimed)
+    this.#take(claimed, request.reconcile === true || this.#plan.inDoubt)
     return this.#plan.learn(wish, claimed, this.#storeClock.now())
   }
 
@@ -205,8 +212,8 @@ export class Worker {
     }
   }
 
-  #take(claimed: Claimed): void {
-    for (const run of claimed.runs) if (!this.#isKnown(run)) this.#hold(run)
+  #take(claimed: Claimed, isOld: boolean): void {
+    for (const run of claimed.runs) if (!this.#isKnown(run)) this.#hold(run, isOld)
     for (const task of claimed.tasks) if (!this.#tasks.has(task.taskId)) void this.#work(task)
     for (const { runId, messages } of claimed.news) this.#runs.get(runId)?.receive(messages)
   }
@@ -217,9 +224,12 @@ export class Worker {
     return this.#runs.get(head.runId)?.epoch === lease.epoch
   }
 
-  #hold(claimed: ClaimedRun): void {
+  // An old lease was granted before, and the run may have been worked on under it.
+  #hold(claimed: ClaimedRun, isOld: boolean): void {
     const { runId } = claimed.head
-    const held = new HeldRun(this.#host, claimed, this.#warm.take(runId, claimed.lease.epoch))
+    const { epoch, nonce } = claimed.lease
+    if (this.#offers.has(nonce)) this.#offers.set(nonce, 'taken')
+    const held = new HeldRun(this.#host, claimed, this.#warm.take(runId, epoch), isOld)
     this.#runs.set(runId, held)
     if (this.#phase !== 'working') held.giveBack()
     void held.drive().then(
@@ -267,7 +277,10 @@ export class Worker {
     this.#tasks.set(task.taskId, held)
     const outcome = await held.run()
     if (this.#tasks.get(task.taskId) !== held) return
-    await this.#send((store) => store.settle([outcome])).catch(() => {})
+    await this.#send((store) => store.settle([outcome])).catch((error: unknown) => {
+      if (!isUnavailable(error))
+        this.#ports.logger.log('error', `a task was not settled: ${String(error)}`)
+    })
     this.#forgetTask(held)
     if (this.#plan.hasAppetite) this.#doorbell.ring()
   }
@@ -320,10 +333,14 @@ export class Worker {
     for (const held of [...this.#runs.values()])
       held.abandon('this worker could not renew its lease')
     this.#warm.clear()
+    this.#offers.clear()
     this.#doorbell.ring()
   }
 
+  // Perhaps it is still ours, and nobody's: then a claim that looks for such leases brings it back.
   #lost(runId: string): void {
+    if (this.#session.alive) this.#plan.doubt(limits.reconcileTimes)
+    this.#doorbell.ring()
     const at = new Date(this.#ports.clock.now())
     this.#ports.bus.announce(() => ({ type: 'lease.lost', at, runId, worker: this.id }))
   }
@@ -332,7 +349,8 @@ export class Worker {
     const begun = this.#phase
     this.#phase = 'draining'
     this.#doorbell.ring()
-    if (begun === 'starting') await this.ready.catch(() => {})
+    if (begun === 'starting') this.#over.abort()
+    await this.ready.catch(() => {})
     this.#change('draining')
     for (const held of this.#runs.values()) held.giveBack()
     await this.#empty(graceMs)

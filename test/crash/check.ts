@@ -3,7 +3,7 @@
 import type { Event } from '../../src/kernel/event.ts'
 import { isEnding } from '../../src/kernel/event.ts'
 import { isRight, type Sum } from './definitions.ts'
-import type { Begun, LedgerLine } from './ledger.ts'
+import type { Begun, LedgerLine, Recorded } from './ledger.ts'
 
 export interface CheckedTurn {
   readonly seq: number
@@ -167,7 +167,8 @@ function durableBefore(ledger: readonly LedgerLine[]): Map<string, number> {
   }
   for (const line of ledger) {
     if (line.type === 'recorded') note(idOf(line), line.order)
-    else for (const key of line.after) note(`${line.runId} ${key}`, line.order)
+    if (line.type !== 'begun') continue
+    for (const key of line.after) note(`${line.runId} ${key}`, line.order)
   }
   return durable
 }
@@ -193,6 +194,6 @@ export function eventsOf(run: CheckedRun): Event[] {
   return run.turns.flatMap((turn) => turn.events)
 }
 
-function idOf(line: LedgerLine): string {
+function idOf(line: Begun | Recorded): string {
   return `${line.runId} ${line.key}`
 }

@@ -40,6 +40,7 @@ function expectNothingLost(report: KillReport): void {
   // A test whose blows hit nothing proves nothing.
   expect(report.interrupted, text).toBeGreaterThan(kills / 4)
   expect(report.takenOver, text).toBeGreaterThan(kills / 2)
+  expect(report.leasesLost, text).toBeGreaterThan(0)
   expect(report.signals).toBeGreaterThan(runs / 50)
 }
 

@@ -28,6 +28,7 @@ export interface KillOptions {
   readonly pauseMs?: number
   /** How long what was begun may take to end once nobody kills any more. */
   readonly settleMsMax?: number
+  readonly progress?: (text: string) => void
 }
 
 export interface KillReport {
@@ -43,6 +44,8 @@ export interface KillReport {
   readonly interrupted: number
   /** Runs whose steps ran in more than one process. */
   readonly takenOver: number
+  /** Runs that a worker was still holding when it found its lease gone: what stops are for. */
+  readonly leasesLost: number
   readonly strikeSeconds: number
   readonly settleSeconds: number
   readonly violations: readonly string[]
@@ -118,6 +121,7 @@ async function strikeAndStart(
       void pause.finally(() => frozen.delete(pause))
     } else if (kills < options.kills) {
       kills++
+      if (kills % 100 === 0) options.progress?.(`${kills} kills, ${client.started.size} runs`)
       await fleet.kill(worker)
     }
   }
@@ -149,6 +153,7 @@ async function judge(store: string, client: CrashClient, folder: string) {
     executions: ledger.filter((line) => line.type === 'begun').length,
     interrupted: countInterrupted(evidence),
     takenOver: countTakenOver(ledger),
+    leasesLost: ledger.filter((line) => line.type === 'lost').length,
     violations: [...client.violations, ...checkAll(evidence)],
     failures: client.failures,
   }
@@ -197,7 +202,9 @@ async function main(): Promise<void> {
     Object.entries(rest).map(([name, text]) => [name, Number(text)]),
   ) as unknown as Omit<KillOptions, 'store'>
   console.log(`seed ${numbers.seed}`)
-  const report = await onStore(store, (url) => killWorkers({ ...numbers, store: url }))
+  const report = await onStore(store, (url) =>
+    killWorkers({ ...numbers, store: url, progress: (text) => console.log(text) }),
+  )
   console.log(describeReport(report))
   if (report.violations.length > 0 || report.succeeded < report.operations * 0.95) {
     process.exitCode = 1

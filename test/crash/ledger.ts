@@ -1,5 +1,5 @@
 // What really happened in the worker processes, written down outside the store: one file for each process, one line
-// for each beginning of a step body, and one for each result that the process was told is durable.
+// for each beginning of a step body, each result that the process was told is durable, and each lease it lost.
 import { appendFileSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -26,7 +26,15 @@ export interface Recorded {
   readonly order: number
 }
 
-export type LedgerLine = Begun | Recorded
+/** The worker gave up a run because its lease was no longer its own. */
+export interface Lost {
+  readonly type: 'lost'
+  readonly runId: string
+  readonly pid: number
+  readonly order: number
+}
+
+export type LedgerLine = Begun | Recorded | Lost
 type Written<Line> = Line extends LedgerLine ? Omit<Line, 'pid' | 'order'> : never
 
 export class LedgerFile {

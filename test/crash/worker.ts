@@ -13,6 +13,7 @@ const engine = await open(store, { ...definitions(ledger), build: 'crash' })
 engine.on('activity.completed', ({ runId, step }) =>
   ledger.write({ type: 'recorded', runId, key: step }),
 )
+engine.on('lease.lost', ({ runId }) => ledger.write({ type: 'lost', runId }))
 const worker = engine.work({
   id: `w${process.pid}`,
   lease: Number(lease),

@@ -18,9 +18,9 @@ const mutant = (name: string, ...patches: Patch[]): Mutant => ({ name, patches }
 const memory = 'stores/memory/store.ts'
 const memoryClaim = 'stores/memory/claim.ts'
 const heldRun = 'worker/held-run.ts'
+const readiness = 'worker/readiness.ts'
 const localSteps = 'worker/local-steps.ts'
 const session = 'worker/session.ts'
-const worker = 'worker/worker.ts'
 const turn = 'kernel/turn.ts'
 
 export const mutants: readonly Mutant[] = [
@@ -50,11 +50,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'H4: a run ends although messages are unread',
-    patch(
-      memory,
-      "if (turn.next.type === 'end' && unread.length > 0)",
-      "if (turn.next.type === 'end' && unread.length > 99)",
-    ),
+    patch(memory, 'if (closes && unread.length > 0)', 'if (closes && unread.length > 99)'),
   ),
   mutant(
     'H5: a warm execution is used whoever held the run since',
@@ -94,11 +90,15 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'H9: a crash does not count as an attempt',
-    patch(localSteps, '? this.#crashes : 0', '? 0 : 0'),
+    patch(
+      heldRun,
+      'if (this.#crashes === 0 || turn.ending) return',
+      'if (this.#crashes >= 0 || turn.ending) return',
+    ),
   ),
   mutant(
     'H9: a step that must not run twice is begun before that is durable',
-    patch(heldRun, 'retry.maxAttempts > 1', 'retry.maxAttempts > 0'),
+    patch(readiness, 'retry.maxAttempts ?? 1) > 1', 'retry.maxAttempts ?? 1) > 0'),
   ),
   mutant(
     'H11: the timers of a held run do not fire',
@@ -136,8 +136,8 @@ export const mutants: readonly Mutant[] = [
     'ruling 8: effects leave before their cause is durable',
     patch(
       heldRun,
-      'if (hold && this.#mayWait(turn, now)) {',
-      "if (hold && (this.#mayWait(turn, now) || this.#carried.every(({ type }) => type === 'StepStarted' || type === 'StepCompleted'))) {",
+      'if (hold && mayWait(this.#carried, turn, this.#execution, now)) {',
+      "if (hold && (mayWait(this.#carried, turn, this.#execution, now) || this.#carried.every(({ type }) => type === 'StepStarted' || type === 'StepCompleted'))) {",
     ),
   ),
   mutant(
@@ -207,7 +207,7 @@ export const mutants: readonly Mutant[] = [
     'INV14: a step that has ended and is not yet in a turn is begun again',
     patch(
       localSteps,
-      'if (this.#running.get(key) === running) this.#results.push(result)',
+      'if (this.#running.get(key)?.result === running.result) this.#results.push(result)',
       'if (this.#running.delete(key)) this.#results.push(result)',
     ),
   ),

@@ -1,4 +1,4 @@
-import { activity, signal, workflow } from 'pawl'
+import { type ActivityError, activity, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { Gate, heard, kinds, until, useStore, waitsFor } from './each-store.ts'
 
@@ -33,7 +33,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(bodies).toEqual(['first', 'second'])
   })
 
-  test('W12 when the grace is over a step is told to stop, and the attempt does not count', async () => {
+  test('W12 when the grace is over a step is told to stop, and the attempt it made counts', async () => {
     const attempts: number[] = []
     const begun = new Gate()
     const told = new Gate()
@@ -56,7 +56,44 @@ describe.each(kinds)('on %s', (kind) => {
     await told.opened
     const two = await bench.serve({ workflows: [job] })
     expect(await two.get(job, run.runId).result()).toBe('done')
-    expect(attempts).toEqual([1, 1])
+    expect(attempts).toEqual([1, 2])
+  })
+
+  test('W12 a step that may be tried once is not begun again after it was cut off', async () => {
+    let bodies = 0
+    const begun = new Gate()
+    const job = workflow('job', async (ctx) =>
+      ctx
+        .run('once', { retry: 'none' }, () => {
+          bodies++
+          begun.open()
+          return new Promise<string>(() => {})
+        })
+        .catch((error: ActivityError) => error.failure.type),
+    )
+    const one = await bench.worker({ workflows: [job] })
+    const run = await one.engine.start(job)
+    await begun.opened
+    await one.worker.drain(0)
+    const two = await bench.serve({ workflows: [job] })
+    expect(await two.get(job, run.runId).result()).toBe('WorkerDied')
+    expect(bodies).toBe(1)
+  })
+
+  test('W7 a worker that was full takes the next run as soon as there is room, not at the next poll', async () => {
+    const begun = performance.now()
+    const gate = new Gate()
+    const busy = workflow('busy', async (ctx) => ctx.run('block', () => gate.opened))
+    const quick = workflow('quick', async () => 'ran')
+    const engine = await bench.serve({ workflows: [busy, quick] }, { concurrency: 1 })
+    const first = await engine.start(busy)
+    await waitsFor(first, 'activity')
+    const second = await engine.start(quick)
+    expect(await second.why()).toEqual({ reason: 'ready' })
+    gate.open()
+    expect(await second.result()).toBe('ran')
+    // An idle worker polls every five seconds.
+    expect(performance.now() - begun).toBeLessThan(4_500)
   })
 
   test('W12 a drained worker takes nothing new, and says so', async () => {
@@ -72,7 +109,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await run.result()).toBe('ran')
   })
 
-  test('W12 a drained worker gives back queued activities, uncharged', async () => {
+  test('W12 a drained worker gives back queued activities, and the attempt it made counts', async () => {
     const attempts: string[] = []
     const begun = new Gate()
     const makeLong = (id: string) =>
@@ -91,7 +128,7 @@ describe.each(kinds)('on %s', (kind) => {
     await one.worker.drain(0)
     await bench.serve({ activities: [makeLong('two')] }, { queues: ['heavy'] })
     expect(await run.result()).toBe('done')
-    expect(attempts).toEqual(['one 1', 'two 1'])
+    expect(attempts).toEqual(['one 1', 'two 2'])
   })
 
   test('W12 many runs in all states survive the change of workers, and every step runs once', async () => {

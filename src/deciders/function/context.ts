@@ -91,7 +91,7 @@ export class FunctionContext {
   }
 
   sleep(duration: Duration, options: Pick<StepIdentity, 'key'> = {}): DurablePromise<void> {
-    return this.#timer(this.now() + milliseconds(duration, 'ctx.sleep'), options)
+    return this.#timer(this.#execution.now + milliseconds(duration, 'ctx.sleep'), options)
   }
 
   sleepUntil(time: Date | number, options: Pick<StepIdentity, 'key'> = {}): DurablePromise<void> {
@@ -108,7 +108,7 @@ export class FunctionContext {
     const { name } = signal
     const { timeout } = options
     const until =
-      timeout === undefined ? {} : { until: this.now() + milliseconds(timeout, 'timeout') }
+      timeout === undefined ? {} : { until: this.#execution.now + milliseconds(timeout, 'timeout') }
     const [key, identity] = this.#identify('wait', name, options)
     return this.#ask({ type: 'AwaitSignal', key, name, ...until }, identity)
   }
@@ -118,6 +118,7 @@ export class FunctionContext {
   }
 
   now(): number {
+    if (this.#execution.delivered === 0) this.#execution.readClock = true
     return this.#execution.now
   }
 

@@ -40,6 +40,9 @@ export const running = new AsyncLocalStorage<FunctionExecution | 'step'>()
 /** The steps after which a long replay lets the rest of the process have a turn. */
 const DELIVERIES_BETWEEN_BREATHS = 256
 
+/** Requests a cancelled workflow may make, all refused, before it is ended where it is. */
+const REFUSALS_MAX = 1_000
+
 interface Request {
   readonly wanted: Wanted
   readonly after: number
@@ -74,10 +77,12 @@ export class FunctionExecution implements Execution {
   #started = false
   #inTurn = false
   #cancelled: CancelledError | undefined
+  #refusals = 0
   #outcome: Outcome | undefined
   #dead: Error | 'disposed' | undefined
   #lastKey: string | undefined
   onBreak: () => void = () => {}
+  readClock = false
   readonly #start: (execution: FunctionExecution, input: unknown) => Promise<unknown>
   readonly #breathe: () => Promise<void>
 
@@ -145,10 +150,7 @@ export class FunctionExecution implements Execution {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     // A branch nobody waits for any more must not look like an unhandled rejection.
     promise.catch(() => {})
-    if (this.#cancelled) {
-      reject(this.#cancelled)
-      return promise
-    }
+    if (this.#cancelled) return this.#refuse(this.#cancelled)
     if (identity.explicit && this.#explicitKeys.has(wanted.key)) {
       return this.#die(duplicateKey(this.workflow.name, wanted.key))
     }
@@ -165,6 +167,17 @@ export class FunctionExecution implements Execution {
     }
     this.#match(request, identity)
     return promise
+  }
+
+  // Code that catches its cancellation and asks again, for ever, would never come to rest.
+  #refuse(cancelled: CancelledError): Promise<unknown> {
+    if (++this.#refusals <= REFUSALS_MAX) {
+      const promise = Promise.reject(cancelled)
+      promise.catch(() => {})
+      return promise
+    }
+    this.#outcome ??= { ok: false, error: cancelled }
+    return never()
   }
 
   async #runToFrontier(): Promise<void> {

@@ -184,13 +184,13 @@ export class MemoryStore implements Store {
     if (recorded) return { outcome: 'duplicate' }
     if (!isLeasedBy(row, turn.lease) || row.epoch !== turn.lease.epoch) return { outcome: 'fenced' }
     const now = this.#clock.now()
-    if (turn.at > now + limits.clockAheadMsMax) {
-      return { outcome: 'rejected', reason: 'the turn is stamped with a time that has not come' }
-    }
+    // Stamped with a time that has not come: its writer's idea of time is wrong, and so is what it decided by it.
+    if (turn.at > now + limits.clockAheadMsMax) return { outcome: 'fenced' }
     const expected = row.turns.reduce((sum, each) => sum + each.count, 0)
     if (turn.seq !== expected) return { outcome: 'fenced' }
     const unread = row.inbox.filter((each) => !turn.consumed.includes(each.id))
-    if (turn.next.type === 'end' && unread.length > 0) return { outcome: 'more', messages: unread }
+    const closes = turn.next.type === 'end' || turn.next.type === 'pause'
+    if (closes && unread.length > 0) return { outcome: 'more', messages: unread }
     this.#apply(row, turn, now)
     return { outcome: 'applied' }
   }

@@ -66,23 +66,22 @@ export function connectionOptions(
     application_name: name,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
+    // A connection that has silently died must not hold up what waits behind it.
+    query_timeout: 30_000,
     options: `-c synchronous_commit=${asynchronous ? 'off' : 'on'}`,
   }
 }
 
-// Codes of the server, and of the socket below it, after which the same call may go through.
-const PASSING =
-  /^(08|53|57P|40001|40P01|55P03|25P03)|^(ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN|EHOST|ENET)/
+// Only what is wrong with the data itself, or with our own statements, can never go through. All else may pass.
+const LASTING = /^(22|23|42|54|0A)/
 
 /** What went wrong, as one of pawl's errors where there is something to say about it. */
 export function explain(error: unknown): unknown {
   if (error instanceof PawlError) return error
   const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }
-  if (PASSING.test(code) || /terminated|timeout|not queryable|Connection ended/i.test(message)) {
-    return unavailable('Postgres', error)
-  }
   const refusal = refusals[code]
-  return refusal ? new PawlError(refusal[0], `${message}. ${refusal[1]}`, { cause: error }) : error
+  if (refusal) return new PawlError(refusal[0], `${message}. ${refusal[1]}`, { cause: error })
+  return LASTING.test(code) ? error : unavailable('Postgres', error)
 }
 
 const refusals: Readonly<Record<string, readonly [PawlError['code'], string]>> = {
@@ -105,34 +104,40 @@ export async function migrate(client: pg.ClientBase, { schema }: Place): Promise
   const before = await versionOf(client, schema)
   if (before?.version === migrations.length && before.functions === wanted) return
   refuseNewer(before, schema)
-  await client.query('begin')
+  const lock = `hashtextextended('pawl ' || $1, 0)`
+  // Taken before the transaction begins, so that it sees all that was done by those it waited for.
+  await client.query(`select pg_advisory_lock(${lock})`, [schema])
   try {
-    await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`pawl ${schema}`])
-    const current = await versionOf(client, schema)
-    refuseNewer(current, schema)
-    if (!current) {
-      // Without the right to create schemas this still works in one that was made for us.
-      const { rows } = await client.query('select 1 from pg_namespace where nspname = $1', [
-        schema.slice(1, -1),
-      ])
-      if (rows.length === 0) await client.query(`create schema ${schema}`)
-      await client.query(
-        `create table ${schema}.about (version int4 not null, functions text not null)`,
-      )
-      await client.query(`insert into ${schema}.about values (0, '')`)
-    }
-    for (const migration of migrations.slice(current?.version ?? 0))
-      await client.query(migration.replaceAll('{schema}', schema))
-    await client.query(functions(schema))
-    await client.query(`update ${schema}.about set version = $1, functions = $2`, [
-      migrations.length,
-      wanted,
-    ])
+    await client.query('begin')
+    await migrateLocked(client, schema, wanted)
     await client.query('commit')
   } catch (error) {
     await client.query('rollback').catch(() => {})
     throw error
+  } finally {
+    await client.query(`select pg_advisory_unlock(${lock})`, [schema]).catch(() => {})
   }
+}
+
+async function migrateLocked(client: pg.ClientBase, schema: string, wanted: string): Promise<void> {
+  const current = await versionOf(client, schema)
+  refuseNewer(current, schema)
+  if (!current) {
+    // Without the right to create schemas this still works in one that was made for us.
+    const name = schema.slice(1, -1)
+    const { rows } = await client.query('select 1 from pg_namespace where nspname = $1', [name])
+    if (rows.length === 0) await client.query(`create schema ${schema}`)
+    await client.query(
+      `create table ${schema}.about (version int4 not null, functions text not null)`,
+    )
+    await client.query(`insert into ${schema}.about values (0, '')`)
+  }
+  for (const migration of migrations.slice(current?.version ?? 0)) {
+    await client.query(migration.replaceAll('{schema}', schema))
+  }
+  await client.query(functions(schema))
+  const about = [migrations.length, wanted]
+  await client.query(`update ${schema}.about set version = $1, functions = $2`, about)
 }
 
 type Version = { readonly version: number; readonly functions: string } | undefined

@@ -122,7 +122,7 @@ export class PostgresStore implements Store {
   async create(runs: readonly NewRun[]): Promise<readonly Created[]> {
     const distinct = new Set(runs.map((run) => run.runId)).size === runs.length
     const plain = runs.length > 1 && distinct && runs.every(isPlain)
-    const created = plain ? await this.#createPlain(runs) : await this.#createEach(runs)
+    const created = plain ? await this.#createPlain(runs) : await this.#createSorted(runs)
     if (created.some((each) => each.outcome === 'created' && !each.run))
       this.#hints.tell([{ type: 'ready' }])
     return created
@@ -206,6 +206,16 @@ export class PostgresStore implements Store {
     await this.#pool.end()
   }
 
+  // Locks are taken in one order by everybody: by workflow id, then by run id.
+  async #createSorted(runs: readonly NewRun[]): Promise<readonly Created[]> {
+    const sorted = runs.toSorted(
+      (a, b) => order(a.workflowId, b.workflowId) || order(a.runId, b.runId),
+    )
+    const created = await this.#createEach(sorted)
+    const answers = new Map(sorted.map((run, index) => [run, created[index]]))
+    return runs.map((run) => answers.get(run) ?? { outcome: 'conflict', runId: run.runId })
+  }
+
   async #createEach(runs: readonly NewRun[]): Promise<readonly Created[]> {
     type Answer = { outcome: Created['outcome']; runId?: string; mine?: boolean }
     const { now, out } = await this.#call<{ now: number; out: Answer[] }>(
@@ -265,7 +275,6 @@ export class PostgresStore implements Store {
     for (const [index, { next, tasks, outbox, runId }] of turns.entries()) {
       if (outcomes[index]?.outcome !== 'applied') continue
       ready ||= tasks.length > 0 || outbox.some((item) => item.type === 'start')
-      // Released with something to do, or with messages that came meanwhile: only the store knows.
       ready ||= next.type === 'release' && next.status === 'running'
       if (next.type === 'end') hints.push({ type: 'ended', runId })
     }
@@ -291,6 +300,10 @@ export class PostgresStore implements Store {
       throw explain(error)
     }
   }
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }
 
 function isPlain(run: NewRun): boolean {
@@ -322,6 +335,6 @@ function refusalOf(outcome: string, messages: readonly StoredMessage[]): Committ
     case 'more':
       return { outcome, messages }
     default:
-      return { outcome: 'rejected', reason: 'the turn is stamped with a time that has not come' }
+      return { outcome: 'rejected', reason: outcome }
   }
 }

@@ -23,6 +23,9 @@ export function openConnection(url: string): { database: DatabaseSync; file: str
   }
 }
 
+/** Statement error, too big, constraint, mismatch, misuse, out of range. */
+const LASTING: ReadonlySet<number> = new Set([1, 18, 19, 20, 21, 25])
+
 /** Whether the error only says that somebody else is writing. */
 export function isBusy(error: unknown): boolean {
   const code = (error as { errcode?: number } | null)?.errcode
@@ -47,9 +50,8 @@ export function explain(error: unknown, file: string): unknown {
       { cause: error },
     )
   }
-  // Busy, locked, I/O error, disk full, cannot open: it may pass.
-  if ([5, 6, 10, 13, 14].includes(code)) return unavailable(`SQLite file ${file}`, error)
-  return error
+  // Only what is wrong with the data or with our own statements can never go through. All else may pass.
+  return LASTING.has(code) ? error : unavailable(`SQLite file ${file}`, error)
 }
 
 function fileOf(url: string): string {

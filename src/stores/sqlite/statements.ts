@@ -31,7 +31,7 @@ const texts = {
   claimed: `select ${HEAD}, live.generation, live.session, live.epoch, live.nonce, live.deliveries, live.seq
     from live join run on run.run_id = live.run_id join lane l on l.lane = run.lane where live.run_id = ?`,
   runsOfSession: `select run_id from live where lane in (select lane from lane union all select -lane from lane)
-    and at <= ? and session = ?`,
+    and at < ${NEVER} and session = ?`,
   dueRuns: `select run_id from live where lane = ?1 and at <= ?2 and session = 0
     and (parked_build is null or parked_build <> ?4) order by at limit ?3`,
   parkedRuns: `select run_id from live indexed by live_parked
@@ -42,9 +42,9 @@ const texts = {
     at = min(at, ?), status = 'running' where run_id = ?`,
   release: `update live set session = 0, nonce = 0, deliveries = 0, lane = abs(lane), at = ?, status = ?, seq = ?,
     updated_at = ?, parked_build = ?, parked_failure = ? where run_id = ?`,
-  // What is held was due when it was claimed, so this passes by all that sleeps.
-  freeRuns: `update live set session = 0, nonce = 0, lane = -abs(lane)
-    where lane in (select lane from lane union all select -lane from lane) and at <= ? and session = ?`,
+  // What only a message can wake is not held, so this passes by it.
+  freeRuns: `update live set session = 0, nonce = 0, lane = -abs(lane), at = min(at, ?1)
+    where lane in (select lane from lane union all select -lane from lane) and at < ${NEVER} and session = ?2`,
   deleteLive: 'delete from live where run_id = ?',
 
   lastTurn: `select seq, turn_id, seq + count as next from turn where run_id = ? and generation = ?

@@ -77,16 +77,15 @@ export class SqliteWriter {
     const { runId, lease, generation, next } = turn
     const live = one<LiveRow & { seq: number }>(this.#sql.live, runId)
     if (!live || !isHolder(live, lease)) return this.#staleTurn(turn)
-    if (turn.at > now + limits.clockAheadMsMax) {
-      return { outcome: 'rejected', reason: 'the turn is stamped with a time that has not come' }
-    }
+    // Stamped with a time that has not come: its writer's idea of time is wrong, and so is what it decided by it.
+    if (turn.at > now + limits.clockAheadMsMax) return { outcome: 'fenced' }
     const reached = one<{ seq: number; turn_id: number; next: number }>(
       this.#sql.lastTurn,
       runId,
       generation,
     )
     if ((reached?.next ?? 0) !== turn.seq) return this.#staleTurn(turn)
-    if (next.type === 'end') {
+    if (next.type === 'end' || next.type === 'pause') {
       const unread = this.#unread(runId).filter(({ id }) => !turn.consumed.includes(id))
       if (unread.length > 0) return { outcome: 'more', messages: unread }
     }
@@ -178,7 +177,7 @@ export class SqliteWriter {
 
   #claimRuns(request: ClaimRequest, now: number): ClaimedRun[] {
     const { session, nonce, build } = request
-    const strays = request.reconcile ? this.#strayRuns(request, now) : []
+    const strays = request.reconcile ? this.#strayRuns(request) : []
     if (strays.length > 0) return strays.map((runId) => this.#claimed(runId))
     const lanes = this.#lanesOf('run', request.queues, request.workflows, nonce)
     const runIds = this.#suspects(lanes, request, now)
@@ -230,8 +229,8 @@ export class SqliteWriter {
     )
   }
 
-  #strayRuns({ session, held }: ClaimRequest, now: number): string[] {
-    const mine = all<{ run_id: string }>(this.#sql.runsOfSession, now, session)
+  #strayRuns({ session, held }: ClaimRequest): string[] {
+    const mine = all<{ run_id: string }>(this.#sql.runsOfSession, session)
     const known = new Set(held)
     return mine.flatMap(({ run_id }) => (known.has(run_id) ? [] : [run_id]))
   }
@@ -357,7 +356,7 @@ export class SqliteWriter {
       wanted,
       wanted,
     )
-    const place = (lane: number): number => (lane + turn) % (rows.length + 1)
+    const place = (lane: number): number => ((lane + (turn % 65_521)) * 40_503) % 65_521
     return rows
       .sort((a, b) => b.priority - a.priority || place(a.lane) - place(b.lane))
       .map(({ lane }) => lane)

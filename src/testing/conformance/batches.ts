@@ -76,7 +76,7 @@ export const batchCases: readonly Case[] = [
       })
       const expected = runs.map((_, index) => {
         if (index % 10 === 3 || index === 47) return 'fenced'
-        if (index === 48) return 'rejected'
+        if (index === 48) return 'fenced'
         if (index === 50) return 'more'
         return index === 60 ? 'duplicate' : 'applied'
       })

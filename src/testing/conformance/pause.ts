@@ -18,7 +18,7 @@ import {
   turn,
 } from './builders.ts'
 import type { Case, Fixture } from './case.ts'
-import { only, outcomes, same } from './check.ts'
+import { holds, only, outcomes, same } from './check.ts'
 
 const failure = '{"type":"DeterminismError","message":"charge#1 is \\"gone\\""}'
 const paused: Next = { type: 'pause', build: 'build-1', failure }
@@ -75,15 +75,16 @@ export const pauseCases: readonly Case[] = [
     },
   },
   {
-    name: 'a run that is paused with messages unread stays paused',
+    name: 'a run is not paused while messages are unread',
     async run(fixture) {
       const { store } = fixture
       const run = await hold(store)
       await store.post([postTo('run', 'm1')])
-      await apply(store, turn(run, { next: paused }))
+      const [answer] = await store.commit([turn(run, { next: paused })])
+      holds(answer?.outcome === 'more', `there is more, not ${answer?.outcome}`)
+      same(messageIds(answer.messages), ['m1'], 'the messages')
+      await apply(store, turn(run, { next: paused, consumed: ['m1'] }))
       same((await claim(store)).runs, [], 'for the same build')
-      const again = only((await claim(store, { build: 'build-2' })).runs, 'claimed runs')
-      same(messageIds(again.messages), ['m1'], 'the messages')
     },
   },
   {

@@ -21,14 +21,17 @@ $$;`
 export const claim = `
 create or replace function {schema}.free_session(p_now int8, p_session int8) returns void
 language plpgsql ${PLANS} as $$
+declare v_runs uuid[];
 begin
   delete from {schema}.session where session = p_session;
-  -- What is held was due when it was claimed, so this passes by all that sleeps.
-  update {schema}.live set session = 0, nonce = 0, lane = -abs(lane)
+  -- In the order everybody locks in. What only a message can wake is not held, so this passes by it.
+  v_runs := array(select run_id from {schema}.live
     where lane = any(array(select lane from {schema}.lane union all select -lane from {schema}.lane))
-      and at <= p_now and session = p_session;
-  update {schema}.task set session = 0, nonce = 0
-    where lane = any(array(select lane from {schema}.lane)) and at <= p_now and session = p_session;
+      and at < ${NEVER} and session = p_session order by run_id for no key update);
+  update {schema}.live set session = 0, nonce = 0, lane = -abs(lane), at = least(at, p_now)
+    where run_id = any(v_runs);
+  update {schema}.task set session = 0, nonce = 0, at = least(at, p_now)
+    where lane = any(array(select lane from {schema}.lane)) and session = p_session;
 end $$;
 
 create or replace function {schema}.reap(p_now int8) returns boolean language plpgsql as $$
@@ -159,9 +162,9 @@ begin
   if not found then return json_build_object('now', v_now, 'dead', true); end if;
   if (q->>'reconcile')::boolean then
     v_runs := array(select run_id from {schema}.live
-      where lane = any(v_run_lanes || array(select -l from unnest(v_run_lanes) l)) and at <= v_now
+      where lane = any(v_run_lanes || array(select -l from unnest(v_run_lanes) l)) and at < ${NEVER}
         and session = v_session and run_id <> all(array(select json_array_elements_text(q->'held')::uuid)));
-    v_tasks := array(select task_id from {schema}.task where lane = any(v_task_lanes) and at <= v_now
+    v_tasks := array(select task_id from {schema}.task where lane = any(v_task_lanes)
         and session = v_session and task_id <> all(array(select json_array_elements_text(q->'heldTasks')::uuid)));
   end if;
   if cardinality(v_runs) = 0 and (q->>'runs')::int4 > 0 then

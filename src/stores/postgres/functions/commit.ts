@@ -26,7 +26,7 @@ begin
     where l.session = t.session and l.epoch = t.epoch and l.nonce = t.nonce and t.at <= v_now + p_ahead
       and t.seq = coalesce((select h.seq + h.count from {schema}.turn h
         where h.run_id = t.run_id and h.generation = t.generation order by h.seq desc limit 1), 0)
-      and (t.next < 4 or not exists (select 1 from {schema}.inbox i where i.run_id = t.run_id
+      and (t.next < 3 or not exists (select 1 from {schema}.inbox i where i.run_id = t.run_id
         and not exists (select 1 from unnest(p_taken_n, v_taken) c(n, id) where c.n = t.n and c.id = i.message_id)))),
   appended as (
     insert into {schema}.turn (run_id, generation, seq, count, turn_id, epoch, body)
@@ -70,10 +70,10 @@ language sql volatile ${PLANS} as $$
       when exists (select 1 from {schema}.closed c where c.run_id = t.run_id and c.turn_id = t.turn_id) then 'duplicate'
       when not exists (select 1 from {schema}.live l where l.run_id = t.run_id and l.session = t.session
         and l.epoch = t.epoch and l.nonce = t.nonce) then 'fenced'
-      when t.at > p_now + p_ahead then 'rejected'
-      when t.next >= 4 and exists (select 1 from {schema}.inbox i where i.run_id = t.run_id) then 'more'
+      when t.at > p_now + p_ahead then 'fenced'
+      when t.next >= 3 and exists (select 1 from {schema}.inbox i where i.run_id = t.run_id) then 'more'
       else 'fenced' end,
-    'messages', case when t.next >= 4 then (
+    'messages', case when t.next >= 3 then (
       select json_agg(json_build_object('id', i.message_id, 'body', i.body) order by i.id)
       from {schema}.inbox i where i.run_id = t.run_id and not exists (
         select 1 from unnest(p_taken_n, p_taken) c(n, id) where c.n = t.n and c.id = i.message_id)) end))

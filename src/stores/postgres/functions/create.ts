@@ -18,7 +18,7 @@ end $$;
 
 create or replace function {schema}.lanes_of(p_kind text, p_queues json, p_names json, p_turn int8)
 returns int4[] language sql stable as $$
-  select coalesce(array_agg(lane order by priority desc, (lane + p_turn) % 7, lane), '{}')
+  select coalesce(array_agg(lane order by priority desc, hashint8(lane + p_turn)), '{}')
   from {schema}.lane
   where kind = p_kind and queue in (select json_array_elements_text(p_queues))
     and (json_typeof(p_names) = 'null' or name in (select json_array_elements_text(p_names)))

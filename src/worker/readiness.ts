@@ -1,0 +1,74 @@
+// What of a held run can be begun, when something is due, and whether anything must be written first.
+import type { Execution } from '../kernel/decider.ts'
+import type { HistoryEvent, Instant } from '../kernel/event.ts'
+import { limits } from '../kernel/limits.ts'
+import { dueAt, type OpenStep, type RunState } from '../kernel/run.ts'
+import type { LocalResult, Turn } from '../kernel/turn.ts'
+import { interrupted, type LocalSteps } from './local-steps.ts'
+
+/** A step that is running is not due, whatever its last retry said; nor is one today's code does not ask for. */
+export function nextDue(
+  state: RunState,
+  steps: LocalSteps,
+  execution: Execution,
+): Instant | undefined {
+  return state.wakeAt((key) => !steps.has(key) && execution.step(key) !== undefined)
+}
+
+/** Steps that are open, not running, not queued and not waiting for a retry. */
+export function readySteps(
+  state: RunState,
+  steps: LocalSteps,
+  execution: Execution,
+  now: Instant,
+): [string, OpenStep][] {
+  const ready: [string, OpenStep][] = []
+  for (const [key, open] of state.open) {
+    if (open.type !== 'step' || open.queued || steps.has(key)) continue
+    if ((dueAt(open) ?? 0) <= now && execution.step(key)) ready.push([key, open])
+  }
+  return ready
+}
+
+/**
+ * Nothing needs to be durable yet if dying now would lose only that steps were begun, which history alone leads to
+ * again; unless one of them must not be begun twice, or it has been so for a while and people may ask.
+ */
+export function mayWait(
+  carried: readonly HistoryEvent[],
+  turn: Turn,
+  execution: Execution,
+  now: Instant,
+): boolean {
+  if (carried.length === 0 && turn.consumed.length === 0) return true
+  if (!turn.derivable || execution.readClock) return false
+  if (turn.consumed.length > 0 || turn.outgoing.length > 0) return false
+  if (now - (carried[0]?.at ?? now) >= limits.carryMsMax) return false
+  return carried.every(
+    (event) =>
+      event.type === 'StepStarted' &&
+      !event.queued &&
+      (execution.step(event.key)?.retry.maxAttempts ?? 1) > 1,
+  )
+}
+
+/**
+ * Steps that may have been under way when earlier holders died, as attempts that failed. One that must not run twice
+ * is never begun unrecorded, so it counts only if it was recorded before this turn.
+ */
+export function interruptedSteps(
+  state: RunState,
+  turn: Turn,
+  execution: Execution,
+  deaths: number,
+  now: Instant,
+): LocalResult[] {
+  const asked = new Set(turn.steps.map(({ key }) => key))
+  return [...state.open].flatMap(([key, step]) => {
+    if (step.type !== 'step' || step.queued) return []
+    const plan = execution.step(key)
+    if (!plan || (asked.has(key) && plan.retry.maxAttempts === 1)) return []
+    const attempt = Math.min(step.failed + deaths, plan.retry.maxAttempts)
+    return [interrupted(key, step, plan, attempt, 'the worker died', now)]
+  })
+}
