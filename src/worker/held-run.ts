@@ -224,11 +224,10 @@ export class HeldRun {
     ready: readonly [string, OpenStep][],
   ): Promise<HeldOutcome | undefined> {
     const next: Next = hold ? { type: 'hold' } : this.#release()
-    const tasks = turn.steps.filter((step) => this.#openStep(step.key)?.queued)
     const committed = await this.#writer.write(this.#carried, {
       consumed: [...turn.consumed],
       outbox: outbound(this.#head, turn.outgoing),
-      tasks: tasks.map((step) => this.#taskFor(step.key)),
+      tasks: this.#tasksOf(turn),
       dropped: turn.dropped.map((key) => taskId(this.#head, key)),
       next,
     })
@@ -278,15 +277,16 @@ export class HeldRun {
   }
 
   // Ends the run from what is durable, whatever its code would say.
-  async #endWithout(ending: Ending, facts: readonly HistoryEvent[] = []): Promise<HeldOutcome> {
-    const turn = new Turn(this.#head, this.#state, this.#host.now())
+  async #endWithout(ending: Ending, failed?: Turn): Promise<HeldOutcome> {
+    const turn = failed ?? new Turn(this.#head, this.#state, this.#host.now())
     turn.ending = ending
     const { event, outgoing, dropped } = turn.close()
+    const facts = failed ? [...this.#carried, ...failed.events] : []
     const seq = this.#writer.seq + facts.length + 1
     const rest = {
       ...nothing,
-      outbox: outbound(this.#head, outgoing),
-      dropped: dropped.map((key) => taskId(this.#head, key)),
+      outbox: outbound(this.#head, [...turn.outgoing, ...outgoing]),
+      dropped: [...turn.dropped, ...dropped].map((key) => taskId(this.#head, key)),
     }
     const events = [...facts, { ...event, seq }]
     const next = { type: 'end', status: statusOf(ending) } as const
@@ -298,8 +298,8 @@ export class HeldRun {
   // tried again by the same code. What happened is kept; what the code made of it is not. Cancelling needs no code.
   async #park(error: unknown, turn?: Turn): Promise<HeldOutcome> {
     this.#steps.stop('the run is paused')
+    if (this.#cancel) return this.#endWithout(cancelledBy(this.#cancel), turn)
     const facts = [...this.#carried, ...(turn?.events ?? [])]
-    if (this.#cancel) return this.#endWithout(cancelledBy(this.#cancel), facts)
     const failure = failureOf(error)
     const next: Next = { type: 'pause', build: this.#host.build, failure: JSON.stringify(failure) }
     const rest = { ...nothing, outbox: outbound(this.#head, turn?.outgoing ?? []), next }
@@ -388,15 +388,12 @@ export class HeldRun {
     return this.#host.queues(step, plan, this.#head)
   }
 
-  #taskFor(key: string): TurnCommit['tasks'][number] {
-    const step = this.#openStep(key)
-    assert(step, 'a queued step is open')
-    return newTask(this.#head, key, step, this.#planOf(key))
-  }
-
-  #openStep(key: string): OpenStep | undefined {
-    const open = this.#state.open.get(key)
-    return open?.type === 'step' ? open : undefined
+  #tasksOf(turn: Turn): TurnCommit['tasks'] {
+    return turn.steps.flatMap(({ key }) => {
+      const step = this.#state.open.get(key)
+      if (step?.type !== 'step' || !step.queued) return []
+      return [newTask(this.#head, key, step, this.#planOf(key))]
+    })
   }
 
   #planOf(key: string): StepPlan {
