@@ -14,18 +14,13 @@ import { Turn } from '../kernel/turn.ts'
 import { isUnavailable } from '../runtime/availability.ts'
 import type { ClaimedRun, Next, StoredMessage, TurnCommit } from '../stores/store.ts'
 import { newTask, outbound, taskId } from './commit.ts'
-import type { RunHost } from './host.ts'
+import type { HeldOutcome, RunHost } from './host.ts'
 import { LocalSteps } from './local-steps.ts'
 import { headOf, loadTurns, pastOf } from './past.ts'
 import { interruptedSteps, mayWait, nextDue, readySteps } from './readiness.ts'
 import { cancelledBy, poisoned, tooLong } from './refusals.ts'
 import { nothing, TurnWriter } from './turn-writer.ts'
 import type { WarmRun } from './warm.ts'
-
-export type HeldOutcome =
-  | { readonly type: 'ended'; readonly body: string }
-  | { readonly type: 'released'; readonly warm?: WarmRun; readonly wakeAt?: Instant }
-  | { readonly type: 'lost' }
 
 type Mood = 'working' | 'returning' | 'abandoned'
 

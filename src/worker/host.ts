@@ -5,6 +5,7 @@ import type { Failure } from '../kernel/failure.ts'
 import type { Head, OpenStep } from '../kernel/run.ts'
 import type { Committed, StoredTurn, TurnCommit } from '../stores/store.ts'
 import type { RunningStep } from './local-steps.ts'
+import type { WarmRun } from './warm.ts'
 
 /** What a held run needs of its worker. */
 export interface RunHost {
@@ -31,3 +32,9 @@ export interface RunHost {
   paused(head: Head, failure: Failure): void
   log(head: Head, execution: Execution): void
 }
+
+/** How a worker came to let go of a run. */
+export type HeldOutcome =
+  | { readonly type: 'ended'; readonly body: string }
+  | { readonly type: 'released'; readonly warm?: WarmRun; readonly wakeAt?: Instant }
+  | { readonly type: 'lost' }
