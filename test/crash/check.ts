@@ -173,21 +173,21 @@ function durableBefore(ledger: readonly LedgerLine[]): Map<string, number> {
   return durable
 }
 
-/** Bodies that began and whose end nobody recorded: a kill or a lost lease came between. */
+/** Bodies that began and whose own end nobody recorded: a kill or a lost lease came between. */
 export function countInterrupted({ ledger, runs }: Evidence): number {
   const begun = ledger.filter((line) => line.type === 'begun').length
-  const ends = ['StepCompleted', 'StepRetried', 'StepFailed']
-  const recorded = [...runs.values()].reduce(
-    (sum, run) => sum + eventsOf(run).filter((event) => isOwnEnd(event, ends)).length,
+  const ended = [...runs.values()].reduce(
+    (sum, run) => sum + eventsOf(run).filter(isEndOfBody).length,
     0,
   )
-  return begun - recorded
+  return begun - ended
 }
 
-// A step given up on because its worker died was interrupted, whatever is recorded of it.
-function isOwnEnd(event: Event, ends: readonly string[]): boolean {
-  if (event.type === 'StepFailed' && event.failure.type === 'WorkerDied') return false
-  return ends.includes(event.type)
+// That a worker died is recorded by its successor, and is no end that a body came to.
+function isEndOfBody(event: Event): boolean {
+  if (event.type === 'StepCompleted') return true
+  if (event.type !== 'StepFailed' && event.type !== 'StepRetried') return false
+  return event.failure.type !== 'WorkerDied'
 }
 
 export function eventsOf(run: CheckedRun): Event[] {
