@@ -6,7 +6,7 @@ import { decodeMessage } from '../kernel/codec.ts'
 import type { RunStep } from '../kernel/command.ts'
 import type { Execution, StepPlan } from '../kernel/decider.ts'
 import type { Ending, HistoryEvent, Instant } from '../kernel/event.ts'
-import { type Failure, failureOf } from '../kernel/failure.ts'
+import { failureOf } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Message } from '../kernel/message.ts'
 import { type Head, type OpenStep, RunState, statusOf } from '../kernel/run.ts'
@@ -18,7 +18,7 @@ import type { HeldOutcome, RunHost } from './host.ts'
 import { LocalSteps } from './local-steps.ts'
 import { headOf, loadTurns, pastOf } from './past.ts'
 import { interruptedSteps, mayWait, nextDue, readySteps } from './readiness.ts'
-import { cancelledBy, poisoned, tooLong } from './refusals.ts'
+import { cancelledBy, poisoned, tooLong, unstorable } from './refusals.ts'
 import { nothing, TurnWriter } from './turn-writer.ts'
 import type { WarmRun } from './warm.ts'
 
@@ -266,9 +266,7 @@ export class HeldRun {
 
   // A turn the store can never take must not come back for ever: the run fails, and says why.
   #fail(reason: string): Promise<HeldOutcome> {
-    const message = `a turn of this run cannot be stored: ${reason}`
-    const failure: Failure = { type: 'TurnRejected', message, retryable: false }
-    return this.#endWithout({ type: 'RunFailed', failure })
+    return this.#endWithout(unstorable(reason))
   }
 
   // Ends the run from what is durable, whatever its code would say.
@@ -290,20 +288,23 @@ export class HeldRun {
   }
 
   // Code and history do not fit, or the code waits for what pawl cannot see: not a failure of the run, and not to be
-  // tried again by the same code. What happened is kept; what the code made of it is not. Cancelling needs no code.
-  async #park(error: unknown, turn?: Turn): Promise<HeldOutcome> {
-    this.#steps.stop('the run is paused')
+  // tried again by the same code. What happened is kept, attempts cut off now among it; what the code made of it is
+  // not. Cancelling needs no code.
+  async #park(error: unknown, given?: Turn): Promise<HeldOutcome> {
+    const now = this.#host.now()
+    const turn = given ?? new Turn(this.#head, this.#state, now)
+    this.#steps.cutOff('the run was paused', now)
+    turn.settle(this.#steps.takeResults())
     if (this.#cancel) return this.#endWithout(cancelledBy(this.#cancel), turn)
-    const facts = [...this.#carried, ...(turn?.events ?? [])]
+    const facts = [...this.#carried, ...turn.events]
     const failure = failureOf(error)
     const next: Next = { type: 'pause', build: this.#host.build, failure: JSON.stringify(failure) }
-    const rest = { ...nothing, outbox: outbound(this.#head, turn?.outgoing ?? []), next }
-    const committed = await this.#writer.write(facts, { ...rest, consumed: turn?.consumed ?? [] })
+    const rest = { ...nothing, outbox: outbound(this.#head, turn.outgoing), next }
+    const committed = await this.#writer.write(facts, { ...rest, consumed: [...turn.consumed] })
     if (committed.outcome === 'more') {
-      const known = turn ?? new Turn(this.#head, this.#state, this.#host.now())
       this.receive(committed.messages)
-      known.receive(this.#inbox.splice(0))
-      return this.#park(error, known)
+      turn.receive(this.#inbox.splice(0))
+      return this.#park(error, turn)
     }
     if (committed.outcome !== 'applied' && committed.outcome !== 'duplicate') return this.#lose()
     this.#host.announce(this.#head, facts)

@@ -19,3 +19,8 @@ export function poisoned(deaths: number): PawlError {
 export function cancelledBy({ reason }: Extract<Message, { type: 'cancel' }>): Ending {
   return { type: 'RunCancelled', ...(reason !== undefined && { reason }) }
 }
+
+export function unstorable(reason: string): Ending {
+  const message = `a turn of this run cannot be stored: ${reason}`
+  return { type: 'RunFailed', failure: { type: 'TurnRejected', message, retryable: false } }
+}

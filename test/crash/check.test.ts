@@ -72,7 +72,7 @@ describe('the checker of the crash tests', () => {
   test('INV2: a step that runs again after a step that rests on it had begun', () => {
     const late = begun('step:link#2', 7, { attempt: 2, pid: 2 })
     expect(story({}, [...ledger, late])).toEqual([
-      'INV2: run-1 step:link#2 began again in 2 after its result was durable',
+      'INV2: run-1 step:link#2 began again in 2 1 µs after its result was durable',
     ])
   })
 

@@ -131,9 +131,10 @@ export function checkExecutions({ ledger, runs }: Evidence): string[] {
     const id = idOf(line)
     const count = (times.get(id) ?? 0) + 1
     times.set(id, count)
+    const late = line.order - (durable.get(id) ?? Number.POSITIVE_INFINITY)
     return [
-      ...(line.order > (durable.get(id) ?? Number.POSITIVE_INFINITY)
-        ? [`INV2: ${id} began again in ${line.pid} after its result was durable`]
+      ...(late > 0
+        ? [`INV2: ${id} began again in ${line.pid} ${late} µs after its result was durable`]
         : []),
       ...(count > line.maxAttempts
         ? [`INV14: ${id} began ${count} times; its policy allows ${line.maxAttempts}`]

@@ -31,7 +31,7 @@ export type Name = keyof typeof contracts
 export const patienceMs = 400
 // Every kill may cost an attempt, and no run may fail for that.
 const RETRY = { maxAttempts: 25, initial: 10, max: 50 } as const
-const stepMsMax = 40
+const stepMsMax = 80
 
 export function linksOf(n: number): number {
   return 3 + (n % 4)

@@ -1,6 +1,5 @@
 // Checked by the compiler and never run: types flow from a definition to start, result, signal and the rest.
 import {
-  type Announcement,
   type Duration,
   type Engine,
   type Failure,
@@ -78,8 +77,8 @@ export async function positives(): Promise<void> {
   for await (const entry of run.history({ after: 3 })) same<Equal<typeof entry, HistoryEntry>>(true)
 
   const off = pawl.on('activity.failed', (each) => {
-    same<Equal<typeof each, Extract<Announcement, { type: 'activity.failed' }>>>(true)
     same<Equal<typeof each.willRetry, boolean>>(true)
+    same<Equal<typeof each.failure, Failure>>(true)
   })
   off()
   await worker.drain('10s')

@@ -152,7 +152,7 @@ export async function waitsFor<R extends Why['reason']>(
 export function heard<T extends Announcement['type']>(
   engine: Engine,
   type: T,
-): Promise<Extract<Announcement, { type: T }>> {
+): Promise<Announcement & { readonly type: T }> {
   return new Promise((resolve) => {
     const off = engine.on(type, (announcement) => {
       off()
