@@ -100,6 +100,7 @@ export class Engine extends Client implements AsyncDisposable {
       logger: this.#options.logger ?? consoleLogger,
       bus: this.#bus,
       onEnded: (runId: string, body: string) => this.results.ended(runId, body),
+      onLetGo: (runId: string) => this.results.letGo(runId),
     }
     const build = checkName(this.#options.build ?? this.#registry.fingerprint, 'the build')
     const worker = new Worker(ports, { ...settingsOf(options, clock, random), build, alwaysReplay })

@@ -47,6 +47,11 @@ export class Results {
     }
   }
 
+  /** It is held here no more, and has not ended: its end may happen anywhere. */
+  letGo(runId: string): void {
+    if (this.#local.get(runId) === undefined) this.#local.delete(runId)
+  }
+
   ended(runId: string, body: Ended): void {
     if (this.#local.has(runId)) this.#remember(runId, body)
     this.#settle(runId, body)

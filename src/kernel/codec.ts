@@ -36,7 +36,8 @@ export function encodeMessage(message: Message): string {
 }
 
 export function decodeMessage(text: string): Message {
-  const { version: _, ...message } = JSON.parse(text) as Message & { version: number }
+  const { version, ...message } = JSON.parse(text) as Message & { version: number }
+  refuseNewer('message', version, VERSION)
   return message
 }
 
@@ -55,16 +56,19 @@ export function decodeVersioned<Body>(
   current: number,
 ): Body {
   let { version, ...body } = JSON.parse(text) as { version: number; events: unknown[] }
-  if (version > current) {
-    throw new PawlError(
-      'SCHEMA_TOO_NEW',
-      `this history was written in format ${version}, and this pawl reads up to ${current}. Upgrade pawl in this process.`,
-    )
-  }
+  refuseNewer('history', version, current)
   for (; version < current; version++) {
     const step = lifts[version]
     if (!step) throw new PawlError('SCHEMA_TOO_NEW', `no way to read history format ${version}`)
     body = step(body)
   }
   return body as Body
+}
+
+function refuseNewer(what: string, version: number, current: number): void {
+  if (version <= current) return
+  throw new PawlError(
+    'SCHEMA_TOO_NEW',
+    `this ${what} was written in format ${version}, and this pawl reads up to ${current}. Upgrade pawl in this process.`,
+  )
 }

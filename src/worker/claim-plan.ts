@@ -84,7 +84,9 @@ export class ClaimPlan {
     // A claim for nothing says nothing about what is left, and one for suspects nothing about the others.
     const suspects = claimed.runs.some((run) => run.deliveries > 1)
     if (wish.runs > 0) this.#hungry = suspects || claimed.runs.length >= wish.runs
-    if (wish.tasks > 0) this.#hungryForTasks = claimed.tasks.length >= wish.tasks
+    // No room to ask for any: whatever rang may still be there.
+    else this.#hungry = true
+    this.#hungryForTasks = claimed.tasks.length >= wish.tasks
     if (this.hasAppetite || (this.#suspectsWait && this.#isIdle())) return 0
     if (this.#suspectsWait) return limits.quietMsMax / 4
     const due = claimed.nextDue === undefined ? limits.idlePollMs : claimed.nextDue - now

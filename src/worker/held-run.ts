@@ -139,7 +139,8 @@ export class HeldRun {
   }
 
   async #turn(): Promise<HeldOutcome | undefined> {
-    const now = this.#host.now()
+    // The worker's clock is an estimate; nothing happens to a run before it was created.
+    const now = Math.max(this.#host.now(), this.#head.createdAt)
     const turn = new Turn(this.#head, this.#state, now)
     turn.receive(this.#inbox.splice(0))
     turn.settle(this.#steps.takeResults())
@@ -358,14 +359,10 @@ export class HeldRun {
       return Promise.resolve()
     }
     const { promise, resolve } = Promise.withResolvers<void>()
-    const carried = this.#carried[0]
-      ? this.#carried[0].at + limits.carryMsMax
-      : Number.POSITIVE_INFINITY
-    const wakeAt = Math.min(
-      nextDue(this.#state, this.#steps, this.#execution) ?? Number.POSITIVE_INFINITY,
-      carried,
-    )
-    const pause = Math.max(0, wakeAt - this.#host.now())
+    const never = Number.POSITIVE_INFINITY
+    const carried = this.#carried[0] ? this.#carried[0].at + limits.carryMsMax : never
+    const due = nextDue(this.#state, this.#steps, this.#execution) ?? never
+    const pause = Math.max(0, Math.min(due, carried) - this.#host.now())
     const callOff = Number.isFinite(pause) ? this.#host.after(pause, resolve) : () => {}
     this.#wake = resolve
     return promise.finally(() => {

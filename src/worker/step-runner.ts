@@ -24,6 +24,8 @@ export interface StepPorts {
   readonly random: Random
   readonly logger: Logger
   now(): Instant
+  /** Whether the session still gives the right to begin anything. */
+  readonly mayWork: () => boolean
 }
 
 export type StepBody = (context: ActivityContext) => unknown
@@ -71,8 +73,8 @@ export class StepRunner {
     let aborted = false
     const { promise, resolve } = Promise.withResolvers<Verdict>()
     this.#ports.slots.run(async () => {
-      // Called off while it stood in line: it never begins, and nobody waits for it.
-      if (aborted) return
+      // Called off while it stood in line, or the lease ended meanwhile: it never begins, and nobody waits for it.
+      if (aborted || !this.#ports.mayWork()) return
       attempt = beginAttempt(of, body, this.#ports)
       resolve(this.#judge(of, retry, await attempt.result))
     })

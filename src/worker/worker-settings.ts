@@ -31,4 +31,6 @@ export interface WorkerPorts {
   readonly bus: Bus
   /** A run that was held here has ended, durably. */
   readonly onEnded: (runId: string, body: string) => void
+  /** A run that was held here is held no more, and has not ended here. */
+  readonly onLetGo: (runId: string) => void
 }

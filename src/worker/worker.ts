@@ -74,7 +74,8 @@ export class Worker {
     }))
     this.#warm = new WarmRuns(settings.warm)
     const now = () => this.#storeClock.now()
-    this.#runner = new StepRunner({ ...ports, slots: this.#slots, now })
+    const mayWork = () => this.#session.alive
+    this.#runner = new StepRunner({ ...ports, slots: this.#slots, now, mayWork })
     this.#deciders = new Map(
       [...registry.workflows].map(([name, each]) => [name, functionDecider(each)]),
     )
@@ -85,7 +86,7 @@ export class Worker {
       slots: this.#slots,
       runner: this.#runner,
       decider: (name) => this.#deciders.get(name),
-      mayWork: () => this.#session.alive,
+      mayWork,
       send: (call) => this.#send(call),
     })
     this.#session = this.#newSession()
@@ -243,6 +244,7 @@ export class Worker {
     this.#letGoMeanwhile.add(`${held.runId} ${held.epoch}`)
     if (outcome.type === 'released') this.#remember(held.runId, outcome)
     if (outcome.type === 'ended') this.#ports.onEnded(held.runId, outcome.body)
+    else this.#ports.onLetGo(held.runId)
     if (outcome.type === 'lost') this.#lost(held.runId)
     if (this.#plan.hasAppetite) this.#doorbell.ring()
     if (this.#runs.size + this.#tasks.size === 0) this.#settled()

@@ -69,6 +69,8 @@ export class FunctionExecution implements Execution {
   readonly #journal = new Journal()
   readonly #open = new Map<string, Request>()
   readonly #explicitKeys = new Set<string>()
+  /** By kind and name: the only recorded step of it was asked for with another input. */
+  readonly #changedInputs = new Map<string, Error>()
   #position = 0
   #asked: Request[] = []
   #fresh: Request[] = []
@@ -104,6 +106,12 @@ export class FunctionExecution implements Execution {
     replayedThrough = 0,
   ): Promise<readonly Command[]> {
     if (this.#dead) throw this.#deathError()
+    // Cancelled before its code asked for anything: then the code never runs, now or on replay.
+    const [first] = this.#started ? [] : events.filter(({ type }) => type !== 'SignalReceived')
+    if (first?.type === 'CancelRequested') {
+      const { reason } = first
+      return [{ type: 'CancelRun', ...(reason !== undefined && { reason }) }]
+    }
     for (const event of events) this.#journal.add(event)
     this.#replayedThrough = Math.max(this.#replayedThrough, replayedThrough)
     if (!this.#started) this.now = events[0]?.at ?? now
@@ -225,6 +233,9 @@ export class FunctionExecution implements Execution {
       request.recorded = recorded
       this.#compare(request, recorded, identity)
     } else {
+      // A second step of a name shows that the one whose input changed was not the only one.
+      const changed = this.#changedInputs.get(key.slice(0, key.lastIndexOf('#')))
+      if (changed) void this.#die(changed)
       // Where it was asked for matters only if it turns out to be unknown; then the call is long gone.
       if (this.#journal.unrequested.size > 0) request.asked = describeWanted(request.wanted)
       this.#fresh.push(request)
@@ -248,8 +259,10 @@ export class FunctionExecution implements Execution {
     if (identity.formerKey === wanted.key || !('digest' in recorded) || !('digest' in wanted))
       return
     if (recorded.digest === wanted.digest || identity.explicit) return
+    const error = otherInput(this.workflow.name, describeWanted(wanted), recorded)
     const repeats = this.#journal.occurrences(wanted.key) > 1 || !wanted.key.endsWith('#1')
-    if (repeats) void this.#die(otherInput(this.workflow.name, describeWanted(wanted), recorded))
+    if (repeats) void this.#die(error)
+    else this.#changedInputs.set(wanted.key.slice(0, -2), error)
   }
 
   // Decided right after the code has come to rest, before anything else is delivered: later deliveries

@@ -59,6 +59,8 @@ interface Delivered {
   readonly session?: number
 }
 interface CommitAnswer {
+  /** Some run was released with something to do: messages had come meanwhile. */
+  readonly ready: boolean
   readonly posted: Delivered[] | null
   readonly refused: { n: number; outcome: string; messages: StoredMessage[] | null }[] | null
 }
@@ -159,7 +161,8 @@ export class PostgresStore implements Store {
     for (const { n, outcome, messages } of answer.refused ?? []) {
       outcomes[n - 1] = refusalOf(outcome, messages ?? [])
     }
-    this.#hints.tell([...wakeUps(answer.posted ?? []), ...this.#hintsOf(turns, outcomes)])
+    const ready: Hint[] = answer.ready ? [{ type: 'ready' }] : []
+    this.#hints.tell([...ready, ...wakeUps(answer.posted ?? []), ...this.#hintsOf(turns, outcomes)])
     return outcomes
   }
 

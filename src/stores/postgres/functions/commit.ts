@@ -12,7 +12,7 @@ declare
   v_now int8 := {schema}.clock(p_now);
   v_bodies text[] := string_to_array(p_bodies, E'\\x1e');
   v_taken text[] := string_to_array(p_taken, E'\\x1e');
-  v_applied int4[];
+  v_applied int4[]; v_ready boolean := false;
 begin
   perform 1 from {schema}.live where run_id = any(p_runs ||
       array(select (value->>'target')::uuid from json_array_elements(p_extra->'posts')))
@@ -42,16 +42,18 @@ begin
   select coalesce(array_agg(ok.n), '{}') into v_applied from ok;
   -- A later look than the one above: what came before the lock is seen, what comes after finds the run released.
   if exists (select 1 from unnest(p_nexts) x where x between 1 and 3) then
-    update {schema}.live l set session = 0, nonce = 0, deliveries = 0, lane = abs(l.lane), seq = t.seq + t.count,
+    with released as (update {schema}.live l set session = 0, nonce = 0, deliveries = 0, lane = abs(l.lane),
+      seq = t.seq + t.count,
       updated_at = v_now, status = case t.next when 1 then 'waiting' when 2 then 'running' else 'paused' end,
       at = case when t.next = 3 then ${NEVER}
         when exists (select 1 from {schema}.inbox i where i.run_id = t.run_id) then v_now else t.wake end,
       parked_build = case when t.next = 3 then p_extra->'pauses'->(t.n::text)->>'build' end,
       parked_failure = case when t.next = 3 then p_extra->'pauses'->(t.n::text)->>'failure' end
     from unnest(p_runs, p_seqs, p_counts, p_nexts, p_wakes) with ordinality as t(run_id, seq, count, next, wake, n)
-    where l.run_id = t.run_id and t.n = any(v_applied) and t.next between 1 and 3;
+    where l.run_id = t.run_id and t.n = any(v_applied) and t.next between 1 and 3
+    returning l.at) select coalesce(bool_or(at <= v_now), false) into v_ready from released;
   end if;
-  return json_build_object('now', v_now,
+  return json_build_object('now', v_now, 'ready', v_ready,
     'posted', case when p_extra is not null then {schema}.commit_extra(v_now, p_extra, v_applied) end,
     'refused', case when cardinality(v_applied) < cardinality(p_runs) then
       {schema}.refused_turns(v_now, p_ahead, p_runs, p_sessions, p_epochs, p_nonces, p_generations, p_seqs, p_turns,
