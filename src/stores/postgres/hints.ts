@@ -13,6 +13,7 @@ interface Bulletin {
 }
 
 const ENDED_PER_BULLETIN = 150
+const ENDED_AFTER_MS = 2
 const RECONNECT_MS = 1_000
 
 export interface HintPorts {
@@ -32,6 +33,7 @@ export class Hints {
   #sessions = new Set<number>()
   #ended: string[] = []
   #speaking = false
+  #soon = false
   #closed = false
 
   constructor(ports: HintPorts) {
@@ -52,7 +54,8 @@ export class Hints {
       else if (hint.type === 'news') this.#sessions.add(hint.session)
       else if (hint.type === 'ended') this.#ended.push(hint.runId)
     }
-    if (hints.length > 0 && !this.#speaking) void this.#speak()
+    if (this.#ready || this.#sessions.size > 0) void this.#speak()
+    else if (this.#ended.length > 0) this.#speakSoon()
   }
 
   async close(): Promise<void> {
@@ -60,7 +63,18 @@ export class Hints {
     await Promise.allSettled([this.#ear?.end(), this.#speaker?.end()])
   }
 
+  // Ends are told a moment later: many of them fit into one notification, and only those who wait for them care.
+  #speakSoon(): void {
+    if (this.#soon || this.#speaking) return
+    this.#soon = true
+    this.#ports.clock.after(ENDED_AFTER_MS, () => {
+      this.#soon = false
+      if (!this.#closed) void this.#speak()
+    })
+  }
+
   async #speak(): Promise<void> {
+    if (this.#speaking) return
     this.#speaking = true
     try {
       this.#speaker ??= await this.#openSpeaker()

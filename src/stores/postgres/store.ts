@@ -5,6 +5,7 @@ import { systemRandom } from '../../runtime/random.ts'
 import { type ClaimedColumns, claimedRunOf, claimedTaskOf, type TaskColumns } from '../sql-rows.ts'
 import type {
   Claimed,
+  ClaimedRun,
   ClaimRequest,
   Committed,
   Created,
@@ -225,13 +226,18 @@ export class PostgresStore implements Store {
       'create_runs',
       JSON.stringify(runs),
     )
-    const mine = runs.flatMap((run, index) => (out[index]?.mine ? [run.runId] : []))
-    const claimed = mine.length === 0 ? new Map() : await this.#claimed(mine)
+    const old = runs.flatMap((run, index) => {
+      const { outcome, mine } = out[index] ?? {}
+      return outcome === 'existing' && mine ? [run.runId] : []
+    })
+    const claimed = old.length === 0 ? new Map() : await this.#claimed(old)
     return runs.map((run, index): Created => {
       const { outcome = 'refused', runId = run.runId } = out[index] ?? {}
       const own = claimed.get(run.runId)
       const held = own === undefined ? {} : { run: own }
-      if (outcome === 'created') return { outcome, now, ...held }
+      // What was just created holds nothing that is not known here.
+      if (outcome === 'created')
+        return { outcome, now, ...(out[index]?.mine && newlyHeld(run, now)) }
       return outcome === 'existing' ? { outcome, runId, ...held } : { outcome, runId }
     })
   }
@@ -302,6 +308,21 @@ export class PostgresStore implements Store {
     } catch (error) {
       throw explain(error)
     }
+  }
+}
+
+function newlyHeld(run: NewRun, now: number): { run: ClaimedRun } {
+  const { runId, name, workflowId, queue, priority, input, memo, parent } = run
+  const { session = 0, nonce = 0 } = run.eager ?? {}
+  const head = { runId, name, workflowId, queue, priority, generation: 1, createdAt: now, input }
+  return {
+    run: {
+      head: { ...head, ...(memo !== undefined && { memo }), ...(parent && { parent }) },
+      lease: { session, epoch: 1, nonce },
+      deliveries: 1,
+      seq: 0,
+      messages: [],
+    },
   }
 }
 

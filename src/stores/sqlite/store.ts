@@ -40,6 +40,8 @@ interface Pending {
 /** Tries at a locked file before the caller is told that it is unavailable. */
 const TRIES = 100
 
+const FLUSHES_BETWEEN_BREATHS = 4
+
 /** How long after the file was touched another process's write is looked for. */
 const LAST_LOOK_MS = 64
 
@@ -53,6 +55,8 @@ export class SqliteStore implements Store {
   readonly #listeners = new Set<(hint: Hint) => void>()
   #pending: Pending[] = []
   #flushing = false
+  /** Since timers and I/O had their turn. */
+  #flushes = 0
   #watcher: FSWatcher | undefined
   #looking = false
   #version: number
@@ -151,10 +155,14 @@ export class SqliteStore implements Store {
     })
   }
 
-  // The call into SQLite blocks the process, so timers and I/O get their turn before each.
+  // The call into SQLite blocks the process, so timers and I/O get their turn after a few; not before each, since
+  // whoever waits for a single write would wait for that, too.
   async #drain(): Promise<void> {
+    // After whatever else this moment has to write.
+    await new Promise<void>((resolve) => process.nextTick(resolve))
     while (this.#pending.length > 0) {
-      await this.#clock.breathe()
+      if (this.#flushes === 0) void this.#clock.breathe().then(() => (this.#flushes = 0))
+      if (this.#flushes++ >= FLUSHES_BETWEEN_BREATHS) await this.#clock.breathe()
       await this.#flush(this.#pending.splice(0, limits.batchElements))
     }
     this.#flushing = false
