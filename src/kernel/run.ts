@@ -78,11 +78,11 @@ export class RunState {
   at: Instant = 0
   /** What was asked for and is not settled, in the order it was asked for. */
   readonly open = new Map<string, Open>()
-  readonly messageIds = new Set<string>()
+  #messageIds: Set<string> | undefined
   cancelled = false
   ending: Ending | undefined
   /** Signals nobody has waited for yet, counted by name. */
-  readonly #unclaimed = new Map<string, number>()
+  #unclaimed: Map<string, number> | undefined
 
   static of(events: readonly Event[]): RunState {
     const state = new RunState()
@@ -135,7 +135,7 @@ export class RunState {
       case 'WaitStarted':
         return this.#await(event.key, event.name, event.until)
       case 'SignalReceived':
-        this.messageIds.add(event.id)
+        this.#know(event.id)
         return this.#receive(event.name)
       case 'StepRetried':
         return this.#retry(event)
@@ -148,7 +148,7 @@ export class RunState {
         return
       case 'CancelRequested':
         assert(!this.cancelled, 'a run is cancelled once')
-        this.messageIds.add(event.id)
+        this.#know(event.id)
         this.cancelled = true
         this.open.clear()
         return
@@ -161,6 +161,17 @@ export class RunState {
       default:
         return unreachable(event)
     }
+  }
+
+  /** Whether a message of this id was taken before. */
+  knows(messageId: string): boolean {
+    return this.#messageIds?.has(messageId) === true
+  }
+
+  // Most runs get no message at all.
+  #know(messageId: string): void {
+    this.#messageIds ??= new Set()
+    this.#messageIds.add(messageId)
   }
 
   #ask(key: string, open: Open): void {
@@ -178,8 +189,8 @@ export class RunState {
 
   // A signal goes to the oldest open wait for its name; one that nobody waits for is kept for the next.
   #await(key: string, name: string, until: Instant | undefined): void {
-    const unclaimed = this.#unclaimed.get(name) ?? 0
-    if (unclaimed > 0) this.#unclaimed.set(name, unclaimed - 1)
+    const unclaimed = this.#unclaimed?.get(name) ?? 0
+    if (unclaimed > 0) this.#unclaimed?.set(name, unclaimed - 1)
     else this.#ask(key, { type: 'wait', name, ...(until !== undefined && { until }) })
   }
 
@@ -189,6 +200,7 @@ export class RunState {
       this.open.delete(key)
       return
     }
+    this.#unclaimed ??= new Map()
     this.#unclaimed.set(name, (this.#unclaimed.get(name) ?? 0) + 1)
   }
 }

@@ -111,7 +111,7 @@ export class Turn {
   }
 
   #eventOf(message: Message): EventBody | undefined {
-    if (this.#state.messageIds.has(message.id)) return undefined
+    if (this.#state.knows(message.id)) return undefined
     switch (message.type) {
       case 'signal': {
         const { id, name, payload } = message

@@ -4,6 +4,7 @@ import type {
   ClaimedRun,
   ClaimedTask,
   Lease,
+  ListQuery,
   RunSnapshot,
   SessionSnapshot,
   StoredHead,
@@ -158,6 +159,19 @@ export function taskSnapshotOf(row: TaskColumns): TaskSnapshot {
 export function sessionOf(row: SessionColumns): SessionSnapshot {
   const { session, worker, expires_at: expiresAt, about } = row
   return { session, worker, expiresAt, about }
+}
+
+const ENDED: readonly Status[] = ['completed', 'failed', 'cancelled']
+
+/** The statuses of a query that asks for nothing but how many runs have them, by the table that knows. */
+export function onlyStatuses(query: ListQuery): { live: Status[]; closed: Status[] } | undefined {
+  const { count, statuses, names, workflowId, createdAfter, createdBefore } = query
+  if (!count || !statuses || names || workflowId !== undefined) return undefined
+  if (createdAfter !== undefined || createdBefore !== undefined) return undefined
+  return {
+    live: statuses.filter((status) => !ENDED.includes(status)),
+    closed: statuses.filter((status) => ENDED.includes(status)),
+  }
 }
 
 /** Where a page of runs ends: the instant and the id of its last run. */

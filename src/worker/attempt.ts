@@ -38,12 +38,30 @@ export function beginAttempt(
   body: (context: ActivityContext) => unknown,
   ports: { readonly clock: Clock; readonly logger: Logger },
 ): Attempt {
-  const controller = new AbortController()
-  const { promise: timedOut, stop } = deadline(of, controller, ports.clock)
-  const context = contextOf(of, controller.signal, ports.logger)
+  const stop = new LazyAbort()
+  const context = contextOf(of, stop, ports.logger)
   const ended = running.run('step', () => call(of, body, context))
-  const result = Promise.race([ended, timedOut]).finally(stop)
-  return { result, abort: (reason) => controller.abort(reason) }
+  const result = of.startToCloseMs === undefined ? ended : inTime(of, ended, stop, ports.clock)
+  return { result, abort: (reason) => stop.abort(reason) }
+}
+
+/** An abort signal that is made when somebody looks at it: most bodies never do. */
+class LazyAbort {
+  #controller: AbortController | undefined
+  #reason: Error | undefined
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#reason) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
+  }
+
+  abort(reason: Error): void {
+    this.#reason ??= reason
+    this.#controller?.abort(reason)
+  }
 }
 
 async function call(
@@ -66,29 +84,25 @@ async function call(
 }
 
 // A body that ignores its signal is left to itself: its attempt is over all the same.
-function deadline(
+function inTime(
   of: AttemptOf,
-  controller: AbortController,
+  ended: Promise<AttemptResult>,
+  stop: LazyAbort,
   clock: Clock,
-): { promise: Promise<AttemptResult>; stop: () => void } {
-  const { startToCloseMs } = of
-  if (startToCloseMs === undefined) return { promise: new Promise(() => {}), stop: () => {} }
+): Promise<AttemptResult> {
+  const { attempt, name, startToCloseMs = 0 } = of
   const { promise, resolve } = Promise.withResolvers<AttemptResult>()
-  const stop = clock.after(startToCloseMs, () => {
-    const message = `attempt ${of.attempt} of step '${of.name}' took longer than ${startToCloseMs} ms`
+  const callOff = clock.after(startToCloseMs, () => {
+    const message = `attempt ${attempt} of step '${name}' took longer than ${startToCloseMs} ms`
     const failure: Failure = { type: 'Timeout', message, code: 'START_TO_CLOSE', retryable: true }
-    controller.abort(new Error(message))
+    stop.abort(new Error(message))
     resolve({ ok: false, failure, timedOut: true })
   })
-  return { promise, stop }
+  return Promise.race([ended, promise]).finally(callOff)
 }
 
-function contextOf(of: AttemptOf, signal: AbortSignal, logger: Logger): ActivityContext {
+function contextOf(of: AttemptOf, stop: LazyAbort, logger: Logger): ActivityContext {
   const { runId, workflowId, generation, key, attempt, maxAttempts } = of
-  const at =
-    (level: 'debug' | 'info' | 'warn' | 'error') =>
-    (message: string, fields?: object): void =>
-      logger.log(level, message, { runId, step: key, attempt, ...fields })
   return {
     runId,
     workflowId,
@@ -96,7 +110,19 @@ function contextOf(of: AttemptOf, signal: AbortSignal, logger: Logger): Activity
     idempotencyKey: `${runId}:${generation}:${key}`,
     attempt,
     maxAttempts,
-    signal,
-    log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
+    get signal() {
+      return stop.signal
+    },
+    get log() {
+      return logOf(of, logger)
+    },
   }
+}
+
+function logOf({ runId, key, attempt }: AttemptOf, logger: Logger): ActivityContext['log'] {
+  const at =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (message: string, fields?: object): void =>
+      logger.log(level, message, { runId, step: key, attempt, ...fields })
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

@@ -23,6 +23,8 @@ const complaintsMax = 4_000
 
 export class Fleet {
   readonly all: WorkerProcess[] = []
+  /** Processes that were stopped and went on, and when, in microseconds of the monotonic clock. */
+  readonly resumed: { readonly pid: number; readonly order: number }[] = []
   readonly #options: FleetOptions
 
   constructor(options: FleetOptions) {
@@ -73,6 +75,7 @@ export class Fleet {
     worker.state = 'stopped'
     worker.child.kill('SIGSTOP')
     await sleep(ms)
+    this.resumed.push({ pid: worker.pid, order: Number(process.hrtime.bigint() / 1_000n) })
     worker.child.kill('SIGCONT')
     if (worker.state === 'stopped') worker.state = 'ready'
   }

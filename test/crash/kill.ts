@@ -74,7 +74,7 @@ export async function killWorkers(given: KillOptions): Promise<KillReport> {
     fleet.check()
     await fleet.end()
     return {
-      ...(await judge(options.store, client, folder)),
+      ...(await judge(options.store, client, fleet, folder)),
       ...struck,
       seed: options.seed,
       strikeSeconds: (calm - begun) / 1_000,
@@ -140,11 +140,11 @@ async function settled(engine: Engine, fleet: Fleet, msMax: number): Promise<voi
   }
 }
 
-async function judge(store: string, client: CrashClient, folder: string) {
+async function judge(store: string, client: CrashClient, fleet: Fleet, folder: string) {
   const ledger = readLedgers(folder)
   const { started, signals } = client
   const runs = await readRuns(store, started.keys())
-  const evidence: Evidence = { started, signals, runs, ledger }
+  const evidence: Evidence = { started, signals, runs, ledger, resumed: fleet.resumed }
   return {
     acknowledged: started.size,
     signals: [...signals.values()].reduce((sum, ids) => sum + ids.length, 0),

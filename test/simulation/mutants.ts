@@ -120,7 +120,7 @@ export const mutants: readonly Mutant[] = [
     'H15: a message taken before is taken again',
     patch(
       turn,
-      'if (this.#state.messageIds.has(message.id)) return undefined',
+      'if (this.#state.knows(message.id)) return undefined',
       'if (this.consumed.length > 99) return undefined',
     ),
   ),

@@ -29,18 +29,22 @@ import { SeededNumbers } from './seeded.ts'
 type StepBody = (step: ActivityContext) => unknown
 
 export class FunctionContext {
-  readonly info: RunInfo
-  readonly log: Log
   readonly #execution: FunctionExecution
-  readonly #numbers: SeededNumbers
+  #info: RunInfo | undefined
+  #numbers: SeededNumbers | undefined
   readonly #occurrences = new Map<string, number>()
 
   constructor(execution: FunctionExecution) {
     this.#execution = execution
-    const { runId, generation } = execution.head
-    this.#numbers = new SeededNumbers(`${runId}:${generation}`)
-    this.info = runInfo(execution)
-    this.log = logOf(execution)
+  }
+
+  get info(): RunInfo {
+    this.#info ??= runInfo(this.#execution)
+    return this.#info
+  }
+
+  get log(): Log {
+    return logOf(this.#execution)
   }
 
   run(
@@ -123,11 +127,17 @@ export class FunctionContext {
   }
 
   random(): number {
-    return this.#numbers.fraction()
+    return this.#random().fraction()
   }
 
   uuid(): string {
-    return this.#numbers.uuid()
+    return this.#random().uuid()
+  }
+
+  #random(): SeededNumbers {
+    const { runId, generation } = this.#execution.head
+    this.#numbers ??= new SeededNumbers(`${runId}:${generation}`)
+    return this.#numbers
   }
 
   #activity(

@@ -68,9 +68,9 @@ export class FunctionExecution implements Execution {
   delivered = 0
   readonly #journal = new Journal()
   readonly #open = new Map<string, Request>()
-  readonly #explicitKeys = new Set<string>()
+  #explicitKeys: Set<string> | undefined
   /** By kind and name: the only recorded step of it was asked for with another input. */
-  readonly #changedInputs = new Map<string, Error>()
+  #changedInputs: Map<string, Error> | undefined
   #position = 0
   #asked: Request[] = []
   #fresh: Request[] = []
@@ -159,10 +159,10 @@ export class FunctionExecution implements Execution {
     // A branch nobody waits for any more must not look like an unhandled rejection.
     promise.catch(() => {})
     if (this.#cancelled) return this.#refuse(this.#cancelled)
-    if (identity.explicit && this.#explicitKeys.has(wanted.key)) {
+    if (identity.explicit && this.#explicitKeys?.has(wanted.key)) {
       return this.#die(duplicateKey(this.workflow.name, wanted.key))
     }
-    if (identity.explicit) this.#explicitKeys.add(wanted.key)
+    if (identity.explicit) (this.#explicitKeys ??= new Set()).add(wanted.key)
     const ifPast = identity.ifPast ?? this.workflow.options.ifPast ?? 'park'
     const request: Request = {
       wanted: this.#under(wanted, identity),
@@ -234,7 +234,7 @@ export class FunctionExecution implements Execution {
       this.#compare(request, recorded, identity)
     } else {
       // A second step of a name shows that the one whose input changed was not the only one.
-      const changed = this.#changedInputs.get(key.slice(0, key.lastIndexOf('#')))
+      const changed = this.#changedInputs?.get(key.slice(0, key.lastIndexOf('#')))
       if (changed) void this.#die(changed)
       // Where it was asked for matters only if it turns out to be unknown; then the call is long gone.
       if (this.#journal.unrequested.size > 0) request.asked = describeWanted(request.wanted)
@@ -262,7 +262,7 @@ export class FunctionExecution implements Execution {
     const error = otherInput(this.workflow.name, describeWanted(wanted), recorded)
     const repeats = this.#journal.occurrences(wanted.key) > 1 || !wanted.key.endsWith('#1')
     if (repeats) void this.#die(error)
-    else this.#changedInputs.set(wanted.key.slice(0, -2), error)
+    else (this.#changedInputs ??= new Map()).set(wanted.key.slice(0, -2), error)
   }
 
   // Decided right after the code has come to rest, before anything else is delivered: later deliveries

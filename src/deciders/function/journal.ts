@@ -23,9 +23,9 @@ export class Journal {
   readonly #settlements = new Map<number, Settlement>()
   readonly #seqByKey = new Map<string, number>()
   readonly #open = new Map<string, Waiter>()
-  readonly #signals = new Map<string, number[]>()
+  #signals: Map<string, number[]> | undefined
   /** Open waits by signal, oldest first; recorded ones come before new ones. */
-  readonly #waits = new Map<string, string[]>()
+  #waits: Map<string, string[]> | undefined
   readonly #deliverable = new MinHeap()
 
   add(event: HistoryEvent): void {
@@ -39,8 +39,8 @@ export class Journal {
         return
       case 'SignalReceived':
         this.#settlements.set(event.seq, event)
-        push(this.#signals, event.name, event.seq)
-        if (this.#waits.get(event.name)?.length) this.#deliverable.push(event.seq)
+        this.#signals = push(this.#signals, event.name, event.seq)
+        if (this.#waits?.get(event.name)?.length) this.#deliverable.push(event.seq)
         return
       case 'CancelRequested':
         this.#settlements.set(event.seq, event)
@@ -85,7 +85,7 @@ export class Journal {
     if (!waiter) return
     this.#open.delete(key)
     if (waiter.signal === undefined) return
-    const waits = this.#waits.get(waiter.signal)
+    const waits = this.#waits?.get(waiter.signal)
     waits?.splice(waits.indexOf(key), 1)
   }
 
@@ -99,7 +99,7 @@ export class Journal {
       if (settlement.type === 'CancelRequested') return this.#take(settlement, undefined)
       const key =
         settlement.type === 'SignalReceived'
-          ? this.#waits.get(settlement.name)?.[0]
+          ? this.#waits?.get(settlement.name)?.[0]
           : settlement.key
       // A signal whose wait timed out stays queued for the next one.
       if (key === undefined || !this.#open.has(key)) continue
@@ -113,7 +113,7 @@ export class Journal {
     this.#seqByKey.delete(key)
     this.forget(key)
     if (settlement.type === 'SignalReceived') {
-      const queue = this.#signals.get(settlement.name)
+      const queue = this.#signals?.get(settlement.name)
       assert(queue?.shift() === settlement.seq, 'signals are taken in order')
       this.#offerNext(settlement.name)
     }
@@ -121,13 +121,13 @@ export class Journal {
   }
 
   #wait(key: string, signal: string): void {
-    push(this.#waits, signal, key)
+    this.#waits = push(this.#waits, signal, key)
     this.#offerNext(signal)
   }
 
   #offerNext(signal: string): void {
-    const seq = this.#signals.get(signal)?.[0]
-    if (seq !== undefined && this.#waits.get(signal)?.length) this.#deliverable.push(seq)
+    const seq = this.#signals?.get(signal)?.[0]
+    if (seq !== undefined && this.#waits?.get(signal)?.length) this.#deliverable.push(seq)
   }
 }
 
@@ -137,8 +137,11 @@ function nameOf(key: string): string {
   return hash < 0 ? key : key.slice(0, hash)
 }
 
-function push<T>(lists: Map<string, T[]>, name: string, item: T): void {
-  const list = lists.get(name)
+// Most runs wait for no signal at all, so the lists are made when the first comes.
+function push<T>(lists: Map<string, T[]> | undefined, name: string, item: T): Map<string, T[]> {
+  const made = lists ?? new Map<string, T[]>()
+  const list = made.get(name)
   if (list) list.push(item)
-  else lists.set(name, [item])
+  else made.set(name, [item])
+  return made
 }

@@ -1,8 +1,10 @@
 // The reading half of the Postgres store. Nothing here writes.
 import { unreachable } from '../../kernel/assert.ts'
 import { PawlError } from '../../kernel/errors.ts'
+import type { Status } from '../../kernel/run.ts'
 import {
   cursorOf,
+  onlyStatuses,
   readCursor,
   type SessionColumns,
   type SnapshotColumns,
@@ -43,6 +45,8 @@ export class PostgresReader {
   }
 
   async list(query: ListQuery, now: number | null): Promise<Listed> {
+    const simple = onlyStatuses(query)
+    if (simple) return { runs: [], count: await this.#count(simple) }
     const { where, values } = conditions(query)
     if (query.count) {
       const text = `select count(*)::int4 as count from (${this.#snapshot} where ${where}) found`
@@ -58,6 +62,18 @@ export class PostgresReader {
     const last = page.at(-1)
     const more = found.length > page.length && last ? { cursor: cursorOf(last) } : {}
     return { runs: page.map((row) => snapshotOf(row, time)), ...more }
+  }
+
+  async #count({ live, closed }: { live: Status[]; closed: Status[] }): Promise<number> {
+    const tables = closed.length === 0 ? ['live'] : ['live', 'closed']
+    const counts = tables.map((table) => {
+      const statuses = table === 'live' ? '$1' : '$2'
+      return `(select count(*) from ${this.#schema}.${table} where status = any(${statuses}))`
+    })
+    const values = closed.length === 0 ? [live] : [live, closed]
+    const text = `select (${counts.join(' + ')})::int4 as count`
+    const [row] = await this.#query<{ count: number }>(text, values)
+    return row?.count ?? 0
   }
 
   async #loadOne(

@@ -5,6 +5,7 @@ import { PawlError } from '../../kernel/errors.ts'
 import type { Status } from '../../kernel/run.ts'
 import {
   cursorOf,
+  onlyStatuses,
   readCursor,
   type SessionColumns,
   type SnapshotColumns,
@@ -68,6 +69,8 @@ export class SqliteReader {
   }
 
   list(query: ListQuery, now: number): Listed {
+    const simple = onlyStatuses(query)
+    if (simple) return { runs: [], count: this.#count(simple) }
     const { where, values } = conditions(query)
     if (query.count) {
       const text = `select count(*) as count from (${SNAPSHOT} where ${where})`
@@ -81,6 +84,13 @@ export class SqliteReader {
     const last = page.at(-1)
     const more = found.length > page.length && last ? { cursor: cursorOf(last) } : {}
     return { runs: page.map((row) => snapshotOf(row, now)), ...more }
+  }
+
+  #count({ live, closed }: { live: Status[]; closed: Status[] }): number {
+    const open = this.#sql.countLive.get(JSON.stringify(live)) as { count: number }
+    if (closed.length === 0) return open.count
+    const ended = this.#sql.countClosed.get(JSON.stringify(closed)) as { count: number }
+    return open.count + ended.count
   }
 
   /** Whether a claim would find anything, so that an idle worker does not need to write to be told no. */

@@ -93,6 +93,9 @@ const texts = {
     union all select seq, count, turn_id, epoch, body from closed where run_id = ?1 and seq >= ?2 and count > 0
     order by seq limit ?3`,
   snapshot: `${SNAPSHOT} where run.run_id = ?`,
+  countLive: 'select count(*) as count from live where status in (select value from json_each(?))',
+  countClosed:
+    'select count(*) as count from closed where status in (select value from json_each(?))',
   nextRun: `select min(at) as at from live where lane = ? and at > ? and at < ${NEVER} and session = 0`,
   nextTask: 'select min(at) as at from task where lane = ? and at > ? and session = 0',
   nextExpiry: 'select min(expires_at) as at from session where session <> ?',
