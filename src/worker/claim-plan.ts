@@ -81,6 +81,8 @@ export class ClaimPlan {
     if (wish.reconcile) this.#doubt--
     this.#suspectsWait = claimed.suspects === true
     if (!this.#suspectsWait) this.#quietSince = undefined
+    // What was found again says nothing about what is left; and it may be lost again, so there is no hurry.
+    if (wish.reconcile && claimed.runs.length > 0) return limits.quietMsMax / 4
     // A claim for nothing says nothing about what is left, and one for suspects nothing about the others.
     const suspects = claimed.runs.some((run) => run.deliveries > 1)
     if (wish.runs > 0) this.#hungry = suspects || claimed.runs.length >= wish.runs

@@ -246,7 +246,7 @@ export class Worker {
     if (outcome.type === 'ended') this.#ports.onEnded(held.runId, outcome.body)
     else this.#ports.onLetGo(held.runId)
     if (outcome.type === 'lost') this.#lost(held.runId)
-    if (this.#plan.hasAppetite) this.#doorbell.ring()
+    if (outcome.type !== 'lost' && this.#plan.hasAppetite) this.#doorbell.ring()
     if (this.#runs.size + this.#tasks.size === 0) this.#settled()
   }
 
@@ -257,8 +257,9 @@ export class Worker {
 
   // Code that wakes up by itself while its run is let go breaks the rules: the run is looked at again, and paused.
   #keepWarm(runId: string, warm: WarmRun): void {
-    const message = storedMessage({ type: 'nudge', id: `nudge:${this.#ports.random.integer()}` })
     warm.execution.onBreak = () => {
+      const id = `nudge:${this.#ports.random.integer()}`
+      const message = storedMessage({ type: 'nudge', id })
       void this.#send((store) => store.post([{ runId, message }])).catch(() => {})
     }
     if (warm.execution.broken) warm.execution.onBreak()
@@ -339,10 +340,10 @@ export class Worker {
     this.#doorbell.ring()
   }
 
-  // Perhaps it is still ours, and nobody's: then a claim that looks for such leases brings it back.
+  // Perhaps it is still ours, and nobody's: then a later claim that looks for such leases brings it back. Not at once:
+  // what went wrong may go wrong again.
   #lost(runId: string): void {
     if (this.#session.alive) this.#plan.doubt(limits.reconcileTimes)
-    this.#doorbell.ring()
     const at = new Date(this.#ports.clock.now())
     this.#ports.bus.announce(() => ({ type: 'lease.lost', at, runId, worker: this.id }))
   }
