@@ -9,6 +9,7 @@ import type { StepRunner, Verdict } from './step-runner.ts'
 
 export class HeldTask {
   readonly taskId: string
+  readonly epoch: number
   readonly #task: ClaimedTask
   readonly #body: TaskBody
   readonly #runner: StepRunner
@@ -17,6 +18,7 @@ export class HeldTask {
 
   constructor(task: ClaimedTask, runner: StepRunner) {
     this.taskId = task.taskId
+    this.epoch = task.lease.epoch
     this.#task = task
     this.#body = JSON.parse(task.body) as TaskBody
     this.#runner = runner

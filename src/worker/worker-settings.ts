@@ -34,3 +34,13 @@ export interface WorkerPorts {
   /** A run that was held here is held no more, and has not ended here. */
   readonly onLetGo: (runId: string) => void
 }
+
+/** What a worker can do, as its session says it. */
+export function aboutWorker({ queues, build }: WorkerSettings, registry: Registry): string {
+  return JSON.stringify({
+    queues,
+    build,
+    workflows: [...registry.workflows.keys()],
+    activities: [...registry.activities.keys()],
+  })
+}

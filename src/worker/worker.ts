@@ -30,7 +30,7 @@ import { Slots } from './slots.ts'
 import { StepRunner } from './step-runner.ts'
 import { StoreClock } from './store-clock.ts'
 import { type WarmRun, WarmRuns } from './warm.ts'
-import type { WorkerPorts, WorkerSettings } from './worker-settings.ts'
+import { aboutWorker, type WorkerPorts, type WorkerSettings } from './worker-settings.ts'
 
 type Phase = 'starting' | 'working' | 'draining' | 'stopped'
 
@@ -215,7 +215,10 @@ export class Worker {
 
   #take(claimed: Claimed, isOld: boolean): void {
     for (const run of claimed.runs) if (!this.#isKnown(run)) this.#hold(run, isOld)
-    for (const task of claimed.tasks) if (!this.#tasks.has(task.taskId)) void this.#work(task)
+    // The same task under another lease is another attempt; the answer to the one before is still on its way.
+    for (const task of claimed.tasks) {
+      if (this.#tasks.get(task.taskId)?.epoch !== task.lease.epoch) void this.#work(task)
+    }
     for (const { runId, messages } of claimed.news) this.#runs.get(runId)?.receive(messages)
   }
 
@@ -295,20 +298,14 @@ export class Worker {
 
   #newSession(): Session {
     const { store, clock, random, registry } = this.#ports
-    const { leaseMs, queues, build } = this.#settings
-    const about = JSON.stringify({
-      queues,
-      build,
-      workflows: [...registry.workflows.keys()],
-      activities: [...registry.activities.keys()],
-    })
+    const { leaseMs } = this.#settings
     const session: Session = new Session({
       store,
       clock,
       random,
       worker: this.id,
       leaseMs,
-      about,
+      about: aboutWorker(this.#settings, registry),
       heldTasks: () => [...this.#tasks.keys()],
       onLostTasks: (taskIds) => this.#loseTasks(taskIds),
       onDeath: () => this.#loseEverything(),
