@@ -36,6 +36,8 @@ export const limits = {
   /** Runs a worker holds at once, and step bodies it runs at once, unless told otherwise. */
   workflowsPerWorker: 1_000,
   activitiesPerWorker: 200,
+  /** Leases offered to new runs whose creation has not been answered. */
+  offersMax: 10_000,
   /** Suspended executions kept in memory, by count and by the size of their histories. */
   warmExecutions: 2_000,
   warmHistoryBytes: 64 * 1_048_576,

@@ -261,7 +261,8 @@ export class HeldRun {
   #ended(events: HistoryEvent[]): HeldOutcome {
     this.#steps.stop('the run ended')
     this.#durable(events, [])
-    this.#execution.dispose()
+    // There is none if the run was ended before its history could be read.
+    this.#execution?.dispose()
     return { type: 'ended', body: this.#writer.lastBody }
   }
 

@@ -106,6 +106,9 @@ export class Worker {
     if (this.#runs.size >= this.#settings.workflows) return undefined
     const nonce = this.#ports.random.integer()
     this.#offers.set(nonce, 'open')
+    // Most are answered at once. Those that never are must not pile up.
+    const [oldest] = this.#offers.keys()
+    if (this.#offers.size > limits.offersMax && oldest !== undefined) this.#offers.delete(oldest)
     return { session: this.#session.id, nonce }
   }
 
@@ -181,7 +184,7 @@ export class Worker {
     this.#storeClock.heard(claimed.now)
     if (claimed.dead) session.die()
     if (!session.alive) return 0
-    this.#take(claimed, request.reconcile === true || this.#plan.inDoubt)
+    this.#take(claimed, this.#plan.inDoubt)
     return this.#plan.learn(wish, claimed, this.#storeClock.now())
   }
 
