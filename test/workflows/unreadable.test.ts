@@ -1,7 +1,7 @@
 // A run whose history cannot be read: it is paused, and can be cancelled, and harms nobody beside it.
 import { expect, test } from 'vitest'
 import { Registry } from '../../src/definitions/registry.ts'
-import { Engine, signal, workflow } from '../../src/index.ts'
+import { Engine, type Logger, signal, workflow } from '../../src/index.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { MemoryDatabase } from '../../src/stores/memory/database.ts'
@@ -11,10 +11,14 @@ test('R24: a run with a history from the future is paused, and cancelled without
   const go = signal('go')
   const waits = workflow('waits', async (ctx) => ctx.wait(go))
   const database = new MemoryDatabase()
+  const errors: string[] = []
+  const logger: Logger = {
+    log: (level, message) => void (level === 'error' && errors.push(message)),
+  }
   const engine = (build: string): Engine => {
     const store = new MemoryStore({ clock: systemClock, database })
     const world = { clock: systemClock, random: systemRandom }
-    return new Engine(store, new Registry([waits], []), { build, logger: { log() {} } }, world)
+    return new Engine(store, new Registry([waits], []), { build, logger }, world)
   }
   const first = engine('one')
   const worker = first.work({ signals: false })
@@ -33,5 +37,7 @@ test('R24: a run with a history from the future is paused, and cancelled without
   await expect.poll(() => database.runs.get(run.runId)?.status).toBe('cancelled')
   await other.signal(go)
   await expect(other.result()).resolves.toBeUndefined()
+  // Had the worker stumbled over it, it would have dropped everything it held.
+  expect(errors).toEqual([])
   await Promise.all([first.close(), second.close()])
 })
