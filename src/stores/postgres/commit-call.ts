@@ -31,6 +31,21 @@ export function commitArguments(turns: readonly TurnCommit[]): unknown[] {
   ]
 }
 
+/** The arguments of the everyday call, if the batch is an everyday one. */
+export function everydayArguments(turns: readonly TurnCommit[]): unknown[] | undefined {
+  const [turn, another] = turns
+  if (!turn || another || turn.count === 0 || !isPlain(turn)) return undefined
+  const { runId, lease, generation, seq, count, turnId, at, next, body } = turn
+  if (turn.consumed.length > 0 || next.type === 'release') return undefined
+  const { session, epoch, nonce } = lease
+  const fence = [limits.clockAheadMsMax, runId, session, epoch, nonce]
+  return [...fence, generation, seq, count, turnId, at, nextCode(next), body]
+}
+
+function isPlain({ tasks, dropped, outbox, next }: TurnCommit): boolean {
+  return tasks.length + dropped.length + outbox.length === 0 && next.type !== 'pause'
+}
+
 function nextCode(next: Next): number {
   switch (next.type) {
     case 'hold':
@@ -45,11 +60,7 @@ function nextCode(next: Next): number {
 }
 
 function extras(turns: readonly TurnCommit[]): string | null {
-  const plain = turns.every(
-    ({ tasks, dropped, outbox, next }) =>
-      tasks.length + dropped.length + outbox.length === 0 && next.type !== 'pause',
-  )
-  if (plain) return null
+  if (turns.every(isPlain)) return null
   const each = <T>(of: (turn: TurnCommit) => readonly T[]): (T & { n: number })[] =>
     turns.flatMap((turn, index) => of(turn).map((item) => ({ ...item, n: index + 1 })))
   return JSON.stringify({

@@ -15,6 +15,7 @@ interface Bulletin {
 const ENDED_PER_BULLETIN = 150
 const ENDED_AFTER_MS = 2
 const RECONNECT_MS = 1_000
+const RIDE_AFTER_QUIET_MS = 10
 
 export interface HintPorts {
   readonly connect: () => pg.Client
@@ -29,6 +30,7 @@ export class Hints {
   readonly #listeners = new Set<(hint: Hint) => void>()
   #speaker: pg.Client | undefined
   #ear: pg.Client | undefined
+  #toldAt = Number.NEGATIVE_INFINITY
   #ready = false
   #sessions = new Set<number>()
   #ended: string[] = []
@@ -46,10 +48,26 @@ export class Hints {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Tells this process at once, and the others soon. */
-  tell(hints: readonly Hint[]): void {
+  get channel(): string {
+    return this.#ports.channel
+  }
+
+  /**
+   * A hint for a write to carry along, which spares a round trip. Only where writes are rare: a notification inside a
+   * transaction holds a lock until that is flushed, and many would wait for each other.
+   */
+  rider(hint: Extract<Hint, { type: 'ready' }>): string | undefined {
+    const now = this.#ports.clock.monotonic()
+    const quiet = now - this.#toldAt > RIDE_AFTER_QUIET_MS
+    this.#toldAt = now
+    return quiet ? JSON.stringify({ from: this.#ports.self, [hint.type]: true }) : undefined
+  }
+
+  /** Tells this process at once, and the others soon, unless they have been told. */
+  tell(hints: readonly Hint[], othersKnow = false): void {
     for (const hint of hints) {
       for (const listener of this.#listeners) listener(hint)
+      if (othersKnow) continue
       if (hint.type === 'ready') this.#ready = true
       else if (hint.type === 'news') this.#sessions.add(hint.session)
       else if (hint.type === 'ended') this.#ended.push(hint.runId)

@@ -26,7 +26,7 @@ import type {
   Traits,
   TurnCommit,
 } from '../store.ts'
-import { commitArguments, SEPARATOR } from './commit-call.ts'
+import { commitArguments, everydayArguments, SEPARATOR } from './commit-call.ts'
 import {
   connectionOptions,
   explain,
@@ -123,8 +123,10 @@ export class PostgresStore implements Store {
   }
 
   async create(runs: readonly NewRun[]): Promise<readonly Created[]> {
+    const [only, another] = runs
+    if (only && !another && isPlain(only)) return [await this.#createOne(only)]
     const distinct = new Set(runs.map((run) => run.runId)).size === runs.length
-    const plain = runs.length > 1 && distinct && runs.every(isPlain)
+    const plain = distinct && runs.every((run) => isPlain(run) && !run.eager)
     const created = plain ? await this.#createPlain(runs) : await this.#createSorted(runs)
     if (created.some((each) => each.outcome === 'created' && !each.run))
       this.#hints.tell([{ type: 'ready' }])
@@ -157,6 +159,12 @@ export class PostgresStore implements Store {
   }
 
   async commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]> {
+    const everyday = everydayArguments(turns)
+    if (everyday && (await this.#call<boolean>('commit_turn', ...everyday))) {
+      const applied: Committed[] = [{ outcome: 'applied' }]
+      this.#hints.tell(this.#hintsOf(turns, applied))
+      return applied
+    }
     const answer = await this.#call<CommitAnswer>('commit_turns', ...commitArguments(turns))
     const outcomes: Committed[] = turns.map(() => ({ outcome: 'applied' }))
     for (const { n, outcome, messages } of answer.refused ?? []) {
@@ -208,6 +216,23 @@ export class PostgresStore implements Store {
   async close(): Promise<void> {
     await this.#hints.close()
     await this.#pool.end()
+  }
+
+  async #createOne(run: NewRun): Promise<Created> {
+    const { runId, digest, input, eager } = run
+    const lease = [eager?.session ?? null, eager?.nonce ?? null]
+    const hint = eager ? undefined : this.#hints.rider({ type: 'ready' })
+    const given = [runId, await this.#laneOf(run), digest, input, ...lease]
+    const answer = await this.#call<{ now: number; mine: boolean } | null>(
+      'create_one',
+      ...given,
+      this.#hints.channel,
+      hint ?? null,
+    )
+    if (!answer) return (await this.#createEach([run]))[0] as Created
+    const { now, mine } = answer
+    if (!mine) this.#hints.tell([{ type: 'ready' }], hint !== undefined)
+    return { outcome: 'created', now, ...(mine && newlyHeld(run, now)) }
   }
 
   // Locks are taken in one order by everybody: by workflow id, then by run id.
@@ -331,12 +356,11 @@ function order(a: string, b: string): number {
 }
 
 function isPlain(run: NewRun): boolean {
-  const { workflowId, runId, parent, eager, memo, startAt, delayMs } = run
+  const { workflowId, runId, parent, memo, startAt, delayMs } = run
   return (
     workflowId === runId &&
     !parent &&
-    !eager &&
-    !memo &&
+    memo === undefined &&
     startAt === undefined &&
     delayMs === undefined
   )

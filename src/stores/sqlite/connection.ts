@@ -1,5 +1,5 @@
 // Opening a SQLite file: the right version, the right pragmas, the right tables, or an error that says what to do.
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { PawlError } from '../../kernel/errors.ts'
@@ -8,6 +8,10 @@ import { migrations } from './schema.ts'
 
 /** Below this, two connections that write and checkpoint at once can corrupt the file. */
 const OLDEST = '3.51.3'
+
+/** Pages of log after which they are moved into the file. */
+const LOG_PAGES = 1_000
+const PAGE_BYTES = 4_096
 
 export function openConnection(url: string): { database: DatabaseSync; file: string } {
   const file = fileOf(url)
@@ -52,6 +56,26 @@ export function explain(error: unknown, file: string): unknown {
   }
   // Only what is wrong with the data or with our own statements can never go through. All else may pass.
   return LASTING.has(code) ? error : unavailable(`SQLite file ${file}`, error)
+}
+
+/**
+ * Makes the log as long as it will get. While it grows, every commit waits for the file system to write down the new
+ * length too, which takes as long as the commit itself. The pages stay in the file as free ones, for real data.
+ */
+export function reserveLog(database: DatabaseSync, file: string): void {
+  const bytes = LOG_PAGES * PAGE_BYTES
+  try {
+    if (statSync(`${file}-wal`).size >= bytes) return
+    database.exec('begin immediate')
+    database.exec('drop table if exists reserved')
+    database.exec('create table reserved (space blob)')
+    database.exec(`insert into reserved values (zeroblob(${bytes}))`)
+    database.exec('commit')
+    database.exec('drop table reserved')
+  } catch {
+    // Somebody else is writing, or the disk is full. It is only about speed.
+    if (database.isTransaction) database.exec('rollback')
+  }
 }
 
 function fileOf(url: string): string {
@@ -109,7 +133,7 @@ function configure(database: DatabaseSync): void {
   database.exec('pragma busy_timeout = 50')
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = full')
-  database.exec('pragma wal_autocheckpoint = 4000')
+  database.exec(`pragma wal_autocheckpoint = ${LOG_PAGES}`)
   database.exec('pragma cache_size = -32768')
   database.exec('pragma temp_store = memory')
 }

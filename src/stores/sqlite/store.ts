@@ -27,7 +27,7 @@ import type {
   Traits,
   TurnCommit,
 } from '../store.ts'
-import { explain, isBusy, openConnection } from './connection.ts'
+import { explain, isBusy, openConnection, reserveLog } from './connection.ts'
 import { SqliteReader } from './read.ts'
 import { SqliteWriter } from './write.ts'
 
@@ -101,6 +101,8 @@ export class SqliteStore implements Store {
   }
 
   renew(beat: SessionBeat): Promise<Renewed> {
+    // A worker is about to write much, and often.
+    if (beat.beat === 1 && !this.#closed) reserveLog(this.#database, this.#file)
     return this.#write((now) => this.#writer.renew(beat, now))
   }
 

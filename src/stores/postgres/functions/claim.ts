@@ -3,8 +3,9 @@ import { NEVER } from '../../sql-rows.ts'
 import { PLANS } from './plans.ts'
 
 export const claimed = `
-create or replace function {schema}.claimed(p_runs uuid[]) returns json language sql volatile ${PLANS} as $$
-  select coalesce(json_agg(json_build_object(
+create or replace function {schema}.claimed(p_runs uuid[]) returns json language plpgsql ${PLANS} as $$
+begin
+  return (select coalesce(json_agg(json_build_object(
     'run_id', run.run_id, 'name', l.name, 'queue', l.queue, 'priority', l.priority,
     'workflow_id', run.workflow_id, 'parent_id', run.parent_id, 'parent_generation', run.parent_generation,
     'parent_key', run.parent_key, 'created_at', run.created_at, 'input', run.input, 'memo', run.memo,
@@ -15,12 +16,12 @@ create or replace function {schema}.claimed(p_runs uuid[]) returns json language
   from unnest(p_runs) as wanted(run_id)
     join {schema}.live on live.run_id = wanted.run_id
     join {schema}.run on run.run_id = wanted.run_id
-    join {schema}.lane l on l.lane = run.lane
-$$;`
+    join {schema}.lane l on l.lane = run.lane);
+end $$;`
 
 export const claim = `
 create or replace function {schema}.free_session(p_now int8, p_session int8) returns void
-language plpgsql ${PLANS} as $$
+language plpgsql as $$
 declare v_runs uuid[];
 begin
   delete from {schema}.session where session = p_session;
@@ -45,7 +46,7 @@ begin
 end $$;
 
 create or replace function {schema}.grant_lane(p_now int8, q json, p_lane int4, p_count int4, p_deliveries int4)
-returns uuid[] language plpgsql ${PLANS} as $$
+returns uuid[] language plpgsql as $$
 declare v_got uuid[];
 begin
   with due as materialized (
@@ -59,7 +60,7 @@ begin
 end $$;
 
 create or replace function {schema}.grant_parked(p_now int8, q json, p_lane int4, p_count int4) returns uuid[]
-language plpgsql ${PLANS} as $$
+language plpgsql as $$
 declare v_got uuid[];
 begin
   with due as materialized (
@@ -101,7 +102,7 @@ begin
 end $$;
 
 create or replace function {schema}.grant_tasks(p_now int8, q json, p_lanes int4[]) returns uuid[]
-language plpgsql ${PLANS} as $$
+language plpgsql as $$
 declare v_tasks int4 := (q->>'tasks')::int4; v_got uuid[] := '{}'; v_batch uuid[]; v_lane int4;
 begin
   foreach v_lane in array p_lanes loop
@@ -119,7 +120,7 @@ begin
 end $$;
 
 create or replace function {schema}.outlook(p_now int8, q json, p_runs int4[], p_tasks int4[]) returns json
-language plpgsql ${PLANS} as $$
+language plpgsql as $$
 declare v_next int8; v_at int8; v_lane int4; v_suspects boolean := false; v_held uuid[]; v_news json;
 begin
   foreach v_lane in array p_runs loop

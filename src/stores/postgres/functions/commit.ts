@@ -3,6 +3,30 @@ import { NEVER } from '../../sql-rows.ts'
 import { PLANS } from './plans.ts'
 
 export const commit = `
+-- The everyday case, one turn that holds on or ends and sends nothing out: the same rules as below, without the cost of
+-- sets. Answers nothing where it wrote; where it did not, the caller asks commit_turns, which says why.
+create or replace function {schema}.commit_turn(p_now int8, p_ahead int8, p_run uuid, p_session int8, p_epoch int4,
+  p_nonce int8, p_generation int4, p_seq int4, p_count int4, p_turn int8, p_at int8, p_next int4, p_body text)
+returns boolean language plpgsql ${PLANS} as $$
+declare v_now int8 := {schema}.clock(p_now);
+begin
+  perform 1 from {schema}.live where run_id = p_run and session = p_session and epoch = p_epoch and nonce = p_nonce
+    for no key update;
+  if not found or p_at > v_now + p_ahead or p_seq <> coalesce((select h.seq + h.count from {schema}.turn h
+      where h.run_id = p_run and h.generation = p_generation order by h.seq desc limit 1), 0) then return false; end if;
+  if p_next = 0 then
+    insert into {schema}.turn (run_id, generation, seq, count, turn_id, epoch, body)
+      values (p_run, p_generation, p_seq, p_count, p_turn, p_epoch, p_body);
+    return true;
+  end if;
+  if exists (select 1 from {schema}.inbox where run_id = p_run) then return false; end if;
+  insert into {schema}.closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body)
+    values (p_run, case p_next when 4 then 'completed' when 5 then 'failed' else 'cancelled' end, v_now, p_generation,
+      p_seq, p_count, p_turn, p_epoch, p_body);
+  delete from {schema}.live where run_id = p_run;
+  return true;
+end $$;
+
 -- next: 0 hold, 1 wait, 2 run on, 3 pause, 4 completed, 5 failed, 6 cancelled. Answers only what was not applied.
 create or replace function {schema}.commit_turns(p_now int8, p_ahead int8, p_runs uuid[], p_sessions int8[],
   p_epochs int4[], p_nonces int8[], p_generations int4[], p_seqs int4[], p_counts int4[], p_turns int8[],
@@ -64,7 +88,7 @@ end $$;
 create or replace function {schema}.refused_turns(p_now int8, p_ahead int8, p_runs uuid[], p_sessions int8[],
   p_epochs int4[], p_nonces int8[], p_generations int4[], p_seqs int4[], p_turns int8[], p_ats int8[],
   p_nexts int4[], p_taken_n int4[], p_taken text[], p_applied int4[]) returns json
-language sql volatile ${PLANS} as $$
+language sql volatile as $$
   select json_agg(json_build_object('n', t.n, 'outcome',
     case
       when exists (select 1 from {schema}.turn h where h.run_id = t.run_id and h.generation = t.generation
@@ -86,7 +110,7 @@ $$;
 
 -- What turns send out: tasks, tasks called off, new runs, messages. Only for turns that were applied.
 create or replace function {schema}.commit_extra(p_now int8, p json, p_applied int4[]) returns json
-language plpgsql ${PLANS} as $$
+language plpgsql as $$
 declare v_out json[] := '{}'; x json; v_answer json;
 begin
   for x in select value from json_array_elements(p->'tasks') loop

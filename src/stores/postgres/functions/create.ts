@@ -17,12 +17,13 @@ begin
 end $$;
 
 create or replace function {schema}.lanes_of(p_kind text, p_queues json, p_names json, p_turn int8)
-returns int4[] language sql stable as $$
-  select coalesce(array_agg(lane order by priority desc, hashint8(lane + p_turn)), '{}')
-  from {schema}.lane
-  where kind = p_kind and queue in (select json_array_elements_text(p_queues))
-    and (json_typeof(p_names) = 'null' or name in (select json_array_elements_text(p_names)))
-$$;`
+returns int4[] language plpgsql as $$
+begin
+  return (select coalesce(array_agg(lane order by priority desc, hashint8(lane + p_turn)), '{}')
+    from {schema}.lane
+    where kind = p_kind and queue in (select json_array_elements_text(p_queues))
+      and (json_typeof(p_names) = 'null' or name in (select json_array_elements_text(p_names))));
+end $$;`
 
 export const create = `
 create or replace function {schema}.create_run(p_now int8, r json) returns json language plpgsql as $$
@@ -88,6 +89,28 @@ begin
     v_out := v_out || {schema}.create_run(v_now, r);
   end loop;
   return json_build_object('now', v_now, 'out', array_to_json(v_out));
+end $$;
+
+-- The everyday case: one new run without a name or a parent. Answers null if the id is taken. A hint may travel with it.
+create or replace function {schema}.create_one(p_now int8, p_run uuid, p_lane int4, p_digest text, p_input text,
+  p_session int8, p_nonce int8, p_channel text, p_hint text) returns json language plpgsql ${PLANS} as $$
+declare v_now int8 := {schema}.clock(p_now); v_eager boolean := false;
+begin
+  insert into {schema}.run (run_id, lane, created_at, digest, input) values (p_run, p_lane, v_now, p_digest, p_input)
+    on conflict do nothing;
+  if not found then return null; end if;
+  if p_session is not null then
+    perform 1 from {schema}.session where session = p_session for key share;
+    v_eager := found;
+  end if;
+  if v_eager then
+    insert into {schema}.live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status, updated_at)
+      values (p_run, p_lane, v_now, v_now, p_session, 1, p_nonce, 1, 'running', v_now);
+  else
+    insert into {schema}.live (run_id, lane, at, start_at, updated_at) values (p_run, p_lane, v_now, v_now, v_now);
+    if p_hint is not null then perform pg_notify(p_channel, p_hint); end if;
+  end if;
+  return json_build_object('now', v_now, 'mine', v_eager);
 end $$;
 
 -- The plain case, many at a time: new ids, no name, no parent, no lease.

@@ -1,6 +1,7 @@
 // The functions of the Postgres store: each method of the seam is one call, one round trip and one flush of the log.
 // They are volatile, so every statement inside sees what was committed before it began. The rules rely on it: locks
-// first, then a look, then the write.
+// first, then a look, then the write. They are in plpgsql, which keeps plans; plain SQL functions are planned anew in
+// every transaction, which takes longer than what they do.
 import { claim, claimed } from './claim.ts'
 import { commit } from './commit.ts'
 import { create, lanes, post } from './create.ts'
