@@ -1,3 +1,3 @@
 // What those who write a store of their own import from 'pawl/store'.
-export { NEVER } from './sql-rows.ts'
+export { NEVER } from './never.ts'
 export * from './store.ts'

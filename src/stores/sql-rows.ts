@@ -1,5 +1,6 @@
 // Rows of the SQL stores as the seam's values. SQLite and Postgres name their columns alike, so this is written once.
 import type { Status } from '../kernel/run.ts'
+import { NEVER } from './never.ts'
 import type {
   ClaimedRun,
   ClaimedTask,
@@ -12,9 +13,6 @@ import type {
   StoredTurn,
   TaskSnapshot,
 } from './store.ts'
-
-/** A time that never comes. It is the last instant a Date can hold, so it sorts after all others. */
-export const NEVER = 8_640_000_000_000_000
 
 export interface HeadColumns {
   readonly run_id: string

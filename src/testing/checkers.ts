@@ -8,7 +8,10 @@ import type { AnyWorkflow } from '../definitions/workflow.ts'
 import { decodePayload, decodeTurn } from '../kernel/codec.ts'
 import { type Event, type HistoryEvent, isEnding } from '../kernel/event.ts'
 import { RunState } from '../kernel/run.ts'
-import type { MemoryDatabase, RunRow } from '../stores/memory/database.ts'
+import { NEVER } from '../stores/never.ts'
+import type { RunRow } from '../stores/rows/row.ts'
+import type { Tables } from '../stores/rows/tables.ts'
+import type { StoredTurn } from '../stores/store.ts'
 import type { Ledger } from './ledger.ts'
 
 /** What the client was promised. */
@@ -18,42 +21,39 @@ export interface Acknowledged {
   readonly signals: ReadonlyMap<string, readonly string[]>
 }
 
-export function checkAll(
-  database: MemoryDatabase,
-  ledger: Ledger,
-  acknowledged: Acknowledged,
-): string[] {
+export function checkAll(tables: Tables, ledger: Ledger, acknowledged: Acknowledged): string[] {
   return [
     ...ledger.violations,
-    ...checkNothingLost(database, acknowledged),
-    ...checkHistories(database, ledger),
-    ...checkSignals(database, acknowledged),
-    ...checkOrder(database, ledger),
-    ...checkTimers(database),
+    ...checkNothingLost(tables, acknowledged),
+    ...checkHistories(tables, ledger),
+    ...checkSignals(tables, acknowledged),
+    ...checkOrder(tables, ledger),
+    ...checkTimers(tables),
     ...checkExecutions(ledger),
-    ...checkChildren(database),
-    ...checkNoWedge(database),
+    ...checkChildren(tables),
+    ...checkNoWedge(tables),
   ]
 }
 
 /** INV1: what was acknowledged is there, and has ended now that faults have stopped. */
-export function checkNothingLost(database: MemoryDatabase, { runs }: Acknowledged): string[] {
+export function checkNothingLost(tables: Tables, { runs }: Acknowledged): string[] {
   return [...runs].flatMap((runId) => {
-    const row = database.runs.get(runId)
+    const row = tables.run(runId)
     if (!row) return [`INV1: acknowledged run ${runId} is not in the store`]
     return row.endedAt === undefined ? [`INV1: run ${runId} is ${row.status} and never ended`] : []
   })
 }
 
 /** INV3: history has no gaps, is what was written turn by turn, and could have happened. */
-export function checkHistories(database: MemoryDatabase, ledger: Ledger): string[] {
-  return [...database.runs.values()].flatMap((row) => {
+export function checkHistories(tables: Tables, ledger: Ledger): string[] {
+  return rowsOf(tables).flatMap((row) => {
     const { runId } = row.head
-    const events = eventsOf(row)
+    const events = eventsOf(tables, row)
+    const turns = turnsOf(tables, row)
     const found: string[] = []
-    const seqs = row.turns.map((turn) => turn.seq)
-    const expected = row.turns.map((_, n) =>
-      row.turns.slice(0, n).reduce((sum, turn) => sum + turn.count, 0),
+    const seqs = turns.map((turn) => turn.seq)
+    const expected = turns.map((_, n) =>
+      turns.slice(0, n).reduce((sum, turn) => sum + turn.count, 0),
     )
     if (seqs.join() !== expected.join())
       found.push(`INV3: the turns of ${runId} have gaps: ${seqs.join()}`)
@@ -71,11 +71,11 @@ export function checkHistories(database: MemoryDatabase, ledger: Ledger): string
 }
 
 /** INV7: an acknowledged signal is in the history once. */
-export function checkSignals(database: MemoryDatabase, { signals }: Acknowledged): string[] {
+export function checkSignals(tables: Tables, { signals }: Acknowledged): string[] {
   return [...signals].flatMap(([runId, ids]) => {
-    const row = database.runs.get(runId)
+    const row = tables.run(runId)
     const received = row
-      ? eventsOf(row).flatMap((e) => (e.type === 'SignalReceived' ? [e.id] : []))
+      ? eventsOf(tables, row).flatMap((e) => (e.type === 'SignalReceived' ? [e.id] : []))
       : []
     return ids.flatMap((id) => {
       const times = received.filter((each) => each === id).length
@@ -85,11 +85,11 @@ export function checkSignals(database: MemoryDatabase, { signals }: Acknowledged
 }
 
 /** S2: a run sees its signals in the order the store accepted them. */
-export function checkOrder(database: MemoryDatabase, ledger: Ledger): string[] {
+export function checkOrder(tables: Tables, ledger: Ledger): string[] {
   return [...ledger.accepted].flatMap(([runId, order]) => {
-    const row = database.runs.get(runId)
+    const row = tables.run(runId)
     const seen = row
-      ? eventsOf(row).flatMap((e) => (e.type === 'SignalReceived' ? [e.id] : []))
+      ? eventsOf(tables, row).flatMap((e) => (e.type === 'SignalReceived' ? [e.id] : []))
       : []
     const places = seen.map((id) => order.indexOf(id))
     const sorted = places.every((place, n) => n === 0 || place > (places[n - 1] ?? -1))
@@ -98,10 +98,10 @@ export function checkOrder(database: MemoryDatabase, ledger: Ledger): string[] {
 }
 
 /** INV8: no timer fires before its time, and none twice (the fold refuses that). */
-export function checkTimers(database: MemoryDatabase): string[] {
-  return [...database.runs.values()].flatMap((row) => {
+export function checkTimers(tables: Tables): string[] {
+  return rowsOf(tables).flatMap((row) => {
     const until = new Map<string, number>()
-    return eventsOf(row).flatMap((event) => {
+    return eventsOf(tables, row).flatMap((event) => {
       if (
         (event.type === 'TimerStarted' || event.type === 'WaitStarted') &&
         event.until !== undefined
@@ -137,17 +137,17 @@ export function checkExecutions(ledger: Ledger): string[] {
 }
 
 /** INV10: every child a history names exists once and its parent was told how it ended. */
-export function checkChildren(database: MemoryDatabase): string[] {
-  return [...database.runs.values()].flatMap((row) =>
-    eventsOf(row).flatMap((event) => {
+export function checkChildren(tables: Tables): string[] {
+  return rowsOf(tables).flatMap((row) =>
+    eventsOf(tables, row).flatMap((event) => {
       if (event.type !== 'ChildStarted') return []
-      const child = database.runs.get(event.child)
+      const child = tables.run(event.child)
       if (!child) return [`INV10: child ${event.child} of ${row.head.runId} was never created`]
-      const told = eventsOf(row).find(
+      const told = eventsOf(tables, row).find(
         (each) => 'key' in each && each.key === event.key && each.type !== 'ChildStarted',
       )
       if (!told || told.type !== 'ChildCompleted') return []
-      const ending = eventsOf(child).at(-1)
+      const ending = eventsOf(tables, child).at(-1)
       const same =
         ending?.type === 'RunCompleted' &&
         JSON.stringify(ending.value) === JSON.stringify(told.value)
@@ -159,14 +159,13 @@ export function checkChildren(database: MemoryDatabase): string[] {
 }
 
 /** INV13: every run that has not ended is due, held, or waits for something that can still happen. */
-export function checkNoWedge(database: MemoryDatabase): string[] {
-  return [...database.runs.values()].flatMap((row) => {
-    if (row.endedAt !== undefined || row.session !== 0 || row.paused || Number.isFinite(row.at))
-      return []
-    const open = [...RunState.of(eventsOf(row)).open.values()]
+export function checkNoWedge(tables: Tables): string[] {
+  return rowsOf(tables).flatMap((row) => {
+    if (row.endedAt !== undefined || row.session !== 0 || row.paused || row.at < NEVER) return []
+    const open = [...RunState.of(eventsOf(tables, row)).open.values()]
     const hopeful = open.some((each) => {
       if (each.type === 'wait') return true
-      if (each.type === 'child') return database.runs.get(each.child)?.endedAt === undefined
+      if (each.type === 'child') return tables.run(each.child)?.endedAt === undefined
       return each.type === 'step' && each.queued
     })
     return hopeful ? [] : [`INV13: run ${row.head.runId} is ${row.status} and nothing can wake it`]
@@ -175,14 +174,14 @@ export function checkNoWedge(database: MemoryDatabase): string[] {
 
 /** INV4: the code, given the history once more from the start, comes to the same end. */
 export async function checkReplay(
-  database: MemoryDatabase,
+  tables: Tables,
   definitions: { workflows: readonly AnyWorkflow[]; activities: readonly AnyActivity[] },
 ): Promise<string[]> {
   const { workflows } = new Registry(definitions.workflows, definitions.activities)
   const found: string[] = []
-  for (const row of database.runs.values()) {
+  for (const row of rowsOf(tables)) {
     const workflow = workflows.get(row.head.name)
-    const events = eventsOf(row).map((event, index) => ({ ...event, seq: index + 1 }))
+    const events = eventsOf(tables, row).map((event, index) => ({ ...event, seq: index + 1 }))
     const ending = events.at(-1)
     if (!workflow || !ending || !isEnding(ending)) continue
     const text = await endOfReplay(functionDecider(workflow), row, events).catch(String)
@@ -215,6 +214,14 @@ async function endOfReplay(
   }
 }
 
-export function eventsOf(row: RunRow): Event[] {
-  return row.turns.flatMap((turn) => decodeTurn(turn.body).events)
+function rowsOf(tables: Tables): RunRow[] {
+  return [...tables.live.values(), ...tables.ended.values()]
+}
+
+function turnsOf(tables: Tables, row: RunRow): readonly StoredTurn[] {
+  return tables.turns.get(row.head.runId) ?? []
+}
+
+export function eventsOf(tables: Tables, row: RunRow): Event[] {
+  return turnsOf(tables, row).flatMap((turn) => decodeTurn(turn.body).events)
 }

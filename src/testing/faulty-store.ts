@@ -12,7 +12,10 @@ export interface Faults {
   readonly loseAnswer: number
   readonly duplicate: number
   readonly loseHint: number
-  /** Milliseconds a call takes each way, at most; now and then ten times that. */
+  /**
+   * Milliseconds a call takes each way, at most; now and then ten times that, and once in a while so late
+   * that everybody has given up on it.
+   */
   readonly delayMsMax: number
 }
 
@@ -49,7 +52,7 @@ export class FaultyStore {
   async #travel(): Promise<void> {
     const { delayMsMax } = this.faults
     if (delayMsMax === 0) return
-    const slow = this.#random.chance(0.02) ? 10 : 1
+    const slow = this.#random.chance(0.02) ? (this.#random.chance(0.1) ? 200 : 10) : 1
     await sleep(this.#clock, this.#random.below(delayMsMax * slow))
   }
 

@@ -8,12 +8,12 @@ import { digest } from '../kernel/digest.ts'
 import { failureOf } from '../kernel/failure.ts'
 import { sleep } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { MemoryDatabase } from '../stores/memory/database.ts'
-import { MemoryStore } from '../stores/memory/store.ts'
+import type { Tables } from '../stores/rows/tables.ts'
 import { type Faults, FaultyStore, noFaults } from './faulty-store.ts'
 import { Ledger } from './ledger.ts'
 import { MortalProcess } from './process.ts'
 import { SeededRandom } from './seeded-random.ts'
+import type { SharedStore } from './shared-store.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 /** What the definitions of a simulated process see of the simulation. */
@@ -37,7 +37,7 @@ export interface SimulationOptions {
   /** Crashes and freezes per second of virtual time, for all workers together. */
   readonly crashesPerSecond: number
   readonly freezesPerSecond: number
-  readonly delivery: 'atomic' | 'deferred'
+  readonly store: (clock: VirtualClock, random: SeededRandom) => SharedStore
   readonly alwaysReplay: boolean
   readonly leaseMs: number
   /** Workers serve the first of these, and some of them the others too. */
@@ -56,7 +56,8 @@ export interface ProgramWorld {
 }
 
 export interface SimulationEnd {
-  readonly database: MemoryDatabase
+  /** What is in the store. */
+  readonly tables: Tables
   readonly ledger: Ledger
   readonly traceHash: string
   readonly crashes: number
@@ -69,7 +70,7 @@ const silent: Logger = { log() {} }
 
 export class Simulation {
   readonly clock = new VirtualClock()
-  readonly database = new MemoryDatabase()
+  readonly #shared: SharedStore
   readonly ledger: Ledger
   readonly #options: SimulationOptions
   readonly #random: SeededRandom
@@ -85,6 +86,7 @@ export class Simulation {
     this.#random = new SeededRandom(options.seed)
     this.#chaos = this.#random.fork('chaos')
     this.ledger = new Ledger(this.clock)
+    this.#shared = options.store(this.clock, this.#random.fork('store'))
   }
 
   async run(): Promise<SimulationEnd> {
@@ -112,7 +114,7 @@ export class Simulation {
     this.#calmDown()
     await this.#advanceUntil(() => this.#allEnded())
     return {
-      database: this.database,
+      tables: this.#shared.tables,
       ledger: this.ledger,
       traceHash: digest(this.ledger.trace.join('\n')),
       crashes: this.#crashes,
@@ -157,6 +159,7 @@ export class Simulation {
     this.ledger.note('calm')
     this.#calm = true
     for (const network of this.#networks) network.faults = noFaults
+    this.#shared.calm()
     // One more, so that whatever was needed is served.
     this.#spawnWorker()
   }
@@ -182,9 +185,8 @@ export class Simulation {
   }
 
   #process(name: string): MortalProcess {
-    const { delivery, faults } = this.#options
-    const options = { clock: this.clock, database: this.database, delivery }
-    const watched = this.ledger.watch(new MemoryStore(options))
+    const { faults } = this.#options
+    const watched = this.ledger.watch(this.#shared.open())
     const network = new FaultyStore(
       watched,
       this.clock,
@@ -218,15 +220,13 @@ export class Simulation {
 
   #sessionAlive(name: string): boolean {
     const now = this.clock.now()
-    return [...this.database.sessions.values()].some(
+    return [...this.#shared.tables.sessions.values()].some(
       (session) => session.worker === name && session.expiresAt > now,
     )
   }
 
   #allEnded(): boolean {
-    for (const row of this.database.runs.values()) {
-      if (row.endedAt === undefined || row.outbox.length > 0) return false
-    }
-    return true
+    const { live, ended } = this.#shared.tables
+    return live.size === 0 && [...ended.values()].every((row) => row.outbox.length === 0)
   }
 }

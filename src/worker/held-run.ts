@@ -156,6 +156,8 @@ export class HeldRun {
       if (this.#mood === 'abandoned' || isUnavailable(error)) throw error
       return this.#park(error, turn)
     }
+    // A holder that lost its lease meanwhile has no say in what becomes of the run, even if the store would listen.
+    if (this.#mood === 'abandoned') return this.#lose()
     if (this.#state.seq > limits.historyEventsMax) turn.ending = tooLong()
     if (turn.ending) return this.#end(turn)
     return this.#goOn(turn, now)

@@ -11,13 +11,12 @@ import {
   workflow,
 } from '../../src/index.ts'
 import { sleep } from '../../src/runtime/clock.ts'
-import { MemoryDatabase } from '../../src/stores/memory/database.ts'
-import { MemoryStore } from '../../src/stores/memory/store.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { checkAll } from '../../src/testing/checkers.ts'
 import { Ledger } from '../../src/testing/ledger.ts'
 import { MortalProcess } from '../../src/testing/process.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
+import type { SharedStore } from '../../src/testing/shared-store.ts'
 import { VirtualClock } from '../../src/testing/virtual-clock.ts'
 
 export interface CrashPoint {
@@ -29,7 +28,7 @@ export interface CrashPoint {
 export interface Deployment {
   /** Whether the client is a worker too, and takes its runs in the write that creates them. */
   readonly together: boolean
-  readonly delivery: 'atomic' | 'deferred'
+  readonly store: (clock: VirtualClock) => SharedStore
 }
 
 export interface Story {
@@ -55,7 +54,7 @@ class CrashPoints {
   readonly #deployment: Deployment
   readonly #points: readonly CrashPoint[]
   readonly #clock = new VirtualClock()
-  readonly #database = new MemoryDatabase()
+  readonly #shared: SharedStore
   readonly #ledger = new Ledger(this.#clock)
   readonly #promised = { runs: new Set<string>(), signals: new Map<string, string[]>() }
   #calls = 0
@@ -66,6 +65,7 @@ class CrashPoints {
   constructor(deployment: Deployment, points: readonly CrashPoint[]) {
     this.#deployment = deployment
     this.#points = points
+    this.#shared = deployment.store(this.#clock)
   }
 
   async run(): Promise<Story> {
@@ -79,7 +79,7 @@ class CrashPoints {
       if (next === undefined) break
       await this.#clock.advance(Math.max(0, next - this.#clock.now()))
     }
-    const violations = checkAll(this.#database, this.#ledger, this.#promised)
+    const violations = checkAll(this.#shared.tables, this.#ledger, this.#promised)
     if (!this.#isOver()) violations.push('liveness: the story never ended')
     return {
       calls: this.#calls,
@@ -91,14 +91,14 @@ class CrashPoints {
 
   #isOver(): boolean {
     if (this.#outcome === undefined) return false
-    const rows = [...this.#database.runs.values()]
-    return rows.every((row) => row.endedAt !== undefined && row.outbox.length === 0)
+    const { live, ended } = this.#shared.tables
+    return live.size === 0 && [...ended.values()].every((row) => row.outbox.length === 0)
   }
 
   #spawn(role: 'worker' | 'client', queues: readonly string[]): void {
     const name = `${role}${++this.#spawned}`
-    const { delivery, together } = this.#deployment
-    const inner = new MemoryStore({ clock: this.#clock, database: this.#database, delivery })
+    const { together } = this.#deployment
+    const inner = this.#shared.open()
     const die = (): void => {
       if (process.dead) return
       process.kill()
@@ -204,7 +204,7 @@ class CrashPoints {
 
   #sessionAlive(name: string): boolean {
     const now = this.#clock.now()
-    return [...this.#database.sessions.values()].some(
+    return [...this.#shared.tables.sessions.values()].some(
       (session) => session.worker === name && session.expiresAt > now,
     )
   }

@@ -1,12 +1,17 @@
 // A crash before and after every single call to the store, one after the other: the same outcome every time.
 import { describe, expect, test } from 'vitest'
+import { sharedMemory } from '../../src/testing/shared-store.ts'
+import type { VirtualClock } from '../../src/testing/virtual-clock.ts'
 import { type CrashPoint, type Deployment, tell } from './crash-points.ts'
 
+const memory = (delivery: 'atomic' | 'deferred') => (clock: VirtualClock) =>
+  sharedMemory(clock, delivery)
+
 const deployments: readonly (readonly [string, Deployment])[] = [
-  ['a client and two workers', { together: false, delivery: 'atomic' }],
-  ['a client and two workers, late delivery', { together: false, delivery: 'deferred' }],
-  ['a client that works', { together: true, delivery: 'atomic' }],
-  ['a client that works, late delivery', { together: true, delivery: 'deferred' }],
+  ['a client and two workers', { together: false, store: memory('atomic') }],
+  ['a client and two workers, late delivery', { together: false, store: memory('deferred') }],
+  ['a client that works', { together: true, store: memory('atomic') }],
+  ['a client that works, late delivery', { together: true, store: memory('deferred') }],
 ]
 
 const sides = ['before', 'after'] as const

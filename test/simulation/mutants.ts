@@ -15,8 +15,8 @@ export interface Mutant {
 const patch = (file: string, find: string, replace: string): Patch => ({ file, find, replace })
 const mutant = (name: string, ...patches: Patch[]): Mutant => ({ name, patches })
 
-const memory = 'stores/memory/store.ts'
-const memoryClaim = 'stores/memory/claim.ts'
+const rules = 'stores/rows/rules.ts'
+const claims = 'stores/rows/claim.ts'
 const heldRun = 'worker/held-run.ts'
 const readiness = 'worker/readiness.ts'
 const localSteps = 'worker/local-steps.ts'
@@ -26,31 +26,27 @@ const turn = 'kernel/turn.ts'
 export const mutants: readonly Mutant[] = [
   mutant(
     'H1: a release does not look for messages that came meanwhile',
-    patch(
-      memory,
-      'row.inbox.length > 0 ? now : (next.wakeAt',
-      'row.inbox.length > 9 ? now : (next.wakeAt',
-    ),
+    patch(rules, 'moved(turn, inbox.length > 0, tx.now)', 'moved(turn, inbox.length > 9, tx.now)'),
   ),
   mutant(
     'H2: history is read as it was before the lease was granted',
     patch(
-      'stores/memory/read.ts',
-      'turns: turns.filter((turn) => turn.seq >= ask.after)',
-      'turns: turns.slice(0, -1).filter((turn) => turn.seq >= ask.after)',
+      'stores/rows/read.ts',
+      'return turns.filter((turn) => turn.seq >= ask.after)',
+      'return turns.slice(0, -1).filter((turn) => turn.seq >= ask.after)',
     ),
   ),
   mutant(
     'H3: what a finished run still has to send is forgotten',
     patch(
-      memory,
-      'if (row.outbox.length > 0) this.#deliver(row)',
-      'if (row.outbox.length > 0 && !hasEnded(row)) this.#deliver(row)',
+      rules,
+      'for (const row of [...tx.undelivered()]) deliver(tx, row)',
+      'for (const row of [...tx.undelivered()]) if (!hasEnded(row)) deliver(tx, row)',
     ),
   ),
   mutant(
     'H4: a run ends although messages are unread',
-    patch(memory, 'if (closes && unread.length > 0)', 'if (closes && unread.length > 99)'),
+    patch(rules, 'if (closes && unread.length > 0)', 'if (closes && unread.length > 99)'),
   ),
   mutant(
     'H5: a warm execution is used whoever held the run since',
@@ -67,23 +63,23 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'INV5: the store does not compare leases',
     patch(
-      memory,
-      "if (!isLeasedBy(row, turn.lease) || row.epoch !== turn.lease.epoch) return { outcome: 'fenced' }",
+      rules,
+      "if (!isHolder(row, turn.lease)) return { outcome: 'fenced' }",
       "if (row.session === 0) return { outcome: 'fenced' }",
     ),
   ),
   mutant(
     'INV5: a held run is handed out again',
     patch(
-      memoryClaim,
-      '.filter((row) => row.session === 0 && !hasEnded(row)',
-      '.filter((row) => !hasEnded(row)',
+      claims,
+      'else if (row.session === 0 && isDue(row, request.build, tx.now)) free.push(row)',
+      'else if (isDue(row, request.build, tx.now)) free.push(row)',
     ),
   ),
   mutant(
     'H33: a lease whose answer was lost is never found again',
     patch(
-      memoryClaim,
+      claims,
       'return request.reconcile === true && ',
       'return request.reconcile === undefined && request.runs < 0 && ',
     ),
@@ -126,11 +122,11 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'S2: signals are not kept in the order they came',
-    patch(memory, 'row.inbox.push(message)', 'row.inbox.unshift(message)'),
+    patch('stores/rows/tables.ts', '[...left, ...posted]', '[...posted, ...left]'),
   ),
   mutant(
     'INV7: a signal is acknowledged and not stored',
-    patch(memory, 'row.inbox.push(message)', 'if (row.inbox.length === 0) row.inbox.push(message)'),
+    patch(rules, 'tx.post(row, message)\n', 'if (row.inbox.length === 0) tx.post(row, message)\n'),
   ),
   mutant(
     'ruling 8: effects leave before their cause is durable',
@@ -159,9 +155,9 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'INV6: leases are taken over before they end',
     patch(
-      memory,
-      'if (expiresAt <= now) this.#free(session, now)',
-      'if (expiresAt <= now + 400) this.#free(session, now)',
+      rules,
+      'if (expiresAt <= tx.now) free(tx, session)',
+      'if (expiresAt <= tx.now + 400) free(tx, session)',
     ),
   ),
   mutant(

@@ -3,7 +3,9 @@ import { checkAll, checkReplay } from '../../src/testing/checkers.ts'
 import { badNetwork, noFaults } from '../../src/testing/faulty-store.ts'
 import { MortalProcess } from '../../src/testing/process.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
+import { sharedMemory } from '../../src/testing/shared-store.ts'
 import { Simulation, type SimulationEnd } from '../../src/testing/simulator.ts'
+import type { VirtualClock } from '../../src/testing/virtual-clock.ts'
 import { definitions, program, promised } from './program.ts'
 
 export interface SeedResult {
@@ -27,8 +29,8 @@ export async function simulateSeed(seed: number, options: SeedOptions = {}): Pro
     workers: 1 + plan.below(4),
     faults: calm || plan.chance(0.1) ? noFaults : badNetwork,
     crashesPerSecond: calm ? 0 : plan.pick([0, 0.5, 2]),
-    freezesPerSecond: calm ? 0 : plan.pick([0, 0, 0.5]),
-    delivery: plan.pick(['atomic', 'deferred']),
+    freezesPerSecond: calm ? 0 : plan.pick([0, 0.5, 2]),
+    store: storeOf(plan.pick(['atomic', 'deferred'] as const)),
     alwaysReplay: options.alwaysReplay ?? plan.chance(0.3),
     leaseMs: plan.pick([600, 3_000]),
     queues: ['default', 'other'],
@@ -36,10 +38,13 @@ export async function simulateSeed(seed: number, options: SeedOptions = {}): Pro
     program: program(kept, 3 + plan.below(8)),
   })
   const end = await simulation.run()
-  const violations = checkAll(end.database, end.ledger, kept)
+  const violations = checkAll(end.tables, end.ledger, kept)
   if (!end.settled) violations.push('liveness: not every run ended after faults had stopped')
   const process = new MortalProcess('replay', simulation.clock, {} as never)
   const world = { process, ledger: end.ledger, seed, sessionAlive: () => true }
-  violations.push(...(await checkReplay(end.database, definitions(world))))
+  violations.push(...(await checkReplay(end.tables, definitions(world))))
   return { seed, violations, end }
 }
+
+const storeOf = (delivery: 'atomic' | 'deferred') => (clock: VirtualClock) =>
+  sharedMemory(clock, delivery)

@@ -14,7 +14,7 @@ test(`INV1–INV15: ${count} seeds under crashes, freezes and a bad network, no 
     const { violations, end } = await simulateSeed(seed)
     expect(violations, `seed ${seed}: node test/simulation/run.ts ${seed} 1 trace`).toEqual([])
     crashes += end.crashes
-    runs += end.database.runs.size
+    runs += end.tables.ended.size
   }
   // A simulation in which nothing happens proves nothing.
   expect(crashes).toBeGreaterThan(count / 2)

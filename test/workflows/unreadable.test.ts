@@ -4,8 +4,7 @@ import { Registry } from '../../src/definitions/registry.ts'
 import { Engine, type Logger, signal, workflow } from '../../src/index.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
-import { MemoryDatabase } from '../../src/stores/memory/database.ts'
-import { MemoryStore } from '../../src/stores/memory/store.ts'
+import { MemoryDatabase, MemoryStore } from '../../src/stores/memory/store.ts'
 
 test('R24: a run with a history from the future is paused, and cancelled without its code', async () => {
   const go = signal('go')
@@ -25,7 +24,7 @@ test('R24: a run with a history from the future is paused, and cancelled without
   const run = await first.start(waits)
   const other = await first.start(waits)
   await worker.drain()
-  const [turn] = database.runs.get(run.runId)?.turns ?? []
+  const [turn] = database.tables.turns.get(run.runId) ?? []
   Object.assign(turn ?? {}, { body: turn?.body.replace('"version":1', '"version":99') })
   await run.signal(go)
   const second = engine('two')
@@ -34,7 +33,7 @@ test('R24: a run with a history from the future is paused, and cancelled without
   await paused
   expect((await run.describe()).failure?.code).toBe('SCHEMA_TOO_NEW')
   await run.cancel('unreadable')
-  await expect.poll(() => database.runs.get(run.runId)?.status).toBe('cancelled')
+  await expect.poll(() => database.tables.run(run.runId)?.status).toBe('cancelled')
   await other.signal(go)
   await expect(other.result()).resolves.toBeUndefined()
   // Had the worker stumbled over it, it would have dropped everything it held.

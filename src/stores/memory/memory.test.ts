@@ -1,8 +1,7 @@
 import { describe, test } from 'vitest'
 import { conformance, type OpenFixture, runCase } from '../../testing/conformance/index.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
-import { MemoryDatabase } from './database.ts'
-import { MemoryStore } from './store.ts'
+import { MemoryDatabase, MemoryStore } from './store.ts'
 
 describe.each(['atomic', 'deferred'] as const)('memory store, %s delivery', (delivery) => {
   const makeFixture = async (): Promise<OpenFixture> => {

@@ -1,7 +1,7 @@
 // A batch of turns as the arguments of one function call. Columns travel as array literals of numbers and ids, bodies
 // as one text joined by a character JSON never contains raw; the rare parts travel together as JSON.
 import { limits } from '../../kernel/limits.ts'
-import { NEVER } from '../sql-rows.ts'
+import { NEVER } from '../never.ts'
 import type { Next, Outbound, TurnCommit } from '../store.ts'
 
 /** Ends a body. JSON escapes control characters, and ids are refused if they have any. */

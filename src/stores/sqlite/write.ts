@@ -1,12 +1,12 @@
 // The writing half of the SQLite store: what each method does inside a transaction somebody else has begun.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { limits } from '../../kernel/limits.ts'
+import { NEVER } from '../never.ts'
 import {
   type ClaimedColumns,
   claimedRunOf,
   claimedTaskOf,
   type LeaseColumns,
-  NEVER,
   type TaskColumns,
 } from '../sql-rows.ts'
 import type {

@@ -1,5 +1,5 @@
 // Handing out leases, and taking back those of the dead.
-import { NEVER } from '../../sql-rows.ts'
+import { NEVER } from '../../never.ts'
 import { PLANS } from './plans.ts'
 
 export const claimed = `

@@ -1,5 +1,5 @@
 // Writing turns and what they send out.
-import { NEVER } from '../../sql-rows.ts'
+import { NEVER } from '../../never.ts'
 import { PLANS } from './plans.ts'
 
 export const commit = `

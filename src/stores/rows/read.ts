@@ -1,39 +1,52 @@
-// The reading half of the memory store: snapshots and pages. Nothing here changes a row.
+// Snapshots and pages of rows in memory. Nothing here changes a row.
 import { unreachable } from '../../kernel/assert.ts'
 import type { Instant } from '../../kernel/event.ts'
-import type { Listed, ListQuery, LoadAsk, Loaded, RunSnapshot, TaskSnapshot } from '../store.ts'
-import type { MemoryDatabase, RunRow, TaskRow } from './database.ts'
+import { NEVER } from '../never.ts'
+import type {
+  Listed,
+  ListQuery,
+  LoadAsk,
+  Loaded,
+  RunSnapshot,
+  StoredTurn,
+  TaskSnapshot,
+} from '../store.ts'
+import type { RunRow, TaskRow } from './row.ts'
+import type { Tables } from './tables.ts'
 
-export function loadOne(database: MemoryDatabase, ask: LoadAsk, now: Instant): Loaded {
+export function loadOne(tables: Tables, ask: LoadAsk, now: Instant): Loaded {
   switch (ask.type) {
     case 'run': {
-      const row = database.runs.get(ask.runId)
-      return { type: 'run', ...(row && { run: snapshot(row, now) }) }
+      const row = tables.run(ask.runId)
+      return { type: 'run', ...(row && { run: snapshot(row, tables.turns.get(ask.runId), now) }) }
     }
     case 'named': {
-      const runId = database.names.get(ask.workflowId)
+      const runId = tables.names.get(ask.workflowId)
       return { type: 'named', ...(runId !== undefined && { runId }) }
     }
     case 'history': {
-      const turns = database.runs.get(ask.runId)?.turns ?? []
-      return {
-        type: 'history',
-        turns: turns.filter((turn) => turn.seq >= ask.after).slice(0, ask.turns),
-      }
+      return { type: 'history', turns: pageOf(tables.turns.get(ask.runId) ?? [], ask) }
     }
     case 'tasks': {
-      const tasks = [...database.tasks.values()].filter((task) => task.runId === ask.runId)
+      const tasks = [...tables.tasks.values()].filter((task) => task.runId === ask.runId)
       return { type: 'tasks', tasks: tasks.map(taskSnapshot) }
     }
     case 'sessions':
-      return { type: 'sessions', now, sessions: [...database.sessions.values()] }
+      return { type: 'sessions', now, sessions: [...tables.sessions.values()] }
     default:
       return unreachable(ask)
   }
 }
 
-export function listRuns(database: MemoryDatabase, query: ListQuery, now: Instant): Listed {
-  const found = [...database.runs.values()]
+export function pageOf(
+  turns: readonly StoredTurn[],
+  ask: { readonly after: number; readonly turns: number },
+): readonly StoredTurn[] {
+  return turns.filter((turn) => turn.seq >= ask.after).slice(0, ask.turns)
+}
+
+export function listRuns(tables: Tables, query: ListQuery, now: Instant): Listed {
+  const found = [...tables.live.values(), ...tables.ended.values()]
     .filter((row) => matches(row, query))
     .sort((a, b) => (position(a) < position(b) ? 1 : -1))
   if (query.count) return { runs: [], count: found.length }
@@ -42,10 +55,10 @@ export function listRuns(database: MemoryDatabase, query: ListQuery, now: Instan
   const page = rest.slice(0, query.limit)
   const last = page.at(-1)
   const more = rest.length > page.length && last ? { cursor: position(last) } : {}
-  return { runs: page.map((row) => snapshot(row, now)), ...more }
+  return { runs: page.map((row) => snapshot(row, tables.turns.get(row.head.runId), now)), ...more }
 }
 
-function matches(row: RunRow, query: ListQuery): boolean {
+export function matches(row: RunRow, query: ListQuery): boolean {
   const { names, statuses, workflowId, createdAfter, createdBefore } = query
   const { head, status } = row
   if (names && !names.includes(head.name)) return false
@@ -56,13 +69,17 @@ function matches(row: RunRow, query: ListQuery): boolean {
 }
 
 // Newest first, and a total order: the instant padded so that text sorts as numbers do, then the id.
-function position(row: RunRow): string {
+export function position(row: Pick<RunRow, 'head'>): string {
   return `${String(row.head.createdAt).padStart(16, '0')}:${row.head.runId}`
 }
 
-function snapshot(row: RunRow, now: Instant): RunSnapshot {
-  const { head, status, updatedAt, endedAt, session, deliveries, paused, inbox, turns } = row
-  const last = endedAt === undefined ? undefined : turns.at(-1)?.body
+export function snapshot(
+  row: RunRow,
+  turns: readonly StoredTurn[] | undefined,
+  now: Instant,
+): RunSnapshot {
+  const { head, status, updatedAt, endedAt, session, deliveries, paused, inbox } = row
+  const last = endedAt === undefined ? undefined : turns?.at(-1)?.body
   return {
     head,
     status,
@@ -72,7 +89,7 @@ function snapshot(row: RunRow, now: Instant): RunSnapshot {
     now,
     ...(endedAt !== undefined && { endedAt }),
     ...(last !== undefined && { last }),
-    ...(Number.isFinite(row.at) && { wakeAt: row.at }),
+    ...(row.at < NEVER && { wakeAt: row.at }),
     ...(session !== 0 && { session }),
     ...(paused && { paused }),
   }

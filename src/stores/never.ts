@@ -1,0 +1,2 @@
+/** A time that never comes. It is the last instant a Date can hold, so it sorts after all others. */
+export const NEVER = 8_640_000_000_000_000

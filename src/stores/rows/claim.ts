@@ -1,0 +1,83 @@
+// Who gets what, and what is said along with it.
+import type { Instant } from '../../kernel/event.ts'
+import { NEVER } from '../never.ts'
+import type { Claimed, ClaimRequest } from '../store.ts'
+import type { Grip, RunRow, TaskRow } from './row.ts'
+import type { Transaction } from './transaction.ts'
+
+export function chooseRuns(tx: Transaction, request: ClaimRequest): RunRow[] {
+  const strays: RunRow[] = []
+  const free: RunRow[] = []
+  for (const row of tx.liveRuns()) {
+    if (!isMine(row.head, request.queues, request.workflows)) continue
+    if (isStray(row, request, row.head.runId, request.held)) strays.push(row)
+    else if (row.session === 0 && isDue(row, request.build, tx.now)) free.push(row)
+  }
+  if (strays.length > 0) return strays
+  free.sort((a, b) => b.head.priority - a.head.priority || a.at - b.at)
+  const suspects = chooseSuspects(free, request.suspects)
+  const sound = suspects.length > 0 ? suspects : free.filter((row) => row.deliveries === 0)
+  return sound.slice(0, request.runs)
+}
+
+export function chooseTasks(tx: Transaction, request: ClaimRequest): TaskRow[] {
+  const rows = [...tx.tasks()].filter((row) => isMine(row, request.queues, request.activities))
+  const strays = rows.filter((row) => isStray(row, request, row.taskId, request.heldTasks))
+  if (strays.length > 0) return strays
+  return rows
+    .filter((row) => row.session === 0 && row.at <= tx.now)
+    .sort((a, b) => b.priority - a.priority || a.at - b.at)
+    .slice(0, request.tasks)
+}
+
+export function hasSuspects(tx: Transaction, request: ClaimRequest): boolean {
+  for (const row of tx.liveRuns()) {
+    if (row.session !== 0 || row.deliveries === 0 || !isDue(row, request.build, tx.now)) continue
+    if (isMine(row.head, request.queues, request.workflows)) return true
+  }
+  return false
+}
+
+export function newsFor(tx: Transaction, request: ClaimRequest): Claimed['news'] {
+  return request.held
+    .flatMap((runId) => tx.run(runId) ?? [])
+    .filter((row) => row.session === request.session && row.inbox.length > 0)
+    .map((row) => ({ runId: row.head.runId, messages: row.inbox }))
+}
+
+export function nextDue(tx: Transaction, request: ClaimRequest): Instant | undefined {
+  let next = NEVER
+  const consider = (row: Grip & { readonly at: Instant }): void => {
+    if (row.session === 0 && row.at > tx.now && row.at < next) next = row.at
+  }
+  for (const row of tx.liveRuns()) {
+    if (isMine(row.head, request.queues, request.workflows)) consider(row)
+  }
+  for (const row of tx.tasks()) if (isMine(row, request.queues, request.activities)) consider(row)
+  for (const { session, expiresAt } of tx.sessions()) {
+    if (session !== request.session) next = Math.min(next, expiresAt)
+  }
+  return next === NEVER ? undefined : next
+}
+
+function chooseSuspects(free: readonly RunRow[], count: number): RunRow[] {
+  if (count === 0) return []
+  const grave = free.find((row) => row.deliveries > 1)
+  return grave ? [grave] : free.filter((row) => row.deliveries === 1).slice(0, count)
+}
+
+function isStray(row: Grip, request: ClaimRequest, id: string, held: readonly string[]): boolean {
+  return request.reconcile === true && row.session === request.session && !held.includes(id)
+}
+
+function isMine(
+  what: { readonly queue: string; readonly name: string },
+  queues: readonly string[],
+  names: readonly string[] | null,
+): boolean {
+  return queues.includes(what.queue) && (names === null || names.includes(what.name))
+}
+
+function isDue(row: RunRow, build: string, now: Instant): boolean {
+  return row.paused === undefined ? row.at <= now : row.paused.build !== build
+}

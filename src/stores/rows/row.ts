@@ -1,0 +1,86 @@
+// The rows a store in memory consists of, and what a change to them looks like. Rows are never changed in place: a
+// transaction makes new ones, so that a change can be thrown away, written down, and made elsewhere.
+import type { Instant } from '../../kernel/event.ts'
+import type { Status } from '../../kernel/run.ts'
+import type { NewTask, Outbound, StoredHead, StoredMessage, StoredTurn } from '../store.ts'
+
+/** What is known of a run from its beginning. */
+export interface Birth {
+  readonly head: StoredHead
+  readonly digest: string
+  /** It does not begin before this, whatever messages come. */
+  readonly startAt: Instant
+}
+
+/** Who holds a run or a task. Session 0 is nobody. */
+export interface Grip {
+  readonly session: number
+  readonly epoch: number
+  readonly nonce: number
+  readonly deliveries: number
+}
+
+/** What changes in the life of a run. */
+export interface RunState extends Grip {
+  readonly status: Status
+  /** When it is due. */
+  readonly at: Instant
+  readonly updatedAt: Instant
+  readonly endedAt?: Instant | undefined
+  /** Events at the last release. */
+  readonly seq: number
+  /** Events that are durable, and the turn that wrote the last of them. */
+  readonly reached: number
+  readonly turnId: number
+  readonly paused?: { readonly build: string; readonly failure: string } | undefined
+}
+
+export interface RunRow extends Birth, RunState {
+  readonly inbox: readonly StoredMessage[]
+  /** Messages and runs for others that are not delivered yet. */
+  readonly outbox: readonly Outbound[]
+}
+
+export interface TaskRow extends NewTask, Grip {
+  readonly runId: string
+  readonly at: Instant
+  readonly failed: number
+  readonly failure?: string | undefined
+}
+
+export interface SessionRow {
+  readonly session: number
+  readonly worker: string
+  readonly beat: number
+  readonly expiresAt: Instant
+  readonly about: string
+}
+
+/** What happened to one run. */
+export interface RunChange {
+  readonly runId: string
+  readonly born?: Birth
+  /** Only what is different now; `null` where there is nothing any more. */
+  readonly set?: { readonly [Key in keyof RunState]?: RunState[Key] | null }
+  readonly turns?: readonly StoredTurn[]
+  readonly posted?: readonly StoredMessage[]
+  /** Ids of messages that were taken. */
+  readonly taken?: readonly string[]
+  readonly outbox?: readonly Outbound[]
+}
+
+export interface Changes {
+  readonly runs: readonly RunChange[]
+  readonly tasks: readonly TaskRow[]
+  readonly tasksGone: readonly string[]
+  readonly sessions: readonly SessionRow[]
+  readonly sessionsGone: readonly number[]
+}
+
+export function isEmpty(changes: Changes): boolean {
+  return Object.values(changes).every((part: readonly unknown[]) => part.length === 0)
+}
+
+export function hasEnded(row: Pick<RunState, 'endedAt'>): boolean {
+  return row.endedAt !== undefined
+}

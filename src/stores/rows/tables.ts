@@ -1,0 +1,146 @@
+// All rows of one store. They change only by `apply`, with the outcome of a transaction made here or elsewhere.
+import type { Instant } from '../../kernel/event.ts'
+import type { Hint, StoredTurn } from '../store.ts'
+import {
+  type Changes,
+  hasEnded,
+  type RunChange,
+  type RunRow,
+  type RunState,
+  type SessionRow,
+  type TaskRow,
+} from './row.ts'
+
+export class Tables {
+  readonly live = new Map<string, RunRow>()
+  readonly ended = new Map<string, RunRow>()
+  readonly turns = new Map<string, StoredTurn[]>()
+  readonly tasks = new Map<string, TaskRow>()
+  readonly sessions = new Map<number, SessionRow>()
+  /** The newest run of each workflow id. */
+  readonly names = new Map<string, string>()
+
+  run(runId: string): RunRow | undefined {
+    return this.live.get(runId) ?? this.ended.get(runId)
+  }
+
+  /** Makes the changes, and says what others should hear of them. */
+  apply(changes: Changes, now: Instant): Hint[] {
+    const hints = new Hints(now)
+    for (const change of changes.runs) hints.run(change, this.#applyRun(change))
+    for (const task of changes.tasks) {
+      this.tasks.set(task.taskId, task)
+      hints.ready ||= task.session === 0
+    }
+    for (const taskId of changes.tasksGone) this.tasks.delete(taskId)
+    for (const session of changes.sessions) this.sessions.set(session.session, session)
+    for (const session of changes.sessionsGone) this.sessions.delete(session)
+    return hints.all()
+  }
+
+  /** Puts back a run as it was. */
+  restore(row: RunRow, turns: readonly StoredTurn[]): void {
+    const { runId, workflowId } = row.head
+    if (hasEnded(row)) this.ended.set(runId, row)
+    else this.live.set(runId, row)
+    if (turns.length > 0) this.turns.set(runId, [...turns])
+    const namesake = this.run(this.names.get(workflowId) ?? '')
+    if (!namesake || namesake.head.createdAt <= row.head.createdAt)
+      this.names.set(workflowId, runId)
+  }
+
+  /** Forgets a run that has ended. */
+  forget(runId: string): void {
+    const row = this.ended.get(runId)
+    if (!row) return
+    this.ended.delete(runId)
+    this.turns.delete(runId)
+    if (this.names.get(row.head.workflowId) === runId) this.names.delete(row.head.workflowId)
+  }
+
+  #applyRun(change: RunChange): RunRow | undefined {
+    const { runId, born } = change
+    const before = this.run(runId) ?? (born && { ...born, ...newborn })
+    if (!before) return undefined
+    if (born) this.names.set(born.head.workflowId, runId)
+    const row = changed(before, change)
+    if (change.turns) this.#append(runId, change.turns)
+    if (hasEnded(row)) {
+      this.live.delete(runId)
+      this.ended.set(runId, row)
+    } else this.live.set(runId, row)
+    return row
+  }
+
+  #append(runId: string, turns: readonly StoredTurn[]): void {
+    const there = this.turns.get(runId)
+    if (there) there.push(...turns)
+    else this.turns.set(runId, [...turns])
+  }
+}
+
+/** Before its first change says otherwise. */
+const newborn: Omit<RunRow, 'head' | 'digest' | 'startAt'> = {
+  status: 'pending',
+  at: 0,
+  updatedAt: 0,
+  session: 0,
+  epoch: 0,
+  nonce: 0,
+  deliveries: 0,
+  seq: 0,
+  reached: 0,
+  turnId: 0,
+  inbox: [],
+  outbox: [],
+}
+
+function changed(row: RunRow, { set, posted, taken, outbox }: RunChange): RunRow {
+  const next: Record<string, unknown> = { ...row }
+  for (const [key, value] of Object.entries(set ?? {})) {
+    if (value === null) delete next[key]
+    else next[key] = value
+  }
+  const left = taken ? row.inbox.filter(({ id }) => !taken.includes(id)) : row.inbox
+  next['inbox'] = posted ? [...left, ...posted] : left
+  if (outbox) next['outbox'] = outbox
+  return next as unknown as RunRow
+}
+
+/** What is different between two states of a run. */
+export function difference(before: RunState, after: RunState): RunChange['set'] {
+  const set: Record<string, unknown> = {}
+  for (const key of Object.keys({ ...newborn, endedAt: 0, paused: 0 }) as (keyof RunRow)[]) {
+    if (key === 'inbox' || key === 'outbox') continue
+    const [old, now] = [before[key as keyof RunState], after[key as keyof RunState]]
+    if (old !== now) set[key] = now ?? null
+  }
+  return set
+}
+
+class Hints {
+  ready = false
+  readonly #now: Instant
+  readonly #sessions = new Set<number>()
+  readonly #ended: string[] = []
+
+  constructor(now: Instant) {
+    this.#now = now
+  }
+
+  run(change: RunChange, row: RunRow | undefined): void {
+    if (!row) return
+    if (change.outbox && change.outbox.length > 0) this.ready = true
+    if (change.set?.endedAt) this.#ended.push(change.runId)
+    else if (row.session === 0) this.ready ||= row.at <= this.#now
+    else if (change.posted) this.#sessions.add(row.session)
+  }
+
+  all(): Hint[] {
+    return [
+      ...[...this.#sessions].map((session) => ({ type: 'news' as const, session })),
+      ...this.#ended.map((runId) => ({ type: 'ended' as const, runId })),
+      ...(this.ready ? [{ type: 'ready' as const }] : []),
+    ]
+  }
+}

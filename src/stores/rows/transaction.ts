@@ -1,0 +1,191 @@
+// A change in the making: reads see what was changed so far, nobody else does. It becomes real when its changes are
+// applied, and costs nothing to throw away.
+import type { Instant } from '../../kernel/event.ts'
+import type { Outbound, StoredMessage, StoredTurn } from '../store.ts'
+import type { Birth, Changes, RunChange, RunRow, RunState, SessionRow, TaskRow } from './row.ts'
+import { difference, type Tables } from './tables.ts'
+
+/** Runs that have ended and are no longer among the tables. */
+export interface Past {
+  run(runId: string): RunRow | undefined
+  newest(workflowId: string): string | undefined
+}
+
+export const noPast: Past = { run: () => undefined, newest: () => undefined }
+
+interface Draft {
+  readonly before: RunRow | undefined
+  row: RunRow
+  readonly turns: StoredTurn[]
+  readonly posted: StoredMessage[]
+  readonly taken: string[]
+}
+
+export class Transaction {
+  readonly now: Instant
+  readonly #tables: Tables
+  readonly #past: Past
+  readonly #drafts = new Map<string, Draft>()
+  readonly #tasks = new Map<string, TaskRow | undefined>()
+  readonly #sessions = new Map<number, SessionRow | undefined>()
+  readonly #names = new Map<string, string>()
+
+  constructor(tables: Tables, now: Instant, past: Past = noPast) {
+    this.#tables = tables
+    this.#past = past
+    this.now = now
+  }
+
+  run(runId: string): RunRow | undefined {
+    return this.#drafts.get(runId)?.row ?? this.#tables.run(runId) ?? this.#past.run(runId)
+  }
+
+  newest(workflowId: string): string | undefined {
+    return (
+      this.#names.get(workflowId) ??
+      this.#tables.names.get(workflowId) ??
+      this.#past.newest(workflowId)
+    )
+  }
+
+  *liveRuns(): Iterable<RunRow> {
+    for (const row of this.#tables.live.values()) {
+      yield this.#drafts.get(row.head.runId)?.row ?? row
+    }
+    for (const { before, row } of this.#drafts.values()) if (!before) yield row
+  }
+
+  /** Ended runs that still have something to deliver. */
+  *undelivered(): Iterable<RunRow> {
+    for (const row of [...this.liveRuns(), ...this.#tables.ended.values()]) {
+      const current = this.run(row.head.runId) ?? row
+      if (current.outbox.length > 0) yield current
+    }
+  }
+
+  turnAt(runId: string, seq: number): StoredTurn | undefined {
+    const turns = this.#tables.turns.get(runId) ?? []
+    return turns.findLast((turn) => turn.seq === seq)
+  }
+
+  task(taskId: string): TaskRow | undefined {
+    return this.#tasks.has(taskId) ? this.#tasks.get(taskId) : this.#tables.tasks.get(taskId)
+  }
+
+  *tasks(): Iterable<TaskRow> {
+    for (const [taskId, row] of this.#tables.tasks) if (!this.#tasks.has(taskId)) yield row
+    for (const row of this.#tasks.values()) if (row) yield row
+  }
+
+  session(session: number): SessionRow | undefined {
+    return this.#sessions.has(session)
+      ? this.#sessions.get(session)
+      : this.#tables.sessions.get(session)
+  }
+
+  *sessions(): Iterable<SessionRow> {
+    for (const [id, row] of this.#tables.sessions) if (!this.#sessions.has(id)) yield row
+    for (const row of this.#sessions.values()) if (row) yield row
+  }
+
+  bear(birth: Birth, state: RunState): RunRow {
+    const row: RunRow = { ...birth, ...state, inbox: [], outbox: [] }
+    const { runId, workflowId } = birth.head
+    this.#drafts.set(runId, { before: undefined, row, turns: [], posted: [], taken: [] })
+    this.#names.set(workflowId, runId)
+    return row
+  }
+
+  change(row: RunRow, set: Partial<RunState>): RunRow {
+    const draft = this.#draft(row)
+    draft.row = { ...draft.row, ...set }
+    return draft.row
+  }
+
+  append(row: RunRow, turn: StoredTurn): void {
+    this.#draft(row).turns.push(turn)
+  }
+
+  post(row: RunRow, message: StoredMessage): RunRow {
+    const draft = this.#draft(row)
+    draft.posted.push(message)
+    draft.row = { ...draft.row, inbox: [...draft.row.inbox, message] }
+    return draft.row
+  }
+
+  take(row: RunRow, ids: readonly string[]): RunRow {
+    const draft = this.#draft(row)
+    const taken = draft.row.inbox.filter(({ id }) => ids.includes(id))
+    if (taken.length === 0) return draft.row
+    draft.taken.push(...taken.map(({ id }) => id))
+    draft.row = { ...draft.row, inbox: draft.row.inbox.filter((each) => !taken.includes(each)) }
+    return draft.row
+  }
+
+  send(row: RunRow, outbox: readonly Outbound[]): void {
+    const draft = this.#draft(row)
+    draft.row = { ...draft.row, outbox }
+  }
+
+  putTask(row: TaskRow): void {
+    this.#tasks.set(row.taskId, row)
+  }
+
+  dropTask(taskId: string): void {
+    this.#tasks.set(taskId, undefined)
+  }
+
+  putSession(row: SessionRow): void {
+    this.#sessions.set(row.session, row)
+  }
+
+  dropSession(session: number): void {
+    this.#sessions.set(session, undefined)
+  }
+
+  changes(): Changes {
+    return {
+      runs: [...this.#drafts].map(([runId, draft]) => changeOf(runId, draft)).filter(isSomething),
+      tasks: [...this.#tasks.values()].filter((row) => row !== undefined),
+      tasksGone: [...this.#tasks]
+        .filter(([id, row]) => !row && this.#tables.tasks.has(id))
+        .map(([id]) => id),
+      sessions: [...this.#sessions.values()].filter((row) => row !== undefined),
+      sessionsGone: [...this.#sessions]
+        .filter(([id, row]) => !row && this.#tables.sessions.has(id))
+        .map(([id]) => id),
+    }
+  }
+
+  #draft(row: RunRow): Draft {
+    const { runId } = row.head
+    const there = this.#drafts.get(runId)
+    if (there) return there
+    const draft: Draft = { before: row, row, turns: [], posted: [], taken: [] }
+    this.#drafts.set(runId, draft)
+    return draft
+  }
+}
+
+function changeOf(runId: string, draft: Draft): RunChange {
+  const { before, row, turns } = draft
+  const { head, digest, startAt } = row
+  // What came and went within the transaction is nobody's business.
+  const posted = draft.posted.filter(({ id }) => !draft.taken.includes(id))
+  const taken = draft.taken.filter((id) => before?.inbox.some((message) => message.id === id))
+  const set = difference(before ?? ({} as RunState), row)
+  return {
+    runId,
+    ...(!before && { born: { head, digest, startAt } }),
+    ...(set && Object.keys(set).length > 0 && { set }),
+    ...(turns.length > 0 && { turns }),
+    ...(posted.length > 0 && { posted }),
+    ...(taken.length > 0 && { taken }),
+    ...(row.outbox !== (before?.outbox ?? row.outbox) && { outbox: row.outbox }),
+    ...(!before && row.outbox.length > 0 && { outbox: row.outbox }),
+  }
+}
+
+function isSomething(change: RunChange): boolean {
+  return Object.keys(change).length > 1
+}
