@@ -44,6 +44,7 @@ export type PawlErrorCode =
   | 'STORE_URL_INVALID'
   | 'STORE_READ_ONLY'
   | 'STORE_TOO_OLD'
+  | 'STORE_UNSUITABLE'
   | 'SCHEMA_TOO_NEW'
 
 /** pawl refused or could not do what was asked. The code is stable; the message says what to do. */

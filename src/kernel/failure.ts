@@ -61,6 +61,7 @@ const programming: ReadonlySet<PawlErrorCode> = new Set([
   'NOT_SUPPORTED',
   'DRIVER_MISSING',
   'STORE_URL_INVALID',
+  'STORE_UNSUITABLE',
 ])
 
 /** Revived errors that were not retryable. Their class is gone, so only this remembers. */

@@ -72,6 +72,32 @@ export const limits = {
   resultPollMsMin: 50,
   resultPollMsMax: 2_000,
 
+  /** Log objects between two snapshots, and bytes of one object. */
+  snapshotObjects: 256,
+  objectBytes: 8 * 1_048_576,
+  /** Ended runs that are worth a segment, how many alike segments are merged, and how large the outcome may get. */
+  segmentRuns: 512,
+  segmentsAlikeMax: 8,
+  segmentRunsMax: 20_000,
+  /** What a snapshot made needless is kept this long, for those who do not know of it yet. */
+  objectGraceMs: 600_000,
+  /** How often a process looks for what others wrote: soon after they did, and when they have not for long. */
+  objectPollMsMin: 250,
+  objectPollMsMax: 5_000,
+  /** A call gives up on storage that gives no answer after this long. */
+  objectPatienceMs: 10_000,
+  /** A request to object storage that takes longer has said nothing. */
+  objectRequestMsMax: 20_000,
+  /** What S3 takes, in bytes of UTF-8, with the store's prefix. */
+  objectKeyBytesMax: 1_024,
+  /** A conditional write that met another one under way is sent again so often, after pauses that grow from this. */
+  objectConflictRetries: 8,
+  objectConflictPauseMs: 20,
+  /** Objects deleted at once. */
+  objectDeletesAtOnce: 16,
+  /** A page of a list of objects. */
+  objectListPage: 1_000,
+
   listPageMax: 1_000,
   listPageDefault: 50,
   historyPageTurns: 500,

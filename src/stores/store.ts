@@ -53,9 +53,9 @@ export interface Store {
 }
 
 export interface Traits {
-  readonly name: 'memory' | 'sqlite' | 'postgres' | (string & {})
-  /** What survives after an acknowledgement. */
-  readonly durability: 'none' | 'fsync'
+  readonly name: 'memory' | 'sqlite' | 'postgres' | 's3' | 'file' | (string & {})
+  /** What survives after an acknowledgement: not the process, the machine's crash, or what the storage service promises. */
+  readonly durability: 'none' | 'fsync' | 'service'
   /** Batches that may be under way at once; the turns of one run always travel in the same lane. */
   readonly lanes: number
   /** Whether hints cross processes. Without it others find out by polling. */

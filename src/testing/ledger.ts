@@ -3,7 +3,16 @@
 import { decodeTurn } from '../kernel/codec.ts'
 import type { Event, Instant } from '../kernel/event.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Claimed, ClaimedRun, Committed, Created, Store, TurnCommit } from '../stores/store.ts'
+import type { RunChange } from '../stores/rows/row.ts'
+import type {
+  Claimed,
+  ClaimedRun,
+  Committed,
+  Created,
+  Store,
+  StoredTurn,
+  TurnCommit,
+} from '../stores/store.ts'
 import { asItIs, wrapped } from '../stores/wrapped.ts'
 
 export interface Execution {
@@ -73,6 +82,24 @@ export class Ledger {
     })
   }
 
+  /** Takes down what became of a run, where a store shows it as it becomes durable. */
+  changed({ runId, born, posted, turns, set }: RunChange): void {
+    if (born) this.note(`create ${short(runId)}`)
+    for (const { id } of posted ?? []) {
+      this.note(`post ${id} to ${short(runId)}`)
+      this.#accept(runId, id)
+    }
+    for (const turn of turns ?? []) {
+      this.note(`turn ${short(runId)} epoch ${turn.epoch} seq ${turn.seq}+${turn.count}`)
+      this.#applied(runId, turn)
+    }
+    if (set?.endedAt) this.#ended.add(runId)
+    if (set?.epoch) {
+      this.note(`grant ${short(runId)} epoch ${set.epoch}`)
+      this.#epochs.set(runId, set.epoch)
+    }
+  }
+
   // The same message may be accepted again once it was taken; it counts where it came first.
   #accept(runId: string, messageId: string): void {
     const order = this.accepted.get(runId) ?? []
@@ -104,19 +131,19 @@ export class Ledger {
       this.note(
         `commit ${short(turn.runId)} epoch ${epoch} seq ${turn.seq}+${turn.count} ${turn.next.type}: ${outcome}`,
       )
-      if (outcome === 'applied') this.#applied(turn)
+      if (outcome !== 'applied') continue
+      this.#applied(turn.runId, { ...turn, epoch })
+      if (turn.next.type === 'end') this.#ended.add(turn.runId)
     }
     return committed
   }
 
-  #applied(turn: TurnCommit): void {
-    const { runId, lease } = turn
+  #applied(runId: string, turn: StoredTurn): void {
     const newest = this.#epochs.get(runId) ?? 0
-    if (lease.epoch < newest)
-      this.violate(`INV5: epoch ${lease.epoch} wrote after ${newest} was granted: ${runId}`)
+    if (turn.epoch < newest)
+      this.violate(`INV5: epoch ${turn.epoch} wrote after ${newest} was granted: ${runId}`)
     if (this.#ended.has(runId))
       this.violate(`INV12: a turn was added to a run that had ended: ${runId}`)
-    if (turn.next.type === 'end') this.#ended.add(runId)
     const events = turn.body === '' ? [] : decodeTurn(turn.body).events
     const history = this.#histories.get(runId) ?? []
     if (turn.seq !== history.length)

@@ -1,4 +1,4 @@
-// A process that can die. Its clock and its store are its only ways to the world; once it is dead, no timer of its
+// A process that can die. Its clock and what it guards are its only ways to the world; once it is dead, no timer of its
 // own fires and no answer reaches it, as after `kill -9`. What it had already sent may still arrive.
 import type { Instant } from '../kernel/event.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -8,22 +8,20 @@ import { wrapped } from '../stores/wrapped.ts'
 export class MortalProcess {
   readonly name: string
   readonly clock: Clock
-  readonly store: Store
   #dead = false
   #frozenUntil: Instant = 0
   readonly #world: Clock
 
   /** `skewMs` is how far this machine's clock is off. */
-  constructor(name: string, world: Clock, store: Store, skewMs = 0) {
+  constructor(name: string, world: Clock, skewMs = 0) {
     this.name = name
     this.#world = world
     this.clock = {
       now: () => world.now() + skewMs,
       monotonic: () => world.monotonic(),
       after: (ms, fire) => this.#after(ms, fire),
-      breathe: () => this.#answer(world.breathe()),
+      breathe: () => this.answer(world.breathe()),
     }
-    this.store = this.#mortal(store)
   }
 
   get dead(): boolean {
@@ -51,8 +49,8 @@ export class MortalProcess {
     return () => callOff()
   }
 
-  // A promise that never settles once the process is dead, and waits while it is frozen.
-  #answer<T>(promise: Promise<T>): Promise<T> {
+  /** A promise that never settles once the process is dead, and waits while it is frozen. */
+  answer<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const pass = (then: () => void): void => {
         if (this.#dead) return
@@ -67,9 +65,10 @@ export class MortalProcess {
     })
   }
 
-  #mortal(store: Store): Store {
+  /** The store as this process reaches it. */
+  guard(store: Store): Store {
     const guarded = wrapped(store, (_method, call) => (...args) => {
-      return this.#dead ? new Promise(() => {}) : this.#answer(call(...args))
+      return this.#dead ? new Promise(() => {}) : this.answer(call(...args))
     })
     return {
       ...guarded,

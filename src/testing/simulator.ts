@@ -9,11 +9,11 @@ import { failureOf } from '../kernel/failure.ts'
 import { sleep } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Tables } from '../stores/rows/tables.ts'
-import { type Faults, FaultyStore, noFaults } from './faulty-store.ts'
+import type { Faults } from './faulty-store.ts'
 import { Ledger } from './ledger.ts'
 import { MortalProcess } from './process.ts'
 import { SeededRandom } from './seeded-random.ts'
-import type { SharedStore } from './shared-store.ts'
+import type { SharedStore, SharedWorld } from './shared-store.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 /** What the definitions of a simulated process see of the simulation. */
@@ -37,7 +37,7 @@ export interface SimulationOptions {
   /** Crashes and freezes per second of virtual time, for all workers together. */
   readonly crashesPerSecond: number
   readonly freezesPerSecond: number
-  readonly store: (clock: VirtualClock, random: SeededRandom) => SharedStore
+  readonly store: (world: SharedWorld) => SharedStore
   readonly alwaysReplay: boolean
   readonly leaseMs: number
   /** Workers serve the first of these, and some of them the others too. */
@@ -75,7 +75,6 @@ export class Simulation {
   readonly #options: SimulationOptions
   readonly #random: SeededRandom
   readonly #chaos: SeededRandom
-  readonly #networks: FaultyStore[] = []
   #workers: MortalProcess[] = []
   #spawned = 0
   #crashes = 0
@@ -86,7 +85,8 @@ export class Simulation {
     this.#random = new SeededRandom(options.seed)
     this.#chaos = this.#random.fork('chaos')
     this.ledger = new Ledger(this.clock)
-    this.#shared = options.store(this.clock, this.#random.fork('store'))
+    const { clock, ledger } = this
+    this.#shared = options.store({ clock, ledger, faults: options.faults })
   }
 
   async run(): Promise<SimulationEnd> {
@@ -158,7 +158,6 @@ export class Simulation {
   #calmDown(): void {
     this.ledger.note('calm')
     this.#calm = true
-    for (const network of this.#networks) network.faults = noFaults
     this.#shared.calm()
     // One more, so that whatever was needed is served.
     this.#spawnWorker()
@@ -185,19 +184,9 @@ export class Simulation {
   }
 
   #process(name: string): MortalProcess {
-    const { faults } = this.#options
-    const watched = this.ledger.watch(this.#shared.open())
-    const network = new FaultyStore(
-      watched,
-      this.clock,
-      this.#random.fork(`network ${name}`),
-      faults,
-    )
-    if (this.#calm) network.faults = noFaults
-    this.#networks.push(network)
     // Nobody's clock is right but the store's.
     const skewMs = this.#random.fork(`skew ${name}`).below(8_000) - 4_000
-    return new MortalProcess(name, this.clock, network.store, skewMs)
+    return new MortalProcess(name, this.clock, skewMs)
   }
 
   #engine(process: MortalProcess): Engine {
@@ -209,9 +198,10 @@ export class Simulation {
     }
     const { workflows, activities } = this.#options.definitions(world)
     const random = this.#random.fork(`process ${process.name}`)
+    const store = this.#shared.open(process, this.#random.fork(`network ${process.name}`))
     const { alwaysReplay } = this.#options
     return new Engine(
-      process.store,
+      store,
       new Registry(workflows, activities),
       { build: 'simulated', logger: silent },
       { clock: process.clock, random, alwaysReplay },

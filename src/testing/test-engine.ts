@@ -123,11 +123,7 @@ export class TestEngine extends Engine {
   }
 
   #startWorker(): void {
-    const process = new MortalProcess(
-      `test-worker-${++this.#workers}`,
-      this.#time,
-      this.#calls.store,
-    )
+    const process = new MortalProcess(`test-worker-${++this.#workers}`, this.#time)
     const {
       workflows = [],
       activities = [],
@@ -141,7 +137,7 @@ export class TestEngine extends Engine {
     )
     const random = new SeededRandom(this.seed).fork(process.name)
     const options = { build: 'test', ...(listeners && { listeners }), ...(logger && { logger }) }
-    const engine = new Engine(process.store, registry, options, {
+    const engine = new Engine(process.guard(this.#calls.store), registry, options, {
       clock: process.clock,
       random,
       alwaysReplay,

@@ -11,12 +11,12 @@ import {
   workflow,
 } from '../../src/index.ts'
 import { sleep } from '../../src/runtime/clock.ts'
-import type { Store } from '../../src/stores/store.ts'
 import { checkAll } from '../../src/testing/checkers.ts'
+import { noFaults } from '../../src/testing/faulty-store.ts'
 import { Ledger } from '../../src/testing/ledger.ts'
 import { MortalProcess } from '../../src/testing/process.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
-import type { SharedStore } from '../../src/testing/shared-store.ts'
+import type { SharedStore, SharedWorld } from '../../src/testing/shared-store.ts'
 import { VirtualClock } from '../../src/testing/virtual-clock.ts'
 
 export interface CrashPoint {
@@ -28,7 +28,7 @@ export interface CrashPoint {
 export interface Deployment {
   /** Whether the client is a worker too, and takes its runs in the write that creates them. */
   readonly together: boolean
-  readonly store: (clock: VirtualClock) => SharedStore
+  readonly store: (world: SharedWorld) => SharedStore
 }
 
 export interface Story {
@@ -56,6 +56,8 @@ class CrashPoints {
   readonly #clock = new VirtualClock()
   readonly #shared: SharedStore
   readonly #ledger = new Ledger(this.#clock)
+  /** How to start each process again. */
+  readonly #reborn = new Map<MortalProcess, () => void>()
   readonly #promised = { runs: new Set<string>(), signals: new Map<string, string[]>() }
   #calls = 0
   #spawned = 0
@@ -65,7 +67,12 @@ class CrashPoints {
   constructor(deployment: Deployment, points: readonly CrashPoint[]) {
     this.#deployment = deployment
     this.#points = points
-    this.#shared = deployment.store(this.#clock)
+    this.#shared = deployment.store({
+      clock: this.#clock,
+      ledger: this.#ledger,
+      faults: noFaults,
+      around: (process, call) => this.#travel(process, call),
+    })
   }
 
   async run(): Promise<Story> {
@@ -98,16 +105,8 @@ class CrashPoints {
   #spawn(role: 'worker' | 'client', queues: readonly string[]): void {
     const name = `${role}${++this.#spawned}`
     const { together } = this.#deployment
-    const inner = this.#shared.open()
-    const die = (): void => {
-      if (process.dead) return
-      process.kill()
-      this.#crashes++
-      this.#ledger.note(`crash ${name} at call ${this.#calls - 1}`)
-      this.#clock.after(restartMs, () => this.#spawn(role, queues))
-    }
-    const store = this.#doomed(this.#ledger.watch(inner), die)
-    const process: MortalProcess = new MortalProcess(name, this.#clock, store)
+    const process = new MortalProcess(name, this.#clock)
+    this.#reborn.set(process, () => this.#spawn(role, queues))
     const engine = this.#engine(process)
     const works = role === 'worker' ? !together || queues.includes('other') : together
     const worker = works
@@ -116,31 +115,26 @@ class CrashPoints {
     if (role === 'client') void this.#program(engine, process, worker?.ready)
   }
 
-  #doomed(inner: Store, die: () => void): Store {
-    const call =
-      <Args extends unknown[], Out>(method: (...args: Args) => Promise<Out>) =>
-      async (...args: Args): Promise<Out> => {
-        const number = this.#calls++
-        const point = this.#points.find((each) => each.call === number)
-        if (point?.when === 'before') {
-          die()
-          return new Promise<Out>(() => {})
-        }
-        const out = await method(...args)
-        if (point?.when === 'after') die()
-        return out
-      }
-    return {
-      ...inner,
-      create: call((runs) => inner.create(runs)),
-      post: call((messages) => inner.post(messages)),
-      claim: call((request) => inner.claim(request)),
-      commit: call((turns) => inner.commit(turns)),
-      settle: call((outcomes) => inner.settle(outcomes)),
-      renew: call((beat) => inner.renew(beat)),
-      load: call((asks) => inner.load(asks)),
-      list: call((query) => inner.list(query)),
+  // Everything that travels is counted, and at the chosen places its sender dies.
+  async #travel<T>(process: MortalProcess, call: () => Promise<T>): Promise<T> {
+    const number = this.#calls++
+    const point = this.#points.find((each) => each.call === number)
+    if (point?.when === 'before') {
+      this.#kill(process, number)
+      return new Promise<T>(() => {})
     }
+    const out = await call()
+    if (point?.when === 'after') this.#kill(process, number)
+    return out
+  }
+
+  #kill(process: MortalProcess, call: number): void {
+    if (process.dead) return
+    process.kill()
+    this.#crashes++
+    this.#ledger.note(`crash ${process.name} at call ${call}`)
+    const again = this.#reborn.get(process)
+    if (again) this.#clock.after(restartMs, again)
   }
 
   // A client that dies is started again and does everything once more, under the same keys.
@@ -160,11 +154,12 @@ class CrashPoints {
 
   #engine(process: MortalProcess): Engine {
     const { workflows, activities } = this.#definitions(process)
+    const random = new SeededRandom(1).fork(process.name)
     return new Engine(
-      process.store,
+      this.#shared.open(process, random.fork('network')),
       new Registry(workflows, activities),
       { build: 'crash-points', logger: { log() {} } },
-      { clock: process.clock, random: new SeededRandom(1).fork(process.name) },
+      { clock: process.clock, random },
     )
   }
 

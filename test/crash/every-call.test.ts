@@ -1,11 +1,10 @@
 // A crash before and after every single call to the store, one after the other: the same outcome every time.
 import { describe, expect, test } from 'vitest'
-import { sharedMemory } from '../../src/testing/shared-store.ts'
-import type { VirtualClock } from '../../src/testing/virtual-clock.ts'
+import { type SharedWorld, sharedMemory } from '../../src/testing/shared-store.ts'
 import { type CrashPoint, type Deployment, tell } from './crash-points.ts'
 
-const memory = (delivery: 'atomic' | 'deferred') => (clock: VirtualClock) =>
-  sharedMemory(clock, delivery)
+const memory = (delivery: 'atomic' | 'deferred') => (world: SharedWorld) =>
+  sharedMemory(world, delivery)
 
 const deployments: readonly (readonly [string, Deployment])[] = [
   ['a client and two workers', { together: false, store: memory('atomic') }],

@@ -3,9 +3,8 @@ import { checkAll, checkReplay } from '../../src/testing/checkers.ts'
 import { badNetwork, noFaults } from '../../src/testing/faulty-store.ts'
 import { MortalProcess } from '../../src/testing/process.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
-import { sharedMemory } from '../../src/testing/shared-store.ts'
+import { type SharedWorld, sharedMemory, sharedObjects } from '../../src/testing/shared-store.ts'
 import { Simulation, type SimulationEnd } from '../../src/testing/simulator.ts'
-import type { VirtualClock } from '../../src/testing/virtual-clock.ts'
 import { definitions, program, promised } from './program.ts'
 
 export interface SeedResult {
@@ -14,7 +13,10 @@ export interface SeedResult {
   readonly end: SimulationEnd
 }
 
+export type StoreKind = 'memory' | 'objects'
+
 export interface SeedOptions {
+  readonly store?: StoreKind
   readonly alwaysReplay?: boolean
   /** No faults and no crashes: nothing but the program itself. */
   readonly calm?: boolean
@@ -30,7 +32,7 @@ export async function simulateSeed(seed: number, options: SeedOptions = {}): Pro
     faults: calm || plan.chance(0.1) ? noFaults : badNetwork,
     crashesPerSecond: calm ? 0 : plan.pick([0, 0.5, 2]),
     freezesPerSecond: calm ? 0 : plan.pick([0, 0.5, 2]),
-    store: storeOf(plan.pick(['atomic', 'deferred'] as const)),
+    store: storeOf(options.store ?? 'memory', plan.pick(['atomic', 'deferred'] as const)),
     alwaysReplay: options.alwaysReplay ?? plan.chance(0.3),
     leaseMs: plan.pick([600, 3_000]),
     queues: ['default', 'other'],
@@ -40,11 +42,14 @@ export async function simulateSeed(seed: number, options: SeedOptions = {}): Pro
   const end = await simulation.run()
   const violations = checkAll(end.tables, end.ledger, kept)
   if (!end.settled) violations.push('liveness: not every run ended after faults had stopped')
-  const process = new MortalProcess('replay', simulation.clock, {} as never)
+  const process = new MortalProcess('replay', simulation.clock)
   const world = { process, ledger: end.ledger, seed, sessionAlive: () => true }
   violations.push(...(await checkReplay(end.tables, definitions(world))))
   return { seed, violations, end }
 }
 
-const storeOf = (delivery: 'atomic' | 'deferred') => (clock: VirtualClock) =>
-  sharedMemory(clock, delivery)
+/** Compaction all the time, and swept away so soon that a frozen process comes back to another world. */
+const RESTLESS = { snapshotEvery: 8, archiveAt: 2, graceMs: 1_600 }
+
+const storeOf = (kind: StoreKind, delivery: 'atomic' | 'deferred') => (world: SharedWorld) =>
+  kind === 'objects' ? sharedObjects(world, RESTLESS) : sharedMemory(world, delivery)

@@ -69,7 +69,9 @@ export function matches(row: RunRow, query: ListQuery): boolean {
 }
 
 // Newest first, and a total order: the instant padded so that text sorts as numbers do, then the id.
-export function position(row: Pick<RunRow, 'head'>): string {
+export function position(row: {
+  readonly head: { readonly runId: string; readonly createdAt: Instant }
+}): string {
   return `${String(row.head.createdAt).padStart(16, '0')}:${row.head.runId}`
 }
 

@@ -1,0 +1,183 @@
+// Reading what has ended and left memory: which segments may have it, their indexes, and single lines of them.
+import type { RunRow } from '../rows/row.ts'
+import type { Past } from '../rows/transaction.ts'
+import type { ListQuery } from '../store.ts'
+import type { Bucket } from './bucket.ts'
+import {
+  type ArchiveState,
+  decodeRun,
+  type EndedRun,
+  emptyArchive,
+  mayHold,
+  type Segment,
+  type SegmentIndex,
+} from './segment.ts'
+
+/** Rows and indexes kept for the next time they are asked for. */
+const ROWS_KEPT = 10_000
+const INDEXES_KEPT = 256
+
+/** A run in a segment, as far as its index tells. */
+export interface Archived {
+  readonly segment: Segment
+  readonly line: number
+  readonly head: { readonly runId: string; readonly createdAt: number }
+}
+
+export class Archive implements Past {
+  state: ArchiveState = emptyArchive
+  readonly #bucket: Bucket
+  readonly #indexes = new Map<string, Promise<SegmentIndex>>()
+  /** What was looked for: found, or known not to be there. */
+  readonly #rows = new Map<string, RunRow | undefined>()
+  readonly #newest = new Map<string, string | undefined>()
+
+  constructor(bucket: Bucket) {
+    this.#bucket = bucket
+  }
+
+  /** Takes over another state. What was not found before may be found now. */
+  become(state: ArchiveState): void {
+    this.state = state
+    this.#rows.clear()
+    this.#newest.clear()
+  }
+
+  run(runId: string): RunRow | undefined {
+    return this.#rows.get(runId)
+  }
+
+  newest(workflowId: string): string | undefined {
+    return this.#newest.get(workflowId)
+  }
+
+  /** Makes sure that `run` and `newest` know of these. */
+  async look(runIds: Iterable<string>, workflowIds: Iterable<string>): Promise<void> {
+    if (this.state.segments.length === 0) return
+    for (const runId of runIds) if (!this.#rows.has(runId)) await this.#lookForRun(runId)
+    for (const workflowId of workflowIds) {
+      if (!this.#newest.has(workflowId)) await this.#lookForName(workflowId)
+    }
+  }
+
+  async find(runId: string): Promise<EndedRun | undefined> {
+    for (const segment of this.state.segments) {
+      if (!mayHold(segment, runId)) continue
+      const line = (await this.#index(segment)).ids.indexOf(runId)
+      if (line >= 0) return this.read(segment, line)
+    }
+    return undefined
+  }
+
+  async newestOf(workflowId: string): Promise<string | undefined> {
+    await this.look([], [workflowId])
+    return this.#newest.get(workflowId)
+  }
+
+  async read(segment: Segment, line: number): Promise<EndedRun | undefined> {
+    const { ends } = await this.#index(segment)
+    const from = segment.index + (line === 0 ? 0 : (ends[line - 1] ?? 0))
+    const to = segment.index + (ends[line] ?? 0)
+    const text = await this.#bucket.get(segment.key, { from, to })
+    return text === undefined ? undefined : decodeRun(segment.key, text)
+  }
+
+  /** Every run of a segment. */
+  async readAll(segment: Segment): Promise<EndedRun[]> {
+    const text = (await this.#bucket.get(segment.key)) ?? ''
+    const [, ...lines] = text.split('\n').filter((line) => line !== '')
+    return lines.map((line) => decodeRun(segment.key, line))
+  }
+
+  /** What fits a query, in no order. */
+  async matching(query: ListQuery): Promise<Archived[]> {
+    const found: Archived[] = []
+    for (const segment of this.state.segments) {
+      if (!couldMatch(segment, query)) continue
+      const index = await this.#index(segment)
+      for (const [line, runId] of index.ids.entries()) {
+        const createdAt = index.created[line] ?? 0
+        if (fits(index, line, query)) found.push({ segment, line, head: { runId, createdAt } })
+      }
+    }
+    return found
+  }
+
+  /** How many fit, without reading anything where that is known. */
+  async count(query: ListQuery): Promise<number> {
+    const { workflowId, createdAfter, createdBefore } = query
+    const simple =
+      workflowId === undefined && createdAfter === undefined && createdBefore === undefined
+    if (!simple) return (await this.matching(query)).length
+    let count = 0
+    for (const { counts } of this.state.segments) {
+      for (const [key, runs] of Object.entries(counts)) {
+        const [name, status] = JSON.parse(key) as [string, RunRow['status']]
+        if (isWanted(query, name, status)) count += runs
+      }
+    }
+    return count
+  }
+
+  async #lookForRun(runId: string): Promise<void> {
+    const found = await this.find(runId)
+    keep(this.#rows, runId, found?.row, ROWS_KEPT)
+  }
+
+  async #lookForName(workflowId: string): Promise<void> {
+    let newest: { runId: string; createdAt: number } | undefined
+    for (const segment of this.state.segments) {
+      const index = await this.#index(segment)
+      for (const [line, id] of index.workflowIds.entries()) {
+        const createdAt = index.created[line] ?? 0
+        if (id !== workflowId || (newest && newest.createdAt > createdAt)) continue
+        newest = { runId: index.ids[line] ?? '', createdAt }
+      }
+    }
+    if (newest) await this.look([newest.runId], [])
+    keep(this.#newest, workflowId, newest?.runId, ROWS_KEPT)
+  }
+
+  #index(segment: Segment): Promise<SegmentIndex> {
+    const there = this.#indexes.get(segment.key)
+    if (there) return there
+    const loading = this.#loadIndex(segment)
+    keep(this.#indexes, segment.key, loading, INDEXES_KEPT)
+    // What failed to load is asked for again.
+    loading.catch(() => this.#indexes.delete(segment.key))
+    return loading
+  }
+
+  async #loadIndex({ key, index }: Segment): Promise<SegmentIndex> {
+    const text = await this.#bucket.get(key, { from: 0, to: index })
+    const none = { ids: [], workflowIds: [], names: [], statuses: [], created: [], ends: [] }
+    return text === undefined ? none : (JSON.parse(text) as SegmentIndex)
+  }
+}
+
+function couldMatch(segment: Segment, query: ListQuery): boolean {
+  return Object.keys(segment.counts).some((key) => {
+    const [name, status] = JSON.parse(key) as [string, RunRow['status']]
+    return isWanted(query, name, status)
+  })
+}
+
+function isWanted({ names, statuses }: ListQuery, name: string, status: RunRow['status']): boolean {
+  return (!names || names.includes(name)) && (!statuses || statuses.includes(status))
+}
+
+function fits(index: SegmentIndex, line: number, query: ListQuery): boolean {
+  const { workflowId, createdAfter, createdBefore } = query
+  const created = index.created[line] ?? 0
+  const status = index.statuses[line]
+  if (status === undefined || !isWanted(query, index.names[line] ?? '', status)) return false
+  if (workflowId !== undefined && index.workflowIds[line] !== workflowId) return false
+  if (createdAfter !== undefined && created < createdAfter) return false
+  return createdBefore === undefined || created < createdBefore
+}
+
+function keep<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, most: number): void {
+  const [oldest] = map.keys()
+  if (map.size >= most && oldest !== undefined) map.delete(oldest)
+  map.set(key, value)
+}

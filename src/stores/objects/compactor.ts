@@ -1,0 +1,166 @@
+// Keeps the bucket small: moves ended runs out of memory into segments, makes snapshots so that the log need not be
+// read from its beginning, and deletes what nobody needs. Any process may do it, several may do it at once, and each may
+// die anywhere: objects are complete or absent, and what is left over is swept away later.
+import { limits } from '../../kernel/limits.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Random } from '../../runtime/random.ts'
+import type { Bucket, Listing } from './bucket.ts'
+import { encodeSnapshot, type LogEntry } from './format.ts'
+import { ENDED, LOG, numberIn, SNAPSHOTS, segmentKey, snapshotKey } from './layout.ts'
+import type { Replica } from './replica.ts'
+import { type ArchiveChange, type EndedRun, encodeSegment, type Segment } from './segment.ts'
+
+export interface CompactorSettings {
+  /** Log objects between two snapshots. */
+  readonly snapshotEvery: number
+  /** Ended runs that are worth a segment. */
+  readonly archiveAt: number
+  readonly graceMs: number
+  /** Ended runs are forgotten after this long; never, when absent. */
+  readonly retentionMs?: number
+}
+
+export interface CompactorPorts {
+  readonly replica: Replica
+  readonly bucket: Bucket
+  readonly clock: Clock
+  readonly random: Random
+  readonly settings: CompactorSettings
+  readonly onError: (error: unknown) => void
+}
+
+/** Snapshots between two sweeps. */
+const SNAPSHOTS_PER_SWEEP = 4
+
+export class Compactor {
+  readonly #ports: CompactorPorts
+  #busy: Promise<void> | undefined
+  #snapshots = 0
+  #closed = false
+
+  constructor(ports: CompactorPorts) {
+    this.#ports = ports
+  }
+
+  /** Hears of every log object that was added here or read. */
+  advanced(entry: LogEntry, own: boolean): void {
+    if (!own || this.#busy || this.#closed || !this.#isTime(entry.n)) return
+    this.#busy = this.compact(entry)
+      .catch((error: unknown) => this.#ports.onError(error))
+      .finally(() => {
+        this.#busy = undefined
+      })
+  }
+
+  async compact(cause: LogEntry): Promise<void> {
+    const { replica, settings } = this.#ports
+    if (replica.endedIn.size >= settings.archiveAt) await this.archive()
+    await this.snapshot()
+    if (this.#snapshots++ % SNAPSHOTS_PER_SWEEP === 0) await this.sweep(cause.at)
+  }
+
+  /** Moves all runs that have ended into a segment. */
+  async archive(): Promise<void> {
+    const { replica } = this.#ports
+    const { tables, endedIn, position } = replica
+    const { upTo, segments } = replica.archive.state
+    const runs: EndedRun[] = [...endedIn.keys()].flatMap((runId) => {
+      const row = tables.ended.get(runId)
+      return row ? [{ row, turns: tables.turns.get(runId) ?? [] }] : []
+    })
+    if (runs.length > 0) await this.#replace(upTo, position, [], runs, 0)
+    await this.#merge()
+    await this.#forgetOld(segments)
+  }
+
+  async snapshot(): Promise<void> {
+    const { replica, bucket } = this.#ports
+    const { position } = replica
+    if (position <= replica.snapshot) return
+    const body = encodeSnapshot(replica.dump())
+    await bucket.create(snapshotKey(position), body)
+    replica.snapshot = Math.max(replica.snapshot, position)
+  }
+
+  /**
+   * Deletes what a snapshot has made needless for long enough that nobody can still believe in it. `since` is the time
+   * of something this process has written: whoever has judged anything before that will have to judge again.
+   */
+  async sweep(since: number): Promise<number> {
+    const { bucket, replica, settings } = this.#ports
+    const isOld = ({ modifiedAt }: Listing): boolean =>
+      modifiedAt <= bucket.now() - settings.graceMs && modifiedAt <= since - settings.graceMs / 2
+    const snapshots = await bucket.list(SNAPSHOTS)
+    const newest = snapshots.filter(isOld).at(-1)
+    const covered = newest ? numberIn(newest.key) : 0
+    const gone = snapshots.filter(({ key }) => numberIn(key) < covered)
+    if (covered > 0) {
+      const log = await bucket.list(LOG)
+      gone.push(...log.filter(({ key }) => numberIn(key) <= covered))
+    }
+    const known = new Set(replica.archive.state.segments.map(({ key }) => key))
+    gone.push(...(await bucket.list(ENDED)).filter((each) => isOld(each) && !known.has(each.key)))
+    await bucket.delete(gone.map(({ key }) => key))
+    return gone.length
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#busy
+  }
+
+  // Whoever writes a round number does it; if it died over it, anybody who writes much later.
+  #isTime(n: number): boolean {
+    const { replica, settings } = this.#ports
+    const lag = n - replica.snapshot
+    return (
+      lag >= settings.snapshotEvery &&
+      (n % settings.snapshotEvery === 0 || lag >= 2 * settings.snapshotEvery)
+    )
+  }
+
+  // Few large segments are faster to search than many small ones.
+  async #merge(): Promise<void> {
+    const { replica } = this.#ports
+    const { upTo, segments } = replica.archive.state
+    for (const level of new Set(segments.map((segment) => segment.level))) {
+      const alike = segments.filter((segment) => segment.level === level)
+      const runs = alike.reduce((sum, segment) => sum + segment.runs, 0)
+      if (alike.length < limits.segmentsAlikeMax || runs > limits.segmentRunsMax) continue
+      const all: EndedRun[] = []
+      for (const segment of alike) all.push(...(await replica.archive.readAll(segment)))
+      if (all.length === runs) await this.#replace(upTo, upTo, alike, all, level + 1)
+      return
+    }
+  }
+
+  async #forgetOld(segments: readonly Segment[]): Promise<void> {
+    const { replica, bucket, settings } = this.#ports
+    if (settings.retentionMs === undefined) return
+    const before = bucket.now() - settings.retentionMs
+    const { upTo } = replica.archive.state
+    const dropped = segments.filter(({ endedTo }) => endedTo < before).map(({ key }) => key)
+    if (dropped.length === 0) return
+    const change: ArchiveChange = { from: upTo, upTo, dropped, added: [] }
+    await replica.submit({ judge: () => true, archive: change })
+  }
+
+  async #replace(
+    from: number,
+    upTo: number,
+    old: readonly Segment[],
+    runs: readonly EndedRun[],
+    level: number,
+  ): Promise<void> {
+    const { replica, bucket, random, settings } = this.#ports
+    const key = segmentKey(from, upTo, random.integer().toString(36))
+    const { segment, body } = encodeSegment(key, runs, level)
+    const created = bucket.now()
+    await bucket.create(key, body)
+    const dropped = old.map((each) => each.key)
+    const change: ArchiveChange = { from, upTo, dropped, added: [segment] }
+    // An old segment may have been swept away as nobody's before it became somebody's.
+    if (bucket.now() - created > settings.graceMs / 4) return
+    await replica.submit({ judge: () => true, archive: change })
+  }
+}

@@ -1,0 +1,148 @@
+// What is in the objects of the log and in snapshots: JSON lines, a header first. The writer of a log object had read
+// all before it, so its lines are plain facts: whoever reads them applies them and judges nothing.
+import { PawlError } from '../../kernel/errors.ts'
+import type { Instant } from '../../kernel/event.ts'
+import type { Changes, RunChange, RunRow, SessionRow, TaskRow } from '../rows/row.ts'
+import type { Tables } from '../rows/tables.ts'
+import type { StoredTurn } from '../store.ts'
+import { type ArchiveChange, type ArchiveState, emptyArchive } from './segment.ts'
+
+const VERSION = 1
+
+export interface LogHeader {
+  readonly pawl: number
+  readonly n: number
+  /** Unique to this object: how its writer knows it again after a lost answer. */
+  readonly writer: string
+  readonly at: Instant
+  /** The newest snapshot the writer knows of. */
+  readonly snapshot: number
+}
+
+export interface LogEntry extends LogHeader {
+  readonly changes: Changes
+  readonly archive?: ArchiveChange
+}
+
+type Line =
+  | { readonly run: RunChange }
+  | { readonly task: TaskRow }
+  | { readonly taskGone: string }
+  | { readonly session: SessionRow }
+  | { readonly sessionGone: number }
+  | { readonly archive: ArchiveChange }
+
+export function encodeEntry(entry: Omit<LogEntry, 'pawl'>): string {
+  const { n, writer, at, snapshot, changes, archive } = entry
+  const lines: (LogHeader | Line)[] = [
+    { pawl: VERSION, n, writer, at, snapshot },
+    ...changes.runs.map((run) => ({ run })),
+    ...changes.tasks.map((task) => ({ task })),
+    ...changes.tasksGone.map((taskGone) => ({ taskGone })),
+    ...changes.sessions.map((session) => ({ session })),
+    ...changes.sessionsGone.map((sessionGone) => ({ sessionGone })),
+    ...(archive ? [{ archive }] : []),
+  ]
+  return text(lines)
+}
+
+export function decodeEntry(key: string, body: string): LogEntry {
+  const [header, ...lines] = parse<LogHeader, Line>(key, body)
+  const changes = {
+    runs: [] as RunChange[],
+    tasks: [] as TaskRow[],
+    tasksGone: [] as string[],
+    sessions: [] as SessionRow[],
+    sessionsGone: [] as number[],
+  }
+  let archive: ArchiveChange | undefined
+  for (const line of lines) {
+    if ('run' in line) changes.runs.push(line.run)
+    else if ('task' in line) changes.tasks.push(line.task)
+    else if ('taskGone' in line) changes.tasksGone.push(line.taskGone)
+    else if ('session' in line) changes.sessions.push(line.session)
+    else if ('sessionGone' in line) changes.sessionsGone.push(line.sessionGone)
+    else archive = line.archive
+  }
+  return { ...header, changes, ...(archive && { archive }) }
+}
+
+interface SnapshotHeader {
+  readonly pawl: number
+  readonly n: number
+  readonly at: Instant
+  readonly archive: ArchiveState
+}
+
+type SnapshotLine =
+  | { readonly row: RunRow; readonly turns: readonly StoredTurn[]; readonly endedIn?: number }
+  | { readonly task: TaskRow }
+  | { readonly session: SessionRow }
+
+export interface Snapshot {
+  readonly n: number
+  readonly at: Instant
+  readonly archive: ArchiveState
+  readonly tables: Tables
+  /** In which log object a run ended, for those that are not archived yet. */
+  readonly endedIn: ReadonlyMap<string, number>
+}
+
+export function encodeSnapshot({ n, at, archive, tables, endedIn }: Snapshot): string {
+  const header: SnapshotHeader = { pawl: VERSION, n, at, archive }
+  const rows = [...tables.live.values(), ...tables.ended.values()].map((row) => {
+    const { runId } = row.head
+    const ended = endedIn.get(runId)
+    const turns = tables.turns.get(runId) ?? []
+    return { row, turns, ...(ended !== undefined && { endedIn: ended }) }
+  })
+  const tasks = [...tables.tasks.values()].map((task) => ({ task }))
+  const sessions = [...tables.sessions.values()].map((session) => ({ session }))
+  return text([header, ...rows, ...tasks, ...sessions])
+}
+
+/** Reads a snapshot into tables that are empty. */
+export function decodeSnapshot(key: string, body: string, tables: Tables): Snapshot {
+  const [{ n, at, archive }, ...lines] = parse<SnapshotHeader, SnapshotLine>(key, body)
+  const endedIn = new Map<string, number>()
+  for (const line of lines) {
+    if ('task' in line) tables.tasks.set(line.task.taskId, line.task)
+    else if ('session' in line) tables.sessions.set(line.session.session, line.session)
+    else {
+      tables.restore(line.row, line.turns)
+      if (line.endedIn !== undefined) endedIn.set(line.row.head.runId, line.endedIn)
+    }
+  }
+  return { n, at, archive, tables, endedIn }
+}
+
+export const beginning = { n: 0, at: 0, archive: emptyArchive, endedIn: new Map<string, number>() }
+
+export function text(lines: readonly unknown[]): string {
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+}
+
+/** The header and the lines of an object, if this version can read them. */
+export function parse<Header, Each>(key: string, body: string): [Header, ...Each[]] {
+  let lines: unknown[]
+  try {
+    lines = body
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line))
+  } catch (error) {
+    throw new PawlError(
+      'STORE_UNSUITABLE',
+      `${key} is not readable: ${String(error)}. Run \`pawl doctor\`.`,
+    )
+  }
+  const version = (lines[0] as { pawl?: number } | undefined)?.pawl
+  if (version === VERSION) return lines as [Header, ...Each[]]
+  if (version !== undefined && version > VERSION) {
+    throw new PawlError(
+      'SCHEMA_TOO_NEW',
+      `${key} was written by a newer pawl (format ${version}, this one knows ${VERSION}). Upgrade pawl in this process.`,
+    )
+  }
+  throw new PawlError('STORE_UNSUITABLE', `${key} is not an object of pawl's. Run \`pawl doctor\`.`)
+}

@@ -1,0 +1,60 @@
+// Where things are in the bucket. Numbers are padded, so that keys sort as numbers do.
+import { deriveUuid } from '../../kernel/digest.ts'
+
+const DIGITS = 12
+
+export const LOG = 'log/'
+export const SNAPSHOTS = 'snapshots/'
+export const ENDED = 'ended/'
+export const RUNS = 'runs/'
+export const NAMES = 'names/'
+
+export function logKey(n: number): string {
+  return `${LOG}${padded(n)}.jsonl`
+}
+
+export function snapshotKey(n: number): string {
+  return `${SNAPSHOTS}${padded(n)}.jsonl`
+}
+
+/** The number in a key of the log or of a snapshot. */
+export function numberIn(key: string): number {
+  return Number(/(\d+)\.jsonl$/.exec(key)?.[1] ?? Number.NaN)
+}
+
+export function segmentKey(from: number, to: number, writer: string): string {
+  return `${ENDED}${padded(from)}-${padded(to)}-${writer}.jsonl`
+}
+
+export function runKey(runId: string, rest: string): string {
+  return `${RUNS}${segmentOf(runId)}/${rest}`
+}
+
+export function stepKey(runId: string, step: string): string {
+  return runKey(runId, `steps/${segmentOf(step)}.json`)
+}
+
+export function nameKey(workflowId: string): string {
+  return `${NAMES}${segmentOf(workflowId)}.json`
+}
+
+const LENGTH_MAX = 200
+
+/**
+ * Any text as one segment of a key: different texts give different segments, and none can leave its folder. What
+ * would be too long ends in a digest, after a character that nothing else here produces.
+ */
+export function segmentOf(text: string): string {
+  const safe = [...Buffer.from(text, 'utf8')].map(encoded).join('') || '%'
+  return safe.length <= LENGTH_MAX ? safe : `${safe.slice(0, LENGTH_MAX / 2)}~${deriveUuid(text)}`
+}
+
+function encoded(byte: number): string {
+  const character = String.fromCharCode(byte)
+  if (/[A-Za-z0-9_-]/.test(character)) return character
+  return `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+}
+
+function padded(n: number): string {
+  return String(n).padStart(DIGITS, '0')
+}

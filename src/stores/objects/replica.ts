@@ -1,0 +1,394 @@
+// This process's copy of what the log says. All that changes it goes through one pump, one thing at a time: adding an
+// object to the log, or reading those that others added.
+//
+// The writer of object n has read all before it and creates it only if nobody else has: that alone makes everything
+// in it true. Whoever comes second reads what the other wrote, judges its own wishes anew, and tries the next number.
+import { assert } from '../../kernel/assert.ts'
+import type { Instant } from '../../kernel/event.ts'
+import { limits } from '../../kernel/limits.ts'
+import { isUnavailable, unavailable } from '../../runtime/availability.ts'
+import { type Clock, sleep } from '../../runtime/clock.ts'
+import type { Random } from '../../runtime/random.ts'
+import { isEmpty } from '../rows/row.ts'
+import { Tables } from '../rows/tables.ts'
+import { Transaction } from '../rows/transaction.ts'
+import type { Hint } from '../store.ts'
+import { Archive } from './archive.ts'
+import type { Bucket } from './bucket.ts'
+import { Certainty } from './certainty.ts'
+import {
+  beginning,
+  decodeEntry,
+  decodeSnapshot,
+  encodeEntry,
+  type LogEntry,
+  type Snapshot,
+} from './format.ts'
+import { LOG, logKey, numberIn, SNAPSHOTS } from './layout.ts'
+import { type ArchiveChange, changedArchive, fits } from './segment.ts'
+
+/** Something somebody wants done. It is judged against the newest state, perhaps several times. */
+export interface Wish<Out> {
+  readonly judge: (tx: Transaction) => Out
+  /** Runs and workflow ids it has to know of, even if they have ended long ago. */
+  readonly runIds?: readonly string[]
+  readonly workflowIds?: readonly string[]
+  /** Whether this answer would be wrong if others had written meanwhile. */
+  readonly mayBeStale?: (out: Out) => boolean
+  readonly bytes?: number
+  /** Written along with it, if it still fits. */
+  readonly archive?: ArchiveChange
+}
+
+interface Pending {
+  readonly wish: Wish<unknown>
+  readonly resolve: (out: never) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** An object whose creation was sent and not answered. */
+interface Sent {
+  readonly entry: LogEntry
+  readonly body: string
+}
+
+export interface ReplicaPorts {
+  readonly bucket: Bucket
+  readonly clock: Clock
+  readonly random: Random
+  readonly tell: (hints: readonly Hint[]) => void
+  /** Called after each object that was added here or read. */
+  readonly onAdvance: (entry: LogEntry, own: boolean) => void
+  /** Log objects live at least this long after a snapshot made them needless. */
+  readonly graceMs: number
+}
+
+export class Replica {
+  tables = new Tables()
+  readonly archive: Archive
+  /** The newest log object that is part of `tables`, and the time it was written at. */
+  position = 0
+  at: Instant = 0
+  /** The newest snapshot anybody was heard of. */
+  snapshot = 0
+  /** In which log object runs ended that are not archived. */
+  endedIn = new Map<string, number>()
+  readonly #ports: ReplicaPorts
+  #pending: Pending[] = []
+  #readers: { resolve: () => void; reject: (error: unknown) => void }[] = []
+  #pumping = false
+  #idle: Promise<void> = Promise.resolve()
+  #closed = false
+  #isOpen = false
+  readonly #certainty: Certainty
+  #unanswered: Sent | undefined
+
+  constructor(ports: ReplicaPorts) {
+    this.#ports = ports
+    this.archive = new Archive(ports.bucket)
+    this.#certainty = new Certainty(ports.clock, ports.graceMs)
+  }
+
+  get now(): Instant {
+    return Math.max(this.#ports.bucket.now(), this.at)
+  }
+
+  /** How long ago the end of the log was seen. */
+  get ageMs(): number {
+    return this.#certainty.ageMs
+  }
+
+  /** Has the wish judged, and what comes of it made durable. */
+  submit<Out>(wish: Wish<Out>): Promise<Out> {
+    return new Promise<Out>((resolve, reject) => {
+      if (this.#closed) return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
+      this.#pending.push({
+        wish: wish as Wish<unknown>,
+        resolve: resolve as (out: never) => void,
+        reject,
+      })
+      this.#pump()
+    })
+  }
+
+  /** Resolves when all that was durable at the time of the call is part of `tables`. */
+  catchUp(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
+      this.#readers.push({ resolve, reject })
+      this.#pump()
+    })
+  }
+
+  /** The state as it is at this moment. */
+  dump(): Snapshot {
+    const { tables, endedIn, position, at } = this
+    return { n: position, at, archive: this.archive.state, tables, endedIn }
+  }
+
+  /** Takes nothing new, and waits for what is under way. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#idle
+  }
+
+  // Reads everything anew: the newest snapshot, and the log behind it.
+  async #open(): Promise<void> {
+    for (;;) {
+      const asked = this.#certainty.moment()
+      const newest = (await this.#ports.bucket.list(SNAPSHOTS)).at(-1)
+      if (!(await this.#restore(newest?.key))) continue
+      await this.#readLog()
+      this.#certainty.renew(asked)
+      this.#isOpen = true
+      return
+    }
+  }
+
+  async #restore(key: string | undefined): Promise<boolean> {
+    const tables = new Tables()
+    const body = key === undefined ? undefined : await this.#ports.bucket.get(key)
+    // A newer one was made, and this one swept away, since the list.
+    if (key !== undefined && body === undefined) return false
+    const snapshot =
+      key === undefined || body === undefined
+        ? { ...beginning, tables }
+        : decodeSnapshot(key, body, tables)
+    this.tables = tables
+    this.endedIn = new Map(snapshot.endedIn)
+    this.archive.become(snapshot.archive)
+    this.position = snapshot.n
+    this.snapshot = snapshot.n
+    this.at = snapshot.at
+    return true
+  }
+
+  async #readLog(): Promise<void> {
+    for (;;) {
+      const listed = await this.#ports.bucket.list(LOG, { after: logKey(this.position) })
+      const numbers = listed.map(({ key }) => numberIn(key))
+      for (let from = 0; from < numbers.length; from += READS_AT_ONCE) {
+        const some = numbers.slice(from, from + READS_AT_ONCE)
+        const bodies = await Promise.all(some.map((n) => this.#ports.bucket.get(logKey(n))))
+        for (const [index, n] of some.entries()) {
+          const body = bodies[index]
+          if (n !== this.position + 1 || body === undefined) return
+          this.#apply(decodeEntry(logKey(n), body), false)
+        }
+      }
+      if (listed.length < LIST_PAGE) return
+    }
+  }
+
+  #pump(): void {
+    if (this.#pumping) return
+    this.#pumping = true
+    // After whatever else this moment has to add.
+    this.#idle = new Promise((resolve) => {
+      queueMicrotask(() => process.nextTick(() => void this.#run().then(resolve)))
+    })
+  }
+
+  async #run(): Promise<void> {
+    while (this.#pending.length > 0 || this.#readers.length > 0) {
+      const batch = this.#take()
+      if (batch.length > 0) await this.#grant(batch)
+      const readers = this.#readers.splice(0)
+      if (readers.length > 0) await this.#read(readers)
+    }
+    this.#pumping = false
+  }
+
+  #take(): Pending[] {
+    let bytes = 0
+    let count = 0
+    for (const { wish } of this.#pending) {
+      bytes += wish.bytes ?? 0
+      if (count > 0 && bytes > limits.objectBytes) break
+      count++
+    }
+    return this.#pending.splice(0, count)
+  }
+
+  async #read(
+    readers: readonly { resolve: () => void; reject: (error: unknown) => void }[],
+  ): Promise<void> {
+    try {
+      if (this.#isOpen) {
+        await this.#resolveUnanswered()
+        await this.#follow()
+      } else await this.#open()
+      for (const { resolve } of readers) resolve()
+    } catch (error) {
+      for (const { reject } of readers) reject(error)
+    }
+  }
+
+  async #grant(batch: readonly Pending[]): Promise<void> {
+    try {
+      if (!this.#isOpen) await this.#open()
+      await this.#resolveUnanswered()
+      const outs = await this.#write(batch)
+      for (const [index, { resolve, reject }] of batch.entries()) {
+        const out = outs[index]
+        if (out && 'value' in out) resolve(out.value as never)
+        else reject(out?.error)
+      }
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+
+  async #write(batch: readonly Pending[]): Promise<readonly Judged[]> {
+    for (;;) {
+      await this.#lookBack(batch)
+      const tx = new Transaction(this.tables, this.now, this.archive)
+      const outs = batch.map(({ wish }) => judge(wish, tx))
+      const changes = tx.changes()
+      const archive = this.#fitting(batch)
+      if (isEmpty(changes) && !archive) {
+        if (!batch.some(({ wish }, index) => isStale(wish, outs[index]))) return outs
+        // Nothing to write, and so nothing that would tell whether others have written.
+        const before = this.position
+        await this.#follow()
+        if (this.position === before) return outs
+        continue
+      }
+      const header = { n: this.position + 1, at: tx.now, snapshot: this.snapshot }
+      const writer = this.#ports.random.integer().toString(36)
+      const entry: LogEntry = { pawl: 1, ...header, writer, changes, ...(archive && { archive }) }
+      if (await this.#create({ entry, body: encodeEntry(entry) })) return outs
+      await this.#follow()
+    }
+  }
+
+  #fitting(batch: readonly Pending[]): ArchiveChange | undefined {
+    const wishes = batch.flatMap(({ wish }) => wish.archive ?? [])
+    return wishes.find((change) => fits(this.archive.state, change))
+  }
+
+  // Whether a run that is not among the tables exists at all, only the archive knows.
+  async #lookBack(batch: readonly Pending[]): Promise<void> {
+    const runIds = new Set<string>()
+    const workflowIds = new Set<string>()
+    for (const { wish } of batch) {
+      for (const id of wish.runIds ?? []) if (!this.tables.run(id)) runIds.add(id)
+      for (const id of wish.workflowIds ?? []) if (!this.tables.names.has(id)) workflowIds.add(id)
+    }
+    await this.archive.look(runIds, workflowIds)
+  }
+
+  /** Creates the object; false if somebody else was faster. */
+  async #create(sent: Sent): Promise<boolean> {
+    const { bucket, clock, random } = this.#ports
+    const begun = clock.monotonic()
+    this.#unanswered = sent
+    for (
+      let pause: number = limits.storeRetryMsMin;
+      ;
+      pause = Math.min(pause * 2, limits.storeRetryMsMax)
+    ) {
+      try {
+        const won = await this.#createOnce(sent)
+        this.#unanswered = undefined
+        return won
+      } catch (error) {
+        // It may have landed, or may land yet: no other object is sent before this is known.
+        if (!isUnavailable(error)) this.#unanswered = undefined
+        if (
+          !isUnavailable(error) ||
+          this.#closed ||
+          clock.monotonic() - begun > limits.objectPatienceMs
+        )
+          throw error
+        await sleep(clock, pause * (0.5 + random.fraction()))
+        if (this.#closed) throw unavailable(bucket.name, 'the store is closed')
+      }
+    }
+  }
+
+  async #createOnce({ entry, body }: Sent): Promise<boolean> {
+    const { bucket } = this.#ports
+    const key = logKey(entry.n)
+    const asked = this.#certainty.moment()
+    if ((await bucket.create(key, body)) === 'exists') {
+      const there = await bucket.get(key)
+      if (there === undefined || decodeEntry(key, there).writer !== entry.writer) return false
+    }
+    if (!(await this.#isEnd(entry.n))) return false
+    this.#certainty.renew(asked)
+    this.#apply(entry, true)
+    return true
+  }
+
+  // A try whose answer never came is sent again as it was, until it is known what became of it.
+  async #resolveUnanswered(): Promise<void> {
+    const sent = this.#unanswered
+    if (sent && !(await this.#create(sent))) await this.#follow()
+  }
+
+  /** Reads what others wrote, up to the end of the log. */
+  async #follow(): Promise<void> {
+    for (;;) {
+      const asked = this.#certainty.moment()
+      const key = logKey(this.position + 1)
+      const body = await this.#ports.bucket.get(key)
+      if (body !== undefined) this.#apply(decodeEntry(key, body), false)
+      else if (await this.#isEnd(this.position + 1)) {
+        this.#certainty.renew(asked)
+        return
+      }
+    }
+  }
+
+  // Whether number n is new, and not one that was used, covered by a snapshot, and deleted. If it was, everything is
+  // read anew.
+  async #isEnd(n: number): Promise<boolean> {
+    if (this.#certainty.holds) return true
+    const { bucket } = this.#ports
+    const newest = (await bucket.list(SNAPSHOTS)).at(-1)
+    if (!newest || numberIn(newest.key) < n) return true
+    await this.#open()
+    this.#ports.tell([{ type: 'changed' }])
+    return false
+  }
+
+  #apply(entry: LogEntry, own: boolean): void {
+    assert(entry.n === this.position + 1, 'the log is read in order, and once')
+    const hints = this.tables.apply(entry.changes, entry.at)
+    this.position = entry.n
+    this.at = Math.max(this.at, entry.at)
+    this.snapshot = Math.max(this.snapshot, entry.snapshot)
+    for (const { runId, set } of entry.changes.runs)
+      if (set?.endedAt) this.endedIn.set(runId, entry.n)
+    if (entry.archive) this.#archived(entry.archive)
+    this.#ports.tell(hints)
+    this.#ports.onAdvance(entry, own)
+  }
+
+  #archived(change: ArchiveChange): void {
+    this.archive.become(changedArchive(this.archive.state, change))
+    for (const [runId, n] of this.endedIn) {
+      if (n > change.upTo) continue
+      this.tables.forget(runId)
+      this.endedIn.delete(runId)
+    }
+  }
+}
+
+const READS_AT_ONCE = 32
+const LIST_PAGE = 1_000
+
+type Judged = { readonly value: unknown } | { readonly error: unknown }
+
+function judge(wish: Wish<unknown>, tx: Transaction): Judged {
+  try {
+    return { value: wish.judge(tx) }
+  } catch (error) {
+    return { error }
+  }
+}
+
+function isStale(wish: Wish<unknown>, out: Judged | undefined): boolean {
+  return out !== undefined && 'value' in out && wish.mayBeStale?.(out.value) === true
+}

@@ -1,0 +1,213 @@
+// pawl on object storage alone. Every process has a copy of all that is unfinished, in memory; the truth is a log of
+// numbered objects that are created once and never changed. One object carries everything that waits to be written, of
+// however many runs.
+
+import { limits } from '../../kernel/limits.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { type Random, systemRandom } from '../../runtime/random.ts'
+import { loadOne, matches, pageOf, position, snapshot } from '../rows/read.ts'
+import * as rules from '../rows/rules.ts'
+import type {
+  Claimed,
+  ClaimRequest,
+  Committed,
+  Created,
+  Hint,
+  Listed,
+  ListQuery,
+  LoadAsk,
+  Loaded,
+  NewRun,
+  Outbound,
+  Post,
+  Posted,
+  Renewed,
+  RunSnapshot,
+  SessionBeat,
+  Settled,
+  Store,
+  TaskOutcome,
+  Traits,
+  TurnCommit,
+} from '../store.ts'
+import type { Bucket } from './bucket.ts'
+import { Compactor, type CompactorSettings } from './compactor.ts'
+import { Poller } from './poller.ts'
+import { Replica, type Wish } from './replica.ts'
+
+export interface ObjectStoreOptions {
+  readonly bucket: Bucket
+  readonly clock: Clock
+  readonly random?: Random
+  readonly name?: string
+  readonly settings?: Partial<CompactorSettings>
+  /** Hears of trouble that concerns nobody's call. */
+  readonly onError?: (error: unknown) => void
+}
+
+export const defaultSettings: CompactorSettings = {
+  snapshotEvery: limits.snapshotObjects,
+  archiveAt: limits.segmentRuns,
+  graceMs: limits.objectGraceMs,
+}
+
+export class ObjectStore implements Store {
+  readonly traits: Traits
+  readonly replica: Replica
+  readonly compactor: Compactor
+  readonly #bucket: Bucket
+  readonly #poller: Poller
+  readonly #listeners = new Set<(hint: Hint) => void>()
+
+  constructor(options: ObjectStoreOptions) {
+    const { bucket, clock, random = systemRandom, onError = () => {} } = options
+    const settings = { ...defaultSettings, ...options.settings }
+    this.traits = { name: options.name ?? 's3', durability: 'service', lanes: 1, push: true }
+    this.#bucket = bucket
+    const tell = (hints: readonly Hint[]): void => this.#tell(hints)
+    const onAdvance = (...heard: Parameters<Compactor['advanced']>): void => {
+      this.compactor.advanced(...heard)
+      this.#poller.advanced(heard[1])
+    }
+    this.replica = new Replica({
+      bucket,
+      clock,
+      random,
+      tell,
+      onAdvance,
+      graceMs: settings.graceMs,
+    })
+    this.compactor = new Compactor({
+      replica: this.replica,
+      bucket,
+      clock,
+      random,
+      settings,
+      onError,
+    })
+    this.#poller = new Poller(this.replica, clock)
+  }
+
+  /** Reads what is there, and so tells early whether the bucket can be read. */
+  open(): Promise<void> {
+    return this.replica.catchUp()
+  }
+
+  create(runs: readonly NewRun[]): Promise<readonly Created[]> {
+    return this.#each(runs, (run) => ({
+      judge: (tx) => rules.create(tx, run),
+      runIds: [run.runId],
+      workflowIds: run.reuse === 'allow' ? [] : [run.workflowId],
+      mayBeStale: ({ outcome }) => outcome === 'refused',
+      bytes: run.input.length,
+    }))
+  }
+
+  post(messages: readonly Post[]): Promise<readonly Posted[]> {
+    return this.#each(messages, (message) => ({
+      judge: (tx) => rules.post(tx, message),
+      runIds: [message.runId],
+      mayBeStale: ({ outcome }) => outcome === 'missing',
+      bytes: message.message.body.length,
+    }))
+  }
+
+  claim(request: ClaimRequest): Promise<Claimed> {
+    return this.replica.submit({
+      judge: (tx) => rules.claim(tx, request, 'atomic'),
+      mayBeStale: ({ runs, tasks }) => runs.length + tasks.length === 0,
+    })
+  }
+
+  commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]> {
+    return this.#each(turns, (turn) => ({
+      judge: (tx) => rules.commit(tx, turn, 'atomic'),
+      runIds: [turn.runId, ...turn.outbox.map(targetOf)],
+      workflowIds: turn.outbox.flatMap(nameOf),
+      bytes: turn.body.length,
+    }))
+  }
+
+  settle(outcomes: readonly TaskOutcome[]): Promise<readonly Settled[]> {
+    return this.#each(outcomes, (outcome) => ({ judge: (tx) => rules.settle(tx, outcome) }))
+  }
+
+  renew(beat: SessionBeat): Promise<Renewed> {
+    return this.replica.submit({ judge: (tx) => rules.renew(tx, beat) })
+  }
+
+  async load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]> {
+    await this.replica.catchUp()
+    return Promise.all(asks.map((ask) => this.#loadOne(ask)))
+  }
+
+  async list(query: ListQuery): Promise<Listed> {
+    await this.replica.catchUp()
+    const { tables, archive, now } = this.replica
+    const here = [...tables.live.values(), ...tables.ended.values()].filter((row) =>
+      matches(row, query),
+    )
+    if (query.count) return { runs: [], count: here.length + (await archive.count(query)) }
+    const { cursor } = query
+    const found = [...here, ...(await archive.matching(query))]
+      .filter((each) => cursor === undefined || position(each) < cursor)
+      .sort((a, b) => (position(a) < position(b) ? 1 : -1))
+    const page = found.slice(0, query.limit)
+    const last = page.at(-1)
+    const runs = await Promise.all(
+      page.map(async (each): Promise<RunSnapshot[]> => {
+        if (!('segment' in each)) return [snapshot(each, tables.turns.get(each.head.runId), now)]
+        const ended = await archive.read(each.segment, each.line)
+        return ended ? [snapshot(ended.row, ended.turns, now)] : []
+      }),
+    )
+    const more = found.length > page.length && last ? { cursor: position(last) } : {}
+    return { runs: runs.flat(), ...more }
+  }
+
+  wake(listener: (hint: Hint) => void): () => void {
+    this.#listeners.add(listener)
+    this.#poller.start()
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size === 0) this.#poller.stop()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#poller.stop()
+    await this.compactor.close()
+    await this.replica.close()
+    await this.#bucket.close()
+  }
+
+  #each<In, Out>(items: readonly In[], wishOf: (item: In) => Wish<Out>): Promise<readonly Out[]> {
+    return Promise.all(items.map((item) => this.replica.submit(wishOf(item))))
+  }
+
+  async #loadOne(ask: LoadAsk): Promise<Loaded> {
+    const { tables, archive, now } = this.replica
+    if (ask.type === 'named') {
+      const runId = tables.names.get(ask.workflowId) ?? (await archive.newestOf(ask.workflowId))
+      return { type: 'named', ...(runId !== undefined && { runId }) }
+    }
+    if ((ask.type !== 'run' && ask.type !== 'history') || tables.run(ask.runId)) {
+      return loadOne(tables, ask, now)
+    }
+    const ended = await archive.find(ask.runId)
+    if (ask.type === 'history') return { type: 'history', turns: pageOf(ended?.turns ?? [], ask) }
+    return { type: 'run', ...(ended && { run: snapshot(ended.row, ended.turns, now) }) }
+  }
+
+  #tell(hints: readonly Hint[]): void {
+    for (const hint of hints) for (const listener of this.#listeners) listener(hint)
+  }
+}
+
+function targetOf(item: Outbound): string {
+  return item.type === 'post' ? item.runId : item.run.runId
+}
+
+function nameOf(item: Outbound): string[] {
+  return item.type === 'start' && item.run.reuse !== 'allow' ? [item.run.workflowId] : []
+}

@@ -1,0 +1,72 @@
+// SIMULATOR of a bad way to a bucket: requests are late, get lost, lose their answers, or arrive long after their sender
+// has given up on them.
+import { unavailable } from '../runtime/availability.ts'
+import { type Clock, sleep } from '../runtime/clock.ts'
+import type { Bucket } from '../stores/objects/bucket.ts'
+import type { Faults } from './faulty-store.ts'
+import type { MortalProcess } from './process.ts'
+import type { SeededRandom } from './seeded-random.ts'
+
+/** Wraps whatever travels. */
+export type Around = <T>(process: MortalProcess, call: () => Promise<T>) => Promise<T>
+
+/** How late a request may arrive that its sender has given up. */
+const LATE_MS_MAX = 3_000
+
+export class FaultyBucket {
+  readonly #inner: Bucket
+  readonly #clock: Clock
+  readonly #random: SeededRandom
+  readonly #faults: () => Faults
+
+  constructor(inner: Bucket, clock: Clock, random: SeededRandom, faults: () => Faults) {
+    this.#inner = inner
+    this.#clock = clock
+    this.#random = random
+    this.#faults = faults
+  }
+
+  /** The bucket as a process reaches it, for as long as that lives. */
+  within(process: MortalProcess, around: Around): Bucket {
+    const inner = this.#inner
+    const send = <T>(call: () => Promise<T>): Promise<T> =>
+      process.dead ? new Promise(() => {}) : process.answer(around(process, () => this.#send(call)))
+    return {
+      name: inner.name,
+      now: () => inner.now(),
+      create: (key, body) => send(() => inner.create(key, body)),
+      put: (key, body) => send(() => inner.put(key, body)),
+      get: (key, range) => send(() => inner.get(key, range)),
+      list: (prefix, page) => send(() => inner.list(prefix, page)),
+      delete: (keys) => send(() => inner.delete(keys)),
+      close: async () => {},
+    }
+  }
+
+  async #send<T>(call: () => Promise<T>): Promise<T> {
+    const { failBefore, loseAnswer, duplicate } = this.#faults()
+    await this.#travel()
+    if (this.#random.chance(failBefore)) {
+      // Given up, and perhaps still on its way.
+      if (this.#random.chance(0.5)) this.#later(call)
+      throw unavailable('simulated network', new Error('no answer in time'))
+    }
+    const out = await call()
+    if (this.#random.chance(duplicate)) this.#later(call)
+    const noAnswer = this.#random.chance(loseAnswer)
+    await this.#travel()
+    if (noAnswer) throw unavailable('simulated network', new Error('the answer was lost'))
+    return out
+  }
+
+  #later(call: () => Promise<unknown>): void {
+    void sleep(this.#clock, this.#random.below(LATE_MS_MAX)).then(call, () => {})
+  }
+
+  async #travel(): Promise<void> {
+    const { delayMsMax } = this.#faults()
+    if (delayMsMax === 0) return
+    const slow = this.#random.chance(0.02) ? 10 : 1
+    await sleep(this.#clock, this.#random.below(delayMsMax * slow))
+  }
+}

@@ -1,0 +1,95 @@
+// SIMULATOR of object storage, in memory: what a bucket means, without a network.
+import type { Instant } from '../kernel/event.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Bucket, ByteRange, Listing, ListPage } from '../stores/objects/bucket.ts'
+
+interface StoredObject {
+  readonly body: Buffer
+  readonly modifiedAt: Instant
+}
+
+/** The objects themselves. Several buckets may look at one space, as several processes look at one bucket. */
+export class ObjectSpace {
+  readonly #objects = new Map<string, StoredObject>()
+  readonly #clock: Clock
+  /** Hears of every object that was not there before. */
+  onNew: (key: string, body: string) => void = () => {}
+  /** Keys in order; made anew when one comes or goes. */
+  #sorted: string[] | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  read(key: string): StoredObject | undefined {
+    return this.#objects.get(key)
+  }
+
+  write(key: string, body: string | Buffer): void {
+    const isNew = !this.#objects.has(key)
+    this.#objects.set(key, { body: Buffer.from(body), modifiedAt: this.#clock.now() })
+    if (!isNew) return
+    this.#sorted = undefined
+    this.onNew(key, String(body))
+  }
+
+  remove(key: string): void {
+    if (this.#objects.delete(key)) this.#sorted = undefined
+  }
+
+  list(prefix: string, { after = '', limit = 1_000 }: ListPage = {}): Listing[] {
+    this.#sorted ??= [...this.#objects.keys()].sort((a, b) =>
+      Buffer.compare(Buffer.from(a), Buffer.from(b)),
+    )
+    const found: Listing[] = []
+    for (const key of this.#sorted) {
+      if (!key.startsWith(prefix) || key <= after) continue
+      const { body, modifiedAt } = this.#objects.get(key) as StoredObject
+      found.push({ key, bytes: body.length, modifiedAt })
+      if (found.length === limit) break
+    }
+    return found
+  }
+}
+
+/** A bucket without a network in between. */
+export class SpaceBucket implements Bucket {
+  readonly name = 'simulated bucket'
+  readonly #space: ObjectSpace
+  readonly #clock: Clock
+
+  constructor(space: ObjectSpace, clock: Clock) {
+    this.#space = space
+    this.#clock = clock
+  }
+
+  now(): Instant {
+    return this.#clock.now()
+  }
+
+  async create(key: string, body: string): Promise<'created' | 'exists'> {
+    if (this.#space.read(key)) return 'exists'
+    this.#space.write(key, body)
+    return 'created'
+  }
+
+  async put(key: string, body: string): Promise<void> {
+    this.#space.write(key, body)
+  }
+
+  async get(key: string, range?: ByteRange): Promise<string | undefined> {
+    const object = this.#space.read(key)
+    const part = range ? object?.body.subarray(range.from, range.to) : object?.body
+    return part?.toString('utf8')
+  }
+
+  async list(prefix: string, page?: ListPage): Promise<readonly Listing[]> {
+    return this.#space.list(prefix, page)
+  }
+
+  async delete(keys: readonly string[]): Promise<void> {
+    for (const key of keys) this.#space.remove(key)
+  }
+
+  async close(): Promise<void> {}
+}
