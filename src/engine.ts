@@ -13,13 +13,13 @@ import { type Random, systemRandom, uuidV7 } from './runtime/random.ts'
 import { onShutdown } from './runtime/shutdown.ts'
 import { coalesced } from './stores/coalesced.ts'
 import { observed } from './stores/observed.ts'
-import { openStore } from './stores/open.ts'
+import { openStore, type StoreOptions } from './stores/open.ts'
 import type { Store } from './stores/store.ts'
 import type { Announcement, Listener } from './telemetry/announcement.ts'
 import { Bus } from './telemetry/bus.ts'
 import { Worker } from './worker/worker.ts'
 
-export interface OpenOptions {
+export interface OpenOptions extends StoreOptions {
   readonly workflows?: readonly AnyWorkflow[]
   readonly activities?: readonly AnyActivity[]
   /** The name of this build of your code. By default it changes with the text of the workflows. */
@@ -52,7 +52,8 @@ export interface EngineWorld {
   readonly alwaysReplay?: boolean
 }
 
-export type StoreUrl = `${'memory' | 'sqlite' | 'postgres' | 'postgresql'}:${string}`
+export type StoreUrl =
+  `${'memory' | 'sqlite' | 'postgres' | 'postgresql' | 's3' | 'file'}:${string}`
 type KnownUrl<Url extends string> = string extends Url ? Url : Url extends StoreUrl ? Url : StoreUrl
 
 /** Opens a store. A literal URL is checked by the compiler; any other, here. */
@@ -62,7 +63,7 @@ export async function open<const Url extends string>(
 ): Promise<Engine> {
   const registry = new Registry(options.workflows ?? [], options.activities ?? [])
   const world = { clock: systemClock, random: systemRandom }
-  return new Engine(await openStore(store, world.clock), registry, options, world)
+  return new Engine(await openStore(store, world.clock, options), registry, options, world)
 }
 
 export class Engine extends Client implements AsyncDisposable {

@@ -86,6 +86,10 @@ export const limits = {
   objectPollMsMax: 5_000,
   /** A call gives up on storage that gives no answer after this long. */
   objectPatienceMs: 10_000,
+  /** Runs shown to people as objects of their own: at a time, per second, and remembered as shown. */
+  projectionsAtOnce: 4,
+  projectionsPerSecond: 1,
+  projectionsKnown: 1_000,
   /** A request to object storage that takes longer has said nothing. */
   objectRequestMsMax: 20_000,
   /** What S3 takes, in bytes of UTF-8, with the store's prefix. */

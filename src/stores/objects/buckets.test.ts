@@ -21,14 +21,14 @@ import { probe } from './probe.ts'
 import { S3Bucket } from './s3-bucket.ts'
 import { placeOf } from './s3-place.ts'
 
-type Opened = { readonly bucket: Bucket; close(): Promise<void> }
+type Opened = { readonly bucket: Bucket; readonly close: () => Promise<void> }
 
 function contract(open: () => Promise<Opened>, { far = false } = {}): void {
-  for (const { name, run } of bucketContract.filter((each) => !far || !each.manyRequests)) {
-    test(name, { timeout: 120_000 }, async () => {
+  for (const each of bucketContract.filter(({ manyRequests }) => !far || !manyRequests)) {
+    test(each.name, { timeout: 120_000 }, async () => {
       const { bucket, close } = await open()
       try {
-        await run(bucket)
+        await each.run(bucket)
       } finally {
         await close()
       }

@@ -3,6 +3,8 @@ import { deriveUuid } from '../../kernel/digest.ts'
 
 const DIGITS = 12
 
+/** Says to people what this is, and to pawl that the bucket was found suitable. */
+export const ABOUT = 'pawl.json'
 export const LOG = 'log/'
 export const SNAPSHOTS = 'snapshots/'
 export const ENDED = 'ended/'
@@ -42,17 +44,18 @@ const LENGTH_MAX = 200
 
 /**
  * Any text as one segment of a key: different texts give different segments, and none can leave its folder. What
- * would be too long ends in a digest, after a character that nothing else here produces.
+ * would be too long ends in a digest, after a character that nothing else here produces. The escape is a full stop,
+ * because what is escaped with % gets lost in URLs.
  */
 export function segmentOf(text: string): string {
-  const safe = [...Buffer.from(text, 'utf8')].map(encoded).join('') || '%'
+  const safe = [...Buffer.from(text, 'utf8')].map(encoded).join('') || '~'
   return safe.length <= LENGTH_MAX ? safe : `${safe.slice(0, LENGTH_MAX / 2)}~${deriveUuid(text)}`
 }
 
 function encoded(byte: number): string {
   const character = String.fromCharCode(byte)
   if (/[A-Za-z0-9_-]/.test(character)) return character
-  return `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+  return `.${byte.toString(16).toUpperCase().padStart(2, '0')}`
 }
 
 function padded(n: number): string {

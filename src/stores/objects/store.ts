@@ -33,6 +33,7 @@ import type {
 import type { Bucket } from './bucket.ts'
 import { Compactor, type CompactorSettings } from './compactor.ts'
 import { Poller } from './poller.ts'
+import { Projector } from './projector.ts'
 import { Replica, type Wish } from './replica.ts'
 
 export interface ObjectStoreOptions {
@@ -40,6 +41,8 @@ export interface ObjectStoreOptions {
   readonly clock: Clock
   readonly random?: Random
   readonly name?: string
+  /** Whether to write projections for people; true when absent. */
+  readonly projects?: boolean
   readonly settings?: Partial<CompactorSettings>
   /** Hears of trouble that concerns nobody's call. */
   readonly onError?: (error: unknown) => void
@@ -57,6 +60,7 @@ export class ObjectStore implements Store {
   readonly compactor: Compactor
   readonly #bucket: Bucket
   readonly #poller: Poller
+  readonly #projector: Projector | undefined
   readonly #listeners = new Set<(hint: Hint) => void>()
 
   constructor(options: ObjectStoreOptions) {
@@ -67,6 +71,7 @@ export class ObjectStore implements Store {
     const tell = (hints: readonly Hint[]): void => this.#tell(hints)
     const onAdvance = (...heard: Parameters<Compactor['advanced']>): void => {
       this.compactor.advanced(...heard)
+      this.#projector?.advanced(...heard)
       this.#poller.advanced(heard[1])
     }
     this.replica = new Replica({
@@ -86,6 +91,8 @@ export class ObjectStore implements Store {
       onError,
     })
     this.#poller = new Poller(this.replica, clock)
+    const projects = options.projects ?? true
+    this.#projector = projects ? new Projector(this.replica, bucket, clock) : undefined
   }
 
   /** Reads what is there, and so tells early whether the bucket can be read. */
@@ -177,6 +184,7 @@ export class ObjectStore implements Store {
   async close(): Promise<void> {
     this.#poller.stop()
     await this.compactor.close()
+    await this.#projector?.close()
     await this.replica.close()
     await this.#bucket.close()
   }

@@ -1,0 +1,91 @@
+// From a URL to a store on object storage, or on a folder that is used like one.
+import { type Duration, milliseconds } from '../../kernel/duration.ts'
+import { PawlError } from '../../kernel/errors.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Bucket } from './bucket.ts'
+import { DirectoryBucket } from './directory-bucket.ts'
+import { ABOUT } from './layout.ts'
+import { probe } from './probe.ts'
+import { S3Bucket, type S3Options } from './s3-bucket.ts'
+import { placeOf } from './s3-place.ts'
+import { ObjectStore, type ObjectStoreOptions } from './store.ts'
+
+export interface OpenObjectsOptions extends Omit<ObjectStoreOptions, 'bucket' | 'clock' | 'name'> {
+  readonly s3?: S3Options
+}
+
+export async function openObjects(
+  given: string,
+  clock: Clock,
+  options: OpenObjectsOptions = {},
+): Promise<ObjectStore> {
+  const { url, own } = takeApart(given)
+  const { s3, ...rest } = options
+  const isFolder = /^file:/i.test(url)
+  const bucket = isFolder
+    ? await DirectoryBucket.open(url, clock)
+    : await S3Bucket.open(placeOf(url), clock, s3)
+  try {
+    await prepare(bucket)
+    const store = new ObjectStore({
+      bucket,
+      clock,
+      ...rest,
+      name: isFolder ? 'file' : 's3',
+      projects: own.get('project') !== 'off',
+      settings: { ...rest.settings, ...retentionOf(own.get('retention')) },
+    })
+    await store.open()
+    return store
+  } catch (error) {
+    await bucket.close()
+    throw error
+  }
+}
+
+/** Opens the bucket without looking at what is in it. */
+export async function openBucket(given: string, clock: Clock, s3?: S3Options): Promise<Bucket> {
+  const { url } = takeApart(given)
+  return /^file:/i.test(url)
+    ? DirectoryBucket.open(url, clock)
+    : S3Bucket.open(placeOf(url), clock, s3)
+}
+
+// A prefix that was found suitable once says so, and is not tried out again.
+async function prepare(bucket: Bucket): Promise<void> {
+  if ((await bucket.get(ABOUT)) !== undefined) return
+  await probe(bucket)
+  const about = {
+    pawl: 1,
+    about:
+      'This is a store of pawl, a durable workflow engine. The truth is in log/ and snapshots/; runs/ is for people.',
+  }
+  await bucket.create(ABOUT, `${JSON.stringify(about, null, 2)}\n`)
+}
+
+const OWN: ReadonlySet<string> = new Set(['retention', 'project'])
+
+/** The URL without the parameters that are the store's own. */
+function takeApart(given: string): { url: string; own: ReadonlyMap<string, string> } {
+  const [base = '', query] = given.split(/\?(.*)/s)
+  const own = new Map<string, string>()
+  const rest = (query ?? '').split('&').filter((part) => {
+    const [name = '', value = ''] = part.split(/=(.*)/s)
+    if (!OWN.has(name)) return part !== ''
+    own.set(name, decodeURIComponent(value))
+    return false
+  })
+  return { url: rest.length > 0 ? `${base}?${rest.join('&')}` : base, own }
+}
+
+function retentionOf(text: string | undefined): { retentionMs?: number } {
+  if (text === undefined) return {}
+  try {
+    return { retentionMs: milliseconds(text as Duration, 'retention') }
+  } catch (error) {
+    throw new PawlError(
+      'STORE_URL_INVALID',
+      `the store URL's retention is not a duration: ${String(error)}`,
+    )
+  }
+}

@@ -1,0 +1,126 @@
+// A run as objects a person can find by its id and read: `runs/<id>/state.json`, one object per step beside it, and the
+// way there from a workflow id. They follow the log and are never read by pawl.
+import { decodePayload, decodeTurn } from '../../kernel/codec.ts'
+import type { Event, Instant } from '../../kernel/event.ts'
+import type { Payload } from '../../kernel/value.ts'
+import { NEVER } from '../never.ts'
+import type { RunRow } from '../rows/row.ts'
+import type { StoredTurn } from '../store.ts'
+import { nameKey, runKey, stepKey } from './layout.ts'
+
+export interface Projected {
+  readonly key: string
+  readonly body: string
+}
+
+interface StepState {
+  readonly key: string
+  readonly name: string
+  readonly status: 'running' | 'retrying' | 'completed' | 'failed'
+  readonly attempts: number
+  readonly startedAt: string
+  readonly endedAt?: string
+  readonly input?: unknown
+  readonly result?: unknown
+  readonly failure?: unknown
+}
+
+/** All objects of a run; steps only if they ended at event `since` or later. */
+export function projectionOf(row: RunRow, turns: readonly StoredTurn[], since = 0): Projected[] {
+  const { runId, workflowId } = row.head
+  const events = turns.flatMap((turn) => decodeTurn(turn.body).events)
+  const steps = stepsOf(events)
+  const state = runKey(runId, 'state.json')
+  return [
+    { key: state, body: readable(stateOf(row, events, [...steps.values()])) },
+    ...(workflowId === runId
+      ? []
+      : [{ key: nameKey(workflowId), body: readable({ workflowId, runId, state }) }]),
+    ...[...endedSteps(events.slice(since))].flatMap((key) => {
+      const step = steps.get(key)
+      return step ? [{ key: stepKey(runId, key), body: readable({ runId, ...step }) }] : []
+    }),
+  ]
+}
+
+function stateOf(row: RunRow, events: readonly Event[], steps: readonly StepState[]): object {
+  const { head, status, paused } = row
+  const ending = events.at(-1)
+  return {
+    runId: head.runId,
+    workflowId: head.workflowId,
+    workflow: head.name,
+    status,
+    queue: head.queue,
+    createdAt: iso(head.createdAt),
+    updatedAt: iso(row.updatedAt),
+    ...(row.endedAt !== undefined && { endedAt: iso(row.endedAt) }),
+    ...(row.at < NEVER && row.endedAt === undefined && { dueAt: iso(row.at) }),
+    input: plain(decodePayload(head.input)),
+    ...(ending?.type === 'RunCompleted' && { result: plain(ending.value) }),
+    ...(ending?.type === 'RunFailed' && { failure: ending.failure }),
+    ...(paused && { paused: { build: paused.build, failure: JSON.parse(paused.failure) } }),
+    steps: steps.map(({ key, name, attempts, ...step }) => ({
+      key,
+      name,
+      status: step.status,
+      attempts,
+    })),
+    events: events.length,
+  }
+}
+
+function stepsOf(events: readonly Event[]): Map<string, StepState> {
+  const steps = new Map<string, StepState>()
+  const change = (key: string, now: Partial<StepState>): void => {
+    const step = steps.get(key)
+    if (step) steps.set(key, { ...step, ...now })
+  }
+  for (const event of events) {
+    if (event.type === 'StepStarted') {
+      const { key, name, input, at } = event
+      const begun = { key, name, status: 'running', attempts: 1, startedAt: iso(at) } as const
+      steps.set(key, { ...begun, ...(input && { input: plain(input) }) })
+    } else if (event.type === 'StepCompleted') {
+      const endedAt = iso(event.at)
+      change(event.key, {
+        status: 'completed',
+        attempts: event.attempt,
+        endedAt,
+        result: plain(event.value),
+      })
+    } else if (event.type === 'StepFailed') {
+      const endedAt = iso(event.at)
+      change(event.key, {
+        status: 'failed',
+        attempts: event.attempt,
+        endedAt,
+        failure: event.failure,
+      })
+    } else if (event.type === 'StepRetried') {
+      change(event.key, { status: 'retrying', attempts: event.attempt, failure: event.failure })
+    }
+  }
+  return steps
+}
+
+function endedSteps(events: readonly Event[]): Set<string> {
+  return new Set(
+    events.flatMap((event) =>
+      event.type === 'StepCompleted' || event.type === 'StepFailed' ? [event.key] : [],
+    ),
+  )
+}
+
+/** As JSON alone can say it. */
+function plain(payload: Payload): unknown {
+  return payload.json
+}
+
+function iso(at: Instant): string {
+  return new Date(at).toISOString()
+}
+
+function readable(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`
+}
