@@ -23,7 +23,7 @@ export default defineConfig({
     })),
   },
   test: {
-    globalSetup: ['test/support/global-postgres.ts'],
+    globalSetup: ['test/support/global-postgres.ts', 'test/support/global-radosgw.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 30_000,

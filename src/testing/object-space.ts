@@ -2,6 +2,7 @@
 import type { Instant } from '../kernel/event.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Bucket, ByteRange, Listing, ListPage } from '../stores/objects/bucket.ts'
+import { compareKeys } from '../stores/objects/keys.ts'
 
 interface StoredObject {
   readonly body: Buffer
@@ -38,12 +39,10 @@ export class ObjectSpace {
   }
 
   list(prefix: string, { after = '', limit = 1_000 }: ListPage = {}): Listing[] {
-    this.#sorted ??= [...this.#objects.keys()].sort((a, b) =>
-      Buffer.compare(Buffer.from(a), Buffer.from(b)),
-    )
+    this.#sorted ??= [...this.#objects.keys()].sort(compareKeys)
     const found: Listing[] = []
     for (const key of this.#sorted) {
-      if (!key.startsWith(prefix) || key <= after) continue
+      if (!key.startsWith(prefix) || compareKeys(key, after) <= 0) continue
       const { body, modifiedAt } = this.#objects.get(key) as StoredObject
       found.push({ key, bytes: body.length, modifiedAt })
       if (found.length === limit) break

@@ -1,15 +1,20 @@
 // A crash before and after every single call to the store, one after the other: the same outcome every time.
 import { describe, expect, test } from 'vitest'
-import { type SharedWorld, sharedMemory } from '../../src/testing/shared-store.ts'
+import { type SharedWorld, sharedMemory, sharedObjects } from '../../src/testing/shared-store.ts'
 import { type CrashPoint, type Deployment, tell } from './crash-points.ts'
 
 const memory = (delivery: 'atomic' | 'deferred') => (world: SharedWorld) =>
   sharedMemory(world, delivery)
 
+const objects = (world: SharedWorld) =>
+  sharedObjects(world, { snapshotEvery: 16, archiveAt: 1, graceMs: 400 })
+
 const deployments: readonly (readonly [string, Deployment])[] = [
   ['a client and two workers', { together: false, store: memory('atomic') }],
   ['a client and two workers, late delivery', { together: false, store: memory('deferred') }],
   ['a client that works', { together: true, store: memory('atomic') }],
+  ['a client and two workers on objects', { together: false, store: objects }],
+  ['a client that works on objects', { together: true, store: objects }],
   ['a client that works, late delivery', { together: true, store: memory('deferred') }],
 ]
 

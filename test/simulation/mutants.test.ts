@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { mutants } from './mutants.ts'
+import { type Mutant, mutants } from './mutants.ts'
 
 const SEEDS = 2_000
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
@@ -12,8 +12,8 @@ interface Verdict {
   readonly output: string
 }
 
-function simulate(name: string): Promise<Verdict> {
-  const args = ['--import', here('./mutate.ts'), here('./run.ts'), '1', String(SEEDS)]
+function simulate({ name, store }: Mutant): Promise<Verdict> {
+  const args = ['--import', here('./mutate.ts'), here('./run.ts'), '1', String(SEEDS), store]
   const options = { env: { ...process.env, PAWL_MUTANT: name }, timeout: 110_000 }
   return new Promise((resolve) => {
     execFile(process.execPath, args, options, (error, stdout, stderr) => {
@@ -28,9 +28,9 @@ test('there are at least 20 planted bugs, each under a name of its own', () => {
   expect(mutants.length).toBeGreaterThanOrEqual(20)
 })
 
-for (const { name } of mutants) {
-  test.concurrent(`caught: ${name}`, { timeout: 120_000 }, async () => {
-    const { code, output } = await simulate(name)
+for (const mutant of mutants) {
+  test.concurrent(`caught: ${mutant.name}`, { timeout: 120_000 }, async () => {
+    const { code, output } = await simulate(mutant)
     expect(output).toMatch(/violations|livelock/)
     expect(code, output).toBe(1)
   })

@@ -1,5 +1,6 @@
 // Bugs worth making on purpose. Each is one that engines of this kind have had, or that an obvious simplification of
 // this one would bring; the simulation must catch every one of them, or its green means nothing.
+import type { StoreKind } from './simulate-seed.ts'
 
 interface Patch {
   readonly file: string
@@ -9,14 +10,23 @@ interface Patch {
 
 export interface Mutant {
   readonly name: string
+  /** The store that has the code it is planted in. */
+  readonly store: StoreKind
   readonly patches: readonly Patch[]
 }
 
 const patch = (file: string, find: string, replace: string): Patch => ({ file, find, replace })
-const mutant = (name: string, ...patches: Patch[]): Mutant => ({ name, patches })
+const mutant = (name: string, ...patches: Patch[]): Mutant => ({ name, store: 'memory', patches })
+const onObjects = (name: string, ...patches: Patch[]): Mutant => ({
+  name,
+  store: 'objects',
+  patches,
+})
 
 const rules = 'stores/rows/rules.ts'
 const claims = 'stores/rows/claim.ts'
+const replica = 'stores/objects/replica.ts'
+const compactor = 'stores/objects/compactor.ts'
 const heldRun = 'worker/held-run.ts'
 const readiness = 'worker/readiness.ts'
 const localSteps = 'worker/local-steps.ts'
@@ -219,6 +229,40 @@ export const mutants: readonly Mutant[] = [
       'client/client.ts',
       'store.create([{ ...run, ...(eager && { eager }) }]),\n    )',
       'store.create([{ ...run, ...(eager && { eager }) }]),\n    ).catch(() => [] as Created[])',
+    ),
+  ),
+  onObjects(
+    'S3: an object that is there is taken for one of its own',
+    patch(replica, '.writer !== entry.writer) return false', ".writer === '') return false"),
+  ),
+  onObjects(
+    'S3: a number that was used, covered and deleted is taken for a new one',
+    patch(replica, 'if (this.#certainty.holds) return true', 'if (n > 0) return true'),
+  ),
+  onObjects(
+    'S3: what a snapshot covers is deleted at once',
+    patch(compactor, 'modifiedAt <= bucket.now() - settings.graceMs', 'modifiedAt <= bucket.now()'),
+    patch(compactor, 'modifiedAt <= since - settings.graceMs / 2', 'modifiedAt <= bucket.now()'),
+  ),
+  onObjects(
+    'S3: a snapshot says it holds more of the log than it does',
+    patch(
+      compactor,
+      'encodeSnapshot(replica.dump())',
+      'encodeSnapshot({ ...replica.dump(), n: position + 1 })',
+    ),
+    patch(compactor, 'snapshotKey(position), body', 'snapshotKey(position + 1), body'),
+  ),
+  onObjects(
+    'S3: runs that ended while others were archived are forgotten',
+    patch(replica, 'if (n > change.upTo) continue', 'if (n < 0) continue'),
+  ),
+  onObjects(
+    'S3: whoever comes second writes what it judged before',
+    patch(
+      replica,
+      'await this.#follow()\n    }\n  }\n\n  #fitting',
+      'this.position++\n    }\n  }\n\n  #fitting',
     ),
   ),
 ]

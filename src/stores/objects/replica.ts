@@ -6,8 +6,8 @@
 import { assert } from '../../kernel/assert.ts'
 import type { Instant } from '../../kernel/event.ts'
 import { limits } from '../../kernel/limits.ts'
-import { isUnavailable, unavailable } from '../../runtime/availability.ts'
-import { type Clock, sleep } from '../../runtime/clock.ts'
+import { persist, unavailable } from '../../runtime/availability.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
 import { isEmpty } from '../rows/row.ts'
 import { Tables } from '../rows/tables.ts'
@@ -46,7 +46,7 @@ interface Pending {
   readonly reject: (error: unknown) => void
 }
 
-/** An object whose creation was sent and not answered. */
+/** An object on its way. */
 interface Sent {
   readonly entry: LogEntry
   readonly body: string
@@ -78,10 +78,9 @@ export class Replica {
   #readers: { resolve: () => void; reject: (error: unknown) => void }[] = []
   #pumping = false
   #idle: Promise<void> = Promise.resolve()
-  #closed = false
+  readonly #over = new AbortController()
   #isOpen = false
   readonly #certainty: Certainty
-  #unanswered: Sent | undefined
 
   constructor(ports: ReplicaPorts) {
     this.#ports = ports
@@ -101,7 +100,8 @@ export class Replica {
   /** Has the wish judged, and what comes of it made durable. */
   submit<Out>(wish: Wish<Out>): Promise<Out> {
     return new Promise<Out>((resolve, reject) => {
-      if (this.#closed) return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
+      if (this.#over.signal.aborted)
+        return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
       this.#pending.push({
         wish: wish as Wish<unknown>,
         resolve: resolve as (out: never) => void,
@@ -114,7 +114,8 @@ export class Replica {
   /** Resolves when all that was durable at the time of the call is part of `tables`. */
   catchUp(): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.#closed) return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
+      if (this.#over.signal.aborted)
+        return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
       this.#readers.push({ resolve, reject })
       this.#pump()
     })
@@ -128,7 +129,7 @@ export class Replica {
 
   /** Takes nothing new, and waits for what is under way. */
   async close(): Promise<void> {
-    this.#closed = true
+    this.#over.abort()
     await this.#idle
   }
 
@@ -214,10 +215,8 @@ export class Replica {
     readers: readonly { resolve: () => void; reject: (error: unknown) => void }[],
   ): Promise<void> {
     try {
-      if (this.#isOpen) {
-        await this.#resolveUnanswered()
-        await this.#follow()
-      } else await this.#open()
+      if (this.#isOpen) await this.#follow()
+      else await this.#open()
       for (const { resolve } of readers) resolve()
     } catch (error) {
       for (const { reject } of readers) reject(error)
@@ -227,7 +226,6 @@ export class Replica {
   async #grant(batch: readonly Pending[]): Promise<void> {
     try {
       if (!this.#isOpen) await this.#open()
-      await this.#resolveUnanswered()
       const outs = await this.#write(batch)
       for (const [index, { resolve, reject }] of batch.entries()) {
         const out = outs[index]
@@ -278,33 +276,12 @@ export class Replica {
     await this.archive.look(runIds, workflowIds)
   }
 
-  /** Creates the object; false if somebody else was faster. */
-  async #create(sent: Sent): Promise<boolean> {
-    const { bucket, clock, random } = this.#ports
-    const begun = clock.monotonic()
-    this.#unanswered = sent
-    for (
-      let pause: number = limits.storeRetryMsMin;
-      ;
-      pause = Math.min(pause * 2, limits.storeRetryMsMax)
-    ) {
-      try {
-        const won = await this.#createOnce(sent)
-        this.#unanswered = undefined
-        return won
-      } catch (error) {
-        // It may have landed, or may land yet: no other object is sent before this is known.
-        if (!isUnavailable(error)) this.#unanswered = undefined
-        if (
-          !isUnavailable(error) ||
-          this.#closed ||
-          clock.monotonic() - begun > limits.objectPatienceMs
-        )
-          throw error
-        await sleep(clock, pause * (0.5 + random.fraction()))
-        if (this.#closed) throw unavailable(bucket.name, 'the store is closed')
-      }
-    }
+  // Creates the object; false if somebody else was faster. What gets no answer is sent again as it was. When patience is
+  // over it may still land, but only under this number: whatever is tried next meets it there.
+  #create(sent: Sent): Promise<boolean> {
+    const { clock, random } = this.#ports
+    const how = { clock, random, patienceMs: limits.objectPatienceMs, signal: this.#over.signal }
+    return persist(() => this.#createOnce(sent), how)
   }
 
   async #createOnce({ entry, body }: Sent): Promise<boolean> {
@@ -319,12 +296,6 @@ export class Replica {
     this.#certainty.renew(asked)
     this.#apply(entry, true)
     return true
-  }
-
-  // A try whose answer never came is sent again as it was, until it is known what became of it.
-  async #resolveUnanswered(): Promise<void> {
-    const sent = this.#unanswered
-    if (sent && !(await this.#create(sent))) await this.#follow()
   }
 
   /** Reads what others wrote, up to the end of the log. */

@@ -5,6 +5,7 @@ import { claimCases } from './claim.ts'
 import { commitCases } from './commit.ts'
 import { createCases } from './create.ts'
 import { endingCases } from './ending.ts'
+import { handleCases } from './handles.ts'
 import { Labels } from './labels.ts'
 import { listCases } from './list.ts'
 import { loadCases } from './load.ts'
@@ -23,6 +24,7 @@ export type { Case, Fixture, OpenFixture } from './case.ts'
 export const conformance: readonly Case[] = [
   ...createCases,
   ...startCases,
+  ...handleCases,
   ...postCases,
   ...claimCases,
   ...reconcileCases,

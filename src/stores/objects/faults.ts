@@ -1,0 +1,96 @@
+// What can be wrong with a run, or with a segment of runs that have ended. Pure functions; each fault is what follows
+// the name of the object in a sentence.
+import { decodeTurn } from '../../kernel/codec.ts'
+import { hasEnded, type RunRow } from '../rows/row.ts'
+import type { StoredTurn } from '../store.ts'
+import type { Snapshot } from './format.ts'
+import { decodeRun, type EndedRun, encodeSegment, type Segment, type SegmentIndex } from './segment.ts'
+
+const endings: ReadonlySet<RunRow['status']> = new Set(['completed', 'failed', 'cancelled'])
+
+export function faultsOfRun(row: RunRow, turns: readonly StoredTurn[]): string[] {
+  const faults: string[] = []
+  let reached = 0
+  for (const { seq, count, body } of turns) {
+    if (seq !== reached) faults.push(`has a turn at event ${seq} where ${reached} is next`)
+    reached = seq + count
+    const events = eventsIn(body)
+    if (typeof events === 'string') faults.push(`has a turn at event ${seq} that ${events}`)
+    else if (events !== count)
+      faults.push(`has a turn of ${events} events that is said to have ${count}`)
+  }
+  if (reached !== row.reached)
+    faults.push(`is said to have ${row.reached} events, and its turns end at ${reached}`)
+  if (endings.has(row.status) !== hasEnded(row))
+    faults.push(`is ${row.status}, and ${hasEnded(row) ? 'has' : 'has not'} ended`)
+  return faults
+}
+
+function eventsIn(body: string): number | string {
+  try {
+    return decodeTurn(body).events.length
+  } catch (error) {
+    return `is not readable: ${reason(error)}`
+  }
+}
+
+/** What is wrong with a run that is in memory, beside what could be wrong with any. */
+export function faultsInState({ tables, endedIn, archive }: Snapshot, row: RunRow): string[] {
+  const { runId } = row.head
+  const faults = faultsOfRun(row, tables.turns.get(runId) ?? [])
+  const end = endedIn.get(runId)
+  if (hasEnded(row) && end === undefined)
+    faults.push('has ended, and nothing says in which log object')
+  if (!hasEnded(row) && end !== undefined) faults.push(`has not ended, and is said to in ${end}`)
+  if (end !== undefined && end <= archive.upTo)
+    faults.push(`ended in log object ${end}, and should be in a segment`)
+  if (row.session !== 0 && !tables.sessions.has(row.session))
+    faults.push(`is held by session ${row.session}, which is gone`)
+  return faults
+}
+
+export interface OpenedSegment {
+  /** As many as could be read. */
+  readonly runs: readonly EndedRun[]
+  readonly faults: readonly string[]
+}
+
+/** Reads a segment whole, and holds what is known of it against its lines. */
+export function openSegment(known: Segment, body: string): OpenedSegment {
+  try {
+    const [head = '', ...lines] = body.split('\n').filter((line) => line !== '')
+    const index = JSON.parse(head) as SegmentIndex
+    const runs = lines.map((line) => decodeRun(known.key, line))
+    const right = encodeSegment(known.key, runs, known.level)
+    const [rightHead = ''] = right.body.split('\n', 1)
+    const columns = different(index, JSON.parse(rightHead) as SegmentIndex)
+    const facts = different(known, right.segment)
+    return {
+      runs,
+      faults: [
+        ...columns.map((column) => `has an index whose '${column}' are not those of its lines`),
+        ...facts.map((fact) => `is listed with '${fact}' other than it has`),
+        ...runs.flatMap(({ row, turns }) => {
+          const faults = hasEnded(row) ? [] : ['has not ended']
+          return [...faults, ...faultsOfRun(row, turns)].map(
+            (fault) => `has run ${row.head.runId}, which ${fault}`,
+          )
+        }),
+      ],
+    }
+  } catch (error) {
+    return { runs: [], faults: [`is not readable: ${reason(error)}`] }
+  }
+}
+
+function different(one: object, other: object): string[] {
+  const [left, right] = [new Map(Object.entries(one)), new Map(Object.entries(other))]
+  const names = new Set([...left.keys(), ...right.keys()])
+  return [...names].filter(
+    (name) => JSON.stringify(left.get(name)) !== JSON.stringify(right.get(name)),
+  )
+}
+
+export function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

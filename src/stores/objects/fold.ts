@@ -1,0 +1,112 @@
+// What a snapshot and the log behind it say, without following them: what a replica would hold, made at leisure.
+import { Tables } from '../rows/tables.ts'
+import type { Bucket, Listing } from './bucket.ts'
+import { beginning, decodeSnapshot, encodeSnapshot, type LogEntry, type Snapshot } from './format.ts'
+import { logKey } from './layout.ts'
+import { changedArchive } from './segment.ts'
+
+const READS_AT_ONCE = 32
+const LIST_PAGE = 1_000
+
+export class Fold implements Snapshot {
+  readonly tables = new Tables()
+  readonly endedIn: Map<string, number>
+  /** Where it began. */
+  readonly source: string
+  archive: Snapshot['archive']
+  n: number
+  at: number
+
+  /** Of nothing, or of a snapshot. */
+  constructor(snapshot?: { readonly key: string; readonly body: string }) {
+    const { tables } = this
+    const from = snapshot
+      ? decodeSnapshot(snapshot.key, snapshot.body, tables)
+      : { ...beginning, tables }
+    this.source = snapshot?.key ?? 'the beginning'
+    this.endedIn = new Map(from.endedIn)
+    this.archive = from.archive
+    this.n = from.n
+    this.at = from.at
+  }
+
+  /** What was read, as a person would look for it. */
+  get name(): string {
+    return `${this.source} and the log up to ${this.n}`
+  }
+
+  apply({ n, at, changes, archive }: LogEntry): void {
+    this.tables.apply(changes, at)
+    this.n = n
+    this.at = Math.max(this.at, at)
+    for (const { runId, set } of changes.runs) if (set?.endedAt) this.endedIn.set(runId, n)
+    if (!archive) return
+    this.archive = changedArchive(this.archive, archive)
+    for (const [runId, end] of this.endedIn) {
+      if (end > archive.upTo) continue
+      this.tables.forget(runId)
+      this.endedIn.delete(runId)
+    }
+  }
+}
+
+/** Where two states differ, in words; `undefined` if nowhere. The order of rows means nothing. */
+export function differenceOf(one: Snapshot, other: Snapshot): string | undefined {
+  const [left, right] = [linesOf(one), linesOf(other)]
+  for (const [name, line] of left) if (right.get(name) !== line) return name
+  for (const name of right.keys()) if (!left.has(name)) return name
+  return undefined
+}
+
+function linesOf(snapshot: Snapshot): Map<string, string> {
+  const lines = encodeSnapshot(snapshot).trimEnd().split('\n')
+  return new Map(lines.map((line) => [nameOf(line), line]))
+}
+
+interface AnyLine {
+  readonly row?: { readonly head: { readonly runId: string } }
+  readonly task?: { readonly taskId: string }
+  readonly session?: { readonly session: number }
+}
+
+function nameOf(line: string): string {
+  const { row, task, session } = JSON.parse(line) as AnyLine
+  if (row) return `run ${row.head.runId}`
+  if (task) return `task ${task.taskId}`
+  return session ? `session ${session.session}` : 'its header'
+}
+
+/** Objects of the log in the order of `numbers`, read ahead. */
+export async function* readLog(
+  bucket: Bucket,
+  numbers: readonly number[],
+): AsyncGenerator<{ n: number; body: string | undefined }> {
+  for (let from = 0; from < numbers.length; from += READS_AT_ONCE) {
+    const some = numbers.slice(from, from + READS_AT_ONCE)
+    const bodies = await Promise.all(some.map((n) => bucket.get(logKey(n))))
+    for (const [index, n] of some.entries()) yield { n, body: bodies[index] }
+  }
+}
+
+/** Everything whose key begins with `prefix`, page by page. */
+export async function* listAll(bucket: Bucket, prefix: string): AsyncGenerator<Listing> {
+  let after: string | undefined
+  do {
+    const page = await bucket.list(prefix, after === undefined ? {} : { after })
+    yield* page
+    after = page.length < LIST_PAGE ? undefined : page.at(-1)?.key
+  } while (after !== undefined)
+}
+
+/** Does the work for each, a few at a time. */
+export async function forEach<T>(
+  items: Iterable<T>,
+  atOnce: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const left = items[Symbol.iterator]()
+  const lane = async (): Promise<void> => {
+    for (let next = left.next(); !next.done; next = left.next()) await work(next.value)
+  }
+  await Promise.all(Array.from({ length: atOnce }, lane))
+}
