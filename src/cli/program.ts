@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander'
 import { CancelledError, RunError } from '../kernel/errors.ts'
 import { cancelCommand } from './commands/cancel.ts'
 import { demoCommand } from './commands/demo.ts'
+import { doctorCommand } from './commands/doctor.ts'
 import { runCommand } from './commands/run.ts'
 import { runsCommand } from './commands/runs.ts'
 import { signalCommand } from './commands/signal.ts'
@@ -51,6 +52,7 @@ function build(): Command {
     whyCommand(),
     signalCommand(),
     cancelCommand(),
+    doctorCommand(),
   ]
   for (const command of commands) {
     command.option('--debug', 'print the stack of an error')

@@ -1,5 +1,5 @@
 // Kills real workers while a client starts runs, then judges what is left.
-// Usage: node test/crash/kill.ts --store sqlite|postgres --kills 1000 --runs 50000 [--stops 50] [--seed 1]
+// Usage: node test/crash/kill.ts --store sqlite|postgres|file|radosgw --kills 1000 --runs 50000 [--stops 50] [--seed 1]
 //   [--workers 4] [--pauseMs 700] [--settleMsMax 300000]
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,6 +10,7 @@ import { type Engine, open, type Status } from '../../src/index.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { freshDatabase } from '../support/database.ts'
 import { startPostgres } from '../support/postgres.ts'
+import { freshBucket, type Radosgw, startRadosgw } from '../support/radosgw.ts'
 import { checkAll, countInterrupted, type Evidence } from './check.ts'
 import { CrashClient } from './client.ts'
 import { readRuns } from './evidence.ts'
@@ -211,8 +212,11 @@ async function main(): Promise<void> {
   }
 }
 
-async function onStore<T>(kind: string, use: (url: string) => Promise<T>): Promise<T> {
-  if (kind === 'postgres') {
+/** Somewhere new to keep runs, for as long as it is used. */
+const places: Record<string, <T>(use: (url: string) => Promise<T>) => Promise<T>> = {
+  sqlite: (use) => inFolder((folder) => use(`sqlite:${join(folder, 'crash.db')}`)),
+  file: (use) => inFolder((folder) => use(`file:${join(folder, 'objects')}`)),
+  postgres: async (use) => {
     const server = await startPostgres()
     const database = await freshDatabase(server.url)
     try {
@@ -221,11 +225,35 @@ async function onStore<T>(kind: string, use: (url: string) => Promise<T>): Promi
       await database.drop()
       await server.stop()
     }
-  }
-  if (kind !== 'sqlite') throw new Error(`--store is sqlite or postgres, not ${kind}`)
+  },
+  radosgw: async (use) => {
+    const server = await startRadosgw()
+    try {
+      return await use(await reachable(server))
+    } finally {
+      await server.stop()
+    }
+  },
+}
+
+/** A bucket whose credentials are in the environment, where the workers find them. */
+export async function reachable(server: Radosgw): Promise<string> {
+  const { accessKeyId, secretAccessKey } = server.credentials
+  process.env['AWS_ACCESS_KEY_ID'] = accessKeyId
+  process.env['AWS_SECRET_ACCESS_KEY'] = secretAccessKey
+  return freshBucket(server)
+}
+
+async function onStore<T>(kind: string, use: (url: string) => Promise<T>): Promise<T> {
+  const place = places[kind]
+  if (!place) throw new Error(`--store is one of ${Object.keys(places).join(', ')}, not ${kind}`)
+  return place(use)
+}
+
+async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'pawl-crash-db-'))
   try {
-    return await use(`sqlite:${join(folder, 'crash.db')}`)
+    return await use(folder)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

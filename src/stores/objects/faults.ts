@@ -1,10 +1,17 @@
 // What can be wrong with a run, or with a segment of runs that have ended. Pure functions; each fault is what follows
 // the name of the object in a sentence.
 import { decodeTurn } from '../../kernel/codec.ts'
+import { PawlError } from '../../kernel/errors.ts'
 import { hasEnded, type RunRow } from '../rows/row.ts'
 import type { StoredTurn } from '../store.ts'
 import type { Snapshot } from './format.ts'
-import { decodeRun, type EndedRun, encodeSegment, type Segment, type SegmentIndex } from './segment.ts'
+import {
+  decodeRun,
+  type EndedRun,
+  encodeSegment,
+  type Segment,
+  type SegmentIndex,
+} from './segment.ts'
 
 const endings: ReadonlySet<RunRow['status']> = new Set(['completed', 'failed', 'cancelled'])
 
@@ -30,7 +37,7 @@ function eventsIn(body: string): number | string {
   try {
     return decodeTurn(body).events.length
   } catch (error) {
-    return `is not readable: ${reason(error)}`
+    return unreadable('', error)
   }
 }
 
@@ -79,7 +86,7 @@ export function openSegment(known: Segment, body: string): OpenedSegment {
       ],
     }
   } catch (error) {
-    return { runs: [], faults: [`is not readable: ${reason(error)}`] }
+    return { runs: [], faults: [unreadable(known.key, error)] }
   }
 }
 
@@ -91,6 +98,12 @@ function different(one: object, other: object): string[] {
   )
 }
 
-export function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+/** Why an object is not readable. One that a newer pawl has written is not faulty: that is not for this one to judge. */
+export function unreadable(key: string, error: unknown): string {
+  if (error instanceof PawlError && error.code === 'SCHEMA_TOO_NEW') throw error
+  const text = error instanceof Error ? error.message : String(error)
+  const because = text.replace(/\.? Run `pawl doctor`\.$/, '')
+  return because.startsWith(`${key} `)
+    ? because.slice(key.length + 1)
+    : `is not readable: ${because}`
 }

@@ -1,12 +1,13 @@
 // Keys as paths below a folder, and back. Different keys give different paths, none of which leaves the folder:
 //
-//   log/0000000001.json    log+/0000000001.json
-//   a b                    a%20b
-//   .hidden                %2Ehidden
+//   log/0000000001.jsonl    log/0000000001.jsonl
+//   a b.json                a%20b.json
+//   .hidden.json            %2Ehidden.json
 //
-// A folder is marked by a plus, which no name has otherwise, because `a` and `a/b` may both be objects. A segment too
-// long for a file name goes on in a folder marked by a comma. File systems that take `A` and `a` for the same are not
-// provided for.
+// `a` and `a/b` may both be objects, so files and folders must differ by their names: a file has a full stop in it and a
+// folder has none. What is not so by itself gets a mark that no name has otherwise, `.+` for a file and `+` for a folder.
+// A segment too long for a file name goes on in a folder marked by a comma. File systems that take `A` and `a` for the
+// same are not provided for.
 
 /** File systems allow 255 bytes. */
 const NAME_LENGTH_MAX = 200
@@ -23,23 +24,21 @@ export function pathOf(key: string): string[] {
     for (; rest.length > NAME_LENGTH_MAX; rest = rest.slice(NAME_LENGTH_MAX)) {
       names.push(`${rest.slice(0, NAME_LENGTH_MAX)},`)
     }
-    names.push(index < segments.length - 1 ? `${rest}+` : rest)
+    names.push(index < segments.length - 1 ? folder(rest) : file(rest))
   })
   return names
 }
 
 /** The key of a file, from the names on the way to it; `undefined` for a file that is not one of ours. */
 export function keyOf(names: readonly string[]): string | undefined {
-  const text = names.map((name) => name.replace(/\+$/, '/').replace(/,$/, '')).join('')
-  const key = decoded(text)
+  const key = decoded(textOf(names.slice(0, -1)) + (names.at(-1) ?? '').replace(/\.\+$/, ''))
   return key !== undefined && pathOf(key).join('/') === names.join('/') ? key : undefined
 }
 
 /** What the keys in this folder begin with, as far as that is whole characters. */
 export function prefixOf(names: readonly string[]): string {
-  const whole = names.findLastIndex((name) => name.endsWith('+')) + 1
-  const text = names.slice(0, whole).map((name) => name.replace(/\+$/, '/').replace(/,$/, ''))
-  return decoded(text.join('')) ?? ''
+  const whole = names.findLastIndex((name) => !name.endsWith(',')) + 1
+  return decoded(textOf(names.slice(0, whole))) ?? ''
 }
 
 /** The folders that all keys with this prefix are in. */
@@ -49,7 +48,22 @@ export function foldersOf(prefix: string): string[] {
 }
 
 export function isFolder(name: string): boolean {
-  return name.endsWith('+') || name.endsWith(',')
+  return !name.includes('.') || name.endsWith(',') || (name.endsWith('+') && !name.endsWith('.+'))
+}
+
+function folder(name: string): string {
+  return name === '' || name.includes('.') ? `${name}+` : name
+}
+
+function file(name: string): string {
+  return name.includes('.') ? name : `${name}.+`
+}
+
+/** The beginning of a key, from the names of folders. */
+function textOf(folders: readonly string[]): string {
+  return folders
+    .map((name) => (name.endsWith(',') ? name.slice(0, -1) : `${name.replace(/\+$/, '')}/`))
+    .join('')
 }
 
 function encoded(segment: string): string {

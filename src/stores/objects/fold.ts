@@ -1,7 +1,13 @@
 // What a snapshot and the log behind it say, without following them: what a replica would hold, made at leisure.
 import { Tables } from '../rows/tables.ts'
 import type { Bucket, Listing } from './bucket.ts'
-import { beginning, decodeSnapshot, encodeSnapshot, type LogEntry, type Snapshot } from './format.ts'
+import {
+  beginning,
+  decodeSnapshot,
+  encodeSnapshot,
+  type LogEntry,
+  type Snapshot,
+} from './format.ts'
 import { logKey } from './layout.ts'
 import { changedArchive } from './segment.ts'
 
@@ -11,8 +17,7 @@ const LIST_PAGE = 1_000
 export class Fold implements Snapshot {
   readonly tables = new Tables()
   readonly endedIn: Map<string, number>
-  /** Where it began. */
-  readonly source: string
+  readonly #snapshot: string | undefined
   archive: Snapshot['archive']
   n: number
   at: number
@@ -23,16 +28,22 @@ export class Fold implements Snapshot {
     const from = snapshot
       ? decodeSnapshot(snapshot.key, snapshot.body, tables)
       : { ...beginning, tables }
-    this.source = snapshot?.key ?? 'the beginning'
+    this.#snapshot = snapshot?.key
     this.endedIn = new Map(from.endedIn)
     this.archive = from.archive
     this.n = from.n
     this.at = from.at
   }
 
+  /** The object that has most of it. */
+  get origin(): string {
+    return this.#snapshot ?? logKey(this.n)
+  }
+
   /** What was read, as a person would look for it. */
   get name(): string {
-    return `${this.source} and the log up to ${this.n}`
+    const log = `the log up to ${logKey(this.n)}`
+    return this.#snapshot === undefined ? log : `${this.#snapshot} with ${log}`
   }
 
   apply({ n, at, changes, archive }: LogEntry): void {
@@ -89,13 +100,19 @@ export async function* readLog(
 }
 
 /** Everything whose key begins with `prefix`, page by page. */
-export async function* listAll(bucket: Bucket, prefix: string): AsyncGenerator<Listing> {
+export async function* pages(bucket: Bucket, prefix: string): AsyncGenerator<Listing> {
   let after: string | undefined
   do {
     const page = await bucket.list(prefix, after === undefined ? {} : { after })
     yield* page
     after = page.length < LIST_PAGE ? undefined : page.at(-1)?.key
   } while (after !== undefined)
+}
+
+export async function list(bucket: Bucket, prefix: string): Promise<Listing[]> {
+  const found: Listing[] = []
+  for await (const each of pages(bucket, prefix)) found.push(each)
+  return found
 }
 
 /** Does the work for each, a few at a time. */

@@ -1,0 +1,166 @@
+import { existsSync } from 'node:fs'
+import { Command } from 'commander'
+import { formatDuration } from '../../kernel/duration.ts'
+import { PawlError } from '../../kernel/errors.ts'
+import { limits } from '../../kernel/limits.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import type { Findings } from '../../stores/objects/doctor.ts'
+import { type ReadingOptions, reading } from '../options.ts'
+import { columns, paint, plain, print, printJson, showStore, wrap } from '../output.ts'
+
+interface Options extends ReadingOptions {
+  readonly rebuild?: true
+  readonly sweep?: true
+  readonly all?: true
+}
+
+/** What was done beside looking. */
+interface Done {
+  readonly rebuilt?: number
+  readonly swept?: number
+}
+
+const PROBLEMS_SHOWN = 20
+
+export function doctorCommand(): Command {
+  return reading(
+    new Command('doctor')
+      .description('examine a store on object storage, and say what is wrong with it')
+      .option('--rebuild', 'write runs/ and names/ anew, which are for people')
+      .option('--sweep', 'delete what nobody needs any more')
+      .option('--all', 'look at the projections of all runs, not only of some'),
+  ).action(doctor)
+}
+
+async function doctor(options: Options): Promise<void> {
+  const { store, json, all } = options
+  refuseOthers(store)
+  // No other command pays for loading these.
+  const { examine, rebuild } = await import('../../stores/objects/doctor.ts')
+  const { openBucket } = await import('../../stores/objects/open.ts')
+  const bucket = await openBucket(store, systemClock)
+  try {
+    const findings = await examine(bucket, all ? { projections: Number.POSITIVE_INFINITY } : {})
+    const isWell = findings.problems.length === 0
+    // What is damaged is left as it is: what looks needless may be what it can be mended with.
+    const done: Done = {
+      ...(options.rebuild && isWell && { rebuilt: await rebuild(bucket) }),
+      ...(options.sweep && isWell && { swept: await sweep(store) }),
+    }
+    if (json) printJson({ ...findings, ...done })
+    else report(findings, done, options)
+    if (!isWell) process.exitCode = 1
+  } finally {
+    await bucket.close()
+  }
+}
+
+function refuseOthers(store: string): void {
+  const scheme = /^([a-z][a-z0-9+]*):/i.exec(store)?.[1]?.toLowerCase() ?? ''
+  const instead = otherStores[scheme]
+  if (instead !== undefined) {
+    throw new PawlError(
+      'NOT_SUPPORTED',
+      `pawl doctor examines stores on object storage (s3:, file:), and there is nothing for it to examine in ${showStore(store)}: ${instead}.`,
+    )
+  }
+  if (scheme !== 's3' && scheme !== 'file') {
+    throw new PawlError(
+      'STORE_URL_INVALID',
+      `pawl doctor examines stores on object storage: expected --store s3://bucket/prefix or file:./folder, not '${showStore(store)}'.`,
+    )
+  }
+  const folder = /^file:(?:\/\/[^/?#]*(?=\/))?([^?#]+)/i.exec(store)?.[1]
+  // Opening it would make it.
+  if (folder !== undefined && !existsSync(decoded(folder))) {
+    throw new PawlError(
+      'STORE_URL_INVALID',
+      `there is no folder ${folder}, and so nothing to examine. Check --store, PAWL_STORE and the current folder.`,
+    )
+  }
+}
+
+const otherStores: Readonly<Record<string, string>> = {
+  sqlite: "SQLite examines its file itself, with sqlite3 <file> 'PRAGMA integrity_check'",
+  postgres: 'Postgres examines its tables itself, with pg_amcheck',
+  postgresql: 'Postgres examines its tables itself, with pg_amcheck',
+  memory: 'it ends with its process',
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
+async function sweep(url: string): Promise<number> {
+  const { openObjects } = await import('../../stores/objects/open.ts')
+  const store = await openObjects(url, systemClock)
+  try {
+    const { replica, compactor } = store
+    // Changes nothing, but is written: whoever has judged anything before it has to judge again.
+    const { upTo } = replica.archive.state
+    const archive = { from: upTo, upTo, dropped: [], added: [] }
+    await replica.submit({ judge: () => true, archive })
+    let swept = 0
+    // At most a page of a list at a time.
+    for (let some = 1; some > 0; swept += some) some = await compactor.sweep(replica.at)
+    return swept
+  } finally {
+    await store.close()
+  }
+}
+
+function report(findings: Findings, done: Done, options: Options): void {
+  const { log, snapshots, segments, runs, projections, problems } = findings
+  const fact = (name: string, ...parts: (string | false)[]): void =>
+    print(`${paint('dim', name.padEnd(12))}${parts.filter(Boolean).join(', ')}`)
+  fact('store', showStore(options.store))
+  fact(
+    'log',
+    `${counted(log.objects, 'object')} (${log.bytes.toLocaleString('en')} bytes) up to ${log.last}`,
+    log.covered > 0 && `${log.covered} covered by a snapshot`,
+    log.ghosts > 0 && `${log.ghosts} written too late, which nobody reads`,
+  )
+  fact('snapshots', String(snapshots.objects), snapshots.newest > 0 && `newest ${snapshots.newest}`)
+  fact('segments', String(segments.objects), segments.orphans > 0 && `${segments.orphans} orphaned`)
+  fact('runs', `${runs.live} live`, `${runs.ended} ended`)
+  fact('sessions', String(findings.sessions))
+  fact('tasks', String(findings.tasks))
+  fact('projections', ...projectionFacts(projections))
+  if (done.rebuilt !== undefined)
+    fact('rebuilt', `${counted(done.rebuilt, 'object')} written or deleted`)
+  if (done.swept !== undefined) fact('swept', sweptFact(done.swept))
+  print()
+  if (problems.length === 0) return print(paint('green', 'No problems.'))
+  reportProblems(problems)
+  if (options.rebuild || options.sweep)
+    print('Nothing was rebuilt or swept: that has to wait until these are solved.')
+}
+
+function projectionFacts({ looked, missing, old }: Findings['projections']): string[] {
+  const hint = missing + old > 0 ? ' (pawl doctor --rebuild writes them)' : ''
+  return [`of ${counted(looked, 'run')} looked at`, `${missing} missing`, `${old} old${hint}`]
+}
+
+function sweptFact(swept: number): string {
+  const grace = formatDuration(limits.objectGraceMs)
+  return `${counted(swept, 'object')} deleted (what was needed less than ${grace} ago is kept)`
+}
+
+function reportProblems(problems: Findings['problems']): void {
+  print(paint('red', `${counted(problems.length, 'problem')}:`))
+  for (const { problem, advice } of problems.slice(0, PROBLEMS_SHOWN)) {
+    for (const [index, line] of wrap(plain(problem), columns() - 2).entries())
+      print(`${index === 0 ? '- ' : '  '}${line}`)
+    for (const line of wrap(advice, columns() - 4)) print(`    ${paint('cyan', line)}`)
+  }
+  const more = problems.length - PROBLEMS_SHOWN
+  if (more > 0) print(`and ${more} more, which --json lists`)
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,30 @@
+// One of many processes that all believe to hold the same run: writes a turn whenever it is told to, and says what the
+// store answered. node test/crash/racer.ts <store>
+import { systemClock } from '../../src/runtime/clock.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
+import { openStore } from '../../src/stores/open.ts'
+import type { Lease } from '../../src/stores/store.ts'
+
+export interface Go {
+  readonly runId: string
+  readonly lease: Lease
+  readonly seq: number
+}
+
+export interface Answer {
+  readonly seq: number
+  readonly turnId: number
+  readonly outcome: string
+}
+
+const store = await openStore(process.argv[2] ?? '', systemClock)
+process.on('message', async ({ runId, lease, seq }: Go) => {
+  const turnId = systemRandom.integer()
+  const body = JSON.stringify({ version: 1, build: 'race', events: [] })
+  const nothing = { consumed: [], outbox: [], tasks: [], dropped: [] }
+  const turn = { runId, lease, generation: 1, turnId, seq, count: 1, at: 0, body, ...nothing }
+  const [committed] = await store.commit([{ ...turn, next: { type: 'hold' } }])
+  process.send?.({ seq, turnId, outcome: committed?.outcome ?? 'none' } satisfies Answer)
+})
+process.on('disconnect', () => process.exit(0))
+process.send?.('ready')
