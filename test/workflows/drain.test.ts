@@ -175,11 +175,11 @@ describe.each(kinds)('on %s', (kind) => {
         return attempts.length > 1 ? 'done' : new Promise<string>(() => {})
       }),
     )
-    const one = await bench.worker({ workflows: [job] }, { lease: '300ms' })
+    const one = await bench.worker({ workflows: [job] }, { lease: '3s' })
     const run = await one.engine.start(job)
     await begun.opened
     // The first engine is given no chance to renew: its process would have been killed.
-    const two = await bench.serve({ workflows: [job] }, { lease: '300ms' })
+    const two = await bench.serve({ workflows: [job] }, { lease: '3s' })
     expect(await waitsFor(two.get(run.runId), 'activity')).toMatchObject({
       worker: one.worker.id,
       step: 'step:long#1',

@@ -19,11 +19,15 @@ import { Registry } from '../../src/definitions/registry.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { MemoryStore } from '../../src/stores/memory/store.ts'
+import type { Credentials } from '../../src/stores/objects/credentials.ts'
 import type { Store } from '../../src/stores/store.ts'
+import { type S3Simulator, startS3Simulator } from '../../src/testing/s3-simulator.ts'
 import { type FreshDatabase, freshDatabase } from '../support/database.ts'
 
-export const kinds = ['memory', 'sqlite', 'postgres'] as const
+export const kinds = ['memory', 'sqlite', 'postgres', 'file', 's3'] as const
 export type Kind = (typeof kinds)[number]
+
+const nobody: Credentials = { accessKeyId: '', secretAccessKey: '' }
 
 export interface Logged {
   readonly level: string
@@ -37,6 +41,7 @@ export class Bench {
   #memory = new MemoryStore({ clock: systemClock })
   #folder = ''
   #database: FreshDatabase | undefined
+  #simulator: S3Simulator | undefined
   #place = ''
 
   constructor(kind: Kind) {
@@ -46,11 +51,15 @@ export class Bench {
   /** Where this test's runs are; on memory there is no such place. */
   get url(): string {
     if (this.kind === 'sqlite') return `sqlite:${join(this.#folder, this.#place)}.db`
+    if (this.kind === 'file') return `file:${join(this.#folder, this.#place)}`
+    if (this.kind === 's3') return this.#simulator?.url.replace('/?', `/${this.#place}?`) ?? ''
     return `${this.#database?.url}?schema=${this.#place}`
   }
 
   async prepare(): Promise<void> {
-    if (this.kind === 'sqlite') this.#folder = await mkdtemp(join(tmpdir(), 'pawl-workflows-'))
+    if (this.kind === 's3') this.#simulator = await startS3Simulator()
+    if (this.kind === 'sqlite' || this.kind === 'file')
+      this.#folder = await mkdtemp(join(tmpdir(), 'pawl-workflows-'))
     if (this.kind === 'postgres') this.#database = await freshDatabase(inject('postgresUrl'))
   }
 
@@ -63,7 +72,8 @@ export class Bench {
   /** An engine on this test's store, without a worker. */
   async engine(options: OpenOptions = {}): Promise<Engine> {
     const log = (level: string, message: string): number => this.logged.push({ level, message })
-    const given = { logger: { log }, ...options }
+    const credentials = async (): Promise<Credentials> => this.#simulator?.credentials ?? nobody
+    const given = { logger: { log }, credentials, ...options }
     const engine = this.kind === 'memory' ? this.#inMemory(given) : await open(this.url, given)
     this.#engines.push(engine)
     return engine
@@ -91,6 +101,7 @@ export class Bench {
   async cleanUp(): Promise<void> {
     if (this.#folder !== '') await rm(this.#folder, { recursive: true, force: true })
     await this.#database?.drop()
+    await this.#simulator?.stop()
   }
 
   // Opening 'memory:' twice gives two stores. Here all engines of a test share one, and none may close it.

@@ -220,7 +220,9 @@ describe('object store, P15, V1: damage is found and named', () => {
   test('a segment is missing', async () => {
     const [segment = ''] = prefix.keys(ENDED)
     prefix.space.remove(segment)
-    expect((await prefix.problems())[0]).toMatch(`${segment} is missing, and with it 2 runs`)
+    expect((await prefix.problems())[0]).toMatch(
+      `${segment} is missing, with the ended runs in it (2)`,
+    )
     await expect(rebuild(prefix.bucket)).rejects.toThrow(`${segment} is missing`)
   })
 

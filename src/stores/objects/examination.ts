@@ -230,7 +230,7 @@ export class Examination {
       const { key } = segment
       const body = await this.#bucket.get(key)
       if (body === undefined) {
-        this.#found(key, `is missing, and with it ${segment.runs} runs that have ended`, RESTORE)
+        this.#found(key, `is missing, with the ended runs in it (${segment.runs})`, RESTORE)
         continue
       }
       const { runs, faults } = openSegment(segment, body)

@@ -1,0 +1,76 @@
+// What a run on object storage costs: requests, and round trips until it is done. Counted, not timed.
+import { expect, test } from 'vitest'
+import { workflow } from '../../src/index.ts'
+import { ROUND_TRIP_MS } from './far-bucket.ts'
+import { FarWorld } from './far-engine.ts'
+
+const chain = workflow('chain', async (ctx, steps: number) => {
+  for (let n = 0; n < steps; n++) await ctx.run(`step ${n}`, () => n)
+  return steps
+})
+
+const MINUTE_MS = 60_000
+
+async function idleWorker(world: FarWorld) {
+  const far = world.engine([chain])
+  const worker = far.engine.work({ signals: false })
+  await world.during(worker.ready)
+  await world.pass(10_000)
+  return far
+}
+
+test('P1: a one-step run takes at most 5 round trips, and each further step one', async () => {
+  const world = new FarWorld()
+  const { engine } = await idleWorker(world)
+  const one = await world.during(engine.execute(chain, 1))
+  const ten = await world.during(engine.execute(chain, 10))
+  expect(one.ms / ROUND_TRIP_MS).toBeLessThanOrEqual(5)
+  expect((ten.ms - one.ms) / 9 / ROUND_TRIP_MS).toBeLessThanOrEqual(1)
+})
+
+test('P1: a run started by another process is picked up and its result is heard of', async () => {
+  const world = new FarWorld()
+  await idleWorker(world)
+  const { engine } = world.engine([chain])
+  const { value, ms } = await world.during(engine.execute(chain, 1))
+  expect(value).toBe(1)
+  // The worker looks every five seconds when nobody writes.
+  expect(ms).toBeLessThan(6_000)
+})
+
+test('P15: a single run costs at most 4 requests a step, with all that is written for people', async () => {
+  const world = new FarWorld()
+  const { engine, requests } = await idleWorker(world)
+  for (const steps of [1, 10]) {
+    const before = requests.copy()
+    await world.during(engine.execute(chain, steps))
+    // Until the projections are written, and no longer: what an idle worker costs is another question.
+    await world.pass(100)
+    const spent = requests.since(before)
+    expect(spent.all / steps, JSON.stringify(spent)).toBeLessThanOrEqual(4)
+    expect(world.space.list('runs/').length).toBeGreaterThan(0)
+  }
+})
+
+test('P15: saturated with ten-step runs, 1,000 steps cost at most 20 requests', async () => {
+  const world = new FarWorld()
+  const { engine, requests } = await idleWorker(world)
+  const runs = 2_000
+  const before = requests.copy()
+  await world.during(Promise.all(Array.from({ length: runs }, () => engine.execute(chain, 10))))
+  await world.pass(1_000)
+  const spent = requests.since(before)
+  expect((spent.all / (runs * 10)) * 1_000, JSON.stringify(spent)).toBeLessThanOrEqual(20)
+})
+
+test('W13: an idle worker asks once in five seconds and never lists', async () => {
+  const world = new FarWorld()
+  const { requests } = await idleWorker(world)
+  const before = requests.copy()
+  await world.pass(10 * MINUTE_MS)
+  const spent = requests.since(before)
+  expect(spent.list / (10 * 12)).toBeLessThanOrEqual(1)
+  expect(spent.get, JSON.stringify(spent)).toBeLessThanOrEqual(10 * 12 + 5)
+  // Its session is renewed three times in its life of thirty seconds.
+  expect(spent.put, JSON.stringify(spent)).toBeLessThanOrEqual(10 * 6 + 5)
+})

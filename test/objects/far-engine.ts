@@ -1,0 +1,58 @@
+// An engine on a bucket that is a round trip away. Time is virtual: it passes as fast as there is nothing to do.
+
+import { Registry } from '../../src/definitions/registry.ts'
+import { type AnyWorkflow, Engine } from '../../src/index.ts'
+import { ObjectStore, type ObjectStoreOptions } from '../../src/stores/objects/store.ts'
+import { ObjectSpace, SpaceBucket } from '../../src/testing/object-space.ts'
+import { SeededRandom } from '../../src/testing/seeded-random.ts'
+import { VirtualClock } from '../../src/testing/virtual-clock.ts'
+import { farBucket, Requests } from './far-bucket.ts'
+
+export class FarWorld {
+  readonly clock = new VirtualClock()
+  readonly space = new ObjectSpace(this.clock)
+  #engines = 0
+
+  engine(
+    workflows: readonly AnyWorkflow[],
+    settings?: ObjectStoreOptions['settings'],
+  ): { engine: Engine; requests: Requests; store: ObjectStore } {
+    const { clock } = this
+    const requests = new Requests()
+    const random = new SeededRandom(++this.#engines)
+    const bucket = farBucket(new SpaceBucket(this.space, clock), clock, requests)
+    const store = new ObjectStore({ bucket, clock, random, ...(settings && { settings }) })
+    const options = { build: 'far', logger: { log() {} } }
+    const engine = new Engine(store, new Registry(workflows, []), options, { clock, random })
+    return { engine, requests, store }
+  }
+
+  /** Lets time pass until the promise is settled. Answers how long that took. */
+  async during<T>(promise: Promise<T>): Promise<{ value: T; ms: number }> {
+    const begun = this.clock.now()
+    let settled = false
+    const done = promise.finally(() => {
+      settled = true
+    })
+    done.catch(() => {})
+    await this.clock.advance(0)
+    while (!settled) {
+      const next = this.clock.next()
+      if (next === undefined) throw new Error('nothing can happen any more')
+      await this.clock.advance(Math.max(0, next - this.clock.now()))
+    }
+    return { value: await done, ms: this.clock.now() - begun }
+  }
+
+  async pass(ms: number): Promise<void> {
+    const end = this.clock.now() + ms
+    for (
+      let next = this.clock.next();
+      next !== undefined && next <= end;
+      next = this.clock.next()
+    ) {
+      await this.clock.advance(Math.max(0, next - this.clock.now()))
+    }
+    await this.clock.advance(Math.max(0, end - this.clock.now()))
+  }
+}
