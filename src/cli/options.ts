@@ -55,7 +55,7 @@ export async function withNewEngine<T>(
 
 /** The file a store would be in, if it is not there yet. */
 export function missingFile(store: string): string | undefined {
-  const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/i.exec(store)?.[1]
+  const path = /^(?:sqlite|file):(?:\/\/(?=\/))?([^?]+)/i.exec(store)?.[1]
   if (path === undefined) return undefined
   const file = resolve(path)
   // A folder that is missing too is a mistake of another kind, which the store explains.

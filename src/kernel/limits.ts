@@ -83,7 +83,7 @@ export const limits = {
   objectGraceMs: 600_000,
   /** How often a process looks for what others wrote: soon after they did, and when they have not for long. */
   objectPollMsMin: 250,
-  objectPollMsMax: 5_000,
+  objectPollMsMax: 2_000,
   /** A call gives up on storage that gives no answer after this long. */
   objectPatienceMs: 10_000,
   /** Runs shown to people as objects of their own: at a time, per second, and remembered as shown. */

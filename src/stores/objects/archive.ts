@@ -1,8 +1,9 @@
 // Reading what has ended and left memory: which segments may have it, their indexes, and single lines of them.
+import { PawlError } from '../../kernel/errors.ts'
 import type { RunRow } from '../rows/row.ts'
 import type { Past } from '../rows/transaction.ts'
 import type { ListQuery } from '../store.ts'
-import type { Bucket } from './bucket.ts'
+import type { Bucket, ByteRange } from './bucket.ts'
 import {
   type ArchiveState,
   decodeRun,
@@ -74,17 +75,16 @@ export class Archive implements Past {
     return this.#newest.get(workflowId)
   }
 
-  async read(segment: Segment, line: number): Promise<EndedRun | undefined> {
+  async read(segment: Segment, line: number): Promise<EndedRun> {
     const { ends } = await this.#index(segment)
     const from = segment.index + (line === 0 ? 0 : (ends[line - 1] ?? 0))
     const to = segment.index + (ends[line] ?? 0)
-    const text = await this.#bucket.get(segment.key, { from, to })
-    return text === undefined ? undefined : decodeRun(segment.key, text)
+    return decodeRun(segment.key, await this.#get(segment, { from, to }))
   }
 
   /** Every run of a segment. */
   async readAll(segment: Segment): Promise<EndedRun[]> {
-    const text = (await this.#bucket.get(segment.key)) ?? ''
+    const text = await this.#get(segment)
     const [, ...lines] = text.split('\n').filter((line) => line !== '')
     return lines.map((line) => decodeRun(segment.key, line))
   }
@@ -148,10 +148,21 @@ export class Archive implements Past {
     return loading
   }
 
-  async #loadIndex({ key, index }: Segment): Promise<SegmentIndex> {
-    const text = await this.#bucket.get(key, { from: 0, to: index })
-    const none = { ids: [], workflowIds: [], names: [], statuses: [], created: [], ends: [] }
-    return text === undefined ? none : (JSON.parse(text) as SegmentIndex)
+  async #loadIndex(segment: Segment): Promise<SegmentIndex> {
+    return JSON.parse(await this.#get(segment, { from: 0, to: segment.index })) as SegmentIndex
+  }
+
+  async #get({ key }: Segment, range?: ByteRange): Promise<string> {
+    const text = await this.#bucket.get(key, range)
+    if (text === undefined) throw new SegmentGone(key)
+    return text
+  }
+}
+
+/** Others have merged a segment with its neighbours, or let it go: what was looked for is elsewhere, or nowhere. */
+export class SegmentGone extends PawlError {
+  constructor(key: string) {
+    super('STORE_UNSUITABLE', `${key} is missing. Run \`pawl doctor\` to see what else is.`)
   }
 }
 

@@ -4,11 +4,13 @@
 import { limits } from '../../kernel/limits.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
+import { NEVER } from '../never.ts'
 import type { Bucket, Listing } from './bucket.ts'
 import { encodeSnapshot, type LogEntry } from './format.ts'
 import { ENDED, LOG, numberIn, SNAPSHOTS, segmentKey, snapshotKey } from './layout.ts'
+import { listAll } from './listing.ts'
 import type { Replica } from './replica.ts'
-import { type ArchiveChange, type EndedRun, encodeSegment, type Segment } from './segment.ts'
+import { type ArchiveWish, type EndedRun, encodeSegment, type Segment } from './segment.ts'
 
 export interface CompactorSettings {
   /** Log objects between two snapshots. */
@@ -90,18 +92,33 @@ export class Compactor {
     const { bucket, replica, settings } = this.#ports
     const isOld = ({ modifiedAt }: Listing): boolean =>
       modifiedAt <= bucket.now() - settings.graceMs && modifiedAt <= since - settings.graceMs / 2
-    const snapshots = await bucket.list(SNAPSHOTS)
+    const snapshots = await listAll(bucket, SNAPSHOTS)
     const newest = snapshots.filter(isOld).at(-1)
     const covered = newest ? numberIn(newest.key) : 0
     const gone = snapshots.filter(({ key }) => numberIn(key) < covered)
     if (covered > 0) {
+      // As much as one page has; the next sweep takes the rest.
       const log = await bucket.list(LOG)
       gone.push(...log.filter(({ key }) => numberIn(key) <= covered))
     }
     const known = new Set(replica.archive.state.segments.map(({ key }) => key))
-    gone.push(...(await bucket.list(ENDED)).filter((each) => isOld(each) && !known.has(each.key)))
+    gone.push(
+      ...(await listAll(bucket, ENDED)).filter((each) => isOld(each) && !known.has(each.key)),
+    )
     await bucket.delete(gone.map(({ key }) => key))
     return gone.length
+  }
+
+  /** Sweeps until nothing is left that may go. */
+  async sweepAll(): Promise<number> {
+    const { replica } = this.#ports
+    // Changes nothing, but is written: whoever has judged anything before it has to judge again.
+    const { upTo } = replica.archive.state
+    const archive: ArchiveWish = { from: upTo, upTo, dropped: [], added: [], until: NEVER }
+    await replica.submit({ judge: () => true, archive })
+    let swept = 0
+    for (let some = 1; some > 0; swept += some) some = await this.sweep(replica.at)
+    return swept
   }
 
   async close(): Promise<void> {
@@ -141,8 +158,8 @@ export class Compactor {
     const { upTo } = replica.archive.state
     const dropped = segments.filter(({ endedTo }) => endedTo < before).map(({ key }) => key)
     if (dropped.length === 0) return
-    const change: ArchiveChange = { from: upTo, upTo, dropped, added: [] }
-    await replica.submit({ judge: () => true, archive: change })
+    const wish: ArchiveWish = { from: upTo, upTo, dropped, added: [], until: NEVER }
+    await replica.submit({ judge: () => true, archive: wish })
   }
 
   async #replace(
@@ -155,12 +172,10 @@ export class Compactor {
     const { replica, bucket, random, settings } = this.#ports
     const key = segmentKey(from, upTo, random.integer().toString(36))
     const { segment, body } = encodeSegment(key, runs, level)
-    const created = bucket.now()
+    const until = bucket.now() + settings.graceMs / 4
     await bucket.create(key, body)
     const dropped = old.map((each) => each.key)
-    const change: ArchiveChange = { from, upTo, dropped, added: [segment] }
-    // An old segment may have been swept away as nobody's before it became somebody's.
-    if (bucket.now() - created > settings.graceMs / 4) return
-    await replica.submit({ judge: () => true, archive: change })
+    const wish: ArchiveWish = { from, upTo, dropped, added: [segment], until }
+    await replica.submit({ judge: () => true, archive: wish })
   }
 }

@@ -158,7 +158,7 @@ describe('object store, P15, V1: damage is found and named', () => {
     prefix.edit(second, () => '')
     const problems = await prefix.problems()
     expect(problems[0]).toMatch(new RegExp(`^${first} is not readable: SyntaxError.*\\.$`))
-    expect(problems[1]).toBe(`${second} is not an object of pawl's.`)
+    expect(problems[1]).toBe(`${second} is not whole.`)
   })
 
   test('a log object has the number of another', async () => {
@@ -246,7 +246,9 @@ describe('object store, P15, V1: damage is found and named', () => {
     const [segment = ''] = prefix.keys(ENDED)
     const newest = last(prefix.keys(SNAPSHOTS))
     const run = prefix.text(segment).split('\n')[1] ?? ''
-    prefix.edit(newest, (text) => `${text}${run}\n`)
+    const more = (text: string): string =>
+      text.replace(/"lines":(\d+)/, (_, lines: string) => `"lines":${Number(lines) + 1}`)
+    prefix.edit(newest, (text) => `${more(text)}${run}\n`)
     const { runId } = (JSON.parse(run) as { row: { head: { runId: string } } }).row.head
     expect(await prefix.problems()).toContain(`${segment} has run ${runId}, which is also live.`)
   })

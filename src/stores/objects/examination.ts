@@ -3,9 +3,10 @@ import { PawlError } from '../../kernel/errors.ts'
 import type { Instant } from '../../kernel/event.ts'
 import type { Bucket, Listing } from './bucket.ts'
 import { faultsInState, openSegment, unreadable } from './faults.ts'
-import { differenceOf, Fold, forEach, list, readLog } from './fold.ts'
+import { differenceOf, Fold, forEach, readLog } from './fold.ts'
 import { decodeEntry } from './format.ts'
 import { ABOUT, ENDED, LOG, logKey, numberIn, runKey, SNAPSHOTS, snapshotKey } from './layout.ts'
+import { listAll } from './listing.ts'
 
 export interface Problem {
   /** The key of the object it is about. */
@@ -68,7 +69,7 @@ export class Examination {
     if ((await bucket.get(ABOUT)) === undefined)
       this.#found(ABOUT, 'is missing', 'The next process that works here writes it.')
     const { snapshots, log } = await this.#lists()
-    const segments = await list(bucket, ENDED)
+    const segments = await listAll(bucket, ENDED)
     const fold = await this.#newest(snapshots, log)
     const ghosts = new Set(log.filter((each) => isGhost(each, snapshots)))
     await this.#compare(
@@ -122,7 +123,7 @@ export class Examination {
   }
 
   async #numbered(prefix: string, keyOf: (n: number) => string): Promise<Listing[]> {
-    const all = await list(this.#bucket, prefix)
+    const all = await listAll(this.#bucket, prefix)
     return all.filter(({ key }) => {
       const isOurs = keyOf(numberIn(key)) === key
       if (!isOurs) this.#found(key, 'has a name that pawl gives to nothing', 'Move it elsewhere.')

@@ -1,6 +1,6 @@
 // What a snapshot and the log behind it say, without following them: what a replica would hold, made at leisure.
 import { Tables } from '../rows/tables.ts'
-import type { Bucket, Listing } from './bucket.ts'
+import type { Bucket } from './bucket.ts'
 import {
   beginning,
   decodeSnapshot,
@@ -12,7 +12,6 @@ import { logKey } from './layout.ts'
 import { changedArchive } from './segment.ts'
 
 const READS_AT_ONCE = 32
-const LIST_PAGE = 1_000
 
 export class Fold implements Snapshot {
   readonly tables = new Tables()
@@ -97,22 +96,6 @@ export async function* readLog(
     const bodies = await Promise.all(some.map((n) => bucket.get(logKey(n))))
     for (const [index, n] of some.entries()) yield { n, body: bodies[index] }
   }
-}
-
-/** Everything whose key begins with `prefix`, page by page. */
-export async function* pages(bucket: Bucket, prefix: string): AsyncGenerator<Listing> {
-  let after: string | undefined
-  do {
-    const page = await bucket.list(prefix, after === undefined ? {} : { after })
-    yield* page
-    after = page.length < LIST_PAGE ? undefined : page.at(-1)?.key
-  } while (after !== undefined)
-}
-
-export async function list(bucket: Bucket, prefix: string): Promise<Listing[]> {
-  const found: Listing[] = []
-  for await (const each of pages(bucket, prefix)) found.push(each)
-  return found
 }
 
 /** Does the work for each, a few at a time. */

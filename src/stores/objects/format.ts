@@ -17,9 +17,11 @@ export interface LogHeader {
   readonly at: Instant
   /** The newest snapshot the writer knows of. */
   readonly snapshot: number
+  /** Lines behind this one. */
+  readonly lines: number
 }
 
-export interface LogEntry extends LogHeader {
+export interface LogEntry extends Omit<LogHeader, 'lines'> {
   readonly changes: Changes
   readonly archive?: ArchiveChange
 }
@@ -34,8 +36,7 @@ type Line =
 
 export function encodeEntry(entry: Omit<LogEntry, 'pawl'>): string {
   const { n, writer, at, snapshot, changes, archive } = entry
-  const lines: (LogHeader | Line)[] = [
-    { pawl: VERSION, n, writer, at, snapshot },
+  const lines: Line[] = [
     ...changes.runs.map((run) => ({ run })),
     ...changes.tasks.map((task) => ({ task })),
     ...changes.tasksGone.map((taskGone) => ({ taskGone })),
@@ -43,11 +44,12 @@ export function encodeEntry(entry: Omit<LogEntry, 'pawl'>): string {
     ...changes.sessionsGone.map((sessionGone) => ({ sessionGone })),
     ...(archive ? [{ archive }] : []),
   ]
-  return text(lines)
+  const header: LogHeader = { pawl: VERSION, n, writer, at, snapshot, lines: lines.length }
+  return text([header, ...lines])
 }
 
 export function decodeEntry(key: string, body: string): LogEntry {
-  const [header, ...lines] = parse<LogHeader, Line>(key, body)
+  const [{ lines: _, ...header }, ...lines] = parse<LogHeader, Line>(key, body)
   const changes = {
     runs: [] as RunChange[],
     tasks: [] as TaskRow[],
@@ -69,6 +71,7 @@ export function decodeEntry(key: string, body: string): LogEntry {
 
 interface SnapshotHeader {
   readonly pawl: number
+  readonly lines: number
   readonly n: number
   readonly at: Instant
   readonly archive: ArchiveState
@@ -89,7 +92,6 @@ export interface Snapshot {
 }
 
 export function encodeSnapshot({ n, at, archive, tables, endedIn }: Snapshot): string {
-  const header: SnapshotHeader = { pawl: VERSION, n, at, archive }
   const rows = [...tables.live.values(), ...tables.ended.values()].map((row) => {
     const { runId } = row.head
     const ended = endedIn.get(runId)
@@ -98,7 +100,9 @@ export function encodeSnapshot({ n, at, archive, tables, endedIn }: Snapshot): s
   })
   const tasks = [...tables.tasks.values()].map((task) => ({ task }))
   const sessions = [...tables.sessions.values()].map((session) => ({ session }))
-  return text([header, ...rows, ...tasks, ...sessions])
+  const lines = [...rows, ...tasks, ...sessions]
+  const header: SnapshotHeader = { pawl: VERSION, n, at, lines: lines.length, archive }
+  return text([header, ...lines])
 }
 
 /** Reads a snapshot into tables that are empty. */
@@ -136,13 +140,13 @@ export function parse<Header, Each>(key: string, body: string): [Header, ...Each
       `${key} is not readable: ${String(error)}. Run \`pawl doctor\`.`,
     )
   }
-  const version = (lines[0] as { pawl?: number } | undefined)?.pawl
-  if (version === VERSION) return lines as [Header, ...Each[]]
+  const { pawl: version, lines: count } = (lines[0] ?? {}) as { pawl?: number; lines?: number }
+  if (version === VERSION && count === lines.length - 1) return lines as [Header, ...Each[]]
   if (version !== undefined && version > VERSION) {
     throw new PawlError(
       'SCHEMA_TOO_NEW',
       `${key} was written by a newer pawl (format ${version}, this one knows ${VERSION}). Upgrade pawl in this process.`,
     )
   }
-  throw new PawlError('STORE_UNSUITABLE', `${key} is not an object of pawl's. Run \`pawl doctor\`.`)
+  throw new PawlError('STORE_UNSUITABLE', `${key} is not whole. Run \`pawl doctor\`.`)
 }

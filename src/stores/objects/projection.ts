@@ -25,15 +25,19 @@ interface StepState {
   readonly failure?: unknown
 }
 
-/** All objects of a run; steps only if they ended at event `since` or later. */
-export function projectionOf(row: RunRow, turns: readonly StoredTurn[], since = 0): Projected[] {
+/** All objects of a run; steps only if they ended at event `since` or later, and the name only if it is `newest`. */
+export function projectionOf(
+  row: RunRow,
+  turns: readonly StoredTurn[],
+  { since = 0, newest = true }: { readonly since?: number; readonly newest?: boolean } = {},
+): Projected[] {
   const { runId, workflowId } = row.head
   const events = turns.flatMap((turn) => decodeTurn(turn.body).events)
   const steps = stepsOf(events)
   const state = runKey(runId, 'state.json')
   return [
     { key: state, body: readable(stateOf(row, events, [...steps.values()])) },
-    ...(workflowId === runId
+    ...(workflowId === runId || !newest
       ? []
       : [{ key: nameKey(workflowId), body: readable({ workflowId, runId, state }) }]),
     ...[...endedSteps(events.slice(since))].flatMap((key) => {

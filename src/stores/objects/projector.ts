@@ -66,7 +66,9 @@ export class Projector {
     const row = this.#replica.tables.run(runId)
     if (!row) return
     const turns = this.#replica.tables.turns.get(runId) ?? []
-    const objects = projectionOf(row, turns, this.#projected.get(runId) ?? 0)
+    const since = this.#projected.get(runId) ?? 0
+    const newest = this.#replica.tables.names.get(row.head.workflowId) === runId
+    const objects = projectionOf(row, turns, { since, newest })
     await Promise.all(objects.map(({ key, body }) => this.#bucket.put(key, body)))
     this.#remember(runId, row.endedAt === undefined ? row.reached : undefined)
   }

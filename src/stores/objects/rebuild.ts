@@ -4,8 +4,9 @@ import type { Instant } from '../../kernel/event.ts'
 import type { Bucket } from './bucket.ts'
 import { AT_ONCE, Examination, RESTORE, updatedAtIn } from './examination.ts'
 import { openSegment } from './faults.ts'
-import { type Fold, forEach, list, pages } from './fold.ts'
+import { type Fold, forEach } from './fold.ts'
 import { NAMES, nameKey, RUNS, segmentOf } from './layout.ts'
+import { listAll, pages } from './listing.ts'
 import { type Projected, projectionOf } from './projection.ts'
 import type { EndedRun, Segment } from './segment.ts'
 
@@ -35,9 +36,11 @@ class Rebuilding {
   async rebuild(): Promise<number> {
     // What is there before the state is read belongs to a run in that state, or to none.
     const folders = new Set<string>()
-    for await (const { key } of pages(this.#bucket, RUNS)) folders.add(key.split('/')[1] ?? '')
+    for await (const page of pages(this.#bucket, RUNS)) {
+      for (const { key } of page) folders.add(key.split('/')[1] ?? '')
+    }
     const names: string[] = []
-    for await (const { key } of pages(this.#bucket, NAMES)) names.push(key)
+    for await (const page of pages(this.#bucket, NAMES)) names.push(...page.map(({ key }) => key))
     const { tables } = await this.#writeEnded()
     const rows = [...tables.ended.values(), ...tables.live.values()]
     await this.#write(rows.map((row) => ({ row, turns: tables.turns.get(row.head.runId) ?? [] })))
@@ -45,7 +48,7 @@ class Rebuilding {
     await this.#delete(names.filter((key) => !this.#names.has(key)))
     for (const folder of folders) {
       if (this.#folders.has(folder)) continue
-      const gone = await list(this.#bucket, `${RUNS}${folder}/`)
+      const gone = await listAll(this.#bucket, `${RUNS}${folder}/`)
       await this.#delete(gone.map(({ key }) => key))
     }
     return this.#changed

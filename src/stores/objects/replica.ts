@@ -4,6 +4,7 @@
 // The writer of object n has read all before it and creates it only if nobody else has: that alone makes everything
 // in it true. Whoever comes second reads what the other wrote, judges its own wishes anew, and tries the next number.
 import { assert } from '../../kernel/assert.ts'
+import { PawlError } from '../../kernel/errors.ts'
 import type { Instant } from '../../kernel/event.ts'
 import { limits } from '../../kernel/limits.ts'
 import { persist, unavailable } from '../../runtime/availability.ts'
@@ -13,7 +14,7 @@ import { isEmpty } from '../rows/row.ts'
 import { Tables } from '../rows/tables.ts'
 import { Transaction } from '../rows/transaction.ts'
 import type { Hint } from '../store.ts'
-import { Archive } from './archive.ts'
+import { Archive, SegmentGone } from './archive.ts'
 import type { Bucket } from './bucket.ts'
 import { Certainty } from './certainty.ts'
 import {
@@ -25,7 +26,8 @@ import {
   type Snapshot,
 } from './format.ts'
 import { LOG, logKey, numberIn, SNAPSHOTS } from './layout.ts'
-import { type ArchiveChange, changedArchive, fits } from './segment.ts'
+import { listAll, pages } from './listing.ts'
+import { type ArchiveChange, type ArchiveWish, changedArchive, fits } from './segment.ts'
 
 /** Something somebody wants done. It is judged against the newest state, perhaps several times. */
 export interface Wish<Out> {
@@ -37,7 +39,7 @@ export interface Wish<Out> {
   readonly mayBeStale?: (out: Out) => boolean
   readonly bytes?: number
   /** Written along with it, if it still fits. */
-  readonly archive?: ArchiveChange
+  readonly archive?: ArchiveWish
 }
 
 interface Pending {
@@ -135,22 +137,25 @@ export class Replica {
 
   // Reads everything anew: the newest snapshot, and the log behind it.
   async #open(): Promise<void> {
-    for (;;) {
+    for (let before = -1; ; before = this.snapshot) {
       const asked = this.#certainty.moment()
-      const newest = (await this.#ports.bucket.list(SNAPSHOTS)).at(-1)
-      if (!(await this.#restore(newest?.key))) continue
-      await this.#readLog()
-      this.#certainty.renew(asked)
-      this.#isOpen = true
-      return
+      const newest = (await listAll(this.#ports.bucket, SNAPSHOTS)).at(-1)
+      const missing = (await this.#restore(newest?.key)) ?? (await this.#readLog())
+      if (missing === undefined) {
+        this.#certainty.renew(asked)
+        this.#isOpen = true
+        return
+      }
+      // Swept away since, if there is a newer snapshot now.
+      if (this.snapshot === before) throw damaged(missing)
     }
   }
 
-  async #restore(key: string | undefined): Promise<boolean> {
+  // Answers with the key of what should be there and is not.
+  async #restore(key: string | undefined): Promise<string | undefined> {
     const tables = new Tables()
     const body = key === undefined ? undefined : await this.#ports.bucket.get(key)
-    // A newer one was made, and this one swept away, since the list.
-    if (key !== undefined && body === undefined) return false
+    if (key !== undefined && body === undefined) return key
     const snapshot =
       key === undefined || body === undefined
         ? { ...beginning, tables }
@@ -161,24 +166,24 @@ export class Replica {
     this.position = snapshot.n
     this.snapshot = snapshot.n
     this.at = snapshot.at
-    return true
+    return undefined
   }
 
-  async #readLog(): Promise<void> {
-    for (;;) {
-      const listed = await this.#ports.bucket.list(LOG, { after: logKey(this.position) })
-      const numbers = listed.map(({ key }) => numberIn(key))
-      for (let from = 0; from < numbers.length; from += READS_AT_ONCE) {
-        const some = numbers.slice(from, from + READS_AT_ONCE)
-        const bodies = await Promise.all(some.map((n) => this.#ports.bucket.get(logKey(n))))
-        for (const [index, n] of some.entries()) {
+  async #readLog(): Promise<string | undefined> {
+    const { bucket } = this.#ports
+    for await (const page of pages(bucket, LOG, logKey(this.position))) {
+      for (let from = 0; from < page.length; from += READS_AT_ONCE) {
+        const keys = page.slice(from, from + READS_AT_ONCE).map(({ key }) => key)
+        const bodies = await Promise.all(keys.map((key) => bucket.get(key)))
+        for (const [index, key] of keys.entries()) {
           const body = bodies[index]
-          if (n !== this.position + 1 || body === undefined) return
-          this.#apply(decodeEntry(logKey(n), body), false)
+          const expected = logKey(this.position + 1)
+          if (key !== expected || body === undefined) return expected
+          this.#apply(decodeEntry(key, body), false)
         }
       }
-      if (listed.length < LIST_PAGE) return
     }
+    return undefined
   }
 
   #pump(): void {
@@ -262,7 +267,10 @@ export class Replica {
 
   #fitting(batch: readonly Pending[]): ArchiveChange | undefined {
     const wishes = batch.flatMap(({ wish }) => wish.archive ?? [])
-    return wishes.find((change) => fits(this.archive.state, change))
+    const wish = wishes.find((each) => each.until > this.now && fits(this.archive.state, each))
+    if (!wish) return undefined
+    const { until: _, ...change } = wish
+    return change
   }
 
   // Whether a run that is not among the tables exists at all, only the archive knows.
@@ -273,7 +281,15 @@ export class Replica {
       for (const id of wish.runIds ?? []) if (!this.tables.run(id)) runIds.add(id)
       for (const id of wish.workflowIds ?? []) if (!this.tables.names.has(id)) workflowIds.add(id)
     }
-    await this.archive.look(runIds, workflowIds)
+    for (let before = -1; ; ) {
+      try {
+        return await this.archive.look(runIds, workflowIds)
+      } catch (error) {
+        if (!(error instanceof SegmentGone) || this.position === before) throw error
+        before = this.position
+        await this.#follow()
+      }
+    }
   }
 
   // Creates the object; false if somebody else was faster. What gets no answer is sent again as it was. When patience is
@@ -348,7 +364,13 @@ export class Replica {
 }
 
 const READS_AT_ONCE = 32
-const LIST_PAGE = 1_000
+
+function damaged(missing: string): PawlError {
+  return new PawlError(
+    'STORE_UNSUITABLE',
+    `${missing} is missing although later objects are there. Run \`pawl doctor\`, and restore it from a backup or a version of the bucket.`,
+  )
+}
 
 type Judged = { readonly value: unknown } | { readonly error: unknown }
 

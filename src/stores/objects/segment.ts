@@ -35,6 +35,11 @@ export interface ArchiveChange {
   readonly added: readonly Segment[]
 }
 
+/** A change that somebody wants. Its segments may be swept away as nobody's if it comes too late. */
+export interface ArchiveWish extends ArchiveChange {
+  readonly until: Instant
+}
+
 export const emptyArchive: ArchiveState = { upTo: 0, segments: [] }
 
 export function changedArchive(state: ArchiveState, change: ArchiveChange): ArchiveState {

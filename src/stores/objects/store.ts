@@ -30,6 +30,7 @@ import type {
   Traits,
   TurnCommit,
 } from '../store.ts'
+import { SegmentGone } from './archive.ts'
 import type { Bucket } from './bucket.ts'
 import { Compactor, type CompactorSettings } from './compactor.ts'
 import { Poller } from './poller.ts'
@@ -143,13 +144,15 @@ export class ObjectStore implements Store {
     return this.replica.submit({ judge: (tx) => rules.renew(tx, beat) })
   }
 
-  async load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]> {
-    await this.replica.catchUp()
-    return Promise.all(asks.map((ask) => this.#loadOne(ask)))
+  load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]> {
+    return this.#read(() => Promise.all(asks.map((ask) => this.#loadOne(ask))))
   }
 
-  async list(query: ListQuery): Promise<Listed> {
-    await this.replica.catchUp()
+  list(query: ListQuery): Promise<Listed> {
+    return this.#read(() => this.#list(query))
+  }
+
+  async #list(query: ListQuery): Promise<Listed> {
     const { tables, archive, now } = this.replica
     const here = [...tables.live.values(), ...tables.ended.values()].filter((row) =>
       matches(row, query),
@@ -162,14 +165,14 @@ export class ObjectStore implements Store {
     const page = found.slice(0, query.limit)
     const last = page.at(-1)
     const runs = await Promise.all(
-      page.map(async (each): Promise<RunSnapshot[]> => {
-        if (!('segment' in each)) return [snapshot(each, tables.turns.get(each.head.runId), now)]
-        const ended = await archive.read(each.segment, each.line)
-        return ended ? [snapshot(ended.row, ended.turns, now)] : []
+      page.map(async (each): Promise<RunSnapshot> => {
+        if (!('segment' in each)) return snapshot(each, tables.turns.get(each.head.runId), now)
+        const { row, turns } = await archive.read(each.segment, each.line)
+        return snapshot(row, turns, now)
       }),
     )
     const more = found.length > page.length && last ? { cursor: position(last) } : {}
-    return { runs: runs.flat(), ...more }
+    return { runs, ...more }
   }
 
   wake(listener: (hint: Hint) => void): () => void {
@@ -191,6 +194,19 @@ export class ObjectStore implements Store {
 
   #each<In, Out>(items: readonly In[], wishOf: (item: In) => Wish<Out>): Promise<readonly Out[]> {
     return Promise.all(items.map((item) => this.replica.submit(wishOf(item))))
+  }
+
+  // A segment that was merged away while it was looked for is found again in the newer state.
+  async #read<T>(read: () => Promise<T>): Promise<T> {
+    for (let before = -1; ; ) {
+      await this.replica.catchUp()
+      try {
+        return await read()
+      } catch (error) {
+        if (!(error instanceof SegmentGone) || this.replica.position === before) throw error
+        before = this.replica.position
+      }
+    }
   }
 
   async #loadOne(ask: LoadAsk): Promise<Loaded> {

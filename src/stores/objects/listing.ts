@@ -1,0 +1,23 @@
+// Long lists, page by page.
+import { limits } from '../../kernel/limits.ts'
+import type { Bucket, Listing } from './bucket.ts'
+
+/** Everything whose key begins with `prefix`, behind the key `after`. */
+export async function* pages(
+  bucket: Bucket,
+  prefix: string,
+  after?: string,
+): AsyncGenerator<readonly Listing[]> {
+  for (let last = after; ; ) {
+    const page = await bucket.list(prefix, last === undefined ? {} : { after: last })
+    if (page.length > 0) yield page
+    if (page.length < limits.objectListPage) return
+    last = page.at(-1)?.key
+  }
+}
+
+export async function listAll(bucket: Bucket, prefix: string): Promise<Listing[]> {
+  const found: Listing[] = []
+  for await (const page of pages(bucket, prefix)) found.push(...page)
+  return found
+}
