@@ -169,16 +169,18 @@ export class Replica {
     return undefined
   }
 
+  // A list that is made while others write may have a number and not the one before it, so it only tells how far to read.
   async #readLog(): Promise<string | undefined> {
     const { bucket } = this.#ports
     for await (const page of pages(bucket, LOG, logKey(this.position))) {
-      for (let from = 0; from < page.length; from += READS_AT_ONCE) {
-        const keys = page.slice(from, from + READS_AT_ONCE).map(({ key }) => key)
+      const last = numberIn(page.at(-1)?.key ?? '')
+      while (this.position < last) {
+        const count = Math.min(READS_AT_ONCE, last - this.position)
+        const keys = Array.from({ length: count }, (_, n) => logKey(this.position + 1 + n))
         const bodies = await Promise.all(keys.map((key) => bucket.get(key)))
         for (const [index, key] of keys.entries()) {
           const body = bodies[index]
-          const expected = logKey(this.position + 1)
-          if (key !== expected || body === undefined) return expected
+          if (body === undefined) return key
           this.#apply(decodeEntry(key, body), false)
         }
       }
