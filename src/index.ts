@@ -11,11 +11,21 @@ export {
   type DeclaredActivity,
 } from './definitions/activity.ts'
 export {
+  type Branch,
+  type Branches,
+  type BranchValue,
+  CANCELLED,
+  type Cancelled,
   type Context,
   type DurablePromise,
+  type MapOptions,
+  type MapStep,
   type RunInfo,
+  type Scope,
+  type Settled,
   TIMEOUT,
   type Timeout,
+  type Winner,
 } from './definitions/context.ts'
 export type {
   ActivityContext,

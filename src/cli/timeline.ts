@@ -4,6 +4,7 @@ import type { HistoryEntry } from '../client/record.ts'
 import { unreachable } from '../kernel/assert.ts'
 import type { Event, StepKind } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
+import { isShielded } from '../kernel/key.ts'
 
 export interface Row {
   readonly kind: StepKind | 'sleep' | 'signal' | 'child' | 'cancel'
@@ -103,6 +104,10 @@ class TimelineBuilder {
         return this.#settle(event, { outcome: 'done' })
       case 'TimerFired':
         return this.#fire(event)
+      case 'CalledOff':
+        return this.#letGo(event)
+      case 'Patched':
+        return
       case 'CancelRequested':
         return this.#cancel(event)
       case 'RunCompleted':
@@ -163,7 +168,7 @@ class TimelineBuilder {
   }
 
   #cancel({ at, reason }: Extract<Event, { type: 'CancelRequested' }>): void {
-    this.#callOff(at)
+    this.#callOff(at, isShielded)
     this.rows.push({
       kind: 'cancel',
       name: 'cancel requested',
@@ -176,10 +181,15 @@ class TimelineBuilder {
     })
   }
 
-  // Nobody waits for it any more, as for the slower side of a race.
-  #callOff(at: number): void {
-    for (const row of this.#open.values()) Object.assign(row, { to: at, outcome: 'calledOff' })
-    this.#open.clear()
+  #letGo({ keys, at }: Extract<Event, { type: 'CalledOff' }>): void {
+    for (const key of keys) this.#settle({ key, at }, { outcome: 'calledOff' })
+  }
+
+  // Nobody waits for it any more: the run ended, or was cancelled. What is shielded goes on.
+  #callOff(at: number, goesOn: (key: string) => boolean = () => false): void {
+    for (const key of [...this.#open.keys()]) {
+      if (!goesOn(key)) this.#settle({ key, at }, { outcome: 'calledOff' })
+    }
   }
 
   #settle(

@@ -1,5 +1,6 @@
 // `ctx`: everything durable a workflow function can do.
 import type { Duration } from '../kernel/duration.ts'
+import type { Failure } from '../kernel/failure.ts'
 import type {
   ActivityContext,
   ActivityContract,
@@ -10,9 +11,13 @@ import type {
 } from './contract.ts'
 import type { ChildOptions, RunOptions, StepIdentity, StepOptions } from './options.ts'
 
-/** What `ctx.wait` gives when time ran out. */
+/** What `ctx.wait` and `ctx.scope` give when time ran out. */
 export const TIMEOUT: unique symbol = Symbol.for('pawl.TIMEOUT')
 export type Timeout = typeof TIMEOUT
+
+/** What `ctx.scope` gives when it was cancelled by its own `cancel`. */
+export const CANCELLED: unique symbol = Symbol.for('pawl.CANCELLED')
+export type Cancelled = typeof CANCELLED
 
 /** Awaitable like any promise, and safe to combine with `Promise.all`, `race`, `any` and `allSettled`. */
 export interface DurablePromise<out T> extends Promise<T> {
@@ -33,6 +38,41 @@ export interface RunInfo {
 
 type Keyed = Pick<StepIdentity, 'key'>
 
+/** A branch given as a function gets a `ctx`, and so a scope, of its own. */
+export type Branch<T> = DurablePromise<T> | ((ctx: Context) => Promise<T>)
+export type Branches = Readonly<Record<string, Branch<unknown>>>
+export type BranchValue<B> = B extends (ctx: Context) => Promise<infer T>
+  ? T
+  : B extends Promise<infer T>
+    ? T
+    : never
+/** Which branch was first, and what it gave. */
+export type Winner<B> = {
+  [Name in keyof B]: { readonly winner: Name; readonly value: BranchValue<B[Name]> }
+}[keyof B]
+
+export type Settled<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: Failure }
+
+export type MapStep<Item, R> = (ctx: Context, item: Item, index: number) => Promise<R>
+export interface MapOptions<Item> {
+  /** Items at once; all of them when absent. */
+  readonly concurrency?: number
+  /** What an item is known by when the code runs again; its index when absent. */
+  readonly key?: (item: Item) => string
+}
+
+/** The `ctx` of a scope, which can be cancelled as a whole. */
+export interface Scope extends Context {
+  cancel(reason?: string): void
+  readonly cancelled: boolean
+}
+
+/**
+ * Steps belong to the `ctx` they are called on: functions given to `race`, `all`, `map`, `scope` and `shield` get their
+ * own, and use that one.
+ */
 export interface Context {
   readonly info: RunInfo
   /** Written once the turn it belongs to is durable; silent while history is replayed. */
@@ -71,6 +111,39 @@ export interface Context {
     signal: Signal<Payload>,
     options: Keyed & { readonly timeout: Duration },
   ): DurablePromise<Payload | Timeout>
+
+  /** The first branch to settle; the others are cancelled, and what comes of them later is dropped. */
+  race<const B extends Branches>(branches: B): DurablePromise<Winner<B>>
+  /** All branches, or the first failure; then the others are cancelled. */
+  all<const B extends Branches>(
+    branches: B,
+  ): DurablePromise<{ -readonly [Name in keyof B]: BranchValue<B[Name]> }>
+  /** The function for every item, each in a scope of its own; results in the order of the items. */
+  map<Item, R>(items: readonly Item[], fn: MapStep<Item, R>): DurablePromise<R[]>
+  map<Item, R>(
+    items: readonly Item[],
+    options: MapOptions<Item> & { readonly tolerate: number | `${number}%` },
+    fn: MapStep<Item, R>,
+  ): DurablePromise<Settled<R>[]>
+  map<Item, R>(
+    items: readonly Item[],
+    options: MapOptions<Item>,
+    fn: MapStep<Item, R>,
+  ): DurablePromise<R[]>
+  /** What is asked for inside can be cancelled together; the code after it goes on. */
+  scope<R>(name: string, fn: (ctx: Scope) => Promise<R>): DurablePromise<R | Cancelled>
+  scope<R>(
+    name: string,
+    options: { readonly timeout: Duration },
+    fn: (ctx: Scope) => Promise<R>,
+  ): DurablePromise<R | Cancelled | Timeout>
+  /** Finishes even when the run, or the scope it is in, is cancelled meanwhile: for clean-up. */
+  shield<R>(fn: (ctx: Context) => Promise<R>): DurablePromise<R>
+
+  /** Whether this run may go the new way: true for runs that get here first with this code, and for ever after. */
+  patched(id: string): boolean
+  /** Says that every run has the patch by now, so that the old way is gone. */
+  deprecatePatch(id: string): void
 
   /** The instant of the last thing that happened to this run: the same whenever the code runs again. */
   now(): number

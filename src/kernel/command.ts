@@ -36,9 +36,20 @@ export interface StartChild extends Asked {
   readonly workflowId?: string
   readonly abandoned?: true
 }
+/** Nobody waits for these any more. */
+export interface CallOff {
+  readonly type: 'CallOff'
+  readonly keys: readonly string[]
+}
+export interface MarkPatch {
+  readonly type: 'MarkPatch'
+  readonly id: string
+}
 export type EndRun =
   | { readonly type: 'CompleteRun'; readonly value: Payload }
   | { readonly type: 'FailRun'; readonly failure: Failure }
   | { readonly type: 'CancelRun'; readonly reason?: string }
 
-export type Command = RunStep | SetTimer | AwaitSignal | StartChild | EndRun
+/** What is asked for under a key, and settled under it later. */
+export type Request = RunStep | SetTimer | AwaitSignal | StartChild
+export type Command = Request | CallOff | MarkPatch | EndRun

@@ -71,13 +71,18 @@ export type Resolution =
 /** Why a step was given up on. */
 export type GivenUp = 'exhausted' | 'non-retryable' | 'timeout'
 
-export type Progress = {
-  readonly type: 'StepRetried'
-  readonly key: string
-  readonly attempt: number
-  readonly failure: Failure
-  readonly until: Instant
-}
+export type Progress =
+  | {
+      readonly type: 'StepRetried'
+      readonly key: string
+      readonly attempt: number
+      readonly failure: Failure
+      readonly until: Instant
+    }
+  /** The code waits for these no longer: a race was won by another, or their scope was cancelled. */
+  | { readonly type: 'CalledOff'; readonly keys: readonly string[] }
+  /** The code met a patch where it had not been before, and goes the new way from now on. */
+  | { readonly type: 'Patched'; readonly id: string }
 
 export type Ending =
   | { readonly type: 'RunCompleted'; readonly value: Payload }

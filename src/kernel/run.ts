@@ -4,6 +4,7 @@ import { assert, unreachable } from './assert.ts'
 import type { Ending, Event, HistoryEvent, Instant, StepKind } from './event.ts'
 import { isEnding } from './event.ts'
 import type { Failure } from './failure.ts'
+import { isShielded } from './key.ts'
 import type { Payload } from './value.ts'
 
 export type Status =
@@ -81,6 +82,8 @@ export class RunState {
   #messageIds: Set<string> | undefined
   cancelled = false
   ending: Ending | undefined
+  /** Waits that a signal went to, and its name. */
+  #satisfied: Map<string, string> | undefined
   /** Signals nobody has waited for yet, counted by name. */
   #unclaimed: Map<string, number> | undefined
 
@@ -146,11 +149,16 @@ export class RunState {
       case 'ChildFailed':
         assert(this.open.delete(event.key), `${event.type} settles something open: ${event.key}`)
         return
+      case 'CalledOff':
+        for (const key of event.keys) this.#callOff(key)
+        return
+      case 'Patched':
+        return
       case 'CancelRequested':
         assert(!this.cancelled, 'a run is cancelled once')
         this.#know(event.id)
         this.cancelled = true
-        this.open.clear()
+        for (const key of this.open.keys()) if (!isShielded(key)) this.open.delete(key)
         return
       case 'RunCompleted':
       case 'RunFailed':
@@ -187,17 +195,39 @@ export class RunState {
     step.failure = event.failure
   }
 
+  /** Whether calling this off would change anything. */
+  canCallOff(key: string): boolean {
+    return this.open.has(key) || this.#satisfied?.has(key) === true
+  }
+
+  // The code may have let go of a wait before it saw the signal that went to it here: then that is for the next.
+  #callOff(key: string): void {
+    if (this.open.delete(key)) return
+    const name = this.#satisfied?.get(key)
+    assert(name !== undefined, `only what is open, or not seen yet, is called off: ${key}`)
+    this.#satisfied?.delete(key)
+    this.#receive(name)
+  }
+
+  #satisfy(key: string, name: string): void {
+    this.#satisfied ??= new Map()
+    this.#satisfied.set(key, name)
+  }
+
   // A signal goes to the oldest open wait for its name; one that nobody waits for is kept for the next.
   #await(key: string, name: string, until: Instant | undefined): void {
     const unclaimed = this.#unclaimed?.get(name) ?? 0
-    if (unclaimed > 0) this.#unclaimed?.set(name, unclaimed - 1)
-    else this.#ask(key, { type: 'wait', name, ...(until !== undefined && { until }) })
+    if (unclaimed > 0) {
+      this.#unclaimed?.set(name, unclaimed - 1)
+      this.#satisfy(key, name)
+    } else this.#ask(key, { type: 'wait', name, ...(until !== undefined && { until }) })
   }
 
   #receive(name: string): void {
     for (const [key, open] of this.open) {
       if (open.type !== 'wait' || open.name !== name) continue
       this.open.delete(key)
+      this.#satisfy(key, name)
       return
     }
     this.#unclaimed ??= new Map()

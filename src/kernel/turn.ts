@@ -4,6 +4,7 @@ import { assert, unreachable } from './assert.ts'
 import type { Command, EndRun, RunStep, StartChild } from './command.ts'
 import { deriveUuidNear } from './digest.ts'
 import type { Ending, Event, EventBody, HistoryEvent, Instant } from './event.ts'
+import { isShielded } from './key.ts'
 import type { ChildOutcome, Message, StepOutcome } from './message.ts'
 import type { Head, RunState } from './run.ts'
 
@@ -94,7 +95,7 @@ export class Turn {
    */
   close(): Closing {
     assert(this.ending !== undefined, 'a turn is closed by its ending')
-    const { outgoing, dropped } = this.#callOff()
+    const { outgoing, dropped } = this.#callOff(this.#state.open.keys())
     const { parent } = this.#head
     if (parent) outgoing.push(childEnded(this.#head, parent, this.ending))
     const event = { ...this.ending, at: this.#now, seq: this.#state.seq + 1 }
@@ -137,7 +138,8 @@ export class Turn {
 
   #cancel(message: Extract<Message, { type: 'cancel' }>): EventBody | undefined {
     if (this.#state.cancelled || this.ending) return undefined
-    const { outgoing, dropped } = this.#callOff(message.reason)
+    const exposed = [...this.#state.open.keys()].filter((key) => !isShielded(key))
+    const { outgoing, dropped } = this.#callOff(exposed, message.reason)
     this.outgoing.push(...outgoing)
     this.dropped.push(...dropped)
     const { id, reason } = message
@@ -145,15 +147,25 @@ export class Turn {
   }
 
   // Whatever is still open when a run ends or is cancelled is called off: children and queued steps.
-  #callOff(reason?: string): { outgoing: Outgoing[]; dropped: string[] } {
+  #callOff(keys: Iterable<string>, reason?: string): { outgoing: Outgoing[]; dropped: string[] } {
     const outgoing: Outgoing[] = []
     const dropped: string[] = []
-    for (const [key, open] of this.#state.open) {
-      if (open.type === 'child' && !open.abandoned)
+    for (const key of keys) {
+      const open = this.#state.open.get(key)
+      if (open?.type === 'child' && !open.abandoned)
         outgoing.push(cancelChild(this.#head, open.child, reason))
-      else if (open.type === 'step' && open.queued) dropped.push(key)
+      else if (open?.type === 'step' && open.queued) dropped.push(key)
     }
     return { outgoing, dropped }
+  }
+
+  #letGo(keys: readonly string[]): void {
+    const known = keys.filter((key) => this.#state.canCallOff(key))
+    if (known.length === 0) return
+    const { outgoing, dropped } = this.#callOff(known, 'its parent no longer waits for it')
+    this.outgoing.push(...outgoing)
+    this.dropped.push(...dropped)
+    this.#record({ type: 'CalledOff', keys: known })
   }
 
   #command(command: Command, queued: (step: RunStep) => boolean): void {
@@ -177,6 +189,10 @@ export class Turn {
       }
       case 'StartChild':
         return this.#startChild(command)
+      case 'CallOff':
+        return this.#letGo(command.keys)
+      case 'MarkPatch':
+        return this.#record({ type: 'Patched', id: command.id })
       case 'CompleteRun':
       case 'FailRun':
       case 'CancelRun':

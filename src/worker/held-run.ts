@@ -17,7 +17,7 @@ import { newTask, outbound, taskId } from './commit.ts'
 import type { HeldOutcome, RunHost } from './host.ts'
 import { LocalSteps } from './local-steps.ts'
 import { headOf, loadTurns, pastOf } from './past.ts'
-import { interruptedSteps, mayWait, nextDue, readySteps } from './readiness.ts'
+import { interruptedSteps, letGo, mayWait, nextDue, readySteps } from './readiness.ts'
 import { cancelledBy, poisoned, tooLong, unstorable } from './refusals.ts'
 import { nothing, TurnWriter } from './turn-writer.ts'
 import type { WarmRun } from './warm.ts'
@@ -145,7 +145,6 @@ export class HeldRun {
     turn.receive(this.#inbox.splice(0))
     turn.settle(this.#steps.takeResults())
     turn.fireDue()
-    this.#steps.stop('the run was cancelled', (key) => !this.#state.open.has(key))
     const first = !this.#begun
     try {
       if (this.#execution.broken) throw this.#execution.broken
@@ -202,6 +201,7 @@ export class HeldRun {
   // Continues the run: holds it while there is something to do here, and lets go of it otherwise.
   async #goOn(turn: Turn, now: Instant): Promise<HeldOutcome | undefined> {
     this.#carried.push(...turn.events)
+    this.#steps.stop(letGo(this.#state), (key) => !this.#state.open.has(key))
     const ready =
       this.#mood === 'working' ? readySteps(this.#state, this.#steps, this.#execution, now) : []
     const busy = this.#steps.size > 0 || this.#steps.hasResults || ready.length > 0

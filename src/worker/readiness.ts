@@ -72,3 +72,8 @@ export function interruptedSteps(
     return [interrupted(key, step, plan, attempt, 'the worker died', now)]
   })
 }
+
+/** Why steps that are no longer open are stopped. */
+export function letGo({ cancelled }: RunState): string {
+  return cancelled ? 'the run was cancelled' : 'the run no longer waits for it'
+}

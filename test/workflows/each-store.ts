@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import {
   type Announcement,
   Engine,
+  type HistoryEntry,
   type OpenOptions,
   open,
   type RunHandle,
@@ -157,6 +158,12 @@ export async function waitsFor<R extends Why['reason']>(
     (each) => each.reason === reason,
   )
   return why as Extract<Why, { reason: R }>
+}
+
+export async function historyOf(run: RunHandle<unknown>): Promise<HistoryEntry[]> {
+  const entries: HistoryEntry[] = []
+  for await (const entry of run.history()) entries.push(entry)
+  return entries
 }
 
 /** The next announcement of this type. */

@@ -20,22 +20,28 @@ import { digestPayload } from '../../kernel/digest.ts'
 import { type Duration, milliseconds } from '../../kernel/duration.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import type { StepKind } from '../../kernel/event.ts'
+import { escapeKey, SHIELD } from '../../kernel/key.ts'
 import { checkId, checkName } from '../../kernel/names.ts'
 import { decode, encode } from '../../kernel/value.ts'
 import type { FunctionExecution } from './execution.ts'
 import type { Identity, Wanted } from './matching.ts'
+import { Scope } from './scope.ts'
 import { SeededNumbers } from './seeded.ts'
+import { type Branch, mapSettings, type OpenedScope, ScopeControl, Structure } from './structure.ts'
 
 type StepBody = (step: ActivityContext) => unknown
 
 export class FunctionContext {
   readonly #execution: FunctionExecution
+  readonly #scope: Scope
+  #structures: Structure | undefined
   #info: RunInfo | undefined
   #numbers: SeededNumbers | undefined
   readonly #occurrences = new Map<string, number>()
 
-  constructor(execution: FunctionExecution) {
+  constructor(execution: FunctionExecution, scope: Scope) {
     this.#execution = execution
+    this.#scope = scope
   }
 
   get info(): RunInfo {
@@ -95,13 +101,13 @@ export class FunctionContext {
   }
 
   sleep(duration: Duration, options: Pick<StepIdentity, 'key'> = {}): DurablePromise<void> {
-    return this.#timer(this.#execution.now + milliseconds(duration, 'ctx.sleep'), options)
+    return this.#sleep(this.#execution.now + milliseconds(duration, 'ctx.sleep'), options)
   }
 
   sleepUntil(time: Date | number, options: Pick<StepIdentity, 'key'> = {}): DurablePromise<void> {
     const until = Number(time)
     if (!Number.isFinite(until)) throw misuse('ctx.sleepUntil takes a time', time)
-    return this.#timer(Math.ceil(until), options)
+    return this.#sleep(Math.ceil(until), options)
   }
 
   wait(
@@ -115,6 +121,77 @@ export class FunctionContext {
       timeout === undefined ? {} : { until: this.#execution.now + milliseconds(timeout, 'timeout') }
     const [key, identity] = this.#identify('wait', name, options)
     return this.#ask({ type: 'AwaitSignal', key, name, ...until }, identity)
+  }
+
+  race(branches: Readonly<Record<string, unknown>>): DurablePromise<unknown> {
+    const segment = this.#count('race')
+    return this.#structure.race(
+      this.#begin(segment, branches, 'ctx.race'),
+    ) as DurablePromise<unknown>
+  }
+
+  all(branches: Readonly<Record<string, unknown>>): DurablePromise<unknown> {
+    const segment = this.#count('all')
+    return this.#structure.all(this.#begin(segment, branches, 'ctx.all')) as DurablePromise<unknown>
+  }
+
+  map(items: readonly unknown[], first: unknown, second?: unknown): DurablePromise<unknown> {
+    const [options, fn] = typeof first === 'function' ? [{}, first] : [first ?? {}, second]
+    if (!Array.isArray(items)) throw misuse('ctx.map takes an array', items)
+    if (typeof fn !== 'function') throw misuse('ctx.map takes a function as its last argument', fn)
+    const { concurrency, key, tolerated } = mapSettings(options, items.length)
+    const segment = this.#count('map')
+    const keys = items.map((item, index) =>
+      key ? checkName(key(item), 'the key of an item') : index,
+    )
+    const twice = keys.find((each, index) => keys.indexOf(each) !== index)
+    if (twice !== undefined) throw misuse('ctx.map needs a key of its own for every item', twice)
+    const begin = items.map((item, index) => ({
+      name: String(index),
+      begin: () =>
+        this.#open(`${segment}[${escapeKey(String(keys[index]))}]/`, (ctx) => fn(ctx, item, index)),
+    }))
+    return this.#structure.map(
+      begin,
+      concurrency,
+      tolerated,
+      this.#scope,
+    ) as DurablePromise<unknown>
+  }
+
+  scope(name: string, first: unknown, second?: unknown): DurablePromise<unknown> {
+    const [options, fn] = typeof first === 'function' ? [{}, first] : [first ?? {}, second]
+    if (typeof fn !== 'function')
+      throw misuse('ctx.scope takes a function as its last argument', fn)
+    const { timeout } = options as { timeout?: Duration }
+    const segment = this.#occurrence('scope', checkName(name, 'the name of a scope'))
+    const scope = new Scope(`${segment}/`, this.#scope)
+    const control = new ScopeControl((error) => this.#execution.cancel(scope, error))
+    const timer =
+      timeout === undefined
+        ? undefined
+        : this.#timer(`${segment}:timeout`, this.#execution.now + milliseconds(timeout, 'timeout'))
+    const ctx = Object.defineProperties(new FunctionContext(this.#execution, scope), {
+      cancel: { value: (reason?: string) => control.cancel(reason) },
+      cancelled: { get: () => scope.cancelled !== undefined },
+    })
+    const promise = begun(() => fn(ctx))
+    return this.#structure.scope({ scope, promise }, control, timer) as DurablePromise<unknown>
+  }
+
+  shield(fn: (ctx: never) => Promise<unknown>): DurablePromise<unknown> {
+    if (typeof fn !== 'function') throw misuse('ctx.shield takes a function', fn)
+    const { promise } = this.#open(`${this.#count(SHIELD)}/`, fn, true)
+    return this.#structure.shield(promise) as DurablePromise<unknown>
+  }
+
+  patched(id: string): boolean {
+    return this.#execution.patched(checkName(id, 'the id of a patch'))
+  }
+
+  // The mark stays in the histories that have it; nothing asks for it any more.
+  deprecatePatch(id: string): void {
+    checkName(id, 'the id of a patch')
   }
 
   sideEffect(body: () => unknown): DurablePromise<unknown> {
@@ -134,9 +211,14 @@ export class FunctionContext {
     return this.#random().uuid()
   }
 
+  get #structure(): Structure {
+    this.#structures ??= new Structure(this.#execution)
+    return this.#structures
+  }
+
   #random(): SeededNumbers {
     const { runId, generation } = this.#execution.head
-    this.#numbers ??= new SeededNumbers(`${runId}:${generation}`)
+    this.#numbers ??= new SeededNumbers(`${runId}:${generation}${this.#scope.path}`)
     return this.#numbers
   }
 
@@ -174,13 +256,41 @@ export class FunctionContext {
     return this.#ask({ type: 'RunStep', kind, key, name }, identity, plan)
   }
 
-  #timer(until: number, options: Pick<StepIdentity, 'key'>): DurablePromise<void> {
-    const [key, identity] = this.#identify('sleep', 'sleep', options)
-    return this.#ask({ type: 'SetTimer', key, until }, identity) as DurablePromise<void>
+  #sleep(until: number, options: Pick<StepIdentity, 'key'>): DurablePromise<void> {
+    const [key, { explicit }] = this.#identify('sleep', 'sleep', options)
+    return this.#timer(key, until, explicit)
+  }
+
+  #timer(key: string, until: number, explicit = false): DurablePromise<void> {
+    return this.#ask({ type: 'SetTimer', key, until }, { explicit }) as DurablePromise<void>
+  }
+
+  /** Runs a function in a scope of its own, inside this one. */
+  #open(path: string, fn: (ctx: never) => unknown, shield = false): OpenedScope {
+    const scope = new Scope(path, this.#scope, shield)
+    const ctx = new FunctionContext(this.#execution, scope)
+    return { scope, promise: begun(() => fn(ctx as never)) }
+  }
+
+  #begin(segment: string, branches: Readonly<Record<string, unknown>>, what: string): Branch[] {
+    if (typeof branches !== 'object' || branches === null || Array.isArray(branches)) {
+      throw misuse(`${what} takes an object with a branch under each name`, branches)
+    }
+    return Object.entries(branches).map(([name, branch]) => {
+      if (typeof branch === 'function') {
+        const path = `${segment}[${escapeKey(name)}]/`
+        const { scope, promise } = this.#open(path, branch as (ctx: never) => unknown)
+        return { name, promise, stop: (error) => this.#execution.cancel(scope, error) }
+      }
+      if (!(branch instanceof Promise)) {
+        throw misuse(`${what}: branch '${name}' must be a promise of ctx, or a function`, branch)
+      }
+      return { name, promise: branch, stop: this.#structure.stopper(branch) }
+    })
   }
 
   #ask(wanted: Wanted, identity: Identity, plan?: StepPlan): DurablePromise<unknown> {
-    return this.#execution.request(wanted, identity, plan) as DurablePromise<unknown>
+    return this.#execution.request(this.#scope, wanted, identity, plan) as DurablePromise<unknown>
   }
 
   // kind:name#n, where n counts the calls of this kind and name; or the key the user gave.
@@ -192,29 +302,24 @@ export class FunctionContext {
       ...(was !== undefined && { was, formerKey: this.#occurrence(kind, was) }),
     }
     if (key === undefined) return [this.#occurrence(kind, name), identity]
-    return [`[${escapeKey(checkName(key, 'the key of a step'))}]`, identity]
+    return [`${this.#scope.path}[${escapeKey(checkName(key, 'the key of a step'))}]`, identity]
   }
 
   #occurrence(kind: string, name: string): string {
-    const counted = `${kind}:${escapeKey(name)}`
+    return this.#count(`${kind}:${escapeKey(name)}`)
+  }
+
+  #count(counted: string): string {
     const n = (this.#occurrences.get(counted) ?? 0) + 1
     this.#occurrences.set(counted, n)
-    return `${counted}#${n}`
+    return `${this.#scope.path}${counted}#${n}`
   }
 }
 
 /** Starts the user's function with a `ctx` of its own. */
 export async function callWorkflow(execution: FunctionExecution, input: unknown): Promise<unknown> {
-  const context = new FunctionContext(execution)
+  const context = new FunctionContext(execution, execution.root)
   return execution.workflow.handler(context as unknown as Context, input)
-}
-
-// A key's structure is made of these characters, so a name must not contain them as they are.
-const structural = /[%/#:[\]]/g
-
-function escapeKey(name: string): string {
-  if (name.search(structural) < 0) return name
-  return name.replace(structural, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
 function runInfo(execution: FunctionExecution): RunInfo {
@@ -241,6 +346,11 @@ function logOf(execution: FunctionExecution): Log {
     (message: string, fields?: object): void =>
       execution.log({ level, message: String(message), ...(fields && { fields }) })
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+/** What the function gives, or throws even before it gives anything. */
+async function begun(fn: () => unknown): Promise<unknown> {
+  return fn()
 }
 
 function misuse(expected: string, got: unknown): PawlError {

@@ -2,17 +2,14 @@
 // `advance`, from one delivery to the next, until nothing more can be delivered; what it then still wants is
 // the turn's commands. Anything that wakes the code at another time is a wait pawl cannot see, and an error.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { TIMEOUT } from '../../definitions/context.ts'
-import type { IfPast } from '../../definitions/options.ts'
 import type { RegisteredWorkflow } from '../../definitions/registry.ts'
-import { assert, unreachable } from '../../kernel/assert.ts'
+import { assert } from '../../kernel/assert.ts'
 import type { Command } from '../../kernel/command.ts'
 import type { Execution, LogEntry, StepPlan } from '../../kernel/decider.ts'
-import { ActivityError, CancelledError, RunError } from '../../kernel/errors.ts'
+import { CancelledError } from '../../kernel/errors.ts'
 import type { HistoryEvent, Instant } from '../../kernel/event.ts'
-import { errorOf, failureOf } from '../../kernel/failure.ts'
 import type { Head } from '../../kernel/run.ts'
-import { decode, encode } from '../../kernel/value.ts'
+import { decode } from '../../kernel/value.ts'
 import { drained } from './barrier.ts'
 import { Journal, type Recorded, type Settlement } from './journal.ts'
 import {
@@ -24,15 +21,17 @@ import {
   type Wanted,
 } from './matching.ts'
 import {
-  type Asked,
   callSite,
   duplicateKey,
   nestedCall,
   nonDurableAwait,
   otherInput,
   otherStep,
+  stillWanted,
   unknownStep,
 } from './nondeterminism.ts'
+import { endingOf, never, type Outcome, type Request, settle } from './request.ts'
+import { Scope } from './scope.ts'
 
 /** Whose code is running: an execution's, or the body of a step. */
 export const running = new AsyncLocalStorage<FunctionExecution | 'step'>()
@@ -42,22 +41,6 @@ const DELIVERIES_BETWEEN_BREATHS = 256
 
 /** Requests a cancelled workflow may make, all refused, before it is ended where it is. */
 const REFUSALS_MAX = 1_000
-
-interface Request {
-  readonly wanted: Wanted
-  readonly after: number
-  readonly ifPast: IfPast
-  readonly plan?: StepPlan
-  recorded?: Recorded
-  asked?: Asked
-  past: boolean
-  readonly resolve: (value: unknown) => void
-  readonly reject: (error: unknown) => void
-}
-
-type Outcome =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly error: unknown }
 
 export class FunctionExecution implements Execution {
   readonly head: Head
@@ -73,13 +56,16 @@ export class FunctionExecution implements Execution {
   #changedInputs: Map<string, Error> | undefined
   #position = 0
   #asked: Request[] = []
+  #calledOff: string[] = []
+  #patched: string[] = []
+  #patches: Map<string, boolean> | undefined
   #fresh: Request[] = []
   #logs: LogEntry[] = []
   #replayedThrough = 0
   #started = false
   #inTurn = false
-  #cancelled: CancelledError | undefined
   #refusals = 0
+  readonly root = new Scope()
   #outcome: Outcome | undefined
   #dead: Error | 'disposed' | undefined
   #lastKey: string | undefined
@@ -151,14 +137,14 @@ export class FunctionExecution implements Execution {
   }
 
   /** Every durable call of `ctx` ends here. */
-  request(wanted: Wanted, identity: Identity, plan?: StepPlan): Promise<unknown> {
+  request(scope: Scope, wanted: Wanted, identity: Identity, plan?: StepPlan): Promise<unknown> {
     if (running.getStore() === 'step') throw nestedCall(wanted.key)
     if (this.#dead === 'disposed') return never()
     if (!this.#inTurn) return this.#foreignWake(wanted.key)
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     // A branch nobody waits for any more must not look like an unhandled rejection.
     promise.catch(() => {})
-    if (this.#cancelled) return this.#refuse(this.#cancelled)
+    if (scope.cancelled) return this.#refuse(scope.cancelled)
     if (identity.explicit && this.#explicitKeys?.has(wanted.key)) {
       return this.#die(duplicateKey(this.workflow.name, wanted.key))
     }
@@ -166,6 +152,8 @@ export class FunctionExecution implements Execution {
     const ifPast = identity.ifPast ?? this.workflow.options.ifPast ?? 'park'
     const request: Request = {
       wanted: this.#under(wanted, identity),
+      scope,
+      promise,
       after: this.#position,
       ifPast,
       ...(plan && { plan }),
@@ -175,6 +163,53 @@ export class FunctionExecution implements Execution {
     }
     this.#match(request, identity)
     return promise
+  }
+
+  /** Calls off what was asked for in a scope, and refuses whatever is asked for there later. */
+  cancel(scope: Scope, error: CancelledError): void {
+    scope.cancel(error)
+    for (const request of [...this.#open.values()]) {
+      if (scope.covers(request.scope)) this.#callOff(request, error)
+    }
+  }
+
+  /** Calls off the one request that gave this promise, if it is open. */
+  callOff(promise: Promise<unknown>, error: CancelledError): void {
+    for (const request of this.#open.values()) {
+      if (request.promise === promise) return this.#callOff(request, error)
+    }
+  }
+
+  /** Whether this run goes the new way where the code changed; the same answer every time. */
+  patched(id: string): boolean {
+    const known = this.#patches?.get(id)
+    if (known !== undefined) return known
+    const marked = this.#journal.patches.has(id)
+    const answer = marked || !this.#isBehind()
+    if (answer && !marked) this.#patched.push(id)
+    this.#patches ??= new Map()
+    this.#patches.set(id, answer)
+    return answer
+  }
+
+  #callOff(request: Request, error: CancelledError): void {
+    const { key } = request.wanted
+    this.#drop(request)
+    // What was never commanded needs no calling off, and what was called off before is.
+    const isNew = this.#asked.includes(request)
+    if (isNew) this.#asked = this.#asked.filter((each) => each !== request)
+    else if (!this.#journal.calledOff.delete(key)) this.#calledOff.push(key)
+    request.reject(error)
+  }
+
+  #drop({ wanted }: Request): void {
+    this.#journal.forget(wanted.key)
+    this.#open.delete(wanted.key)
+  }
+
+  /** Recorded steps lie ahead that the code has not asked for again. */
+  #isBehind(): boolean {
+    return [...this.#journal.unrequested.values()].some((each) => each.after >= this.#position)
   }
 
   // Code that catches its cancellation and asks again, for ever, would never come to rest.
@@ -206,6 +241,9 @@ export class FunctionExecution implements Execution {
       await this.#deliver(next.settlement, next.key)
     }
     if (this.#open.size === 0) throw nonDurableAwait(this.workflow.name, this.#whereabouts())
+    for (const key of this.#journal.calledOff) {
+      if (this.#open.has(key)) throw stillWanted(this.workflow.name, key)
+    }
   }
 
   #begin(): void {
@@ -303,12 +341,13 @@ export class FunctionExecution implements Execution {
   // One rejection per drain, in the order of the requests: the code sees the same order every time.
   async #cancel(settlement: Extract<Settlement, { type: 'CancelRequested' }>): Promise<void> {
     this.#reach(settlement.seq)
-    this.#cancelled = new CancelledError(settlement.reason)
-    for (const [key, request] of [...this.#open]) {
-      this.#journal.forget(key)
-      this.#open.delete(key)
+    const error = new CancelledError(settlement.reason)
+    this.root.cancel(error)
+    for (const request of [...this.#open.values()]) {
+      if (!this.root.covers(request.scope)) continue
+      this.#drop(request)
       this.#asked = this.#asked.filter((each) => each !== request)
-      request.reject(this.#cancelled)
+      request.reject(error)
       await drained()
       await drained()
     }
@@ -316,30 +355,22 @@ export class FunctionExecution implements Execution {
 
   #commands(): readonly Command[] {
     const asked = this.#asked
+    const calledOff = this.#calledOff
+    const patched = this.#patched
     this.#asked = []
+    this.#calledOff = []
+    this.#patched = []
     // What the code asked for and did not wait for is called off by its end, before it begins.
-    if (this.#outcome) return [this.#ending(this.#outcome)]
-    return asked.map((request) => ({
+    if (this.#outcome) return [endingOf(this.workflow.name, this.#outcome, this.root)]
+    const requests = asked.map((request) => ({
       ...request.wanted,
       after: request.after,
       ...(request.past && { past: true as const }),
     }))
-  }
-
-  #ending(outcome: Outcome): Command {
-    if (outcome.ok) {
-      try {
-        const value = encode(outcome.value, `the result of workflow '${this.workflow.name}'`)
-        return { type: 'CompleteRun', value }
-      } catch (error) {
-        return { type: 'FailRun', failure: failureOf(error) }
-      }
-    }
-    if (outcome.error instanceof CancelledError && this.#cancelled) {
-      const { reason } = outcome.error
-      return { type: 'CancelRun', ...(reason !== undefined && { reason }) }
-    }
-    return { type: 'FailRun', failure: failureOf(outcome.error) }
+    if (calledOff.length + patched.length === 0) return requests
+    const marks = patched.map((id) => ({ type: 'MarkPatch' as const, id }))
+    const off = calledOff.length > 0 ? [{ type: 'CallOff' as const, keys: calledOff }] : []
+    return [...marks, ...off, ...requests]
   }
 
   #foreignWake(key: string | undefined): Promise<never> {
@@ -362,34 +393,4 @@ export class FunctionExecution implements Execution {
   #whereabouts(): string {
     return this.#lastKey === undefined ? 'before its first step' : `after ${this.#lastKey}`
   }
-}
-
-function settle(request: Request, settlement: Settlement): void {
-  switch (settlement.type) {
-    case 'StepCompleted':
-    case 'ChildCompleted':
-      return request.resolve(decode(settlement.value))
-    case 'SignalReceived':
-      return request.resolve(decode(settlement.payload))
-    case 'TimerFired':
-      return request.resolve(request.wanted.type === 'AwaitSignal' ? TIMEOUT : undefined)
-    case 'StepFailed': {
-      const { failure, attempt: attempts, reason } = settlement
-      const activity = request.wanted.type === 'RunStep' ? request.wanted.name : settlement.key
-      const cause = errorOf(failure)
-      return request.reject(new ActivityError({ failure, activity, attempts, reason }, { cause }))
-    }
-    case 'ChildFailed': {
-      const { failure, child } = settlement
-      return request.reject(new RunError({ failure, runId: child }, { cause: errorOf(failure) }))
-    }
-    case 'CancelRequested':
-      return request.reject(new CancelledError(settlement.reason))
-    default:
-      return unreachable(settlement)
-  }
-}
-
-function never(): Promise<never> {
-  return new Promise(() => {})
 }

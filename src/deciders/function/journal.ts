@@ -20,6 +20,9 @@ export class Journal {
   readonly unrequested = new Map<string, Recorded>()
   /** How often each kind and name was recorded in a scope. */
   readonly #occurrences = new Map<string, number>()
+  /** What the code let go of, and the patches it took. */
+  readonly calledOff = new Set<string>()
+  readonly patches = new Set<string>()
   readonly #settlements = new Map<number, Settlement>()
   readonly #seqByKey = new Map<string, number>()
   readonly #open = new Map<string, Waiter>()
@@ -54,6 +57,12 @@ export class Journal {
         this.#settlements.set(event.seq, event)
         this.#seqByKey.set(event.key, event.seq)
         if (this.#open.has(event.key)) this.#deliverable.push(event.seq)
+        return
+      case 'CalledOff':
+        for (const key of event.keys) this.calledOff.add(key)
+        return
+      case 'Patched':
+        this.patches.add(event.id)
         return
       case 'StepRetried':
       case 'RunCompleted':

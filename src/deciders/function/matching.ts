@@ -1,10 +1,10 @@
 // What code asks for, and whether it is what history recorded.
 import type { IfPast } from '../../definitions/options.ts'
-import type { Command } from '../../kernel/command.ts'
+import type { Request } from '../../kernel/command.ts'
 import type { Recorded } from './journal.ts'
 import { type Asked, callSite } from './nondeterminism.ts'
 
-export type Wanted = DistributiveOmit<Exclude<Command, { type: `${string}Run` }>, 'after' | 'past'>
+export type Wanted = DistributiveOmit<Request, 'after' | 'past'>
 type DistributiveOmit<T, K extends keyof T> = T extends unknown ? Omit<T, K> : never
 
 export interface Identity {

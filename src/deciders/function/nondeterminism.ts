@@ -48,6 +48,17 @@ export function otherInput(workflow: string, asked: Asked, recorded: Recorded): 
   )
 }
 
+/** A step that was called off, by a race or a scope, and that the code now waits for. */
+export function stillWanted(workflow: string, key: string): PawlError {
+  return determinism(
+    workflow,
+    `${key} was called off when this run got there before, and the code now goes on waiting for it.`,
+    [`${key} called off`],
+    [key],
+    undefined,
+  )
+}
+
 export function nonDurableAwait(workflow: string, where: string): PawlError {
   return new PawlError(
     'NON_DURABLE_AWAIT',

@@ -1,0 +1,79 @@
+// What code asked for and waits for, and how a settlement from history becomes what its promise gives.
+import { TIMEOUT } from '../../definitions/context.ts'
+import type { IfPast } from '../../definitions/options.ts'
+import { unreachable } from '../../kernel/assert.ts'
+import type { EndRun } from '../../kernel/command.ts'
+import type { StepPlan } from '../../kernel/decider.ts'
+import { ActivityError, CancelledError, RunError } from '../../kernel/errors.ts'
+import { errorOf, failureOf } from '../../kernel/failure.ts'
+import { decode, encode } from '../../kernel/value.ts'
+import type { Recorded, Settlement } from './journal.ts'
+import type { Wanted } from './matching.ts'
+import type { Asked } from './nondeterminism.ts'
+import type { Scope } from './scope.ts'
+
+export interface Request {
+  readonly wanted: Wanted
+  readonly scope: Scope
+  readonly promise: Promise<unknown>
+  readonly after: number
+  readonly ifPast: IfPast
+  readonly plan?: StepPlan
+  recorded?: Recorded
+  asked?: Asked
+  past: boolean
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** How the function ended. */
+export type Outcome =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: unknown }
+
+export function settle(request: Request, settlement: Settlement): void {
+  switch (settlement.type) {
+    case 'StepCompleted':
+    case 'ChildCompleted':
+      return request.resolve(decode(settlement.value))
+    case 'SignalReceived':
+      return request.resolve(decode(settlement.payload))
+    case 'TimerFired':
+      return request.resolve(request.wanted.type === 'AwaitSignal' ? TIMEOUT : undefined)
+    case 'StepFailed': {
+      const { failure, attempt: attempts, reason } = settlement
+      const activity = request.wanted.type === 'RunStep' ? request.wanted.name : settlement.key
+      const cause = errorOf(failure)
+      return request.reject(new ActivityError({ failure, activity, attempts, reason }, { cause }))
+    }
+    case 'ChildFailed': {
+      const { failure, child } = settlement
+      return request.reject(new RunError({ failure, runId: child }, { cause: errorOf(failure) }))
+    }
+    case 'CancelRequested':
+      return request.reject(new CancelledError(settlement.reason))
+    default:
+      return unreachable(settlement)
+  }
+}
+
+/** A promise of code that is not to go on. */
+export function never(): Promise<never> {
+  return new Promise(() => {})
+}
+
+export function endingOf(workflow: string, outcome: Outcome, root: Scope): EndRun {
+  if (outcome.ok) {
+    try {
+      const value = encode(outcome.value, `the result of workflow '${workflow}'`)
+      return { type: 'CompleteRun', value }
+    } catch (error) {
+      return { type: 'FailRun', failure: failureOf(error) }
+    }
+  }
+  if (outcome.error instanceof CancelledError && root.cancelled) {
+    const { reason } = outcome.error
+    return { type: 'CancelRun', ...(reason !== undefined && { reason }) }
+  }
+  return { type: 'FailRun', failure: failureOf(outcome.error) }
+}
