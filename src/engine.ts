@@ -17,6 +17,7 @@ import { openStore, type StoreOptions } from './stores/open.ts'
 import type { Store } from './stores/store.ts'
 import type { Announcement, Listener } from './telemetry/announcement.ts'
 import { Bus } from './telemetry/bus.ts'
+import { inquire } from './worker/inquiry.ts'
 import { Worker } from './worker/worker.ts'
 
 export interface OpenOptions extends StoreOptions {
@@ -80,7 +81,7 @@ export class Engine extends Client implements AsyncDisposable {
     const bus = new Bus(options.listeners)
     const store = coalesced(observed(raw, bus, world.clock))
     const workers: Worker[] = []
-    super(clientPorts(store, world, workers))
+    super(clientPorts(store, registry, world, workers))
     this.#store = store
     this.#registry = registry
     this.#options = options
@@ -142,12 +143,18 @@ export class Engine extends Client implements AsyncDisposable {
   }
 }
 
-function clientPorts(store: Store, world: EngineWorld, workers: readonly Worker[]): ClientPorts {
+function clientPorts(
+  store: Store,
+  registry: Registry,
+  world: EngineWorld,
+  workers: readonly Worker[],
+): ClientPorts {
   const { clock, random } = world
   return {
     store,
     clock,
     random,
+    inquire: (question) => inquire(registry, clock, question),
     eager: {
       offer: (name, queue) => {
         for (const worker of workers) {

@@ -37,9 +37,12 @@ export type {
   InputOf,
   Log,
   OutputOf,
+  Query,
   Signal,
+  Update,
   WorkflowContract,
 } from './definitions/contract.ts'
+export { query, signal, update } from './definitions/messages.ts'
 export type {
   ActivityOptions,
   ChildOptions,
@@ -51,7 +54,6 @@ export type {
   StepOptions,
   WorkflowOptions,
 } from './definitions/options.ts'
-export { signal } from './definitions/signal.ts'
 export {
   type AnyWorkflow,
   type DeclaredWorkflow,

@@ -18,6 +18,10 @@ export function whySentence(why: Why, now: number): string {
       return why.until
         ? `It waits for signal '${why.name}', at the longest until ${when(why.until)}.`
         : `It waits for signal '${why.name}'.`
+    case 'condition':
+      return why.until
+        ? `It waits for a condition of its own, at the longest until ${when(why.until)}.`
+        : 'It waits for a condition of its own.'
     case 'child':
       return `It waits for its child, run ${why.runId}.`
     case 'activity':

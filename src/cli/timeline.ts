@@ -7,7 +7,7 @@ import type { Failure } from '../kernel/failure.ts'
 import { isShielded } from '../kernel/key.ts'
 
 export interface Row {
-  readonly kind: StepKind | 'sleep' | 'signal' | 'child' | 'cancel'
+  readonly kind: StepKind | 'sleep' | 'signal' | 'update' | 'child' | 'cancel'
   readonly name: string
   readonly key?: string
   readonly from: number
@@ -106,6 +106,14 @@ class TimelineBuilder {
         return this.#fire(event)
       case 'CalledOff':
         return this.#letGo(event)
+      case 'UpdateReceived':
+        return this.#begin(updateKey(event), event.at, { kind: 'update', name: event.name })
+      case 'UpdateCompleted':
+        return this.#settle({ key: updateKey(event), at: event.at }, { outcome: 'done' })
+      case 'UpdateFailed': {
+        const { at, failure } = event
+        return this.#settle({ key: updateKey(event), at }, { outcome: 'failed', failure })
+      }
       case 'Patched':
         return
       case 'CancelRequested':
@@ -201,4 +209,9 @@ class TimelineBuilder {
     this.#open.delete(key)
     Object.assign(row, { to: at, ...result })
   }
+}
+
+// No key of a step looks like this.
+function updateKey({ id }: { readonly id: string }): string {
+  return `update ${id}`
 }

@@ -10,7 +10,7 @@ import { checkId, checkName } from '../kernel/names.ts'
 import type { Status } from '../kernel/run.ts'
 import { encode } from '../kernel/value.ts'
 import { persist } from '../runtime/availability.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { type Clock, sleep } from '../runtime/clock.ts'
 import { type Random, uuidV7 } from '../runtime/random.ts'
 import type { ClaimedRun, Created, ListQuery, NewRun, Reuse, Store } from '../stores/store.ts'
 import { Handle, type HandleHost, type RunHandle, type RunRef } from './handle.ts'
@@ -59,6 +59,8 @@ export interface ClientPorts {
   readonly clock: Clock
   readonly random: Random
   readonly eager?: EagerStarts
+  /** Has the code of a run answer a query. */
+  readonly inquire: HandleHost['inquire']
 }
 
 const statuses: readonly Status[] = [
@@ -93,6 +95,8 @@ export class Client {
       },
       wait: (runId, signal) => this.results.wait(runId, signal),
       newId: () => uuidV7(ports.clock, ports.random),
+      inquire: ports.inquire,
+      pause: (ms, signal) => sleep(ports.clock, ms, signal),
     }
   }
 

@@ -1,13 +1,14 @@
 // A remote control for one run. It holds no state but the run's name; every answer is read from the store.
-import type { Args, Signal } from '../definitions/contract.ts'
-import { encodeMessage } from '../kernel/codec.ts'
+import type { Args, Query, Signal, Update } from '../definitions/contract.ts'
+import { decodeTurn, encodeMessage } from '../kernel/codec.ts'
 import { CancelledError, PawlError, RunError } from '../kernel/errors.ts'
+import type { Event } from '../kernel/event.ts'
 import { errorOf } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Message } from '../kernel/message.ts'
 import { checkId } from '../kernel/names.ts'
-import { decode, encode } from '../kernel/value.ts'
-import type { LoadAsk, Loaded, Posted, RunSnapshot } from '../stores/store.ts'
+import { decode, encode, type Payload } from '../kernel/value.ts'
+import type { LoadAsk, Loaded, Posted, RunSnapshot, StoredTurn } from '../stores/store.ts'
 import {
   endingOf,
   entriesOf,
@@ -35,6 +36,18 @@ export interface RunHandle<out Out> {
     signal: Signal<Payload>,
     ...args: Args<Payload, { readonly messageId?: string }>
   ): Promise<void>
+  /** Asks the code of the run, which must be known here. Writes nothing, and works on runs that have ended. */
+  query<Payload, R>(query: Query<Payload, R>, ...args: Args<Payload, never>): Promise<R>
+  /** Has the run do something, and waits for its answer. */
+  update<Payload, R>(
+    update: Update<Payload, R>,
+    ...args: Args<Payload, { readonly messageId?: string; readonly signal?: AbortSignal }>
+  ): Promise<R>
+  /** The answer to an update sent before; `undefined` while there is none. */
+  updateResult<R>(
+    update: Update<never, R>,
+    messageId: string,
+  ): Promise<{ readonly value: R } | undefined>
   /** Asks the run, and its children, to stop. The code sees a `CancelledError` at its next await. */
   cancel(reason?: string): Promise<void>
 }
@@ -45,6 +58,13 @@ export interface HandleHost {
   post(runId: string, message: Message, urgent: boolean): Promise<Posted>
   wait(runId: string, signal?: AbortSignal): Promise<Ended>
   newId(): string
+  inquire(question: {
+    readonly head: RunSnapshot['head']
+    readonly turns: readonly StoredTurn[]
+    readonly name: string
+    readonly payload: Payload
+  }): Promise<Payload>
+  pause(ms: number, signal?: AbortSignal): Promise<void>
 }
 
 export class Handle<out Out> implements RunHandle<Out> {
@@ -87,9 +107,7 @@ export class Handle<out Out> implements RunHandle<Out> {
       { type: 'tasks', runId },
       { type: 'sessions' },
     ])
-    const turns = []
-    if (run.endedAt === undefined)
-      for await (const page of this.#pages(runId, 0)) turns.push(...page)
+    const turns = run.endedAt === undefined ? await this.#turns(runId) : []
     return whyOf({
       run,
       turns,
@@ -119,6 +137,59 @@ export class Handle<out Out> implements RunHandle<Out> {
         ? this.#host.newId()
         : `signal:${checkId(options.messageId, 'a message id')}`
     await this.#post({ type: 'signal', id, name, payload })
+  }
+
+  async query<In, R>(query: Query<In, R>, ...args: Args<In, never>): Promise<R> {
+    const { name } = query
+    const payload = encode(args[0], `the payload of query '${name}'`)
+    const { head } = await this.#snapshot()
+    const turns = await this.#turns(head.runId)
+    return decode(await this.#host.inquire({ head, turns, name, payload })) as R
+  }
+
+  async update<In, R>(
+    update: Update<In, R>,
+    ...args: Args<In, { readonly messageId?: string; readonly signal?: AbortSignal }>
+  ): Promise<R> {
+    const [given, options] = args
+    const { name } = update
+    const payload = encode(given, `the payload of update '${name}'`)
+    const messageId = options?.messageId ?? this.#host.newId()
+    const id = updateId(messageId)
+    await this.#post({ type: 'update', id, name, payload })
+    let pauseMs: number = limits.updatePollMsMin
+    for (;;) {
+      const answer = await this.#answer(id)
+      if (answer) return answer.value as R
+      await this.#host.pause(pauseMs, options?.signal)
+      options?.signal?.throwIfAborted()
+      pauseMs = Math.min(pauseMs * 2, limits.resultPollMsMax)
+    }
+  }
+
+  async updateResult<R>(
+    _update: Update<never, R>,
+    messageId: string,
+  ): Promise<{ readonly value: R } | undefined> {
+    const answer = await this.#answer(updateId(messageId))
+    return answer && { value: answer.value as R }
+  }
+
+  // A run that ends without an answer will never give one; but its end may have come after the history was read.
+  async #answer(id: string): Promise<{ readonly value: unknown } | undefined> {
+    const run = await this.#snapshot()
+    const { runId } = run.head
+    const events = (await this.#turns(runId)).flatMap((turn) => decodeTurn(turn.body).events)
+    const answer = answerOf(events, id)
+    if (answer || run.endedAt === undefined) return answer
+    const message = `run ${runId} ended before it answered the update.`
+    throw new PawlError('RUN_ENDED', message)
+  }
+
+  async #turns(runId: string): Promise<StoredTurn[]> {
+    const turns: StoredTurn[] = []
+    for await (const page of this.#pages(runId, 0)) turns.push(...page)
+    return turns
   }
 
   async cancel(reason?: string): Promise<void> {
@@ -153,7 +224,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     return loaded.runId
   }
 
-  async *#pages(runId: string, after: number): AsyncIterable<readonly StoredTurnPage[]> {
+  async *#pages(runId: string, after: number): AsyncIterable<readonly StoredTurn[]> {
     for (let from = after; ; ) {
       const ask = { type: 'history', runId, after: from, turns: limits.historyPageTurns } as const
       const [loaded] = await this.#host.load([ask])
@@ -166,7 +237,24 @@ export class Handle<out Out> implements RunHandle<Out> {
   }
 }
 
-type StoredTurnPage = Extract<Loaded, { type: 'history' }>['turns'][number]
+function updateId(messageId: string): string {
+  return `update:${checkId(messageId, 'a message id')}`
+}
+
+function answerOf(events: readonly Event[], id: string): { readonly value: unknown } | undefined {
+  for (const event of events) {
+    if (event.type === 'UpdateCompleted' && event.id === id) return { value: decode(event.value) }
+    if (event.type !== 'UpdateFailed' || event.id !== id) continue
+    const { failure, rejected } = event
+    const [code, what] = rejected
+      ? (['UPDATE_REJECTED', 'refused'] as const)
+      : (['UPDATE_FAILED', 'failed'] as const)
+    throw new PawlError(code, `the update was ${what}: ${failure.message}`, {
+      cause: errorOf(failure),
+    })
+  }
+  return undefined
+}
 
 function resultOf(runId: string, ended: Ended): unknown {
   const ending = endingOf(ended)

@@ -9,6 +9,7 @@ export type Why = { readonly suggestion?: string } & (
   | { readonly reason: 'ready' }
   | { readonly reason: 'timer'; readonly until: Date }
   | { readonly reason: 'signal'; readonly name: string; readonly until?: Date }
+  | { readonly reason: 'condition'; readonly until?: Date }
   | { readonly reason: 'child'; readonly runId: string }
   | {
       readonly reason: 'activity'
@@ -98,14 +99,27 @@ function waiting(facts: WhyFacts, state: RunState): Why {
   const found =
     pick(open, 'step', (key, each) => stepReason(facts, key, each)) ??
     pick(open, 'child', (_, each) => ({ reason: 'child', runId: each.child })) ??
-    pick(open, 'wait', (_, each) => ({
-      reason: 'signal',
-      name: each.name,
-      ...(each.until !== undefined && { until: new Date(each.until) }),
-      suggestion: `pawl signal ${facts.run.head.runId} ${each.name} '<payload as JSON>'`,
-    })) ??
+    pick(open, 'wait', (_, each) =>
+      each.condition
+        ? conditionReason(each)
+        : {
+            reason: 'signal',
+            name: each.name,
+            ...(each.until !== undefined && { until: new Date(each.until) }),
+            suggestion: `pawl signal ${facts.run.head.runId} ${each.name} '<payload as JSON>'`,
+          },
+    ) ??
     pick(open, 'timer', (_, each) => ({ reason: 'timer', until: new Date(each.until) }))
   return found ?? { reason: 'ready' }
+}
+
+function conditionReason({ until }: { readonly until?: number }): Why {
+  return {
+    reason: 'condition',
+    ...(until !== undefined && { until: new Date(until) }),
+    suggestion:
+      'The code waits for something it looks at itself; a message that one of its handlers takes may make it true.',
+  }
 }
 
 function stepReason(facts: WhyFacts, key: string, open: Extract<Open, { type: 'step' }>): Why {

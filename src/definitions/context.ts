@@ -6,7 +6,9 @@ import type {
   ActivityContract,
   Args,
   Log,
+  Query,
   Signal,
+  Update,
   WorkflowContract,
 } from './contract.ts'
 import type { ChildOptions, RunOptions, StepIdentity, StepOptions } from './options.ts'
@@ -111,6 +113,33 @@ export interface Context {
     signal: Signal<Payload>,
     options: Keyed & { readonly timeout: Duration },
   ): DurablePromise<Payload | Timeout>
+
+  /** Becomes true by what the code itself does when something happens: in handlers, or in other branches. */
+  wait(condition: () => boolean, options?: Keyed): DurablePromise<true>
+  wait(
+    condition: () => boolean,
+    options: Keyed & { readonly timeout: Duration },
+  ): DurablePromise<true | Timeout>
+  /** Handles every signal of this name in the background, those that came before among them. */
+  on<Payload>(
+    signal: Signal<Payload>,
+    handler: (payload: NoInfer<Payload>, ctx: Context) => void | Promise<void>,
+  ): void
+  /** Answers a query from the variables of the run. It must change nothing. */
+  on<Payload, Out>(
+    query: Query<Payload, Out>,
+    handler: (payload: NoInfer<Payload>) => NoInfer<Out>,
+  ): void
+  /** Does an update and answers it. A validator that throws refuses it before anything is done. */
+  on<Payload, Out>(
+    update: Update<Payload, Out>,
+    handler: (payload: NoInfer<Payload>, ctx: Context) => NoInfer<Out> | Promise<NoInfer<Out>>,
+  ): void
+  on<Payload, Out>(
+    update: Update<Payload, Out>,
+    options: { readonly validate: (payload: NoInfer<Payload>) => void },
+    handler: (payload: NoInfer<Payload>, ctx: Context) => NoInfer<Out> | Promise<NoInfer<Out>>,
+  ): void
 
   /** The first branch to settle; the others are cancelled, and what comes of them later is dropped. */
   race<const B extends Branches>(branches: B): DurablePromise<Winner<B>>

@@ -24,6 +24,14 @@ export interface Signal<in out Payload> extends Typed<Payload, Payload> {
   readonly is: 'signal'
 }
 
+export interface Query<in Payload, out Out> extends Typed<Payload, Out> {
+  readonly is: 'query'
+}
+
+export interface Update<in Payload, out Out> extends Typed<Payload, Out> {
+  readonly is: 'update'
+}
+
 export type AnyWorkflowContract = WorkflowContract<never, unknown>
 export type AnyActivityContract = ActivityContract<never, unknown>
 

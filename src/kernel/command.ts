@@ -25,6 +25,8 @@ export interface AwaitSignal extends Asked {
   readonly type: 'AwaitSignal'
   readonly name: string
   readonly until?: Instant
+  /** Not for a signal: the code looks at something itself whenever anything has happened. */
+  readonly condition?: true
 }
 export interface StartChild extends Asked {
   readonly type: 'StartChild'
@@ -45,6 +47,13 @@ export interface MarkPatch {
   readonly type: 'MarkPatch'
   readonly id: string
 }
+export interface AnswerUpdate {
+  readonly type: 'AnswerUpdate'
+  readonly id: string
+  readonly answer:
+    | { readonly ok: true; readonly value: Payload }
+    | { readonly ok: false; readonly failure: Failure; readonly rejected?: true }
+}
 export type EndRun =
   | { readonly type: 'CompleteRun'; readonly value: Payload }
   | { readonly type: 'FailRun'; readonly failure: Failure }
@@ -52,4 +61,4 @@ export type EndRun =
 
 /** What is asked for under a key, and settled under it later. */
 export type Request = RunStep | SetTimer | AwaitSignal | StartChild
-export type Command = Request | CallOff | MarkPatch | EndRun
+export type Command = Request | CallOff | MarkPatch | AnswerUpdate | EndRun

@@ -3,6 +3,7 @@
 import type { Command } from './command.ts'
 import type { HistoryEvent, Instant } from './event.ts'
 import type { Head } from './run.ts'
+import type { Payload } from './value.ts'
 
 export interface Decider {
   readonly kind: 'function' | 'machine' | 'graph' | 'job'
@@ -22,6 +23,8 @@ export interface Execution {
   ): Promise<readonly Command[]>
   /** What the code logged since this was last asked. It may be shown once its turn is durable. */
   takeLogs(): readonly LogEntry[]
+  /** Answers a question from where the code stands, and changes nothing. */
+  query(name: string, payload: Payload): Payload
   /** What a step that was asked for under `key` does. The body is absent for an activity. */
   step(key: string): StepPlan | undefined
   /** Why this execution cannot go on, once it is known. It may come to light between turns. */

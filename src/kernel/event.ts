@@ -28,7 +28,13 @@ export type Requested =
       readonly queued?: true
     } & Request)
   | ({ readonly type: 'TimerStarted'; readonly until: Instant } & Request)
-  | ({ readonly type: 'WaitStarted'; readonly name: string; readonly until?: Instant } & Request)
+  | ({
+      readonly type: 'WaitStarted'
+      readonly name: string
+      readonly until?: Instant
+      /** For something the code itself looks at, and not for a signal. */
+      readonly condition?: true
+    } & Request)
   | ({
       readonly type: 'ChildStarted'
       readonly name: string
@@ -66,6 +72,13 @@ export type Resolution =
       readonly name: string
       readonly payload: Payload
     }
+  /** Somebody asks for something to be done and answered. */
+  | {
+      readonly type: 'UpdateReceived'
+      readonly id: string
+      readonly name: string
+      readonly payload: Payload
+    }
   | { readonly type: 'CancelRequested'; readonly id: string; readonly reason?: string }
 
 /** Why a step was given up on. */
@@ -81,6 +94,14 @@ export type Progress =
     }
   /** The code waits for these no longer: a race was won by another, or their scope was cancelled. */
   | { readonly type: 'CalledOff'; readonly keys: readonly string[] }
+  | { readonly type: 'UpdateCompleted'; readonly id: string; readonly value: Payload }
+  | {
+      readonly type: 'UpdateFailed'
+      readonly id: string
+      readonly failure: Failure
+      /** Its validator refused it, and nothing was done. */
+      readonly rejected?: true
+    }
   /** The code met a patch where it had not been before, and goes the new way from now on. */
   | { readonly type: 'Patched'; readonly id: string }
 

@@ -69,6 +69,8 @@ export const limits = {
   storeRetryMsMax: 2_000,
   /** A client gives up on an unavailable store after this long. */
   storePatienceMs: 30_000,
+  /** How soon the answer to an update is looked for. */
+  updatePollMsMin: 5,
   resultPollMsMin: 50,
   resultPollMsMax: 2_000,
 

@@ -11,6 +11,12 @@ export type Message =
       readonly name: string
       readonly payload: Payload
     }
+  | {
+      readonly type: 'update'
+      readonly id: string
+      readonly name: string
+      readonly payload: Payload
+    }
   | { readonly type: 'cancel'; readonly id: string; readonly reason?: string }
   /** Says nothing; the run is looked at because it came. */
   | { readonly type: 'nudge'; readonly id: string }

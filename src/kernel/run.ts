@@ -51,7 +51,12 @@ export type Open =
       failure?: Failure
     }
   | { readonly type: 'timer'; readonly until: Instant }
-  | { readonly type: 'wait'; readonly name: string; readonly until?: Instant }
+  | {
+      readonly type: 'wait'
+      readonly name: string
+      readonly until?: Instant
+      readonly condition?: true
+    }
   | {
       readonly type: 'child'
       readonly name: string
@@ -136,7 +141,12 @@ export class RunState {
         })
       }
       case 'WaitStarted':
-        return this.#await(event.key, event.name, event.until)
+        return this.#await(event)
+      case 'UpdateReceived':
+        return this.#know(event.id)
+      case 'UpdateCompleted':
+      case 'UpdateFailed':
+        return
       case 'SignalReceived':
         this.#know(event.id)
         return this.#receive(event.name)
@@ -215,17 +225,21 @@ export class RunState {
   }
 
   // A signal goes to the oldest open wait for its name; one that nobody waits for is kept for the next.
-  #await(key: string, name: string, until: Instant | undefined): void {
-    const unclaimed = this.#unclaimed?.get(name) ?? 0
+  #await(event: Extract<Event, { type: 'WaitStarted' }>): void {
+    const { key, name, until, condition } = event
+    const unclaimed = condition ? 0 : (this.#unclaimed?.get(name) ?? 0)
     if (unclaimed > 0) {
       this.#unclaimed?.set(name, unclaimed - 1)
       this.#satisfy(key, name)
-    } else this.#ask(key, { type: 'wait', name, ...(until !== undefined && { until }) })
+    } else {
+      const marks = { ...(until !== undefined && { until }), ...(condition && { condition }) }
+      this.#ask(key, { type: 'wait', name, ...marks })
+    }
   }
 
   #receive(name: string): void {
     for (const [key, open] of this.open) {
-      if (open.type !== 'wait' || open.name !== name) continue
+      if (open.type !== 'wait' || open.name !== name || open.condition) continue
       this.open.delete(key)
       this.#satisfy(key, name)
       return

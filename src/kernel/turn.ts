@@ -1,7 +1,7 @@
 // One turn: messages, results and due timers become events, a decider answers them with commands, and the
 // commands become events too. Pure: everything it needs is handed in, everything it wants done is handed back.
 import { assert, unreachable } from './assert.ts'
-import type { Command, EndRun, RunStep, StartChild } from './command.ts'
+import type { AnswerUpdate, Command, EndRun, RunStep, StartChild } from './command.ts'
 import { deriveUuidNear } from './digest.ts'
 import type { Ending, Event, EventBody, HistoryEvent, Instant } from './event.ts'
 import { isShielded } from './key.ts'
@@ -118,6 +118,10 @@ export class Turn {
         const { id, name, payload } = message
         return { type: 'SignalReceived', id, name, payload }
       }
+      case 'update': {
+        const { id, name, payload } = message
+        return { type: 'UpdateReceived', id, name, payload }
+      }
       case 'cancel':
         return this.#cancel(message)
       case 'nudge':
@@ -193,6 +197,8 @@ export class Turn {
         return this.#letGo(command.keys)
       case 'MarkPatch':
         return this.#record({ type: 'Patched', id: command.id })
+      case 'AnswerUpdate':
+        return this.#record(answered(command))
       case 'CompleteRun':
       case 'FailRun':
       case 'CancelRun':
@@ -217,6 +223,12 @@ function cancelChild(head: Head, runId: string, reason?: string): Outgoing {
   const id = `parent:${head.runId}:${head.generation}`
   const because = reason ?? `its parent ${head.runId} ended`
   return { type: 'post', runId, message: { type: 'cancel', id, reason: because } }
+}
+
+function answered({ id, answer }: AnswerUpdate): EventBody {
+  if (answer.ok) return { type: 'UpdateCompleted', id, value: answer.value }
+  const { failure, rejected } = answer
+  return { type: 'UpdateFailed', id, failure, ...(rejected && { rejected }) }
 }
 
 function stepEnded(key: string, outcome: StepOutcome): EventBody {

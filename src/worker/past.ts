@@ -48,7 +48,7 @@ async function loadAll(host: RunHost, runId: string): Promise<StoredTurn[]> {
   }
 }
 
-export function headOf({ head }: ClaimedRun): Head {
+export function headOf({ head }: Pick<ClaimedRun, 'head'>): Head {
   const { memo, input, ...rest } = head
   return {
     ...rest,

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { signal } from '../../definitions/signal.ts'
+import { signal } from '../../definitions/messages.ts'
 import { parseJson, refOf, type StoreOption, withEngine, withStore } from '../options.ts'
 import { print } from '../output.ts'
 

@@ -2,7 +2,7 @@
 // body ran, and takes long enough to watch.
 import { activity } from '../../definitions/activity.ts'
 import type { ActivityContext } from '../../definitions/contract.ts'
-import { signal } from '../../definitions/signal.ts'
+import { signal } from '../../definitions/messages.ts'
 import { workflow } from '../../definitions/workflow.ts'
 import { RetryableError } from '../../kernel/errors.ts'
 import { sleep, systemClock } from '../../runtime/clock.ts'

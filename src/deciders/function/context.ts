@@ -111,16 +111,42 @@ export class FunctionContext {
   }
 
   wait(
-    signal: { readonly is: 'signal'; readonly name: string },
+    source: unknown,
     options: { key?: string; timeout?: Duration } = {},
   ): DurablePromise<unknown> {
-    if (signal?.is !== 'signal') throw misuse('ctx.wait takes a signal', signal)
-    const { name } = signal
     const { timeout } = options
     const until =
       timeout === undefined ? {} : { until: this.#execution.now + milliseconds(timeout, 'timeout') }
+    if (typeof source === 'function')
+      return this.#condition(source as () => unknown, options, until)
+    const { is, name } = (source ?? {}) as { is?: string; name?: string }
+    if (is !== 'signal' || name === undefined) {
+      throw misuse('ctx.wait takes a signal, or a function that says whether to go on', source)
+    }
     const [key, identity] = this.#identify('wait', name, options)
     return this.#ask({ type: 'AwaitSignal', key, name, ...until }, identity)
+  }
+
+  on(message: unknown, first: unknown, second?: unknown): void {
+    const { is, name } = (message ?? {}) as { is?: string; name?: string }
+    const [options, handler] = typeof first === 'function' ? [{}, first] : [first ?? {}, second]
+    if (typeof handler !== 'function')
+      throw misuse('ctx.on takes a function as its last argument', handler)
+    if (name === undefined) throw misuse('ctx.on takes a signal, a query or an update', message)
+    if (is === 'query') {
+      return this.#execution.handlers.onQuery(name, handler as (payload: unknown) => unknown)
+    }
+    if (is !== 'signal' && is !== 'update') {
+      throw misuse('ctx.on takes a signal, a query or an update', message)
+    }
+    const { validate } = options as { validate?: (payload: unknown) => void }
+    this.#execution.handle(`${is}:${name}`, {
+      run: (payload, id) => {
+        const path = `${this.#scope.path}on:${escapeKey(name)}[${escapeKey(id)}]/`
+        return this.#open(path, (ctx) => handler(payload, ctx)).promise
+      },
+      ...(validate && { validate }),
+    })
   }
 
   race(branches: Readonly<Record<string, unknown>>): DurablePromise<unknown> {
@@ -254,6 +280,28 @@ export class FunctionContext {
     const [key, identity] = this.#identify(kind, name, options)
     const plan: StepPlan = { ...stepPlan(options), body: body as StepBody }
     return this.#ask({ type: 'RunStep', kind, key, name }, identity, plan)
+  }
+
+  // It is recorded as a wait, so that people see it; what ends it is the code's own doing.
+  #condition(
+    isMet: () => unknown,
+    options: { key?: string },
+    until: { until?: number },
+  ): DurablePromise<unknown> {
+    const [key, identity] = this.#identify('wait', 'condition', options)
+    const wanted = {
+      type: 'AwaitSignal',
+      key,
+      name: 'condition',
+      condition: true,
+      ...until,
+    } as const
+    const promise = this.#ask(wanted, identity)
+    this.#execution.handlers.await(key, {
+      isMet: () => isMet() === true,
+      meet: () => this.#execution.meet(promise),
+    })
+    return promise
   }
 
   #sleep(until: number, options: Pick<StepIdentity, 'key'>): DurablePromise<void> {

@@ -9,27 +9,13 @@ import type { Execution, LogEntry, StepPlan } from '../../kernel/decider.ts'
 import { CancelledError } from '../../kernel/errors.ts'
 import type { HistoryEvent, Instant } from '../../kernel/event.ts'
 import type { Head } from '../../kernel/run.ts'
-import { decode } from '../../kernel/value.ts'
+import { decode, type Payload } from '../../kernel/value.ts'
 import { drained } from './barrier.ts'
-import { Journal, type Recorded, type Settlement } from './journal.ts'
-import {
-  describeWanted,
-  type Identity,
-  isEffect,
-  isSideEffect,
-  sameKind,
-  type Wanted,
-} from './matching.ts'
-import {
-  callSite,
-  duplicateKey,
-  nestedCall,
-  nonDurableAwait,
-  otherInput,
-  otherStep,
-  stillWanted,
-  unknownStep,
-} from './nondeterminism.ts'
+import { Handlers, type MessageHandler } from './handlers.ts'
+import { isMessage, Journal, type Settlement } from './journal.ts'
+import type { Identity, Wanted } from './matching.ts'
+import { callSite, nestedCall, nonDurableAwait, queryAsked, stillWanted } from './nondeterminism.ts'
+import { Recognition } from './recognition.ts'
 import { endingOf, never, type Outcome, type Request, settle } from './request.ts'
 import { Scope } from './scope.ts'
 
@@ -50,22 +36,21 @@ export class FunctionExecution implements Execution {
   /** The seq of the last event delivered, and of the last that moved the replay forward. */
   delivered = 0
   readonly #journal = new Journal()
+  readonly #recognition: Recognition
   readonly #open = new Map<string, Request>()
-  #explicitKeys: Set<string> | undefined
-  /** By kind and name: the only recorded step of it was asked for with another input. */
-  #changedInputs: Map<string, Error> | undefined
   #position = 0
   #asked: Request[] = []
   #calledOff: string[] = []
   #patched: string[] = []
   #patches: Map<string, boolean> | undefined
-  #fresh: Request[] = []
   #logs: LogEntry[] = []
   #replayedThrough = 0
   #started = false
   #inTurn = false
   #refusals = 0
   readonly root = new Scope()
+  readonly handlers = new Handlers((error) => this.#settleRoot({ ok: false, error }))
+  #isQuery = false
   #outcome: Outcome | undefined
   #dead: Error | 'disposed' | undefined
   #lastKey: string | undefined
@@ -81,6 +66,7 @@ export class FunctionExecution implements Execution {
     breathe: () => Promise<void>,
   ) {
     this.workflow = workflow
+    this.#recognition = new Recognition(workflow.name, this.#journal)
     this.head = head
     this.#start = start
     this.#breathe = breathe
@@ -120,6 +106,31 @@ export class FunctionExecution implements Execution {
     return this.#open.get(key)?.plan
   }
 
+  /** Sends messages of a channel to a handler from now on. */
+  handle(channel: string, handler: MessageHandler): void {
+    if (this.#isQuery || this.#dead) return
+    this.handlers.on(channel, handler)
+    this.#journal.handle(channel)
+  }
+
+  /** Settles a request by something the code itself has seen, and not by an event. */
+  meet(promise: Promise<unknown>): void {
+    for (const request of this.#open.values()) {
+      if (request.promise === promise) return this.#callOff(request, undefined)
+    }
+  }
+
+  /** Answers from where the code stands. It must change nothing, and can ask for nothing. */
+  query(name: string, payload: Payload): Payload {
+    if (this.#dead) throw this.#deathError()
+    this.#isQuery = true
+    try {
+      return this.handlers.query(name, payload)
+    } finally {
+      this.#isQuery = false
+    }
+  }
+
   takeLogs(): readonly LogEntry[] {
     const logs = this.#logs
     this.#logs = []
@@ -139,19 +150,18 @@ export class FunctionExecution implements Execution {
   /** Every durable call of `ctx` ends here. */
   request(scope: Scope, wanted: Wanted, identity: Identity, plan?: StepPlan): Promise<unknown> {
     if (running.getStore() === 'step') throw nestedCall(wanted.key)
+    if (this.#isQuery) throw queryAsked(wanted.key)
     if (this.#dead === 'disposed') return never()
     if (!this.#inTurn) return this.#foreignWake(wanted.key)
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     // A branch nobody waits for any more must not look like an unhandled rejection.
     promise.catch(() => {})
     if (scope.cancelled) return this.#refuse(scope.cancelled)
-    if (identity.explicit && this.#explicitKeys?.has(wanted.key)) {
-      return this.#die(duplicateKey(this.workflow.name, wanted.key))
-    }
-    if (identity.explicit) (this.#explicitKeys ??= new Set()).add(wanted.key)
+    const taken = identity.explicit && this.#recognition.claim(wanted.key)
+    if (taken) return this.#die(taken)
     const ifPast = identity.ifPast ?? this.workflow.options.ifPast ?? 'park'
     const request: Request = {
-      wanted: this.#under(wanted, identity),
+      wanted: this.#recognition.under(wanted, identity),
       scope,
       promise,
       after: this.#position,
@@ -161,7 +171,12 @@ export class FunctionExecution implements Execution {
       resolve,
       reject,
     }
-    this.#match(request, identity)
+    const { key } = request.wanted
+    this.#lastKey = key
+    this.#open.set(key, request)
+    const misfit = this.#recognition.match(request, identity)
+    if (misfit) void this.#die(misfit)
+    if (!request.recorded) this.#asked.push(request)
     return promise
   }
 
@@ -185,31 +200,28 @@ export class FunctionExecution implements Execution {
     const known = this.#patches?.get(id)
     if (known !== undefined) return known
     const marked = this.#journal.patches.has(id)
-    const answer = marked || !this.#isBehind()
+    const answer = marked || !this.#recognition.isBehind(this.#position)
     if (answer && !marked) this.#patched.push(id)
     this.#patches ??= new Map()
     this.#patches.set(id, answer)
     return answer
   }
 
-  #callOff(request: Request, error: CancelledError): void {
+  #callOff(request: Request, error: CancelledError | undefined): void {
     const { key } = request.wanted
     this.#drop(request)
     // What was never commanded needs no calling off, and what was called off before is.
     const isNew = this.#asked.includes(request)
     if (isNew) this.#asked = this.#asked.filter((each) => each !== request)
     else if (!this.#journal.calledOff.delete(key)) this.#calledOff.push(key)
-    request.reject(error)
+    if (error) request.reject(error)
+    else request.resolve(true)
   }
 
   #drop({ wanted }: Request): void {
     this.#journal.forget(wanted.key)
     this.#open.delete(wanted.key)
-  }
-
-  /** Recorded steps lie ahead that the code has not asked for again. */
-  #isBehind(): boolean {
-    return [...this.#journal.unrequested.values()].some((each) => each.after >= this.#position)
+    this.handlers.forget(wanted.key)
   }
 
   // Code that catches its cancellation and asks again, for ever, would never come to rest.
@@ -232,8 +244,11 @@ export class FunctionExecution implements Execution {
       await drained()
       if (this.#dead) throw this.#deathError()
       this.#inTurn = false
-      this.#markPast()
+      this.#recognition.markPast(this.#position)
       if (this.#outcome) return
+      this.#inTurn = true
+      if (this.handlers.meetNext()) continue
+      this.#inTurn = false
       const next = this.#journal.next()
       if (!next) break
       if (deliveries % DELIVERIES_BETWEEN_BREATHS === 0) await this.#breathe()
@@ -261,77 +276,27 @@ export class FunctionExecution implements Execution {
     else void this.#foreignWake(undefined)
   }
 
-  #match(request: Request, identity: Identity): void {
-    const { key } = request.wanted
-    const signal = request.wanted.type === 'AwaitSignal' ? request.wanted.name : undefined
-    const recorded = this.#journal.request({ key, ...(signal !== undefined && { signal }) })
-    this.#lastKey = key
-    this.#open.set(key, request)
-    if (recorded) {
-      request.recorded = recorded
-      this.#compare(request, recorded, identity)
-    } else {
-      // A second step of a name shows that the one whose input changed was not the only one.
-      const changed = this.#changedInputs?.get(key.slice(0, key.lastIndexOf('#')))
-      if (changed) void this.#die(changed)
-      // Where it was asked for matters only if it turns out to be unknown; then the call is long gone.
-      if (this.#journal.unrequested.size > 0) request.asked = describeWanted(request.wanted)
-      this.#fresh.push(request)
-      this.#asked.push(request)
-    }
-  }
-
-  // A step known under an older name keeps the key it was recorded with.
-  #under(wanted: Wanted, identity: Identity): Wanted {
-    const { formerKey } = identity
-    if (formerKey === undefined || this.#journal.unrequested.has(wanted.key)) return wanted
-    return this.#journal.unrequested.has(formerKey) ? { ...wanted, key: formerKey } : wanted
-  }
-
-  #compare(request: Request, recorded: Recorded, identity: Identity): void {
-    const { wanted } = request
-    if (!sameKind(wanted, recorded, identity)) {
-      void this.#die(otherStep(this.workflow.name, describeWanted(wanted), recorded))
-      return
-    }
-    if (identity.formerKey === wanted.key || !('digest' in recorded) || !('digest' in wanted))
-      return
-    if (recorded.digest === wanted.digest || identity.explicit) return
-    const error = otherInput(this.workflow.name, describeWanted(wanted), recorded)
-    const repeats = this.#journal.occurrences(wanted.key) > 1 || !wanted.key.endsWith('#1')
-    if (repeats) void this.#die(error)
-    else (this.#changedInputs ??= new Map()).set(wanted.key.slice(0, -2), error)
-  }
-
-  // Decided right after the code has come to rest, before anything else is delivered: later deliveries
-  // would move the position past the very steps that tell an insertion from the live edge.
-  #markPast(): void {
-    if (this.#fresh.length === 0) return
-    const fresh = this.#fresh
-    this.#fresh = []
-    const ahead = [...this.#journal.unrequested.values()].filter(
-      (each) => isEffect(each) && each.after >= this.#position,
-    )
-    if (ahead.length === 0) return
-    for (const request of fresh) {
-      request.past = true
-      const effect = request.wanted.type === 'RunStep' || request.wanted.type === 'StartChild'
-      if (!effect || request.ifPast === 'run' || isSideEffect(request.wanted)) continue
-      throw unknownStep(this.workflow.name, request.asked ?? describeWanted(request.wanted), ahead)
-    }
-  }
-
   async #deliver(settlement: Settlement, key: string | undefined): Promise<void> {
     // A signal may have come long before it is waited for; time and place do not go back for it.
     this.now = Math.max(this.now, settlement.at)
     this.delivered = Math.max(this.delivered, settlement.seq)
     if (settlement.type === 'CancelRequested') return this.#cancel(settlement)
-    assert(key !== undefined, 'all but cancellations settle a key')
+    if (key === undefined) return this.#hear(settlement)
     const request = this.#open.get(key)
     assert(request, 'only open requests are settled')
     this.#open.delete(key)
+    this.handlers.forget(key)
     if (!request.recorded?.past && !request.past) this.#reach(settlement.seq)
     settle(request, settlement)
+  }
+
+  // A message for a handler. One that was refused when it came is refused for good.
+  #hear(settlement: Settlement): void {
+    assert(isMessage(settlement), 'all but cancellations and messages settle a key')
+    this.#reach(settlement.seq)
+    if (this.#journal.rejected.has(settlement.id)) return
+    const isNew = settlement.seq > this.#replayedThrough
+    running.run(this, () => this.handlers.deliver(settlement, isNew))
   }
 
   #reach(seq: number): void {
@@ -361,16 +326,17 @@ export class FunctionExecution implements Execution {
     this.#calledOff = []
     this.#patched = []
     // What the code asked for and did not wait for is called off by its end, before it begins.
-    if (this.#outcome) return [endingOf(this.workflow.name, this.#outcome, this.root)]
+    const answers = this.handlers.takeAnswers()
+    if (this.#outcome) return [...answers, endingOf(this.workflow.name, this.#outcome, this.root)]
     const requests = asked.map((request) => ({
       ...request.wanted,
       after: request.after,
       ...(request.past && { past: true as const }),
     }))
-    if (calledOff.length + patched.length === 0) return requests
+    if (calledOff.length + patched.length + answers.length === 0) return requests
     const marks = patched.map((id) => ({ type: 'MarkPatch' as const, id }))
     const off = calledOff.length > 0 ? [{ type: 'CallOff' as const, keys: calledOff }] : []
-    return [...marks, ...off, ...requests]
+    return [...marks, ...off, ...answers, ...requests]
   }
 
   #foreignWake(key: string | undefined): Promise<never> {

@@ -23,11 +23,15 @@ export class Journal {
   /** What the code let go of, and the patches it took. */
   readonly calledOff = new Set<string>()
   readonly patches = new Set<string>()
+  /** Updates whose validator refused them. */
+  readonly rejected = new Set<string>()
+  /** Channels whose messages go to a handler. */
+  readonly #handled = new Set<string>()
   readonly #settlements = new Map<number, Settlement>()
   readonly #seqByKey = new Map<string, number>()
   readonly #open = new Map<string, Waiter>()
-  #signals: Map<string, number[]> | undefined
-  /** Open waits by signal, oldest first; recorded ones come before new ones. */
+  #messages: Map<string, number[]> | undefined
+  /** Open waits by channel, oldest first; recorded ones come before new ones. */
   #waits: Map<string, string[]> | undefined
   readonly #deliverable = new MinHeap()
 
@@ -41,9 +45,17 @@ export class Journal {
         this.#occurrences.set(nameOf(event.key), this.occurrences(event.key) + 1)
         return
       case 'SignalReceived':
+      case 'UpdateReceived': {
+        const channel = channelOf(event)
         this.#settlements.set(event.seq, event)
-        this.#signals = push(this.#signals, event.name, event.seq)
-        if (this.#waits?.get(event.name)?.length) this.#deliverable.push(event.seq)
+        this.#messages = push(this.#messages, channel, event.seq)
+        if (this.#isAwaited(channel)) this.#deliverable.push(event.seq)
+        return
+      }
+      case 'UpdateFailed':
+        if (event.rejected) this.rejected.add(event.id)
+        return
+      case 'UpdateCompleted':
         return
       case 'CancelRequested':
         this.#settlements.set(event.seq, event)
@@ -84,7 +96,7 @@ export class Journal {
     this.#open.set(key, waiter)
     const settled = this.#seqByKey.get(key)
     if (settled !== undefined) this.#deliverable.push(settled)
-    if (signal !== undefined) this.#wait(key, signal)
+    if (signal !== undefined) this.#wait(key, `signal:${signal}`)
     return recorded
   }
 
@@ -94,7 +106,7 @@ export class Journal {
     if (!waiter) return
     this.#open.delete(key)
     if (waiter.signal === undefined) return
-    const waits = this.#waits?.get(waiter.signal)
+    const waits = this.#waits?.get(`signal:${waiter.signal}`)
     waits?.splice(waits.indexOf(key), 1)
   }
 
@@ -106,10 +118,12 @@ export class Journal {
       const settlement = this.#settlements.get(seq)
       if (!settlement) continue
       if (settlement.type === 'CancelRequested') return this.#take(settlement, undefined)
-      const key =
-        settlement.type === 'SignalReceived'
-          ? this.#waits?.get(settlement.name)?.[0]
-          : settlement.key
+      if (isMessage(settlement) && this.#handled.has(channelOf(settlement))) {
+        return this.#take(settlement, undefined)
+      }
+      const key = isMessage(settlement)
+        ? this.#waits?.get(channelOf(settlement))?.[0]
+        : settlement.key
       // A signal whose wait timed out stays queued for the next one.
       if (key === undefined || !this.#open.has(key)) continue
       return this.#take(settlement, key)
@@ -118,26 +132,49 @@ export class Journal {
 
   #take(settlement: Settlement, key: string | undefined): { settlement: Settlement; key?: string } {
     this.#settlements.delete(settlement.seq)
-    if (key === undefined) return { settlement }
-    this.#seqByKey.delete(key)
-    this.forget(key)
-    if (settlement.type === 'SignalReceived') {
-      const queue = this.#signals?.get(settlement.name)
-      assert(queue?.shift() === settlement.seq, 'signals are taken in order')
-      this.#offerNext(settlement.name)
+    if (key !== undefined) {
+      this.#seqByKey.delete(key)
+      this.forget(key)
     }
-    return { settlement, key }
+    if (isMessage(settlement)) {
+      const channel = channelOf(settlement)
+      const queue = this.#messages?.get(channel)
+      assert(queue?.shift() === settlement.seq, 'messages are taken in order')
+      this.#offerNext(channel)
+    }
+    return key === undefined ? { settlement } : { settlement, key }
   }
 
-  #wait(key: string, signal: string): void {
-    this.#waits = push(this.#waits, signal, key)
-    this.#offerNext(signal)
+  /** From now on messages of this channel go to a handler, those that came before among them. */
+  handle(channel: string): void {
+    this.#handled.add(channel)
+    this.#offerNext(channel)
   }
 
-  #offerNext(signal: string): void {
-    const seq = this.#signals?.get(signal)?.[0]
-    if (seq !== undefined && this.#waits?.get(signal)?.length) this.#deliverable.push(seq)
+  #wait(key: string, channel: string): void {
+    this.#waits = push(this.#waits, channel, key)
+    this.#offerNext(channel)
   }
+
+  #offerNext(channel: string): void {
+    const seq = this.#messages?.get(channel)?.[0]
+    if (seq !== undefined && this.#isAwaited(channel)) this.#deliverable.push(seq)
+  }
+
+  #isAwaited(channel: string): boolean {
+    return this.#handled.has(channel) || (this.#waits?.get(channel)?.length ?? 0) > 0
+  }
+}
+
+type MessageSettlement = Extract<Settlement, { type: 'SignalReceived' | 'UpdateReceived' }>
+
+export function isMessage(settlement: Settlement): settlement is MessageSettlement {
+  return settlement.type === 'SignalReceived' || settlement.type === 'UpdateReceived'
+}
+
+/** Messages of one kind and name are taken in order. */
+export function channelOf({ type, name }: Pick<MessageSettlement, 'type' | 'name'>): string {
+  return `${type === 'SignalReceived' ? 'signal' : 'update'}:${name}`
 }
 
 /** The part of a key that counts occurrences: everything before `#n`. */

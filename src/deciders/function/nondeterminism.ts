@@ -73,6 +73,13 @@ export function duplicateKey(workflow: string, key: string): PawlError {
   )
 }
 
+export function queryAsked(key: string): PawlError {
+  return new PawlError(
+    'NOT_SUPPORTED',
+    `a query asked for ${key}. A query only looks: use an update to have something done.`,
+  )
+}
+
 export function nestedCall(key: string): PawlError {
   return new PawlError(
     'NESTED_DURABLE_CALL',

@@ -1,7 +1,7 @@
 // What code asked for and waits for, and how a settlement from history becomes what its promise gives.
 import { TIMEOUT } from '../../definitions/context.ts'
 import type { IfPast } from '../../definitions/options.ts'
-import { unreachable } from '../../kernel/assert.ts'
+import { AssertionFailure, unreachable } from '../../kernel/assert.ts'
 import type { EndRun } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
 import { ActivityError, CancelledError, RunError } from '../../kernel/errors.ts'
@@ -50,8 +50,9 @@ export function settle(request: Request, settlement: Settlement): void {
       const { failure, child } = settlement
       return request.reject(new RunError({ failure, runId: child }, { cause: errorOf(failure) }))
     }
+    case 'UpdateReceived':
     case 'CancelRequested':
-      return request.reject(new CancelledError(settlement.reason))
+      throw new AssertionFailure(`${settlement.type} settles no request`)
     default:
       return unreachable(settlement)
   }

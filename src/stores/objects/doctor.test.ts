@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { activity } from '../../definitions/activity.ts'
+import { signal } from '../../definitions/messages.ts'
 import { Registry } from '../../definitions/registry.ts'
-import { signal } from '../../definitions/signal.ts'
 import { workflow } from '../../definitions/workflow.ts'
 import { Engine } from '../../engine.ts'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
