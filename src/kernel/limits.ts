@@ -92,6 +92,7 @@ export const limits = {
   projectionsAtOnce: 4,
   projectionsPerSecond: 1,
   projectionsKnown: 1_000,
+  projectionObjectsMax: 100,
   /** A request to object storage that takes longer has said nothing. */
   objectRequestMsMax: 20_000,
   /** What S3 takes, in bytes of UTF-8, with the store's prefix. */

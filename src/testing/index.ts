@@ -6,6 +6,7 @@ export { badNetwork, type Faults, FaultyStore, noFaults } from './faulty-store.t
 export { Ledger } from './ledger.ts'
 export { MortalProcess } from './process.ts'
 export { SeededRandom } from './seeded-random.ts'
+export { type SharedStore, type SharedWorld, sharedMemory, sharedObjects } from './shared-store.ts'
 export {
   type Definitions,
   type ProgramWorld,

@@ -6,7 +6,13 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { type FreshDatabase, freshDatabase } from '../support/database.ts'
 import { radosgwStartMsMax, sharedRadosgw } from '../support/radosgw.ts'
-import { describeReport, type KillReport, killWorkers, reachable } from './kill.ts'
+import {
+  describeReport,
+  type KillOptions,
+  type KillReport,
+  killWorkers,
+  reachable,
+} from './kill.ts'
 
 const seed = Number(process.env['PAWL_SEED'] ?? Date.now() % 1_000_000)
 const stops = 12
@@ -16,13 +22,23 @@ const databases: FreshDatabase[] = []
 
 const kills = Number(process.env['PAWL_KILLS'] ?? 100)
 const runs = Number(process.env['PAWL_RUNS'] ?? 5_000)
-// A bucket takes tens of milliseconds for a write.
-const fewer = { kills: Math.ceil(kills / 2), runs: Math.ceil(runs / 5) }
+// A bucket takes tens of milliseconds for a write, so that blows as frequent as on a disk would hit the same run five times
+// before anything of it is written, and five deaths pause a run.
+const slowly = { pauseMs: 1_800, leaseMs: 3_000 }
 
-const stores = {
+interface Plan extends Pick<KillOptions, 'kills' | 'runs' | 'pauseMs' | 'leaseMs'> {
+  readonly open: () => Promise<string>
+}
+
+const stores: Record<string, Plan> = {
   sqlite: { kills, runs, open: async () => `sqlite:${join(folder, 'kill.db')}` },
-  file: { ...fewer, open: async () => `file:${join(folder, 'objects')}` },
-  radosgw: { ...fewer, open: async () => reachable(await sharedRadosgw(inject('radosgwDoor'))) },
+  file: { kills: kills / 2, runs: runs / 5, open: async () => `file:${join(folder, 'objects')}` },
+  radosgw: {
+    kills: kills / 4,
+    runs: runs / 10,
+    ...slowly,
+    open: async () => reachable(await sharedRadosgw(inject('radosgwDoor'))),
+  },
   postgres: {
     kills,
     runs,
@@ -32,7 +48,7 @@ const stores = {
       return database.url
     },
   },
-} as const
+}
 
 afterAll(async () => {
   await Promise.all(databases.map((database) => database.drop()))
@@ -54,12 +70,13 @@ function expectNothingLost(report: KillReport, kills: number, runs: number): voi
 }
 
 // One after the other: two at once would fight for the same cores and prove less about each.
-describe.each(Object.entries(stores))('on %s', (name, { kills, runs, open }) => {
+describe.each(Object.entries(stores))('on %s', (name, { open, ...plan }) => {
+  const { kills, runs } = plan
   test(`INV1, INV2, INV3, INV5, INV7: ${kills} kills and ${stops} stops over ${runs} runs`, {
     timeout: 60_000 + kills * 2_500 + radosgwStartMsMax,
   }, async () => {
     console.log(`kill ${name}: seed ${seed}`)
-    const report = await killWorkers({ store: await open(), kills, stops, runs, seed })
+    const report = await killWorkers({ ...plan, store: await open(), stops, seed })
     console.log(`kill ${name}:\n${describeReport(report)}`)
     expectNothingLost(report, kills, runs)
   })

@@ -18,13 +18,15 @@ export interface Answer {
 }
 
 const store = await openStore(process.argv[2] ?? '', systemClock)
-process.on('message', async ({ runId, lease, seq }: Go) => {
+async function write({ runId, lease, seq }: Go): Promise<Answer> {
   const turnId = systemRandom.integer()
   const body = JSON.stringify({ version: 1, build: 'race', events: [] })
   const nothing = { consumed: [], outbox: [], tasks: [], dropped: [] }
   const turn = { runId, lease, generation: 1, turnId, seq, count: 1, at: 0, body, ...nothing }
   const [committed] = await store.commit([{ ...turn, next: { type: 'hold' } }])
-  process.send?.({ seq, turnId, outcome: committed?.outcome ?? 'none' } satisfies Answer)
-})
+  return { seq, turnId, outcome: committed?.outcome ?? 'none' }
+}
+
+process.on('message', (go: Go) => void write(go).then((answer) => process.send?.(answer)))
 process.on('disconnect', () => process.exit(0))
 process.send?.('ready')

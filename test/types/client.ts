@@ -91,6 +91,8 @@ export function explain(why: Why): string | undefined {
       return why.until.toISOString()
     case 'signal':
       return `${why.name} ${why.until?.toISOString()}`
+    case 'condition':
+      return why.until?.toISOString()
     case 'child':
       return why.runId
     case 'activity':

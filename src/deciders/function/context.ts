@@ -22,8 +22,9 @@ import { PawlError } from '../../kernel/errors.ts'
 import type { StepKind } from '../../kernel/event.ts'
 import { escapeKey, SHIELD } from '../../kernel/key.ts'
 import { checkId, checkName } from '../../kernel/names.ts'
-import { decode, encode } from '../../kernel/value.ts'
+import { encode } from '../../kernel/value.ts'
 import type { FunctionExecution } from './execution.ts'
+import { logOf, runInfo } from './info.ts'
 import type { Identity, Wanted } from './matching.ts'
 import { Scope } from './scope.ts'
 import { SeededNumbers } from './seeded.ts'
@@ -368,32 +369,6 @@ export class FunctionContext {
 export async function callWorkflow(execution: FunctionExecution, input: unknown): Promise<unknown> {
   const context = new FunctionContext(execution, execution.root)
   return execution.workflow.handler(context as unknown as Context, input)
-}
-
-function runInfo(execution: FunctionExecution): RunInfo {
-  const { head, workflow } = execution
-  const memo = head.memo ? (decode(head.memo) as Record<string, unknown>) : {}
-  return {
-    runId: head.runId,
-    workflowId: head.workflowId,
-    name: head.name,
-    definitionHash: workflow.definitionHash,
-    generation: head.generation,
-    ...(head.parent && { parent: { runId: head.parent.runId } }),
-    memo,
-    startedAt: head.createdAt,
-    get historyEvents() {
-      return execution.delivered
-    },
-  }
-}
-
-function logOf(execution: FunctionExecution): Log {
-  const at =
-    (level: keyof Log) =>
-    (message: string, fields?: object): void =>
-      execution.log({ level, message: String(message), ...(fields && { fields }) })
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
 /** What the function gives, or throws even before it gives anything. */

@@ -2,6 +2,7 @@
 import { type Duration, milliseconds } from '../../kernel/duration.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { consoleLogger } from '../../runtime/logger.ts'
 import type { Bucket } from './bucket.ts'
 import { DirectoryBucket } from './directory-bucket.ts'
 import { ABOUT } from './layout.ts'
@@ -21,6 +22,8 @@ export async function openObjects(
 ): Promise<ObjectStore> {
   const { url, own } = takeApart(given)
   const { s3, ...rest } = options
+  const onError = (error: unknown): void =>
+    consoleLogger.log('warn', `compaction failed and will be tried again: ${String(error)}`)
   const isFolder = /^file:/i.test(url)
   const bucket = isFolder
     ? await DirectoryBucket.open(url, clock)
@@ -30,9 +33,10 @@ export async function openObjects(
     const store = new ObjectStore({
       bucket,
       clock,
+      onError,
       ...rest,
       name: isFolder ? 'file' : 's3',
-      projects: own.get('project') !== 'off',
+      projects: isProjecting(own.get('project')),
       settings: { ...rest.settings, ...retentionOf(own.get('retention')) },
     })
     await store.open()
@@ -72,10 +76,35 @@ function takeApart(given: string): { url: string; own: ReadonlyMap<string, strin
   const rest = (query ?? '').split('&').filter((part) => {
     const [name = '', value = ''] = part.split(/=(.*)/s)
     if (!OWN.has(name)) return part !== ''
-    own.set(name, decodeURIComponent(value))
+    own.set(name, decoded(name, value))
     return false
   })
+  if (rest.length > 0 && /^file:/i.test(base)) {
+    throw new PawlError(
+      'STORE_URL_INVALID',
+      `a file: URL has no parameter '${rest[0]?.split('=')[0]}'; it has retention and project.`,
+    )
+  }
   return { url: rest.length > 0 ? `${base}?${rest.join('&')}` : base, own }
+}
+
+function decoded(name: string, value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    throw new PawlError(
+      'STORE_URL_INVALID',
+      `the store URL's ${name} is not percent-encoded as it should be.`,
+    )
+  }
+}
+
+function isProjecting(text: string | undefined): boolean {
+  if (text === undefined || text === 'on' || text === 'off') return text !== 'off'
+  throw new PawlError(
+    'STORE_URL_INVALID',
+    `the store URL's project is '${text}'; expected on or off.`,
+  )
 }
 
 function retentionOf(text: string | undefined): { retentionMs?: number } {

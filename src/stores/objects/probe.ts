@@ -7,7 +7,7 @@ import type { Bucket } from './bucket.ts'
 const RIVALS = 16
 
 const SUITABLE =
-  'Known to work: AWS S3 (not its directory buckets), Ceph radosgw, and file: on a local disk'
+  'Known to work: Ceph radosgw, and file: on a local disk. AWS S3 documents that it does, other than its directory buckets'
 
 /** Throws `STORE_UNSUITABLE` if the bucket cannot hold a store. It takes 24 requests, and leaves nothing behind. */
 export async function probe(bucket: Bucket, random: Random = systemRandom): Promise<void> {

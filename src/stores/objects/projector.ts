@@ -69,6 +69,8 @@ export class Projector {
     const since = this.#projected.get(runId) ?? 0
     const newest = this.#replica.tables.names.get(row.head.workflowId) === runId
     const objects = projectionOf(row, turns, { since, newest })
+    // A run of very many steps is left to the doctor: it would hold up everybody else's requests.
+    if (objects.length > limits.projectionObjectsMax) return
     await Promise.all(objects.map(({ key, body }) => this.#bucket.put(key, body)))
     this.#remember(runId, row.endedAt === undefined ? row.reached : undefined)
   }

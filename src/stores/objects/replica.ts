@@ -106,7 +106,7 @@ export class Replica {
         return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
       this.#pending.push({
         wish: wish as Wish<unknown>,
-        resolve: resolve as (out: never) => void,
+        resolve,
         reject,
       })
       this.#pump()
@@ -308,7 +308,12 @@ export class Replica {
     const asked = this.#certainty.moment()
     if ((await bucket.create(key, body)) === 'exists') {
       const there = await bucket.get(key)
-      if (there === undefined || decodeEntry(key, there).writer !== entry.writer) return false
+      if (there === undefined) return false
+      const winner = decodeEntry(key, there)
+      if (winner.writer !== entry.writer) {
+        this.#apply(winner, false)
+        return false
+      }
     }
     if (!(await this.#isEnd(entry.n))) return false
     this.#certainty.renew(asked)

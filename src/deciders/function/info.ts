@@ -1,0 +1,31 @@
+// What `ctx` tells the code about its run, and takes from it for the log.
+import type { RunInfo } from '../../definitions/context.ts'
+import type { Log } from '../../definitions/contract.ts'
+import { decode } from '../../kernel/value.ts'
+import type { FunctionExecution } from './execution.ts'
+
+export function runInfo(execution: FunctionExecution): RunInfo {
+  const { head, workflow } = execution
+  const memo = head.memo ? (decode(head.memo) as Record<string, unknown>) : {}
+  return {
+    runId: head.runId,
+    workflowId: head.workflowId,
+    name: head.name,
+    definitionHash: workflow.definitionHash,
+    generation: head.generation,
+    ...(head.parent && { parent: { runId: head.parent.runId } }),
+    memo,
+    startedAt: head.createdAt,
+    get historyEvents() {
+      return execution.delivered
+    },
+  }
+}
+
+export function logOf(execution: FunctionExecution): Log {
+  const at =
+    (level: keyof Log) =>
+    (message: string, fields?: object): void =>
+      execution.log({ level, message: String(message), ...(fields && { fields }) })
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
