@@ -100,7 +100,10 @@ function faults(medians: ReadonlyMap<string, Medians>): string[] {
   return found.length > 0 ? ['\n## What went wrong\n', ...found] : []
 }
 
-function renderTable(head: readonly string[], lines: readonly (readonly string[])[]): string {
+export function renderTable(
+  head: readonly string[],
+  lines: readonly (readonly string[])[],
+): string {
   const rule = head.map(() => '---')
   return [head, rule, ...lines].map((line) => `| ${line.join(' | ')} |`).join('\n')
 }
