@@ -5,7 +5,7 @@ import { CancelledError, PawlError, RunError } from '../kernel/errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { errorOf } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
-import type { Message } from '../kernel/message.ts'
+import { isStop, type Message } from '../kernel/message.ts'
 import { checkId } from '../kernel/names.ts'
 import { decode, encode, type Payload } from '../kernel/value.ts'
 import type { LoadAsk, Loaded, Posted, RunSnapshot, StoredTurn } from '../stores/store.ts'
@@ -50,6 +50,8 @@ export interface RunHandle<out Out> {
   ): Promise<{ readonly value: R } | undefined>
   /** Asks the run, and its children, to stop. The code sees a `CancelledError` at its next await. */
   cancel(reason?: string): Promise<void>
+  /** Ends the run, and its children, where they are: their code is not asked, and no clean-up of theirs runs. */
+  terminate(reason: string): Promise<void>
 }
 
 /** What a handle needs of its client. */
@@ -197,12 +199,16 @@ export class Handle<out Out> implements RunHandle<Out> {
     await this.#post({ type: 'cancel', id, ...(reason !== undefined && { reason }) })
   }
 
+  async terminate(reason: string): Promise<void> {
+    await this.#post({ type: 'terminate', id: `terminate:${this.#host.newId()}`, reason })
+  }
+
   async #post(message: Message): Promise<void> {
     encodeMessage(message)
     const runId = await this.#resolve()
-    const { outcome } = await this.#host.post(runId, message, message.type === 'cancel')
+    const { outcome } = await this.#host.post(runId, message, isStop(message))
     if (outcome === 'missing') throw notFound(this.#ref)
-    if (outcome === 'closed' && message.type !== 'cancel') {
+    if (outcome === 'closed' && !isStop(message)) {
       throw new PawlError('RUN_ENDED', `run ${runId} has ended; it takes no more messages.`)
     }
   }

@@ -1,6 +1,6 @@
 // What reaches a run from outside. A message has an id, and the same id is taken once; the store fixes
 // the order in which a run sees its messages when it accepts them.
-import type { GivenUp } from './event.ts'
+import type { Ending, GivenUp } from './event.ts'
 import type { Failure } from './failure.ts'
 import type { Payload } from './value.ts'
 
@@ -18,6 +18,8 @@ export type Message =
       readonly payload: Payload
     }
   | { readonly type: 'cancel'; readonly id: string; readonly reason?: string }
+  /** Ends the run where it is, without its code. */
+  | { readonly type: 'terminate'; readonly id: string; readonly reason: string }
   /** Says nothing; the run is looked at because it came. */
   | { readonly type: 'nudge'; readonly id: string }
   | {
@@ -35,6 +37,23 @@ export type Message =
       readonly child: string
       readonly outcome: ChildOutcome
     }
+
+/** What stops a run. It is heard even by one that waits for its time, or is paused. */
+export type Stop = Extract<Message, { type: 'cancel' | 'terminate' }>
+
+export function isStop(message: Message): message is Stop {
+  return message.type === 'cancel' || message.type === 'terminate'
+}
+
+/** How a run ends that is stopped without its code. */
+export function endingBy(stop: Stop): Ending {
+  const { type, reason } = stop
+  if (type === 'cancel') return { type: 'RunCancelled', ...(reason !== undefined && { reason }) }
+  return { type: 'RunFailed', failure: { type: TERMINATED, message: reason, retryable: false } }
+}
+
+/** The type of the failure of a run that was terminated. */
+export const TERMINATED = 'Terminated'
 
 /** How a step ended for good. */
 export type StepOutcome =

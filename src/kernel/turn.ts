@@ -5,7 +5,14 @@ import type { AnswerUpdate, Command, EndRun, RunStep, StartChild } from './comma
 import { deriveUuidNear } from './digest.ts'
 import type { Ending, Event, EventBody, HistoryEvent, Instant } from './event.ts'
 import { isShielded } from './key.ts'
-import type { ChildOutcome, Message, StepOutcome } from './message.ts'
+import {
+  type ChildOutcome,
+  endingBy,
+  type Message,
+  type StepOutcome,
+  type Stop,
+  TERMINATED,
+} from './message.ts'
 import type { Head, RunState } from './run.ts'
 
 /** What happened to a step body that ran where the run is held. */
@@ -95,7 +102,9 @@ export class Turn {
    */
   close(): Closing {
     assert(this.ending !== undefined, 'a turn is closed by its ending')
-    const { outgoing, dropped } = this.#callOff(this.#state.open.keys())
+    const terminated = this.ending.type === 'RunFailed' && this.ending.failure.type === TERMINATED
+    const stop = terminated ? 'terminate' : 'cancel'
+    const { outgoing, dropped } = this.#callOff(this.#state.open.keys(), undefined, stop)
     const { parent } = this.#head
     if (parent) outgoing.push(childEnded(this.#head, parent, this.ending))
     const event = { ...this.ending, at: this.#now, seq: this.#state.seq + 1 }
@@ -124,6 +133,9 @@ export class Turn {
       }
       case 'cancel':
         return this.#cancel(message)
+      case 'terminate':
+        this.ending ??= endingBy(message)
+        return undefined
       case 'nudge':
         return undefined
       case 'taskEnded':
@@ -151,13 +163,17 @@ export class Turn {
   }
 
   // Whatever is still open when a run ends or is cancelled is called off: children and queued steps.
-  #callOff(keys: Iterable<string>, reason?: string): { outgoing: Outgoing[]; dropped: string[] } {
+  #callOff(
+    keys: Iterable<string>,
+    reason?: string,
+    stop: Stop['type'] = 'cancel',
+  ): { outgoing: Outgoing[]; dropped: string[] } {
     const outgoing: Outgoing[] = []
     const dropped: string[] = []
     for (const key of keys) {
       const open = this.#state.open.get(key)
       if (open?.type === 'child' && !open.abandoned)
-        outgoing.push(cancelChild(this.#head, open.child, reason))
+        outgoing.push(stopChild(this.#head, open.child, stop, reason))
       else if (open?.type === 'step' && open.queued) dropped.push(key)
     }
     return { outgoing, dropped }
@@ -219,10 +235,10 @@ export class Turn {
   }
 }
 
-function cancelChild(head: Head, runId: string, reason?: string): Outgoing {
+function stopChild(head: Head, runId: string, type: Stop['type'], reason?: string): Outgoing {
   const id = `parent:${head.runId}:${head.generation}`
   const because = reason ?? `its parent ${head.runId} ended`
-  return { type: 'post', runId, message: { type: 'cancel', id, reason: because } }
+  return { type: 'post', runId, message: { type, id, reason: because } }
 }
 
 function answered({ id, answer }: AnswerUpdate): EventBody {

@@ -4,9 +4,9 @@ import type { StartChild } from '../kernel/command.ts'
 import type { StepPlan } from '../kernel/decider.ts'
 import { deriveUuid } from '../kernel/digest.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
-import type { Message } from '../kernel/message.ts'
-import type { Head, OpenStep } from '../kernel/run.ts'
-import type { Outgoing } from '../kernel/turn.ts'
+import { isStop, type Message } from '../kernel/message.ts'
+import type { Head, OpenStep, RunState } from '../kernel/run.ts'
+import type { Outgoing, Turn } from '../kernel/turn.ts'
 import type { Payload } from '../kernel/value.ts'
 import type { NewTask, Outbound, StoredMessage } from '../stores/store.ts'
 
@@ -23,7 +23,7 @@ export function outbound(head: Head, outgoing: readonly Outgoing[]): Outbound[] 
           type: 'post',
           runId: each.runId,
           message: storedMessage(each.message),
-          ...(each.message.type === 'cancel' && { urgent: true }),
+          ...(isStop(each.message) && { urgent: true }),
         },
   )
 }
@@ -46,7 +46,20 @@ export function taskId(head: Head, key: string): string {
   return deriveUuid('task', head.runId, String(head.generation), key)
 }
 
-export function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTask {
+/** The steps of a turn that go to the queue, as far as anybody still waits for them. */
+export function tasksOf(
+  head: Head,
+  state: RunState,
+  turn: Turn,
+  planOf: (key: string) => StepPlan,
+): NewTask[] {
+  return turn.steps.flatMap(({ key }) => {
+    const step = state.open.get(key)
+    return step?.type === 'step' && step.queued ? [newTask(head, key, step, planOf(key))] : []
+  })
+}
+
+function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTask {
   const { workflowId, generation } = head
   const { retry, startToCloseMs } = plan
   const body: TaskBody = {

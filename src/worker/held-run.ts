@@ -8,17 +8,17 @@ import type { Execution, StepPlan } from '../kernel/decider.ts'
 import type { Ending, HistoryEvent, Instant } from '../kernel/event.ts'
 import { failureOf } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
-import type { Message } from '../kernel/message.ts'
+import { endingBy, isStop, type Message, type Stop } from '../kernel/message.ts'
 import { type Head, type OpenStep, RunState, statusOf } from '../kernel/run.ts'
 import { Turn } from '../kernel/turn.ts'
 import { isUnavailable } from '../runtime/availability.ts'
-import type { ClaimedRun, Next, StoredMessage, TurnCommit } from '../stores/store.ts'
-import { newTask, outbound, taskId } from './commit.ts'
+import type { ClaimedRun, Next, StoredMessage } from '../stores/store.ts'
+import { outbound, taskId, tasksOf } from './commit.ts'
 import type { HeldOutcome, RunHost } from './host.ts'
 import { LocalSteps } from './local-steps.ts'
 import { headOf, loadTurns, pastOf } from './past.ts'
 import { interruptedSteps, letGo, mayWait, nextDue, readySteps } from './readiness.ts'
-import { cancelledBy, poisoned, tooLong, unstorable } from './refusals.ts'
+import { poisoned, tooLong, unstorable } from './refusals.ts'
 import { nothing, TurnWriter } from './turn-writer.ts'
 import type { WarmRun } from './warm.ts'
 
@@ -43,7 +43,7 @@ export class HeldRun {
   #inbox: Message[] = []
   /** Ids of messages that came and are not consumed durably. */
   readonly #seen = new Set<string>()
-  #cancel: Extract<Message, { type: 'cancel' }> | undefined
+  #stop: Stop | undefined
   readonly #steps: LocalSteps
   #mood: Mood = 'working'
   #wake: () => void = () => {}
@@ -78,7 +78,7 @@ export class HeldRun {
       if (this.#seen.has(id)) continue
       this.#seen.add(id)
       const message = decodeMessage(body)
-      if (message.type === 'cancel') this.#cancel ??= message
+      if (isStop(message)) this.#stop ??= message
       this.#inbox.push(message)
     }
     this.#wake()
@@ -145,6 +145,7 @@ export class HeldRun {
     turn.receive(this.#inbox.splice(0))
     turn.settle(this.#steps.takeResults())
     turn.fireDue()
+    if (turn.ending) return this.#end(turn)
     const first = !this.#begun
     try {
       if (this.#execution.broken) throw this.#execution.broken
@@ -225,7 +226,7 @@ export class HeldRun {
     const committed = await this.#writer.write(this.#carried, {
       consumed: [...turn.consumed],
       outbox: outbound(this.#head, turn.outgoing),
-      tasks: this.#tasksOf(turn),
+      tasks: tasksOf(this.#head, this.#state, turn, (key) => this.#planOf(key)),
       dropped: turn.dropped.map((key) => taskId(this.#head, key)),
       next,
     })
@@ -299,7 +300,7 @@ export class HeldRun {
     const turn = given ?? new Turn(this.#head, this.#state, now)
     this.#steps.cutOff('the run was paused', now)
     turn.settle(this.#steps.takeResults())
-    if (this.#cancel) return this.#endWithout(cancelledBy(this.#cancel), turn)
+    if (this.#stop) return this.#endWithout(endingBy(this.#stop), turn)
     const facts = [...this.#carried, ...turn.events]
     const failure = failureOf(error)
     const next: Next = { type: 'pause', build: this.#host.build, failure: JSON.stringify(failure) }
@@ -382,14 +383,6 @@ export class HeldRun {
     const plan = this.#execution.step(step.key)
     if (step.kind !== 'activity' || !plan) return false
     return this.#host.queues(step, plan, this.#head)
-  }
-
-  #tasksOf(turn: Turn): TurnCommit['tasks'] {
-    return turn.steps.flatMap(({ key }) => {
-      const step = this.#state.open.get(key)
-      if (step?.type !== 'step' || !step.queued) return []
-      return [newTask(this.#head, key, step, this.#planOf(key))]
-    })
   }
 
   #planOf(key: string): StepPlan {

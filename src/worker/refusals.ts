@@ -2,7 +2,6 @@
 import { PawlError } from '../kernel/errors.ts'
 import type { Ending } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
-import type { Message } from '../kernel/message.ts'
 
 export function tooLong(): Ending {
   const message = `the history of this run passed ${limits.historyEventsMax} events. Split the work into child workflows.`
@@ -14,10 +13,6 @@ export function poisoned(deaths: number): PawlError {
     'TRY_LATER',
     `workers died ${deaths} times while they held this run, so it is kept from more of them. Find out what kills the process (memory, process.exit, an endless loop), then deploy a new build.`,
   )
-}
-
-export function cancelledBy({ reason }: Extract<Message, { type: 'cancel' }>): Ending {
-  return { type: 'RunCancelled', ...(reason !== undefined && { reason }) }
 }
 
 export function unstorable(reason: string): Ending {

@@ -173,4 +173,55 @@ describe.each(kinds)('on %s', (kind) => {
     expect(error).toMatchObject({ name: 'CancelledError', message: 'cancelled' })
     expect(seen).toEqual(['sleep', 'wait'])
   })
+
+  test('V9 a terminated run fails at once, with its children, and no code of theirs runs', async () => {
+    const cleaned: string[] = []
+    const leaf = workflow('leaf', async (ctx) => {
+      try {
+        await ctx.wait(go)
+      } finally {
+        cleaned.push('leaf')
+      }
+    })
+    const tree = workflow('tree', async (ctx) => {
+      try {
+        await ctx.child(leaf)
+      } finally {
+        cleaned.push('tree')
+      }
+    })
+    const engine = await bench.serve({ workflows: [tree, leaf] })
+    const run = await engine.start(tree)
+    await waitsFor(run, 'child')
+    await until(
+      () => engine.count({ workflow: leaf, status: 'waiting' }),
+      (n) => n === 1,
+    )
+    await run.terminate('it went astray')
+    expect(await rejection(run.result())).toMatchObject({
+      failure: { type: 'Terminated', message: 'it went astray' },
+    })
+    await until(
+      () => engine.count({ workflow: leaf, status: 'failed' }),
+      (n) => n === 1,
+    )
+    expect(cleaned).toEqual([])
+    await run.terminate('again')
+    expect((await run.describe()).status).toBe('failed')
+  })
+
+  test('V9 a run whose time has not come, and a paused one, can be terminated', async () => {
+    const odd = workflow('odd', async (ctx) => {
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      await ctx.sleep('1h')
+    })
+    const engine = await bench.serve({ workflows: [odd] })
+    const later = await engine.start(odd, undefined, { delay: '1h' })
+    const paused = await engine.start(odd)
+    await waitsFor(paused, 'paused')
+    for (const run of [later, paused]) {
+      await run.terminate('never mind')
+      expect(await rejection(run.result())).toMatchObject({ failure: { type: 'Terminated' } })
+    }
+  })
 })
