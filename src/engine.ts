@@ -1,5 +1,6 @@
 // Puts the parts together: a store, a client on it, and workers in this process when asked for.
-import { Client, type ClientPorts } from './client/client.ts'
+import { Client, type ClientPorts, type RunFilter } from './client/client.ts'
+import { LIVE, recordedRuns } from './client/recorded-runs.ts'
 import type { AnyActivity } from './definitions/activity.ts'
 import { Registry } from './definitions/registry.ts'
 import type { AnyWorkflow } from './definitions/workflow.ts'
@@ -7,6 +8,7 @@ import { type Duration, milliseconds } from './kernel/duration.ts'
 import { PawlError } from './kernel/errors.ts'
 import { limits } from './kernel/limits.ts'
 import { checkId, checkName } from './kernel/names.ts'
+import type { Status } from './kernel/run.ts'
 import { type Clock, systemClock } from './runtime/clock.ts'
 import { consoleLogger, type Logger } from './runtime/logger.ts'
 import { type Random, systemRandom, uuidV7 } from './runtime/random.ts'
@@ -17,7 +19,7 @@ import { openStore, type StoreOptions } from './stores/open.ts'
 import type { Store } from './stores/store.ts'
 import type { Announcement, Listener } from './telemetry/announcement.ts'
 import { Bus } from './telemetry/bus.ts'
-import { inquire } from './worker/inquiry.ts'
+import { inquire, judge, type Verdict } from './worker/rehearsal.ts'
 import { Worker } from './worker/worker.ts'
 
 export interface OpenOptions extends StoreOptions {
@@ -67,6 +69,14 @@ export async function open<const Url extends string>(
   return new Engine(await openStore(store, world.clock, options), registry, options, world)
 }
 
+/** A run under way, and whether the code here would go on with it. */
+export type CheckedRun = Verdict & {
+  readonly runId: string
+  readonly workflowId: string
+  readonly name: string
+  readonly status: Status
+}
+
 export class Engine extends Client implements AsyncDisposable {
   readonly #store: Store
   readonly #registry: Registry
@@ -109,6 +119,21 @@ export class Engine extends Client implements AsyncDisposable {
     this.#workers.push(worker)
     if (options.signals ?? true) this.#forget.push(onShutdown(() => worker.drain()))
     return worker
+  }
+
+  /**
+   * Replays every run under way with the code this engine has, and says which would go on and which would not. Nothing is
+   * written, and no step is run.
+   */
+  async *check(filter: Pick<RunFilter, 'workflow'> = {}): AsyncGenerator<CheckedRun> {
+    const { workflow } = filter
+    const names = workflow === undefined ? {} : { names: [nameOf(workflow)] }
+    for await (const { run, turns } of recordedRuns(this.#store, { statuses: LIVE, ...names })) {
+      const { head, status } = run
+      const { runId, workflowId, name } = head
+      const verdict = await judge(this.#registry, this.#world.clock, { head, turns })
+      yield { runId, workflowId, name, status, ...verdict }
+    }
   }
 
   /** Step bodies under way in the workers of this engine. */
@@ -168,6 +193,10 @@ function clientPorts(
       },
     },
   }
+}
+
+function nameOf(workflow: string | { readonly name: string }): string {
+  return typeof workflow === 'string' ? workflow : workflow.name
 }
 
 function settingsOf(options: WorkerOptions, clock: Clock, random: Random) {

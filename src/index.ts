@@ -61,7 +61,14 @@ export {
   type WorkflowHandler,
   workflow,
 } from './definitions/workflow.ts'
-export { Engine, type OpenOptions, open, type StoreUrl, type WorkerOptions } from './engine.ts'
+export {
+  type CheckedRun,
+  Engine,
+  type OpenOptions,
+  open,
+  type StoreUrl,
+  type WorkerOptions,
+} from './engine.ts'
 export type { Duration } from './kernel/duration.ts'
 export {
   ActivityError,

@@ -4,6 +4,7 @@ import { styleText } from 'node:util'
 import { Command, CommanderError } from 'commander'
 import { CancelledError, RunError } from '../kernel/errors.ts'
 import { cancelCommand } from './commands/cancel.ts'
+import { checkCommand } from './commands/check.ts'
 import { demoCommand } from './commands/demo.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { runCommand } from './commands/run.ts'
@@ -52,6 +53,7 @@ function build(): Command {
     whyCommand(),
     signalCommand(),
     cancelCommand(),
+    checkCommand(),
     doctorCommand(),
   ]
   for (const command of commands) {

@@ -27,6 +27,8 @@ export interface Execution {
   query(name: string, payload: Payload): Payload
   /** What a step that was asked for under `key` does. The body is absent for an activity. */
   step(key: string): StepPlan | undefined
+  /** Keys that history has and the code has not asked for. */
+  readonly unasked: readonly string[]
   /** Why this execution cannot go on, once it is known. It may come to light between turns. */
   readonly broken: Error | undefined
   /** The code has asked what time it is before anything happened that says so: its answer must be written down. */

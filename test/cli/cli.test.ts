@@ -151,6 +151,28 @@ describe('with a worker', () => {
     expect(stdout).toMatch(/workflows +fail, greet, wait\n +activities +flaky, hello/)
     expect(stdout).toMatch(/draining[^]*stopped/)
   })
+
+  test('check says which runs the code in a file would not fit, and exits with 1 for them', async () => {
+    await served()
+    const { stdout } = await cli.pawl('start', 'wait', '--workflow-id', 'w1')
+    expect(stdout).toContain('w1')
+    await waiting('w1')
+    const same = await cli.pawl('check', await cli.define('same.ts', greeting))
+    expect(same).toMatchObject({ code: 0, stderr: '' })
+    expect(same.stdout).toContain('1 move freely, 0 would differ')
+    const edited = greeting.replace(
+      'ctx.wait(go)',
+      "ctx.run('first', () => 1).then(() => ctx.sleep('1h'))",
+    )
+    const file = await cli.define('edited.ts', edited)
+    const { stdout: json } = await cli.pawl('check', file, '--json')
+    expect(JSON.parse(json)).toMatchObject([{ workflowId: 'w1', verdict: 'moves' }])
+    const broken = greeting.replace('ctx.wait(go)', "fetch('http://127.0.0.1:1').catch(() => 1)")
+    const differs = await cli.pawl('check', await cli.define('broken.ts', broken))
+    expect(differs.code).toBe(1)
+    expect(differs.stdout).toContain('would differ')
+    expect(differs.stdout).toContain('wait w1')
+  })
 })
 
 describe('what is wrong is said in one line', () => {

@@ -98,6 +98,10 @@ export class FunctionExecution implements Execution {
     }
   }
 
+  get unasked(): readonly string[] {
+    return [...this.#journal.unrequested.keys()]
+  }
+
   get broken(): Error | undefined {
     return this.#dead instanceof Error ? this.#dead : undefined
   }

@@ -1,0 +1,69 @@
+// Replays runs with today's code, to where they stand and no further: nothing is written and no step is run. It answers
+// queries, and it tells before a deploy which runs the new code would not fit.
+import { functionDecider } from '../deciders/function/decider.ts'
+import type { Registry } from '../definitions/registry.ts'
+import type { Execution } from '../kernel/decider.ts'
+import { PawlError } from '../kernel/errors.ts'
+import { type Failure, failureOf } from '../kernel/failure.ts'
+import type { Payload } from '../kernel/value.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { StoredHead, StoredTurn } from '../stores/store.ts'
+import { headOf, pastOf } from './past.ts'
+import { keepRejections } from './rejections.ts'
+
+/** A run as it is stored: all that code needs to be brought to where it stands. */
+export interface RecordedRun {
+  readonly head: StoredHead
+  readonly turns: readonly StoredTurn[]
+}
+
+export type Verdict =
+  /** The code comes to where the run stands. `unasked` was recorded, and the code does not ask for it any more. */
+  | { readonly verdict: 'moves'; readonly unasked: readonly string[] }
+  /** It does not: the run would be paused. The failure says where they part. */
+  | { readonly verdict: 'differs'; readonly failure: Failure }
+  | { readonly verdict: 'noCode' }
+
+/** Has the code of a run answer a question. */
+export async function inquire(
+  registry: Registry,
+  clock: Clock,
+  { name, payload, ...run }: RecordedRun & { readonly name: string; readonly payload: Payload },
+): Promise<Payload> {
+  const asked = await rehearse(registry, clock, run, (execution) => execution.query(name, payload))
+  if (asked) return asked.answer
+  throw new PawlError(
+    'NO_CODE_HERE',
+    `a query is answered by the code of the run, and this process has none for '${run.head.name}'. Give the workflow to open({ workflows }).`,
+  )
+}
+
+/** Whether a run would go on with this code. */
+export async function judge(registry: Registry, clock: Clock, run: RecordedRun): Promise<Verdict> {
+  try {
+    const asked = await rehearse(registry, clock, run, (execution) => execution.unasked)
+    return asked ? { verdict: 'moves', unasked: asked.answer } : { verdict: 'noCode' }
+  } catch (error) {
+    return { verdict: 'differs', failure: failureOf(error) }
+  }
+}
+
+async function rehearse<T>(
+  registry: Registry,
+  clock: Clock,
+  { head, turns }: RecordedRun,
+  ask: (execution: Execution) => T,
+): Promise<{ readonly answer: T } | undefined> {
+  const workflow = registry.workflows.get(head.name)
+  if (!workflow) return undefined
+  const letGo = keepRejections()
+  const execution = functionDecider(workflow).open(headOf({ head }), () => clock.breathe())
+  try {
+    const { events, state } = pastOf(turns)
+    await execution.advance(events, Math.max(state.at, head.createdAt), events.length)
+    return { answer: ask(execution) }
+  } finally {
+    execution.dispose()
+    letGo()
+  }
+}
