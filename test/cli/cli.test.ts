@@ -167,7 +167,7 @@ describe('with a worker', () => {
     const file = await cli.define('edited.ts', edited)
     const { stdout: json } = await cli.pawl('check', file, '--json')
     expect(JSON.parse(json)).toMatchObject([{ workflowId: 'w1', verdict: 'moves' }])
-    const broken = greeting.replace('ctx.wait(go)', "fetch('http://127.0.0.1:1').catch(() => 1)")
+    const broken = greeting.replace('ctx.wait(go)', 'new Promise((done) => setTimeout(done, 1))')
     const differs = await cli.pawl('check', await cli.define('broken.ts', broken))
     expect(differs.code).toBe(1)
     expect(differs.stdout).toContain('would differ')
