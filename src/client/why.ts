@@ -39,8 +39,9 @@ export interface WhyFacts {
 
 interface Abilities {
   readonly queues: readonly string[]
-  readonly workflows: readonly string[]
-  readonly activities: readonly string[]
+  /** `null` is any. */
+  readonly workflows: readonly string[] | null
+  readonly activities: readonly string[] | null
 }
 
 export function whyOf(facts: WhyFacts): Why {
@@ -161,7 +162,7 @@ function can(
 ): boolean {
   if (session.expiresAt <= now) return false
   const about = JSON.parse(session.about) as Abilities
-  return about.queues.includes(queue) && about[what].includes(name)
+  return about.queues.includes(queue) && (about[what]?.includes(name) ?? true)
 }
 
 function pick<T extends Open['type']>(

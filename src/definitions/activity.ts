@@ -27,6 +27,8 @@ interface DefineActivity {
     handler: ActivityHandler<In, Out>,
   ): Activity<In, Out>
   declare<In = void, Out = void>(name: string, options?: ActivityOptions): DeclaredActivity<In, Out>
+  /** Answers for every activity name that has no definition of its own. */
+  dynamic(handler: (name: string, input: unknown, ctx: ActivityContext) => unknown): AnyActivity
 }
 
 function define<In, Out>(
@@ -73,4 +75,17 @@ function declare<In = void, Out = void>(
   return contract as typeof contract & DeclaredActivity<In, Out>
 }
 
-export const activity: DefineActivity = Object.assign(define, { declare })
+function dynamic(
+  handler: (name: string, input: unknown, ctx: ActivityContext) => unknown,
+): AnyActivity {
+  if (typeof handler !== 'function') {
+    throw new PawlError(
+      'DEFINITION_INVALID',
+      'activity.dynamic takes a function (name, input, ctx).',
+    )
+  }
+  const definition = { is: 'activity', name: 'any other', options: {}, dynamic: true, handler }
+  return definition as unknown as AnyActivity
+}
+
+export const activity: DefineActivity = Object.assign(define, { declare, dynamic })

@@ -1,4 +1,4 @@
-// The definitions a process has code for, by exact name. Types are erased here and in the codec, nowhere else.
+// The definitions a process has code for, by exact name, and at most one of each kind for all other names. Types are erased here and in the codec, nowhere else.
 import { digest } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
 import type { AnyActivity } from './activity.ts'
@@ -23,17 +23,73 @@ export interface RegisteredActivity {
 export class Registry {
   readonly workflows: ReadonlyMap<string, RegisteredWorkflow>
   readonly activities: ReadonlyMap<string, RegisteredActivity>
+  readonly #anyWorkflow: RegisteredWorkflow | undefined
+  readonly #anyActivity: DynamicActivity | undefined
   /** Changes whenever a workflow's code does: the default name of a build. */
   readonly fingerprint: string
 
   constructor(workflows: readonly AnyWorkflow[], activities: readonly AnyActivity[]) {
     for (const each of workflows) refuseForeign(each, 'workflow', 'workflows')
     for (const each of activities) refuseForeign(each, 'activity', 'activities')
-    this.workflows = byName(workflows as unknown as readonly RegisteredWorkflow[], 'workflow')
-    this.activities = byName(activities as unknown as readonly RegisteredActivity[], 'activity')
-    const hashes = [...this.workflows.values()].map((each) => each.definitionHash)
+    const [named, any] = apart(workflows as unknown as readonly RegisteredWorkflow[], 'workflow')
+    const [known, others] = apart(
+      activities as unknown as readonly RegisteredActivity[],
+      'activity',
+    )
+    this.workflows = byName(named, 'workflow')
+    this.activities = byName(known, 'activity')
+    this.#anyWorkflow = any
+    this.#anyActivity = others as DynamicActivity | undefined
+    const all = any ? [...this.workflows.values(), any] : [...this.workflows.values()]
+    const hashes = all.map((each) => each.definitionHash)
     this.fingerprint = digest(hashes.sort().join('\n'))
   }
+
+  /** The code for a name: its own, or the one for all others. */
+  workflow(name: string): RegisteredWorkflow | undefined {
+    const any = this.#anyWorkflow
+    return this.workflows.get(name) ?? (any && { ...any, name })
+  }
+
+  activity(name: string): RegisteredActivity | undefined {
+    const known = this.activities.get(name)
+    const any = this.#anyActivity
+    if (known || !any) return known
+    return {
+      name,
+      options: any.options,
+      handler: async (input, ctx) => any.handler(name, input, ctx),
+    }
+  }
+
+  /** The names to ask for; `null` is any. */
+  get workflowNames(): readonly string[] | null {
+    return this.#anyWorkflow ? null : [...this.workflows.keys()]
+  }
+
+  get activityNames(): readonly string[] | null {
+    return this.#anyActivity ? null : [...this.activities.keys()]
+  }
+}
+
+/** Answers for every name: the name comes first. */
+interface DynamicActivity {
+  readonly options: ActivityOptions
+  readonly handler: (name: string, input: unknown, ctx: ActivityContext) => unknown
+}
+
+function apart<T extends object>(
+  definitions: readonly T[],
+  what: string,
+): readonly [readonly T[], T | undefined] {
+  const dynamic = definitions.filter((each) => 'dynamic' in each)
+  if (dynamic.length > 1) {
+    throw new PawlError(
+      'DEFINITION_CONFLICT',
+      `there is more than one ${what}.dynamic; one answers for all names.`,
+    )
+  }
+  return [definitions.filter((each) => !('dynamic' in each)), dynamic[0]]
 }
 
 function byName<T extends { readonly name: string }>(

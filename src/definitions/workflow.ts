@@ -33,6 +33,8 @@ interface DefineWorkflow {
     handler: WorkflowHandler<In, Out>,
   ): Workflow<In, Out>
   declare<In = void, Out = void>(name: string, options?: WorkflowOptions): DeclaredWorkflow<In, Out>
+  /** Answers for every workflow name that has no definition of its own; `ctx.info.name` says which it is. */
+  dynamic(handler: (ctx: Context, input: unknown) => Promise<unknown>): AnyWorkflow
 }
 
 function define<In, Out>(
@@ -81,4 +83,8 @@ function declare<In = void, Out = void>(
   return contract as typeof contract & DeclaredWorkflow<In, Out>
 }
 
-export const workflow: DefineWorkflow = Object.assign(define, { declare })
+function dynamic(handler: WorkflowHandler<unknown, unknown>): AnyWorkflow {
+  return { ...implement('any other', {}, handler), dynamic: true } as unknown as AnyWorkflow
+}
+
+export const workflow: DefineWorkflow = Object.assign(define, { declare, dynamic })

@@ -54,7 +54,7 @@ async function rehearse<T>(
   { head, turns }: RecordedRun,
   ask: (execution: Execution) => T,
 ): Promise<{ readonly answer: T } | undefined> {
-  const workflow = registry.workflows.get(head.name)
+  const workflow = registry.workflow(head.name)
   if (!workflow) return undefined
   const letGo = keepRejections()
   const execution = functionDecider(workflow).open(headOf({ head }), () => clock.breathe())

@@ -42,7 +42,7 @@ export function runHost(parts: HostParts): RunHost {
       return committed ?? { outcome: 'fenced' }
     },
     queues: (step, plan, head) =>
-      !registry.activities.has(step.name) ||
+      !registry.activity(step.name) ||
       !settings.queues.includes(plan.queue ?? head.queue) ||
       slots.free === 0,
     begin: (head, key, step, plan, attempt) =>

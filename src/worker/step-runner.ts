@@ -86,7 +86,7 @@ export class StepRunner {
   }
 
   activityBody(name: string, input: Payload | undefined): StepBody {
-    const activity = this.#ports.registry.activities.get(name)
+    const activity = this.#ports.registry.activity(name)
     if (activity) return (context) => activity.handler(input ? decode(input) : undefined, context)
     return () => {
       throw new PawlError('NO_CODE_HERE', `activity '${name}' is not registered in this worker`)

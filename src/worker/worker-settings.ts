@@ -40,7 +40,7 @@ export function aboutWorker({ queues, build }: WorkerSettings, registry: Registr
   return JSON.stringify({
     queues,
     build,
-    workflows: [...registry.workflows.keys()],
-    activities: [...registry.activities.keys()],
+    workflows: registry.workflowNames,
+    activities: registry.activityNames,
   })
 }

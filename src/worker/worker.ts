@@ -2,7 +2,6 @@
 // loop that claims, and everything that is held under it.
 
 import { barrierIsExact } from '../deciders/function/barrier.ts'
-import { functionDecider } from '../deciders/function/decider.ts'
 import type { Decider } from '../kernel/decider.ts'
 import { type Duration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
@@ -19,6 +18,7 @@ import type {
 } from '../stores/store.ts'
 import { ClaimPlan, type Wish } from './claim-plan.ts'
 import { storedMessage } from './commit.ts'
+import { decidersOf } from './deciders.ts'
 import { Doorbell } from './doorbell.ts'
 import { HeldRun } from './held-run.ts'
 import { HeldTask } from './held-task.ts'
@@ -46,7 +46,7 @@ export class Worker {
   readonly #runner: StepRunner
   readonly #host: RunHost
   readonly #warm: WarmRuns
-  readonly #deciders: ReadonlyMap<string, Decider>
+  readonly #decider: (name: string) => Decider | undefined
   readonly #runs = new Map<string, HeldRun>()
   readonly #tasks = new Map<string, HeldTask>()
   readonly #over = new AbortController()
@@ -76,16 +76,14 @@ export class Worker {
     const now = () => this.#storeClock.now()
     const mayWork = () => this.#session.alive
     this.#runner = new StepRunner({ ...ports, slots: this.#slots, now, mayWork })
-    this.#deciders = new Map(
-      [...registry.workflows].map(([name, each]) => [name, functionDecider(each)]),
-    )
+    this.#decider = decidersOf(registry)
     this.#host = runHost({
       ports,
       settings,
       storeClock: this.#storeClock,
       slots: this.#slots,
       runner: this.#runner,
-      decider: (name) => this.#deciders.get(name),
+      decider: this.#decider,
       mayWork,
       send: (call) => this.#send(call),
     })
@@ -102,7 +100,7 @@ export class Worker {
   /** A lease a new run can be created with, if this worker would take it at once. */
   offer(name: string, queue: string): { session: number; nonce: number } | undefined {
     if (this.#phase !== 'working' || !this.#session.alive || this.#plan.isQuiet) return undefined
-    if (!this.#deciders.has(name) || !this.#settings.queues.includes(queue)) return undefined
+    if (!this.#decider(name) || !this.#settings.queues.includes(queue)) return undefined
     if (this.#runs.size >= this.#settings.workflows) return undefined
     const nonce = this.#ports.random.integer()
     this.#offers.set(nonce, 'open')
@@ -206,8 +204,8 @@ export class Worker {
       nonce: random.integer(),
       build: this.#settings.build,
       queues: this.#settings.queues,
-      workflows: [...registry.workflows.keys()],
-      activities: [...registry.activities.keys()],
+      workflows: registry.workflowNames,
+      activities: registry.activityNames,
       runs,
       suspects,
       tasks,

@@ -215,4 +215,18 @@ describe.each(kinds)('on %s', (kind) => {
     const fixed = await bench.serve({ workflows: [v3] })
     expect(await fixed.get(v3, runId).result()).toBe('charged')
   })
+
+  test('A9 a dynamic definition answers for every name that has none of its own', async () => {
+    const own = workflow('own', async () => 'own')
+    const any = workflow.dynamic(async (ctx, input) => [ctx.info.name, await ctx.run(named, input)])
+    const named = activity.declare<unknown, unknown>('whatever')
+    const anyActivity = activity.dynamic((name, input) => `${name} of ${String(input)}`)
+    const engine = await bench.serve({ workflows: [own, any], activities: [anyActivity, double] })
+    expect(await engine.execute(own)).toBe('own')
+    const stranger = workflow.declare<number, unknown>('stranger')
+    expect(await engine.execute(stranger, 7)).toEqual(['stranger', 'whatever of 7'])
+    expect(() => activity.dynamic(undefined as never)).toThrow(/function/)
+    const twice = bench.engine({ workflows: [any, workflow.dynamic(async () => 1)] })
+    expect(await rejection(twice)).toMatchObject({ code: 'DEFINITION_CONFLICT' })
+  })
 })

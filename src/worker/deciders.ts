@@ -1,0 +1,17 @@
+// The deciders of the workflows a worker has code for, made when they are first needed.
+import { functionDecider } from '../deciders/function/decider.ts'
+import type { Registry } from '../definitions/registry.ts'
+import type { Decider } from '../kernel/decider.ts'
+
+export function decidersOf(registry: Registry): (name: string) => Decider | undefined {
+  const known = new Map<string, Decider>()
+  return (name) => {
+    const there = known.get(name)
+    const workflow = there ? undefined : registry.workflow(name)
+    if (!workflow) return there
+    const decider = functionDecider(workflow)
+    // Names that only the one for all others answers for may be without number.
+    if (registry.workflows.has(name)) known.set(name, decider)
+    return decider
+  }
+}
