@@ -1,5 +1,6 @@
 // Puts the parts together: a store, a client on it, and workers in this process when asked for.
-import { Client, type ClientPorts, type RunFilter } from './client/client.ts'
+import { Client, type ClientPorts } from './client/client.ts'
+import type { RunFilter } from './client/filter.ts'
 import { LIVE, recordedRuns } from './client/recorded-runs.ts'
 import type { AnyActivity } from './definitions/activity.ts'
 import { Registry } from './definitions/registry.ts'

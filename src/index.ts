@@ -1,6 +1,8 @@
 // What users import from 'pawl'.
-export type { EagerStarts, Page, RunFilter, StartOptions } from './client/client.ts'
+export type { Batch, BatchOptions, BatchOutcome } from './client/batch.ts'
+export type { EagerStarts, StartOptions } from './client/client.ts'
 export { Client } from './client/client.ts'
+export type { Page, RunFilter } from './client/filter.ts'
 export type { RunHandle, RunRef } from './client/handle.ts'
 export type { HistoryEntry, RunRecord } from './client/record.ts'
 export type { Why } from './client/why.ts'

@@ -7,12 +7,13 @@ import { type Duration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import { checkId, checkName } from '../kernel/names.ts'
-import type { Status } from '../kernel/run.ts'
 import { encode } from '../kernel/value.ts'
 import { persist } from '../runtime/availability.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import { type Random, uuidV7 } from '../runtime/random.ts'
-import type { ClaimedRun, Created, ListQuery, NewRun, Reuse, Store } from '../stores/store.ts'
+import type { ClaimedRun, Created, NewRun, Reuse, Store } from '../stores/store.ts'
+import { Batch, type BatchOptions } from './batch.ts'
+import { type Page, queryOf, type RunFilter } from './filter.ts'
 import { Handle, type HandleHost, type RunHandle, type RunRef } from './handle.ts'
 import { type RunRecord, recordOf } from './record.ts'
 import { Results } from './results.ts'
@@ -34,19 +35,6 @@ export interface StartOptions {
 
 type Begin<In> = Given<'input', In> & StartOptions
 
-export interface RunFilter {
-  readonly workflow?: string | WorkflowContract<never, unknown>
-  readonly workflowId?: string
-  readonly status?: Status | readonly Status[]
-  readonly startedAfter?: Date
-  readonly startedBefore?: Date
-}
-
-export interface Page<out T> {
-  readonly items: readonly T[]
-  readonly cursor?: string
-}
-
 /** Lets a worker in the same process take a new run in the write that creates it. */
 export interface EagerStarts {
   offer(name: string, queue: string): { session: number; nonce: number } | undefined
@@ -62,17 +50,6 @@ export interface ClientPorts {
   /** Has the code of a run answer a query. */
   readonly inquire: HandleHost['inquire']
 }
-
-const statuses: readonly Status[] = [
-  'pending',
-  'running',
-  'waiting',
-  'paused',
-  'compensating',
-  'completed',
-  'failed',
-  'cancelled',
-]
 
 export class Client {
   readonly results: Results
@@ -170,6 +147,11 @@ export class Client {
     return (await this.#send((store) => store.list(query))).count ?? 0
   }
 
+  /** The operations of a handle, for every run under way that the filter finds. */
+  batch(filter: RunFilter, options: BatchOptions): Batch {
+    return new Batch(this, filter, options)
+  }
+
   #started<Out>(run: NewRun, created: Created | undefined): RunHandle<Out> {
     const { runId, workflowId } = run
     switch (created?.outcome) {
@@ -261,25 +243,4 @@ function checkPriority(priority: number): number {
     'INPUT_INVALID',
     `priority is ${priority}; expected a whole number from -1000 to 1000.`,
   )
-}
-
-function queryOf(filter: RunFilter): Omit<ListQuery, 'limit'> {
-  const { workflow, workflowId, status, startedAfter, startedBefore } = filter
-  const wanted = status === undefined ? undefined : [status].flat()
-  const unknown = wanted?.find((each) => !statuses.includes(each))
-  if (unknown !== undefined) {
-    throw new PawlError(
-      'INPUT_INVALID',
-      `status '${unknown}' is not one of ${statuses.join(', ')}.`,
-    )
-  }
-  return {
-    ...(workflow !== undefined && {
-      names: [typeof workflow === 'string' ? workflow : workflow.name],
-    }),
-    ...(wanted && { statuses: wanted }),
-    ...(workflowId !== undefined && { workflowId }),
-    ...(startedAfter && { createdAfter: startedAfter.getTime() }),
-    ...(startedBefore && { createdBefore: startedBefore.getTime() }),
-  }
 }

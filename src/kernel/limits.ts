@@ -105,6 +105,8 @@ export const limits = {
   /** A page of a list of objects. */
   objectListPage: 1_000,
 
+  /** Runs of a batch that are worked on at once. */
+  batchLanes: 16,
   listPageMax: 1_000,
   listPageDefault: 50,
   historyPageTurns: 500,

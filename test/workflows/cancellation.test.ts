@@ -224,4 +224,45 @@ describe.each(kinds)('on %s', (kind) => {
       expect(await rejection(run.result())).toMatchObject({ failure: { type: 'Terminated' } })
     }
   })
+
+  test('V10 a batch cancels, terminates or signals what a filter finds, up to a limit', async () => {
+    const waits = workflow('waits', async (ctx) => ctx.wait(go))
+    const other = workflow('other', async (ctx) => ctx.wait(go))
+    const engine = await bench.serve({ workflows: [waits, other] })
+    await engine.startMany(
+      waits,
+      Array.from({ length: 12 }, () => ({})),
+    )
+    const spared = await engine.start(other)
+    await until(
+      () => engine.count({ status: 'waiting' }),
+      (n) => n === 13,
+    )
+    const some = engine.batch({ workflow: waits }, { limit: 5, reason: 'too many' })
+    expect(await some.count()).toBe(12)
+    expect(await some.cancel()).toEqual({ matched: 5, done: 5, failures: [] })
+    await until(
+      () => engine.count({ workflow: waits, status: 'cancelled' }),
+      (n) => n === 5,
+    )
+    expect(await engine.batch({ workflow: waits }, { limit: 3 }).terminate()).toMatchObject({
+      done: 3,
+    })
+    await until(
+      () => engine.count({ workflow: waits, status: 'failed' }),
+      (n) => n === 3,
+    )
+    const rest = await engine.batch({ workflow: waits }, { limit: 100 }).signal(go)
+    expect(rest).toEqual({ matched: 4, done: 4, failures: [] })
+    await until(
+      () => engine.count({ workflow: waits, status: 'completed' }),
+      (n) => n === 4,
+    )
+    expect((await spared.describe()).status).toBe('waiting')
+    const ended = await engine
+      .batch({ workflow: waits, status: 'completed' }, { limit: 2 })
+      .signal(go)
+    expect(ended).toMatchObject({ matched: 2, done: 0, failures: [{ code: 'RUN_ENDED' }, {}] })
+    expect(() => engine.batch({}, { limit: 0 })).toThrow(/limit/)
+  })
 })

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import type { RunFilter } from '../../client/client.ts'
+import type { RunFilter } from '../../client/filter.ts'
 import type { RunRecord } from '../../client/record.ts'
 import { formatDuration } from '../../kernel/duration.ts'
 import type { Status } from '../../kernel/run.ts'

@@ -1,0 +1,96 @@
+// The operations of a handle, for every run that a filter finds.
+import type { Args, Signal } from '../definitions/contract.ts'
+import { PawlError, type PawlErrorCode } from '../kernel/errors.ts'
+import { limits } from '../kernel/limits.ts'
+import type { Page, RunFilter } from './filter.ts'
+import type { RunHandle } from './handle.ts'
+import { LIVE } from './recorded-runs.ts'
+
+export interface BatchOptions {
+  /** At most this many runs; the rest is for another call. */
+  readonly limit: number
+  readonly reason?: string
+}
+
+export interface BatchOutcome {
+  readonly matched: number
+  readonly done: number
+  readonly failures: readonly { readonly runId: string; readonly code: PawlErrorCode }[]
+}
+
+/** What a batch needs of its client. */
+export interface BatchHost {
+  list(
+    filter: RunFilter,
+    page: { limit: number; cursor?: string },
+  ): Promise<Page<{ readonly runId: string }>>
+  count(filter: RunFilter): Promise<number>
+  get(runId: string): RunHandle<unknown>
+}
+
+export class Batch {
+  readonly #host: BatchHost
+  readonly #filter: RunFilter
+  readonly #options: BatchOptions
+
+  constructor(host: BatchHost, filter: RunFilter, options: BatchOptions) {
+    const { limit } = options
+    if (!Number.isInteger(limit) || limit < 1) {
+      throw new PawlError('INPUT_INVALID', `limit is ${limit}; expected a whole number above 0.`)
+    }
+    this.#host = host
+    // What has ended can be neither stopped nor told anything.
+    this.#filter = { ...filter, status: filter.status ?? LIVE }
+    this.#options = options
+  }
+
+  /** How many runs it would be about, without the limit. */
+  count(): Promise<number> {
+    return this.#host.count(this.#filter)
+  }
+
+  cancel(): Promise<BatchOutcome> {
+    return this.#each((run) => run.cancel(this.#options.reason))
+  }
+
+  terminate(): Promise<BatchOutcome> {
+    const { reason = 'terminated in a batch' } = this.#options
+    return this.#each((run) => run.terminate(reason))
+  }
+
+  signal<Payload>(signal: Signal<Payload>, ...args: Args<Payload, never>): Promise<BatchOutcome> {
+    return this.#each((run) => run.signal(signal, ...args))
+  }
+
+  // Found first and then worked on: what is done to a run may change whether the filter finds it.
+  async #each(work: (run: RunHandle<unknown>) => Promise<void>): Promise<BatchOutcome> {
+    const runIds = await this.#find()
+    const failures: { runId: string; code: PawlErrorCode }[] = []
+    const left = runIds.values()
+    const lane = async (): Promise<void> => {
+      for (const runId of left) {
+        await work(this.#host.get(runId)).catch((error: unknown) => {
+          if (!(error instanceof PawlError)) throw error
+          failures.push({ runId, code: error.code })
+        })
+      }
+    }
+    await Promise.all(Array.from({ length: limits.batchLanes }, lane))
+    return { matched: runIds.length, done: runIds.length - failures.length, failures }
+  }
+
+  async #find(): Promise<string[]> {
+    const { limit } = this.#options
+    const found: string[] = []
+    for (let cursor: string | undefined; found.length < limit; ) {
+      const page = await this.#host.list(this.#filter, {
+        limit: Math.min(limits.listPageMax, limit - found.length),
+        ...(cursor !== undefined && { cursor }),
+      })
+      found.push(...page.items.map(({ runId }) => runId))
+      cursor = page.cursor
+      if (cursor === undefined) break
+    }
+    return found
+  }
+}
