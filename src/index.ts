@@ -18,6 +18,7 @@ export {
   type BranchValue,
   CANCELLED,
   type Cancelled,
+  type Child,
   type Context,
   type DurablePromise,
   type MapOptions,

@@ -114,6 +114,7 @@ class TimelineBuilder {
         const { at, failure } = event
         return this.#settle({ key: updateKey(event), at }, { outcome: 'failed', failure })
       }
+      case 'MessageSent':
       case 'Patched':
         return
       case 'CancelRequested':

@@ -26,6 +26,14 @@ export interface DurablePromise<out T> extends Promise<T> {
   readonly '~durable': true
 }
 
+/** The result of a child, and the child itself. */
+export interface Child<out Out> extends DurablePromise<Out> {
+  readonly runId: string
+  signal<Payload>(signal: Signal<Payload>, ...payload: Args<Payload, never>): DurablePromise<void>
+  /** Asks the child to stop. Its promise then fails as the child does. */
+  cancel(reason?: string): void
+}
+
 export interface RunInfo {
   readonly runId: string
   readonly workflowId: string
@@ -100,10 +108,13 @@ export interface Context {
     definition: WorkflowContract<In, Out>,
     options?: ChildOptions,
   ): (...args: Args<In, Keyed>) => DurablePromise<Out>
-  child<In, Out>(
-    workflow: WorkflowContract<In, Out>,
-    ...args: Args<In, ChildOptions>
-  ): DurablePromise<Out>
+  child<In, Out>(workflow: WorkflowContract<In, Out>, ...args: Args<In, ChildOptions>): Child<Out>
+  /** Sends a signal to another run; resolves when it is as durable as this run's own steps. */
+  signal<Payload>(
+    runId: string,
+    signal: Signal<Payload>,
+    ...payload: Args<Payload, never>
+  ): DurablePromise<void>
 
   sleep(duration: Duration, options?: Keyed): DurablePromise<void>
   sleepUntil(time: Date | number, options?: Keyed): DurablePromise<void>

@@ -59,6 +59,14 @@ export type EndRun =
   | { readonly type: 'FailRun'; readonly failure: Failure }
   | { readonly type: 'CancelRun'; readonly reason?: string }
 
+/** A message to another run. */
+export interface SendMessage extends Asked {
+  readonly type: 'SendMessage'
+  readonly to: string
+  readonly message:
+    | { readonly type: 'signal'; readonly name: string; readonly payload: Payload }
+    | { readonly type: 'cancel'; readonly reason?: string }
+}
 /** What is asked for under a key, and settled under it later. */
-export type Request = RunStep | SetTimer | AwaitSignal | StartChild
+export type Request = RunStep | SetTimer | AwaitSignal | StartChild | SendMessage
 export type Command = Request | CallOff | MarkPatch | AnswerUpdate | EndRun

@@ -44,6 +44,14 @@ export type Requested =
       readonly abandoned?: true
     } & Request)
 
+/** Something for another run went out with the turn that asked for it; nothing more is to come of it. */
+export type Sent = {
+  readonly type: 'MessageSent'
+  readonly to: string
+  readonly message: 'signal' | 'cancel'
+  readonly name?: string
+} & Request
+
 export type Resolution =
   | {
       readonly type: 'StepCompleted'
@@ -110,7 +118,7 @@ export type Ending =
   | { readonly type: 'RunFailed'; readonly failure: Failure }
   | { readonly type: 'RunCancelled'; readonly reason?: string }
 
-export type EventBody = Requested | Resolution | Progress | Ending
+export type EventBody = Requested | Sent | Resolution | Progress | Ending
 export type Event = EventBody & { readonly at: Instant }
 /** An event and its place in the run's history. */
 export type HistoryEvent = Event & { readonly seq: number }

@@ -163,6 +163,7 @@ export class RunState {
         for (const key of event.keys) this.#callOff(key)
         return
       case 'Patched':
+      case 'MessageSent':
         return
       case 'CancelRequested':
         assert(!this.cancelled, 'a run is cancelled once')

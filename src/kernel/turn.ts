@@ -1,7 +1,7 @@
 // One turn: messages, results and due timers become events, a decider answers them with commands, and the
 // commands become events too. Pure: everything it needs is handed in, everything it wants done is handed back.
 import { assert, unreachable } from './assert.ts'
-import type { AnswerUpdate, Command, EndRun, RunStep, StartChild } from './command.ts'
+import type { AnswerUpdate, Command, EndRun, RunStep, SendMessage, StartChild } from './command.ts'
 import { deriveUuidNear } from './digest.ts'
 import type { Ending, Event, EventBody, HistoryEvent, Instant } from './event.ts'
 import { isShielded } from './key.ts'
@@ -209,6 +209,8 @@ export class Turn {
       }
       case 'StartChild':
         return this.#startChild(command)
+      case 'SendMessage':
+        return this.#send(command)
       case 'CallOff':
         return this.#letGo(command.keys)
       case 'MarkPatch':
@@ -225,14 +227,30 @@ export class Turn {
     }
   }
 
+  #send({ key, after, past, to, message }: SendMessage): void {
+    const { runId, generation } = this.#head
+    const id = `from:${runId}:${generation}:${key}`
+    this.outgoing.push({ type: 'post', runId: to, message: { ...message, id } })
+    const name = message.type === 'signal' ? { name: message.name } : {}
+    const marks = { ...name, ...(past && { past }) }
+    this.#record({ type: 'MessageSent', key, after, to, message: message.type, ...marks })
+  }
+
   #startChild(command: StartChild): void {
     const { key, after, past, name, input, digest, abandoned } = command
-    const { runId, generation } = this.#head
-    const child = deriveUuidNear(runId, 'child', runId, String(generation), key)
+    const child = childId(this.#head, key)
     this.outgoing.push({ type: 'start', command, runId: child })
     const marks = { ...(past && { past }), ...(abandoned && { abandoned }) }
     this.#record({ type: 'ChildStarted', key, after, name, child, input, digest, ...marks })
   }
+}
+
+/** The run a child is, known before it is started. */
+export function childId(
+  { runId, generation }: Pick<Head, 'runId' | 'generation'>,
+  key: string,
+): string {
+  return deriveUuidNear(runId, 'child', runId, String(generation), key)
 }
 
 function stopChild(head: Head, runId: string, type: Stop['type'], reason?: string): Outgoing {

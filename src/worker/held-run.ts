@@ -3,7 +3,7 @@
 // before the turn is durable, except what would be decided the same way again if this process died now.
 import { assert } from '../kernel/assert.ts'
 import { decodeMessage } from '../kernel/codec.ts'
-import type { RunStep } from '../kernel/command.ts'
+import type { Command, RunStep } from '../kernel/command.ts'
 import type { Execution, StepPlan } from '../kernel/decider.ts'
 import type { Ending, HistoryEvent, Instant } from '../kernel/event.ts'
 import { failureOf } from '../kernel/failure.ts'
@@ -173,8 +173,7 @@ export class HeldRun {
     const before = turn.events.length
     turn.settle(deaths)
     const happened = turn.events.slice(before)
-    const commands = await this.#execution.advance(happened, now)
-    turn.command(commands, (step) => this.#isQueued(step))
+    await this.#command(turn, await this.#execution.advance(happened, now), now)
     if (this.#host.alwaysReplay) this.#history.push(...turn.events.slice(before))
     this.#replayedThrough = this.#state.seq
   }
@@ -187,9 +186,17 @@ export class HeldRun {
     this.#begun = true
     const given = cold ? [...this.#history, ...happened] : happened
     const commands = await this.#execution.advance(given, now, cold ? this.#replayedThrough : 0)
-    turn.command(commands, (step) => this.#isQueued(step))
+    await this.#command(turn, commands, now)
     this.#history = alwaysReplay ? [...this.#history, ...turn.events] : []
     this.#replayedThrough = this.#state.seq
+  }
+
+  // What is done by asking for it, such as a signal to another run, is told to the code within the same turn.
+  async #command(turn: Turn, commands: readonly Command[], now: Instant): Promise<void> {
+    const before = turn.events.length
+    turn.command(commands, (step) => this.#isQueued(step))
+    const done = turn.events.slice(before).filter(({ type }) => type === 'MessageSent')
+    if (done.length > 0) await this.#command(turn, await this.#execution.advance(done, now), now)
   }
 
   #openExecution(): void {

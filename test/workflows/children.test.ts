@@ -1,6 +1,6 @@
 import { CancelledError, RunError, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
-import { kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
+import { historyOf, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
 const go = signal('go')
 const square = workflow('square', async (_ctx, n: number) => n * n)
@@ -139,5 +139,29 @@ describe.each(kinds)('on %s', (kind) => {
         (n) => n === 31,
       ),
     ).toBe(31)
+  })
+
+  test('C8 a parent signals its child, and cancels it; another run can be signalled by its id', async () => {
+    const hello = signal<string>('hello')
+    const listens = workflow('listens', async (ctx) => ctx.wait(hello))
+    const patient = workflow('patient', async (ctx) => ctx.sleep('1h'))
+    const talks = workflow('talks', async (ctx, other: string) => {
+      const first = ctx.child(listens)
+      await first.signal(hello, 'child')
+      await ctx.signal(other, hello, 'neighbour')
+      const second = ctx.child(patient)
+      second.cancel('no longer needed')
+      const failed = await second.catch((error: Error) => error.message)
+      return [await first, failed]
+    })
+    const engine = await bench.serve({ workflows: [listens, patient, talks] }, { warm: 0 })
+    const other = await engine.start(listens)
+    const run = await engine.start(talks, other.runId)
+    expect(await run.result()).toEqual(['child', expect.stringContaining('no longer needed')])
+    expect(await other.result()).toBe('neighbour')
+    const sent = (await historyOf(run)).flatMap(({ type, step }) =>
+      type === 'MessageSent' ? [step] : [],
+    )
+    expect(sent).toEqual(['signal:hello#1', 'signal:hello#2', 'cancel:cancel#1'])
   })
 })

@@ -1,5 +1,5 @@
 // The `ctx` of a workflow function: names every request, and passes it on to the execution.
-import type { Context, DurablePromise, RunInfo } from '../../definitions/context.ts'
+import type { Child, Context, DurablePromise, RunInfo } from '../../definitions/context.ts'
 import type {
   ActivityContext,
   AnyActivityContract,
@@ -15,20 +15,29 @@ import type {
   WorkflowOptions,
 } from '../../definitions/options.ts'
 import { stepPlan } from '../../definitions/plan.ts'
+import type { SendMessage } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
-import { digestPayload } from '../../kernel/digest.ts'
+import { digestPayload, isUuid } from '../../kernel/digest.ts'
 import { type Duration, milliseconds } from '../../kernel/duration.ts'
-import { PawlError } from '../../kernel/errors.ts'
 import type { StepKind } from '../../kernel/event.ts'
 import { escapeKey, SHIELD } from '../../kernel/key.ts'
 import { checkId, checkName } from '../../kernel/names.ts'
+import { childId } from '../../kernel/turn.ts'
 import { encode } from '../../kernel/value.ts'
 import type { FunctionExecution } from './execution.ts'
 import { logOf, runInfo } from './info.ts'
 import type { Identity, Wanted } from './matching.ts'
+import { misuse } from './misuse.ts'
 import { Scope } from './scope.ts'
 import { SeededNumbers } from './seeded.ts'
-import { type Branch, mapSettings, type OpenedScope, ScopeControl, Structure } from './structure.ts'
+import {
+  type Branches,
+  begun,
+  mapPlan,
+  type OpenedScope,
+  ScopeControl,
+  Structure,
+} from './structure.ts'
 
 type StepBody = (step: ActivityContext) => unknown
 
@@ -78,7 +87,7 @@ export class FunctionContext {
     workflow: AnyWorkflowContract & { readonly options?: WorkflowOptions },
     given?: unknown,
     options: ChildOptions = {},
-  ): DurablePromise<unknown> {
+  ): Child<unknown> {
     if (workflow?.is !== 'workflow') throw misuse('ctx.child takes a workflow', workflow)
     const { name } = workflow
     const input = encode(given, `the input of child workflow '${name}'`)
@@ -98,7 +107,38 @@ export class FunctionContext {
       ...(workflowId !== undefined && { workflowId }),
       ...(options.parentClose === 'abandon' && { abandoned: true }),
     }
-    return this.#ask(wanted, identity)
+    const runId = childId(this.#execution.head, key)
+    return Object.assign(this.#ask(wanted, identity), {
+      runId,
+      signal: (signal: unknown, payload?: unknown) => this.signal(runId, signal, payload),
+      cancel: (reason?: string) => void this.#cancel(runId, reason),
+    }) as Child<unknown>
+  }
+
+  signal(to: string, signal: unknown, given?: unknown): DurablePromise<void> {
+    const { is, name } = (signal ?? {}) as { is?: string; name?: string }
+    if (is !== 'signal' || name === undefined)
+      throw misuse('ctx.signal takes a run id and a signal', signal)
+    if (typeof to !== 'string' || !isUuid(to)) throw misuse('ctx.signal takes the id of a run', to)
+    const payload = encode(given, `the payload of signal '${name}'`)
+    return this.#send('signal', name, to, { type: 'signal', name, payload })
+  }
+
+  #cancel(to: string, reason: string | undefined): DurablePromise<void> {
+    return this.#send('cancel', 'cancel', to, {
+      type: 'cancel',
+      ...(reason !== undefined && { reason }),
+    })
+  }
+
+  #send(
+    kind: string,
+    name: string,
+    to: string,
+    message: SendMessage['message'],
+  ): DurablePromise<void> {
+    const [key, identity] = this.#identify(kind, name, {})
+    return this.#ask({ type: 'SendMessage', key, to, message }, identity) as DurablePromise<void>
   }
 
   sleep(duration: Duration, options: Pick<StepIdentity, 'key'> = {}): DurablePromise<void> {
@@ -150,40 +190,18 @@ export class FunctionContext {
     })
   }
 
-  race(branches: Readonly<Record<string, unknown>>): DurablePromise<unknown> {
-    const segment = this.#count('race')
-    return this.#structure.race(
-      this.#begin(segment, branches, 'ctx.race'),
-    ) as DurablePromise<unknown>
+  race(branches: Branches): DurablePromise<unknown> {
+    return this.#structure.race(this.#count('race'), branches) as DurablePromise<unknown>
   }
 
-  all(branches: Readonly<Record<string, unknown>>): DurablePromise<unknown> {
-    const segment = this.#count('all')
-    return this.#structure.all(this.#begin(segment, branches, 'ctx.all')) as DurablePromise<unknown>
+  all(branches: Branches): DurablePromise<unknown> {
+    return this.#structure.all(this.#count('all'), branches) as DurablePromise<unknown>
   }
 
   map(items: readonly unknown[], first: unknown, second?: unknown): DurablePromise<unknown> {
     const [options, fn] = typeof first === 'function' ? [{}, first] : [first ?? {}, second]
-    if (!Array.isArray(items)) throw misuse('ctx.map takes an array', items)
-    if (typeof fn !== 'function') throw misuse('ctx.map takes a function as its last argument', fn)
-    const { concurrency, key, tolerated } = mapSettings(options, items.length)
-    const segment = this.#count('map')
-    const keys = items.map((item, index) =>
-      key ? checkName(key(item), 'the key of an item') : index,
-    )
-    const twice = keys.find((each, index) => keys.indexOf(each) !== index)
-    if (twice !== undefined) throw misuse('ctx.map needs a key of its own for every item', twice)
-    const begin = items.map((item, index) => ({
-      name: String(index),
-      begin: () =>
-        this.#open(`${segment}[${escapeKey(String(keys[index]))}]/`, (ctx) => fn(ctx, item, index)),
-    }))
-    return this.#structure.map(
-      begin,
-      concurrency,
-      tolerated,
-      this.#scope,
-    ) as DurablePromise<unknown>
+    const plan = mapPlan(items, options, fn)
+    return this.#structure.map(this.#count('map'), plan, this.#scope) as DurablePromise<unknown>
   }
 
   scope(name: string, first: unknown, second?: unknown): DurablePromise<unknown> {
@@ -208,8 +226,7 @@ export class FunctionContext {
 
   shield(fn: (ctx: never) => Promise<unknown>): DurablePromise<unknown> {
     if (typeof fn !== 'function') throw misuse('ctx.shield takes a function', fn)
-    const { promise } = this.#open(`${this.#count(SHIELD)}/`, fn, true)
-    return this.#structure.shield(promise) as DurablePromise<unknown>
+    return this.#structure.shield(`${this.#count(SHIELD)}/`, fn) as DurablePromise<unknown>
   }
 
   patched(id: string): boolean {
@@ -239,7 +256,7 @@ export class FunctionContext {
   }
 
   get #structure(): Structure {
-    this.#structures ??= new Structure(this.#execution)
+    this.#structures ??= new Structure(this.#execution, (...given) => this.#open(...given))
     return this.#structures
   }
 
@@ -321,23 +338,6 @@ export class FunctionContext {
     return { scope, promise: begun(() => fn(ctx as never)) }
   }
 
-  #begin(segment: string, branches: Readonly<Record<string, unknown>>, what: string): Branch[] {
-    if (typeof branches !== 'object' || branches === null || Array.isArray(branches)) {
-      throw misuse(`${what} takes an object with a branch under each name`, branches)
-    }
-    return Object.entries(branches).map(([name, branch]) => {
-      if (typeof branch === 'function') {
-        const path = `${segment}[${escapeKey(name)}]/`
-        const { scope, promise } = this.#open(path, branch as (ctx: never) => unknown)
-        return { name, promise, stop: (error) => this.#execution.cancel(scope, error) }
-      }
-      if (!(branch instanceof Promise)) {
-        throw misuse(`${what}: branch '${name}' must be a promise of ctx, or a function`, branch)
-      }
-      return { name, promise: branch, stop: this.#structure.stopper(branch) }
-    })
-  }
-
   #ask(wanted: Wanted, identity: Identity, plan?: StepPlan): DurablePromise<unknown> {
     return this.#execution.request(this.#scope, wanted, identity, plan) as DurablePromise<unknown>
   }
@@ -369,14 +369,4 @@ export class FunctionContext {
 export async function callWorkflow(execution: FunctionExecution, input: unknown): Promise<unknown> {
   const context = new FunctionContext(execution, execution.root)
   return execution.workflow.handler(context as unknown as Context, input)
-}
-
-/** What the function gives, or throws even before it gives anything. */
-async function begun(fn: () => unknown): Promise<unknown> {
-  return fn()
-}
-
-function misuse(expected: string, got: unknown): PawlError {
-  const seen = got === null ? 'null' : Array.isArray(got) ? 'an array' : typeof got
-  return new PawlError('INPUT_INVALID', `${expected}; got ${seen}.`)
 }

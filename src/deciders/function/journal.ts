@@ -2,11 +2,11 @@
 // and which settlement comes next. It delivers the lowest-numbered settlement whose request is open, one at a
 // time, and does so live and in replay alike: that is why `Promise.all` and `race` come out the same.
 import { assert } from '../../kernel/assert.ts'
-import type { HistoryEvent, Requested, Resolution } from '../../kernel/event.ts'
+import type { HistoryEvent, Requested, Resolution, Sent } from '../../kernel/event.ts'
 import { MinHeap } from './heap.ts'
 
-export type Recorded = Requested & { readonly seq: number }
-export type Settlement = Resolution & { readonly seq: number; readonly at: number }
+export type Recorded = (Requested | Sent) & { readonly seq: number }
+export type Settlement = (Resolution | Sent) & { readonly seq: number; readonly at: number }
 
 /** A request that is open, as far as delivery is concerned. */
 export interface Waiter {
@@ -43,6 +43,14 @@ export class Journal {
       case 'ChildStarted':
         this.unrequested.set(event.key, event)
         this.#occurrences.set(nameOf(event.key), this.occurrences(event.key) + 1)
+        return
+      case 'MessageSent':
+        // Asked for and settled at once.
+        this.unrequested.set(event.key, event)
+        this.#occurrences.set(nameOf(event.key), this.occurrences(event.key) + 1)
+        this.#settlements.set(event.seq, event)
+        this.#seqByKey.set(event.key, event.seq)
+        if (this.#open.has(event.key)) this.#deliverable.push(event.seq)
         return
       case 'SignalReceived':
       case 'UpdateReceived': {

@@ -20,18 +20,19 @@ const recordedType = {
   SetTimer: 'TimerStarted',
   AwaitSignal: 'WaitStarted',
   StartChild: 'ChildStarted',
+  SendMessage: 'MessageSent',
 } as const
 
 export function sameKind(wanted: Wanted, recorded: Recorded, identity: Identity): boolean {
   if (recordedType[wanted.type] !== recorded.type) return false
-  if (wanted.type === 'SetTimer' || !('name' in recorded)) return true
+  if (wanted.type === 'SetTimer' || !('name' in recorded) || !('name' in wanted)) return true
   if (wanted.type === 'RunStep' && recorded.type === 'StepStarted' && wanted.kind !== recorded.kind)
     return false
   return wanted.name === recorded.name || !identity.explicit || identity.was === recorded.name
 }
 
 export function isEffect(recorded: Recorded): boolean {
-  if (recorded.type === 'ChildStarted') return true
+  if (recorded.type === 'ChildStarted' || recorded.type === 'MessageSent') return true
   return recorded.type === 'StepStarted' && recorded.kind !== 'sideEffect'
 }
 

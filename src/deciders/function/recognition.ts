@@ -12,6 +12,8 @@ import {
 import { duplicateKey, otherInput, otherStep, unknownStep } from './nondeterminism.ts'
 import type { Request } from './request.ts'
 
+const EFFECTS: ReadonlySet<string> = new Set(['RunStep', 'StartChild', 'SendMessage'])
+
 export class Recognition {
   readonly #workflow: string
   readonly #journal: Journal
@@ -69,7 +71,7 @@ export class Recognition {
     if (ahead.length === 0) return
     for (const request of fresh) {
       request.past = true
-      const effect = request.wanted.type === 'RunStep' || request.wanted.type === 'StartChild'
+      const effect = EFFECTS.has(request.wanted.type)
       if (!effect || request.ifPast === 'run' || isSideEffect(request.wanted)) continue
       throw unknownStep(this.#workflow, request.asked ?? describeWanted(request.wanted), ahead)
     }

@@ -50,6 +50,8 @@ export function settle(request: Request, settlement: Settlement): void {
       const { failure, child } = settlement
       return request.reject(new RunError({ failure, runId: child }, { cause: errorOf(failure) }))
     }
+    case 'MessageSent':
+      return request.resolve(undefined)
     case 'UpdateReceived':
     case 'CancelRequested':
       throw new AssertionFailure(`${settlement.type} settles no request`)

@@ -3,15 +3,23 @@
 import { CANCELLED, type Cancelled, TIMEOUT, type Timeout } from '../../definitions/context.ts'
 import { CancelledError, PawlError } from '../../kernel/errors.ts'
 import { failureOf } from '../../kernel/failure.ts'
+import { escapeKey } from '../../kernel/key.ts'
+import { checkName } from '../../kernel/names.ts'
 import type { FunctionExecution } from './execution.ts'
+import { misuse } from './misuse.ts'
 import type { Scope } from './scope.ts'
 
+export type Branches = Readonly<Record<string, unknown>>
+
 /** A branch that was begun, and how to stop it. */
-export interface Branch {
+interface Branch {
   readonly name: string
   readonly promise: Promise<unknown>
   stop(error: CancelledError): void
 }
+
+/** Runs a function in a scope of its own. */
+type OpenScope = (path: string, fn: (ctx: never) => unknown, shield?: boolean) => OpenedScope
 
 /** A scope, and what the function in it gives. */
 export interface OpenedScope {
@@ -21,14 +29,17 @@ export interface OpenedScope {
 
 export class Structure {
   readonly #execution: FunctionExecution
+  readonly #open: OpenScope
   /** Promises that stand for several others. */
   static readonly #composites = new WeakMap<Promise<unknown>, (error: CancelledError) => void>()
 
-  constructor(execution: FunctionExecution) {
+  constructor(execution: FunctionExecution, open: OpenScope) {
     this.#execution = execution
+    this.#open = open
   }
 
-  race(branches: readonly Branch[]): Promise<unknown> {
+  race(segment: string, given: Branches): Promise<unknown> {
+    const branches = this.#begin(segment, given, 'ctx.race')
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     let isOver = false
     const end = (winner: string, settle: () => void): void => {
@@ -46,7 +57,8 @@ export class Structure {
     return this.#composite(promise, (error) => stopAll(branches, error))
   }
 
-  all(branches: readonly Branch[]): Promise<unknown> {
+  all(segment: string, given: Branches): Promise<unknown> {
+    const branches = this.#begin(segment, given, 'ctx.all')
     const values: Record<string, unknown> = {}
     const joined = branches.map(async ({ name, promise }) => {
       values[name] = await promise
@@ -62,27 +74,26 @@ export class Structure {
   }
 
   /** Items in order, so many at once; with `tolerated`, so many may fail. */
-  map(
-    items: readonly { readonly name: string; readonly begin: () => OpenedScope }[],
-    atOnce: number,
-    tolerated: number | undefined,
-    surrounding: Scope,
-  ): Promise<unknown> {
-    const begun: OpenedScope[] = []
+  map(segment: string, plan: MapPlan, surrounding: Scope): Promise<unknown> {
+    const { items, keys, concurrency, tolerated, fn } = plan
+    const begin = (index: number): OpenedScope =>
+      this.#open(`${segment}[${escapeKey(keys[index] ?? '')}]/`, (ctx) =>
+        fn(ctx, items[index], index),
+      )
+    const opened: OpenedScope[] = []
     const results: unknown[] = new Array(items.length)
     let next = 0
     let failed = 0
     const stop = (error: CancelledError): void => {
       next = items.length
-      for (const { scope } of begun) this.#execution.cancel(scope, error)
+      for (const { scope } of opened) this.#execution.cancel(scope, error)
     }
     const lane = async (): Promise<void> => {
       while (next < items.length) {
         const index = next++
-        const opened = items[index]?.begin()
-        if (!opened) return
-        begun.push(opened)
-        const settled = await settledOf(opened.promise)
+        const item = begin(index)
+        opened.push(item)
+        const settled = await settledOf(item.promise)
         if (settled.ok) results[index] = tolerated === undefined ? settled.value : settled
         else {
           // A cancellation from outside is nobody's failure, and not to be tolerated.
@@ -92,7 +103,7 @@ export class Structure {
         }
       }
     }
-    const lanes = Array.from({ length: Math.min(atOnce, items.length) }, lane)
+    const lanes = Array.from({ length: Math.min(concurrency, items.length) }, lane)
     const promise = Promise.all(lanes).then(
       () => results,
       (error: unknown) => {
@@ -134,12 +145,29 @@ export class Structure {
   }
 
   /** Nothing outside can stop it. */
-  shield(promise: Promise<unknown>): Promise<unknown> {
-    return this.#composite(promise, () => {})
+  shield(path: string, fn: (ctx: never) => unknown): Promise<unknown> {
+    return this.#composite(this.#open(path, fn, true).promise, () => {})
   }
 
-  /** What stops the promise of a durable call, or of several. */
-  stopper(promise: Promise<unknown>): (error: CancelledError) => void {
+  #begin(segment: string, branches: Branches, what: string): Branch[] {
+    if (typeof branches !== 'object' || branches === null || Array.isArray(branches)) {
+      throw misuse(`${what} takes an object with a branch under each name`, branches)
+    }
+    return Object.entries(branches).map(([name, branch]) => {
+      if (typeof branch === 'function') {
+        const path = `${segment}[${escapeKey(name)}]/`
+        const { scope, promise } = this.#open(path, branch as (ctx: never) => unknown)
+        return { name, promise, stop: (error) => this.#execution.cancel(scope, error) }
+      }
+      if (!(branch instanceof Promise)) {
+        throw misuse(`${what}: branch '${name}' must be a promise of ctx, or a function`, branch)
+      }
+      return { name, promise: branch, stop: this.#stopper(branch) }
+    })
+  }
+
+  // What stops the promise of a durable call, or of several.
+  #stopper(promise: Promise<unknown>): (error: CancelledError) => void {
     const composite = Structure.#composites.get(promise)
     return composite ?? ((error) => this.#execution.callOff(promise, error))
   }
@@ -196,26 +224,44 @@ function tooMany(failed: number, of: number, cause: unknown): PawlError {
   return new PawlError('TOO_MANY_FAILURES', message, { cause })
 }
 
-export interface MapSettings {
-  readonly concurrency: number
-  readonly key: ((item: unknown) => string) | undefined
-  readonly tolerated: number | undefined
+/** What the function gives, or throws even before it gives anything. */
+export async function begun(fn: () => unknown): Promise<unknown> {
+  return fn()
 }
 
-export function mapSettings(given: unknown, items: number): MapSettings {
-  const {
-    concurrency = items,
-    key,
-    tolerate,
-  } = (given ?? {}) as {
+export interface MapPlan {
+  readonly items: readonly unknown[]
+  readonly keys: readonly string[]
+  readonly concurrency: number
+  readonly tolerated: number | undefined
+  readonly fn: (ctx: never, item: unknown, index: number) => unknown
+}
+
+export function mapPlan(items: readonly unknown[], options: unknown, fn: unknown): MapPlan {
+  if (!Array.isArray(items)) throw misuse('ctx.map takes an array', items)
+  if (typeof fn !== 'function') throw misuse('ctx.map takes a function as its last argument', fn)
+  const { concurrency, key, tolerate } = (options ?? {}) as {
     concurrency?: number
     key?: (item: unknown) => string
     tolerate?: number | string
   }
-  if (concurrency !== items && !(Number.isInteger(concurrency) && concurrency > 0)) {
+  if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency > 0)) {
     throw new PawlError('INPUT_INVALID', "ctx.map's concurrency is a whole number above 0.")
   }
-  return { concurrency: Math.max(1, concurrency), key, tolerated: toleratedOf(tolerate, items) }
+  const keys = items.map((item: unknown, index) =>
+    key ? checkName(key(item), 'the key of an item') : String(index),
+  )
+  if (new Set(keys).size < keys.length) {
+    throw new PawlError('DUPLICATE_STEP_KEY', 'ctx.map needs a key of its own for every item.')
+  }
+  const tolerated = toleratedOf(tolerate, items.length)
+  return {
+    items,
+    keys,
+    concurrency: concurrency ?? items.length,
+    tolerated,
+    fn: fn as MapPlan['fn'],
+  }
 }
 
 function toleratedOf(tolerate: number | string | undefined, items: number): number | undefined {
