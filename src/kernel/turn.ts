@@ -182,10 +182,20 @@ export class Turn {
   #letGo(keys: readonly string[]): void {
     const known = keys.filter((key) => this.#state.canCallOff(key))
     if (known.length === 0) return
-    const { outgoing, dropped } = this.#callOff(known, 'its parent no longer waits for it')
+    const started = known.filter((key) => !this.#unstart(key))
+    const { outgoing, dropped } = this.#callOff(started, 'its parent no longer waits for it')
     this.outgoing.push(...outgoing)
     this.dropped.push(...dropped)
     this.#record({ type: 'CalledOff', keys: known })
+  }
+
+  // A child asked for and called off in one turn is not started at all.
+  #unstart(key: string): boolean {
+    const index = this.outgoing.findIndex(
+      (each) => each.type === 'start' && each.command.key === key,
+    )
+    if (index >= 0) this.outgoing.splice(index, 1)
+    return index >= 0
   }
 
   #command(command: Command, queued: (step: RunStep) => boolean): void {

@@ -142,6 +142,7 @@ export function checkChildren(tables: Tables): string[] {
     eventsOf(tables, row).flatMap((event) => {
       if (event.type !== 'ChildStarted') return []
       const child = tables.run(event.child)
+      if (!child && isCalledOff(tables, row, event.key)) return []
       if (!child) return [`INV10: child ${event.child} of ${row.head.runId} was never created`]
       const told = eventsOf(tables, row).find(
         (each) => 'key' in each && each.key === event.key && each.type !== 'ChildStarted',
@@ -155,6 +156,13 @@ export function checkChildren(tables: Tables): string[] {
         ? []
         : [`INV10: ${row.head.runId} was told another result than child ${event.child} had`]
     }),
+  )
+}
+
+/** Asked for and let go in one turn, a child is never created. */
+function isCalledOff(tables: Tables, row: RunRow, key: string): boolean {
+  return eventsOf(tables, row).some(
+    (event) => event.type === 'CalledOff' && event.keys.includes(key),
   )
 }
 

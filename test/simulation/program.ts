@@ -4,12 +4,14 @@ import {
   type ActivityContext,
   ActivityError,
   activity,
+  CANCELLED,
   CancelledError,
   type Engine,
   PermanentError,
   type RunHandle,
   signal,
   TIMEOUT,
+  type Workflow,
   workflow,
 } from '../../src/index.ts'
 import { sleep } from '../../src/runtime/clock.ts'
@@ -25,10 +27,9 @@ export function definitions(world: SimulatedWorld): Definitions {
   const { flaky, remote, activities } = failingWorkflows(world)
   const { patient, collector, sleeper } = waitingWorkflows(world)
   const { child, parent } = families(world)
-  return {
-    workflows: [chain, fan, once, flaky, remote, patient, collector, sleeper, child, parent],
-    activities,
-  }
+  const { racer, scoped, listener } = structuredWorkflows(world, child)
+  const plain = [chain, fan, once, flaky, remote, patient, collector, sleeper]
+  return { workflows: [...plain, child, parent, racer, scoped, listener], activities }
 }
 
 /** A step body: is written down, takes a while, and gives a value that depends on nothing but its place. */
@@ -178,6 +179,60 @@ function families(world: SimulatedWorld) {
   return { child, parent }
 }
 
+/** Everything that calls something off, or runs in the background. */
+function structuredWorkflows(world: SimulatedWorld, child: Workflow<number, number>) {
+  const work = body(world)
+  const racer = workflow('racer', async (ctx, rounds: number) => {
+    const winners: string[] = []
+    for (let n = 0; n < rounds; n++) {
+      const won = await ctx.race({
+        step: ctx.run('slow', { retry: RETRY }, work),
+        timer: ctx.sleep(20),
+        signal: ctx.wait(go),
+        child: ctx.child(child, n),
+        branch: async (own) => {
+          await own.sleep(10)
+          return own.run('inner', { retry: RETRY }, work)
+        },
+      })
+      winners.push(won.winner)
+    }
+    const left = await ctx.wait(go, { timeout: 30 })
+    return { winners, left: left === TIMEOUT ? 'none' : left }
+  })
+  const scoped = workflow('scoped', async (ctx, width: number) => {
+    const late = await ctx.scope('late', { timeout: 25 }, async (own) => {
+      await own.run('held', { retry: RETRY }, work)
+      return own.wait(go)
+    })
+    const cancelled = await ctx.scope('off', async (own) => {
+      const never = own.sleep('1h')
+      await own.run('first', { retry: RETRY }, work)
+      own.cancel()
+      return never
+    })
+    const items = Array.from({ length: width }, (_, n) => n)
+    const mapped = await ctx.map(items, { concurrency: 2, tolerate: 1 }, async (own, item) => {
+      const got = await own.run('item', { retry: RETRY }, work)
+      if (item === 1) throw new PermanentError('the second item fails')
+      return got
+    })
+    const shielded = await ctx.shield(async (own) => own.run('safe', { retry: RETRY }, work))
+    const names = mapped.map((each) => (each.ok ? each.value : each.failure.type))
+    return { late: typeof late, cancelled: cancelled === CANCELLED, names, shielded }
+  })
+  const listener = workflow('listener', async (ctx, wanted: number) => {
+    const heard: number[] = []
+    ctx.on(go, async (n, own) => {
+      await own.run('heed', { retry: RETRY }, work)
+      heard.push(n)
+    })
+    const met = await ctx.wait(() => heard.length >= wanted, { timeout: 5_000 })
+    return { met: met === TIMEOUT ? 'timeout' : met, heard: heard.length }
+  })
+  return { racer, scoped, listener }
+}
+
 export interface Promised extends Acknowledged {
   readonly runs: Set<string>
   readonly signals: Map<string, string[]>
@@ -231,6 +286,9 @@ async function begin(
     'collector',
     'sleeper',
     'parent',
+    'racer',
+    'scoped',
+    'listener',
   ] as const
   const name = random.pick(names)
   const contract = workflow.declare<number, unknown>(name)

@@ -214,12 +214,15 @@ export class FunctionExecution implements Execution {
   #callOff(request: Request, error: CancelledError | undefined): void {
     const { key } = request.wanted
     this.#drop(request)
-    // What was never commanded needs no calling off, and what was called off before is.
-    const isNew = this.#asked.includes(request)
-    if (isNew) this.#asked = this.#asked.filter((each) => each !== request)
+    if (this.#recognition.forget(request)) this.#unask(request)
+    // What the code once rested on is written down even if it is let go in the same turn: a replay rests there, too.
     else if (!this.#journal.calledOff.delete(key)) this.#calledOff.push(key)
     if (error) request.reject(error)
     else request.resolve(true)
+  }
+
+  #unask(request: Request): void {
+    this.#asked = this.#asked.filter((each) => each !== request)
   }
 
   #drop({ wanted }: Request): void {
@@ -315,7 +318,8 @@ export class FunctionExecution implements Execution {
     for (const request of [...this.#open.values()]) {
       if (!this.root.covers(request.scope)) continue
       this.#drop(request)
-      this.#asked = this.#asked.filter((each) => each !== request)
+      if (this.#recognition.forget(request)) this.#unask(request)
+      else if (this.#asked.includes(request)) this.#calledOff.push(request.wanted.key)
       request.reject(error)
       await drained()
       await drained()
@@ -340,7 +344,7 @@ export class FunctionExecution implements Execution {
     if (calledOff.length + patched.length + answers.length === 0) return requests
     const marks = patched.map((id) => ({ type: 'MarkPatch' as const, id }))
     const off = calledOff.length > 0 ? [{ type: 'CallOff' as const, keys: calledOff }] : []
-    return [...marks, ...off, ...answers, ...requests]
+    return [...marks, ...answers, ...requests, ...off]
   }
 
   #foreignWake(key: string | undefined): Promise<never> {

@@ -59,6 +59,13 @@ export class Recognition {
     return this.#changedInputs?.get(key.slice(0, key.lastIndexOf('#')))
   }
 
+  /** Whether it was let go before the code came to rest: then it is as if it had never been asked for. */
+  forget(request: Request): boolean {
+    const index = this.#fresh.indexOf(request)
+    if (index >= 0) this.#fresh.splice(index, 1)
+    return index >= 0
+  }
+
   /**
    * Decided right after the code has come to rest, before anything else is delivered: later deliveries would move the
    * position past the very steps that tell an insertion from the live edge.
