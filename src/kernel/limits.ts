@@ -31,7 +31,7 @@ export const limits = {
   /** A turn may be stamped this far ahead of the store's own clock, and no further. */
   clockAheadMsMax: 5_000,
   /** A run whose worker died this often, while running alone, is parked as poison. */
-  poisonDeliveries: 5,
+  poisonDeliveries: 8,
 
   /** Runs a worker holds at once, and step bodies it runs at once, unless told otherwise. */
   workflowsPerWorker: 1_000,

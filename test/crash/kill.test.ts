@@ -22,8 +22,8 @@ const databases: FreshDatabase[] = []
 
 const kills = Number(process.env['PAWL_KILLS'] ?? 100)
 const runs = Number(process.env['PAWL_RUNS'] ?? 5_000)
-// A bucket takes tens of milliseconds for a write, so that blows as frequent as on a disk would hit the same run five times
-// before anything of it is written, and five deaths pause a run.
+// A bucket takes tens of milliseconds for a write, so that blows as frequent as on a disk would hit the same run often enough
+// before anything of it is written to be taken for what kills its workers, and paused.
 const slowly = { pauseMs: 1_800, leaseMs: 3_000 }
 
 interface Plan extends Pick<KillOptions, 'kills' | 'runs' | 'pauseMs' | 'leaseMs'> {
