@@ -188,7 +188,7 @@ export const mutants: readonly Mutant[] = [
     'INV4: random numbers are not the same again',
     patch(
       'deciders/function/context.ts',
-      'new SeededNumbers(`${runId}:${generation}`)',
+      'new SeededNumbers(`${runId}:${generation}${this.#scope.path}`)',
       'new SeededNumbers(`${runId}:${process.hrtime.bigint()}`)',
     ),
   ),
@@ -233,7 +233,7 @@ export const mutants: readonly Mutant[] = [
   ),
   onObjects(
     'S3: an object that is there is taken for one of its own',
-    patch(replica, '.writer !== entry.writer) return false', ".writer === '') return false"),
+    patch(replica, 'if (winner.writer !== entry.writer) {', "if (winner.writer === '') {"),
   ),
   onObjects(
     'S3: a number that was used, covered and deleted is taken for a new one',
