@@ -90,7 +90,7 @@ export class Engine extends Client implements AsyncDisposable {
 
   constructor(raw: Store, registry: Registry, options: OpenOptions, world: EngineWorld) {
     const bus = new Bus(options.listeners)
-    const store = coalesced(observed(raw, bus, world.clock))
+    const store = coalesced(observed(raw, bus, world.clock), () => world.clock.breathe())
     const workers: Worker[] = []
     super(clientPorts(store, registry, world, workers))
     this.#store = store
