@@ -115,6 +115,7 @@ class TimelineBuilder {
         return this.#settle({ key: updateKey(event), at }, { outcome: 'failed', failure })
       }
       case 'MessageSent':
+      case 'UpdateAccepted':
       case 'Patched':
         return
       case 'CancelRequested':

@@ -47,6 +47,10 @@ export interface MarkPatch {
   readonly type: 'MarkPatch'
   readonly id: string
 }
+export interface AcceptUpdate {
+  readonly type: 'AcceptUpdate'
+  readonly id: string
+}
 export interface AnswerUpdate {
   readonly type: 'AnswerUpdate'
   readonly id: string
@@ -69,4 +73,4 @@ export interface SendMessage extends Asked {
 }
 /** What is asked for under a key, and settled under it later. */
 export type Request = RunStep | SetTimer | AwaitSignal | StartChild | SendMessage
-export type Command = Request | CallOff | MarkPatch | AnswerUpdate | EndRun
+export type Command = Request | CallOff | MarkPatch | AcceptUpdate | AnswerUpdate | EndRun

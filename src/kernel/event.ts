@@ -102,6 +102,8 @@ export type Progress =
     }
   /** The code waits for these no longer: a race was won by another, or their scope was cancelled. */
   | { readonly type: 'CalledOff'; readonly keys: readonly string[] }
+  /** Its validator let it pass. */
+  | { readonly type: 'UpdateAccepted'; readonly id: string }
   | { readonly type: 'UpdateCompleted'; readonly id: string; readonly value: Payload }
   | {
       readonly type: 'UpdateFailed'

@@ -144,6 +144,7 @@ export class RunState {
         return this.#await(event)
       case 'UpdateReceived':
         return this.#know(event.id)
+      case 'UpdateAccepted':
       case 'UpdateCompleted':
       case 'UpdateFailed':
         return

@@ -225,6 +225,8 @@ export class Turn {
         return this.#letGo(command.keys)
       case 'MarkPatch':
         return this.#record({ type: 'Patched', id: command.id })
+      case 'AcceptUpdate':
+        return this.#record({ type: 'UpdateAccepted', id: command.id })
       case 'AnswerUpdate':
         return this.#record(answered(command))
       case 'CompleteRun':

@@ -196,7 +196,8 @@ export class HeldRun {
     const before = turn.events.length
     turn.command(commands, (step) => this.#isQueued(step))
     const done = turn.events.slice(before).filter(({ type }) => type === 'MessageSent')
-    if (done.length > 0) await this.#command(turn, await this.#execution.advance(done, now), now)
+    if (done.length === 0 || turn.ending) return
+    await this.#command(turn, await this.#execution.advance(done, now), now)
   }
 
   #openExecution(): void {
@@ -370,9 +371,8 @@ export class HeldRun {
       return Promise.resolve()
     }
     const { promise, resolve } = Promise.withResolvers<void>()
-    const never = Number.POSITIVE_INFINITY
-    const carried = this.#carried[0] ? this.#carried[0].at + limits.carryMsMax : never
-    const due = nextDue(this.#state, this.#steps, this.#execution) ?? never
+    const carried = (this.#carried[0]?.at ?? Number.POSITIVE_INFINITY) + limits.carryMsMax
+    const due = nextDue(this.#state, this.#steps, this.#execution) ?? Number.POSITIVE_INFINITY
     const pause = Math.max(0, Math.min(due, carried) - this.#host.now())
     const callOff = Number.isFinite(pause) ? this.#host.after(pause, resolve) : () => {}
     this.#wake = resolve

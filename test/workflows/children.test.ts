@@ -164,4 +164,21 @@ describe.each(kinds)('on %s', (kind) => {
     )
     expect(sent).toEqual(['signal:hello#1', 'signal:hello#2', 'cancel:cancel#1'])
   })
+
+  test('C8 a cancel sent right before the end goes out, also to a child that is abandoned', async () => {
+    const patient = workflow('patient', async (ctx) => ctx.sleep('1h'))
+    const hasty = workflow('hasty', async (ctx) => {
+      const child = ctx.child(patient, undefined, { parentClose: 'abandon' })
+      await ctx.sleep('1ms')
+      child.cancel('not needed')
+      return child.runId
+    })
+    const engine = await bench.serve({ workflows: [patient, hasty] })
+    const childId = await engine.execute(hasty)
+    const { status } = await until(
+      () => engine.get(childId).describe(),
+      (record) => record.endedAt !== undefined,
+    )
+    expect(status).toBe('cancelled')
+  })
 })

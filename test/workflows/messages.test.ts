@@ -144,4 +144,58 @@ describe.each(kinds)('on %s', (kind) => {
     await run.signal(add, 1)
     expect(await rejection(run.result())).toMatchObject({ failure: { type: 'RangeError' } })
   })
+
+  test('S8 an answered update stays answered, and a validator is asked once, whenever it gets its say', async () => {
+    const late = workflow('late', async (ctx) => {
+      await ctx.wait(stop)
+      const seen: number[] = []
+      const odd = (n: number): void => {
+        if (n % 2 === 0) throw new RangeError('even')
+      }
+      ctx.on(take, { validate: odd }, (n) => {
+        seen.push(n)
+        return { left: n }
+      })
+      await ctx.wait(() => seen.length === 2)
+      await ctx.sleep('1ms')
+      return seen
+    })
+    const engine = await bench.serve({ workflows: [late] }, { warm: 0 })
+    const run = await engine.start(late)
+    await waitsFor(run, 'signal')
+    const answers = [1, 2, 3].map((n) => run.update(take, n).catch((error: Error) => error.message))
+    await until(
+      () => historyOf(run),
+      (entries) => entries.filter(({ type }) => type === 'UpdateReceived').length === 3,
+    )
+    await run.signal(stop)
+    expect(await run.result()).toHaveLength(2)
+    expect(await Promise.all(answers)).toEqual([
+      { left: 1 },
+      expect.stringContaining('even'),
+      { left: 3 },
+    ])
+    const types = (await historyOf(run)).map(({ type }) => type)
+    expect(types.filter((type) => type === 'UpdateCompleted').length).toBe(2)
+    expect(types.filter((type) => type === 'UpdateFailed').length).toBe(1)
+  })
+
+  test('C6 a signal that has a handler cannot be waited for, nor the other way round', async () => {
+    const both = workflow('both', async (ctx, handlerFirst: boolean) => {
+      if (handlerFirst) {
+        ctx.on(add, () => {})
+        await ctx.wait(add)
+      }
+      await Promise.all([
+        ctx.wait(add),
+        ctx.run('later', () => 1).then(() => ctx.on(add, () => {})),
+      ])
+    })
+    const engine = await bench.serve({ workflows: [both] })
+    for (const first of [true, false]) {
+      expect(await rejection(engine.execute(both, first))).toMatchObject({
+        failure: { code: 'INPUT_INVALID' },
+      })
+    }
+  })
 })

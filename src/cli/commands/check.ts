@@ -65,8 +65,8 @@ function titleOf({ runId, workflowId, name }: CheckedRun): string {
 }
 
 function indented(text: string): string {
-  return plain(text)
+  return text
     .split('\n')
-    .map((line) => `    ${line}`)
+    .map((line) => `    ${plain(line)}`)
     .join('\n')
 }

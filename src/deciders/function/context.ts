@@ -27,7 +27,7 @@ import { encode } from '../../kernel/value.ts'
 import type { FunctionExecution } from './execution.ts'
 import { logOf, runInfo } from './info.ts'
 import type { Identity, Wanted } from './matching.ts'
-import { misuse } from './misuse.ts'
+import { misuse, mixed } from './misuse.ts'
 import { Scope } from './scope.ts'
 import { SeededNumbers } from './seeded.ts'
 import {
@@ -107,7 +107,7 @@ export class FunctionContext {
       ...(workflowId !== undefined && { workflowId }),
       ...(options.parentClose === 'abandon' && { abandoned: true }),
     }
-    const runId = childId(this.#execution.head, key)
+    const runId = childId(this.#execution.head, this.#execution.keyOf(wanted, identity))
     return Object.assign(this.#ask(wanted, identity), {
       runId,
       signal: (signal: unknown, payload?: unknown) => this.signal(runId, signal, payload),
@@ -164,6 +164,7 @@ export class FunctionContext {
     if (is !== 'signal' || name === undefined) {
       throw misuse('ctx.wait takes a signal, or a function that says whether to go on', source)
     }
+    if (this.#execution.usesOf(name).handled) throw mixed(name)
     const [key, identity] = this.#identify('wait', name, options)
     return this.#ask({ type: 'AwaitSignal', key, name, ...until }, identity)
   }
@@ -180,6 +181,7 @@ export class FunctionContext {
     if (is !== 'signal' && is !== 'update') {
       throw misuse('ctx.on takes a signal, a query or an update', message)
     }
+    if (is === 'signal' && this.#execution.usesOf(name).awaited) throw mixed(name)
     const { validate } = options as { validate?: (payload: unknown) => void }
     this.#execution.handle(`${is}:${name}`, {
       run: (payload, id) => {

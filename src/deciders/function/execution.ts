@@ -16,7 +16,7 @@ import { isMessage, Journal, type Settlement } from './journal.ts'
 import type { Identity, Wanted } from './matching.ts'
 import { callSite, nestedCall, nonDurableAwait, queryAsked, stillWanted } from './nondeterminism.ts'
 import { Recognition } from './recognition.ts'
-import { endingOf, never, type Outcome, type Request, settle } from './request.ts'
+import { commandOf, endingOf, never, type Outcome, type Request, settle } from './request.ts'
 import { Scope } from './scope.ts'
 
 /** Whose code is running: an execution's, or the body of a step. */
@@ -115,6 +115,17 @@ export class FunctionExecution implements Execution {
     if (this.#isQuery || this.#dead) return
     this.handlers.on(channel, handler)
     this.#journal.handle(channel)
+  }
+
+  /** Whether signals of this name go to a handler, and whether something waits for one. */
+  usesOf(signal: string): { readonly handled: boolean; readonly awaited: boolean } {
+    const channel = `signal:${signal}`
+    return { handled: this.#journal.isHandled(channel), awaited: this.#journal.hasWaits(channel) }
+  }
+
+  /** The key a request would go by: an older one, if it was recorded under that. */
+  keyOf(wanted: Wanted, identity: Identity): string {
+    return this.#recognition.under(wanted, identity).key
   }
 
   /** Settles a request by something the code itself has seen, and not by an event. */
@@ -302,8 +313,7 @@ export class FunctionExecution implements Execution {
     assert(isMessage(settlement), 'all but cancellations and messages settle a key')
     this.#reach(settlement.seq)
     if (this.#journal.rejected.has(settlement.id)) return
-    const isNew = settlement.seq > this.#replayedThrough
-    running.run(this, () => this.handlers.deliver(settlement, isNew))
+    running.run(this, () => this.handlers.deliver(settlement, this.#journal.accepted))
   }
 
   #reach(seq: number): void {
@@ -334,13 +344,12 @@ export class FunctionExecution implements Execution {
     this.#calledOff = []
     this.#patched = []
     // What the code asked for and did not wait for is called off by its end, before it begins.
-    const answers = this.handlers.takeAnswers()
-    if (this.#outcome) return [...answers, endingOf(this.workflow.name, this.#outcome, this.root)]
-    const requests = asked.map((request) => ({
-      ...request.wanted,
-      after: request.after,
-      ...(request.past && { past: true as const }),
-    }))
+    const answers = this.handlers.takeAnswers(this.#journal.answered)
+    // What others are told goes out even if nobody waits for it; all else that was asked for is called off.
+    const told = asked.filter(({ wanted }) => wanted.type === 'SendMessage').map(commandOf)
+    if (this.#outcome)
+      return [...answers, ...told, endingOf(this.workflow.name, this.#outcome, this.root)]
+    const requests = asked.map(commandOf)
     if (calledOff.length + patched.length + answers.length === 0) return requests
     const marks = patched.map((id) => ({ type: 'MarkPatch' as const, id }))
     const off = calledOff.length > 0 ? [{ type: 'CallOff' as const, keys: calledOff }] : []

@@ -1,7 +1,7 @@
 // What the code does about messages in the background, what it answers when it is asked, and what it waits to become
 // true. Handlers run in scopes of their own; the run ends when its function does, whatever they are at.
 
-import type { AnswerUpdate } from '../../kernel/command.ts'
+import type { AcceptUpdate, AnswerUpdate } from '../../kernel/command.ts'
 import { CancelledError, PawlError } from '../../kernel/errors.ts'
 import { failureOf } from '../../kernel/failure.ts'
 import { decode, encode, type Payload } from '../../kernel/value.ts'
@@ -24,7 +24,7 @@ export class Handlers {
   readonly #messages = new Map<string, MessageHandler>()
   readonly #queries = new Map<string, (payload: unknown) => unknown>()
   readonly #conditions = new Map<string, Condition>()
-  #answers: AnswerUpdate[] = []
+  #answers: (AcceptUpdate | AnswerUpdate)[] = []
   /** A signal's handler has nobody to tell of its failure but the run. */
   readonly #fail: (error: unknown) => void
 
@@ -40,12 +40,8 @@ export class Handlers {
     this.#queries.set(name, handler)
   }
 
-  get canHear(): boolean {
-    return this.#messages.size > 0
-  }
-
-  /** Starts the handler of a message. A validator is asked only the first time, and never about what it has let pass. */
-  deliver(message: Delivered, isNew: boolean): void {
+  /** Starts the handler of a message. A validator is asked once, and never about what it has let pass. */
+  deliver(message: Delivered, accepted: ReadonlySet<string>): void {
     const handler = this.#messages.get(channelOf(message))
     if (!handler) return
     const { id } = message
@@ -54,11 +50,13 @@ export class Handlers {
       handler.run(payload, id).catch((error: unknown) => this.#failed(error))
       return
     }
-    try {
-      if (isNew) handler.validate?.(payload)
-    } catch (error) {
-      this.#answer(id, { ok: false, failure: failureOf(error), rejected: true })
-      return
+    if (handler.validate && !accepted.has(id)) {
+      try {
+        handler.validate(payload)
+      } catch (error) {
+        return this.#answer(id, { ok: false, failure: failureOf(error), rejected: true })
+      }
+      this.#answers.push({ type: 'AcceptUpdate', id })
     }
     handler.run(payload, id).then(
       (value) => this.#complete(id, message.name, value),
@@ -104,8 +102,9 @@ export class Handlers {
     return false
   }
 
-  takeAnswers(): readonly AnswerUpdate[] {
-    const answers = this.#answers
+  /** What is to be said about updates, other than what was said before. */
+  takeAnswers(answered: ReadonlySet<string>): readonly (AcceptUpdate | AnswerUpdate)[] {
+    const answers = this.#answers.filter(({ id }) => !answered.has(id))
     this.#answers = []
     return answers
   }

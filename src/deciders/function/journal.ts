@@ -23,8 +23,10 @@ export class Journal {
   /** What the code let go of, and the patches it took. */
   readonly calledOff = new Set<string>()
   readonly patches = new Set<string>()
-  /** Updates whose validator refused them. */
+  /** Updates whose validator let them pass, or refused them, and those that have their answer. */
+  readonly accepted = new Set<string>()
   readonly rejected = new Set<string>()
+  readonly answered = new Set<string>()
   /** Channels whose messages go to a handler. */
   readonly #handled = new Set<string>()
   readonly #settlements = new Map<number, Settlement>()
@@ -60,10 +62,15 @@ export class Journal {
         if (this.#isAwaited(channel)) this.#deliverable.push(event.seq)
         return
       }
+      case 'UpdateAccepted':
+        this.accepted.add(event.id)
+        return
       case 'UpdateFailed':
         if (event.rejected) this.rejected.add(event.id)
+        this.answered.add(event.id)
         return
       case 'UpdateCompleted':
+        this.answered.add(event.id)
         return
       case 'CancelRequested':
         this.#settlements.set(event.seq, event)
@@ -159,6 +166,14 @@ export class Journal {
     this.#offerNext(channel)
   }
 
+  isHandled(channel: string): boolean {
+    return this.#handled.has(channel)
+  }
+
+  hasWaits(channel: string): boolean {
+    return (this.#waits?.get(channel)?.length ?? 0) > 0
+  }
+
   #wait(key: string, channel: string): void {
     this.#waits = push(this.#waits, channel, key)
     this.#offerNext(channel)
@@ -170,7 +185,7 @@ export class Journal {
   }
 
   #isAwaited(channel: string): boolean {
-    return this.#handled.has(channel) || (this.#waits?.get(channel)?.length ?? 0) > 0
+    return this.isHandled(channel) || this.hasWaits(channel)
   }
 }
 

@@ -2,7 +2,7 @@
 import { TIMEOUT } from '../../definitions/context.ts'
 import type { IfPast } from '../../definitions/options.ts'
 import { AssertionFailure, unreachable } from '../../kernel/assert.ts'
-import type { EndRun } from '../../kernel/command.ts'
+import type { Command, EndRun } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
 import { ActivityError, CancelledError, RunError } from '../../kernel/errors.ts'
 import { errorOf, failureOf } from '../../kernel/failure.ts'
@@ -24,6 +24,10 @@ export interface Request {
   past: boolean
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
+}
+
+export function commandOf({ wanted, after, past }: Request): Command {
+  return { ...wanted, after, ...(past && { past: true as const }) }
 }
 
 /** How the function ended. */
