@@ -276,18 +276,19 @@ export class PostgresStore implements Store {
     return new Map(found.map((row) => [row.run_id, claimedRunOf(row, row.messages ?? [])]))
   }
 
-  // Ids that are taken are looked at on their own.
+  // In the order everybody takes locks in. Ids that are taken are looked at on their own.
   async #createPlain(runs: readonly NewRun[]): Promise<readonly Created[]> {
-    const lanes = await Promise.all(runs.map((run) => this.#laneOf(run)))
+    const sorted = runs.toSorted((a, b) => order(a.runId, b.runId))
+    const lanes = await Promise.all(sorted.map((run) => this.#laneOf(run)))
     const answer = await this.#call<{ now: number; new: string[] }>(
       'create_plain',
-      `{${runs.map((run) => run.runId).join(',')}}`,
+      `{${sorted.map((run) => run.runId).join(',')}}`,
       `{${lanes.join(',')}}`,
-      `{${runs.map((run) => run.digest).join(',')}}`,
-      runs.map((run) => run.input).join(SEPARATOR),
+      `{${sorted.map((run) => run.digest).join(',')}}`,
+      sorted.map((run) => run.input).join(SEPARATOR),
     )
     const fresh = new Set(answer.new)
-    const taken = runs.filter((run) => !fresh.has(run.runId))
+    const taken = sorted.filter((run) => !fresh.has(run.runId))
     const others = taken.length > 0 ? await this.#createEach(taken) : []
     const found = new Map(taken.map((run, index) => [run.runId, others[index]]))
     return runs.map((run) => found.get(run.runId) ?? { outcome: 'created', now: answer.now })
