@@ -78,15 +78,15 @@ export class Turn {
     }
   }
 
-  /** Timers and time-outs that are due. A message that came in the same turn was taken first. */
+  /** Timers and time-outs that are due, in the order of their times. A message that came in the same turn was taken first. */
   fireDue(): void {
-    const due = [...this.#state.open].filter(
-      ([, open]) =>
-        (open.type === 'timer' || open.type === 'wait') &&
-        open.until !== undefined &&
-        open.until <= this.#now,
-    )
-    for (const [key] of due) this.#happen({ type: 'TimerFired', key })
+    const due: { readonly key: string; readonly until: Instant }[] = []
+    for (const [key, open] of this.#state.open) {
+      if (open.type !== 'timer' && open.type !== 'wait') continue
+      if (open.until !== undefined && open.until <= this.#now) due.push({ key, until: open.until })
+    }
+    due.sort((a, b) => a.until - b.until)
+    for (const { key } of due) this.#happen({ type: 'TimerFired', key })
   }
 
   command(commands: readonly Command[], queued: (step: RunStep) => boolean): void {
