@@ -1,5 +1,6 @@
 // The whole system on virtual time, under faults, from seeds. PAWL_SEEDS raises their number; PAWL_SEED_FIRST moves on.
 import { expect, test } from 'vitest'
+import type { SimulationEnd } from '../../src/testing/simulator.ts'
 import { simulateSeed } from './simulate-seed.ts'
 
 const count = Number(process.env['PAWL_SEEDS'] ?? 2_000)
@@ -58,6 +59,20 @@ test('INV4: executions that are replayed at every turn do what warm ones do', {
     const warm = await simulateSeed(seed, { alwaysReplay: false, calm: true })
     const cold = await simulateSeed(seed, { alwaysReplay: true, calm: true })
     expect(cold.violations).toEqual([])
-    expect(cold.end.traceHash, `seed ${seed}`).toBe(warm.end.traceHash)
+    expect(historiesOf(cold.end), `seed ${seed}`).toEqual(historiesOf(warm.end))
   }
 })
+
+// Not the whole trace: runs that move at the same instant may do so in another order. And not where in pawl an error was met.
+function historiesOf({ tables }: SimulationEnd): Map<string, string[]> {
+  const found = [...tables.turns].map(
+    ([runId, turns]) => [runId, turns.map(({ body }) => withoutStacks(body))] as const,
+  )
+  return new Map(found.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function withoutStacks(body: string): string {
+  return JSON.stringify(JSON.parse(body), (key, value: unknown) =>
+    key === 'stack' ? undefined : value,
+  )
+}
