@@ -77,6 +77,8 @@ export const limits = {
   /** Log objects between two snapshots, and bytes of one object. */
   snapshotObjects: 256,
   objectBytes: 8 * 1_048_576,
+  /** What one object carries at most. It is fewer than the rows of ended runs that are kept at hand. */
+  objectWishes: 2_000,
   /** Ended runs that are worth a segment, how many alike segments are merged, and how large the outcome may get. */
   segmentRuns: 512,
   segmentsAlikeMax: 8,

@@ -55,9 +55,14 @@ export class Archive implements Past {
   /** Makes sure that `run` and `newest` know of these. */
   async look(runIds: Iterable<string>, workflowIds: Iterable<string>): Promise<void> {
     if (this.state.segments.length === 0) return
-    for (const runId of runIds) if (!this.#rows.has(runId)) await this.#lookForRun(runId)
+    for (const runId of runIds) {
+      // Anew, too, so that what follows does not push it out.
+      if (this.#rows.has(runId)) keep(this.#rows, runId, this.#rows.get(runId), ROWS_KEPT)
+      else await this.#lookForRun(runId)
+    }
     for (const workflowId of workflowIds) {
       if (!this.#newest.has(workflowId)) await this.#lookForName(workflowId)
+      else keep(this.#newest, workflowId, this.#newest.get(workflowId), ROWS_KEPT)
     }
   }
 
@@ -188,6 +193,7 @@ function fits(index: SegmentIndex, line: number, query: ListQuery): boolean {
 }
 
 function keep<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, most: number): void {
+  map.delete(key)
   const [oldest] = map.keys()
   if (map.size >= most && oldest !== undefined) map.delete(oldest)
   map.set(key, value)

@@ -144,7 +144,9 @@ export class Replica {
       if (missing === undefined) {
         this.#certainty.renew(asked)
         this.#isOpen = true
-        return
+        // It took so long that what was read may have been swept away and written anew meanwhile.
+        if (this.#certainty.holds) return
+        continue
       }
       // Swept away since, if there is a newer snapshot now.
       if (this.snapshot === before) throw damaged(missing)
@@ -212,7 +214,7 @@ export class Replica {
     let count = 0
     for (const { wish } of this.#pending) {
       bytes += wish.bytes ?? 0
-      if (count > 0 && bytes > limits.objectBytes) break
+      if (count === limits.objectWishes || (count > 0 && bytes > limits.objectBytes)) break
       count++
     }
     return this.#pending.splice(0, count)
@@ -277,13 +279,13 @@ export class Replica {
 
   // Whether a run that is not among the tables exists at all, only the archive knows.
   async #lookBack(batch: readonly Pending[]): Promise<void> {
-    const runIds = new Set<string>()
-    const workflowIds = new Set<string>()
-    for (const { wish } of batch) {
-      for (const id of wish.runIds ?? []) if (!this.tables.run(id)) runIds.add(id)
-      for (const id of wish.workflowIds ?? []) if (!this.tables.names.has(id)) workflowIds.add(id)
-    }
     for (let before = -1; ; ) {
+      const runIds = new Set<string>()
+      const workflowIds = new Set<string>()
+      for (const { wish } of batch) {
+        for (const id of wish.runIds ?? []) if (!this.tables.run(id)) runIds.add(id)
+        for (const id of wish.workflowIds ?? []) if (!this.tables.names.has(id)) workflowIds.add(id)
+      }
       try {
         return await this.archive.look(runIds, workflowIds)
       } catch (error) {
@@ -311,7 +313,7 @@ export class Replica {
       if (there === undefined) return false
       const winner = decodeEntry(key, there)
       if (winner.writer !== entry.writer) {
-        this.#apply(winner, false)
+        if (this.#certainty.holds) this.#apply(winner, false)
         return false
       }
     }
@@ -324,27 +326,31 @@ export class Replica {
   /** Reads what others wrote, up to the end of the log. */
   async #follow(): Promise<void> {
     for (;;) {
+      if (!this.#certainty.holds) await this.#makeCertain()
       const asked = this.#certainty.moment()
       const key = logKey(this.position + 1)
       const body = await this.#ports.bucket.get(key)
-      if (body !== undefined) this.#apply(decodeEntry(key, body), false)
-      else if (await this.#isEnd(this.position + 1)) {
-        this.#certainty.renew(asked)
-        return
-      }
+      // An answer that took too long to come may be about a number that was swept away and used once more.
+      if (!this.#certainty.holds) continue
+      if (body === undefined) return this.#certainty.renew(asked)
+      this.#apply(decodeEntry(key, body), false)
     }
   }
 
-  // Whether number n is new, and not one that was used, covered by a snapshot, and deleted. If it was, everything is
-  // read anew.
+  // Whether object n, which was created here, is new, and not a number that was used, covered by a snapshot and deleted.
   async #isEnd(n: number): Promise<boolean> {
     if (this.#certainty.holds) return true
-    const { bucket } = this.#ports
-    const newest = (await bucket.list(SNAPSHOTS)).at(-1)
-    if (!newest || numberIn(newest.key) < n) return true
+    await this.#makeCertain()
+    return this.position === n - 1
+  }
+
+  // If a snapshot covers what comes next, that may be gone, and everything is read anew.
+  async #makeCertain(): Promise<void> {
+    const asked = this.#certainty.moment()
+    const newest = (await listAll(this.#ports.bucket, SNAPSHOTS)).at(-1)
+    if (!newest || numberIn(newest.key) <= this.position) return this.#certainty.renew(asked)
     await this.#open()
     this.#ports.tell([{ type: 'changed' }])
-    return false
   }
 
   #apply(entry: LogEntry, own: boolean): void {

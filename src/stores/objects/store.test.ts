@@ -24,7 +24,7 @@ interface Place {
 }
 
 // Compaction at every turn, so that the cases meet archived runs and snapshots too.
-const restless = { snapshotEvery: 2, archiveAt: 1, graceMs: 0 }
+const restless = { snapshotEvery: 2, archiveAt: 1, graceMs: 40 }
 
 async function fixtureOn(place: Place, settings = {}): Promise<OpenFixture> {
   const clock = new VirtualClock()
