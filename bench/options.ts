@@ -18,7 +18,7 @@ export interface Options {
 
 export const usage = `node run.ts [options]
   --rounds <number>          rounds of every adapter in turn (5)
-  --only <id,…>              these adapters; a prefix takes all its rows (dbos, pawl, …)
+  --only <id,…>              these adapters; a prefix takes all its rows (dbos, pawl, …), dbos= only that one
   --workloads <W1,…>         these workloads (all)
   --sizes <W3=500,…>         other counts than the full ones
   --smoke                    one round, tiny sizes, no waiting for quiet: does everything work?
@@ -62,7 +62,8 @@ function chooseAdapters(wanted: readonly string[]): readonly Adapter[] {
   return adapters.filter(({ id }) => wanted.some((name) => isNamed(id, name)))
 }
 
-const isNamed = (id: string, name: string): boolean => id === name || id.startsWith(`${name}-`)
+const isNamed = (id: string, name: string): boolean =>
+  name.endsWith('=') ? id === name.slice(0, -1) : id === name || id.startsWith(`${name}-`)
 
 function resize(sizes: Sizes, changes: readonly string[]): Sizes {
   const resized = { ...sizes }

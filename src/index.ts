@@ -2,9 +2,10 @@
 export type { Batch, BatchOptions, BatchOutcome } from './client/batch.ts'
 export type { EagerStarts, StartOptions } from './client/client.ts'
 export { Client } from './client/client.ts'
-export type { Page, RunFilter } from './client/filter.ts'
-export type { RunHandle, RunRef } from './client/handle.ts'
+export type { Compare, Page, RunFilter } from './client/filter.ts'
+export type { RunHandle } from './client/handle.ts'
 export type { HistoryEntry, RunRecord } from './client/record.ts'
+export type { ForkOptions } from './client/rewinding.ts'
 export type { Why } from './client/why.ts'
 export {
   type Activity,
@@ -12,6 +13,7 @@ export {
   activity,
   type DeclaredActivity,
 } from './definitions/activity.ts'
+export type { Attributes, AttributeValue } from './definitions/attributes.ts'
 export {
   type Branch,
   type Branches,
@@ -24,10 +26,14 @@ export {
   type MapOptions,
   type MapStep,
   type RunInfo,
+  type RunRef,
   type Scope,
   type Settled,
+  type SqlValue,
   TIMEOUT,
   type Timeout,
+  type Transaction,
+  type Webhook,
   type Winner,
 } from './definitions/context.ts'
 export type {
@@ -87,6 +93,6 @@ export type { Status } from './kernel/run.ts'
 export type { Json } from './kernel/value.ts'
 export type { Logger } from './runtime/logger.ts'
 export type { CredentialProvider, Credentials } from './stores/objects/credentials.ts'
-export type { Reuse } from './stores/store.ts'
+export type { Reuse, SqlClient } from './stores/store.ts'
 export type { Announcement, Listener } from './telemetry/announcement.ts'
 export type { Worker } from './worker/worker.ts'

@@ -115,9 +115,17 @@ class TimelineBuilder {
         return this.#settle({ key: updateKey(event), at }, { outcome: 'failed', failure })
       }
       case 'MessageSent':
+      case 'AttributesSet':
+      case 'TokenMade':
+      case 'StepBegun':
+      case 'PauseRequested':
+      case 'ResumeRequested':
       case 'UpdateAccepted':
       case 'Patched':
+      case 'GenerationBegan':
         return
+      case 'RunContinued':
+        return this.#callOff(event.at)
       case 'CancelRequested':
         return this.#cancel(event)
       case 'RunCompleted':

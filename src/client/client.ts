@@ -1,22 +1,36 @@
 // What a program that starts and watches runs uses. It talks to a store and to nothing else.
-import type { Args, Given, WorkflowContract } from '../definitions/contract.ts'
+import { type Attributes, storedAttributes } from '../definitions/attributes.ts'
+import type { RunRef } from '../definitions/context.ts'
+import type { Args, Given, Signal, Update, WorkflowContract } from '../definitions/contract.ts'
 import type { WorkflowOptions } from '../definitions/options.ts'
+import { timeouts } from '../definitions/timeouts.ts'
 import { encodeMessage, encodePayload } from '../kernel/codec.ts'
 import { deriveUuid, digestPayload, isUuid } from '../kernel/digest.ts'
 import { type Duration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
+import { encodeExtras } from '../kernel/extras.ts'
 import { limits } from '../kernel/limits.ts'
+import type { Message } from '../kernel/message.ts'
 import { checkId, checkName } from '../kernel/names.ts'
 import { encode } from '../kernel/value.ts'
 import { persist } from '../runtime/availability.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import { type Random, uuidV7 } from '../runtime/random.ts'
-import type { ClaimedRun, Created, NewRun, Reuse, Store } from '../stores/store.ts'
+import type {
+  ClaimedRun,
+  Created,
+  NewRun,
+  Reuse,
+  SqlClient,
+  Store,
+  StoredMessage,
+} from '../stores/store.ts'
 import { Batch, type BatchOptions } from './batch.ts'
 import { type Page, queryOf, type RunFilter } from './filter.ts'
-import { Handle, type HandleHost, type RunHandle, type RunRef } from './handle.ts'
+import { Handle, type HandleHost, type RunHandle, signalId, updateId } from './handle.ts'
 import { type RunRecord, recordOf } from './record.ts'
 import { Results } from './results.ts'
+import { settleWebhook } from './webhooks.ts'
 
 export interface StartOptions {
   /** A name of your own for the run. By default its run id. */
@@ -31,6 +45,12 @@ export interface StartOptions {
   readonly queue?: string
   /** Kept with the run, readable and never searched. */
   readonly memo?: Readonly<Record<string, unknown>>
+  /** What the run is found by, with `list` and `count`. */
+  readonly attributes?: Attributes
+  readonly runTimeout?: Duration
+  readonly executionTimeout?: Duration
+  /** A Postgres transaction of yours: the run is there if it commits. */
+  readonly transaction?: SqlClient
 }
 
 type Begin<In> = Given<'input', In> & StartOptions
@@ -72,6 +92,11 @@ export class Client {
       },
       wait: (runId, signal) => this.results.wait(runId, signal),
       newId: () => uuidV7(ports.clock, ports.random),
+      newTurnId: () => ports.random.integer(),
+      create: async (run) => {
+        const [created] = await this.#send((store) => store.create([run]))
+        return created ?? { outcome: 'refused', runId: run.runId }
+      },
       inquire: ports.inquire,
       pause: (ms, signal) => sleep(ports.clock, ms, signal),
     }
@@ -84,6 +109,7 @@ export class Client {
   ): Promise<RunHandle<Out>> {
     const [input, options] = args
     const run = this.#newRun(workflow, input, options ?? {})
+    if (options?.transaction) return this.#startIn(options.transaction, run)
     const eager = this.#offer(run)
     const [created] = await this.#send((store) =>
       store.create([{ ...run, ...(eager && { eager }) }]),
@@ -108,6 +134,55 @@ export class Client {
     )
     const created = await this.#send((store) => store.create(fresh))
     return fresh.map((run, index) => this.#started(run, created[index]))
+  }
+
+  /** Signals the run of a workflow id, and starts it first if there is none under way, in one write. */
+  async signalWithStart<In, Out, P>(
+    workflow: WorkflowContract<In, Out>,
+    request: Begin<NoInfer<In>> & {
+      readonly signal: Signal<P>
+      readonly messageId?: string
+    } & Given<'payload', NoInfer<P>>,
+  ): Promise<RunHandle<Out>> {
+    const { signal, payload: given, messageId, input, ...options } = request
+    const { name } = signal
+    const payload = encode(given, `the payload of signal '${name}'`)
+    const id = messageId === undefined ? this.#host.newId() : signalId(messageId)
+    return this.#startWith(workflow, input, options as StartOptions, {
+      type: 'signal',
+      id,
+      name,
+      payload,
+    })
+  }
+
+  /** Has the run of a workflow id do something and waits for its answer; starts it first if there is none under way. */
+  async updateWithStart<In, Out, P, U>(
+    workflow: WorkflowContract<In, Out>,
+    request: Begin<NoInfer<In>> & {
+      readonly update: Update<P, U>
+      readonly messageId?: string
+    } & Given<'payload', NoInfer<P>>,
+  ): Promise<{ readonly run: RunHandle<Out>; readonly result: U }> {
+    const { update, payload: given, messageId, input, ...options } = request
+    const { name } = update
+    const payload = encode(given, `the payload of update '${name}'`)
+    const own = messageId ?? this.#host.newId()
+    const id = updateId(own)
+    const message = { type: 'update', id, name, payload } as const
+    const run = await this.#startWith<Out>(workflow, input, options as StartOptions, message)
+    return { run, result: (await run.awaitUpdate(own)) as U }
+  }
+
+  /** Settles a `ctx.webhook` from outside. The same answer again changes nothing; another is refused. */
+  resolve(token: string, payload?: unknown): Promise<void> {
+    const value = encode(payload, 'the payload of a webhook')
+    return settleWebhook(this.#host, token, { ok: true, value })
+  }
+
+  /** Has the wait for a `ctx.webhook` fail. */
+  reject(token: string, reason: string): Promise<void> {
+    return settleWebhook(this.#host, token, { ok: false, reason: String(reason) })
   }
 
   get(run: RunRef): RunHandle<unknown>
@@ -152,7 +227,40 @@ export class Client {
     return new Batch(this, filter, options)
   }
 
-  #started<Out>(run: NewRun, created: Created | undefined): RunHandle<Out> {
+  // Both are done by one write, so that no run is without its first message.
+  async #startWith<Out>(
+    workflow: WorkflowContract<never, Out>,
+    input: unknown,
+    options: StartOptions,
+    message: Message,
+  ): Promise<Handle<Out>> {
+    const reuse = options.reuse ?? (options.workflowId === undefined ? 'allow' : 'returnExisting')
+    const run = {
+      ...this.#newRun(workflow, input, { ...options, reuse }),
+      message: { id: message.id, body: encodeMessage(message) },
+    }
+    const eager = this.#offer(run)
+    const [created] = await this.#send((store) =>
+      store.create([{ ...run, ...(eager && { eager }) }]),
+    )
+    if (created?.outcome === 'existing' && created.posted === 'closed') {
+      const text = `run ${created.runId} has ended; it takes no more messages.`
+      throw new PawlError('RUN_ENDED', text)
+    }
+    return this.#started(run, created)
+  }
+
+  async #startIn<Out>(client: SqlClient, run: NewRun): Promise<RunHandle<Out>> {
+    const { store } = this.#ports
+    if (!store.createIn) {
+      const text = `a start can join a transaction only on Postgres, and this store is '${store.traits.name}'.`
+      throw new PawlError('NOT_SUPPORTED', text)
+    }
+    const [created] = await store.createIn(client, [run])
+    return this.#started(run, created)
+  }
+
+  #started<Out>(run: NewRun, created: Created | undefined): Handle<Out> {
     const { runId, workflowId } = run
     switch (created?.outcome) {
       case 'created':
@@ -202,7 +310,13 @@ export class Client {
       key === undefined
         ? uuidV7(clock, random)
         : deriveUuid('key', name, checkId(key, 'an idempotency key'))
-    const { workflowId, memo } = options
+    const { workflowId, memo, attributes, reuse = 'allow' } = options
+    const begins = beginning(options)
+    const extras = encodeExtras({
+      ...(memo && { memo: encode(memo, 'the memo') }),
+      ...timeouts({ ...workflow.options, ...options }),
+      ...(begins.startAt !== undefined && { from: begins.startAt }),
+    })
     const queue = options.queue ?? workflow.options?.queue ?? 'default'
     return {
       runId,
@@ -210,12 +324,20 @@ export class Client {
       queue: checkName(queue, 'the name of a queue'),
       priority: checkPriority(options.priority ?? workflow.options?.priority ?? 0),
       workflowId: workflowId === undefined ? runId : checkId(workflowId, 'a workflow id'),
-      reuse: options.reuse ?? 'allow',
+      reuse,
       input: encodePayload(input),
       digest: digestPayload(input),
-      ...(memo && { memo: encodePayload(encode(memo, 'the memo')) }),
-      ...beginning(options),
+      ...(extras !== undefined && { extras }),
+      ...(attributes && { attributes: storedAttributes(attributes) }),
+      ...(reuse === 'terminateRunning' && { displaced: this.#makeRoom(runId) }),
+      ...begins,
     }
+  }
+
+  #makeRoom(runId: string): StoredMessage {
+    const id = `displaced:${runId}`
+    const reason = `run ${runId} was started in its place`
+    return { id, body: encodeMessage({ type: 'terminate', id, reason }) }
   }
 
   // A client that gets no answer asks again, but not for ever: somebody waits for it.

@@ -1,4 +1,5 @@
 // A remote control for one run. It holds no state but the run's name; every answer is read from the store.
+import type { RunRef } from '../definitions/context.ts'
 import type { Args, Query, Signal, Update } from '../definitions/contract.ts'
 import { decodeTurn, encodeMessage } from '../kernel/codec.ts'
 import { CancelledError, PawlError, RunError } from '../kernel/errors.ts'
@@ -18,10 +19,8 @@ import {
   startEntry,
 } from './record.ts'
 import { type Ended, RunMissing } from './results.ts'
+import { type ForkOptions, Rewinding, type RewindPorts } from './rewinding.ts'
 import { type Why, whyOf } from './why.ts'
-
-/** A run id, or the newest run of a workflow id. */
-export type RunRef = string | { readonly workflowId: string }
 
 export interface RunHandle<out Out> {
   readonly runId: string
@@ -31,7 +30,11 @@ export interface RunHandle<out Out> {
   describe(): Promise<RunRecord>
   /** Why the run is not moving, and what would move it. */
   why(): Promise<Why>
-  history(options?: { readonly after?: number }): AsyncIterable<HistoryEntry>
+  /** What happened, from the beginning of its newest generation, or of another. */
+  history(options?: {
+    readonly after?: number
+    readonly generation?: number
+  }): AsyncIterable<HistoryEntry>
   signal<Payload>(
     signal: Signal<Payload>,
     ...args: Args<Payload, { readonly messageId?: string }>
@@ -52,14 +55,27 @@ export interface RunHandle<out Out> {
   cancel(reason?: string): Promise<void>
   /** Ends the run, and its children, where they are: their code is not asked, and no clean-up of theirs runs. */
   terminate(reason: string): Promise<void>
+  /** Has the run rest once the steps under way have ended. Messages wait; time goes on. */
+  pause(note?: string): Promise<void>
+  /** Has a paused run go on; with an edit, as if the step had ended with this result. */
+  resume(edit?: {
+    readonly step: string
+    readonly result: unknown
+    readonly note: string
+  }): Promise<void>
+  /** Has a run that failed or was cancelled go on where it failed. Steps that are recorded do not run again. */
+  retry(): Promise<void>
+  /** Has the run go back to a step, and do it and all after it once more. */
+  reset(to: { readonly step: string }): Promise<void>
+  /** Another run with the past of this one up to a step, which stays as it is. */
+  fork(from: ForkOptions): Promise<RunHandle<Out>>
 }
 
 /** What a handle needs of its client. */
-export interface HandleHost {
+export interface HandleHost extends RewindPorts {
   load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]>
   post(runId: string, message: Message, urgent: boolean): Promise<Posted>
   wait(runId: string, signal?: AbortSignal): Promise<Ended>
-  newId(): string
   inquire(question: {
     readonly head: RunSnapshot['head']
     readonly turns: readonly StoredTurn[]
@@ -109,7 +125,7 @@ export class Handle<out Out> implements RunHandle<Out> {
       { type: 'tasks', runId },
       { type: 'sessions' },
     ])
-    const turns = run.endedAt === undefined ? await this.#turns(runId) : []
+    const turns = run.endedAt === undefined ? await this.#turns(run.head) : []
     return whyOf({
       run,
       turns,
@@ -118,11 +134,15 @@ export class Handle<out Out> implements RunHandle<Out> {
     })
   }
 
-  async *history(options: { readonly after?: number } = {}): AsyncIterable<HistoryEntry> {
+  async *history(
+    options: { readonly after?: number; readonly generation?: number } = {},
+  ): AsyncIterable<HistoryEntry> {
     const run = await this.#snapshot()
+    const { runId, generation: newest } = run.head
+    const { generation = newest } = options
     const after = options.after ?? -1
-    if (after < 0) yield startEntry(run)
-    for await (const page of this.#pages(run.head.runId, Math.max(after, 0))) {
+    if (after < 0 && generation === 1) yield startEntry(run)
+    for await (const page of this.#pages({ runId, generation }, Math.max(after, 0))) {
       for (const entry of page.flatMap(entriesOf)) if (entry.seq > after) yield entry
     }
   }
@@ -134,10 +154,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     const [given, options] = args
     const { name } = signal
     const payload = encode(given, `the payload of signal '${name}'`)
-    const id =
-      options?.messageId === undefined
-        ? this.#host.newId()
-        : `signal:${checkId(options.messageId, 'a message id')}`
+    const id = options?.messageId === undefined ? this.#host.newId() : signalId(options.messageId)
     await this.#post({ type: 'signal', id, name, payload })
   }
 
@@ -145,7 +162,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     const { name } = query
     const payload = encode(args[0], `the payload of query '${name}'`)
     const { head } = await this.#snapshot()
-    const turns = await this.#turns(head.runId)
+    const turns = await this.#turns(head)
     return decode(await this.#host.inquire({ head, turns, name, payload })) as R
   }
 
@@ -159,12 +176,18 @@ export class Handle<out Out> implements RunHandle<Out> {
     const messageId = options?.messageId ?? this.#host.newId()
     const id = updateId(messageId)
     await this.#post({ type: 'update', id, name, payload })
+    return (await this.awaitUpdate(messageId, options?.signal)) as R
+  }
+
+  /** Waits for the answer to an update that was sent before. */
+  async awaitUpdate(messageId: string, signal?: AbortSignal): Promise<unknown> {
+    const id = updateId(messageId)
     let pauseMs: number = limits.updatePollMsMin
     for (;;) {
       const answer = await this.#answer(id)
-      if (answer) return answer.value as R
-      await this.#host.pause(pauseMs, options?.signal)
-      options?.signal?.throwIfAborted()
+      if (answer) return answer.value
+      await this.#host.pause(pauseMs, signal)
+      signal?.throwIfAborted()
       pauseMs = Math.min(pauseMs * 2, limits.resultPollMsMax)
     }
   }
@@ -180,17 +203,23 @@ export class Handle<out Out> implements RunHandle<Out> {
   // A run that ends without an answer will never give one; but its end may have come after the history was read.
   async #answer(id: string): Promise<{ readonly value: unknown } | undefined> {
     const run = await this.#snapshot()
-    const { runId } = run.head
-    const events = (await this.#turns(runId)).flatMap((turn) => decodeTurn(turn.body).events)
-    const answer = answerOf(events, id)
+    const { runId, generation } = run.head
+    const events = await this.#events(run.head)
+    // It may have been answered just before the run continued as new.
+    const older = generation > 1 ? await this.#events({ runId, generation: generation - 1 }) : []
+    const answer = answerOf([...older, ...events], id)
     if (answer || run.endedAt === undefined) return answer
     const message = `run ${runId} ended before it answered the update.`
     throw new PawlError('RUN_ENDED', message)
   }
 
-  async #turns(runId: string): Promise<StoredTurn[]> {
+  async #events(of: Generation): Promise<Event[]> {
+    return (await this.#turns(of)).flatMap((turn) => decodeTurn(turn.body).events)
+  }
+
+  async #turns(of: Generation): Promise<StoredTurn[]> {
     const turns: StoredTurn[] = []
-    for await (const page of this.#pages(runId, 0)) turns.push(...page)
+    for await (const page of this.#pages(of, 0)) turns.push(...page)
     return turns
   }
 
@@ -203,10 +232,59 @@ export class Handle<out Out> implements RunHandle<Out> {
     await this.#post({ type: 'terminate', id: `terminate:${this.#host.newId()}`, reason })
   }
 
-  async #post(message: Message): Promise<void> {
+  async pause(note?: string): Promise<void> {
+    const id = `pause:${this.#host.newId()}`
+    await this.#post({ type: 'pause', id, ...(note !== undefined && { note }) })
+  }
+
+  async resume(edit?: {
+    readonly step: string
+    readonly result: unknown
+    readonly note: string
+  }): Promise<void> {
+    if (edit) {
+      const { step, result, note } = edit
+      const value = encode(result, `the result of step '${step}'`)
+      const id = `settle:${this.#host.newId()}`
+      await this.#post({ type: 'settle', id, step, value, note })
+    }
+    await this.#post({ type: 'resume', id: `resume:${this.#host.newId()}` }, true)
+  }
+
+  async retry(): Promise<void> {
+    const { run, rewinding } = await this.#rewinding()
+    if (run.endedAt === undefined) {
+      if (run.paused) return this.resume()
+      throw underWay(run, 'retried')
+    }
+    if (run.status === 'completed') {
+      const message = `run ${run.head.runId} has completed; there is nothing to try again. Use reset({ step }) or fork({ step }).`
+      throw new PawlError('RUN_ENDED', message)
+    }
+    await rewinding.retry()
+  }
+
+  async reset({ step }: { readonly step: string }): Promise<void> {
+    const { run, rewinding } = await this.#rewinding()
+    if (run.endedAt === undefined && !run.paused) throw underWay(run, 'reset')
+    await rewinding.reset(step)
+  }
+
+  async fork(from: ForkOptions): Promise<RunHandle<Out>> {
+    const { rewinding } = await this.#rewinding()
+    return new Handle<Out>(this.#host, await rewinding.fork(from))
+  }
+
+  async #rewinding(): Promise<{ run: RunSnapshot; rewinding: Rewinding }> {
+    const run = await this.#snapshot()
+    const turns = await this.#turns(run.head)
+    return { run, rewinding: new Rewinding(this.#host, { run, turns }) }
+  }
+
+  async #post(message: Message, urgent = isStop(message)): Promise<void> {
     encodeMessage(message)
     const runId = await this.#resolve()
-    const { outcome } = await this.#host.post(runId, message, isStop(message))
+    const { outcome } = await this.#host.post(runId, message, urgent)
     if (outcome === 'missing') throw notFound(this.#ref)
     if (outcome === 'closed' && !isStop(message)) {
       throw new PawlError('RUN_ENDED', `run ${runId} has ended; it takes no more messages.`)
@@ -230,9 +308,13 @@ export class Handle<out Out> implements RunHandle<Out> {
     return loaded.runId
   }
 
-  async *#pages(runId: string, after: number): AsyncIterable<readonly StoredTurn[]> {
+  async *#pages(
+    { runId, generation }: Generation,
+    after: number,
+  ): AsyncIterable<readonly StoredTurn[]> {
+    const of = { type: 'history', runId, generation, turns: limits.historyPageTurns } as const
     for (let from = after; ; ) {
-      const ask = { type: 'history', runId, after: from, turns: limits.historyPageTurns } as const
+      const ask = { ...of, after: from }
       const [loaded] = await this.#host.load([ask])
       const turns = loaded?.type === 'history' ? loaded.turns : []
       yield turns
@@ -243,7 +325,20 @@ export class Handle<out Out> implements RunHandle<Out> {
   }
 }
 
-function updateId(messageId: string): string {
+type Generation = Pick<RunSnapshot['head'], 'runId' | 'generation'>
+
+function underWay({ head, status }: RunSnapshot, what: string): PawlError {
+  return new PawlError(
+    'RUN_NOT_AT_REST',
+    `run ${head.runId} is ${status}; only a run that has ended or is paused can be ${what}. Pause it first: run.pause().`,
+  )
+}
+
+export function signalId(messageId: string): string {
+  return `signal:${checkId(messageId, 'a message id')}`
+}
+
+export function updateId(messageId: string): string {
   return `update:${checkId(messageId, 'a message id')}`
 }
 

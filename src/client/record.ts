@@ -1,7 +1,9 @@
 // Runs and histories as users see them.
+import { type Attributes, attributesFrom } from '../definitions/attributes.ts'
 import { decodePayload, decodeTurn } from '../kernel/codec.ts'
 import type { Ending, Event } from '../kernel/event.ts'
 import { isEnding } from '../kernel/event.ts'
+import { decodeExtras } from '../kernel/extras.ts'
 import type { Failure } from '../kernel/failure.ts'
 import type { Status } from '../kernel/run.ts'
 import { decode, type Json } from '../kernel/value.ts'
@@ -16,6 +18,7 @@ export interface RunRecord {
   readonly output?: unknown
   readonly failure?: Failure
   readonly memo: Readonly<Record<string, unknown>>
+  readonly attributes: Attributes
   readonly parentRunId?: string
   readonly queue: string
   readonly priority: number
@@ -37,6 +40,7 @@ export interface HistoryEntry {
 
 export function recordOf(run: RunSnapshot): RunRecord {
   const { head } = run
+  const { memo } = decodeExtras(head.extras)
   const ending = run.last === undefined ? undefined : endingOf(run.last)
   const failure =
     ending?.type === 'RunFailed'
@@ -50,8 +54,8 @@ export function recordOf(run: RunSnapshot): RunRecord {
     input: decode(decodePayload(head.input)),
     ...(ending?.type === 'RunCompleted' && { output: decode(ending.value) }),
     ...(failure && { failure }),
-    memo:
-      head.memo === undefined ? {} : (decode(decodePayload(head.memo)) as Record<string, unknown>),
+    memo: memo ? (decode(memo) as Record<string, unknown>) : {},
+    attributes: attributesFrom(run.attributes),
     ...(head.parent && { parentRunId: head.parent.runId }),
     queue: head.queue,
     priority: head.priority,

@@ -1,6 +1,7 @@
 // `ctx`: everything durable a workflow function can do.
 import type { Duration } from '../kernel/duration.ts'
 import type { Failure } from '../kernel/failure.ts'
+import type { Attributes } from './attributes.ts'
 import type {
   ActivityContext,
   ActivityContract,
@@ -26,9 +27,29 @@ export interface DurablePromise<out T> extends Promise<T> {
   readonly '~durable': true
 }
 
+/** A run id, or the newest run of a workflow id. */
+export type RunRef = string | { readonly workflowId: string }
+
+/** What can be settled once, from outside, by whoever has its token. */
+export interface Webhook<out Payload> {
+  readonly token: string
+  /** Where the server takes the answer: the path, behind its address. */
+  readonly url: string
+  readonly '~payload'?: Payload
+}
+
+export type SqlValue = string | number | bigint | boolean | Date | Uint8Array | null
+
+/** The transaction a step runs in. What it writes becomes durable with the step's result, or not at all. */
+export interface Transaction {
+  query<Row = unknown>(text: string, values?: readonly SqlValue[]): Promise<readonly Row[]>
+}
+
 /** The result of a child, and the child itself. */
 export interface Child<out Out> extends DurablePromise<Out> {
   readonly runId: string
+  /** Its names, once it is as good as started. */
+  readonly started: DurablePromise<{ readonly runId: string; readonly workflowId: string }>
   signal<Payload>(signal: Signal<Payload>, ...payload: Args<Payload, never>): DurablePromise<void>
   /** Asks the child to stop. Its promise then fails as the child does. */
   cancel(reason?: string): void
@@ -83,7 +104,7 @@ export interface Scope extends Context {
  * Steps belong to the `ctx` they are called on: functions given to `race`, `all`, `map`, `scope` and `shield` get their
  * own, and use that one.
  */
-export interface Context {
+export interface Context<in In = never> {
   readonly info: RunInfo
   /** Written once the turn it belongs to is durable; silent while history is replayed. */
   readonly log: Log
@@ -109,9 +130,14 @@ export interface Context {
     options?: ChildOptions,
   ): (...args: Args<In, Keyed>) => DurablePromise<Out>
   child<In, Out>(workflow: WorkflowContract<In, Out>, ...args: Args<In, ChildOptions>): Child<Out>
+  /**
+   * A step in a transaction of the store's own database: what it writes and that it is done become durable together.
+   * Only on stores that are a database.
+   */
+  transaction<R>(name: string, fn: (sql: Transaction) => Promise<R>): DurablePromise<R>
   /** Sends a signal to another run; resolves when it is as durable as this run's own steps. */
   signal<Payload>(
-    runId: string,
+    run: RunRef,
     signal: Signal<Payload>,
     ...payload: Args<Payload, never>
   ): DurablePromise<void>
@@ -119,11 +145,16 @@ export interface Context {
   sleep(duration: Duration, options?: Keyed): DurablePromise<void>
   sleepUntil(time: Date | number, options?: Keyed): DurablePromise<void>
   /** The next signal of this name, in the order they were accepted; it may have come before the wait. */
-  wait<Payload>(signal: Signal<Payload>, options?: Keyed): DurablePromise<Payload>
   wait<Payload>(
-    signal: Signal<Payload>,
+    source: Signal<Payload> | Webhook<Payload>,
+    options?: Keyed,
+  ): DurablePromise<Payload>
+  wait<Payload>(
+    source: Signal<Payload> | Webhook<Payload>,
     options: Keyed & { readonly timeout: Duration },
   ): DurablePromise<Payload | Timeout>
+  /** Something for somebody outside to settle, who needs to know nothing but its token. */
+  webhook<Payload = unknown>(name: string): Webhook<Payload>
 
   /** Becomes true by what the code itself does when something happens: in handlers, or in other branches. */
   wait(condition: () => boolean, options?: Keyed): DurablePromise<true>
@@ -179,6 +210,15 @@ export interface Context {
   ): DurablePromise<R | Cancelled | Timeout>
   /** Finishes even when the run, or the scope it is in, is cancelled meanwhile: for clean-up. */
   shield<R>(fn: (ctx: Context) => Promise<R>): DurablePromise<R>
+
+  /**
+   * Ends this generation of the run and begins the next, under the same id, with another input and an empty history.
+   * Signals nobody has waited for go with it.
+   */
+  continueAsNew(input: In): never
+
+  /** What the run is found by from now on, beside what it has. */
+  setAttributes(attributes: Attributes): void
 
   /** Whether this run may go the new way: true for runs that get here first with this code, and for ever after. */
   patched(id: string): boolean

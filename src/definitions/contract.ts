@@ -66,4 +66,13 @@ export interface ActivityContext {
   /** Aborts when the run is cancelled, the attempt has run out of time, or the lease is lost. */
   readonly signal: AbortSignal
   readonly log: Log
+  /** A sign of life. Details are kept for the next attempt, should this one fail. */
+  heartbeat(details?: unknown): void
+  /** The details of the last heartbeat, of this attempt or an earlier one. */
+  lastHeartbeat<Details = unknown>(): Details | undefined
+  /**
+   * Runs the function unless an earlier attempt has done so, and gives what it gave. A crash between the function's end
+   * and the note of it has it run once more: hand `idempotencyKey` to whatever must not happen twice.
+   */
+  runOnce<R>(key: string, fn: () => R | Promise<R>): Promise<R>
 }

@@ -1,6 +1,7 @@
 // Options are data: no closure decides a queue, a limit or a delay, because a client or a worker in
 // another language must reach the same decision.
 import type { Duration } from '../kernel/duration.ts'
+import type { Attributes } from './attributes.ts'
 
 export interface RetryPolicy {
   /** 5, the first one included. */
@@ -40,11 +41,21 @@ export interface ActivityOptions extends Placement {
   readonly retry?: Retry
   /** How long one attempt may take. */
   readonly startToClose?: Duration
+  /** How long it may stand in a queue before anybody begins with it. It is not tried again then. */
+  readonly scheduleToStart?: Duration
+  /** How long it may take in all, with every attempt and every pause between them. */
+  readonly scheduleToClose?: Duration
+  /** How long an attempt may go without `ctx.heartbeat()`. */
+  readonly heartbeat?: Duration
 }
 
 export interface WorkflowOptions extends Placement {
   /** 'park' */
   readonly ifPast?: IfPast
+  /** How long a run may take; it begins anew with each continue-as-new. */
+  readonly runTimeout?: Duration
+  /** How long a run may take with all that it continues as. */
+  readonly executionTimeout?: Duration
 }
 
 export interface StepOptions extends StepIdentity {
@@ -57,5 +68,10 @@ export interface RunOptions extends ActivityOptions, StepIdentity {}
 export interface ChildOptions extends Placement, StepIdentity {
   readonly workflowId?: string
   /** What becomes of the child when its parent ends first. 'cancel' */
-  readonly parentClose?: 'cancel' | 'abandon'
+  readonly parentClose?: 'cancel' | 'terminate' | 'abandon'
+  readonly runTimeout?: Duration
+  readonly executionTimeout?: Duration
+  readonly attributes?: Attributes
+  /** Kept with the child, readable and never searched. */
+  readonly memo?: Readonly<Record<string, unknown>>
 }

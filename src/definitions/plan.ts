@@ -6,12 +6,19 @@ import { retryRule } from '../policies/retry.ts'
 import type { RunOptions } from './options.ts'
 
 export function stepPlan(options: RunOptions): StepPlan {
-  const { startToClose, queue, priority } = options
+  const { startToClose, scheduleToStart, scheduleToClose, heartbeat, queue, priority } = options
   return {
     retry: retryRule(options.retry),
     ...(startToClose !== undefined && {
       startToCloseMs: milliseconds(startToClose, 'startToClose'),
     }),
+    ...(scheduleToStart !== undefined && {
+      scheduleToStartMs: milliseconds(scheduleToStart, 'scheduleToStart'),
+    }),
+    ...(scheduleToClose !== undefined && {
+      scheduleToCloseMs: milliseconds(scheduleToClose, 'scheduleToClose'),
+    }),
+    ...(heartbeat !== undefined && { heartbeatMs: milliseconds(heartbeat, 'heartbeat') }),
     ...(queue !== undefined && { queue: checkName(queue, 'the name of a queue') }),
     ...(priority !== undefined && { priority }),
   }

@@ -6,7 +6,7 @@ import type { Context } from './context.ts'
 import type { WorkflowContract } from './contract.ts'
 import type { WorkflowOptions } from './options.ts'
 
-export type WorkflowHandler<In, Out> = (ctx: Context, input: In) => Promise<Out>
+export type WorkflowHandler<In, Out> = (ctx: Context<In>, input: In) => Promise<Out>
 
 /** A contract and its code. `style` is how it was written. */
 export interface Workflow<in In, out Out> extends WorkflowContract<In, Out> {
@@ -14,7 +14,8 @@ export interface Workflow<in In, out Out> extends WorkflowContract<In, Out> {
   readonly options: WorkflowOptions
   /** Changes when the function's text changes. */
   readonly definitionHash: string
-  readonly handler: (ctx: Context, input: In) => Promise<Out>
+  /** The `ctx` it takes is that of its own input; who calls it knows. */
+  readonly handler: (ctx: never, input: In) => Promise<Out>
 }
 
 export type AnyWorkflow = Workflow<never, unknown>
@@ -34,7 +35,7 @@ interface DefineWorkflow {
   ): Workflow<In, Out>
   declare<In = void, Out = void>(name: string, options?: WorkflowOptions): DeclaredWorkflow<In, Out>
   /** Answers for every workflow name that has no definition of its own; `ctx.info.name` says which it is. */
-  dynamic(handler: (ctx: Context, input: unknown) => Promise<unknown>): AnyWorkflow
+  dynamic(handler: (ctx: Context<unknown>, input: unknown) => Promise<unknown>): AnyWorkflow
 }
 
 function define<In, Out>(

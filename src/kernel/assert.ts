@@ -19,6 +19,7 @@ export type PawlErrorCode =
   | 'RUN_NOT_FOUND'
   | 'RUN_ALREADY_EXISTS'
   | 'RUN_ENDED'
+  | 'RUN_NOT_AT_REST'
   | 'RUN_ID_INVALID'
   | 'WORKFLOW_NOT_FOUND'
   | 'QUERY_NOT_FOUND'

@@ -1,6 +1,7 @@
 // What a decider asks for at the frontier of a history. A command is data; the turn makes events of it,
 // and the worker acts on it only after those are durable.
-import type { Instant, StepKind } from './event.ts'
+import type { AttributeValues, Instant, OnClose, Resolution, StepKind } from './event.ts'
+import type { Extras } from './extras.ts'
 import type { Failure } from './failure.ts'
 import type { Payload } from './value.ts'
 
@@ -16,6 +17,8 @@ export interface RunStep extends Asked {
   readonly name: string
   readonly input?: Payload
   readonly digest?: string
+  readonly scheduleToStartMs?: number
+  readonly scheduleToCloseMs?: number
 }
 export interface SetTimer extends Asked {
   readonly type: 'SetTimer'
@@ -36,7 +39,9 @@ export interface StartChild extends Asked {
   readonly queue?: string
   readonly priority?: number
   readonly workflowId?: string
-  readonly abandoned?: true
+  readonly onClose?: OnClose
+  readonly extras?: Extras
+  readonly attributes?: AttributeValues
 }
 /** Nobody waits for these any more. */
 export interface CallOff {
@@ -46,6 +51,22 @@ export interface CallOff {
 export interface MarkPatch {
   readonly type: 'MarkPatch'
   readonly id: string
+}
+export interface MakeToken {
+  readonly type: 'MakeToken'
+  readonly key: string
+  readonly token: string
+}
+/** The run is found by these from now on. */
+export interface SetAttributes extends Asked {
+  readonly type: 'SetAttributes'
+  readonly attributes: AttributeValues
+}
+/** The next generation begins, with this input and the messages nobody has looked at. */
+export interface ContinueRun {
+  readonly type: 'ContinueRun'
+  readonly input: Payload
+  readonly carried: readonly Extract<Resolution, { type: 'SignalReceived' | 'UpdateReceived' }>[]
 }
 export interface AcceptUpdate {
   readonly type: 'AcceptUpdate'
@@ -66,11 +87,20 @@ export type EndRun =
 /** A message to another run. */
 export interface SendMessage extends Asked {
   readonly type: 'SendMessage'
-  readonly to: string
+  /** The id of a run; or the newest run of a workflow id, which is looked up when it is sent. */
+  readonly to: string | { readonly workflowId: string }
   readonly message:
     | { readonly type: 'signal'; readonly name: string; readonly payload: Payload }
     | { readonly type: 'cancel'; readonly reason?: string }
 }
 /** What is asked for under a key, and settled under it later. */
-export type Request = RunStep | SetTimer | AwaitSignal | StartChild | SendMessage
-export type Command = Request | CallOff | MarkPatch | AcceptUpdate | AnswerUpdate | EndRun
+export type Request = RunStep | SetTimer | AwaitSignal | StartChild | SendMessage | SetAttributes
+export type Command =
+  | Request
+  | CallOff
+  | MarkPatch
+  | MakeToken
+  | AcceptUpdate
+  | AnswerUpdate
+  | ContinueRun
+  | EndRun

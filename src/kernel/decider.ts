@@ -7,8 +7,16 @@ import type { Payload } from './value.ts'
 
 export interface Decider {
   readonly kind: 'function' | 'machine' | 'graph' | 'job'
-  /** A fresh execution at the beginning of the run. A long replay calls `breathe` now and then. */
-  open(head: Head, breathe: () => Promise<void>): Execution
+  /** A fresh execution at the beginning of the run. */
+  open(head: Head, world: World): Execution
+}
+
+/** What an execution needs of the world, and all it may have of it. */
+export interface World {
+  /** A long replay calls this now and then. */
+  breathe(): Promise<void>
+  /** Something nobody can guess. It is written down at once, and never asked for again. */
+  secret(): string
 }
 
 export interface Execution {
@@ -49,8 +57,13 @@ export interface LogEntry {
 export interface StepPlan {
   /** Absent for an activity, whose body is in the registry of whoever runs it. */
   readonly body?: (context: never) => unknown
+  /** A body that runs in a transaction of the store's. */
+  readonly transaction?: (sql: never) => Promise<unknown>
   readonly retry: RetryRule
   readonly startToCloseMs?: number
+  readonly scheduleToStartMs?: number
+  readonly scheduleToCloseMs?: number
+  readonly heartbeatMs?: number
   readonly queue?: string
   readonly priority?: number
 }

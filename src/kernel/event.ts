@@ -26,6 +26,9 @@ export type Requested =
       readonly digest?: string
       /** Handed to the task queue instead of running where the run is held. */
       readonly queued?: true
+      /** It fails if nobody has begun with it by then, or if it has not ended by then. */
+      readonly startBy?: Instant
+      readonly closeBy?: Instant
     } & Request)
   | ({ readonly type: 'TimerStarted'; readonly until: Instant } & Request)
   | ({
@@ -40,17 +43,29 @@ export type Requested =
       readonly name: string
       readonly child: string
       readonly input: Payload
-      readonly digest: string
-      readonly abandoned?: true
+      readonly digest?: string
+      readonly onClose?: OnClose
     } & Request)
+
+/** What becomes of a child when its parent ends; it is cancelled when absent. */
+export type OnClose = 'abandon' | 'terminate'
 
 /** Something for another run went out with the turn that asked for it; nothing more is to come of it. */
 export type Sent = {
   readonly type: 'MessageSent'
-  readonly to: string
+  /** Absent if there was no such run. */
+  readonly to?: string
   readonly message: 'signal' | 'cancel'
   readonly name?: string
 } & Request
+
+/** What the run is found by from now on. */
+export type AttributesSet = {
+  readonly type: 'AttributesSet'
+  readonly attributes: AttributeValues
+} & Request
+
+export type AttributeValues = Readonly<Record<string, string | number | boolean | { at: Instant }>>
 
 export type Resolution =
   | {
@@ -58,6 +73,8 @@ export type Resolution =
       readonly key: string
       readonly attempt: number
       readonly value: Payload
+      /** It was not run: somebody said so, and why. */
+      readonly byHand?: string
     }
   | {
       readonly type: 'StepFailed'
@@ -112,6 +129,13 @@ export type Progress =
       /** Its validator refused it, and nothing was done. */
       readonly rejected?: true
     }
+  /** Somebody wants the run to rest, and to go on again. The code does not hear of it. */
+  | { readonly type: 'PauseRequested'; readonly id: string; readonly note?: string }
+  | { readonly type: 'ResumeRequested'; readonly id: string }
+  /** Somebody has begun with it, so that it is not given up for not being begun. */
+  | { readonly type: 'StepBegun'; readonly key: string }
+  /** Whoever knows the token settles the wait for it. */
+  | { readonly type: 'TokenMade'; readonly key: string; readonly token: string }
   /** The code met a patch where it had not been before, and goes the new way from now on. */
   | { readonly type: 'Patched'; readonly id: string }
 
@@ -120,7 +144,24 @@ export type Ending =
   | { readonly type: 'RunFailed'; readonly failure: Failure }
   | { readonly type: 'RunCancelled'; readonly reason?: string }
 
-export type EventBody = Requested | Sent | Resolution | Progress | Ending
+/** Where one generation ends and the next begins: with another input, or again from some place in its past. */
+export type Passage =
+  | { readonly type: 'RunContinued' }
+  | {
+      readonly type: 'GenerationBegan'
+      readonly reason: 'continued' | 'retried' | 'reset' | 'forked'
+      readonly input: Payload
+      /** Messages that were taken before, and are not taken again. */
+      readonly messageIds?: readonly string[]
+      /** The run it was forked from. */
+      readonly from?: string
+      /** When it began, if that is later than the first thing it knows of. */
+      readonly beganAt?: Instant
+      /** The generation whose idempotency keys its steps go on with; its own when absent. */
+      readonly keysOf?: number
+    }
+
+export type EventBody = Requested | Sent | AttributesSet | Resolution | Progress | Passage | Ending
 export type Event = EventBody & { readonly at: Instant }
 /** An event and its place in the run's history. */
 export type HistoryEvent = Event & { readonly seq: number }

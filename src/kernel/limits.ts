@@ -14,6 +14,9 @@ export const limits = {
   causeDepthMax: 10,
   messageLengthMax: 16_384,
   stackLengthMax: 16_384,
+  /** What a run is found by: how many, and how long a text. An entry of an index has a limit in every database. */
+  attributesMax: 64,
+  attributeBytesMax: 2_000,
   durationMsMax: 100 * 366 * 86_400_000,
   retryAttemptsMax: 1_000_000,
 
@@ -48,6 +51,9 @@ export const limits = {
   holdForTimerMs: 25,
   /** Steps that were begun without a write are recorded as begun after this long. */
   carryMsMax: 1_000,
+
+  /** Details of heartbeats are written down at most this often. */
+  heartbeatKeptMs: 1_000,
 
   /** Elements and bytes of one batch to a store. */
   batchElements: 256,
@@ -112,6 +118,10 @@ export const limits = {
   listPageMax: 1_000,
   listPageDefault: 50,
   historyPageTurns: 500,
+  /** Generations of a run whose history is kept, the newest among them. */
+  generationsKept: 16,
+  /** Ids of messages that a generation remembers of the one before, so that one that is sent again is taken once. */
+  messageIdsKept: 1_000,
 } as const
 
 assert(limits.leaseRenewalsPerLife >= 3, 'a lease survives two lost renewals')

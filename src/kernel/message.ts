@@ -20,6 +20,17 @@ export type Message =
   | { readonly type: 'cancel'; readonly id: string; readonly reason?: string }
   /** Ends the run where it is, without its code. */
   | { readonly type: 'terminate'; readonly id: string; readonly reason: string }
+  /** Somebody wants the run to rest, until it is told to go on. */
+  | { readonly type: 'pause'; readonly id: string; readonly note?: string }
+  | { readonly type: 'resume'; readonly id: string }
+  /** Somebody says how a step ended, whatever it is at. */
+  | {
+      readonly type: 'settle'
+      readonly id: string
+      readonly step: string
+      readonly value: Payload
+      readonly note: string
+    }
   /** Says nothing; the run is looked at because it came. */
   | { readonly type: 'nudge'; readonly id: string }
   | {

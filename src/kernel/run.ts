@@ -1,10 +1,12 @@
 // A run and the fold from its events to where it stands. The fold is the only reader of history besides
 // deciders: what is open, what may wake it, why it waits. It refuses a history that could not have happened.
 import { assert, unreachable } from './assert.ts'
-import type { Ending, Event, HistoryEvent, Instant, StepKind } from './event.ts'
+import type { Ending, Event, HistoryEvent, Instant, OnClose, Passage, StepKind } from './event.ts'
 import { isEnding } from './event.ts'
+import type { Extras } from './extras.ts'
 import type { Failure } from './failure.ts'
 import { isShielded } from './key.ts'
+import { limits } from './limits.ts'
 import type { Payload } from './value.ts'
 
 export type Status =
@@ -28,7 +30,9 @@ export interface Head {
   readonly generation: number
   readonly createdAt: Instant
   readonly input: Payload
-  readonly memo?: Payload
+  readonly extras: Extras
+  /** The generation that idempotency keys name; its own when absent. */
+  readonly keysOf?: number
   readonly parent?: ParentLink
 }
 
@@ -49,6 +53,9 @@ export type Open =
       failed: number
       retryAt?: Instant
       failure?: Failure
+      /** Absent once somebody has begun with it. */
+      startBy?: Instant
+      readonly closeBy?: Instant
     }
   | { readonly type: 'timer'; readonly until: Instant }
   | {
@@ -61,10 +68,23 @@ export type Open =
       readonly type: 'child'
       readonly name: string
       readonly child: string
-      readonly abandoned: boolean
+      readonly onClose?: OnClose
     }
 
 export type OpenStep = Extract<Open, { type: 'step' }>
+
+/** Events that are about the run as a whole. */
+type Whole =
+  | 'CalledOff'
+  | 'Patched'
+  | 'TokenMade'
+  | 'AttributesSet'
+  | 'MessageSent'
+  | 'PauseRequested'
+  | 'ResumeRequested'
+  | 'CancelRequested'
+  | Passage['type']
+  | Ending['type']
 
 export function statusOf(ending: Ending): EndedStatus {
   switch (ending.type) {
@@ -87,6 +107,12 @@ export class RunState {
   #messageIds: Set<string> | undefined
   cancelled = false
   ending: Ending | undefined
+  /** This generation is over, and another has begun. */
+  continued = false
+  /** Somebody wants it to rest, and what they said about it. */
+  pausing: { readonly note?: string } | undefined
+  /** When this generation began. */
+  beganAt: Instant | undefined
   /** Waits that a signal went to, and its name. */
   #satisfied: Map<string, string> | undefined
   /** Signals nobody has waited for yet, counted by name. */
@@ -99,10 +125,11 @@ export class RunState {
   }
 
   apply(event: Event): HistoryEvent {
-    assert(this.ending === undefined, 'nothing happens to a run that has ended')
+    assert(this.ending === undefined && !this.continued, 'nothing happens to a run that has ended')
     assert(event.at >= this.at, 'time in a history does not run backwards')
     this.seq++
     this.at = event.at
+    this.beganAt ??= (event.type === 'GenerationBegan' ? event.beganAt : undefined) ?? event.at
     this.#fold(event)
     return { ...event, seq: this.seq }
   }
@@ -128,17 +155,16 @@ export class RunState {
           ...(event.input && { input: event.input }),
           queued: event.queued === true,
           failed: 0,
+          ...(event.startBy !== undefined && { startBy: event.startBy }),
+          ...(event.closeBy !== undefined && { closeBy: event.closeBy }),
         })
+      case 'StepBegun':
+        return this.#begun(event.key)
       case 'TimerStarted':
         return this.#ask(event.key, { type: 'timer', until: event.until })
       case 'ChildStarted': {
-        const abandoned = event.abandoned === true
-        return this.#ask(event.key, {
-          type: 'child',
-          name: event.name,
-          child: event.child,
-          abandoned,
-        })
+        const { key, name, child, onClose } = event
+        return this.#ask(key, { type: 'child', name, child, ...(onClose && { onClose }) })
       }
       case 'WaitStarted':
         return this.#await(event)
@@ -160,16 +186,42 @@ export class RunState {
       case 'ChildFailed':
         assert(this.open.delete(event.key), `${event.type} settles something open: ${event.key}`)
         return
+      default:
+        return this.#foldRest(event)
+    }
+  }
+
+  // What is about the run as a whole.
+  #foldRest(event: Extract<Event, { type: Whole }>): void {
+    switch (event.type) {
       case 'CalledOff':
         for (const key of event.keys) this.#callOff(key)
         return
       case 'Patched':
+      case 'TokenMade':
+      case 'AttributesSet':
       case 'MessageSent':
+        return
+      case 'PauseRequested':
+        this.#know(event.id)
+        this.pausing = event.note === undefined ? {} : { note: event.note }
+        return
+      case 'ResumeRequested':
+        this.#know(event.id)
+        this.pausing = undefined
+        return
+      case 'GenerationBegan':
+        assert(this.seq === 1, 'a generation begins at its beginning')
+        for (const id of event.messageIds ?? []) this.#know(id)
+        return
+      case 'RunContinued':
+        this.continued = true
         return
       case 'CancelRequested':
         assert(!this.cancelled, 'a run is cancelled once')
         this.#know(event.id)
         this.cancelled = true
+        this.pausing = undefined
         for (const key of this.open.keys()) if (!isShielded(key)) this.open.delete(key)
         return
       case 'RunCompleted':
@@ -181,6 +233,11 @@ export class RunState {
       default:
         return unreachable(event)
     }
+  }
+
+  /** The newest ids of messages that were taken, as many as are worth remembering. */
+  get messageIds(): readonly string[] {
+    return [...(this.#messageIds ?? [])].slice(-limits.messageIdsKept)
   }
 
   /** Whether a message of this id was taken before. */
@@ -197,6 +254,12 @@ export class RunState {
   #ask(key: string, open: Open): void {
     assert(!this.open.has(key), `a key is asked for once: ${key}`)
     this.open.set(key, open)
+  }
+
+  #begun(key: string): void {
+    const step = this.open.get(key)
+    assert(step?.type === 'step', `only an open step is begun: ${key}`)
+    delete step.startBy
   }
 
   #retry(event: Extract<Event, { type: 'StepRetried' }>): void {
@@ -256,11 +319,29 @@ export function dueAt(open: Open): Instant | undefined {
     case 'timer':
     case 'wait':
       return open.until
-    case 'step':
-      return open.queued ? undefined : open.retryAt
+    case 'step': {
+      const again = open.queued ? undefined : open.retryAt
+      const times = [again, open.startBy, open.closeBy].filter((time) => time !== undefined)
+      return times.length === 0 ? undefined : Math.min(...times)
+    }
     case 'child':
       return undefined
     default:
       return unreachable(open)
   }
+}
+
+/** When the run fails for lack of time, and by which of its limits. */
+export function deadlineOf(
+  { extras, createdAt }: Pick<Head, 'extras' | 'createdAt'>,
+  { beganAt }: Pick<RunState, 'beganAt'>,
+  now: Instant,
+): { readonly at: Instant; readonly code: 'RUN_TIMEOUT' | 'EXECUTION_TIMEOUT' } | undefined {
+  const { runTimeoutMs, executionTimeoutMs, from = createdAt } = extras
+  if (runTimeoutMs === undefined && executionTimeoutMs === undefined) return undefined
+  const run = (beganAt ?? now) + (runTimeoutMs ?? Number.POSITIVE_INFINITY)
+  const execution = from + (executionTimeoutMs ?? Number.POSITIVE_INFINITY)
+  return run <= execution
+    ? { at: run, code: 'RUN_TIMEOUT' }
+    : { at: execution, code: 'EXECUTION_TIMEOUT' }
 }

@@ -17,14 +17,14 @@ const runStep = (key: string): Command => ({
   after: 0,
   name: 'a',
 })
-const startChild = (key: string, abandoned?: true): StartChild => ({
+const startChild = (key: string, onClose?: 'abandon'): StartChild => ({
   type: 'StartChild',
   key,
   after: 0,
   name: 'c',
   input: value,
   digest: 'd',
-  ...(abandoned && { abandoned }),
+  ...(onClose && { onClose }),
 })
 const signal = (id: string): Message => ({ type: 'signal', id, name: 'go', payload: value })
 const cancel = (id: string, reason?: string): Message => ({
@@ -106,7 +106,7 @@ describe('messages', () => {
 describe('cancellation', () => {
   const state = (): RunState =>
     after(
-      [startChild('c'), startChild('abandoned', true), runStep('queued'), runStep('local')],
+      [startChild('c'), startChild('abandoned', 'abandon'), runStep('queued'), runStep('local')],
       (key) => key === 'queued',
     )
 

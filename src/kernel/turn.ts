@@ -1,18 +1,21 @@
 // One turn: messages, results and due timers become events, a decider answers them with commands, and the
 // commands become events too. Pure: everything it needs is handed in, everything it wants done is handed back.
 import { assert, unreachable } from './assert.ts'
-import type { AnswerUpdate, Command, EndRun, RunStep, SendMessage, StartChild } from './command.ts'
-import { deriveUuidNear } from './digest.ts'
-import type { Ending, Event, EventBody, HistoryEvent, Instant } from './event.ts'
-import { isShielded } from './key.ts'
+import type { Command, ContinueRun, RunStep, SendMessage, StartChild } from './command.ts'
 import {
-  type ChildOutcome,
-  endingBy,
-  type Message,
-  type StepOutcome,
-  type Stop,
-  TERMINATED,
-} from './message.ts'
+  answered,
+  childEnded,
+  childEvent,
+  childId,
+  endingOf,
+  lateStep,
+  type Outgoing,
+  stepEnded,
+  stopChild,
+} from './endings.ts'
+import type { AttributeValues, Ending, Event, EventBody, HistoryEvent, Instant } from './event.ts'
+import { isShielded } from './key.ts'
+import { endingBy, type Message, type StepOutcome, type Stop, TERMINATED } from './message.ts'
 import type { Head, RunState } from './run.ts'
 
 /** What happened to a step body that ran where the run is held. */
@@ -26,13 +29,10 @@ export type LocalResult =
       readonly until: Instant
     }
 
-/** What leaves the run with the commit: other runs to create, messages to other runs. */
-export type Outgoing =
-  | { readonly type: 'start'; readonly command: StartChild; readonly runId: string }
-  | { readonly type: 'post'; readonly runId: string; readonly message: Message }
-
 export interface Closing {
   readonly event: HistoryEvent
+  /** The first events of the next generation, if there is one. */
+  readonly beginning?: readonly HistoryEvent[]
   readonly outgoing: readonly Outgoing[]
   readonly dropped: readonly string[]
 }
@@ -48,6 +48,9 @@ export class Turn {
   /** Keys of queued steps that nobody needs any more. */
   readonly dropped: string[] = []
   ending: Ending | undefined
+  continuation: ContinueRun | undefined
+  attributes: AttributeValues | undefined
+  #named: ReadonlyMap<string, string> = new Map()
   readonly #head: Head
   readonly #state: RunState
   readonly #now: Instant
@@ -78,20 +81,34 @@ export class Turn {
     }
   }
 
-  /** Timers and time-outs that are due, in the order of their times. A message that came in the same turn was taken first. */
-  fireDue(): void {
-    const due: { readonly key: string; readonly until: Instant }[] = []
+  /**
+   * Timers and time-outs that are due, in the order of their times. A message that came in the same turn was taken first.
+   * `begun` are queued steps somebody has begun with.
+   */
+  fireDue(begun: ReadonlySet<string> = new Set()): void {
+    for (const key of begun) this.#happen({ type: 'StepBegun', key })
+    const due: { readonly until: Instant; readonly body: EventBody; readonly queued?: true }[] = []
     for (const [key, open] of this.#state.open) {
-      if (open.type !== 'timer' && open.type !== 'wait') continue
-      if (open.until !== undefined && open.until <= this.#now) due.push({ key, until: open.until })
+      if (open.type === 'step') {
+        const late = lateStep(key, open, this.#now)
+        if (late) due.push(late)
+      } else if (open.type !== 'child' && open.until !== undefined && open.until <= this.#now)
+        due.push({ until: open.until, body: { type: 'TimerFired', key } })
     }
     due.sort((a, b) => a.until - b.until)
-    for (const { key } of due) this.#happen({ type: 'TimerFired', key })
+    for (const { body } of due) this.#happen(body)
+    for (const { body, queued } of due) if (queued && 'key' in body) this.dropped.push(body.key)
   }
 
-  command(commands: readonly Command[], queued: (step: RunStep) => boolean): void {
+  /** `named` are runs that messages go to by their workflow ids, as far as there are such runs. */
+  command(
+    commands: readonly Command[],
+    queued: (step: RunStep) => boolean,
+    named: ReadonlyMap<string, string> = new Map(),
+  ): void {
+    this.#named = named
     for (const command of commands) {
-      assert(this.ending === undefined, 'a decider asks for nothing after the end')
+      assert(!this.ending && !this.continuation, 'a decider asks for nothing after the end')
       this.#command(command, queued)
     }
   }
@@ -101,6 +118,7 @@ export class Turn {
    * meanwhile can still be received and the turn closed again.
    */
   close(): Closing {
+    if (this.continuation) return this.#passOn(this.continuation)
     assert(this.ending !== undefined, 'a turn is closed by its ending')
     const terminated = this.ending.type === 'RunFailed' && this.ending.failure.type === TERMINATED
     const stop = terminated ? 'terminate' : 'cancel'
@@ -109,6 +127,24 @@ export class Turn {
     if (parent) outgoing.push(childEnded(this.#head, parent, this.ending))
     const event = { ...this.ending, at: this.#now, seq: this.#state.seq + 1 }
     return { event, outgoing, dropped }
+  }
+
+  // What the next generation needs to know of this one. What is still open is called off, as if the run had ended.
+  #passOn({ input, carried }: ContinueRun): Closing {
+    const at = this.#now
+    const { outgoing, dropped } = this.#callOff(this.#state.open.keys())
+    const { messageIds } = this.#state
+    const kept = messageIds.filter((id) => !carried.some((message) => message.id === id))
+    const bodies: EventBody[] = [
+      { type: 'GenerationBegan', reason: 'continued', input, messageIds: kept },
+      ...carried,
+    ]
+    return {
+      event: { type: 'RunContinued', at, seq: this.#state.seq + 1 },
+      beginning: bodies.map((body, index) => ({ ...body, at, seq: index + 1 })),
+      outgoing,
+      dropped,
+    }
   }
 
   #happen(body: EventBody): void {
@@ -136,6 +172,14 @@ export class Turn {
       case 'terminate':
         this.ending ??= endingBy(message)
         return undefined
+      case 'pause': {
+        const { id, note } = message
+        return { type: 'PauseRequested', id, ...(note !== undefined && { note }) }
+      }
+      case 'resume':
+        return this.#state.pausing ? { type: 'ResumeRequested', id: message.id } : undefined
+      case 'settle':
+        return this.#settledByHand(message)
       case 'nudge':
         return undefined
       case 'taskEnded':
@@ -145,6 +189,19 @@ export class Turn {
       default:
         return unreachable(message)
     }
+  }
+
+  #settledByHand({
+    step,
+    value,
+    note,
+  }: Extract<Message, { type: 'settle' }>): EventBody | undefined {
+    for (const [key, open] of this.#state.open) {
+      if (open.type !== 'step' || (key !== step && open.name !== step)) continue
+      if (open.queued) this.dropped.push(key)
+      return { type: 'StepCompleted', key, attempt: open.failed + 1, value, byHand: note }
+    }
+    return undefined
   }
 
   // An answer meant for an earlier generation may carry a key that means something else by now.
@@ -172,9 +229,11 @@ export class Turn {
     const dropped: string[] = []
     for (const key of keys) {
       const open = this.#state.open.get(key)
-      if (open?.type === 'child' && !open.abandoned)
-        outgoing.push(stopChild(this.#head, open.child, stop, reason))
-      else if (open?.type === 'step' && open.queued) dropped.push(key)
+      if (open?.type === 'child' && open.onClose !== 'abandon') {
+        // Cancelled with its parent; but when that has ended, as the child was told to.
+        const how = reason === undefined ? (open.onClose ?? stop) : stop
+        outgoing.push(stopChild(this.#head, open.child, how, reason))
+      } else if (open?.type === 'step' && open.queued) dropped.push(key)
     }
     return { outgoing, dropped }
   }
@@ -201,12 +260,16 @@ export class Turn {
   #command(command: Command, queued: (step: RunStep) => boolean): void {
     switch (command.type) {
       case 'RunStep': {
-        const { type: _, ...step } = command
+        const { type: _, scheduleToStartMs, scheduleToCloseMs, ...step } = command
         this.steps.push(command)
+        const later = (ms: number): Instant => this.#now + ms
+        const isQueued = queued(command)
         return this.#record({
           type: 'StepStarted',
           ...step,
-          ...(queued(command) && { queued: true }),
+          ...(isQueued && { queued: true }),
+          ...(isQueued && scheduleToStartMs !== undefined && { startBy: later(scheduleToStartMs) }),
+          ...(scheduleToCloseMs !== undefined && { closeBy: later(scheduleToCloseMs) }),
         })
       }
       case 'SetTimer': {
@@ -225,6 +288,17 @@ export class Turn {
         return this.#letGo(command.keys)
       case 'MarkPatch':
         return this.#record({ type: 'Patched', id: command.id })
+      case 'MakeToken':
+        // Nobody could make the same one again.
+        return this.#happen({ type: 'TokenMade', key: command.key, token: command.token })
+      case 'SetAttributes': {
+        const { type: _, ...set } = command
+        this.attributes = { ...this.attributes, ...set.attributes }
+        return this.#record({ type: 'AttributesSet', ...set })
+      }
+      case 'ContinueRun':
+        this.continuation = command
+        return
       case 'AcceptUpdate':
         return this.#record({ type: 'UpdateAccepted', id: command.id })
       case 'AnswerUpdate':
@@ -242,95 +316,19 @@ export class Turn {
   #send({ key, after, past, to, message }: SendMessage): void {
     const { runId, generation } = this.#head
     const id = `from:${runId}:${generation}:${key}`
-    this.outgoing.push({ type: 'post', runId: to, message: { ...message, id } })
+    const found = typeof to === 'string' ? to : this.#named.get(to.workflowId)
+    if (found !== undefined)
+      this.outgoing.push({ type: 'post', runId: found, message: { ...message, id } })
     const name = message.type === 'signal' ? { name: message.name } : {}
-    const marks = { ...name, ...(past && { past }) }
-    this.#record({ type: 'MessageSent', key, after, to, message: message.type, ...marks })
+    const marks = { ...name, ...(past && { past }), ...(found !== undefined && { to: found }) }
+    this.#record({ type: 'MessageSent', key, after, message: message.type, ...marks })
   }
 
   #startChild(command: StartChild): void {
-    const { key, after, past, name, input, digest, abandoned } = command
+    const { key, after, past, name, input, digest, onClose } = command
     const child = childId(this.#head, key)
     this.outgoing.push({ type: 'start', command, runId: child })
-    const marks = { ...(past && { past }), ...(abandoned && { abandoned }) }
+    const marks = { ...(past && { past }), ...(onClose && { onClose }) }
     this.#record({ type: 'ChildStarted', key, after, name, child, input, digest, ...marks })
-  }
-}
-
-/** The run a child is, known before it is started. */
-export function childId(
-  { runId, generation }: Pick<Head, 'runId' | 'generation'>,
-  key: string,
-): string {
-  return deriveUuidNear(runId, 'child', runId, String(generation), key)
-}
-
-function stopChild(head: Head, runId: string, type: Stop['type'], reason?: string): Outgoing {
-  const id = `parent:${head.runId}:${head.generation}`
-  const because = reason ?? `its parent ${head.runId} ended`
-  return { type: 'post', runId, message: { type, id, reason: because } }
-}
-
-function answered({ id, answer }: AnswerUpdate): EventBody {
-  if (answer.ok) return { type: 'UpdateCompleted', id, value: answer.value }
-  const { failure, rejected } = answer
-  return { type: 'UpdateFailed', id, failure, ...(rejected && { rejected }) }
-}
-
-function stepEnded(key: string, outcome: StepOutcome): EventBody {
-  if (outcome.ok)
-    return { type: 'StepCompleted', key, attempt: outcome.attempt, value: outcome.value }
-  const { attempt, failure, reason } = outcome
-  return { type: 'StepFailed', key, attempt, failure, reason }
-}
-
-function childEvent(message: Extract<Message, { type: 'childEnded' }>): EventBody {
-  const { key, child, outcome } = message
-  return outcome.ok
-    ? { type: 'ChildCompleted', key, value: outcome.value }
-    : { type: 'ChildFailed', key, child, failure: outcome.failure }
-}
-
-function endingOf(command: EndRun): Ending {
-  switch (command.type) {
-    case 'CompleteRun':
-      return { type: 'RunCompleted', value: command.value }
-    case 'FailRun':
-      return { type: 'RunFailed', failure: command.failure }
-    case 'CancelRun':
-      return {
-        type: 'RunCancelled',
-        ...(command.reason !== undefined && { reason: command.reason }),
-      }
-    default:
-      return unreachable(command)
-  }
-}
-
-function childEnded(head: Head, parent: NonNullable<Head['parent']>, ending: Ending): Outgoing {
-  const { generation, key } = parent
-  const message: Message = {
-    type: 'childEnded',
-    id: `child:${head.runId}`,
-    generation,
-    key,
-    child: head.runId,
-    outcome: outcomeOf(ending),
-  }
-  return { type: 'post', runId: parent.runId, message }
-}
-
-function outcomeOf(ending: Ending): ChildOutcome {
-  switch (ending.type) {
-    case 'RunCompleted':
-      return { ok: true, value: ending.value }
-    case 'RunFailed':
-      return { ok: false, failure: ending.failure }
-    case 'RunCancelled': {
-      const message = ending.reason ?? 'the run was cancelled'
-      return { ok: false, failure: { type: 'CancelledError', message, retryable: false } }
-    }
-    default:
-      return unreachable(ending)
   }
 }

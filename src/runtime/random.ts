@@ -34,3 +34,8 @@ export function uuidV7(clock: Clock, random: Random): string {
   const variant = (8 + (Number.parseInt(high.slice(3, 4), 16) & 3)).toString(16)
   return `${time.slice(0, 8)}-${time.slice(8)}-7${high.slice(0, 3)}-${variant}${high.slice(4, 7)}-${low}`
 }
+
+/** 144 bits as hexadecimal digits: enough that nobody guesses it. */
+export function secret(random: Random): string {
+  return Array.from({ length: 3 }, () => random.integer().toString(16).padStart(12, '0')).join('')
+}

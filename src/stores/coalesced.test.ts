@@ -60,6 +60,7 @@ function methods(store: Store): Store {
     renew: (beat) => store.renew(beat),
     load: (asks) => store.load(asks),
     list: (query) => store.list(query),
+    note: (notes) => store.note(notes),
     wake: (listener) => store.wake(listener),
     close: () => store.close(),
   }

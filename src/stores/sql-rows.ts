@@ -1,7 +1,9 @@
 // Rows of the SQL stores as the seam's values. SQLite and Postgres name their columns alike, so this is written once.
 import type { Status } from '../kernel/run.ts'
+import { type AttributeKind, attributeOf } from './attributes.ts'
 import { NEVER } from './never.ts'
 import type {
+  Attributes,
   ClaimedRun,
   ClaimedTask,
   Lease,
@@ -25,7 +27,7 @@ export interface HeadColumns {
   readonly parent_key: string | null
   readonly created_at: number
   readonly input: string
-  readonly memo: string | null
+  readonly extras: string | null
 }
 
 export interface LeaseColumns {
@@ -52,6 +54,20 @@ export interface SnapshotColumns extends HeadColumns {
   readonly parked_build: string | null
   readonly parked_failure: string | null
   readonly unread: number
+  /** As JSON, or what became of it. */
+  readonly attributes: string | readonly AttributeColumns[] | null
+}
+
+export interface AttributeColumns {
+  readonly name: string
+  readonly kind: AttributeKind
+  readonly text: string | null
+  readonly number: number | null
+}
+
+export interface NoteColumns {
+  readonly name: string
+  readonly body: string
 }
 
 export interface TaskColumns extends LeaseColumns {
@@ -92,7 +108,7 @@ export function headOf(row: HeadColumns, generation: number): StoredHead {
     generation,
     createdAt: row.created_at,
     input: row.input,
-    ...(row.memo !== null && { memo: row.memo }),
+    ...(row.extras !== null && { extras: row.extras }),
     ...(hasParent && {
       parent: { runId: parent_id, generation: parent_generation, key: parent_key },
     }),
@@ -122,6 +138,7 @@ export function snapshotOf(row: SnapshotColumns, now: number): RunSnapshot {
   const { at, session, parked_build: build, parked_failure: failure } = row
   return {
     head: headOf(row, row.generation ?? 1),
+    attributes: attributesOf(row.attributes),
     status: row.status,
     updatedAt: row.updated_at,
     deliveries: row.deliveries ?? 0,
@@ -134,6 +151,18 @@ export function snapshotOf(row: SnapshotColumns, now: number): RunSnapshot {
     ...(build !== null && failure !== null && { paused: { build, failure } }),
   }
 }
+
+function attributesOf(given: SnapshotColumns['attributes']): Attributes {
+  const rows = typeof given === 'string' ? (JSON.parse(given) as AttributeColumns[]) : given
+  return Object.fromEntries((rows ?? []).map((row) => [row.name, attributeOf(row)]))
+}
+
+export function notesOf(rows: readonly NoteColumns[]): Record<string, string> {
+  return Object.fromEntries(rows.map(({ name, body }) => [name, body]))
+}
+
+/** Operators of SQL by their names in a query. */
+export const COMPARISONS = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 
 export function turnOf(row: TurnColumns): StoredTurn {
   const { seq, count, turn_id: turnId, epoch, body } = row
@@ -163,8 +192,8 @@ const ENDED: readonly Status[] = ['completed', 'failed', 'cancelled']
 
 /** The statuses of a query that asks for nothing but how many runs have them, by the table that knows. */
 export function onlyStatuses(query: ListQuery): { live: Status[]; closed: Status[] } | undefined {
-  const { count, statuses, names, workflowId, createdAfter, createdBefore } = query
-  if (!count || !statuses || names || workflowId !== undefined) return undefined
+  const { count, statuses, names, workflowId, createdAfter, createdBefore, attributes } = query
+  if (!count || !statuses || names || workflowId !== undefined || attributes) return undefined
   if (createdAfter !== undefined || createdBefore !== undefined) return undefined
   return {
     live: statuses.filter((status) => !ENDED.includes(status)),

@@ -6,12 +6,20 @@
 // by id, so that a caller whose answer was lost sends the same thing again until it gets one. A method that
 // throws has said nothing: the write may have happened.
 import type { Instant } from '../kernel/event.ts'
-import type { ParentLink, Status } from '../kernel/run.ts'
+import type { ParentLink } from '../kernel/run.ts'
+import type { Hint, Listed, ListQuery, LoadAsk, Loaded } from './reading.ts'
+import type { Attributes, StoredHead } from './values.ts'
+
+export type * from './reading.ts'
+export type * from './values.ts'
 
 export interface Store {
   readonly traits: Traits
 
-  /** Inserts runs that are not there yet. With `eager` the creator gets the lease in the same write. */
+  /**
+   * Inserts runs that are not there yet. With `eager` the creator gets the lease in the same write. With a `generation`
+   * above 1, a run that has ended, or is paused and held by nobody, begins again.
+   */
   create(runs: readonly NewRun[]): Promise<readonly Created[]>
 
   /**
@@ -37,8 +45,20 @@ export interface Store {
   /** Ends leases on tasks. `done` hands the result to the run the task belongs to, in the same write. */
   settle(outcomes: readonly TaskOutcome[]): Promise<readonly Settled[]>
 
+  /** Keeps small texts for the steps of a run until it ends. `once` never replaces what is there. */
+  note(notes: readonly Note[]): Promise<readonly Noted[]>
+
   /** Opens (beat 1), extends, or closes a session. One write for all that the worker holds. */
   renew(beat: SessionBeat): Promise<Renewed>
+
+  /**
+   * Runs a body in a transaction of this database, unless one has been run for this step: then it answers with the text
+   * that one gave. What the body writes and the note of it become durable together. Only a store that is a database can.
+   */
+  readonly transact?: (of: StepOf, body: (sql: Sql) => Promise<string>) => Promise<string>
+
+  /** Inserts runs within a transaction that is the caller's: they are there if it commits. */
+  readonly createIn?: (client: SqlClient, runs: readonly NewRun[]) => Promise<readonly Created[]>
 
   /** Reads, and never writes. */
   load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]>
@@ -80,8 +100,18 @@ export interface NewRun {
   /** Text of the input, and a digest of it: the same id with another digest is a conflict. */
   readonly input: string
   readonly digest: string
-  readonly memo?: string
+  /** What else is known of it from the beginning, as text. */
+  readonly extras?: string
+  readonly attributes?: Attributes
   readonly parent?: ParentLink
+  /** 1 when absent. Above it: this is the next generation of a run that is there, and whatever else is said here was said before. */
+  readonly generation?: number
+  /** The history it begins with. */
+  readonly past?: Beginning
+  /** Told to the run in the same write: to this one, or to the one that is there if `reuse` gives that. */
+  readonly message?: StoredMessage
+  /** Told to the run under way that must make room for this one. */
+  readonly displaced?: StoredMessage
   /** Not before this instant of the store's clock; at once when absent. */
   readonly startAt?: Instant
   /** Or this long after the store accepts it. */
@@ -90,15 +120,33 @@ export interface NewRun {
   readonly eager?: { readonly session: number; readonly nonce: number }
 }
 
-export type Reuse = 'allow' | 'reject' | 'allowIfFailed' | 'returnExisting'
+export type Reuse = 'allow' | 'reject' | 'allowIfFailed' | 'returnExisting' | 'terminateRunning'
+
+/** The first turn of a run or generation that does not begin with nothing. */
+export interface Beginning {
+  readonly turnId: number
+  readonly count: number
+  readonly body: string
+}
 
 export type Created =
   | { readonly outcome: 'created'; readonly now: Instant; readonly run?: ClaimedRun }
   /** The run was there, with the same input. `run` is present if it is still leased to the caller. */
-  | { readonly outcome: 'existing'; readonly runId: string; readonly run?: ClaimedRun }
+  | {
+      readonly outcome: 'existing'
+      readonly runId: string
+      readonly run?: ClaimedRun
+      /** What became of the message that came along. */
+      readonly posted?: Posted['outcome']
+    }
   | { readonly outcome: 'conflict'; readonly runId: string }
-  /** The workflow id is taken and the policy says no. */
-  | { readonly outcome: 'refused'; readonly runId: string }
+  /** The workflow id is taken and the policy says no; or the run that should begin again is under way. */
+  | {
+      readonly outcome: 'refused'
+      readonly runId: string
+      /** It ended so long ago that it is only kept to be read. */
+      readonly archived?: true
+    }
 
 export interface StoredMessage {
   readonly id: string
@@ -161,19 +209,6 @@ export interface ClaimedRun {
   readonly messages: readonly StoredMessage[]
 }
 
-export interface StoredHead {
-  readonly runId: string
-  readonly name: string
-  readonly workflowId: string
-  readonly queue: string
-  readonly priority: number
-  readonly generation: number
-  readonly createdAt: Instant
-  readonly input: string
-  readonly memo?: string
-  readonly parent?: ParentLink
-}
-
 export interface ClaimedTask {
   readonly taskId: string
   readonly runId: string
@@ -203,6 +238,8 @@ export interface TurnCommit {
   readonly tasks: readonly NewTask[]
   /** Tasks that are not needed any more. */
   readonly dropped: readonly string[]
+  /** Added to those the run has, or put in their place. */
+  readonly attributes?: Attributes
   readonly next: Next
 }
 
@@ -213,9 +250,11 @@ export type Next =
       readonly status: 'waiting' | 'running'
       readonly wakeAt?: Instant
     }
-  /** Nothing wakes a paused run but another build, or somebody's hand. */
-  | { readonly type: 'pause'; readonly build: string; readonly failure: string }
+  /** Nothing wakes a paused run but another build, or somebody's hand; if no build is named, only that. */
+  | { readonly type: 'pause'; readonly build?: string; readonly failure: string }
   | { readonly type: 'end'; readonly status: 'completed' | 'failed' | 'cancelled' }
+  /** The next generation begins in the same write. Messages that were not taken are for it. */
+  | { readonly type: 'continue'; readonly past: Beginning }
 
 export type Outbound =
   | {
@@ -262,6 +301,37 @@ export interface Settled {
   readonly outcome: 'applied' | 'fenced'
 }
 
+/** A step of a run. */
+export interface StepOf {
+  readonly runId: string
+  readonly generation: number
+  readonly key: string
+}
+
+/** Asks the database something, inside a transaction. */
+export interface Sql {
+  query(text: string, values?: readonly unknown[]): Promise<readonly unknown[]>
+}
+
+/** A connection of the caller's, as drivers have it. */
+export interface SqlClient {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
+}
+
+/** The store keeps one text for each name of each step, and all of them until the run ends. */
+export interface Note {
+  readonly runId: string
+  readonly generation: number
+  readonly key: string
+  readonly name: string
+  readonly body: string
+  readonly once?: true
+}
+export interface Noted {
+  /** What is kept now. Nothing if there is no such run under way. */
+  readonly body?: string
+}
+
 export interface SessionBeat {
   readonly session: number
   readonly worker: string
@@ -280,96 +350,3 @@ export interface Renewed {
   /** Of the tasks in the beat, those that are no longer the session's. */
   readonly lostTasks: readonly string[]
 }
-
-export type LoadAsk =
-  | { readonly type: 'run'; readonly runId: string }
-  /** The newest run of a workflow id. */
-  | { readonly type: 'named'; readonly workflowId: string }
-  | {
-      readonly type: 'history'
-      readonly runId: string
-      readonly after: number
-      readonly turns: number
-    }
-  | { readonly type: 'tasks'; readonly runId: string }
-  | { readonly type: 'sessions' }
-
-export type Loaded =
-  | { readonly type: 'run'; readonly run?: RunSnapshot }
-  | { readonly type: 'named'; readonly runId?: string }
-  | { readonly type: 'history'; readonly turns: readonly StoredTurn[] }
-  | { readonly type: 'tasks'; readonly tasks: readonly TaskSnapshot[] }
-  | {
-      readonly type: 'sessions'
-      readonly now: Instant
-      readonly sessions: readonly SessionSnapshot[]
-    }
-
-export interface StoredTurn {
-  readonly seq: number
-  readonly count: number
-  readonly turnId: number
-  readonly epoch: number
-  readonly body: string
-}
-
-export interface RunSnapshot {
-  readonly head: StoredHead
-  readonly status: Status
-  readonly updatedAt: Instant
-  readonly endedAt?: Instant
-  /** The turn that ended the run, when it has ended. */
-  readonly last?: string
-  readonly wakeAt?: Instant
-  readonly session?: number
-  readonly deliveries: number
-  /** The failure that paused it, and the build that met it. */
-  readonly paused?: { readonly build: string; readonly failure: string }
-  readonly unread: number
-  readonly now: Instant
-}
-
-export interface TaskSnapshot {
-  readonly taskId: string
-  readonly name: string
-  readonly queue: string
-  readonly availableAt: Instant
-  readonly session?: number
-  readonly failed: number
-  readonly deliveries: number
-  readonly failure?: string
-}
-
-export interface SessionSnapshot {
-  readonly session: number
-  readonly worker: string
-  readonly expiresAt: Instant
-  readonly about: string
-}
-
-export interface ListQuery {
-  readonly names?: readonly string[]
-  readonly statuses?: readonly Status[]
-  readonly workflowId?: string
-  readonly createdAfter?: Instant
-  readonly createdBefore?: Instant
-  readonly limit: number
-  readonly cursor?: string
-  /** Only the number is wanted. */
-  readonly count?: true
-}
-export interface Listed {
-  readonly runs: readonly RunSnapshot[]
-  readonly cursor?: string
-  readonly count?: number
-}
-
-export type Hint =
-  /** There may be work in some queue. */
-  | { readonly type: 'ready' }
-  /** There may be messages for runs this session holds. */
-  | { readonly type: 'news'; readonly session: number }
-  /** A run has ended. */
-  | { readonly type: 'ended'; readonly runId: string }
-  /** Something was written by another process; which, is not known. */
-  | { readonly type: 'changed' }

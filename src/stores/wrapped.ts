@@ -1,7 +1,10 @@
 // A store around another one: every call goes through one function, and what differs is given apart.
 import type { Store } from './store.ts'
 
-export type StoreMethod = Exclude<keyof Store, 'traits' | 'wake' | 'close'>
+export type StoreMethod = Exclude<
+  keyof Store,
+  'traits' | 'wake' | 'close' | 'transact' | 'createIn'
+>
 
 /** Makes a call out of a call. */
 export type Around = <Args extends unknown[], Out>(
@@ -19,11 +22,14 @@ export function wrapped(store: Store, around: Around, different: Partial<Store> 
     claim: around('claim', (request) => store.claim(request)),
     commit: around('commit', (turns) => store.commit(turns)),
     settle: around('settle', (outcomes) => store.settle(outcomes)),
+    note: around('note', (notes) => store.note(notes)),
     renew: around('renew', (beat) => store.renew(beat)),
     load: around('load', (asks) => store.load(asks)),
     list: around('list', (query) => store.list(query)),
     wake: (listener) => store.wake(listener),
     close: () => store.close(),
+    ...(store.transact && { transact: store.transact.bind(store) }),
+    ...(store.createIn && { createIn: store.createIn.bind(store) }),
     ...different,
   }
 }

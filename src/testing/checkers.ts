@@ -5,13 +5,14 @@ import { functionDecider } from '../deciders/function/decider.ts'
 import type { AnyActivity } from '../definitions/activity.ts'
 import { Registry } from '../definitions/registry.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
-import { decodePayload, decodeTurn } from '../kernel/codec.ts'
+import { decodeTurn } from '../kernel/codec.ts'
 import { type Event, type HistoryEvent, isEnding } from '../kernel/event.ts'
 import { RunState } from '../kernel/run.ts'
 import { NEVER } from '../stores/never.ts'
-import type { RunRow } from '../stores/rows/row.ts'
+import { headOf as headNow, type RunRow, turnsOf as turnsOfRun } from '../stores/rows/row.ts'
 import type { Tables } from '../stores/rows/tables.ts'
 import type { StoredTurn } from '../stores/store.ts'
+import { headOf, headSince } from '../worker/past.ts'
 import type { Ledger } from './ledger.ts'
 
 /** What the client was promised. */
@@ -205,8 +206,9 @@ async function endOfReplay(
   row: RunRow,
   events: readonly HistoryEvent[],
 ): Promise<string> {
-  const { input, memo: _, ...head } = row.head
-  const execution = decider.open({ ...head, input: decodePayload(input) }, async () => {})
+  const head = headSince(headOf({ head: headNow(row) }), events)
+  const world = { breathe: async () => {}, secret: () => '' }
+  const execution = decider.open(head, world)
   const commands = await execution.advance(events, events.at(-1)?.at ?? 0, events.length)
   execution.dispose()
   const last = commands.at(-1)
@@ -226,8 +228,9 @@ function rowsOf(tables: Tables): RunRow[] {
   return [...tables.live.values(), ...tables.ended.values()]
 }
 
+/** Of the newest generation. */
 function turnsOf(tables: Tables, row: RunRow): readonly StoredTurn[] {
-  return tables.turns.get(row.head.runId) ?? []
+  return turnsOfRun(tables.turns.get(row.head.runId) ?? [], row.generation)
 }
 
 export function eventsOf(tables: Tables, row: RunRow): Event[] {

@@ -2,20 +2,27 @@
 
 import { running } from '../deciders/function/execution.ts'
 import type { ActivityContext } from '../definitions/contract.ts'
+import type { Instant } from '../kernel/event.ts'
 import { type Failure, failureOf, retryAfter } from '../kernel/failure.ts'
 import { encode, type Payload } from '../kernel/value.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
+import type { StepNotes } from './step-notes.ts'
 
 export interface AttemptOf {
   readonly runId: string
   readonly workflowId: string
   readonly generation: number
+  /** The generation that the idempotency key names. */
+  readonly keysOf?: number | undefined
   readonly key: string
   readonly name: string
   readonly attempt: number
   readonly maxAttempts: number
   readonly startToCloseMs?: number
+  readonly heartbeatMs?: number
+  /** When all attempts together must have ended. */
+  readonly closeBy?: Instant
 }
 
 export type AttemptResult =
@@ -33,15 +40,23 @@ export interface Attempt {
   abort(reason: Error): void
 }
 
+export interface AttemptPorts {
+  readonly clock: Clock
+  readonly logger: Logger
+  now(): Instant
+}
+
 export function beginAttempt(
   of: AttemptOf,
   body: (context: ActivityContext) => unknown,
-  ports: { readonly clock: Clock; readonly logger: Logger },
+  notes: StepNotes,
+  ports: AttemptPorts,
 ): Attempt {
   const stop = new LazyAbort()
-  const context = contextOf(of, stop, ports.logger)
+  const limits = new TimeLimits(of, stop, notes, ports)
+  const context = contextOf(of, stop, notes, ports.logger)
   const ended = running.run('step', () => call(of, body, context))
-  const result = of.startToCloseMs === undefined ? ended : inTime(of, ended, stop, ports.clock)
+  const result = limits.any ? limits.hold(ended) : ended
   return { result, abort: (reason) => stop.abort(reason) }
 }
 
@@ -83,31 +98,76 @@ async function call(
   }
 }
 
-// A body that ignores its signal is left to itself: its attempt is over all the same.
-function inTime(
-  of: AttemptOf,
-  ended: Promise<AttemptResult>,
-  stop: LazyAbort,
-  clock: Clock,
-): Promise<AttemptResult> {
-  const { attempt, name, startToCloseMs = 0 } = of
-  const { promise, resolve } = Promise.withResolvers<AttemptResult>()
-  const callOff = clock.after(startToCloseMs, () => {
-    const message = `attempt ${attempt} of step '${name}' took longer than ${startToCloseMs} ms`
-    const failure: Failure = { type: 'Timeout', message, code: 'START_TO_CLOSE', retryable: true }
-    stop.abort(new Error(message))
-    resolve({ ok: false, failure, timedOut: true })
-  })
-  return Promise.race([ended, promise]).finally(callOff)
+// The limits an attempt runs under. A body that ignores its signal is left to itself: its attempt is over all the same.
+class TimeLimits {
+  readonly #of: AttemptOf
+  readonly #stop: LazyAbort
+  readonly #notes: StepNotes
+  readonly #clock: Clock
+  readonly #closeInMs: number | undefined
+
+  constructor(of: AttemptOf, stop: LazyAbort, notes: StepNotes, ports: AttemptPorts) {
+    this.#of = of
+    this.#stop = stop
+    this.#notes = notes
+    this.#clock = ports.clock
+    this.#closeInMs = of.closeBy === undefined ? undefined : Math.max(0, of.closeBy - ports.now())
+  }
+
+  get any(): boolean {
+    const { startToCloseMs, heartbeatMs } = this.#of
+    return (startToCloseMs ?? heartbeatMs ?? this.#closeInMs) !== undefined
+  }
+
+  hold(ended: Promise<AttemptResult>): Promise<AttemptResult> {
+    const { startToCloseMs, heartbeatMs } = this.#of
+    const { promise, resolve } = Promise.withResolvers<AttemptResult>()
+    const calledOff: (() => void)[] = []
+    const limit = (ms: number | undefined, code: string, what: string): void => {
+      if (ms === undefined) return
+      calledOff.push(this.#clock.after(ms, () => resolve(this.#timedOut(code, `${what} ${ms} ms`))))
+    }
+    limit(startToCloseMs, 'START_TO_CLOSE', 'took longer than')
+    limit(this.#closeInMs, 'SCHEDULE_TO_CLOSE', 'was the last in time, and took longer than')
+    if (heartbeatMs !== undefined) {
+      let silence = (): void => {}
+      this.#notes.onBeat = () => {
+        silence()
+        const what = `gave no sign of life for ${heartbeatMs} ms`
+        silence = this.#clock.after(heartbeatMs, () => resolve(this.#timedOut('HEARTBEAT', what)))
+      }
+      this.#notes.onBeat()
+      calledOff.push(() => {
+        this.#notes.onBeat = () => {}
+        silence()
+      })
+    }
+    return Promise.race([ended, promise]).finally(() => {
+      for (const callOff of calledOff) callOff()
+    })
+  }
+
+  #timedOut(code: string, what: string): AttemptResult {
+    const { attempt, name } = this.#of
+    const message = `attempt ${attempt} of step '${name}' ${what}`
+    const failure: Failure = { type: 'Timeout', message, code, retryable: true }
+    this.#stop.abort(new Error(message))
+    return { ok: false, failure, timedOut: true }
+  }
 }
 
-function contextOf(of: AttemptOf, stop: LazyAbort, logger: Logger): ActivityContext {
+function contextOf(
+  of: AttemptOf,
+  stop: LazyAbort,
+  notes: StepNotes,
+  logger: Logger,
+): ActivityContext {
   const { runId, workflowId, generation, key, attempt, maxAttempts } = of
   return {
     runId,
     workflowId,
     stepKey: key,
-    idempotencyKey: `${runId}:${generation}:${key}`,
+    idempotencyKey: `${runId}:${of.keysOf ?? generation}:${key}`,
     attempt,
     maxAttempts,
     get signal() {
@@ -116,6 +176,9 @@ function contextOf(of: AttemptOf, stop: LazyAbort, logger: Logger): ActivityCont
     get log() {
       return logOf(of, logger)
     },
+    heartbeat: (details) => notes.beat(details),
+    lastHeartbeat: <Details>() => notes.last() as Details | undefined,
+    runOnce: <R>(once: string, fn: () => R | Promise<R>) => notes.once(once, fn) as Promise<R>,
   }
 }
 

@@ -3,10 +3,12 @@ import { encodeMessage, encodePayload, encodeTurn } from '../kernel/codec.ts'
 import type { StartChild } from '../kernel/command.ts'
 import type { StepPlan } from '../kernel/decider.ts'
 import { deriveUuid } from '../kernel/digest.ts'
-import type { HistoryEvent } from '../kernel/event.ts'
+import type { Outgoing } from '../kernel/endings.ts'
+import type { HistoryEvent, Instant } from '../kernel/event.ts'
+import { encodeExtras } from '../kernel/extras.ts'
 import { isStop, type Message } from '../kernel/message.ts'
 import type { Head, OpenStep, RunState } from '../kernel/run.ts'
-import type { Outgoing, Turn } from '../kernel/turn.ts'
+import type { Turn } from '../kernel/turn.ts'
 import type { Payload } from '../kernel/value.ts'
 import type { NewTask, Outbound, StoredMessage } from '../stores/store.ts'
 
@@ -36,10 +38,14 @@ export function storedMessage(message: Message): StoredMessage {
 export interface TaskBody {
   readonly key: string
   readonly generation: number
+  readonly keysOf?: number
   readonly workflowId: string
   readonly input: Payload
   readonly retry: StepPlan['retry']
   readonly startToCloseMs?: number
+  readonly heartbeatMs?: number
+  readonly startBy?: Instant
+  readonly closeBy?: Instant
 }
 
 export function taskId(head: Head, key: string): string {
@@ -60,15 +66,20 @@ export function tasksOf(
 }
 
 function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTask {
-  const { workflowId, generation } = head
-  const { retry, startToCloseMs } = plan
+  const { workflowId, generation, keysOf } = head
+  const { retry, startToCloseMs, heartbeatMs } = plan
+  const { startBy, closeBy } = step
   const body: TaskBody = {
     key,
     generation,
+    ...(keysOf !== undefined && { keysOf }),
     workflowId,
     input: step.input ?? { json: null },
     retry,
     ...(startToCloseMs !== undefined && { startToCloseMs }),
+    ...(heartbeatMs !== undefined && { heartbeatMs }),
+    ...(startBy !== undefined && { startBy }),
+    ...(closeBy !== undefined && { closeBy }),
   }
   return {
     taskId: taskId(head, key),
@@ -80,7 +91,8 @@ function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTa
 }
 
 function startOf(head: Head, command: StartChild, runId: string): Outbound {
-  const { name, input, digest, key, workflowId } = command
+  const { name, input, digest, key, workflowId, attributes } = command
+  const extras = encodeExtras(command.extras ?? {})
   const { generation } = head
   const message = `workflow id '${workflowId}' is in use by another run`
   return {
@@ -95,6 +107,8 @@ function startOf(head: Head, command: StartChild, runId: string): Outbound {
       input: encodePayload(input),
       digest,
       parent: { runId: head.runId, generation, key },
+      ...(extras !== undefined && { extras }),
+      ...(attributes && { attributes }),
     },
     otherwise: storedMessage({
       type: 'childEnded',

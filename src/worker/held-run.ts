@@ -3,22 +3,21 @@
 // before the turn is durable, except what would be decided the same way again if this process died now.
 import { assert } from '../kernel/assert.ts'
 import { decodeMessage } from '../kernel/codec.ts'
-import type { Command, RunStep } from '../kernel/command.ts'
-import type { Execution, StepPlan } from '../kernel/decider.ts'
 import type { Ending, HistoryEvent, Instant } from '../kernel/event.ts'
 import { failureOf } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
 import { endingBy, isStop, type Message, type Stop } from '../kernel/message.ts'
 import { type Head, type OpenStep, RunState, statusOf } from '../kernel/run.ts'
-import { Turn } from '../kernel/turn.ts'
+import { type Closing, Turn } from '../kernel/turn.ts'
 import { isUnavailable } from '../runtime/availability.ts'
 import type { ClaimedRun, Next, StoredMessage } from '../stores/store.ts'
 import { outbound, taskId, tasksOf } from './commit.ts'
+import { HeldExecution } from './held-execution.ts'
 import type { HeldOutcome, RunHost } from './host.ts'
 import { LocalSteps } from './local-steps.ts'
-import { headOf, loadTurns, pastOf } from './past.ts'
-import { interruptedSteps, letGo, mayWait, nextDue, readySteps } from './readiness.ts'
-import { poisoned, tooLong, unstorable } from './refusals.ts'
+import { headOf, headSince, loadTurns, pastOf } from './past.ts'
+import { begunTasks, isLate, letGo, mayWait, nextDue, readySteps } from './readiness.ts'
+import { poisoned, restful, timedOut, tooLong, unstorable } from './refusals.ts'
 import { nothing, TurnWriter } from './turn-writer.ts'
 import type { WarmRun } from './warm.ts'
 
@@ -28,15 +27,12 @@ export class HeldRun {
   readonly runId: string
   readonly #host: RunHost
   readonly #claimed: ClaimedRun
-  readonly #head: Head
+  #head: Head
   #state = new RunState()
-  #execution!: Execution
-  #history: HistoryEvent[] = []
+  readonly #code: HeldExecution
   /** Events of turns that are not durable yet, because they can be decided again. */
   #carried: HistoryEvent[] = []
   readonly #writer: TurnWriter
-  #replayedThrough = 0
-  #begun = false
   readonly #again: boolean
   /** Deaths of earlier holders since the last durable turn. */
   #crashes = 0
@@ -59,11 +55,8 @@ export class HeldRun {
       (key, step, plan, attempt) => host.begin(this.#head, key, step, plan, attempt),
       () => this.#wake(),
     )
-    if (warm) {
-      this.#state = warm.state
-      this.#execution = warm.execution
-      this.#begun = true
-    }
+    if (warm) this.#state = warm.state
+    this.#code = new HeldExecution(host, this.#head, warm?.execution)
     const past = { seq: this.#state.seq, bytes: warm?.bytes ?? 0 }
     this.#writer = new TurnWriter(host, this.#head, claimed.lease, past)
     this.receive(claimed.messages)
@@ -121,7 +114,7 @@ export class HeldRun {
   }
 
   async #open(): Promise<void> {
-    if (this.#begun) return
+    if (this.#code.begun) return
     const { deliveries, seq, lease } = this.#claimed
     const turns = await loadTurns(this.#host, this.#claimed, this.#again)
     const last = turns.at(-1)
@@ -130,12 +123,11 @@ export class HeldRun {
     this.#crashes = Math.min(deliveries - 1, lease.epoch - (last?.epoch ?? 0))
     const past = pastOf(turns)
     this.#state = past.state
-    this.#history = past.events
+    this.#head = headSince(this.#head, past.events)
     assert(this.#state.seq >= seq, 'history reaches at least as far as the run was released')
     this.#writer.bytes = past.bytes
-    this.#replayedThrough = this.#state.seq
     if (this.#crashes >= limits.poisonDeliveries) throw poisoned(this.#crashes)
-    this.#openExecution()
+    this.#code.open(this.#head, past.events)
   }
 
   async #turn(): Promise<HeldOutcome | undefined> {
@@ -144,85 +136,62 @@ export class HeldRun {
     const turn = new Turn(this.#head, this.#state, now)
     turn.receive(this.#inbox.splice(0))
     turn.settle(this.#steps.takeResults())
-    turn.fireDue()
+    turn.fireDue(await begunTasks(this.#host, this.#head, this.#state, now))
     if (turn.ending) return this.#end(turn)
-    const first = !this.#begun
+    const first = !this.#code.begun
     try {
-      if (this.#execution.broken) throw this.#execution.broken
-      this.#execution.onBreak = () => this.#wake()
-      if (first || turn.events.length > 0) await this.#decide(turn, now)
-      if (first) await this.#countDeaths(turn, now)
+      const { current } = this.#code
+      if (current.broken) throw current.broken
+      current.onBreak = () => this.#wake()
+      if (first || turn.events.length > 0) await this.#code.decide(turn, this.#state, now)
+      if (first) await this.#code.countDeaths(turn, this.#state, this.#crashes, now)
+      this.#crashes = 0
     } catch (error) {
       if (this.#mood === 'abandoned' || isUnavailable(error)) throw error
       return this.#park(error, turn)
     }
     // A holder that lost its lease meanwhile has no say in what becomes of the run, even if the store would listen.
     if (this.#mood === 'abandoned') return this.#lose()
-    if (this.#state.seq > limits.historyEventsMax) turn.ending = tooLong()
-    if (turn.ending) return this.#end(turn)
+    if (this.#state.seq > limits.historyEventsMax) turn.ending ??= tooLong()
+    if (isLate(this.#head, this.#state, now)) turn.ending ??= timedOut(this.#head, this.#state, now)
+    if (turn.ending || turn.continuation) return this.#end(turn)
     return this.#goOn(turn, now)
-  }
-
-  // Steps that may have been under way when earlier holders died have used up as many attempts. That is written down
-  // before they are begun again. A step that must not run twice is never begun unrecorded, so it counts only if it is.
-  async #countDeaths(turn: Turn, now: Instant): Promise<void> {
-    if (this.#crashes === 0 || turn.ending) return
-    const deaths = interruptedSteps(this.#state, turn, this.#execution, this.#crashes, now)
-    this.#crashes = 0
-    if (deaths.length === 0) return
-    const before = turn.events.length
-    turn.settle(deaths)
-    const happened = turn.events.slice(before)
-    await this.#command(turn, await this.#execution.advance(happened, now), now)
-    if (this.#host.alwaysReplay) this.#history.push(...turn.events.slice(before))
-    this.#replayedThrough = this.#state.seq
-  }
-
-  async #decide(turn: Turn, now: Instant): Promise<void> {
-    const happened = [...turn.events]
-    const { alwaysReplay } = this.#host
-    const cold = !this.#begun || alwaysReplay
-    if (this.#begun && alwaysReplay) this.#openExecution()
-    this.#begun = true
-    const given = cold ? [...this.#history, ...happened] : happened
-    const commands = await this.#execution.advance(given, now, cold ? this.#replayedThrough : 0)
-    await this.#command(turn, commands, now)
-    this.#history = alwaysReplay ? [...this.#history, ...turn.events] : []
-    this.#replayedThrough = this.#state.seq
-  }
-
-  // What is done by asking for it, such as a signal to another run, is told to the code within the same turn.
-  async #command(turn: Turn, commands: readonly Command[], now: Instant): Promise<void> {
-    const before = turn.events.length
-    turn.command(commands, (step) => this.#isQueued(step))
-    const done = turn.events.slice(before).filter(({ type }) => type === 'MessageSent')
-    if (done.length === 0 || turn.ending) return
-    await this.#command(turn, await this.#execution.advance(done, now), now)
-  }
-
-  #openExecution(): void {
-    const decider = this.#host.decider(this.#head.name)
-    assert(decider, `a claimed run has code here: ${this.#head.name}`)
-    this.#execution?.dispose()
-    this.#execution = decider.open(this.#head, () => this.#host.breathe())
   }
 
   // Continues the run: holds it while there is something to do here, and lets go of it otherwise.
   async #goOn(turn: Turn, now: Instant): Promise<HeldOutcome | undefined> {
     this.#carried.push(...turn.events)
     this.#steps.stop(letGo(this.#state), (key) => !this.#state.open.has(key))
+    const pausing = this.#state.pausing !== undefined
     const ready =
-      this.#mood === 'working' ? readySteps(this.#state, this.#steps, this.#execution, now) : []
+      this.#mood === 'working' && !pausing
+        ? readySteps(this.#state, this.#steps, this.#code.current, now)
+        : []
     const busy = this.#steps.size > 0 || this.#steps.hasResults || ready.length > 0
-    const soon =
-      (nextDue(this.#state, this.#steps, this.#execution) ?? Number.POSITIVE_INFINITY) - now <=
-      limits.holdForTimerMs
+    const soon = (this.#nextDue() ?? Number.POSITIVE_INFINITY) - now <= limits.holdForTimerMs
     const hold = busy || (soon && this.#mood === 'working') || this.#inbox.length > 0
-    if (hold && mayWait(this.#carried, turn, this.#execution, now)) {
+    if (hold && mayWait(this.#carried, turn, this.#code.current, now)) {
       this.#beginSteps(ready)
       return undefined
     }
+    if (pausing && !busy) return this.#rest(turn)
     return this.#commitAndGoOn(turn, hold, ready)
+  }
+
+  // Somebody wants it to: all that happened is written first, so that what comes meanwhile wakes it as it would any other.
+  async #rest(turn: Turn): Promise<HeldOutcome | undefined> {
+    const outcome = await this.#commitAndGoOn(turn, true, [])
+    if (outcome || this.#inbox.length > 0) return outcome
+    const failure = JSON.stringify(restful(this.#state.pausing?.note))
+    const next: Next = { type: 'pause', failure }
+    const committed = await this.#writer.write([], { ...nothing, next })
+    if (committed.outcome === 'more') this.receive(committed.messages)
+    if (committed.outcome === 'more') return undefined
+    return committed.outcome === 'applied' ? this.#released() : this.#lose()
+  }
+
+  #nextDue(): Instant | undefined {
+    return nextDue(this.#head, this.#state, this.#steps, this.#code.current)
   }
 
   async #commitAndGoOn(
@@ -234,8 +203,9 @@ export class HeldRun {
     const committed = await this.#writer.write(this.#carried, {
       consumed: [...turn.consumed],
       outbox: outbound(this.#head, turn.outgoing),
-      tasks: tasksOf(this.#head, this.#state, turn, (key) => this.#planOf(key)),
+      tasks: tasksOf(this.#head, this.#state, turn, (key) => this.#code.planOf(key)),
       dropped: turn.dropped.map((key) => taskId(this.#head, key)),
+      ...(turn.attributes && { attributes: turn.attributes }),
       next,
     })
     if (this.#mood === 'abandoned' || committed.outcome === 'fenced') return this.#lose()
@@ -251,29 +221,43 @@ export class HeldRun {
     for (;;) {
       const closing = turn.close()
       const events = [...this.#carried, closing.event]
-      assert(turn.ending, 'an ending turn ends')
       const commit = {
         consumed: [...turn.consumed],
         outbox: outbound(this.#head, [...turn.outgoing, ...closing.outgoing]),
         tasks: [],
         dropped: [...turn.dropped, ...closing.dropped].map((key) => taskId(this.#head, key)),
-        next: { type: 'end', status: statusOf(turn.ending) } as const,
+        ...(turn.attributes && { attributes: turn.attributes }),
+        next: this.#nextOf(turn, closing),
       }
       const committed = await this.#writer.write(events, commit)
       if (this.#mood === 'abandoned' || committed.outcome === 'fenced') return this.#lose()
       if (committed.outcome === 'rejected') return this.#fail(committed.reason)
-      if (committed.outcome !== 'more') return this.#ended(events)
+      if (committed.outcome !== 'more')
+        return closing.beginning ? this.#passedOn(events) : this.#ended(events)
       const before = turn.events.length
       turn.receive(committed.messages.map(({ body }) => decodeMessage(body)))
       this.#carried.push(...turn.events.slice(before))
     }
   }
 
+  #nextOf({ ending }: Turn, { beginning }: Closing): Next {
+    if (beginning) return { type: 'continue', past: this.#writer.beginning(beginning) }
+    assert(ending, 'an ending turn ends')
+    return { type: 'end', status: statusOf(ending) }
+  }
+
+  // The next generation is due at once, for whoever is first.
+  #passedOn(events: HistoryEvent[]): HeldOutcome {
+    this.#steps.stop('the run continues as new')
+    this.#durable(events, [])
+    this.#code.dispose()
+    return { type: 'released', wakeAt: this.#host.now() }
+  }
+
   #ended(events: HistoryEvent[]): HeldOutcome {
     this.#steps.stop('the run ended')
     this.#durable(events, [])
-    // There is none if the run was ended before its history could be read.
-    this.#execution?.dispose()
+    this.#code.dispose()
     return { type: 'ended', body: this.#writer.lastBody }
   }
 
@@ -285,12 +269,14 @@ export class HeldRun {
   // Ends the run from what is durable, whatever its code would say.
   async #endWithout(ending: Ending, failed?: Turn): Promise<HeldOutcome> {
     const turn = failed ?? new Turn(this.#head, this.#state, this.#host.now())
+    turn.continuation = undefined
     turn.ending = ending
     const { event, outgoing, dropped } = turn.close()
     const facts = failed ? [...this.#carried, ...failed.events] : []
     const seq = this.#writer.seq + facts.length + 1
     const rest = {
       ...nothing,
+      ...(turn.attributes && { attributes: turn.attributes }),
       outbox: outbound(this.#head, [...turn.outgoing, ...outgoing]),
       dropped: [...turn.dropped, ...dropped].map((key) => taskId(this.#head, key)),
     }
@@ -322,7 +308,7 @@ export class HeldRun {
     if (committed.outcome !== 'applied' && committed.outcome !== 'duplicate') return this.#lose()
     this.#host.announce(this.#head, facts)
     this.#host.paused(this.#head, failure)
-    this.#execution?.dispose()
+    this.#code.dispose()
     return { type: 'released' }
   }
 
@@ -330,28 +316,25 @@ export class HeldRun {
     this.#writer.seq += events.length
     for (const id of consumed) this.#seen.delete(id)
     this.#host.announce(this.#head, events)
-    this.#host.log(this.#head, this.#execution)
+    this.#code.log()
   }
 
   #release(): Next {
-    const wakeAt =
-      this.#mood === 'returning'
-        ? this.#host.now()
-        : nextDue(this.#state, this.#steps, this.#execution)
+    const wakeAt = this.#mood === 'returning' ? this.#host.now() : this.#nextDue()
     const status = this.#mood === 'returning' ? 'running' : 'waiting'
     return { type: 'release', status, ...(wakeAt !== undefined && { wakeAt }) }
   }
 
   #released(): HeldOutcome {
-    const wakeAt = nextDue(this.#state, this.#steps, this.#execution)
+    const wakeAt = this.#nextDue()
     const due = wakeAt === undefined ? {} : { wakeAt }
     if (this.#host.alwaysReplay) {
-      this.#execution.dispose()
+      this.#code.dispose()
       return { type: 'released', ...due }
     }
     const { epoch } = this.#claimed.lease
     const warm = {
-      execution: this.#execution,
+      execution: this.#code.current,
       state: this.#state,
       epoch,
       bytes: this.#writer.bytes,
@@ -361,7 +344,7 @@ export class HeldRun {
 
   #lose(): HeldOutcome {
     this.#steps.stop('the lease was lost')
-    this.#execution?.dispose()
+    this.#code.dispose()
     return { type: 'lost' }
   }
 
@@ -372,7 +355,7 @@ export class HeldRun {
     }
     const { promise, resolve } = Promise.withResolvers<void>()
     const carried = (this.#carried[0]?.at ?? Number.POSITIVE_INFINITY) + limits.carryMsMax
-    const due = nextDue(this.#state, this.#steps, this.#execution) ?? Number.POSITIVE_INFINITY
+    const due = this.#nextDue() ?? Number.POSITIVE_INFINITY
     const pause = Math.max(0, Math.min(due, carried) - this.#host.now())
     const callOff = Number.isFinite(pause) ? this.#host.after(pause, resolve) : () => {}
     this.#wake = resolve
@@ -383,18 +366,6 @@ export class HeldRun {
   }
 
   #beginSteps(ready: readonly [string, OpenStep][]): void {
-    for (const [key, step] of ready) this.#steps.begin(key, step, this.#planOf(key))
-  }
-
-  #isQueued(step: RunStep): boolean {
-    const plan = this.#execution.step(step.key)
-    if (step.kind !== 'activity' || !plan) return false
-    return this.#host.queues(step, plan, this.#head)
-  }
-
-  #planOf(key: string): StepPlan {
-    const plan = this.#execution.step(key)
-    assert(plan, `the code has asked for ${key}`)
-    return plan
+    for (const [key, step] of ready) this.#steps.begin(key, step, this.#code.planOf(key))
   }
 }

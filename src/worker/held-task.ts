@@ -5,7 +5,7 @@ import type { Failure } from '../kernel/failure.ts'
 import type { StepOutcome } from '../kernel/message.ts'
 import type { ClaimedTask, TaskOutcome } from '../stores/store.ts'
 import { storedMessage, type TaskBody } from './commit.ts'
-import type { StepRunner, Verdict } from './step-runner.ts'
+import { limitsOf, type StepRunner, type Verdict } from './step-runner.ts'
 
 export class HeldTask {
   readonly taskId: string
@@ -26,7 +26,7 @@ export class HeldTask {
 
   /** What the store is to be told. Does not resolve after `abort`. */
   async run(): Promise<TaskOutcome> {
-    const { retry, input, key, generation, workflowId, startToCloseMs } = this.#body
+    const { retry, input, key, generation, keysOf, workflowId, closeBy } = this.#body
     const { runId, name, failed, deliveries } = this.#task
     const attempt = failed + deliveries
     if (attempt > retry.maxAttempts) return this.#ended(diedTrying(name, attempt - 1))
@@ -35,11 +35,13 @@ export class HeldTask {
         runId,
         workflowId,
         generation,
+        keysOf,
         key,
         name,
         attempt,
         maxAttempts: retry.maxAttempts,
-        ...(startToCloseMs !== undefined && { startToCloseMs }),
+        ...limitsOf(this.#body),
+        ...(closeBy !== undefined && { closeBy }),
       },
       this.#runner.activityBody(name, input),
       retry,

@@ -1,22 +1,28 @@
 import type { RunStep } from '../kernel/command.ts'
-import type { Decider, Execution, StepPlan } from '../kernel/decider.ts'
+import type { Decider, Execution, StepPlan, World } from '../kernel/decider.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import type { Head, OpenStep } from '../kernel/run.ts'
-import type { Committed, StoredTurn, TurnCommit } from '../stores/store.ts'
+import type { Committed, StoredHead, StoredTurn, TurnCommit } from '../stores/store.ts'
 import type { RunningStep } from './local-steps.ts'
 import type { WarmRun } from './warm.ts'
 
 /** What a held run needs of its worker. */
-export interface RunHost {
+export interface RunHost extends World {
   readonly build: string
   readonly alwaysReplay: boolean
   now(): Instant
   after(ms: number, fire: () => void): () => void
-  breathe(): Promise<void>
   turnId(): number
   decider(name: string): Decider | undefined
-  history(runId: string, after: number): Promise<readonly StoredTurn[]>
+  history(
+    head: Pick<StoredHead, 'runId' | 'generation'>,
+    after: number,
+  ): Promise<readonly StoredTurn[]>
+  /** The newest run of a workflow id. */
+  newestOf(workflowId: string): Promise<string | undefined>
+  /** Ids of tasks of the run that somebody has begun with. */
+  begunTasks(runId: string): Promise<ReadonlySet<string>>
   commit(turn: TurnCommit): Promise<Committed>
   /** Whether an activity should go to the task queue rather than run here. */
   queues(step: RunStep, plan: StepPlan, head: Head): boolean

@@ -2,9 +2,10 @@
 import { assert } from '../kernel/assert.ts'
 import { decodePayload, decodeTurn } from '../kernel/codec.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
+import { decodeExtras } from '../kernel/extras.ts'
 import { limits } from '../kernel/limits.ts'
 import { type Head, RunState } from '../kernel/run.ts'
-import type { ClaimedRun, StoredTurn } from '../stores/store.ts'
+import type { ClaimedRun, StoredHead, StoredTurn } from '../stores/store.ts'
 import type { RunHost } from './host.ts'
 
 export interface Past {
@@ -22,7 +23,7 @@ export async function loadTurns(
   again: boolean,
 ): Promise<readonly StoredTurn[]> {
   const fresh = claimed.deliveries === 1 && claimed.seq === 0 && !again
-  return fresh ? [] : loadAll(host, claimed.head.runId)
+  return fresh ? [] : loadAll(host, claimed.head)
 }
 
 export function pastOf(turns: readonly StoredTurn[]): Past {
@@ -37,10 +38,10 @@ export function pastOf(turns: readonly StoredTurn[]): Past {
   return { state, events, bytes, epoch: turns.at(-1)?.epoch ?? 0 }
 }
 
-async function loadAll(host: RunHost, runId: string): Promise<StoredTurn[]> {
+async function loadAll(host: RunHost, head: StoredHead): Promise<StoredTurn[]> {
   const turns: StoredTurn[] = []
   for (let after = 0; ; ) {
-    const page = await host.history(runId, after)
+    const page = await host.history(head, after)
     turns.push(...page)
     const last = page.at(-1)
     if (!last || page.length < limits.historyPageTurns) return turns
@@ -49,10 +50,14 @@ async function loadAll(host: RunHost, runId: string): Promise<StoredTurn[]> {
 }
 
 export function headOf({ head }: Pick<ClaimedRun, 'head'>): Head {
-  const { memo, input, ...rest } = head
-  return {
-    ...rest,
-    input: decodePayload(input),
-    ...(memo !== undefined && { memo: decodePayload(memo) }),
-  }
+  const { extras, input, ...rest } = head
+  return { ...rest, input: decodePayload(input), extras: decodeExtras(extras) }
+}
+
+/** The head as this generation knows it: it may have begun with an input of its own. */
+export function headSince(head: Head, events: readonly HistoryEvent[]): Head {
+  const [first] = events
+  if (first?.type !== 'GenerationBegan') return head
+  const { input, keysOf } = first
+  return { ...head, input, ...(keysOf !== undefined && { keysOf }) }
 }

@@ -2,17 +2,41 @@
 import type { Execution } from '../kernel/decider.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
-import { dueAt, type OpenStep, type RunState } from '../kernel/run.ts'
+import { deadlineOf, type Head, type OpenStep, type RunState } from '../kernel/run.ts'
 import type { LocalResult, Turn } from '../kernel/turn.ts'
+import { taskId } from './commit.ts'
+import type { RunHost } from './host.ts'
 import { interrupted, type LocalSteps } from './local-steps.ts'
 
 /** A step that is running is not due, whatever its last retry said; nor is one today's code does not ask for. */
 export function nextDue(
+  head: Head,
   state: RunState,
   steps: LocalSteps,
   execution: Execution,
 ): Instant | undefined {
-  return state.wakeAt((key) => !steps.has(key) && execution.step(key) !== undefined)
+  const due = state.wakeAt((key) => !steps.has(key) && execution.step(key) !== undefined)
+  const deadline = deadlineOf(head, state, head.createdAt)?.at
+  return deadline === undefined || (due !== undefined && due < deadline) ? due : deadline
+}
+
+export function isLate(head: Head, state: RunState, now: Instant): boolean {
+  return (deadlineOf(head, state, now)?.at ?? now + 1) <= now
+}
+
+/** Queued steps that should have been begun by now, and were: the store is asked only if there are such steps. */
+export async function begunTasks(
+  host: RunHost,
+  head: Head,
+  state: RunState,
+  now: Instant,
+): Promise<ReadonlySet<string>> {
+  const overdue = [...state.open].flatMap(([key, open]) =>
+    open.type === 'step' && open.startBy !== undefined && open.startBy <= now ? [key] : [],
+  )
+  if (overdue.length === 0) return new Set()
+  const begun = await host.begunTasks(head.runId)
+  return new Set(overdue.filter((key) => begun.has(taskId(head, key))))
 }
 
 /** Steps that are open, not running, not queued and not waiting for a retry. */
@@ -25,7 +49,7 @@ export function readySteps(
   const ready: [string, OpenStep][] = []
   for (const [key, open] of state.open) {
     if (open.type !== 'step' || open.queued || steps.has(key)) continue
-    if ((dueAt(open) ?? 0) <= now && execution.step(key)) ready.push([key, open])
+    if ((open.retryAt ?? 0) <= now && execution.step(key)) ready.push([key, open])
   }
   return ready
 }

@@ -1,7 +1,9 @@
 // What a worker says when it will not go on with a run.
 import { PawlError } from '../kernel/errors.ts'
-import type { Ending } from '../kernel/event.ts'
+import type { Ending, Instant } from '../kernel/event.ts'
+import type { Failure } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
+import { deadlineOf, type Head, type RunState } from '../kernel/run.ts'
 
 export function tooLong(): Ending {
   const message = `the history of this run passed ${limits.historyEventsMax} events. Split the work into child workflows.`
@@ -13,6 +15,19 @@ export function poisoned(deaths: number): PawlError {
     'TRY_LATER',
     `workers died ${deaths} times while they held this run, so it is kept from more of them. Find out what kills the process (memory, process.exit, an endless loop), then deploy a new build.`,
   )
+}
+
+export function timedOut(head: Head, state: RunState, now: Instant): Ending {
+  const code = deadlineOf(head, state, now)?.code ?? 'RUN_TIMEOUT'
+  const { runTimeoutMs, executionTimeoutMs } = head.extras
+  const limit = code === 'RUN_TIMEOUT' ? runTimeoutMs : executionTimeoutMs
+  const message = `the run took longer than ${limit} ms`
+  return { type: 'RunFailed', failure: { type: 'Timeout', message, code, retryable: false } }
+}
+
+/** What a run says that was paused by hand. */
+export function restful(note: string | undefined): Failure {
+  return { type: 'Paused', message: note ?? 'paused by hand', retryable: true }
 }
 
 export function unstorable(reason: string): Ending {

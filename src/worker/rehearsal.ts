@@ -8,7 +8,7 @@ import { type Failure, failureOf } from '../kernel/failure.ts'
 import type { Payload } from '../kernel/value.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { StoredHead, StoredTurn } from '../stores/store.ts'
-import { headOf, pastOf } from './past.ts'
+import { headOf, headSince, pastOf } from './past.ts'
 import { keepRejections } from './rejections.ts'
 
 /** A run as it is stored: all that code needs to be brought to where it stands. */
@@ -56,10 +56,12 @@ async function rehearse<T>(
 ): Promise<{ readonly answer: T } | undefined> {
   const workflow = registry.workflow(head.name)
   if (!workflow) return undefined
+  const { events, state } = pastOf(turns)
   const letGo = keepRejections()
-  const execution = functionDecider(workflow).open(headOf({ head }), () => clock.breathe())
+  // What the code would make up is never written, and so worth nothing.
+  const world = { breathe: () => clock.breathe(), secret: () => '' }
+  const execution = functionDecider(workflow).open(headSince(headOf({ head }), events), world)
   try {
-    const { events, state } = pastOf(turns)
     await execution.advance(events, Math.max(state.at, head.createdAt), events.length)
     return { answer: ask(execution) }
   } finally {

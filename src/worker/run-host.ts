@@ -4,7 +4,8 @@ import type { HistoryEvent } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Head } from '../kernel/run.ts'
-import type { Store, StoredTurn } from '../stores/store.ts'
+import { secret } from '../runtime/random.ts'
+import type { Store, StoredHead, StoredTurn } from '../stores/store.ts'
 import { announceEvents } from './announce.ts'
 import type { RunHost } from './host.ts'
 import type { Slots } from './slots.ts'
@@ -36,7 +37,10 @@ export function runHost(parts: HostParts): RunHost {
     after: (ms, fire) => clock.after(ms, fire),
     breathe: () => clock.breathe(),
     turnId: () => random.integer(),
-    history: (runId, after) => history(send, runId, after),
+    history: (head, after) => history(send, head, after),
+    begunTasks: (runId) => begunTasks(send, runId),
+    newestOf: (workflowId) => newestOf(send, workflowId),
+    secret: () => secret(random),
     commit: async (turn) => {
       const [committed] = await send((store) => store.commit([turn]))
       return committed ?? { outcome: 'fenced' }
@@ -62,12 +66,25 @@ function harmless(tell: () => void): void {
 
 async function history(
   send: HostParts['send'],
-  runId: string,
+  { runId, generation }: Pick<StoredHead, 'runId' | 'generation'>,
   after: number,
 ): Promise<readonly StoredTurn[]> {
-  const ask = { type: 'history', runId, after, turns: limits.historyPageTurns } as const
+  const ask = { type: 'history', runId, generation, after, turns: limits.historyPageTurns } as const
   const [loaded] = await send((store) => store.load([ask]))
   return loaded?.type === 'history' ? loaded.turns : []
+}
+
+async function newestOf(send: HostParts['send'], workflowId: string): Promise<string | undefined> {
+  const [loaded] = await send((store) => store.load([{ type: 'named', workflowId }]))
+  return loaded?.type === 'named' ? loaded.runId : undefined
+}
+
+async function begunTasks(send: HostParts['send'], runId: string): Promise<ReadonlySet<string>> {
+  const [loaded] = await send((store) => store.load([{ type: 'tasks', runId }]))
+  const tasks = loaded?.type === 'tasks' ? loaded.tasks : []
+  return new Set(
+    tasks.flatMap(({ taskId, deliveries, failed }) => (deliveries + failed > 0 ? [taskId] : [])),
+  )
 }
 
 function announce({ bus }: WorkerPorts, head: Head, events: readonly HistoryEvent[]): void {

@@ -10,20 +10,21 @@ import type { Head, OpenStep } from '../kernel/run.ts'
 import type { LocalResult } from '../kernel/turn.ts'
 import { decode, type Payload } from '../kernel/value.ts'
 import { backoffMs, givesUp } from '../policies/retry.ts'
-import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Random } from '../runtime/random.ts'
 import { type Attempt, type AttemptOf, type AttemptResult, beginAttempt } from './attempt.ts'
 import type { RunningStep } from './local-steps.ts'
 import type { Slots } from './slots.ts'
+import { type NotePorts, type NotesOf, StepNotes } from './step-notes.ts'
 
-export interface StepPorts {
+export interface StepPorts extends NotePorts {
   readonly registry: Registry
   readonly slots: Slots
-  readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
   now(): Instant
+  /** Runs a body in a transaction of the store's, once. */
+  transact(of: NotesOf, body: NonNullable<StepPlan['transaction']>): Promise<unknown>
   /** Whether the session still gives the right to begin anything. */
   readonly mayWork: () => boolean
 }
@@ -49,19 +50,30 @@ export class StepRunner {
 
   /** A step of a run that is held here. */
   local(head: Head, key: string, step: OpenStep, plan: StepPlan, attempt: number): RunningStep {
-    const body = (plan.body as StepBody | undefined) ?? this.activityBody(step.name, step.input)
+    const body = this.#bodyOf(head, key, step, plan)
     const of: AttemptOf = {
       runId: head.runId,
       workflowId: head.workflowId,
       generation: head.generation,
+      keysOf: head.keysOf,
       key,
       name: step.name,
       attempt,
       maxAttempts: plan.retry.maxAttempts,
-      ...(plan.startToCloseMs !== undefined && { startToCloseMs: plan.startToCloseMs }),
+      ...limitsOf(plan),
+      ...(step.closeBy !== undefined && { closeBy: step.closeBy }),
     }
     const { result, abort, begun } = this.start(of, body, plan.retry)
     return { abort, begun, result: result.then((verdict) => this.#localResult(key, verdict)) }
+  }
+
+  #bodyOf(head: Head, key: string, step: OpenStep, plan: StepPlan): StepBody {
+    const { body, transaction } = plan
+    if (transaction) {
+      const { runId, generation } = head
+      return () => this.#ports.transact({ runId, generation, key }, transaction)
+    }
+    return (body as StepBody | undefined) ?? this.activityBody(step.name, step.input)
   }
 
   start(
@@ -75,8 +87,14 @@ export class StepRunner {
     this.#ports.slots.run(async () => {
       // Called off while it stood in line, or the lease ended meanwhile: it never begins, and nobody waits for it.
       if (aborted || !this.#ports.mayWork()) return
-      attempt = beginAttempt(of, body, this.#ports)
-      resolve(this.#judge(of, retry, await attempt.result))
+      // The first attempt finds nothing, and does not ask.
+      const found = of.attempt === 1 ? {} : await this.#ports.loadNotes(of)
+      if (aborted || !this.#ports.mayWork()) return
+      const notes = new StepNotes(of, this.#ports, found)
+      attempt = beginAttempt(of, body, notes, this.#ports)
+      const ended = await attempt.result
+      if (!ended.ok) await notes.flush()
+      resolve(this.#judge(of, retry, ended))
     })
     const abort = (reason: Error): void => {
       aborted = true
@@ -103,6 +121,10 @@ export class StepRunner {
       return { type: 'ended', outcome: { ok: false, attempt, failure, reason: why } }
     }
     const delayMs = retryAfterMs ?? backoffMs(retry, attempt, this.#ports.random.fraction())
+    // There would be no time left for another.
+    if (of.closeBy !== undefined && this.#ports.now() + delayMs >= of.closeBy) {
+      return { type: 'ended', outcome: { ok: false, attempt, failure, reason: 'timeout' } }
+    }
     return { type: 'retry', attempt, failure, delayMs }
   }
 
@@ -110,5 +132,19 @@ export class StepRunner {
     if (verdict.type === 'ended') return { type: 'ended', key, outcome: verdict.outcome }
     const { attempt, failure, delayMs } = verdict
     return { type: 'retry', key, attempt, failure, until: this.#ports.now() + delayMs }
+  }
+}
+
+/** The limits of one attempt, as the plan of its step has them. */
+export function limitsOf({
+  startToCloseMs,
+  heartbeatMs,
+}: Pick<StepPlan, 'startToCloseMs' | 'heartbeatMs'>): Pick<
+  AttemptOf,
+  'startToCloseMs' | 'heartbeatMs'
+> {
+  return {
+    ...(startToCloseMs !== undefined && { startToCloseMs }),
+    ...(heartbeatMs !== undefined && { heartbeatMs }),
   }
 }

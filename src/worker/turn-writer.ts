@@ -1,12 +1,15 @@
 // Writes the turns of one held run, one after another, each at the place where the last durable one ended.
 import type { HistoryEvent } from '../kernel/event.ts'
 import type { Head } from '../kernel/run.ts'
-import type { Committed, Lease, TurnCommit } from '../stores/store.ts'
+import type { Beginning, Committed, Lease, TurnCommit } from '../stores/store.ts'
 import { turnBody } from './commit.ts'
 import type { RunHost } from './host.ts'
 
 /** What a turn writes besides its events. */
-export type Rest = Pick<TurnCommit, 'consumed' | 'outbox' | 'tasks' | 'dropped' | 'next'>
+export type Rest = Pick<
+  TurnCommit,
+  'consumed' | 'outbox' | 'tasks' | 'dropped' | 'attributes' | 'next'
+>
 
 export const nothing = { consumed: [], outbox: [], tasks: [], dropped: [] }
 
@@ -49,6 +52,12 @@ export class TurnWriter {
       body,
       ...rest,
     })
+  }
+
+  /** The first turn of the next generation, to be written with the last of this one. */
+  beginning(events: readonly HistoryEvent[]): Beginning {
+    const body = turnBody(this.#host.build, events)
+    return { turnId: this.#host.turnId(), count: events.length, body }
   }
 
   /** Writes a turn that does not care for messages: whatever comes is taken, and changes nothing. */

@@ -27,6 +27,7 @@ import { keepRejections } from './rejections.ts'
 import { runHost } from './run-host.ts'
 import { Session } from './session.ts'
 import { Slots } from './slots.ts'
+import { storePorts } from './step-ports.ts'
 import { StepRunner } from './step-runner.ts'
 import { StoreClock } from './store-clock.ts'
 import { type WarmRun, WarmRuns } from './warm.ts'
@@ -75,7 +76,8 @@ export class Worker {
     this.#warm = new WarmRuns(settings.warm)
     const now = () => this.#storeClock.now()
     const mayWork = () => this.#session.alive
-    this.#runner = new StepRunner({ ...ports, slots: this.#slots, now, mayWork })
+    const stored = storePorts(ports.store, (call) => this.#send(call))
+    this.#runner = new StepRunner({ ...ports, ...stored, slots: this.#slots, now, mayWork })
     this.#decider = decidersOf(registry)
     this.#host = runHost({
       ports,

@@ -24,7 +24,11 @@ export const head: Head = {
   generation: 1,
   createdAt: 1_000,
   input: { json: null },
+  extras: {},
 }
+
+/** What an execution may have of the world: here, nothing. */
+export const world = { breathe: async (): Promise<void> => {}, secret: () => '0'.repeat(36) }
 
 export class Play {
   readonly events: HistoryEvent[] = []
@@ -42,7 +46,7 @@ export class Play {
   ) {
     const workflow = { name: 'test', options, definitionHash: 'hash', handler: code }
     const given = { ...head, input: encode(input, 'input') }
-    this.execution = functionDecider(workflow).open(given, async () => {})
+    this.execution = functionDecider(workflow).open(given, world)
     for (const { seq: _, ...event } of past) this.events.push(this.state.apply(event))
     this.now = Math.max(head.createdAt, this.state.at)
     this.#messages = past.filter(({ type }) => type === 'SignalReceived').length

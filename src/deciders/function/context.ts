@@ -1,5 +1,13 @@
 // The `ctx` of a workflow function: names every request, and passes it on to the execution.
-import type { Child, Context, DurablePromise, RunInfo } from '../../definitions/context.ts'
+import { type Attributes, storedAttributes } from '../../definitions/attributes.ts'
+import type {
+  Child,
+  Context,
+  DurablePromise,
+  RunInfo,
+  RunRef,
+  Webhook,
+} from '../../definitions/context.ts'
 import type {
   ActivityContext,
   AnyActivityContract,
@@ -17,13 +25,15 @@ import type {
 import { stepPlan } from '../../definitions/plan.ts'
 import type { SendMessage } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
-import { digestPayload, isUuid } from '../../kernel/digest.ts'
+import { isUuid } from '../../kernel/digest.ts'
 import { type Duration, milliseconds } from '../../kernel/duration.ts'
+import { childId } from '../../kernel/endings.ts'
 import type { StepKind } from '../../kernel/event.ts'
 import { escapeKey, SHIELD } from '../../kernel/key.ts'
 import { checkId, checkName } from '../../kernel/names.ts'
-import { childId } from '../../kernel/turn.ts'
 import { encode } from '../../kernel/value.ts'
+import { webhookSignal } from '../../kernel/webhook.ts'
+import { activityAsk, childAsk } from './asks.ts'
 import type { FunctionExecution } from './execution.ts'
 import { logOf, runInfo } from './info.ts'
 import type { Identity, Wanted } from './matching.ts'
@@ -89,37 +99,25 @@ export class FunctionContext {
     options: ChildOptions = {},
   ): Child<unknown> {
     if (workflow?.is !== 'workflow') throw misuse('ctx.child takes a workflow', workflow)
-    const { name } = workflow
-    const input = encode(given, `the input of child workflow '${name}'`)
-    const queue = options.queue ?? workflow.options?.queue
-    const priority = options.priority ?? workflow.options?.priority
-    const { workflowId } = options
-    if (workflowId !== undefined) checkId(workflowId, 'a workflow id')
-    const [key, identity] = this.#identify('child', name, options)
-    const wanted: Wanted = {
-      type: 'StartChild',
-      key,
-      name,
-      input,
-      digest: digestPayload(input),
-      ...(queue !== undefined && { queue }),
-      ...(priority !== undefined && { priority }),
-      ...(workflowId !== undefined && { workflowId }),
-      ...(options.parentClose === 'abandon' && { abandoned: true }),
-    }
+    const [key, identity] = this.#identify('child', workflow.name, options)
+    const wanted = childAsk(key, workflow, given, options)
     const runId = childId(this.#execution.head, this.#execution.keyOf(wanted, identity))
+    const { workflowId = runId } = wanted
     return Object.assign(this.#ask(wanted, identity), {
       runId,
+      started: Promise.resolve({ runId, workflowId }),
       signal: (signal: unknown, payload?: unknown) => this.signal(runId, signal, payload),
       cancel: (reason?: string) => void this.#cancel(runId, reason),
     }) as Child<unknown>
   }
 
-  signal(to: string, signal: unknown, given?: unknown): DurablePromise<void> {
+  signal(to: RunRef, signal: unknown, given?: unknown): DurablePromise<void> {
     const { is, name } = (signal ?? {}) as { is?: string; name?: string }
     if (is !== 'signal' || name === undefined)
       throw misuse('ctx.signal takes a run id and a signal', signal)
-    if (typeof to !== 'string' || !isUuid(to)) throw misuse('ctx.signal takes the id of a run', to)
+    if (typeof to === 'object' && to !== null) checkId(to.workflowId, 'a workflow id')
+    else if (typeof to !== 'string' || !isUuid(to))
+      throw misuse('ctx.signal takes the id of a run, or { workflowId }', to)
     const payload = encode(given, `the payload of signal '${name}'`)
     return this.#send('signal', name, to, { type: 'signal', name, payload })
   }
@@ -134,7 +132,7 @@ export class FunctionContext {
   #send(
     kind: string,
     name: string,
-    to: string,
+    to: RunRef,
     message: SendMessage['message'],
   ): DurablePromise<void> {
     const [key, identity] = this.#identify(kind, name, {})
@@ -161,12 +159,30 @@ export class FunctionContext {
     if (typeof source === 'function')
       return this.#condition(source as () => unknown, options, until)
     const { is, name } = (source ?? {}) as { is?: string; name?: string }
+    if (is === 'webhook' && name !== undefined) return this.#webhook(name, options, until)
     if (is !== 'signal' || name === undefined) {
-      throw misuse('ctx.wait takes a signal, or a function that says whether to go on', source)
+      throw misuse('ctx.wait takes a signal, a webhook, or a function', source)
     }
     if (this.#execution.usesOf(name).handled) throw mixed(name)
     const [key, identity] = this.#identify('wait', name, options)
     return this.#ask({ type: 'AwaitSignal', key, name, ...until }, identity)
+  }
+
+  webhook(name: string): Webhook<unknown> {
+    const key = this.#occurrence('webhook', checkName(name, 'the name of a webhook'))
+    const token = this.#execution.token(key)
+    return { is: 'webhook', name: key, token, url: `/webhooks/${token}` } as Webhook<unknown>
+  }
+
+  // It can be waited for once, so the wait needs no name of its own.
+  #webhook(
+    key: string,
+    options: { key?: string },
+    until: { until?: number },
+  ): DurablePromise<unknown> {
+    const [own, { explicit }] = this.#identify('wait', key, options)
+    const name = webhookSignal(key)
+    return this.#ask({ type: 'AwaitSignal', key: own, name, ...until }, { explicit })
   }
 
   on(message: unknown, first: unknown, second?: unknown): void {
@@ -231,6 +247,23 @@ export class FunctionContext {
     return this.#structure.shield(`${this.#count(SHIELD)}/`, fn) as DurablePromise<unknown>
   }
 
+  continueAsNew(input: unknown): never {
+    return this.#execution.continueAsNew(input)
+  }
+
+  setAttributes(given: Attributes): void {
+    const attributes = storedAttributes(given)
+    const key = this.#count('attributes')
+    void this.#ask({ type: 'SetAttributes', key, attributes }, { explicit: false })
+  }
+
+  transaction(name: string, fn: unknown): DurablePromise<unknown> {
+    if (typeof fn !== 'function') throw misuse('ctx.transaction takes a function', fn)
+    const [key, identity] = this.#identify('transaction', checkName(name, 'the name of a step'), {})
+    const plan: StepPlan = { ...stepPlan({}), transaction: fn as StepPlan['transaction'] & object }
+    return this.#ask({ type: 'RunStep', kind: 'step', key, name }, identity, plan)
+  }
+
   patched(id: string): boolean {
     return this.#execution.patched(checkName(id, 'the id of a patch'))
   }
@@ -276,16 +309,9 @@ export class FunctionContext {
     if (activity?.is !== 'activity') {
       throw misuse('ctx.run takes an activity, or a name and a function', activity)
     }
-    const { name } = activity
-    const input = encode(given, `the input of activity '${name}'`)
-    const [key, identity] = this.#identify('activity', name, options)
-    const plan = stepPlan({ ...activity.options, ...options })
-    const digest = digestPayload(input)
-    return this.#ask(
-      { type: 'RunStep', kind: 'activity', key, name, input, digest },
-      identity,
-      plan,
-    )
+    const [key, identity] = this.#identify('activity', activity.name, options)
+    const { wanted, plan } = activityAsk(key, activity, given, options)
+    return this.#ask(wanted, identity, plan)
   }
 
   #inline(

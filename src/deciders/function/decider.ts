@@ -7,6 +7,6 @@ import { FunctionExecution } from './execution.ts'
 export function functionDecider(workflow: RegisteredWorkflow): Decider {
   return {
     kind: 'function',
-    open: (head, breathe) => new FunctionExecution(workflow, head, callWorkflow, breathe),
+    open: (head, world) => new FunctionExecution(workflow, head, callWorkflow, world),
   }
 }

@@ -5,19 +5,21 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { RegisteredWorkflow } from '../../definitions/registry.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Command } from '../../kernel/command.ts'
-import type { Execution, LogEntry, StepPlan } from '../../kernel/decider.ts'
+import type { Execution, LogEntry, StepPlan, World } from '../../kernel/decider.ts'
 import { CancelledError } from '../../kernel/errors.ts'
 import type { HistoryEvent, Instant } from '../../kernel/event.ts'
 import type { Head } from '../../kernel/run.ts'
-import { decode, type Payload } from '../../kernel/value.ts'
+import { decode, encode, type Payload } from '../../kernel/value.ts'
+import { makeToken } from '../../kernel/webhook.ts'
 import { drained } from './barrier.ts'
 import { Handlers, type MessageHandler } from './handlers.ts'
 import { isMessage, Journal, type Settlement } from './journal.ts'
 import type { Identity, Wanted } from './matching.ts'
 import { callSite, nestedCall, nonDurableAwait, queryAsked, stillWanted } from './nondeterminism.ts'
 import { Recognition } from './recognition.ts'
-import { commandOf, endingOf, never, type Outcome, type Request, settle } from './request.ts'
+import { endingOf, never, type Outcome, type Request, settle } from './request.ts'
 import { Scope } from './scope.ts'
+import { Wishes } from './wishes.ts'
 
 /** Whose code is running: an execution's, or the body of a step. */
 export const running = new AsyncLocalStorage<FunctionExecution | 'step'>()
@@ -39,9 +41,7 @@ export class FunctionExecution implements Execution {
   readonly #recognition: Recognition
   readonly #open = new Map<string, Request>()
   #position = 0
-  #asked: Request[] = []
-  #calledOff: string[] = []
-  #patched: string[] = []
+  readonly #wishes = new Wishes()
   #patches: Map<string, boolean> | undefined
   #logs: LogEntry[] = []
   #replayedThrough = 0
@@ -57,19 +57,19 @@ export class FunctionExecution implements Execution {
   onBreak: () => void = () => {}
   readClock = false
   readonly #start: (execution: FunctionExecution, input: unknown) => Promise<unknown>
-  readonly #breathe: () => Promise<void>
+  readonly #world: World
 
   constructor(
     workflow: RegisteredWorkflow,
     head: Head,
     start: (execution: FunctionExecution, input: unknown) => Promise<unknown>,
-    breathe: () => Promise<void>,
+    world: World,
   ) {
     this.workflow = workflow
     this.#recognition = new Recognition(workflow.name, this.#journal)
     this.head = head
     this.#start = start
-    this.#breathe = breathe
+    this.#world = world
   }
 
   async advance(
@@ -191,8 +191,26 @@ export class FunctionExecution implements Execution {
     this.#open.set(key, request)
     const misfit = this.#recognition.match(request, identity)
     if (misfit) void this.#die(misfit)
-    if (!request.recorded) this.#asked.push(request)
+    if (!request.recorded) this.#wishes.ask(request)
     return promise
+  }
+
+  /** What settles the wait for a webhook from outside: the same every time the code runs. */
+  token(key: string): string {
+    const known = this.#journal.tokens.get(key)
+    if (known !== undefined) return known
+    const token = makeToken(this.head.runId, this.#world.secret())
+    this.#journal.tokens.set(key, token)
+    this.#wishes.makeToken(key, token)
+    return token
+  }
+
+  /** Ends this generation here, whatever the code does next. A cancelled run ends for good. */
+  continueAsNew(given: unknown): never {
+    if (this.root.cancelled) throw this.root.cancelled
+    const input = encode(given, `the input workflow '${this.workflow.name}' continues with`)
+    if (this.#inTurn) this.#outcome ??= { ok: 'again', input }
+    throw new Error('the run continues as new. Do not catch this: let it end the function.')
   }
 
   /** Calls off what was asked for in a scope, and refuses whatever is asked for there later. */
@@ -216,7 +234,7 @@ export class FunctionExecution implements Execution {
     if (known !== undefined) return known
     const marked = this.#journal.patches.has(id)
     const answer = marked || !this.#recognition.isBehind(this.#position)
-    if (answer && !marked) this.#patched.push(id)
+    if (answer && !marked) this.#wishes.patch(id)
     this.#patches ??= new Map()
     this.#patches.set(id, answer)
     return answer
@@ -225,15 +243,11 @@ export class FunctionExecution implements Execution {
   #callOff(request: Request, error: CancelledError | undefined): void {
     const { key } = request.wanted
     this.#drop(request)
-    if (this.#recognition.forget(request)) this.#unask(request)
+    if (this.#recognition.forget(request)) this.#wishes.unask(request)
     // What the code once rested on is written down even if it is let go in the same turn: a replay rests there, too.
-    else if (!this.#journal.calledOff.delete(key)) this.#calledOff.push(key)
+    else if (!this.#journal.calledOff.delete(key)) this.#wishes.callOff(key)
     if (error) request.reject(error)
     else request.resolve(true)
-  }
-
-  #unask(request: Request): void {
-    this.#asked = this.#asked.filter((each) => each !== request)
   }
 
   #drop({ wanted }: Request): void {
@@ -269,7 +283,7 @@ export class FunctionExecution implements Execution {
       this.#inTurn = false
       const next = this.#journal.next()
       if (!next) break
-      if (deliveries % DELIVERIES_BETWEEN_BREATHS === 0) await this.#breathe()
+      if (deliveries % DELIVERIES_BETWEEN_BREATHS === 0) await this.#world.breathe()
       this.#inTurn = true
       await this.#deliver(next.settlement, next.key)
     }
@@ -290,7 +304,7 @@ export class FunctionExecution implements Execution {
 
   #settleRoot(outcome: Outcome): void {
     if (this.#dead) return
-    if (this.#inTurn) this.#outcome = outcome
+    if (this.#inTurn) this.#outcome ??= outcome
     else void this.#foreignWake(undefined)
   }
 
@@ -328,8 +342,8 @@ export class FunctionExecution implements Execution {
     for (const request of [...this.#open.values()]) {
       if (!this.root.covers(request.scope)) continue
       this.#drop(request)
-      if (this.#recognition.forget(request)) this.#unask(request)
-      else if (this.#asked.includes(request)) this.#calledOff.push(request.wanted.key)
+      if (this.#recognition.forget(request)) this.#wishes.unask(request)
+      else if (this.#wishes.has(request)) this.#wishes.callOff(request.wanted.key)
       request.reject(error)
       await drained()
       await drained()
@@ -337,23 +351,10 @@ export class FunctionExecution implements Execution {
   }
 
   #commands(): readonly Command[] {
-    const asked = this.#asked
-    const calledOff = this.#calledOff
-    const patched = this.#patched
-    this.#asked = []
-    this.#calledOff = []
-    this.#patched = []
-    // What the code asked for and did not wait for is called off by its end, before it begins.
     const answers = this.handlers.takeAnswers(this.#journal.answered)
-    // What others are told goes out even if nobody waits for it; all else that was asked for is called off.
-    const told = asked.filter(({ wanted }) => wanted.type === 'SendMessage').map(commandOf)
-    if (this.#outcome)
-      return [...answers, ...told, endingOf(this.workflow.name, this.#outcome, this.root)]
-    const requests = asked.map(commandOf)
-    if (calledOff.length + patched.length + answers.length === 0) return requests
-    const marks = patched.map((id) => ({ type: 'MarkPatch' as const, id }))
-    const off = calledOff.length > 0 ? [{ type: 'CallOff' as const, keys: calledOff }] : []
-    return [...marks, ...answers, ...requests, ...off]
+    const outcome = this.#outcome
+    const ending = outcome && endingOf(this.workflow.name, outcome, this.root, this.#journal.unread)
+    return this.#wishes.take(answers, ending)
   }
 
   #foreignWake(key: string | undefined): Promise<never> {

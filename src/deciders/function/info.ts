@@ -6,7 +6,8 @@ import type { FunctionExecution } from './execution.ts'
 
 export function runInfo(execution: FunctionExecution): RunInfo {
   const { head, workflow } = execution
-  const memo = head.memo ? (decode(head.memo) as Record<string, unknown>) : {}
+  const { memo: kept } = head.extras
+  const memo = kept ? (decode(kept) as Record<string, unknown>) : {}
   return {
     runId: head.runId,
     workflowId: head.workflowId,

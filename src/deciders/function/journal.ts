@@ -2,11 +2,20 @@
 // and which settlement comes next. It delivers the lowest-numbered settlement whose request is open, one at a
 // time, and does so live and in replay alike: that is why `Promise.all` and `race` come out the same.
 import { assert } from '../../kernel/assert.ts'
-import type { HistoryEvent, Requested, Resolution, Sent } from '../../kernel/event.ts'
+import type {
+  AttributesSet,
+  HistoryEvent,
+  Requested,
+  Resolution,
+  Sent,
+} from '../../kernel/event.ts'
 import { MinHeap } from './heap.ts'
 
-export type Recorded = (Requested | Sent) & { readonly seq: number }
-export type Settlement = (Resolution | Sent) & { readonly seq: number; readonly at: number }
+export type Recorded = (Requested | Sent | AttributesSet) & { readonly seq: number }
+export type Settlement = (Resolution | Sent | AttributesSet) & {
+  readonly seq: number
+  readonly at: number
+}
 
 /** A request that is open, as far as delivery is concerned. */
 export interface Waiter {
@@ -23,6 +32,8 @@ export class Journal {
   /** What the code let go of, and the patches it took. */
   readonly calledOff = new Set<string>()
   readonly patches = new Set<string>()
+  /** By the key of the webhook they are for. */
+  readonly tokens = new Map<string, string>()
   /** Updates whose validator let them pass, or refused them, and those that have their answer. */
   readonly accepted = new Set<string>()
   readonly rejected = new Set<string>()
@@ -47,6 +58,7 @@ export class Journal {
         this.#occurrences.set(nameOf(event.key), this.occurrences(event.key) + 1)
         return
       case 'MessageSent':
+      case 'AttributesSet':
         // Asked for and settled at once.
         this.unrequested.set(event.key, event)
         this.#occurrences.set(nameOf(event.key), this.occurrences(event.key) + 1)
@@ -91,7 +103,15 @@ export class Journal {
       case 'Patched':
         this.patches.add(event.id)
         return
+      case 'TokenMade':
+        this.tokens.set(event.key, event.token)
+        return
       case 'StepRetried':
+      case 'StepBegun':
+      case 'PauseRequested':
+      case 'ResumeRequested':
+      case 'GenerationBegan':
+      case 'RunContinued':
       case 'RunCompleted':
       case 'RunFailed':
       case 'RunCancelled':
@@ -160,6 +180,14 @@ export class Journal {
     return key === undefined ? { settlement } : { settlement, key }
   }
 
+  /** Messages nobody has looked at, in the order they came. */
+  get unread(): readonly Extract<Resolution, MessageType>[] {
+    return [...this.#settlements.values()]
+      .filter(isMessage)
+      .sort((a, b) => a.seq - b.seq)
+      .map(({ seq: _, at: __, ...message }) => message)
+  }
+
   /** From now on messages of this channel go to a handler, those that came before among them. */
   handle(channel: string): void {
     this.#handled.add(channel)
@@ -189,7 +217,10 @@ export class Journal {
   }
 }
 
-type MessageSettlement = Extract<Settlement, { type: 'SignalReceived' | 'UpdateReceived' }>
+interface MessageType {
+  readonly type: 'SignalReceived' | 'UpdateReceived'
+}
+type MessageSettlement = Extract<Settlement, MessageType>
 
 export function isMessage(settlement: Settlement): settlement is MessageSettlement {
   return settlement.type === 'SignalReceived' || settlement.type === 'UpdateReceived'

@@ -21,6 +21,7 @@ const recordedType = {
   AwaitSignal: 'WaitStarted',
   StartChild: 'ChildStarted',
   SendMessage: 'MessageSent',
+  SetAttributes: 'AttributesSet',
 } as const
 
 export function sameKind(wanted: Wanted, recorded: Recorded, identity: Identity): boolean {
@@ -41,7 +42,7 @@ export function isSideEffect(wanted: Wanted): boolean {
 }
 
 export function describeWanted(wanted: Wanted): Asked {
-  const name = 'name' in wanted ? wanted.name : 'sleep'
+  const name = 'name' in wanted ? wanted.name : wanted.type
   const input = 'input' in wanted ? wanted.input : undefined
   const site = callSite(new Error('here').stack)
   return { key: wanted.key, name, ...(input && { input }), ...(site !== undefined && { site }) }

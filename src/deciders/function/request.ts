@@ -2,11 +2,18 @@
 import { TIMEOUT } from '../../definitions/context.ts'
 import type { IfPast } from '../../definitions/options.ts'
 import { AssertionFailure, unreachable } from '../../kernel/assert.ts'
-import type { Command, EndRun } from '../../kernel/command.ts'
+import type { Command, ContinueRun, EndRun } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
-import { ActivityError, CancelledError, RunError } from '../../kernel/errors.ts'
+import {
+  ActivityError,
+  CancelledError,
+  PawlError,
+  PermanentError,
+  RunError,
+} from '../../kernel/errors.ts'
 import { errorOf, failureOf } from '../../kernel/failure.ts'
-import { decode, encode } from '../../kernel/value.ts'
+import { decode, encode, type Payload } from '../../kernel/value.ts'
+import { isWebhook, type WebhookAnswer } from '../../kernel/webhook.ts'
 import type { Recorded, Settlement } from './journal.ts'
 import type { Wanted } from './matching.ts'
 import type { Asked } from './nondeterminism.ts'
@@ -34,14 +41,20 @@ export function commandOf({ wanted, after, past }: Request): Command {
 export type Outcome =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly error: unknown }
+  /** It did not: it wants to begin again. */
+  | { readonly ok: 'again'; readonly input: Payload }
 
 export function settle(request: Request, settlement: Settlement): void {
   switch (settlement.type) {
     case 'StepCompleted':
     case 'ChildCompleted':
       return request.resolve(decode(settlement.value))
-    case 'SignalReceived':
-      return request.resolve(decode(settlement.payload))
+    case 'SignalReceived': {
+      const said = decode(settlement.payload)
+      return isWebhook(settlement.name)
+        ? answer(request, said as WebhookAnswer)
+        : request.resolve(said)
+    }
     case 'TimerFired':
       return request.resolve(request.wanted.type === 'AwaitSignal' ? TIMEOUT : undefined)
     case 'StepFailed': {
@@ -55,6 +68,8 @@ export function settle(request: Request, settlement: Settlement): void {
       return request.reject(new RunError({ failure, runId: child }, { cause: errorOf(failure) }))
     }
     case 'MessageSent':
+      return settlement.to === undefined ? request.reject(nobody()) : request.resolve(undefined)
+    case 'AttributesSet':
       return request.resolve(undefined)
     case 'UpdateReceived':
     case 'CancelRequested':
@@ -64,12 +79,29 @@ export function settle(request: Request, settlement: Settlement): void {
   }
 }
 
+function nobody(): PawlError {
+  return new PawlError('RUN_NOT_FOUND', 'there was no run of this workflow id to send it to.')
+}
+
+function answer(request: Request, said: WebhookAnswer): void {
+  if (said.ok) request.resolve(decode(said.value))
+  else request.reject(new PermanentError(said.reason))
+}
+
 /** A promise of code that is not to go on. */
 export function never(): Promise<never> {
   return new Promise(() => {})
 }
 
-export function endingOf(workflow: string, outcome: Outcome, root: Scope): EndRun {
+export function endingOf(
+  workflow: string,
+  outcome: Outcome,
+  root: Scope,
+  unread: ContinueRun['carried'],
+): EndRun | ContinueRun {
+  if (outcome.ok === 'again') {
+    return { type: 'ContinueRun', input: outcome.input, carried: unread }
+  }
   if (outcome.ok) {
     try {
       const value = encode(outcome.value, `the result of workflow '${workflow}'`)

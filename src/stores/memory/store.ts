@@ -17,6 +17,8 @@ import type {
   LoadAsk,
   Loaded,
   NewRun,
+  Note,
+  Noted,
   Post,
   Posted,
   Renewed,
@@ -70,6 +72,10 @@ export class MemoryStore implements Store {
 
   async settle(outcomes: readonly TaskOutcome[]): Promise<readonly Settled[]> {
     return outcomes.map((outcome) => this.#transact((tx) => rules.settle(tx, outcome)))
+  }
+
+  async note(notes: readonly Note[]): Promise<readonly Noted[]> {
+    return notes.map((note) => this.#transact((tx) => rules.note(tx, note)))
   }
 
   async renew(beat: SessionBeat): Promise<Renewed> {

@@ -1,5 +1,6 @@
 // Reading what has ended and left memory: which segments may have it, their indexes, and single lines of them.
 import { PawlError } from '../../kernel/errors.ts'
+import { holdAll } from '../rows/read.ts'
 import type { RunRow } from '../rows/row.ts'
 import type { Past } from '../rows/transaction.ts'
 import type { ListQuery } from '../store.ts'
@@ -110,10 +111,9 @@ export class Archive implements Past {
 
   /** How many fit, without reading anything where that is known. */
   async count(query: ListQuery): Promise<number> {
-    const { workflowId, createdAfter, createdBefore } = query
-    const simple =
-      workflowId === undefined && createdAfter === undefined && createdBefore === undefined
-    if (!simple) return (await this.matching(query)).length
+    const { workflowId, createdAfter, createdBefore, attributes } = query
+    const others = [workflowId, createdAfter, createdBefore, attributes]
+    if (others.some((other) => other !== undefined)) return (await this.matching(query)).length
     let count = 0
     for (const { counts } of this.state.segments) {
       for (const [key, runs] of Object.entries(counts)) {
@@ -189,7 +189,8 @@ function fits(index: SegmentIndex, line: number, query: ListQuery): boolean {
   if (status === undefined || !isWanted(query, index.names[line] ?? '', status)) return false
   if (workflowId !== undefined && index.workflowIds[line] !== workflowId) return false
   if (createdAfter !== undefined && created < createdAfter) return false
-  return createdBefore === undefined || created < createdBefore
+  if (createdBefore !== undefined && created >= createdBefore) return false
+  return holdAll(index.attributes?.[line] ?? {}, query.attributes ?? [])
 }
 
 function keep<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, most: number): void {

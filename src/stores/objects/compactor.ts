@@ -114,7 +114,14 @@ export class Compactor {
     const { replica } = this.#ports
     // Changes nothing, but is written: whoever has judged anything before it has to judge again.
     const { upTo } = replica.archive.state
-    const archive: ArchiveWish = { from: upTo, upTo, dropped: [], added: [], until: NEVER }
+    const archive: ArchiveWish = {
+      from: upTo,
+      upTo,
+      dropped: [],
+      added: [],
+      packed: [],
+      until: NEVER,
+    }
     await replica.submit({ judge: () => true, archive })
     let swept = 0
     for (let some = 1; some > 0; swept += some) some = await this.sweep(replica.at)
@@ -158,7 +165,7 @@ export class Compactor {
     const { upTo } = replica.archive.state
     const dropped = segments.filter(({ endedTo }) => endedTo < before).map(({ key }) => key)
     if (dropped.length === 0) return
-    const wish: ArchiveWish = { from: upTo, upTo, dropped, added: [], until: NEVER }
+    const wish: ArchiveWish = { from: upTo, upTo, dropped, added: [], packed: [], until: NEVER }
     await replica.submit({ judge: () => true, archive: wish })
   }
 
@@ -175,7 +182,9 @@ export class Compactor {
     const until = bucket.now() + settings.graceMs / 4
     await bucket.create(key, body)
     const dropped = old.map((each) => each.key)
-    const wish: ArchiveWish = { from, upTo, dropped, added: [segment], until }
+    // Those of a merge have left memory long ago.
+    const packed = old.length > 0 ? [] : runs.map(({ row }) => row.head.runId)
+    const wish: ArchiveWish = { from, upTo, dropped, added: [segment], packed, until }
     await replica.submit({ judge: () => true, archive: wish })
   }
 }

@@ -2,8 +2,7 @@
 // the name of the object in a sentence.
 import { decodeTurn } from '../../kernel/codec.ts'
 import { PawlError } from '../../kernel/errors.ts'
-import { hasEnded, type RunRow } from '../rows/row.ts'
-import type { StoredTurn } from '../store.ts'
+import { hasEnded, type RowTurn, type RunRow } from '../rows/row.ts'
 import type { Snapshot } from './format.ts'
 import {
   decodeRun,
@@ -15,10 +14,13 @@ import {
 
 const endings: ReadonlySet<RunRow['status']> = new Set(['completed', 'failed', 'cancelled'])
 
-export function faultsOfRun(row: RunRow, turns: readonly StoredTurn[]): string[] {
+export function faultsOfRun(row: RunRow, turns: readonly RowTurn[]): string[] {
   const faults: string[] = []
   let reached = 0
-  for (const { seq, count, body } of turns) {
+  let reading = 0
+  for (const { generation = 1, seq, count, body } of turns) {
+    if (generation !== reading) reached = 0
+    reading = generation
     if (seq !== reached) faults.push(`has a turn at event ${seq} where ${reached} is next`)
     reached = seq + count
     const events = eventsIn(body)

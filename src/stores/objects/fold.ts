@@ -6,6 +6,7 @@ import {
   decodeSnapshot,
   encodeSnapshot,
   type LogEntry,
+  noteEnd,
   type Snapshot,
 } from './format.ts'
 import { logKey } from './layout.ts'
@@ -49,7 +50,7 @@ export class Fold implements Snapshot {
     this.tables.apply(changes, at)
     this.n = n
     this.at = Math.max(this.at, at)
-    for (const { runId, set } of changes.runs) if (set?.endedAt) this.endedIn.set(runId, n)
+    for (const change of changes.runs) noteEnd(this.endedIn, change, n)
     if (!archive) return
     this.archive = changedArchive(this.archive, archive)
     for (const [runId, end] of this.endedIn) {

@@ -2,9 +2,8 @@
 // all before it, so its lines are plain facts: whoever reads them applies them and judges nothing.
 import { PawlError } from '../../kernel/errors.ts'
 import type { Instant } from '../../kernel/event.ts'
-import type { Changes, RunChange, RunRow, SessionRow, TaskRow } from '../rows/row.ts'
+import type { Changes, RowTurn, RunChange, RunRow, SessionRow, TaskRow } from '../rows/row.ts'
 import type { Tables } from '../rows/tables.ts'
-import type { StoredTurn } from '../store.ts'
 import { type ArchiveChange, type ArchiveState, emptyArchive } from './segment.ts'
 
 const VERSION = 1
@@ -78,7 +77,7 @@ interface SnapshotHeader {
 }
 
 type SnapshotLine =
-  | { readonly row: RunRow; readonly turns: readonly StoredTurn[]; readonly endedIn?: number }
+  | { readonly row: RunRow; readonly turns: readonly RowTurn[]; readonly endedIn?: number }
   | { readonly task: TaskRow }
   | { readonly session: SessionRow }
 
@@ -118,6 +117,12 @@ export function decodeSnapshot(key: string, body: string, tables: Tables): Snaps
     }
   }
   return { n, at, archive, tables, endedIn }
+}
+
+/** Keeps book of the log object in which a run ended. One that begins again has not. */
+export function noteEnd(endedIn: Map<string, number>, { runId, set }: RunChange, n: number): void {
+  if (set?.endedAt) endedIn.set(runId, n)
+  else if (set?.endedAt === null) endedIn.delete(runId)
 }
 
 export const beginning = { n: 0, at: 0, archive: emptyArchive, endedIn: new Map<string, number>() }

@@ -4,8 +4,7 @@ import { decodePayload, decodeTurn } from '../../kernel/codec.ts'
 import type { Event, Instant } from '../../kernel/event.ts'
 import type { Payload } from '../../kernel/value.ts'
 import { NEVER } from '../never.ts'
-import type { RunRow } from '../rows/row.ts'
-import type { StoredTurn } from '../store.ts'
+import { type RowTurn, type RunRow, turnsOf } from '../rows/row.ts'
 import { nameKey, runKey, stepKey } from './layout.ts'
 
 export interface Projected {
@@ -28,11 +27,11 @@ interface StepState {
 /** All objects of a run; steps only if they ended at event `since` or later, and the name only if it is `newest`. */
 export function projectionOf(
   row: RunRow,
-  turns: readonly StoredTurn[],
+  turns: readonly RowTurn[],
   { since = 0, newest = true }: { readonly since?: number; readonly newest?: boolean } = {},
 ): Projected[] {
   const { runId, workflowId } = row.head
-  const events = turns.flatMap((turn) => decodeTurn(turn.body).events)
+  const events = turnsOf(turns, row.generation).flatMap((turn) => decodeTurn(turn.body).events)
   const steps = stepsOf(events)
   const state = runKey(runId, 'state.json')
   return [
@@ -56,6 +55,8 @@ function stateOf(row: RunRow, events: readonly Event[], steps: readonly StepStat
     workflow: head.name,
     status,
     queue: head.queue,
+    ...(row.generation > 1 && { generation: row.generation }),
+    ...(row.attributes && { attributes: row.attributes }),
     createdAt: iso(head.createdAt),
     updatedAt: iso(row.updatedAt),
     ...(row.endedAt !== undefined && { endedAt: iso(row.endedAt) }),

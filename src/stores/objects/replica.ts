@@ -10,7 +10,7 @@ import { limits } from '../../kernel/limits.ts'
 import { persist, unavailable } from '../../runtime/availability.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
-import { isEmpty } from '../rows/row.ts'
+import { type Changes, isEmpty } from '../rows/row.ts'
 import { Tables } from '../rows/tables.ts'
 import { Transaction } from '../rows/transaction.ts'
 import type { Hint } from '../store.ts'
@@ -23,24 +23,13 @@ import {
   decodeSnapshot,
   encodeEntry,
   type LogEntry,
+  noteEnd,
   type Snapshot,
 } from './format.ts'
 import { LOG, logKey, numberIn, SNAPSHOTS } from './layout.ts'
 import { listAll, pages } from './listing.ts'
-import { type ArchiveChange, type ArchiveWish, changedArchive, fits } from './segment.ts'
-
-/** Something somebody wants done. It is judged against the newest state, perhaps several times. */
-export interface Wish<Out> {
-  readonly judge: (tx: Transaction) => Out
-  /** Runs and workflow ids it has to know of, even if they have ended long ago. */
-  readonly runIds?: readonly string[]
-  readonly workflowIds?: readonly string[]
-  /** Whether this answer would be wrong if others had written meanwhile. */
-  readonly mayBeStale?: (out: Out) => boolean
-  readonly bytes?: number
-  /** Written along with it, if it still fits. */
-  readonly archive?: ArchiveWish
-}
+import { type ArchiveChange, changedArchive, fits } from './segment.ts'
+import { isStale, type Judged, judge, type Wish } from './wish.ts'
 
 interface Pending {
   readonly wish: Wish<unknown>
@@ -252,7 +241,7 @@ export class Replica {
       const tx = new Transaction(this.tables, this.now, this.archive)
       const outs = batch.map(({ wish }) => judge(wish, tx))
       const changes = tx.changes()
-      const archive = this.#fitting(batch)
+      const archive = this.#fitting(batch, changes)
       if (isEmpty(changes) && !archive) {
         if (!batch.some(({ wish }, index) => isStale(wish, outs[index]))) return outs
         // Nothing to write, and so nothing that would tell whether others have written.
@@ -269,11 +258,17 @@ export class Replica {
     }
   }
 
-  #fitting(batch: readonly Pending[]): ArchiveChange | undefined {
-    const wishes = batch.flatMap(({ wish }) => wish.archive ?? [])
-    const wish = wishes.find((each) => each.until > this.now && fits(this.archive.state, each))
+  // What was packed may have begun again since.
+  #fitting(batch: readonly Pending[], { runs }: Changes): ArchiveChange | undefined {
+    const awake = new Set(runs.map(({ runId }) => runId))
+    const rests = (runId: string, upTo: number): boolean =>
+      (this.endedIn.get(runId) ?? Number.POSITIVE_INFINITY) <= upTo && !awake.has(runId)
+    const wish = batch
+      .flatMap(({ wish: { archive } }) => archive ?? [])
+      .filter((each) => each.until > this.now && fits(this.archive.state, each))
+      .find(({ packed, upTo }) => packed.every((runId) => rests(runId, upTo)))
     if (!wish) return undefined
-    const { until: _, ...change } = wish
+    const { until: _, packed: __, ...change } = wish
     return change
   }
 
@@ -359,8 +354,7 @@ export class Replica {
     this.position = entry.n
     this.at = Math.max(this.at, entry.at)
     this.snapshot = Math.max(this.snapshot, entry.snapshot)
-    for (const { runId, set } of entry.changes.runs)
-      if (set?.endedAt) this.endedIn.set(runId, entry.n)
+    for (const change of entry.changes.runs) noteEnd(this.endedIn, change, entry.n)
     if (entry.archive) this.#archived(entry.archive)
     this.#ports.tell(hints)
     this.#ports.onAdvance(entry, own)
@@ -383,18 +377,4 @@ function damaged(missing: string): PawlError {
     'STORE_UNSUITABLE',
     `${missing} is missing although later objects are there. Run \`pawl doctor\`, and restore it from a backup or a version of the bucket.`,
   )
-}
-
-type Judged = { readonly value: unknown } | { readonly error: unknown }
-
-function judge(wish: Wish<unknown>, tx: Transaction): Judged {
-  try {
-    return { value: wish.judge(tx) }
-  } catch (error) {
-    return { error }
-  }
-}
-
-function isStale(wish: Wish<unknown>, out: Judged | undefined): boolean {
-  return out !== undefined && 'value' in out && wish.mayBeStale?.(out.value) === true
 }

@@ -2,8 +2,8 @@
 // line is one run with all its turns, found by its place.
 import { PawlError } from '../../kernel/errors.ts'
 import type { Instant } from '../../kernel/event.ts'
-import type { RunRow } from '../rows/row.ts'
-import type { StoredTurn } from '../store.ts'
+import type { RowTurn, RunRow } from '../rows/row.ts'
+import type { Attributes } from '../store.ts'
 
 /** What everybody knows of a segment without reading it. */
 export interface Segment {
@@ -38,6 +38,8 @@ export interface ArchiveChange {
 /** A change that somebody wants. Its segments may be swept away as nobody's if it comes too late. */
 export interface ArchiveWish extends ArchiveChange {
   readonly until: Instant
+  /** Runs that leave memory by it. */
+  readonly packed: readonly string[]
 }
 
 export const emptyArchive: ArchiveState = { upTo: 0, segments: [] }
@@ -55,7 +57,7 @@ export function fits(state: ArchiveState, change: ArchiveChange): boolean {
 
 export interface EndedRun {
   readonly row: RunRow
-  readonly turns: readonly StoredTurn[]
+  readonly turns: readonly RowTurn[]
 }
 
 /** Column by column, one entry per run, in the order of the lines. */
@@ -65,6 +67,8 @@ export interface SegmentIndex {
   readonly names: readonly string[]
   readonly statuses: readonly RunRow['status'][]
   readonly created: readonly Instant[]
+  /** Absent if no run has any. */
+  readonly attributes?: readonly (Attributes | null)[]
   /** Where each line ends, in bytes behind the index; it begins where the one before ended. */
   readonly ends: readonly number[]
 }
@@ -83,6 +87,9 @@ export function encodeSegment(
     names: rows.map(({ head }) => head.name),
     statuses: rows.map(({ status }) => status),
     created: rows.map(({ head }) => head.createdAt),
+    ...(rows.some(({ attributes }) => attributes) && {
+      attributes: rows.map(({ attributes }) => attributes ?? null),
+    }),
     ends: lines.map((line) => (end += Buffer.byteLength(line))),
   }
   const head = `${JSON.stringify(index)}\n`

@@ -18,6 +18,8 @@ import type {
   LoadAsk,
   Loaded,
   NewRun,
+  Note,
+  Noted,
   Outbound,
   Post,
   Posted,
@@ -35,7 +37,8 @@ import type { Bucket } from './bucket.ts'
 import { Compactor, type CompactorSettings } from './compactor.ts'
 import { Poller } from './poller.ts'
 import { Projector } from './projector.ts'
-import { Replica, type Wish } from './replica.ts'
+import { Replica } from './replica.ts'
+import type { Wish } from './wish.ts'
 
 export interface ObjectStoreOptions {
   readonly bucket: Bucket
@@ -140,6 +143,14 @@ export class ObjectStore implements Store {
     return this.#each(outcomes, (outcome) => ({ judge: (tx) => rules.settle(tx, outcome) }))
   }
 
+  note(notes: readonly Note[]): Promise<readonly Noted[]> {
+    return this.#each(notes, (note) => ({
+      judge: (tx) => rules.note(tx, note),
+      mayBeStale: ({ body }) => body === undefined,
+      bytes: note.body.length,
+    }))
+  }
+
   renew(beat: SessionBeat): Promise<Renewed> {
     return this.replica.submit({ judge: (tx) => rules.renew(tx, beat) })
   }
@@ -219,7 +230,8 @@ export class ObjectStore implements Store {
       return loadOne(tables, ask, now)
     }
     const ended = await archive.find(ask.runId)
-    if (ask.type === 'history') return { type: 'history', turns: pageOf(ended?.turns ?? [], ask) }
+    if (ask.type === 'history')
+      return { type: 'history', turns: pageOf(ended?.turns ?? [], ended?.row.generation ?? 1, ask) }
     return { type: 'run', ...(ended && { run: snapshot(ended.row, ended.turns, now) }) }
   }
 

@@ -1,8 +1,9 @@
 // A batch of turns as the arguments of one function call. Columns travel as array literals of numbers and ids, bodies
 // as one text joined by a character JSON never contains raw; the rare parts travel together as JSON.
 import { limits } from '../../kernel/limits.ts'
+import { attributeColumns } from '../attributes.ts'
 import { NEVER } from '../never.ts'
-import type { Next, Outbound, TurnCommit } from '../store.ts'
+import type { Attributes, NewRun, Next, Outbound, TurnCommit } from '../store.ts'
 
 /** Ends a body. JSON escapes control characters, and ids are refused if they have any. */
 export const SEPARATOR = '\x1e'
@@ -42,8 +43,9 @@ export function everydayArguments(turns: readonly TurnCommit[]): unknown[] | und
   return [...fence, generation, seq, count, turnId, at, nextCode(next), body]
 }
 
-function isPlain({ tasks, dropped, outbox, next }: TurnCommit): boolean {
-  return tasks.length + dropped.length + outbox.length === 0 && next.type !== 'pause'
+function isPlain({ tasks, dropped, outbox, attributes, next }: TurnCommit): boolean {
+  if (next.type === 'pause' || next.type === 'continue' || attributes) return false
+  return tasks.length + dropped.length + outbox.length === 0
 }
 
 function nextCode(next: Next): number {
@@ -52,6 +54,9 @@ function nextCode(next: Next): number {
       return 0
     case 'release':
       return next.status === 'waiting' ? 1 : 2
+    // Released as one that goes on at once; the rest is told apart.
+    case 'continue':
+      return 2
     case 'pause':
       return 3
     case 'end':
@@ -68,10 +73,23 @@ function extras(turns: readonly TurnCommit[]): string | null {
     dropped: each((turn) => turn.dropped.map((taskId) => ({ taskId }))),
     starts: each((turn) => turn.outbox.filter(isStart).map((item) => startOf(turn, item))),
     posts: each((turn) => turn.outbox.filter(isPost).map(postOf)),
+    attributes: each(({ runId, attributes }) =>
+      attributes ? [{ runId, set: attributeRows(attributes) }] : [],
+    ),
+    continues: each(({ runId, generation, lease, next }) =>
+      next.type === 'continue'
+        ? [{ runId, generation: generation + 1, epoch: lease.epoch, past: next.past }]
+        : [],
+    ),
     pauses: Object.fromEntries(
       turns.flatMap(({ next }, index) => (next.type === 'pause' ? [[index + 1, next]] : [])),
     ),
   })
+}
+
+/** Attributes as rows of their table. */
+export function attributeRows(attributes: Attributes): object[] {
+  return Object.entries(attributes).map(([name, value]) => ({ name, ...attributeColumns(value) }))
 }
 
 type Start = Extract<Outbound, { type: 'start' }>
@@ -86,7 +104,12 @@ function isPost(item: Outbound): item is Posting {
 }
 
 function startOf(turn: TurnCommit, { run, otherwise }: Start): object {
-  return { run, sender: turn.runId, id: otherwise.id, body: otherwise.body }
+  return { run: newRun(run), sender: turn.runId, id: otherwise.id, body: otherwise.body }
+}
+
+/** A run as the functions of the store take it. */
+export function newRun(run: NewRun): object {
+  return { ...run, ...(run.attributes && { attributes: attributeRows(run.attributes) }) }
 }
 
 function postOf({ runId, message, urgent }: Posting): object {

@@ -2,8 +2,12 @@
 import { unreachable } from '../../kernel/assert.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import type { Status } from '../../kernel/run.ts'
+import { attributeColumns } from '../attributes.ts'
 import {
+  COMPARISONS,
   cursorOf,
+  type NoteColumns,
+  notesOf,
   onlyStatuses,
   readCursor,
   type SessionColumns,
@@ -29,10 +33,12 @@ export class PostgresReader {
     this.#schema = schema
     this.#snapshot = `
       select run.run_id, l.name, l.queue, l.priority, run.workflow_id, run.parent_id, run.parent_generation,
-        run.parent_key, run.created_at, run.input, run.memo, coalesce(live.generation, closed.generation) as generation,
+        run.parent_key, run.created_at, run.input, run.extras, coalesce(live.generation, closed.generation) as generation,
         coalesce(live.status, closed.status) as status, coalesce(live.updated_at, closed.closed_at) as updated_at,
         closed.closed_at, closed.body as last, live.at, live.session, live.deliveries, live.parked_build,
-        live.parked_failure, (select count(*) from ${schema}.inbox where inbox.run_id = run.run_id) as unread
+        live.parked_failure, (select count(*) from ${schema}.inbox where inbox.run_id = run.run_id) as unread,
+        (select json_agg(json_build_object('name', a.name, 'kind', a.kind, 'text', a.text, 'number', a.number))
+          from ${schema}.attribute a where a.run_id = run.run_id) as attributes
       from ${schema}.run join ${schema}.lane l on l.lane = run.lane
         left join ${schema}.live on live.run_id = run.run_id
         left join ${schema}.closed on closed.run_id = run.run_id`
@@ -47,7 +53,7 @@ export class PostgresReader {
   async list(query: ListQuery, now: number | null): Promise<Listed> {
     const simple = onlyStatuses(query)
     if (simple) return { runs: [], count: await this.#count(simple) }
-    const { where, values } = conditions(query)
+    const { where, values } = conditions(query, this.#schema)
     if (query.count) {
       const text = `select count(*)::int4 as count from (${this.#snapshot} where ${where}) found`
       const [row] = await this.#query<{ count: number }>(text, values)
@@ -90,11 +96,14 @@ export class PostgresReader {
         return this.#named(ask.workflowId)
       case 'history': {
         const text = `
-          select seq, count, turn_id, epoch, body from ${this.#schema}.turn where run_id = $1 and seq >= $2
+          select seq, count, turn_id, epoch, body from ${this.#schema}.turn
+            where run_id = $1 and generation = $4 and seq >= $2
           union all select seq, count, turn_id, epoch, body from ${this.#schema}.closed
-            where run_id = $1 and seq >= $2 and count > 0
+            where run_id = $1 and generation = $4 and seq >= $2 and count > 0
           order by seq limit $3`
-        const rows = await this.#query<TurnColumns>(text, [ask.runId, ask.after, ask.turns])
+        const generation = ask.generation ?? (await this.#generation(ask.runId))
+        const values = [ask.runId, ask.after, ask.turns, generation]
+        const rows = await this.#query<TurnColumns>(text, values)
         return { type: 'history', turns: rows.map(turnOf) }
       }
       case 'tasks': {
@@ -102,6 +111,12 @@ export class PostgresReader {
           join ${this.#schema}.lane l on l.lane = t.lane where t.run_id = $1 order by t.task_id`
         const rows = await this.#query<TaskColumns>(text, [ask.runId])
         return { type: 'tasks', tasks: rows.map(taskSnapshotOf) }
+      }
+      case 'notes': {
+        const text = `select name, body from ${this.#schema}.note
+          where run_id = $1 and generation = $2 and key = $3`
+        const rows = await this.#query<NoteColumns>(text, [ask.runId, ask.generation, ask.key])
+        return { type: 'notes', notes: notesOf(rows) }
       }
       case 'sessions': {
         const text = `select session, worker, expires_at, about from ${this.#schema}.session order by session`
@@ -114,6 +129,13 @@ export class PostgresReader {
       default:
         return unreachable(ask)
     }
+  }
+
+  async #generation(runId: string): Promise<number> {
+    const text = `select coalesce((select generation from ${this.#schema}.live where run_id = $1),
+      (select generation from ${this.#schema}.closed where run_id = $1), 1) as generation`
+    const [row] = await this.#query<{ generation: number }>(text, [runId])
+    return row?.generation ?? 1
   }
 
   async #named(workflowId: string): Promise<Loaded> {
@@ -138,7 +160,7 @@ export class PostgresReader {
   }
 }
 
-function conditions(query: ListQuery): { where: string; values: unknown[] } {
+function conditions(query: ListQuery, schema: string): { where: string; values: unknown[] } {
   const { names, statuses, workflowId, createdAfter, createdBefore, cursor } = query
   const parts = ['true']
   const values: unknown[] = []
@@ -153,6 +175,12 @@ function conditions(query: ListQuery): { where: string; values: unknown[] } {
   }
   if (createdAfter !== undefined) parts.push(`run.created_at >= ${place(createdAfter)}`)
   if (createdBefore !== undefined) parts.push(`run.created_at < ${place(createdBefore)}`)
+  for (const { name, is, value } of query.attributes ?? []) {
+    const { kind, text, number } = attributeColumns(value)
+    const [column, other] = text === null ? ['number', number] : ['text', text]
+    const test = `a.name = ${place(name)} and a.kind = ${place(kind)} and a.${column} ${COMPARISONS[is]} ${place(other)}`
+    parts.push(`run.run_id in (select a.run_id from ${schema}.attribute a where ${test})`)
+  }
   if (cursor !== undefined) {
     const from = readCursor(cursor)
     if (!from) {

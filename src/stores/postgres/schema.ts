@@ -109,4 +109,29 @@ export const migrations: readonly string[] = [
   create index task_due on {schema}.task (lane, at);
   create index task_run on {schema}.task (run_id);
   `,
+  `
+  alter table {schema}.run rename column memo to extras;
+
+  -- What runs are found by. One of text and number is set; kind says what it stands for.
+  create table {schema}.attribute (
+    run_id uuid not null,
+    name text not null,
+    kind text not null check (kind in ('text', 'number', 'boolean', 'instant')),
+    text text collate "C",
+    number float8,
+    primary key (run_id, name)
+  );
+  create index attribute_text on {schema}.attribute (name, text) where text is not null;
+  create index attribute_number on {schema}.attribute (name, kind, number) where number is not null;
+
+  -- What steps under way leave behind for their next attempt.
+  create table {schema}.note (
+    run_id uuid not null,
+    generation int4 not null,
+    key text not null,
+    name text not null,
+    body text not null,
+    primary key (run_id, generation, key, name)
+  );
+  `,
 ]

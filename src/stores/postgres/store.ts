@@ -2,10 +2,9 @@
 import type pg from 'pg'
 import type { Clock } from '../../runtime/clock.ts'
 import { systemRandom } from '../../runtime/random.ts'
-import { type ClaimedColumns, claimedRunOf, claimedTaskOf, type TaskColumns } from '../sql-rows.ts'
+import { claimedRunOf, claimedTaskOf, type TaskColumns } from '../sql-rows.ts'
 import type {
   Claimed,
-  ClaimedRun,
   ClaimRequest,
   Committed,
   Created,
@@ -15,6 +14,8 @@ import type {
   LoadAsk,
   Loaded,
   NewRun,
+  Note,
+  Noted,
   Post,
   Posted,
   Renewed,
@@ -26,7 +27,7 @@ import type {
   Traits,
   TurnCommit,
 } from '../store.ts'
-import { commitArguments, everydayArguments, SEPARATOR } from './commit-call.ts'
+import { commitArguments, everydayArguments } from './commit-call.ts'
 import {
   connectionOptions,
   explain,
@@ -35,6 +36,7 @@ import {
   type Place,
   placeOf,
 } from './connection.ts'
+import { type ClaimedRow, type Delivered, PostgresCreator, wakeUps } from './create-call.ts'
 import { Hints } from './hints.ts'
 import { PostgresReader } from './read.ts'
 
@@ -43,7 +45,6 @@ export interface PostgresOptions {
   readonly virtualTime?: boolean
 }
 
-type ClaimedRow = ClaimedColumns & { readonly messages: StoredMessage[] | null }
 interface ClaimAnswer {
   readonly now: number
   readonly dead?: true
@@ -54,10 +55,6 @@ interface ClaimAnswer {
     readonly suspects: boolean
     readonly news: Claimed['news'] | null
   }
-}
-interface Delivered {
-  readonly outcome: Posted['outcome']
-  readonly session?: number
 }
 interface CommitAnswer {
   /** Some run was released with something to do: messages had come meanwhile. */
@@ -74,7 +71,7 @@ export class PostgresStore implements Store {
   readonly #virtual: boolean
   readonly #hints: Hints
   readonly #reader: PostgresReader
-  readonly #lanes = new Map<string, number>()
+  readonly #creator: PostgresCreator
 
   static async open(
     url: string,
@@ -119,18 +116,17 @@ export class PostgresStore implements Store {
       clock,
       self: systemRandom.integer(),
     })
+    this.#creator = new PostgresCreator({
+      schema: place.schema,
+      hints: this.#hints,
+      call: (name, ...values) => this.#call(name, ...values),
+      query: (text, values) => this.#query(text, values),
+    })
     this.#reader = new PostgresReader((text, values) => this.#query(text, values), place.schema)
   }
 
-  async create(runs: readonly NewRun[]): Promise<readonly Created[]> {
-    const [only, another] = runs
-    if (only && !another && isPlain(only)) return [await this.#createOne(only)]
-    const distinct = new Set(runs.map((run) => run.runId)).size === runs.length
-    const plain = distinct && runs.every((run) => isPlain(run) && !run.eager)
-    const created = plain ? await this.#createPlain(runs) : await this.#createSorted(runs)
-    if (created.some((each) => each.outcome === 'created' && !each.run))
-      this.#hints.tell([{ type: 'ready' }])
-    return created
+  create(runs: readonly NewRun[]): Promise<readonly Created[]> {
+    return this.#creator.create(runs)
   }
 
   async post(messages: readonly Post[]): Promise<readonly Posted[]> {
@@ -192,6 +188,11 @@ export class PostgresStore implements Store {
     return settled.map(({ outcome }) => ({ outcome }))
   }
 
+  async note(notes: readonly Note[]): Promise<readonly Noted[]> {
+    const answers = await this.#call<{ body: string | null }[]>('note', JSON.stringify(notes))
+    return answers.map(({ body }) => (body === null ? {} : { body }))
+  }
+
   async renew(beat: SessionBeat): Promise<Renewed> {
     const answer = await this.#call<{ now: number; alive: boolean; lost: string[] | null }>(
       'renew',
@@ -218,92 +219,6 @@ export class PostgresStore implements Store {
     await this.#pool.end()
   }
 
-  async #createOne(run: NewRun): Promise<Created> {
-    const { runId, digest, input, eager } = run
-    const lease = [eager?.session ?? null, eager?.nonce ?? null]
-    const hint = eager ? undefined : this.#hints.rider({ type: 'ready' })
-    const given = [runId, await this.#laneOf(run), digest, input, ...lease]
-    const answer = await this.#call<{ now: number; mine: boolean } | null>(
-      'create_one',
-      ...given,
-      this.#hints.channel,
-      hint ?? null,
-    )
-    if (!answer) return (await this.#createEach([run]))[0] as Created
-    const { now, mine } = answer
-    if (!mine) this.#hints.tell([{ type: 'ready' }], hint !== undefined)
-    return { outcome: 'created', now, ...(mine && newlyHeld(run, now)) }
-  }
-
-  // Locks are taken in one order by everybody: by workflow id, then by run id.
-  async #createSorted(runs: readonly NewRun[]): Promise<readonly Created[]> {
-    const sorted = runs.toSorted(
-      (a, b) => order(a.workflowId, b.workflowId) || order(a.runId, b.runId),
-    )
-    const created = await this.#createEach(sorted)
-    const answers = new Map(sorted.map((run, index) => [run, created[index]]))
-    return runs.map((run) => answers.get(run) ?? { outcome: 'conflict', runId: run.runId })
-  }
-
-  async #createEach(runs: readonly NewRun[]): Promise<readonly Created[]> {
-    type Answer = { outcome: Created['outcome']; runId?: string; mine?: boolean }
-    const { now, out } = await this.#call<{ now: number; out: Answer[] }>(
-      'create_runs',
-      JSON.stringify(runs),
-    )
-    const old = runs.flatMap((run, index) => {
-      const { outcome, mine } = out[index] ?? {}
-      return outcome === 'existing' && mine ? [run.runId] : []
-    })
-    const claimed = old.length === 0 ? new Map() : await this.#claimed(old)
-    return runs.map((run, index): Created => {
-      const { outcome = 'refused', runId = run.runId } = out[index] ?? {}
-      const own = claimed.get(run.runId)
-      const held = own === undefined ? {} : { run: own }
-      // What was just created holds nothing that is not known here.
-      if (outcome === 'created')
-        return { outcome, now, ...(out[index]?.mine && newlyHeld(run, now)) }
-      return outcome === 'existing' ? { outcome, runId, ...held } : { outcome, runId }
-    })
-  }
-
-  async #claimed(runIds: readonly string[]) {
-    const rows = await this.#query<{ answer: ClaimedRow[] }>(
-      `select ${this.#schema}.claimed($1) as answer`,
-      [runIds],
-    )
-    const found = rows[0]?.answer ?? []
-    return new Map(found.map((row) => [row.run_id, claimedRunOf(row, row.messages ?? [])]))
-  }
-
-  // In the order everybody takes locks in. Ids that are taken are looked at on their own.
-  async #createPlain(runs: readonly NewRun[]): Promise<readonly Created[]> {
-    const sorted = runs.toSorted((a, b) => order(a.runId, b.runId))
-    const lanes = await Promise.all(sorted.map((run) => this.#laneOf(run)))
-    const answer = await this.#call<{ now: number; new: string[] }>(
-      'create_plain',
-      `{${sorted.map((run) => run.runId).join(',')}}`,
-      `{${lanes.join(',')}}`,
-      `{${sorted.map((run) => run.digest).join(',')}}`,
-      sorted.map((run) => run.input).join(SEPARATOR),
-    )
-    const fresh = new Set(answer.new)
-    const taken = sorted.filter((run) => !fresh.has(run.runId))
-    const others = taken.length > 0 ? await this.#createEach(taken) : []
-    const found = new Map(taken.map((run, index) => [run.runId, others[index]]))
-    return runs.map((run) => found.get(run.runId) ?? { outcome: 'created', now: answer.now })
-  }
-
-  async #laneOf({ queue, name, priority }: NewRun): Promise<number> {
-    const key = JSON.stringify([queue, name, priority])
-    const known = this.#lanes.get(key)
-    if (known !== undefined) return known
-    const text = `select ${this.#schema}.lane_of('run', $1, $2, $3) as lane`
-    const [row] = await this.#query<{ lane: number }>(text, [queue, name, priority])
-    this.#lanes.set(key, row?.lane ?? 0)
-    return row?.lane ?? 0
-  }
-
   #hintsOf(turns: readonly TurnCommit[], outcomes: readonly Committed[]): Hint[] {
     const hints: Hint[] = []
     let ready = false
@@ -311,6 +226,7 @@ export class PostgresStore implements Store {
       if (outcomes[index]?.outcome !== 'applied') continue
       ready ||= tasks.length > 0 || outbox.some((item) => item.type === 'start')
       ready ||= next.type === 'release' && next.status === 'running'
+      ready ||= next.type === 'continue'
       if (next.type === 'end') hints.push({ type: 'ended', runId })
     }
     return ready ? [...hints, { type: 'ready' }] : hints
@@ -335,45 +251,6 @@ export class PostgresStore implements Store {
       throw explain(error)
     }
   }
-}
-
-function newlyHeld(run: NewRun, now: number): { run: ClaimedRun } {
-  const { runId, name, workflowId, queue, priority, input, memo, parent } = run
-  const { session = 0, nonce = 0 } = run.eager ?? {}
-  const head = { runId, name, workflowId, queue, priority, generation: 1, createdAt: now, input }
-  return {
-    run: {
-      head: { ...head, ...(memo !== undefined && { memo }), ...(parent && { parent }) },
-      lease: { session, epoch: 1, nonce },
-      deliveries: 1,
-      seq: 0,
-      messages: [],
-    },
-  }
-}
-
-function order(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
-}
-
-function isPlain(run: NewRun): boolean {
-  const { workflowId, runId, parent, memo, startAt, delayMs } = run
-  return (
-    workflowId === runId &&
-    !parent &&
-    memo === undefined &&
-    startAt === undefined &&
-    delayMs === undefined
-  )
-}
-
-function wakeUps(delivered: readonly Delivered[]): Hint[] {
-  const hints: Hint[] = []
-  for (const { outcome, session } of delivered) {
-    if (outcome !== 'accepted') continue
-    hints.push(session ? { type: 'news', session } : { type: 'ready' })
-  }
-  return hints
 }
 
 function refusalOf(outcome: string, messages: readonly StoredMessage[]): Committed {

@@ -1,6 +1,6 @@
 // Who gets what, and what is said along with it.
 import type { Instant } from '../../kernel/event.ts'
-import { NEVER } from '../never.ts'
+import { BY_HAND, NEVER } from '../never.ts'
 import type { Claimed, ClaimRequest } from '../store.ts'
 import type { Grip, RunRow, TaskRow } from './row.ts'
 import type { Transaction } from './transaction.ts'
@@ -79,5 +79,6 @@ function isMine(
 }
 
 function isDue(row: RunRow, build: string, now: Instant): boolean {
-  return row.paused === undefined ? row.at <= now : row.paused.build !== build
+  if (row.paused === undefined) return row.at <= now
+  return row.paused.build !== BY_HAND && row.paused.build !== build
 }

@@ -1,8 +1,12 @@
 // Snapshots and pages of rows in memory. Nothing here changes a row.
 import { unreachable } from '../../kernel/assert.ts'
 import type { Instant } from '../../kernel/event.ts'
+import { comparable } from '../attributes.ts'
 import { NEVER } from '../never.ts'
 import type {
+  Attributes,
+  AttributeTest,
+  AttributeValue,
   Listed,
   ListQuery,
   LoadAsk,
@@ -11,7 +15,7 @@ import type {
   StoredTurn,
   TaskSnapshot,
 } from '../store.ts'
-import type { RunRow, TaskRow } from './row.ts'
+import { headOf, type RowTurn, type RunRow, type TaskRow, turnsOf } from './row.ts'
 import type { Tables } from './tables.ts'
 
 export function loadOne(tables: Tables, ask: LoadAsk, now: Instant): Loaded {
@@ -25,12 +29,15 @@ export function loadOne(tables: Tables, ask: LoadAsk, now: Instant): Loaded {
       return { type: 'named', ...(runId !== undefined && { runId }) }
     }
     case 'history': {
-      return { type: 'history', turns: pageOf(tables.turns.get(ask.runId) ?? [], ask) }
+      const generation = tables.run(ask.runId)?.generation ?? 1
+      return { type: 'history', turns: pageOf(tables.turns.get(ask.runId) ?? [], generation, ask) }
     }
     case 'tasks': {
       const tasks = [...tables.tasks.values()].filter((task) => task.runId === ask.runId)
       return { type: 'tasks', tasks: tasks.map(taskSnapshot) }
     }
+    case 'notes':
+      return { type: 'notes', notes: notesOf(tables.run(ask.runId), ask) }
     case 'sessions':
       return { type: 'sessions', now, sessions: [...tables.sessions.values()] }
     default:
@@ -39,10 +46,30 @@ export function loadOne(tables: Tables, ask: LoadAsk, now: Instant): Loaded {
 }
 
 export function pageOf(
-  turns: readonly StoredTurn[],
-  ask: { readonly after: number; readonly turns: number },
+  turns: readonly RowTurn[],
+  newest: number,
+  ask: { readonly generation?: number; readonly after: number; readonly turns: number },
 ): readonly StoredTurn[] {
-  return turns.filter((turn) => turn.seq >= ask.after).slice(0, ask.turns)
+  return turnsOf(turns, ask.generation ?? newest)
+    .filter((turn) => turn.seq >= ask.after)
+    .slice(0, ask.turns)
+}
+
+/** What a note of a run is known by. */
+export function noteKey(generation: number, key: string, name: string): string {
+  return JSON.stringify([generation, key, name])
+}
+
+function notesOf(
+  row: RunRow | undefined,
+  ask: { readonly generation: number; readonly key: string },
+): Record<string, string> {
+  const notes: Record<string, string> = {}
+  for (const [id, body] of Object.entries(row?.notes ?? {})) {
+    const [generation, key, name] = JSON.parse(id) as [number, string, string]
+    if (generation === ask.generation && key === ask.key) notes[name] = body
+  }
+  return notes
 }
 
 export function listRuns(tables: Tables, query: ListQuery, now: Instant): Listed {
@@ -65,7 +92,35 @@ export function matches(row: RunRow, query: ListQuery): boolean {
   if (statuses && !statuses.includes(status)) return false
   if (workflowId !== undefined && head.workflowId !== workflowId) return false
   if (createdAfter !== undefined && head.createdAt < createdAfter) return false
-  return createdBefore === undefined || head.createdAt < createdBefore
+  if (createdBefore !== undefined && head.createdAt >= createdBefore) return false
+  return holdAll(row.attributes ?? {}, query.attributes ?? [])
+}
+
+export function holdAll(attributes: Attributes, tests: readonly AttributeTest[]): boolean {
+  return tests.every((test) => {
+    const has = Object.hasOwn(attributes, test.name) ? attributes[test.name] : undefined
+    return has !== undefined && holds(has, test)
+  })
+}
+
+function holds(has: AttributeValue, { is, value }: AttributeTest): boolean {
+  const [kind, mine] = comparable(has)
+  const [wanted, other] = comparable(value)
+  if (kind !== wanted) return false
+  switch (is) {
+    case 'eq':
+      return mine === other
+    case 'gt':
+      return mine > other
+    case 'gte':
+      return mine >= other
+    case 'lt':
+      return mine < other
+    case 'lte':
+      return mine <= other
+    default:
+      return unreachable(is)
+  }
 }
 
 // Newest first, and a total order: the instant padded so that text sorts as numbers do, then the id.
@@ -77,13 +132,14 @@ export function position(row: {
 
 export function snapshot(
   row: RunRow,
-  turns: readonly StoredTurn[] | undefined,
+  turns: readonly RowTurn[] | undefined,
   now: Instant,
 ): RunSnapshot {
-  const { head, status, updatedAt, endedAt, session, deliveries, paused, inbox } = row
+  const { status, updatedAt, endedAt, session, deliveries, paused, inbox } = row
   const last = endedAt === undefined ? undefined : turns?.at(-1)?.body
   return {
-    head,
+    head: headOf(row),
+    attributes: row.attributes ?? {},
     status,
     updatedAt,
     deliveries,

@@ -2,7 +2,14 @@
 // transaction makes new ones, so that a change can be thrown away, written down, and made elsewhere.
 import type { Instant } from '../../kernel/event.ts'
 import type { Status } from '../../kernel/run.ts'
-import type { NewTask, Outbound, StoredHead, StoredMessage, StoredTurn } from '../store.ts'
+import type {
+  Attributes,
+  NewTask,
+  Outbound,
+  StoredHead,
+  StoredMessage,
+  StoredTurn,
+} from '../store.ts'
 
 /** What is known of a run from its beginning. */
 export interface Birth {
@@ -27,13 +34,20 @@ export interface RunState extends Grip {
   readonly at: Instant
   readonly updatedAt: Instant
   readonly endedAt?: Instant | undefined
+  readonly generation: number
   /** Events at the last release. */
   readonly seq: number
-  /** Events that are durable, and the turn that wrote the last of them. */
+  /** Events of this generation that are durable, and the turn that wrote the last of them. */
   readonly reached: number
   readonly turnId: number
   readonly paused?: { readonly build: string; readonly failure: string } | undefined
+  readonly attributes?: Attributes | undefined
+  /** By the step they are for, and their name. */
+  readonly notes?: Readonly<Record<string, string>> | undefined
 }
+
+/** A turn, and the generation it belongs to; the first when absent. */
+export type RowTurn = StoredTurn & { readonly generation?: number }
 
 export interface RunRow extends Birth, RunState {
   readonly inbox: readonly StoredMessage[]
@@ -62,7 +76,9 @@ export interface RunChange {
   readonly born?: Birth
   /** Only what is different now; `null` where there is nothing any more. */
   readonly set?: { readonly [Key in keyof RunState]?: RunState[Key] | null }
-  readonly turns?: readonly StoredTurn[]
+  readonly turns?: readonly RowTurn[]
+  /** Turns of generations before this one are forgotten. */
+  readonly forgotten?: number
   readonly posted?: readonly StoredMessage[]
   /** Ids of messages that were taken. */
   readonly taken?: readonly string[]
@@ -83,4 +99,16 @@ export function isEmpty(changes: Changes): boolean {
 
 export function hasEnded(row: Pick<RunState, 'endedAt'>): boolean {
   return row.endedAt !== undefined
+}
+
+/** The head as it is now. */
+export function headOf({ head, generation }: Pick<RunRow, 'head' | 'generation'>): StoredHead {
+  return generation === head.generation ? head : { ...head, generation }
+}
+
+/** Turns of one generation of a run, as everybody else knows them. */
+export function turnsOf(turns: readonly RowTurn[], generation: number): readonly StoredTurn[] {
+  return turns
+    .filter((turn) => (turn.generation ?? 1) === generation)
+    .map(({ generation: _, ...turn }) => turn)
 }

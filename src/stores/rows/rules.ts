@@ -2,8 +2,9 @@
 // object store writes it down first.
 import type { Instant } from '../../kernel/event.ts'
 import { limits } from '../../kernel/limits.ts'
-import { NEVER } from '../never.ts'
+import { BY_HAND, NEVER } from '../never.ts'
 import type {
+  Beginning,
   Claimed,
   ClaimedRun,
   ClaimedTask,
@@ -13,6 +14,8 @@ import type {
   Lease,
   NewRun,
   NewTask,
+  Note,
+  Noted,
   Post,
   Posted,
   Renewed,
@@ -22,7 +25,8 @@ import type {
   TurnCommit,
 } from '../store.ts'
 import { chooseRuns, chooseTasks, hasSuspects, newsFor, nextDue } from './claim.ts'
-import { type Grip, hasEnded, type RunRow, type RunState, type TaskRow } from './row.ts'
+import { noteKey } from './read.ts'
+import { type Grip, hasEnded, headOf, type RunRow, type RunState, type TaskRow } from './row.ts'
 import type { Transaction } from './transaction.ts'
 
 /** Whether what a turn sends to others arrives with it, or is carried over by a later claim. */
@@ -30,9 +34,10 @@ export type Delivery = 'atomic' | 'deferred'
 
 export function create(tx: Transaction, run: NewRun): Created {
   const there = tx.run(run.runId)
-  if (there) return existing(there, run)
+  if ((run.generation ?? 1) > 1) return beginAgain(tx, run, there)
+  if (there) return tell(tx, run, existing(there, run))
   const namesake = namesakeOf(tx, run)
-  if (namesake) return namesake
+  if (namesake) return tell(tx, run, namesake)
   const { now } = tx
   const { head, digest, startAt, ...state } = newborn(run, now)
   const eager = run.eager && startAt <= now && tx.session(run.eager.session) ? run.eager : undefined
@@ -40,7 +45,44 @@ export function create(tx: Transaction, run: NewRun): Created {
     { head, digest, startAt },
     eager ? { ...state, ...granted(state, eager), status: 'running' } : state,
   )
-  return { outcome: 'created', now, ...(eager && { run: claimedRun(row) }) }
+  if (run.past) tx.append(row, { seq: 0, epoch: 0, ...run.past })
+  const told = run.message ? tx.post(row, run.message) : row
+  return { outcome: 'created', now, ...(eager && { run: claimedRun(told) }) }
+}
+
+function tell(tx: Transaction, { message }: NewRun, created: Created): Created {
+  if (!message || created.outcome !== 'existing') return created
+  const { outcome } = post(tx, { runId: created.runId, message })
+  return { ...created, posted: outcome }
+}
+
+// A run that has ended, or is paused, goes on as another generation of itself, from the history it is given.
+function beginAgain(tx: Transaction, run: NewRun, there: RunRow | undefined): Created {
+  const { runId, generation = 1, past } = run
+  if (there && there.generation >= generation) {
+    const same = tx.turnAt(runId, generation, 0)?.turnId === past?.turnId
+    return same ? { outcome: 'existing', runId } : { outcome: 'conflict', runId }
+  }
+  const atRest = there && (hasEnded(there) || (there.paused && there.session === 0))
+  if (!there || !past || !atRest || there.generation !== generation - 1)
+    return { outcome: 'refused', runId }
+  if (!tx.isAtHand(runId)) return { outcome: 'refused', runId, archived: true }
+  for (const task of [...tx.tasks()]) if (task.runId === runId) tx.dropTask(task.taskId)
+  const at = { updatedAt: tx.now, endedAt: undefined, at: tx.now }
+  tx.change(there, { ...at, ...released, deliveries: 0, status: 'pending', paused: undefined })
+  beginGeneration(tx, there, generation, past)
+  return { outcome: 'created', now: tx.now }
+}
+
+function beginGeneration(
+  tx: Transaction,
+  row: RunRow,
+  generation: number,
+  { count, turnId, body }: Beginning,
+): void {
+  tx.append(row, { seq: 0, count, turnId, epoch: row.epoch, body, generation })
+  tx.forgetBefore(row, generation - limits.generationsKept + 1)
+  tx.change(row, { generation, seq: count, reached: count, turnId, notes: undefined })
 }
 
 export function post(tx: Transaction, { runId, message, urgent }: Post): Posted {
@@ -86,7 +128,7 @@ export function commit(tx: Transaction, turn: TurnCommit, delivery: Delivery): C
   if (!isHolder(row, turn.lease)) return { outcome: 'fenced' }
   // Stamped with a time that has not come: its writer's idea of time is wrong, and so is what it decided by it.
   if (turn.at > tx.now + limits.clockAheadMsMax) return { outcome: 'fenced' }
-  if (turn.seq !== row.reached) return { outcome: 'fenced' }
+  if (turn.generation !== row.generation || turn.seq !== row.reached) return { outcome: 'fenced' }
   const unread = row.inbox.filter((each) => !turn.consumed.includes(each.id))
   const closes = turn.next.type === 'end' || turn.next.type === 'pause'
   if (closes && unread.length > 0) return { outcome: 'more', messages: unread }
@@ -110,6 +152,16 @@ export function settle(tx: Transaction, { taskId, lease, result }: TaskOutcome):
     tx.putTask({ ...task, ...released, at, failed, failure, deliveries: 0 })
   }
   return { outcome: 'applied' }
+}
+
+export function note(tx: Transaction, note: Note): Noted {
+  const row = tx.run(note.runId)
+  if (!row || hasEnded(row) || row.generation !== note.generation) return {}
+  const id = noteKey(note.generation, note.key, note.name)
+  const there = row.notes?.[id]
+  if (note.once && there !== undefined) return { body: there }
+  tx.change(row, { notes: { ...row.notes, [id]: note.body } })
+  return { body: note.body }
 }
 
 export function renew(tx: Transaction, beat: SessionBeat): Renewed {
@@ -136,6 +188,10 @@ function namesakeOf(tx: Transaction, run: NewRun): Created | undefined {
   const runId = tx.newest(run.workflowId)
   const latest = runId === undefined ? undefined : tx.run(runId)
   if (!latest || runId === undefined) return undefined
+  if (run.reuse === 'terminateRunning') {
+    if (run.displaced) post(tx, { runId, message: run.displaced, urgent: true })
+    return undefined
+  }
   if (run.reuse === 'returnExisting') {
     return hasEnded(latest) ? undefined : { outcome: 'existing', runId }
   }
@@ -144,15 +200,21 @@ function namesakeOf(tx: Transaction, run: NewRun): Created | undefined {
   return mayFollow ? undefined : { outcome: 'refused', runId }
 }
 
-function isRecorded(tx: Transaction, row: RunRow, { seq, count, turnId }: TurnCommit): boolean {
+function isRecorded(tx: Transaction, row: RunRow, turn: TurnCommit): boolean {
+  const { generation, seq, count, turnId } = turn
   if (count === 0) return false
-  if (row.turnId === turnId && row.reached === seq + count) return true
-  return seq < row.reached && tx.turnAt(row.head.runId, seq)?.turnId === turnId
+  if (row.generation === generation) {
+    if (row.turnId === turnId && row.reached === seq + count) return true
+    if (seq >= row.reached) return false
+  }
+  return tx.turnAt(row.head.runId, generation, seq)?.turnId === turnId
 }
 
 function applyTurn(tx: Transaction, row: RunRow, turn: TurnCommit): void {
-  const { seq, count, turnId, body } = turn
-  if (count > 0) tx.append(row, { seq, count, turnId, epoch: turn.lease.epoch, body })
+  const { generation, seq, count, turnId, body, next } = turn
+  const { epoch } = turn.lease
+  const which = generation === 1 ? {} : { generation }
+  if (count > 0) tx.append(row, { seq, count, turnId, epoch, body, ...which })
   tx.take(row, turn.consumed)
   for (const task of turn.tasks) tx.putTask(newTask(task, row, tx.now))
   for (const id of turn.dropped) tx.dropTask(id)
@@ -160,8 +222,10 @@ function applyTurn(tx: Transaction, row: RunRow, turn: TurnCommit): void {
   tx.change(row, {
     updatedAt: tx.now,
     ...(count > 0 && { reached: seq + count, turnId }),
+    ...(turn.attributes && { attributes: { ...row.attributes, ...turn.attributes } }),
     ...moved(turn, inbox.length > 0, tx.now),
   })
+  if (next.type === 'continue') beginGeneration(tx, row, generation + 1, next.past)
 }
 
 function moved(
@@ -173,9 +237,11 @@ function moved(
   const letGo = { ...released, deliveries: 0, seq: seq + count, paused: undefined }
   switch (next.type) {
     case 'end':
-      return { ...letGo, status: next.status, endedAt: now, at: NEVER }
+      return { ...letGo, status: next.status, endedAt: now, at: NEVER, notes: undefined }
+    case 'continue':
+      return { ...letGo, status: 'running', at: now }
     case 'pause': {
-      const { build, failure } = next
+      const { build = BY_HAND, failure } = next
       return { ...letGo, status: 'paused', at: NEVER, paused: { build, failure } }
     }
     case 'release':
@@ -242,9 +308,9 @@ function isHolder(row: Grip, lease: Lease): boolean {
 }
 
 function newborn(run: NewRun, now: Instant): Omit<RunRow, 'inbox' | 'outbox'> {
-  const { runId, name, workflowId, queue, priority, input, memo, parent } = run
+  const { runId, name, workflowId, queue, priority, input, extras, parent, past, attributes } = run
   const startAt = run.startAt ?? now + (run.delayMs ?? 0)
-  const extra = { ...(memo !== undefined && { memo }), ...(parent && { parent }) }
+  const extra = { ...(extras !== undefined && { extras }), ...(parent && { parent }) }
   const head = { runId, name, workflowId, queue, priority, generation: 1, createdAt: now, input }
   return {
     head: { ...head, ...extra },
@@ -257,9 +323,11 @@ function newborn(run: NewRun, now: Instant): Omit<RunRow, 'inbox' | 'outbox'> {
     epoch: 0,
     nonce: 0,
     deliveries: 0,
-    seq: 0,
-    reached: 0,
-    turnId: 0,
+    generation: 1,
+    seq: past?.count ?? 0,
+    reached: past?.count ?? 0,
+    turnId: past?.turnId ?? 0,
+    ...(attributes && { attributes }),
   }
 }
 
@@ -271,8 +339,8 @@ function newTask(task: NewTask, row: RunRow, now: Instant): TaskRow {
 }
 
 function claimedRun(row: RunRow): ClaimedRun {
-  const { head, session, epoch, nonce, deliveries, seq, inbox } = row
-  return { head, lease: { session, epoch, nonce }, deliveries, seq, messages: inbox }
+  const { session, epoch, nonce, deliveries, seq, inbox } = row
+  return { head: headOf(row), lease: { session, epoch, nonce }, deliveries, seq, messages: inbox }
 }
 
 function claimedTask(row: TaskRow): ClaimedTask {

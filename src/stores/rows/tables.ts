@@ -1,9 +1,10 @@
 // All rows of one store. They change only by `apply`, with the outcome of a transaction made here or elsewhere.
 import type { Instant } from '../../kernel/event.ts'
-import type { Hint, StoredTurn } from '../store.ts'
+import type { Hint } from '../store.ts'
 import {
   type Changes,
   hasEnded,
+  type RowTurn,
   type RunChange,
   type RunRow,
   type RunState,
@@ -14,7 +15,7 @@ import {
 export class Tables {
   readonly live = new Map<string, RunRow>()
   readonly ended = new Map<string, RunRow>()
-  readonly turns = new Map<string, StoredTurn[]>()
+  readonly turns = new Map<string, RowTurn[]>()
   readonly tasks = new Map<string, TaskRow>()
   readonly sessions = new Map<number, SessionRow>()
   /** The newest run of each workflow id. */
@@ -39,7 +40,7 @@ export class Tables {
   }
 
   /** Puts back a run as it was. */
-  restore(row: RunRow, turns: readonly StoredTurn[]): void {
+  restore(row: RunRow, turns: readonly RowTurn[]): void {
     const { runId, workflowId } = row.head
     if (hasEnded(row)) this.ended.set(runId, row)
     else this.live.set(runId, row)
@@ -65,14 +66,23 @@ export class Tables {
     if (born) this.names.set(born.head.workflowId, runId)
     const row = changed(before, change)
     if (change.turns) this.#append(runId, change.turns)
+    if (change.forgotten !== undefined) this.#forgetBefore(runId, change.forgotten)
     if (hasEnded(row)) {
       this.live.delete(runId)
       this.ended.set(runId, row)
-    } else this.live.set(runId, row)
+    } else {
+      this.ended.delete(runId)
+      this.live.set(runId, row)
+    }
     return row
   }
 
-  #append(runId: string, turns: readonly StoredTurn[]): void {
+  #forgetBefore(runId: string, generation: number): void {
+    const kept = this.turns.get(runId)?.filter((turn) => (turn.generation ?? 1) >= generation)
+    if (kept) this.turns.set(runId, kept)
+  }
+
+  #append(runId: string, turns: readonly RowTurn[]): void {
     const there = this.turns.get(runId)
     if (there) there.push(...turns)
     else this.turns.set(runId, [...turns])
@@ -88,12 +98,16 @@ const newborn: Omit<RunRow, 'head' | 'digest' | 'startAt'> = {
   epoch: 0,
   nonce: 0,
   deliveries: 0,
+  generation: 1,
   seq: 0,
   reached: 0,
   turnId: 0,
   inbox: [],
   outbox: [],
 }
+
+/** What only some runs have. */
+const sometimes = { endedAt: 0, paused: 0, attributes: 0, notes: 0 }
 
 function changed(row: RunRow, { set, posted, taken, outbox }: RunChange): RunRow {
   const next: Record<string, unknown> = { ...row }
@@ -110,7 +124,7 @@ function changed(row: RunRow, { set, posted, taken, outbox }: RunChange): RunRow
 /** What is different between two states of a run. */
 export function difference(before: RunState, after: RunState): RunChange['set'] {
   const set: Record<string, unknown> = {}
-  for (const key of Object.keys({ ...newborn, endedAt: 0, paused: 0 }) as (keyof RunRow)[]) {
+  for (const key of Object.keys({ ...newborn, ...sometimes }) as (keyof RunRow)[]) {
     if (key === 'inbox' || key === 'outbox') continue
     const [old, now] = [before[key as keyof RunState], after[key as keyof RunState]]
     if (old !== now) set[key] = now ?? null

@@ -1,8 +1,17 @@
 // A change in the making: reads see what was changed so far, nobody else does. It becomes real when its changes are
 // applied, and costs nothing to throw away.
 import type { Instant } from '../../kernel/event.ts'
-import type { Outbound, StoredMessage, StoredTurn } from '../store.ts'
-import type { Birth, Changes, RunChange, RunRow, RunState, SessionRow, TaskRow } from './row.ts'
+import type { Outbound, StoredMessage } from '../store.ts'
+import type {
+  Birth,
+  Changes,
+  RowTurn,
+  RunChange,
+  RunRow,
+  RunState,
+  SessionRow,
+  TaskRow,
+} from './row.ts'
 import { difference, type Tables } from './tables.ts'
 
 /** Runs that have ended and are no longer among the tables. */
@@ -16,7 +25,8 @@ export const noPast: Past = { run: () => undefined, newest: () => undefined }
 interface Draft {
   readonly before: RunRow | undefined
   row: RunRow
-  readonly turns: StoredTurn[]
+  readonly turns: RowTurn[]
+  forgotten?: number
   readonly posted: StoredMessage[]
   readonly taken: string[]
 }
@@ -63,9 +73,9 @@ export class Transaction {
     }
   }
 
-  turnAt(runId: string, seq: number): StoredTurn | undefined {
+  turnAt(runId: string, generation: number, seq: number): RowTurn | undefined {
     const turns = this.#tables.turns.get(runId) ?? []
-    return turns.findLast((turn) => turn.seq === seq)
+    return turns.findLast((turn) => turn.seq === seq && (turn.generation ?? 1) === generation)
   }
 
   task(taskId: string): TaskRow | undefined {
@@ -102,8 +112,18 @@ export class Transaction {
     return draft.row
   }
 
-  append(row: RunRow, turn: StoredTurn): void {
+  append(row: RunRow, turn: RowTurn): void {
     this.#draft(row).turns.push(turn)
+  }
+
+  /** Turns of generations before this one are needed no more. */
+  forgetBefore(row: RunRow, generation: number): void {
+    if (generation > 1) this.#draft(row).forgotten = generation
+  }
+
+  /** Whether the run is at hand, and not packed away with what has ended. */
+  isAtHand(runId: string): boolean {
+    return this.#drafts.has(runId) || this.#tables.run(runId) !== undefined
   }
 
   post(row: RunRow, message: StoredMessage): RunRow {
@@ -179,6 +199,7 @@ function changeOf(runId: string, draft: Draft): RunChange {
     ...(!before && { born: { head, digest, startAt } }),
     ...(set && Object.keys(set).length > 0 && { set }),
     ...(turns.length > 0 && { turns }),
+    ...(draft.forgotten !== undefined && { forgotten: draft.forgotten }),
     ...(posted.length > 0 && { posted }),
     ...(taken.length > 0 && { taken }),
     ...(row.outbox !== (before?.outbox ?? row.outbox) && { outbox: row.outbox }),

@@ -3,8 +3,12 @@ import type { DatabaseSync } from 'node:sqlite'
 import { unreachable } from '../../kernel/assert.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import type { Status } from '../../kernel/run.ts'
+import { attributeColumns } from '../attributes.ts'
 import {
+  COMPARISONS,
   cursorOf,
+  type NoteColumns,
+  notesOf,
   onlyStatuses,
   readCursor,
   type SessionColumns,
@@ -52,12 +56,18 @@ export class SqliteReader {
         return { type: 'named', ...(runId !== undefined && { runId }) }
       }
       case 'history': {
-        const rows = this.#sql.history.all(ask.runId, ask.after, ask.turns) as unknown
+        const rows = this.#sql.history.all(
+          ...[ask.runId, ask.after, ask.turns, ask.generation ?? this.#generation(ask.runId)],
+        ) as unknown
         return { type: 'history', turns: (rows as TurnColumns[]).map(turnOf) }
       }
       case 'tasks': {
         const rows = this.#sql.tasksOfRun.all(ask.runId) as unknown
         return { type: 'tasks', tasks: (rows as TaskColumns[]).map(taskSnapshotOf) }
+      }
+      case 'notes': {
+        const rows = this.#sql.notes.all(ask.runId, ask.generation, ask.key) as unknown
+        return { type: 'notes', notes: notesOf(rows as NoteColumns[]) }
       }
       case 'sessions': {
         const rows = this.#sql.sessions.all() as unknown
@@ -143,6 +153,11 @@ export class SqliteReader {
       .filter(({ messages }) => messages.length > 0)
   }
 
+  #generation(runId: string): number {
+    const row = this.#sql.atRest.get(runId) as { generation: number } | undefined
+    return row?.generation ?? 1
+  }
+
   #snapshot(runId: string, now: number): RunSnapshot | undefined {
     const row = this.#sql.snapshot.get(runId) as unknown
     return row === undefined ? undefined : snapshotOf(row as SnapshotColumns, now)
@@ -168,6 +183,12 @@ function conditions(query: ListQuery): { where: string; values: (string | number
   }
   if (createdAfter !== undefined) add('run.created_at >= ?', createdAfter)
   if (createdBefore !== undefined) add('run.created_at < ?', createdBefore)
+  for (const { name, is, value } of query.attributes ?? []) {
+    const { kind, text, number } = attributeColumns(value)
+    const [column, other] = text === null ? ['number', number ?? 0] : ['text', text]
+    const test = `a.name = ? and a.kind = ? and a.${column} ${COMPARISONS[is]} ?`
+    add(`run.run_id in (select a.run_id from attribute a where ${test})`, name, kind, other)
+  }
   if (cursor !== undefined) {
     const { createdAt, runId } = placeOf(cursor)
     add('(run.created_at, run.run_id) < (?, ?)', createdAt, runId)

@@ -106,4 +106,29 @@ export const migrations: readonly string[] = [
   create index task_due on task (lane, at);
   create index task_run on task (run_id);
   `,
+  `
+  alter table run rename column memo to extras;
+
+  -- What runs are found by. One of text and number is set; kind says what it stands for.
+  create table attribute (
+    run_id text not null,
+    name text not null,
+    kind text not null check (kind in ('text', 'number', 'boolean', 'instant')),
+    text text,
+    number real,
+    primary key (run_id, name)
+  ) strict, without rowid;
+  create index attribute_text on attribute (name, text) where text is not null;
+  create index attribute_number on attribute (name, kind, number) where number is not null;
+
+  -- What steps under way leave behind for their next attempt.
+  create table note (
+    run_id text not null,
+    generation integer not null,
+    key text not null,
+    name text not null,
+    body text not null,
+    primary key (run_id, generation, key, name)
+  ) strict, without rowid;
+  `,
 ]

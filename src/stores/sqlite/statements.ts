@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { NEVER } from '../never.ts'
 
 const HEAD = `run.run_id, l.name, l.queue, l.priority, run.workflow_id, run.parent_id, run.parent_generation,
-  run.parent_key, run.created_at, run.input, run.memo`
+  run.parent_key, run.created_at, run.input, run.extras`
 
 const TASK = `task.*, l.name, l.queue from task join lane l on l.lane = task.lane`
 
@@ -12,7 +12,9 @@ export const SNAPSHOT = `
   select ${HEAD}, coalesce(live.generation, closed.generation) as generation,
     coalesce(live.status, closed.status) as status, coalesce(live.updated_at, closed.closed_at) as updated_at,
     closed.closed_at, closed.body as last, live.at, live.session, live.deliveries, live.parked_build,
-    live.parked_failure, (select count(*) from inbox where inbox.run_id = run.run_id) as unread
+    live.parked_failure, (select count(*) from inbox where inbox.run_id = run.run_id) as unread,
+    (select json_group_array(json_object('name', a.name, 'kind', a.kind, 'text', a.text, 'number', a.number))
+      from attribute a where a.run_id = run.run_id) as attributes
   from run join lane l on l.lane = run.lane
     left join live on live.run_id = run.run_id left join closed on closed.run_id = run.run_id`
 
@@ -22,9 +24,13 @@ const texts = {
     where name.workflow_id = ?`,
   putName: `insert into name values (?, ?) on conflict (workflow_id) do update set run_id = excluded.run_id`,
   insertRun: 'insert into run values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-  insertLive: `insert into live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status, updated_at)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  live: 'select lane, session, epoch, nonce, deliveries, seq, parked_build from live where run_id = ?',
+  insertLive: `insert into live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status,
+    generation, seq, updated_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  live: `select lane, session, epoch, nonce, deliveries, generation, seq, parked_build from live where run_id = ?`,
+  atRest: `select run.lane, coalesce(live.generation, closed.generation) as generation,
+    coalesce(live.epoch, closed.epoch) as epoch, live.session, live.parked_build
+    from run left join live on live.run_id = run.run_id left join closed on closed.run_id = run.run_id
+    where run.run_id = ?`,
   // A run that has not begun waits for its time, and a paused one for another build; not if it is urgent.
   wakeRun: `update live set at = min(at, max(?1, iif(?2 or status <> 'pending', 0, start_at))),
     parked_build = null, parked_failure = null where run_id = ?3`,
@@ -35,7 +41,7 @@ const texts = {
   dueRuns: `select run_id from live where lane = ?1 and at <= ?2 and session = 0
     and (parked_build is null or parked_build <> ?4) order by at limit ?3`,
   parkedRuns: `select run_id from live indexed by live_parked
-    where lane = ? and parked_build is not null and parked_build <> ? and session = 0 limit ?`,
+    where lane = ? and parked_build is not null and parked_build not in ('', ?) and session = 0 limit ?`,
   graveSuspect: `select run_id from live where lane = ?1 and at <= ?2 and session = 0 and deliveries > 1
     and (parked_build is null or parked_build <> ?3) order by at limit 1`,
   grantRun: `update live set session = ?, nonce = ?, epoch = epoch + 1, deliveries = deliveries + 1,
@@ -45,6 +51,7 @@ const texts = {
   // What only a message can wake is not held, so this passes by it.
   freeRuns: `update live set session = 0, nonce = 0, lane = -abs(lane), at = min(at, ?1)
     where lane in (select lane from lane union all select -lane from lane) and at < ${NEVER} and session = ?2`,
+  setGeneration: 'update live set generation = ? where run_id = ?',
   deleteLive: 'delete from live where run_id = ?',
 
   lastTurn: `select seq, turn_id, seq + count as next from turn where run_id = ? and generation = ?
@@ -53,6 +60,18 @@ const texts = {
   insertTurn: 'insert into turn values (?, ?, ?, ?, ?, ?, ?)',
   closedTurn: 'select turn_id, seq from closed where run_id = ?',
   close: 'insert into closed values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  keepLastTurn: `insert into turn select run_id, generation, seq, count, turn_id, epoch, body from closed
+    where run_id = ? and count > 0`,
+  deleteClosed: 'delete from closed where run_id = ?',
+  forgetTurns: 'delete from turn where run_id = ? and generation <= ?',
+
+  putAttribute: `insert into attribute values (?, ?, ?, ?, ?) on conflict (run_id, name)
+    do update set kind = excluded.kind, text = excluded.text, number = excluded.number`,
+  note: 'select body from note where run_id = ? and generation = ? and key = ? and name = ?',
+  notes: 'select name, body from note where run_id = ? and generation = ? and key = ?',
+  putNote: `insert into note values (?, ?, ?, ?, ?) on conflict do update set body = excluded.body`,
+  putNoteOnce: 'insert into note values (?, ?, ?, ?, ?) on conflict do nothing',
+  deleteNotes: 'delete from note where run_id = ?',
 
   insertMessage:
     'insert into inbox (run_id, message_id, body) values (?, ?, ?) on conflict do nothing',
@@ -73,6 +92,7 @@ const texts = {
     where task_id = ?`,
   freeTasks: 'update task set session = 0, nonce = 0, at = min(at, ?) where session = ?',
   deleteTask: 'delete from task where task_id = ?',
+  deleteTasks: 'delete from task where run_id = ?',
   tasksOfRun: `select ${TASK} where run_id = ? order by task_id`,
 
   session: 'select expires_at from session where session = ?',
@@ -89,8 +109,9 @@ const texts = {
   lanes: `select lane, priority from lane where kind = ? and queue in (select value from json_each(?))
     and (? is null or name in (select value from json_each(?)))`,
 
-  history: `select seq, count, turn_id, epoch, body from turn where run_id = ?1 and seq >= ?2
-    union all select seq, count, turn_id, epoch, body from closed where run_id = ?1 and seq >= ?2 and count > 0
+  history: `select seq, count, turn_id, epoch, body from turn where run_id = ?1 and generation = ?4 and seq >= ?2
+    union all select seq, count, turn_id, epoch, body from closed
+      where run_id = ?1 and generation = ?4 and seq >= ?2 and count > 0
     order by seq limit ?3`,
   snapshot: `${SNAPSHOT} where run.run_id = ?`,
   countLive: 'select count(*) as count from live where status in (select value from json_each(?))',
@@ -102,7 +123,7 @@ const texts = {
   anyDueRun: `select 1 as found from live where lane = ?1 and at <= ?2 and session = 0
     and (parked_build is null or parked_build <> ?3) limit 1`,
   anyParked: `select 1 as found from live indexed by live_parked
-    where lane = ? and parked_build is not null and parked_build <> ? and session = 0 limit 1`,
+    where lane = ? and parked_build is not null and parked_build not in ('', ?) and session = 0 limit 1`,
   anyDueTask: 'select 1 as found from task where lane = ? and at <= ? and session = 0 limit 1',
 } as const
 

@@ -17,6 +17,8 @@ import type {
   LoadAsk,
   Loaded,
   NewRun,
+  Note,
+  Noted,
   Post,
   Posted,
   Renewed,
@@ -98,6 +100,10 @@ export class SqliteStore implements Store {
 
   settle(outcomes: readonly TaskOutcome[]): Promise<readonly Settled[]> {
     return this.#write((now) => outcomes.map((outcome) => this.#writer.settle(outcome, now)))
+  }
+
+  note(notes: readonly Note[]): Promise<readonly Noted[]> {
+    return this.#write(() => notes.map((note) => this.#writer.note(note)))
   }
 
   renew(beat: SessionBeat): Promise<Renewed> {

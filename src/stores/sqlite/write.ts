@@ -1,7 +1,7 @@
 // The writing half of the SQLite store: what each method does inside a transaction somebody else has begun.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { limits } from '../../kernel/limits.ts'
-import { NEVER } from '../never.ts'
+import { BY_HAND, NEVER } from '../never.ts'
 import {
   type ClaimedColumns,
   claimedRunOf,
@@ -19,6 +19,8 @@ import type {
   Hint,
   Lease,
   NewRun,
+  Note,
+  Noted,
   Outbound,
   Post,
   Posted,
@@ -29,6 +31,7 @@ import type {
   TaskOutcome,
   TurnCommit,
 } from '../store.ts'
+import { SqliteCreator } from './create.ts'
 import { type Statements, statements } from './statements.ts'
 
 type Row = Record<string, unknown>
@@ -36,20 +39,32 @@ type LiveRow = LeaseColumns & { readonly lane: number; readonly parked_build: st
 
 export class SqliteWriter {
   readonly #sql: Statements
+  readonly #creator: SqliteCreator
   readonly #lanes = new Map<string, number>()
   /** What others should hear once the transaction is durable. */
   hints: Hint[] = []
 
   constructor(database: DatabaseSync) {
     this.#sql = statements(database)
+    this.#creator = new SqliteCreator({
+      sql: this.#sql,
+      lane: (kind, of) => this.#lane(kind, of),
+      claimed: (runId) => this.#claimed(runId),
+      post: (post, now) => this.post(post, now),
+      tell: (hint) => this.hints.push(hint),
+    })
   }
 
   create(run: NewRun, now: number): Created {
-    const there = one<{ digest: string }>(this.#sql.runDigest, run.runId)
-    if (there) return this.#existing(run, there.digest)
-    const namesake = run.reuse === 'allow' ? undefined : this.#namesake(run)
-    if (namesake) return namesake
-    return this.#insert(run, now)
+    return this.#creator.create(run, now)
+  }
+
+  note({ runId, generation, key, name, body, once }: Note): Noted {
+    const live = one<{ generation: number }>(this.#sql.live, runId)
+    if (live?.generation !== generation) return {}
+    const put = once ? this.#sql.putNoteOnce : this.#sql.putNote
+    put.run(runId, generation, key, name, body)
+    return one<{ body: string }>(this.#sql.note, runId, generation, key, name) ?? {}
   }
 
   post({ runId, message, urgent }: Post, now: number): Posted {
@@ -75,8 +90,9 @@ export class SqliteWriter {
 
   commit(turn: TurnCommit, now: number): Committed {
     const { runId, lease, generation, next } = turn
-    const live = one<LiveRow & { seq: number }>(this.#sql.live, runId)
-    if (!live || !isHolder(live, lease)) return this.#staleTurn(turn)
+    const live = one<LiveRow & { generation: number }>(this.#sql.live, runId)
+    if (!live || !isHolder(live, lease) || live.generation !== generation)
+      return this.#staleTurn(turn)
     // Stamped with a time that has not come: its writer's idea of time is wrong, and so is what it decided by it.
     if (turn.at > now + limits.clockAheadMsMax) return { outcome: 'fenced' }
     const reached = one<{ seq: number; turn_id: number; next: number }>(
@@ -118,61 +134,6 @@ export class SqliteWriter {
       (id) => one<TaskColumns>(this.#sql.task, id)?.session !== session,
     )
     return { now, alive, lostTasks }
-  }
-
-  #existing(run: NewRun, digest: string): Created {
-    const { runId, eager } = run
-    if (digest !== run.digest) return { outcome: 'conflict', runId }
-    const live = eager && one<LiveRow>(this.#sql.live, runId)
-    const mine = live && live.session === eager?.session && live.nonce === eager.nonce
-    return { outcome: 'existing', runId, ...(mine && { run: this.#claimed(runId) }) }
-  }
-
-  #namesake(run: NewRun): Created | undefined {
-    const latest = one<{ run_id: string; status: string | null }>(this.#sql.newest, run.workflowId)
-    if (!latest) return undefined
-    const { run_id: runId, status } = latest
-    if (run.reuse === 'returnExisting') {
-      return status === null ? { outcome: 'existing', runId } : undefined
-    }
-    const mayFollow =
-      run.reuse === 'allowIfFailed' && (status === 'failed' || status === 'cancelled')
-    return mayFollow ? undefined : { outcome: 'refused', runId }
-  }
-
-  #insert(run: NewRun, now: number): Created {
-    const { runId, workflowId, parent, digest, input, memo } = run
-    const lane = this.#lane('run', run)
-    const own = workflowId === runId ? null : workflowId
-    this.#sql.insertRun.run(
-      ...[runId, lane, own, parent?.runId ?? null, parent?.generation ?? null],
-      ...[parent?.key ?? null, now, digest, input, memo ?? null],
-    )
-    if (own !== null) this.#sql.putName.run(own, runId)
-    const startAt = run.startAt ?? now + (run.delayMs ?? 0)
-    const eager =
-      startAt <= now && run.eager && this.#sql.session.get(run.eager.session)
-        ? run.eager
-        : undefined
-    const [session, nonce, grants] = eager ? [eager.session, eager.nonce, 1] : [0, 0, 0]
-    const status = eager ? 'running' : 'pending'
-    this.#sql.insertLive.run(
-      runId,
-      lane,
-      startAt,
-      startAt,
-      session,
-      grants,
-      nonce,
-      grants,
-      status,
-      now,
-    )
-    if (!eager) {
-      this.hints.push({ type: 'ready' })
-      return { outcome: 'created', now }
-    }
-    return { outcome: 'created', now, run: this.#claimed(runId) }
   }
 
   #claimRuns(request: ClaimRequest, now: number): ClaimedRun[] {
@@ -266,6 +227,7 @@ export class SqliteWriter {
       this.hints.push({ type: 'ready' })
     }
     for (const id of turn.dropped) this.#sql.deleteTask.run(id)
+    if (turn.attributes) this.#creator.setAttributes(runId, turn.attributes)
     if (next.type === 'end') {
       this.#sql.close.run(
         runId,
@@ -279,6 +241,7 @@ export class SqliteWriter {
         body,
       )
       this.#sql.deleteLive.run(runId)
+      this.#sql.deleteNotes.run(runId)
       this.hints.push({ type: 'ended', runId })
     } else {
       if (count > 0)
@@ -295,8 +258,16 @@ export class SqliteWriter {
   ): void {
     const { runId } = turn
     const seq = turn.seq + turn.count
+    if (next.type === 'continue') {
+      const generation = turn.generation + 1
+      this.#creator.begin(runId, generation, turn.lease.epoch, next.past)
+      this.#sql.release.run(now, 'running', next.past.count, now, null, null, runId)
+      this.#sql.setGeneration.run(generation, runId)
+      this.hints.push({ type: 'ready' })
+      return
+    }
     if (next.type === 'pause') {
-      this.#sql.release.run(NEVER, 'paused', seq, now, next.build, next.failure, runId)
+      this.#sql.release.run(NEVER, 'paused', seq, now, next.build ?? BY_HAND, next.failure, runId)
       return
     }
     const at = this.#unread(runId).length > 0 ? now : (next.wakeAt ?? NEVER)

@@ -8,14 +8,14 @@ const identity: readonly Case[] = [
     name: 'INV1: a created run is there, pending, with all it was born with',
     async run({ store, clock }) {
       const parent = { runId: 'mother', generation: 3, key: 'child#1' }
-      const run = newRun('run', { priority: 7, memo: '{"json":"note"}', parent })
+      const run = newRun('run', { priority: 7, extras: '{"json":"note"}', parent })
       const answer = await created(store, run)
       same(answer, { outcome: 'created', now: clock.now() }, 'the answer carries the time')
       const { head, status, deliveries, unread, session } = await snapshot(store, 'run')
-      const { runId, name, workflowId, queue, priority, input, memo } = run
+      const { runId, name, workflowId, queue, priority, input, extras } = run
       const createdAt = clock.now()
       const born = { runId, name, workflowId, queue, priority, generation: 1, createdAt, input }
-      same(head, { ...born, memo, parent } as typeof head, 'the head')
+      same(head, { ...born, extras, parent } as typeof head, 'the head')
       same(
         { status, deliveries, unread, session },
         { status: 'pending', deliveries: 0, unread: 0, session: undefined },
@@ -24,10 +24,10 @@ const identity: readonly Case[] = [
     },
   },
   {
-    name: 'a head without memo and parent comes back without them',
+    name: 'a head without extras and parent comes back without them',
     async run({ store }) {
       const run = await hold(store)
-      holds(!('memo' in run.head) && !('parent' in run.head), 'absent fields stay absent')
+      holds(!('extras' in run.head) && !('parent' in run.head), 'absent fields stay absent')
       const { head } = await snapshot(store, 'run')
       same(head, run.head, 'claim and load agree about the head')
     },

@@ -60,7 +60,7 @@ const filters: readonly Case[] = [
   {
     name: 'INV20: a listed run is the same as the loaded one',
     async run({ store }) {
-      const run = await hold(store, 'run', { memo: '"m"' })
+      const run = await hold(store, 'run', { extras: '"m"' })
       await apply(store, turn(run, { next: ended }))
       const { runs } = await store.list({ limit: 1 })
       same(only(runs, 'listed runs'), await snapshot(store, 'run'), 'the run')

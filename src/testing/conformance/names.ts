@@ -84,11 +84,11 @@ async function live({ store }: Fixture, text: string): Promise<void> {
 /** Puts one text everywhere a body goes, and reads it back. */
 async function carry({ store }: Fixture, body: string): Promise<void> {
   await openSession(store)
-  const about: Partial<NewRun> = { input: body, memo: body }
+  const about: Partial<NewRun> = { input: body, extras: body }
   await created(store, newRun('run', about))
   await store.post([{ runId: 'run', message: { id: 'm', body } }])
   const run = await take(store, 'run')
-  same([run.head.input, run.head.memo], [body, body], 'input and memo')
+  same([run.head.input, run.head.extras], [body, body], 'input and extras')
   same(run.messages, [{ id: 'm', body }], 'the message')
   const tasks = [newTask('t', { body })]
   await apply(store, turn(run, { body, consumed: ['m'], tasks, next: released() }))

@@ -47,7 +47,7 @@ const starts: readonly Case[] = [
     async run({ store }) {
       const run = await hold(store)
       const parent = { runId: 'run', generation: 1, key: 'step "ü"#1' }
-      const about = { priority: 4, memo: '"m"', name: 'ship', workflowId: 'w' }
+      const about = { priority: 4, extras: '"m"', name: 'ship', workflowId: 'w' }
       const child = start('child', { parent, ...about })
       await apply(store, turn(run, { outbox: [child], next: released() }))
       await sweep(store)

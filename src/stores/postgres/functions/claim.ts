@@ -8,7 +8,7 @@ begin
   return (select coalesce(json_agg(json_build_object(
     'run_id', run.run_id, 'name', l.name, 'queue', l.queue, 'priority', l.priority,
     'workflow_id', run.workflow_id, 'parent_id', run.parent_id, 'parent_generation', run.parent_generation,
-    'parent_key', run.parent_key, 'created_at', run.created_at, 'input', run.input, 'memo', run.memo,
+    'parent_key', run.parent_key, 'created_at', run.created_at, 'input', run.input, 'extras', run.extras,
     'generation', live.generation, 'session', live.session, 'epoch', live.epoch, 'nonce', live.nonce,
     'deliveries', live.deliveries, 'seq', live.seq,
     'messages', (select json_agg(json_build_object('id', i.message_id, 'body', i.body) order by i.id)
@@ -65,7 +65,7 @@ declare v_got uuid[];
 begin
   with due as materialized (
     select run_id from {schema}.live where lane = p_lane and parked_build is not null
-      and parked_build <> q->>'build' and session = 0 limit p_count for no key update skip locked),
+      and parked_build <> '' and parked_build <> q->>'build' and session = 0 limit p_count for no key update skip locked),
   granted as (
     update {schema}.live l set session = (q->>'session')::int8, nonce = (q->>'nonce')::int8, epoch = epoch + 1,
       deliveries = deliveries + 1, status = 'running', at = least(at, p_now)

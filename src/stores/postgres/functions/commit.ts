@@ -11,7 +11,7 @@ returns boolean language plpgsql ${PLANS} as $$
 declare v_now int8 := {schema}.clock(p_now);
 begin
   perform 1 from {schema}.live where run_id = p_run and session = p_session and epoch = p_epoch and nonce = p_nonce
-    for no key update;
+    and generation = p_generation for no key update;
   if not found or p_at > v_now + p_ahead or p_seq <> coalesce((select h.seq + h.count from {schema}.turn h
       where h.run_id = p_run and h.generation = p_generation order by h.seq desc limit 1), 0) then return false; end if;
   if p_next = 0 then
@@ -24,6 +24,7 @@ begin
     values (p_run, case p_next when 4 then 'completed' when 5 then 'failed' else 'cancelled' end, v_now, p_generation,
       p_seq, p_count, p_turn, p_epoch, p_body);
   delete from {schema}.live where run_id = p_run;
+  delete from {schema}.note where run_id = p_run;
   return true;
 end $$;
 
@@ -47,7 +48,8 @@ begin
       as u(run_id, session, epoch, nonce, generation, seq, count, turn_id, at, next, wake, body, n)),
   ok as materialized (
     select t.* from t join {schema}.live l on l.run_id = t.run_id
-    where l.session = t.session and l.epoch = t.epoch and l.nonce = t.nonce and t.at <= v_now + p_ahead
+    where l.session = t.session and l.epoch = t.epoch and l.nonce = t.nonce and l.generation = t.generation
+      and t.at <= v_now + p_ahead
       and t.seq = coalesce((select h.seq + h.count from {schema}.turn h
         where h.run_id = t.run_id and h.generation = t.generation order by h.seq desc limit 1), 0)
       and (t.next < 3 or not exists (select 1 from {schema}.inbox i where i.run_id = t.run_id
@@ -60,6 +62,7 @@ begin
       select run_id, case next when 4 then 'completed' when 5 then 'failed' else 'cancelled' end, v_now, generation,
         seq, count, turn_id, epoch, body from ok where next >= 4),
   gone as (delete from {schema}.live l using ok where l.run_id = ok.run_id and ok.next >= 4),
+  unnoted as (delete from {schema}.note o using ok where o.run_id = ok.run_id and ok.next >= 4),
   taken as (
     delete from {schema}.inbox i using ok, unnest(p_taken_n, v_taken) c(n, id)
       where c.n = ok.n and i.run_id = ok.run_id and i.message_id = c.id)
@@ -71,7 +74,7 @@ begin
       updated_at = v_now, status = case t.next when 1 then 'waiting' when 2 then 'running' else 'paused' end,
       at = case when t.next = 3 then ${NEVER}
         when exists (select 1 from {schema}.inbox i where i.run_id = t.run_id) then v_now else t.wake end,
-      parked_build = case when t.next = 3 then p_extra->'pauses'->(t.n::text)->>'build' end,
+      parked_build = case when t.next = 3 then coalesce(p_extra->'pauses'->(t.n::text)->>'build', '') end,
       parked_failure = case when t.next = 3 then p_extra->'pauses'->(t.n::text)->>'failure' end
     from unnest(p_runs, p_seqs, p_counts, p_nexts, p_wakes) with ordinality as t(run_id, seq, count, next, wake, n)
     where l.run_id = t.run_id and t.n = any(v_applied) and t.next between 1 and 3
@@ -122,6 +125,17 @@ begin
   delete from {schema}.task where task_id = any(array(
     select (value->>'taskId')::uuid from json_array_elements(p->'dropped')
     where (value->>'n')::int4 = any(p_applied)));
+  for x in select value from json_array_elements(p->'attributes') loop
+    continue when (x->>'n')::int4 <> all(p_applied);
+    perform {schema}.set_attributes((x->>'runId')::uuid, x->'set');
+  end loop;
+  -- Released by now, and due at once in the next generation.
+  for x in select value from json_array_elements(p->'continues') loop
+    continue when (x->>'n')::int4 <> all(p_applied);
+    perform {schema}.begin_generation((x->>'runId')::uuid, (x->>'generation')::int4, (x->>'epoch')::int4, x->'past');
+    update {schema}.live set generation = (x->>'generation')::int4, seq = (x->'past'->>'count')::int4, at = p_now
+      where run_id = (x->>'runId')::uuid;
+  end loop;
   for x in select value from json_array_elements(p->'starts') loop
     continue when (x->>'n')::int4 <> all(p_applied);
     v_answer := {schema}.create_run(p_now, x->'run');

@@ -1,4 +1,5 @@
 // Accepting runs and messages.
+import { limits } from '../../../kernel/limits.ts'
 import { PLANS } from './plans.ts'
 
 export const lanes = `
@@ -25,17 +26,81 @@ begin
       and (json_typeof(p_names) = 'null' or name in (select json_array_elements_text(p_names))));
 end $$;`
 
+export const begin = `
+-- The first turn of a generation; those too old to be kept go.
+create or replace function {schema}.begin_generation(p_run uuid, p_generation int4, p_epoch int4, p json)
+returns void language plpgsql as $$
+begin
+  insert into {schema}.turn (run_id, generation, seq, count, turn_id, epoch, body)
+    values (p_run, p_generation, 0, (p->>'count')::int4, (p->>'turnId')::int8, p_epoch, p->>'body');
+  delete from {schema}.turn where run_id = p_run and generation <= p_generation - ${limits.generationsKept};
+  delete from {schema}.note where run_id = p_run;
+end $$;
+
+create or replace function {schema}.set_attributes(p_run uuid, p json) returns void language plpgsql as $$
+begin
+  insert into {schema}.attribute select p_run, a.name, a.kind, a.text, a.number
+    from json_to_recordset(p) as a(name text, kind text, text text, number float8)
+    on conflict (run_id, name) do update set kind = excluded.kind, text = excluded.text, number = excluded.number;
+end $$;
+
+-- A run that has ended, or is paused, goes on as another generation of itself, from the history it is given.
+create or replace function {schema}.begin_again(p_now int8, r json) returns json language plpgsql as $$
+declare
+  v_run uuid := (r->>'runId')::uuid; v_generation int4 := (r->>'generation')::int4;
+  v_live {schema}.live%rowtype; v_closed {schema}.closed%rowtype; v_lane int4; v_is int4; v_epoch int4;
+begin
+  -- Two that want the same must see each other; a run that has ended has no row of its own to lock.
+  perform pg_advisory_xact_lock(hashtextextended('{schema}:' || v_run::text, 0));
+  select lane into v_lane from {schema}.run where run_id = v_run;
+  select * into v_live from {schema}.live where run_id = v_run for no key update;
+  select * into v_closed from {schema}.closed where run_id = v_run;
+  v_is := coalesce(v_live.generation, v_closed.generation);
+  v_epoch := coalesce(v_live.epoch, v_closed.epoch);
+  if v_is >= v_generation then
+    return json_build_object('outcome', case when exists (select 1 from {schema}.turn where run_id = v_run
+      and generation = v_generation and seq = 0 and turn_id = (r->'past'->>'turnId')::int8)
+      then 'existing' else 'conflict' end, 'runId', v_run);
+  end if;
+  if v_is is null or v_is <> v_generation - 1 or (v_live.run_id is not null
+      and (v_live.session <> 0 or v_live.parked_build is null)) then
+    return json_build_object('outcome', 'refused', 'runId', v_run);
+  end if;
+  insert into {schema}.turn (run_id, generation, seq, count, turn_id, epoch, body)
+    select run_id, generation, seq, count, turn_id, epoch, body from {schema}.closed
+    where run_id = v_run and count > 0;
+  delete from {schema}.closed where run_id = v_run;
+  delete from {schema}.live where run_id = v_run;
+  delete from {schema}.task where run_id = v_run;
+  insert into {schema}.live (run_id, lane, at, start_at, epoch, generation, seq, updated_at)
+    values (v_run, v_lane, p_now, p_now, v_epoch, v_generation, (r->'past'->>'count')::int4, p_now);
+  perform {schema}.begin_generation(v_run, v_generation, v_epoch, r->'past');
+  return json_build_object('outcome', 'created', 'mine', false);
+end $$;
+
+-- A message that comes along with a start, for the run that is there already.
+create or replace function {schema}.told(p_now int8, p_run uuid, r json) returns json language plpgsql as $$
+declare v_told json;
+begin
+  if r->'message' is not null then
+    v_told := {schema}.deliver(p_now, p_run, r->'message'->>'id', r->'message'->>'body', false);
+  end if;
+  return json_build_object('outcome', 'existing', 'runId', p_run, 'posted', v_told->>'outcome', 'told', v_told->'session');
+end $$;`
+
 export const create = `
 create or replace function {schema}.create_run(p_now int8, r json) returns json language plpgsql as $$
 declare
   v_run uuid := (r->>'runId')::uuid;
   v_there {schema}.run%rowtype;
   v_name text := nullif(r->>'workflowId', r->>'runId');
-  v_latest uuid; v_status text; v_lane int4; v_start int8; v_eager boolean := false;
+  v_latest uuid; v_status text; v_lane int4; v_start int8; v_eager boolean := false; v_told json;
 begin
+  if (r->>'generation')::int4 > 1 then return {schema}.begin_again(p_now, r); end if;
   select * into v_there from {schema}.run where run_id = v_run;
   if found then
     if v_there.digest <> r->>'digest' then return json_build_object('outcome', 'conflict'); end if;
+    if r->'message' is not null then return {schema}.told(p_now, v_run, r); end if;
     return json_build_object('outcome', 'existing', 'runId', v_run, 'mine', exists (
       select 1 from {schema}.live where run_id = v_run and session = (r->'eager'->>'session')::int8
         and nonce = (r->'eager'->>'nonce')::int8));
@@ -48,7 +113,9 @@ begin
         from {schema}.name n left join {schema}.closed c on c.run_id = n.run_id where n.workflow_id = v_name;
       if v_latest is not null then
         if r->>'reuse' = 'returnExisting' and v_status is null then
-          return json_build_object('outcome', 'existing', 'runId', v_latest);
+          return {schema}.told(p_now, v_latest, r);
+        elsif r->>'reuse' = 'terminateRunning' and v_status is null then
+          v_told := {schema}.deliver(p_now, v_latest, r->'displaced'->>'id', r->'displaced'->>'body', true);
         elsif r->>'reuse' = 'reject' or (r->>'reuse' = 'allowIfFailed'
             and coalesce(v_status not in ('failed', 'cancelled'), true)) then
           return json_build_object('outcome', 'refused', 'runId', v_latest);
@@ -58,7 +125,7 @@ begin
   end if;
   v_lane := {schema}.lane_of('run', r->>'queue', r->>'name', (r->>'priority')::int4);
   insert into {schema}.run values (v_run, v_lane, v_name, (r->'parent'->>'runId')::uuid,
-    (r->'parent'->>'generation')::int4, r->'parent'->>'key', p_now, r->>'digest', r->>'input', r->>'memo')
+    (r->'parent'->>'generation')::int4, r->'parent'->>'key', p_now, r->>'digest', r->>'input', r->>'extras')
     on conflict do nothing;
   -- Somebody else created it between the look and the insert: look again, it is there now.
   if not found then return {schema}.create_run(p_now, r); end if;
@@ -76,10 +143,15 @@ begin
       values (v_run, v_lane, v_start, v_start, (r->'eager'->>'session')::int8, 1, (r->'eager'->>'nonce')::int8, 1,
         'running', p_now);
   else
-    insert into {schema}.live (run_id, lane, at, start_at, updated_at)
-      values (v_run, v_lane, v_start, v_start, p_now);
+    insert into {schema}.live (run_id, lane, at, start_at, seq, updated_at)
+      values (v_run, v_lane, v_start, v_start, coalesce((r->'past'->>'count')::int4, 0), p_now);
   end if;
-  return json_build_object('outcome', 'created', 'mine', v_eager);
+  if r->'past' is not null then perform {schema}.begin_generation(v_run, 1, 0, r->'past'); end if;
+  if r->'attributes' is not null then perform {schema}.set_attributes(v_run, r->'attributes'); end if;
+  if r->'message' is not null then
+    insert into {schema}.inbox (run_id, message_id, body) values (v_run, r->'message'->>'id', r->'message'->>'body');
+  end if;
+  return json_build_object('outcome', 'created', 'mine', v_eager, 'told', v_told->'session');
 end $$;
 
 create or replace function {schema}.create_runs(p_now int8, p json) returns json language plpgsql ${PLANS} as $$

@@ -2,6 +2,24 @@
 import { PLANS } from './plans.ts'
 
 export const settle = `
+create or replace function {schema}.note(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
+declare v_out json[] := '{}'; o json; v_body text;
+begin
+  for o in select value from json_array_elements(p) loop
+    v_body := null;
+    perform 1 from {schema}.live where run_id = (o->>'runId')::uuid and generation = (o->>'generation')::int4
+      for key share;
+    if found then
+      insert into {schema}.note values ((o->>'runId')::uuid, (o->>'generation')::int4, o->>'key', o->>'name', o->>'body')
+        on conflict (run_id, generation, key, name) do update
+        set body = case when (o->>'once')::boolean then note.body else excluded.body end
+        returning body into v_body;
+    end if;
+    v_out := v_out || json_build_object('body', v_body);
+  end loop;
+  return array_to_json(v_out);
+end $$;
+
 create or replace function {schema}.settle_tasks(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
 declare v_now int8 := {schema}.clock(p_now); v_out json[] := '{}'; s json; v_task {schema}.task%rowtype;
 begin

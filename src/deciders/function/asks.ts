@@ -1,0 +1,69 @@
+// From what user code passes to `ctx` to what is wanted of the run: checked, encoded, and under its key.
+import { storedAttributes } from '../../definitions/attributes.ts'
+import type { AnyActivityContract, AnyWorkflowContract } from '../../definitions/contract.ts'
+import type {
+  ActivityOptions,
+  ChildOptions,
+  RunOptions,
+  WorkflowOptions,
+} from '../../definitions/options.ts'
+import { stepPlan } from '../../definitions/plan.ts'
+import { timeouts } from '../../definitions/timeouts.ts'
+import type { RunStep, StartChild } from '../../kernel/command.ts'
+import type { StepPlan } from '../../kernel/decider.ts'
+import { digestPayload } from '../../kernel/digest.ts'
+import { checkId } from '../../kernel/names.ts'
+import { encode } from '../../kernel/value.ts'
+
+type Unplaced<T> = Omit<T, 'after' | 'past'>
+
+export function childAsk(
+  key: string,
+  workflow: AnyWorkflowContract & { readonly options?: WorkflowOptions },
+  given: unknown,
+  options: ChildOptions,
+): Unplaced<StartChild> {
+  const { name } = workflow
+  const { workflowId, attributes, memo, parentClose } = options
+  const input = encode(given, `the input of child workflow '${name}'`)
+  const queue = options.queue ?? workflow.options?.queue
+  const priority = options.priority ?? workflow.options?.priority
+  const extras = {
+    ...timeouts({ ...workflow.options, ...options }),
+    ...(memo && { memo: encode(memo, 'the memo') }),
+  }
+  return {
+    type: 'StartChild',
+    key,
+    name,
+    input,
+    digest: digestPayload(input),
+    ...(queue !== undefined && { queue }),
+    ...(priority !== undefined && { priority }),
+    ...(workflowId !== undefined && { workflowId: checkId(workflowId, 'a workflow id') }),
+    ...(parentClose && parentClose !== 'cancel' && { onClose: parentClose }),
+    ...(attributes && { attributes: storedAttributes(attributes) }),
+    ...(Object.keys(extras).length > 0 && { extras }),
+  }
+}
+
+export function activityAsk(
+  key: string,
+  activity: AnyActivityContract & { readonly options?: ActivityOptions },
+  given: unknown,
+  options: RunOptions,
+): { wanted: Unplaced<RunStep>; plan: StepPlan } {
+  const { name } = activity
+  const input = encode(given, `the input of activity '${name}'`)
+  const plan = stepPlan({ ...activity.options, ...options })
+  const { scheduleToStartMs, scheduleToCloseMs } = plan
+  const digest = digestPayload(input)
+  const limits = {
+    ...(scheduleToStartMs !== undefined && { scheduleToStartMs }),
+    ...(scheduleToCloseMs !== undefined && { scheduleToCloseMs }),
+  }
+  return {
+    wanted: { type: 'RunStep', kind: 'activity', key, name, input, digest, ...limits },
+    plan,
+  }
+}

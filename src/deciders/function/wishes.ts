@@ -1,0 +1,67 @@
+// What the code has asked for since it last came to rest, as the commands of a turn.
+import type {
+  AcceptUpdate,
+  AnswerUpdate,
+  Command,
+  ContinueRun,
+  EndRun,
+  MakeToken,
+} from '../../kernel/command.ts'
+import { commandOf, type Request } from './request.ts'
+
+export class Wishes {
+  #asked: Request[] = []
+  #calledOff: string[] = []
+  #patched: string[] = []
+  #tokens: MakeToken[] = []
+
+  ask(request: Request): void {
+    this.#asked.push(request)
+  }
+
+  unask(request: Request): void {
+    this.#asked = this.#asked.filter((each) => each !== request)
+  }
+
+  has(request: Request): boolean {
+    return this.#asked.includes(request)
+  }
+
+  callOff(key: string): void {
+    this.#calledOff.push(key)
+  }
+
+  patch(id: string): void {
+    this.#patched.push(id)
+  }
+
+  makeToken(key: string, token: string): void {
+    this.#tokens.push({ type: 'MakeToken', key, token })
+  }
+
+  take(
+    answers: readonly (AcceptUpdate | AnswerUpdate)[],
+    ending: EndRun | ContinueRun | undefined,
+  ): readonly Command[] {
+    const asked = this.#asked
+    const calledOff = this.#calledOff
+    const patched = this.#patched
+    const tokens = this.#tokens
+    this.#asked = []
+    this.#calledOff = []
+    this.#patched = []
+    this.#tokens = []
+    // What others are told goes out even if nobody waits for it; all else that was asked for is called off by the end.
+    if (ending) return [...answers, ...asked.filter(isTold).map(commandOf), ending]
+    const requests = asked.map(commandOf)
+    if (calledOff.length + patched.length + tokens.length + answers.length === 0) return requests
+    const marks = patched.map((id) => ({ type: 'MarkPatch' as const, id }))
+    const off = calledOff.length > 0 ? [{ type: 'CallOff' as const, keys: calledOff }] : []
+    return [...marks, ...tokens, ...answers, ...requests, ...off]
+  }
+}
+
+/** Whether it is done by being asked for, even if the code ends in the same breath. */
+function isTold({ wanted }: Request): boolean {
+  return wanted.type === 'SendMessage' || wanted.type === 'SetAttributes'
+}

@@ -1,0 +1,118 @@
+// How things end, as events and as messages: steps, children, updates, runs.
+import { unreachable } from './assert.ts'
+import type { AnswerUpdate, EndRun, StartChild } from './command.ts'
+import { deriveUuidNear } from './digest.ts'
+import type { Ending, EventBody, Instant } from './event.ts'
+import type { ChildOutcome, Message, StepOutcome, Stop } from './message.ts'
+import type { Head, OpenStep } from './run.ts'
+
+/** What leaves the run with the commit: other runs to create, messages to other runs. */
+export type Outgoing =
+  | { readonly type: 'start'; readonly command: StartChild; readonly runId: string }
+  | { readonly type: 'post'; readonly runId: string; readonly message: Message }
+
+// A step that took too long to be begun, or to end. It is not tried again.
+export function lateStep(
+  key: string,
+  open: OpenStep,
+  now: Instant,
+): { until: Instant; body: EventBody; queued?: true } | undefined {
+  const { startBy, closeBy, name, queued } = open
+  const [until, code, what] =
+    startBy !== undefined && startBy <= (closeBy ?? startBy)
+      ? [startBy, 'SCHEDULE_TO_START', 'was not begun in time']
+      : [closeBy, 'SCHEDULE_TO_CLOSE', 'did not end in time']
+  if (until === undefined || until > now) return undefined
+  const message = `step '${name}' ${what}`
+  const failure = { type: 'Timeout', message, code, retryable: false }
+  const attempt = open.failed + 1
+  const body = { type: 'StepFailed', key, attempt, failure, reason: 'timeout' } as const
+  return { until, body, ...(queued && { queued: true }) }
+}
+
+/** The run a child is, known before it is started. */
+export function childId(
+  { runId, generation }: Pick<Head, 'runId' | 'generation'>,
+  key: string,
+): string {
+  return deriveUuidNear(runId, 'child', runId, String(generation), key)
+}
+
+export function stopChild(
+  head: Head,
+  runId: string,
+  type: Stop['type'],
+  reason?: string,
+): Outgoing {
+  const id = `parent:${head.runId}:${head.generation}`
+  const because = reason ?? `its parent ${head.runId} ended`
+  return { type: 'post', runId, message: { type, id, reason: because } }
+}
+
+export function answered({ id, answer }: AnswerUpdate): EventBody {
+  if (answer.ok) return { type: 'UpdateCompleted', id, value: answer.value }
+  const { failure, rejected } = answer
+  return { type: 'UpdateFailed', id, failure, ...(rejected && { rejected }) }
+}
+
+export function stepEnded(key: string, outcome: StepOutcome): EventBody {
+  if (outcome.ok)
+    return { type: 'StepCompleted', key, attempt: outcome.attempt, value: outcome.value }
+  const { attempt, failure, reason } = outcome
+  return { type: 'StepFailed', key, attempt, failure, reason }
+}
+
+export function childEvent(message: Extract<Message, { type: 'childEnded' }>): EventBody {
+  const { key, child, outcome } = message
+  return outcome.ok
+    ? { type: 'ChildCompleted', key, value: outcome.value }
+    : { type: 'ChildFailed', key, child, failure: outcome.failure }
+}
+
+export function endingOf(command: EndRun): Ending {
+  switch (command.type) {
+    case 'CompleteRun':
+      return { type: 'RunCompleted', value: command.value }
+    case 'FailRun':
+      return { type: 'RunFailed', failure: command.failure }
+    case 'CancelRun':
+      return {
+        type: 'RunCancelled',
+        ...(command.reason !== undefined && { reason: command.reason }),
+      }
+    default:
+      return unreachable(command)
+  }
+}
+
+export function childEnded(
+  head: Head,
+  parent: NonNullable<Head['parent']>,
+  ending: Ending,
+): Outgoing {
+  const { generation, key } = parent
+  const message: Message = {
+    type: 'childEnded',
+    id: `child:${head.runId}`,
+    generation,
+    key,
+    child: head.runId,
+    outcome: outcomeOf(ending),
+  }
+  return { type: 'post', runId: parent.runId, message }
+}
+
+function outcomeOf(ending: Ending): ChildOutcome {
+  switch (ending.type) {
+    case 'RunCompleted':
+      return { ok: true, value: ending.value }
+    case 'RunFailed':
+      return { ok: false, failure: ending.failure }
+    case 'RunCancelled': {
+      const message = ending.reason ?? 'the run was cancelled'
+      return { ok: false, failure: { type: 'CancelledError', message, retryable: false } }
+    }
+    default:
+      return unreachable(ending)
+  }
+}

@@ -1,0 +1,21 @@
+// What is known of a run from its beginning, besides what every store can read: kept as one text.
+import type { Payload } from './value.ts'
+
+export interface Extras {
+  readonly memo?: Payload
+  /** How long each generation may take, and all of them together, counted from `from` or from its creation. */
+  readonly runTimeoutMs?: number
+  readonly executionTimeoutMs?: number
+  readonly from?: number
+  /** Its input is what the schema of the workflow made of it. */
+  readonly parsed?: true
+}
+
+/** Absent where there is nothing to say. */
+export function encodeExtras(extras: Extras): string | undefined {
+  return Object.keys(extras).length === 0 ? undefined : JSON.stringify(extras)
+}
+
+export function decodeExtras(text: string | undefined): Extras {
+  return text === undefined ? {} : (JSON.parse(text) as Extras)
+}

@@ -1,0 +1,34 @@
+// Tokens that settle a wait from outside: the id of the run, which says where to look, and a part nobody can guess.
+import { isUuid } from './digest.ts'
+import type { Payload } from './value.ts'
+
+// A name no signal of a user can have: control characters are refused there.
+const MARK = '\u0001'
+
+/** The name of the signal that settles the wait for a webhook. */
+export function webhookSignal(key: string): string {
+  return `${MARK}${key}`
+}
+
+export function isWebhook(name: string): boolean {
+  return name.startsWith(MARK)
+}
+
+/** What was said, as it travels: a value, or why there is none. */
+export type WebhookAnswer =
+  | { readonly ok: true; readonly value: Payload }
+  | { readonly ok: false; readonly reason: string }
+
+export function makeToken(runId: string, secret: string): string {
+  const id = Buffer.from(runId.replaceAll('-', ''), 'hex')
+  return Buffer.concat([id, Buffer.from(secret, 'hex')]).toString('base64url')
+}
+
+/** The run a token is for, if it is one. */
+export function runOfToken(token: string): string | undefined {
+  if (!/^[A-Za-z0-9_-]{38,128}$/.test(token)) return undefined
+  const hex = Buffer.from(token, 'base64url').subarray(0, 16).toString('hex')
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)]
+  const runId = [...parts, hex.slice(20)].join('-')
+  return isUuid(runId) ? runId : undefined
+}

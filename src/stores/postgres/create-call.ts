@@ -1,0 +1,180 @@
+// Creating runs: the everyday ways, each a call of its own, and the one that can do everything.
+import { type ClaimedColumns, claimedRunOf } from '../sql-rows.ts'
+import type { ClaimedRun, Created, Hint, NewRun, Posted, StoredMessage } from '../store.ts'
+import { newRun, SEPARATOR } from './commit-call.ts'
+import type { Hints } from './hints.ts'
+
+export type ClaimedRow = ClaimedColumns & { readonly messages: StoredMessage[] | null }
+
+export interface Delivered {
+  readonly outcome: Posted['outcome']
+  readonly session?: number
+}
+export interface CreatorPorts {
+  readonly schema: string
+  readonly hints: Hints
+  call<T>(name: string, ...values: unknown[]): Promise<T>
+  query<Row>(text: string, values: readonly unknown[]): Promise<Row[]>
+}
+
+export class PostgresCreator {
+  readonly #ports: CreatorPorts
+  readonly #lanes = new Map<string, number>()
+
+  constructor(ports: CreatorPorts) {
+    this.#ports = ports
+  }
+
+  async create(runs: readonly NewRun[]): Promise<readonly Created[]> {
+    const [only, another] = runs
+    if (only && !another && isPlain(only)) return [await this.#createOne(only)]
+    const distinct = new Set(runs.map((run) => run.runId)).size === runs.length
+    const plain = distinct && runs.every((run) => isPlain(run) && !run.eager)
+    const created = plain ? await this.#createPlain(runs) : await this.#createSorted(runs)
+    if (created.some((each) => each.outcome === 'created' && !each.run))
+      this.#ports.hints.tell([{ type: 'ready' }])
+    return created
+  }
+
+  async #createOne(run: NewRun): Promise<Created> {
+    const { runId, digest, input, eager } = run
+    const lease = [eager?.session ?? null, eager?.nonce ?? null]
+    const hint = eager ? undefined : this.#ports.hints.rider({ type: 'ready' })
+    const given = [runId, await this.#laneOf(run), digest, input, ...lease]
+    const answer = await this.#ports.call<{ now: number; mine: boolean } | null>(
+      'create_one',
+      ...given,
+      this.#ports.hints.channel,
+      hint ?? null,
+    )
+    if (!answer) return (await this.#createEach([run]))[0] as Created
+    const { now, mine } = answer
+    if (!mine) this.#ports.hints.tell([{ type: 'ready' }], hint !== undefined)
+    return { outcome: 'created', now, ...(mine && newlyHeld(run, now)) }
+  }
+
+  // Locks are taken in one order by everybody: by workflow id, then by run id.
+  async #createSorted(runs: readonly NewRun[]): Promise<readonly Created[]> {
+    if (runs.length > 1 && runs.some(reachesOut)) {
+      const created: Created[] = []
+      for (const run of runs) created.push(...(await this.#createEach([run])))
+      return created
+    }
+    const sorted = runs.toSorted(
+      (a, b) => order(a.workflowId, b.workflowId) || order(a.runId, b.runId),
+    )
+    const created = await this.#createEach(sorted)
+    const answers = new Map(sorted.map((run, index) => [run, created[index]]))
+    return runs.map((run) => answers.get(run) ?? { outcome: 'conflict', runId: run.runId })
+  }
+
+  async #createEach(runs: readonly NewRun[]): Promise<readonly Created[]> {
+    interface Answer {
+      readonly outcome: Created['outcome']
+      readonly runId?: string
+      readonly mine?: boolean
+      readonly posted?: Posted['outcome'] | null
+      /** The session that holds the run which was told something; 0 is nobody. */
+      readonly told?: number | null
+    }
+    const { now, out } = await this.#ports.call<{ now: number; out: Answer[] }>(
+      'create_runs',
+      JSON.stringify(runs.map(newRun)),
+    )
+    const heard = out.flatMap(({ told }) => (typeof told === 'number' ? [told] : []))
+    this.#ports.hints.tell(wakeUps(heard.map((session) => ({ outcome: 'accepted', session }))))
+    const old = runs.flatMap((run, index) => {
+      const { outcome, mine } = out[index] ?? {}
+      return outcome === 'existing' && mine ? [run.runId] : []
+    })
+    const claimed = old.length === 0 ? new Map() : await this.#claimed(old)
+    return runs.map((run, index): Created => {
+      const { outcome = 'refused', runId = run.runId } = out[index] ?? {}
+      const own = claimed.get(run.runId)
+      const held = own === undefined ? {} : { run: own }
+      // What was just created holds nothing that is not known here.
+      if (outcome === 'created')
+        return { outcome, now, ...(out[index]?.mine && newlyHeld(run, now)) }
+      const posted = out[index]?.posted
+      return outcome === 'existing'
+        ? { outcome, runId, ...held, ...(posted && { posted }) }
+        : { outcome, runId }
+    })
+  }
+
+  async #claimed(runIds: readonly string[]) {
+    const rows = await this.#ports.query<{ answer: ClaimedRow[] }>(
+      `select ${this.#ports.schema}.claimed($1) as answer`,
+      [runIds],
+    )
+    const found = rows[0]?.answer ?? []
+    return new Map(found.map((row) => [row.run_id, claimedRunOf(row, row.messages ?? [])]))
+  }
+
+  // In the order everybody takes locks in. Ids that are taken are looked at on their own.
+  async #createPlain(runs: readonly NewRun[]): Promise<readonly Created[]> {
+    const sorted = runs.toSorted((a, b) => order(a.runId, b.runId))
+    const lanes = await Promise.all(sorted.map((run) => this.#laneOf(run)))
+    const answer = await this.#ports.call<{ now: number; new: string[] }>(
+      'create_plain',
+      `{${sorted.map((run) => run.runId).join(',')}}`,
+      `{${lanes.join(',')}}`,
+      `{${sorted.map((run) => run.digest).join(',')}}`,
+      sorted.map((run) => run.input).join(SEPARATOR),
+    )
+    const fresh = new Set(answer.new)
+    const taken = sorted.filter((run) => !fresh.has(run.runId))
+    const others = taken.length > 0 ? await this.#createEach(taken) : []
+    const found = new Map(taken.map((run, index) => [run.runId, others[index]]))
+    return runs.map((run) => found.get(run.runId) ?? { outcome: 'created', now: answer.now })
+  }
+
+  async #laneOf({ queue, name, priority }: NewRun): Promise<number> {
+    const key = JSON.stringify([queue, name, priority])
+    const known = this.#lanes.get(key)
+    if (known !== undefined) return known
+    const text = `select ${this.#ports.schema}.lane_of('run', $1, $2, $3) as lane`
+    const [row] = await this.#ports.query<{ lane: number }>(text, [queue, name, priority])
+    this.#lanes.set(key, row?.lane ?? 0)
+    return row?.lane ?? 0
+  }
+}
+
+function newlyHeld(run: NewRun, now: number): { run: ClaimedRun } {
+  const { runId, name, workflowId, queue, priority, input, extras, parent, past, message } = run
+  const { session = 0, nonce = 0 } = run.eager ?? {}
+  const head = { runId, name, workflowId, queue, priority, generation: 1, createdAt: now, input }
+  return {
+    run: {
+      head: { ...head, ...(extras !== undefined && { extras }), ...(parent && { parent }) },
+      lease: { session, epoch: 1, nonce },
+      deliveries: 1,
+      seq: past?.count ?? 0,
+      messages: message ? [message] : [],
+    },
+  }
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function isPlain(run: NewRun): boolean {
+  const { workflowId, runId, parent, extras, attributes, message, generation, past } = run
+  const more = [parent, extras, attributes, message, generation, past, run.startAt, run.delayMs]
+  return workflowId === runId && more.every((each) => each === undefined)
+}
+
+/** Whether its creation may lock another run, too. */
+function reachesOut({ message, displaced, generation }: NewRun): boolean {
+  return message !== undefined || displaced !== undefined || generation !== undefined
+}
+
+export function wakeUps(delivered: readonly Delivered[]): Hint[] {
+  const hints: Hint[] = []
+  for (const { outcome, session } of delivered) {
+    if (outcome !== 'accepted') continue
+    hints.push(session ? { type: 'news', session } : { type: 'ready' })
+  }
+  return hints
+}

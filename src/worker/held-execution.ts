@@ -1,0 +1,120 @@
+// The code of a held run: opened when it is needed, told what happened, and asked what it wants. It is replayed from the
+// beginning once, or before every turn if the host says so.
+import { assert } from '../kernel/assert.ts'
+import type { Command, RunStep } from '../kernel/command.ts'
+import type { Execution, StepPlan } from '../kernel/decider.ts'
+import type { HistoryEvent, Instant } from '../kernel/event.ts'
+import type { Head, RunState } from '../kernel/run.ts'
+import type { Turn } from '../kernel/turn.ts'
+import type { RunHost } from './host.ts'
+import { interruptedSteps } from './readiness.ts'
+
+/** What is done by asking for it. */
+const DONE_AT_ONCE: ReadonlySet<string> = new Set(['MessageSent', 'AttributesSet'])
+
+export class HeldExecution {
+  readonly #host: RunHost
+  #head: Head
+  #execution: Execution | undefined
+  #history: HistoryEvent[] = []
+  #replayedThrough = 0
+  /** Whether the code has been told anything yet. */
+  begun = false
+
+  constructor(host: RunHost, head: Head, warm: Execution | undefined) {
+    this.#host = host
+    this.#head = head
+    this.#execution = warm
+    this.begun = warm !== undefined
+  }
+
+  get current(): Execution {
+    assert(this.#execution, 'the code is open before it is asked for anything')
+    return this.#execution
+  }
+
+  /** Opens the code, to be told all of this first. */
+  open(head: Head, history: HistoryEvent[]): void {
+    this.#head = head
+    this.#history = history
+    this.#replayedThrough = history.length
+    this.#open()
+  }
+
+  async decide(turn: Turn, state: RunState, now: Instant): Promise<void> {
+    const happened = [...turn.events]
+    const { alwaysReplay } = this.#host
+    const cold = !this.begun || alwaysReplay
+    if (this.begun && alwaysReplay) this.#open()
+    this.begun = true
+    const given = cold ? [...this.#history, ...happened] : happened
+    const commands = await this.current.advance(given, now, cold ? this.#replayedThrough : 0)
+    await this.#command(turn, commands, now)
+    this.#history = alwaysReplay ? [...this.#history, ...turn.events] : []
+    this.#replayedThrough = state.seq
+  }
+
+  // Steps that may have been under way when earlier holders died have used up as many attempts. That is written down
+  // before they are begun again. A step that must not run twice is never begun unrecorded, so it counts only if it is.
+  async countDeaths(turn: Turn, state: RunState, crashes: number, now: Instant): Promise<void> {
+    if (crashes === 0 || turn.ending || turn.continuation) return
+    const deaths = interruptedSteps(state, turn, this.current, crashes, now)
+    if (deaths.length === 0) return
+    const before = turn.events.length
+    turn.settle(deaths)
+    const happened = turn.events.slice(before)
+    await this.#command(turn, await this.current.advance(happened, now), now)
+    if (this.#host.alwaysReplay) this.#history.push(...turn.events.slice(before))
+    this.#replayedThrough = state.seq
+  }
+
+  planOf(key: string): StepPlan {
+    const plan = this.current.step(key)
+    assert(plan, `the code has asked for ${key}`)
+    return plan
+  }
+
+  /** There is none if the run was ended before its history could be read. */
+  dispose(): void {
+    this.#execution?.dispose()
+  }
+
+  log(): void {
+    if (this.#execution) this.#host.log(this.#head, this.#execution)
+  }
+
+  // What is done by asking for it, such as a signal to another run, is told to the code within the same turn.
+  async #command(turn: Turn, commands: readonly Command[], now: Instant): Promise<void> {
+    const before = turn.events.length
+    const byName = commands.some(({ type }) => type === 'SendMessage')
+    const named = byName ? await this.#named(commands) : undefined
+    turn.command(commands, (step) => this.#isQueued(step), named)
+    const done = turn.events.slice(before).filter(({ type }) => DONE_AT_ONCE.has(type))
+    if (done.length === 0 || turn.ending || turn.continuation) return
+    await this.#command(turn, await this.current.advance(done, now), now)
+  }
+
+  async #named(commands: readonly Command[]): Promise<ReadonlyMap<string, string>> {
+    const named = new Map<string, string>()
+    for (const command of commands) {
+      if (command.type !== 'SendMessage' || typeof command.to === 'string') continue
+      const { workflowId } = command.to
+      const runId = await this.#host.newestOf(workflowId)
+      if (runId !== undefined) named.set(workflowId, runId)
+    }
+    return named
+  }
+
+  #isQueued(step: RunStep): boolean {
+    const plan = this.current.step(step.key)
+    if (step.kind !== 'activity' || !plan) return false
+    return this.#host.queues(step, plan, this.#head)
+  }
+
+  #open(): void {
+    const decider = this.#host.decider(this.#head.name)
+    assert(decider, `a claimed run has code here: ${this.#head.name}`)
+    this.#execution?.dispose()
+    this.#execution = decider.open(this.#head, this.#host)
+  }
+}
