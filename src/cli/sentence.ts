@@ -7,6 +7,7 @@ import { stepName } from './timeline.ts'
 
 export function whySentence(why: Why, now: number): string {
   const when = (time: Date): string => `${clockTime(time, now)} (${relative(time, now)})`
+  const atLongest = (until?: Date): string => (until ? `, at the longest until ${when(until)}` : '')
   switch (why.reason) {
     case 'ended':
       return `It has ended: ${why.status}.`
@@ -15,13 +16,11 @@ export function whySentence(why: Why, now: number): string {
     case 'timer':
       return `It sleeps until ${when(why.until)}.`
     case 'signal':
-      return why.until
-        ? `It waits for signal '${why.name}', at the longest until ${when(why.until)}.`
-        : `It waits for signal '${why.name}'.`
+      return `It waits for signal '${why.name}'${atLongest(why.until)}.`
+    case 'webhook':
+      return `It waits for webhook '${why.name}'${atLongest(why.until)}.`
     case 'condition':
-      return why.until
-        ? `It waits for a condition of its own, at the longest until ${when(why.until)}.`
-        : 'It waits for a condition of its own.'
+      return `It waits for a condition of its own${atLongest(why.until)}.`
     case 'child':
       return `It waits for its child, run ${why.runId}.`
     case 'activity':
@@ -33,6 +32,7 @@ export function whySentence(why: Why, now: number): string {
     case 'noWorker':
       return `It waits for a worker that has code for '${why.type}'.`
     case 'paused':
+      if (why.note !== undefined) return `It was paused by hand: ${plain(why.note)}`
       return `It is paused${why.failure ? `: ${showFailure(why.failure)}` : '.'}`
     default:
       return unreachable(why)

@@ -95,6 +95,7 @@ export class Client {
       newTurnId: () => ports.random.integer(),
       create: async (run) => {
         const [created] = await this.#send((store) => store.create([run]))
+        this.results.forget(run.runId)
         return created ?? { outcome: 'refused', runId: run.runId }
       },
       inquire: ports.inquire,

@@ -14,13 +14,15 @@ interface Waiter {
 
 const REMEMBERED = 10_000
 const REMEMBERED_LENGTH = 4_096
+/** Long enough for whoever started the run to ask how it ended, and short enough that nobody has begun it again. */
+const REMEMBERED_MS = 1_000
 
 export class Results {
   readonly #store: Store
   readonly #clock: Clock
   readonly #waiters = new Map<string, Set<Waiter>>()
   /** Runs begun here, and how they ended once they have. Bounded: what is forgotten is looked up. */
-  readonly #local = new Map<string, Ended | undefined>()
+  readonly #local = new Map<string, { readonly body: Ended; readonly at: number } | undefined>()
   readonly #deaf: () => void
   #nextPoll: (() => void) | undefined
   #pause: number = limits.resultPollMsMin
@@ -59,12 +61,25 @@ export class Results {
 
   // A large end is looked up again if somebody asks for it.
   #remember(runId: string, body: Ended): void {
-    if (body.length <= REMEMBERED_LENGTH) this.#local.set(runId, body)
-    else this.#local.delete(runId)
+    if (body.length > REMEMBERED_LENGTH) this.#local.delete(runId)
+    else this.#local.set(runId, { body, at: this.#clock.monotonic() })
+  }
+
+  /** It has begun again: how it ended before is not how it ends. */
+  forget(runId: string): void {
+    this.#local.delete(runId)
+  }
+
+  #recall(runId: string): Ended | undefined {
+    const known = this.#local.get(runId)
+    if (!known) return undefined
+    if (this.#clock.monotonic() - known.at <= REMEMBERED_MS) return known.body
+    this.#local.delete(runId)
+    return undefined
   }
 
   wait(runId: string, signal?: AbortSignal): Promise<Ended> {
-    const known = this.#local.get(runId)
+    const known = this.#recall(runId)
     if (known !== undefined) return Promise.resolve(known)
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)

@@ -2,6 +2,7 @@
 import { decodeTurn } from '../kernel/codec.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { type Open, RunState, type Status } from '../kernel/run.ts'
+import { isWebhook, webhookName } from '../kernel/webhook.ts'
 import type { RunSnapshot, SessionSnapshot, StoredTurn, TaskSnapshot } from '../stores/store.ts'
 
 export type Why = { readonly suggestion?: string } & (
@@ -27,7 +28,8 @@ export type Why = { readonly suggestion?: string } & (
     }
   | { readonly reason: 'lease'; readonly worker: string; readonly until: Date }
   | { readonly reason: 'noWorker'; readonly type: string }
-  | { readonly reason: 'paused'; readonly failure?: Failure }
+  | { readonly reason: 'webhook'; readonly name: string; readonly until?: Date }
+  | { readonly reason: 'paused'; readonly note?: string; readonly failure?: Failure }
 )
 
 export interface WhyFacts {
@@ -47,7 +49,7 @@ interface Abilities {
 export function whyOf(facts: WhyFacts): Why {
   const { run } = facts
   if (run.endedAt !== undefined) return { reason: 'ended', status: run.status }
-  if (run.paused) return paused(run.paused.failure)
+  if (run.paused) return paused(run.paused)
   const state = RunState.of(facts.turns.flatMap((turn) => decodeTurn(turn.body).events))
   if (run.session !== undefined) return held(facts, state)
   const due = run.unread > 0 || (run.wakeAt !== undefined && run.wakeAt <= run.now)
@@ -58,8 +60,11 @@ export function whyOf(facts: WhyFacts): Why {
   return waiting(facts, state)
 }
 
-function paused(text: string): Why {
+function paused({ build, failure: text }: NonNullable<RunSnapshot['paused']>): Why {
   const failure = JSON.parse(text) as Failure
+  if (build === '') {
+    return { reason: 'paused', note: failure.message, suggestion: 'pawl resume <run id>' }
+  }
   return {
     reason: 'paused',
     failure,
@@ -101,8 +106,8 @@ function waiting(facts: WhyFacts, state: RunState): Why {
     pick(open, 'step', (key, each) => stepReason(facts, key, each)) ??
     pick(open, 'child', (_, each) => ({ reason: 'child', runId: each.child })) ??
     pick(open, 'wait', (_, each) =>
-      each.condition
-        ? conditionReason(each)
+      each.condition || isWebhook(each.name)
+        ? otherWait(each)
         : {
             reason: 'signal',
             name: each.name,
@@ -114,10 +119,16 @@ function waiting(facts: WhyFacts, state: RunState): Why {
   return found ?? { reason: 'ready' }
 }
 
-function conditionReason({ until }: { readonly until?: number }): Why {
+function otherWait({ name, until: at }: Extract<Open, { type: 'wait' }>): Why {
+  const until = at === undefined ? {} : { until: new Date(at) }
+  if (isWebhook(name)) {
+    const suggestion =
+      'Whoever has the token of the webhook settles it: engine.resolve(token, payload).'
+    return { reason: 'webhook', name: webhookName(name), ...until, suggestion }
+  }
   return {
     reason: 'condition',
-    ...(until !== undefined && { until: new Date(until) }),
+    ...until,
     suggestion:
       'The code waits for something it looks at itself; a message that one of its handlers takes may make it true.',
   }

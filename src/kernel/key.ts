@@ -18,3 +18,10 @@ export function escapeKey(name: string): string {
   if (name.search(structural) < 0) return name
   return name.replace(structural, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }
+
+/** A name as it was before it became part of a key. */
+export function unescapeKey(escaped: string): string {
+  return escaped.replace(/%([0-9A-F]{2})/g, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  )
+}

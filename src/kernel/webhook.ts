@@ -1,5 +1,6 @@
 // Tokens that settle a wait from outside: the id of the run, which says where to look, and a part nobody can guess.
 import { isUuid } from './digest.ts'
+import { unescapeKey } from './key.ts'
 import type { Payload } from './value.ts'
 
 // A name no signal of a user can have: control characters are refused there.
@@ -8,6 +9,11 @@ const MARK = '\u0001'
 /** The name of the signal that settles the wait for a webhook. */
 export function webhookSignal(key: string): string {
   return `${MARK}${key}`
+}
+
+/** As its workflow calls it. */
+export function webhookName(signal: string): string {
+  return unescapeKey(signal.replace(/^.*webhook:/, '').replace(/#\d+$/, ''))
 }
 
 export function isWebhook(name: string): boolean {
