@@ -90,6 +90,7 @@ export function explain(why: Why): string | undefined {
     case 'timer':
       return why.until.toISOString()
     case 'signal':
+    case 'webhook':
       return `${why.name} ${why.until?.toISOString()}`
     case 'condition':
       return why.until?.toISOString()

@@ -110,8 +110,8 @@ describe.each(kinds)('on %s', (kind) => {
     const others = await Promise.all([bench.engine(), bench.engine()])
     const clients = [engine, ...others]
     const runs = await Promise.all(
-      [1, 2, 3, 4, 5, 6].map((n) =>
-        clients[n % 3]?.signalWithStart(account, {
+      [1, 2, 3, 4, 5, 6].map(async (n) =>
+        (clients[n % 3] ?? engine).signalWithStart(account, {
           input: 100,
           workflowId: 'acc-1',
           signal: add,
@@ -119,7 +119,7 @@ describe.each(kinds)('on %s', (kind) => {
         }),
       ),
     )
-    const ids = new Set(runs.map((run) => run?.runId))
+    const ids = new Set(runs.map((run) => run.runId))
     expect(ids.size).toBe(1)
     const run = engine.get(account, { workflowId: 'acc-1' })
     await run.signal(close)

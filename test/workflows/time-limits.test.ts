@@ -17,12 +17,10 @@ describe.each(kinds)('on %s', (kind) => {
 
   test('R8: an activity nobody begins with fails in time, is not tried again, and is not begun later', async () => {
     let begun = 0
-    const far = activity(
-      'far',
-      { queue: 'far away', scheduleToStart: '120ms' },
-      async () => ++begun,
+    const far = activity('far', { queue: 'far away' }, async () => ++begun)
+    const order = workflow('order', async (ctx, scheduleToStart: number) =>
+      caught(ctx.run(far, undefined, { scheduleToStart })),
     )
-    const order = workflow('order', async (ctx) => caught(ctx.run(far)))
     const engine = await bench.serve({ workflows: [order], activities: [far] })
     const run = await engine.start(order, 120)
     expect(await run.result()).toEqual(['timeout', 'Timeout', 'SCHEDULE_TO_START', 1])
@@ -69,7 +67,7 @@ describe.each(kinds)('on %s', (kind) => {
       await caught(ctx.run(endless)),
     ])
     const engine = await bench.serve({ workflows: [order], activities: [stubborn, endless] })
-    const [first, second] = (await engine.execute(order)) as unknown[][]
+    const [first, second] = await engine.execute(order)
     expect(first?.[0]).toBe('timeout')
     expect(tries).toBeGreaterThan(1)
     expect(tries).toBeLessThan(12)
