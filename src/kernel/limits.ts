@@ -19,6 +19,14 @@ export const limits = {
   attributeBytesMax: 2_000,
   durationMsMax: 100 * 366 * 86_400_000,
   retryAttemptsMax: 1_000_000,
+  /** One cron expression, and how many make up one timing. */
+  cronLengthMax: 1_000,
+  cronExpressionsMax: 100,
+  /** How far ahead a slot is looked for: 29 February may be eight years away, and nothing is further. */
+  cronYearsMax: 9,
+  everyMsMin: 1_000,
+  /** Time zones that are kept ready. */
+  zonesKept: 200,
 
   /** A session of a worker that has not been renewed for this long is dead. */
   leaseMs: 30_000,
