@@ -1,0 +1,140 @@
+// When something is due again and again: by cron expressions in a time zone, or at an even interval.
+// A timing is data. The slots it stands for are the same for everybody who asks.
+
+import { assert, PawlError } from '../kernel/assert.ts'
+import { type Duration, milliseconds } from '../kernel/duration.ts'
+import type { Instant } from '../kernel/event.ts'
+import { limits } from '../kernel/limits.ts'
+import { type Cron, parseCron } from './cron.ts'
+import { nextSlot } from './cron-slots.ts'
+import { zoneOf } from './zone.ts'
+
+/**
+ * Cron expressions have five fields: minute, hour, day of month, month, day of week. What several are
+ * due at is what any of them is. `every` counts from the epoch, plus the offset.
+ */
+export type Timing =
+  | { readonly cron: string | readonly string[]; readonly timeZone?: string }
+  | { readonly every: Duration; readonly offset?: Duration }
+
+export interface Slots {
+  /** The first slot after this instant; undefined if there is none, as with 30 February. */
+  next(after: Instant): Instant | undefined
+}
+
+/** Checks a timing, and throws INPUT_INVALID with what is wrong. */
+export function timingOf(timing: Timing): Slots {
+  const given = fieldsOf(timing)
+  const kind = given['cron'] === undefined ? 'every' : 'cron'
+  const [known, other] = settings[kind]
+  for (const name of Object.keys(given)) {
+    if (name === known || name === other || given[name] === undefined) continue
+    throw refusal(`'${name}' does not belong to it; beside ${known} there may be only ${other}`)
+  }
+  return kind === 'cron' ? cronSlots(given) : everySlots(given)
+}
+
+/** The slots in (from, to], the first `limit` of them, and whether there were more. */
+export function slotsBetween(
+  slots: Slots,
+  from: Instant,
+  to: Instant,
+  limit: number,
+): { readonly slots: readonly Instant[]; readonly more: boolean } {
+  const found: Instant[] = []
+  let next = slots.next(from)
+  while (next !== undefined && next <= to) {
+    if (found.length >= limit) return { slots: found, more: true }
+    found.push(next)
+    next = slots.next(next)
+  }
+  return { slots: found, more: false }
+}
+
+const settings = { cron: ['cron', 'timeZone'], every: ['every', 'offset'] } as const
+
+type Given = Readonly<Record<string, unknown>>
+
+/** It may come from outside, where no compiler looked at it. */
+function fieldsOf(timing: unknown): Given {
+  if (typeof timing === 'object' && timing !== null) {
+    const given: Given = { ...timing }
+    if (given['cron'] !== undefined || given['every'] !== undefined) return given
+  }
+  throw refusal(`${show(timing)} has neither cron nor every`)
+}
+
+function cronSlots({ cron, timeZone = 'UTC' }: Given): Slots {
+  const crons = cronsOf(cron)
+  const zone = typeof timeZone === 'string' ? zoneOf(timeZone) : undefined
+  if (zone === undefined) {
+    throw refusal(
+      `timeZone ${show(timeZone)} is not known; expected an IANA name such as 'Europe/Berlin' or 'UTC'`,
+    )
+  }
+  return slotsFrom((after) => {
+    const nexts = crons.map((each) => nextSlot(each, zone, after))
+    return earliest(nexts.filter((next) => next !== undefined))
+  })
+}
+
+function cronsOf(cron: unknown): readonly Cron[] {
+  if (!Array.isArray(cron)) return [cronOf(cron, 'cron')]
+  if (cron.length === 0) throw refusal('cron is an empty list; expected at least one expression')
+  if (cron.length > limits.cronExpressionsMax) {
+    throw refusal(
+      `cron has ${cron.length} expressions; at most ${limits.cronExpressionsMax} are possible`,
+    )
+  }
+  return cron.map((each, index) => cronOf(each, `cron[${index}]`))
+}
+
+function cronOf(text: unknown, what: string): Cron {
+  if (typeof text !== 'string') {
+    throw refusal(`${what} is ${show(text)}; expected text such as '30 9 * * MON-FRI' or '@daily'`)
+  }
+  const long = text.length > limits.cronLengthMax
+  const cron = long
+    ? `it has ${text.length} characters; expected at most ${limits.cronLengthMax}`
+    : parseCron(text)
+  if (typeof cron === 'string') throw refusal(`${what} ${show(text)} cannot be read: ${cron}`)
+  return cron
+}
+
+function everySlots({ every, offset = 0 }: Given): Slots {
+  const everyMs = milliseconds(every as Duration, 'every')
+  if (everyMs < limits.everyMsMin) {
+    throw refusal(`every is ${everyMs} ms; expected at least ${limits.everyMsMin} ms`)
+  }
+  const offsetMs = milliseconds(offset as Duration, 'offset') % everyMs
+  return slotsFrom((after) => (Math.floor((after - offsetMs) / everyMs) + 1) * everyMs + offsetMs)
+}
+
+/** A year later would have five digits, which many a reader of dates does not expect. */
+const instantMax = 253_402_300_799_999
+
+/** Slots are whole milliseconds, so a fraction of one makes no difference. */
+function slotsFrom(find: (after: Instant) => Instant | undefined): Slots {
+  return {
+    next: (after) => {
+      assert(Math.abs(after) <= instantMax, `${after} is an instant`)
+      const slot = find(Math.floor(after))
+      return slot === undefined || slot > instantMax ? undefined : slot
+    },
+  }
+}
+
+function earliest(instants: readonly Instant[]): Instant | undefined {
+  return instants.length === 0 ? undefined : Math.min(...instants)
+}
+
+function refusal(problem: string): PawlError {
+  return new PawlError('INPUT_INVALID', `The timing is not possible: ${problem}.`)
+}
+
+function show(given: unknown): string {
+  if (typeof given === 'string') {
+    return JSON.stringify(given.length > 100 ? `${given.slice(0, 100)}…` : given)
+  }
+  return typeof given === 'number' || given == null ? String(given) : `(${typeof given})`
+}
