@@ -1,6 +1,6 @@
 // Puts the parts together: a store, a client on it, and workers in this process when asked for.
 import { Client, type ClientPorts } from './client/client.ts'
-import type { RunFilter } from './client/filter.ts'
+import { queryOf, type RunFilter } from './client/filter.ts'
 import { LIVE, recordedRuns } from './client/recorded-runs.ts'
 import type { AnyActivity } from './definitions/activity.ts'
 import { Registry } from './definitions/registry.ts'
@@ -14,13 +14,14 @@ import { type Clock, systemClock } from './runtime/clock.ts'
 import { consoleLogger, type Logger } from './runtime/logger.ts'
 import { type Random, systemRandom, uuidV7 } from './runtime/random.ts'
 import { onShutdown } from './runtime/shutdown.ts'
+import { SCHEDULES_QUEUE, schedule } from './schedules/workflow.ts'
 import { coalesced } from './stores/coalesced.ts'
 import { observed } from './stores/observed.ts'
 import { openStore, type StoreOptions } from './stores/open.ts'
 import type { Store } from './stores/store.ts'
 import type { Announcement, Listener } from './telemetry/announcement.ts'
 import { Bus } from './telemetry/bus.ts'
-import { inquire, judge, type Verdict } from './worker/rehearsal.ts'
+import { inquire, judge, type RecordedRun, type Verdict } from './worker/rehearsal.ts'
 import { Worker } from './worker/worker.ts'
 
 export interface OpenOptions extends StoreOptions {
@@ -45,6 +46,8 @@ export interface WorkerOptions {
   readonly grace?: Duration
   /** Suspended runs kept in memory. */
   readonly warm?: number
+  /** Whether this worker keeps schedules going. true */
+  readonly schedules?: boolean
   /** Drain on SIGTERM and SIGINT, then let the process end. true */
   readonly signals?: boolean
 }
@@ -65,9 +68,20 @@ export async function open<const Url extends string>(
   store: KnownUrl<Url>,
   options: OpenOptions = {},
 ): Promise<Engine> {
-  const registry = new Registry(options.workflows ?? [], options.activities ?? [])
+  const registry = registryOf(options)
   const world = { clock: systemClock, random: systemRandom }
   return new Engine(await openStore(store, world.clock, options), registry, options, world)
+}
+
+/** All code an engine has: the user's, and pawl's own. */
+export function registryOf({ workflows = [], activities = [] }: OpenOptions): Registry {
+  return new Registry(workflows, activities, [schedule])
+}
+
+/** A run as it is stored: its newest generation. */
+export interface ExportedRun extends RecordedRun {
+  readonly pawl: number
+  readonly status: Status
 }
 
 /** A run under way, and whether the code here would go on with it. */
@@ -134,6 +148,14 @@ export class Engine extends Client implements AsyncDisposable {
       const { runId, workflowId, name } = head
       const verdict = await judge(this.#registry, this.#world.clock, { head, turns })
       yield { runId, workflowId, name, status, ...verdict }
+    }
+  }
+
+  /** Whole runs, to be kept or to be replayed in a test: one JSON text a run. */
+  async *export(filter: RunFilter = {}): AsyncGenerator<string> {
+    for await (const { run, turns } of recordedRuns(this.#store, queryOf(filter))) {
+      const exported: ExportedRun = { pawl: 1, status: run.status, head: run.head, turns }
+      yield JSON.stringify(exported)
     }
   }
 
@@ -213,7 +235,10 @@ function settingsOf(options: WorkerOptions, clock: Clock, random: Random) {
       options.id === undefined
         ? `worker-${uuidV7(clock, random).slice(-12)}`
         : checkId(options.id, 'the id of a worker'),
-    queues: queues.map((queue) => checkName(queue, 'the name of a queue')),
+    queues: [
+      ...queues.map((queue) => checkName(queue, 'the name of a queue')),
+      ...((options.schedules ?? true) ? [SCHEDULES_QUEUE] : []),
+    ],
     workflows: between(
       'concurrency.workflows',
       both?.workflows ?? limits.workflowsPerWorker,

@@ -1,11 +1,18 @@
 // What users import from 'pawl'.
 export type { Batch, BatchOptions, BatchOutcome } from './client/batch.ts'
-export type { EagerStarts, StartOptions } from './client/client.ts'
+export type { EagerStarts } from './client/client.ts'
 export { Client } from './client/client.ts'
 export type { Compare, Page, RunFilter } from './client/filter.ts'
 export type { RunHandle } from './client/handle.ts'
 export type { HistoryEntry, RunRecord } from './client/record.ts'
 export type { ForkOptions } from './client/rewinding.ts'
+export type {
+  Schedule,
+  ScheduleOptions,
+  ScheduleRecord,
+  Schedules,
+} from './client/schedules.ts'
+export type { StartOptions } from './client/start-options.ts'
 export type { Why } from './client/why.ts'
 export {
   type Activity,
@@ -73,6 +80,7 @@ export {
 export {
   type CheckedRun,
   Engine,
+  type ExportedRun,
   type OpenOptions,
   open,
   type StoreUrl,
@@ -91,7 +99,9 @@ export {
 export type { Failure } from './kernel/failure.ts'
 export type { Status } from './kernel/run.ts'
 export type { Json } from './kernel/value.ts'
+export type { Timing } from './policies/timing.ts'
 export type { Logger } from './runtime/logger.ts'
+export type { CatchUp, Overlap } from './schedules/state.ts'
 export type { CredentialProvider, Credentials } from './stores/objects/credentials.ts'
 export type { Reuse, SqlClient } from './stores/store.ts'
 export type { Announcement, Listener } from './telemetry/announcement.ts'

@@ -7,8 +7,11 @@ import { cancelCommand } from './commands/cancel.ts'
 import { checkCommand } from './commands/check.ts'
 import { demoCommand } from './commands/demo.ts'
 import { doctorCommand } from './commands/doctor.ts'
+import { exportCommand } from './commands/export.ts'
+import { operationCommands } from './commands/operations.ts'
 import { runCommand } from './commands/run.ts'
 import { runsCommand } from './commands/runs.ts'
+import { scheduleCommand, schedulesCommand } from './commands/schedules.ts'
 import { signalCommand } from './commands/signal.ts'
 import { startCommand } from './commands/start.ts'
 import { whyCommand } from './commands/why.ts'
@@ -53,7 +56,11 @@ function build(): Command {
     whyCommand(),
     signalCommand(),
     cancelCommand(),
+    ...operationCommands(),
+    schedulesCommand(),
+    scheduleCommand(),
     checkCommand(),
+    exportCommand(),
     doctorCommand(),
   ]
   for (const command of commands) {

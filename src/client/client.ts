@@ -1,12 +1,12 @@
 // What a program that starts and watches runs uses. It talks to a store and to nothing else.
-import { type Attributes, storedAttributes } from '../definitions/attributes.ts'
+import { storedAttributes } from '../definitions/attributes.ts'
 import type { RunRef } from '../definitions/context.ts'
 import type { Args, Given, Signal, Update, WorkflowContract } from '../definitions/contract.ts'
 import type { WorkflowOptions } from '../definitions/options.ts'
 import { timeouts } from '../definitions/timeouts.ts'
 import { encodeMessage, encodePayload } from '../kernel/codec.ts'
 import { deriveUuid, digestPayload, isUuid } from '../kernel/digest.ts'
-import { type Duration, milliseconds } from '../kernel/duration.ts'
+import { milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { encodeExtras } from '../kernel/extras.ts'
 import { limits } from '../kernel/limits.ts'
@@ -20,7 +20,6 @@ import type {
   ClaimedRun,
   Created,
   NewRun,
-  Reuse,
   SqlClient,
   Store,
   StoredMessage,
@@ -30,30 +29,9 @@ import { type Page, queryOf, type RunFilter } from './filter.ts'
 import { Handle, type HandleHost, type RunHandle, signalId, updateId } from './handle.ts'
 import { type RunRecord, recordOf } from './record.ts'
 import { Results } from './results.ts'
+import { type ScheduleHost, Schedules } from './schedules.ts'
+import type { Begin, StartOptions } from './start-options.ts'
 import { settleWebhook } from './webhooks.ts'
-
-export interface StartOptions {
-  /** A name of your own for the run. By default its run id. */
-  readonly workflowId?: string
-  /** What to do if a run of this workflow id exists. 'allow' */
-  readonly reuse?: Reuse
-  /** The same key starts the same run once, however often it is asked for. */
-  readonly idempotencyKey?: string
-  readonly runAt?: Date
-  readonly delay?: Duration
-  readonly priority?: number
-  readonly queue?: string
-  /** Kept with the run, readable and never searched. */
-  readonly memo?: Readonly<Record<string, unknown>>
-  /** What the run is found by, with `list` and `count`. */
-  readonly attributes?: Attributes
-  readonly runTimeout?: Duration
-  readonly executionTimeout?: Duration
-  /** A Postgres transaction of yours: the run is there if it commits. */
-  readonly transaction?: SqlClient
-}
-
-type Begin<In> = Given<'input', In> & StartOptions
 
 /** Lets a worker in the same process take a new run in the write that creates it. */
 export interface EagerStarts {
@@ -73,6 +51,8 @@ export interface ClientPorts {
 
 export class Client {
   readonly results: Results
+  /** Runs that start by the clock. */
+  readonly schedules: Schedules
   readonly #ports: ClientPorts
   readonly #host: HandleHost
 
@@ -100,6 +80,22 @@ export class Client {
       },
       inquire: ports.inquire,
       pause: (ms, signal) => sleep(ports.clock, ms, signal),
+    }
+    this.schedules = new Schedules(this.#scheduleHost())
+  }
+
+  #scheduleHost(): ScheduleHost {
+    const { clock } = this.#ports
+    return {
+      now: () => clock.now(),
+      load: (asks) => this.#host.load(asks),
+      pause: (ms) => this.#host.pause(ms),
+      begin: (workflow, input, options, message) =>
+        this.#startWith(workflow, input, options, message),
+      start: (workflow, input, options) => this.start(workflow, input, options),
+      newId: () => this.#host.newId(),
+      get: (ref) => this.get(ref),
+      list: (filter, page) => this.list(filter, page),
     }
   }
 

@@ -1,7 +1,7 @@
 // Whole runs as they are stored, many at a time: to be replayed elsewhere, or to be kept.
 import { limits } from '../kernel/limits.ts'
 import type { Status } from '../kernel/run.ts'
-import type { ListQuery, RunSnapshot, Store, StoredTurn } from '../stores/store.ts'
+import type { ListQuery, RunSnapshot, Store, StoredHead, StoredTurn } from '../stores/store.ts'
 
 export const LIVE: readonly Status[] = ['pending', 'running', 'waiting', 'paused', 'compensating']
 
@@ -18,11 +18,11 @@ export async function* recordedRuns(
       limit: TOGETHER,
       ...(cursor !== undefined && { cursor }),
     })
-    const histories = await store.load(page.runs.map(({ head }) => historyOf(head.runId, 0)))
+    const histories = await store.load(page.runs.map(({ head }) => historyOf(head, 0)))
     for (const [index, run] of page.runs.entries()) {
       const loaded = histories[index]
       const turns = loaded?.type === 'history' ? loaded.turns : []
-      yield { run, turns: await allTurns(store, run.head.runId, turns) }
+      yield { run, turns: await allTurns(store, run.head, turns) }
     }
     cursor = page.cursor
     if (cursor === undefined) return
@@ -31,19 +31,19 @@ export async function* recordedRuns(
 
 async function allTurns(
   store: Store,
-  runId: string,
+  head: StoredHead,
   first: readonly StoredTurn[],
 ): Promise<readonly StoredTurn[]> {
   const turns = [...first]
   for (let page = first; page.length === limits.historyPageTurns; ) {
     const last = page.at(-1)
-    const [loaded] = await store.load([historyOf(runId, last ? last.seq + last.count : 0)])
+    const [loaded] = await store.load([historyOf(head, last ? last.seq + last.count : 0)])
     page = loaded?.type === 'history' ? loaded.turns : []
     turns.push(...page)
   }
   return turns
 }
 
-function historyOf(runId: string, after: number) {
-  return { type: 'history', runId, after, turns: limits.historyPageTurns } as const
+function historyOf({ runId, generation }: StoredHead, after: number) {
+  return { type: 'history', runId, generation, after, turns: limits.historyPageTurns } as const
 }

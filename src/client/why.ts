@@ -39,6 +39,8 @@ export interface WhyFacts {
   readonly sessions: readonly SessionSnapshot[]
 }
 
+type Paused = NonNullable<RunSnapshot['paused']>
+
 interface Abilities {
   readonly queues: readonly string[]
   /** `null` is any. */
@@ -49,7 +51,7 @@ interface Abilities {
 export function whyOf(facts: WhyFacts): Why {
   const { run } = facts
   if (run.endedAt !== undefined) return { reason: 'ended', status: run.status }
-  if (run.paused) return paused(run.paused)
+  if (run.paused) return paused(run.head.runId, run.paused)
   const state = RunState.of(facts.turns.flatMap((turn) => decodeTurn(turn.body).events))
   if (run.session !== undefined) return held(facts, state)
   const due = run.unread > 0 || (run.wakeAt !== undefined && run.wakeAt <= run.now)
@@ -60,10 +62,10 @@ export function whyOf(facts: WhyFacts): Why {
   return waiting(facts, state)
 }
 
-function paused({ build, failure: text }: NonNullable<RunSnapshot['paused']>): Why {
+function paused(runId: string, { build, failure: text }: Paused): Why {
   const failure = JSON.parse(text) as Failure
   if (build === '') {
-    return { reason: 'paused', note: failure.message, suggestion: 'pawl resume <run id>' }
+    return { reason: 'paused', note: failure.message, suggestion: `pawl resume ${runId}` }
   }
   return {
     reason: 'paused',

@@ -28,7 +28,13 @@ export class Registry {
   /** Changes whenever a workflow's code does: the default name of a build. */
   readonly fingerprint: string
 
-  constructor(workflows: readonly AnyWorkflow[], activities: readonly AnyActivity[]) {
+  /** `own` are workflows of pawl's: every process has them, and they are no part of what users deploy. */
+  constructor(
+    workflows: readonly AnyWorkflow[],
+    activities: readonly AnyActivity[],
+    own: readonly AnyWorkflow[] = [],
+  ) {
+    for (const { name } of workflows) refuseReserved(name)
     for (const each of workflows) refuseForeign(each, 'workflow', 'workflows')
     for (const each of activities) refuseForeign(each, 'activity', 'activities')
     const [named, any] = apart(workflows as unknown as readonly RegisteredWorkflow[], 'workflow')
@@ -36,13 +42,14 @@ export class Registry {
       activities as unknown as readonly RegisteredActivity[],
       'activity',
     )
-    this.workflows = byName(named, 'workflow')
+    const all = byName(named, 'workflow')
+    const hashes = [...all.values(), ...(any ? [any] : [])].map((each) => each.definitionHash)
+    this.fingerprint = digest(hashes.sort().join('\n'))
+    for (const each of own) all.set(each.name, each as unknown as RegisteredWorkflow)
+    this.workflows = all
     this.activities = byName(known, 'activity')
     this.#anyWorkflow = any
     this.#anyActivity = others as DynamicActivity | undefined
-    const all = any ? [...this.workflows.values(), any] : [...this.workflows.values()]
-    const hashes = all.map((each) => each.definitionHash)
-    this.fingerprint = digest(hashes.sort().join('\n'))
   }
 
   /** The code for a name: its own, or the one for all others. */
@@ -108,6 +115,12 @@ function byName<T extends { readonly name: string }>(
     found.set(definition.name, definition)
   }
   return found
+}
+
+function refuseReserved(name: unknown): void {
+  if (typeof name !== 'string' || !name.startsWith('pawl.')) return
+  const message = `the name of workflow '${name}' begins with 'pawl.', which is for workflows of pawl's own. Choose another.`
+  throw new PawlError('DEFINITION_INVALID', message)
 }
 
 function refuseForeign(definition: unknown, is: 'workflow' | 'activity', option: string): void {

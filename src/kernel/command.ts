@@ -92,6 +92,7 @@ export interface SendMessage extends Asked {
   readonly message:
     | { readonly type: 'signal'; readonly name: string; readonly payload: Payload }
     | { readonly type: 'cancel'; readonly reason?: string }
+    | { readonly type: 'terminate'; readonly reason: string }
 }
 /** What is asked for under a key, and settled under it later. */
 export type Request = RunStep | SetTimer | AwaitSignal | StartChild | SendMessage | SetAttributes

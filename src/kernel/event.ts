@@ -55,7 +55,7 @@ export type Sent = {
   readonly type: 'MessageSent'
   /** Absent if there was no such run. */
   readonly to?: string
-  readonly message: 'signal' | 'cancel'
+  readonly message: 'signal' | 'cancel' | 'terminate'
   readonly name?: string
 } & Request
 

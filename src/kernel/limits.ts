@@ -60,6 +60,14 @@ export const limits = {
   /** Steps that were begun without a write are recorded as begun after this long. */
   carryMsMax: 1_000,
 
+  /** A slot of a schedule that is noticed later than this was missed. */
+  scheduleLateMs: 10_000,
+  /** Slots started at most for one back-fill, and to catch up on what was missed. */
+  backfillSlotsMax: 10_000,
+  catchUpSlotsMax: 1_000,
+  /** Slots of a schedule that are shown ahead. */
+  slotsShown: 5,
+
   /** Details of heartbeats are written down at most this often. */
   heartbeatKeptMs: 1_000,
 

@@ -2,8 +2,7 @@
 // Time stands still unless the test moves it, or waits for a result: then it jumps to whatever is due next.
 import type { AnyActivity } from '../definitions/activity.ts'
 import type { AnyActivityContract, InputOf } from '../definitions/contract.ts'
-import { Registry } from '../definitions/registry.ts'
-import { Engine, type OpenOptions, type StoreUrl } from '../engine.ts'
+import { Engine, type OpenOptions, registryOf, type StoreUrl } from '../engine.ts'
 import { type Duration, milliseconds } from '../kernel/duration.ts'
 import type { Instant } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
@@ -63,7 +62,7 @@ export class TestEngine extends Engine {
     const { workflows = [], activities = [] } = options
     // Waiting for a result is not a matter of virtual time: it is what lets virtual time pass.
     const world = { clock: clientClock(time), random: new SeededRandom(seed) }
-    super(calls.store, new Registry(workflows, activities), {}, world)
+    super(calls.store, registryOf({ workflows, activities }), {}, world)
     this.seed = seed
     this.#time = time
     this.#calls = calls
@@ -97,8 +96,23 @@ export class TestEngine extends Engine {
     }
   }
 
+  /** Lets time pass while no worker is there, and starts one again. */
+  async away(duration: Duration): Promise<void> {
+    await this.idle()
+    await this.#kill()
+    await this.#time.advance(milliseconds(duration, 'away'))
+    this.#startWorker()
+    await this.idle()
+  }
+
   /** Ends the worker as `kill -9` would, lets its lease end, and starts another. */
   async crash(): Promise<void> {
+    await this.#kill()
+    this.#startWorker()
+    await this.idle()
+  }
+
+  async #kill(): Promise<void> {
     this.#worker?.process.kill()
     const [loaded] = await this.#calls.inner.load([{ type: 'sessions' }])
     for (const { session, worker } of loaded?.type === 'sessions' ? loaded.sessions : []) {
@@ -113,8 +127,24 @@ export class TestEngine extends Engine {
       } as const
       await this.#calls.inner.renew(beat)
     }
-    this.#startWorker()
-    await this.idle()
+  }
+
+  /**
+   * Kills the worker when it writes its nth turn from now, before or after the store has it, and starts another. The
+   * answer says whether that has happened.
+   */
+  crashAtTurn(n: number, when: 'before' | 'after'): () => boolean {
+    let turns = 0
+    let isMet = false
+    this.#calls.around = async (method, call) => {
+      if (method !== 'commit' || isMet || ++turns !== n) return call()
+      isMet = true
+      // What a dead process asked for has no answer; the store may have it all the same.
+      if (when === 'after') await call()
+      void this.crash()
+      return new Promise(() => {})
+    }
+    return () => isMet
   }
 
   override async close(): Promise<void> {
@@ -136,10 +166,8 @@ export class TestEngine extends Engine {
       listeners,
       logger,
     } = this.#options
-    const registry = new Registry(
-      workflows,
-      activities.map((each) => this.#stubbed(each)),
-    )
+    const stubbed = activities.map((each) => this.#stubbed(each))
+    const registry = registryOf({ workflows, activities: stubbed })
     const random = new SeededRandom(this.seed).fork(process.name)
     const options = { build: 'test', ...(listeners && { listeners }), ...(logger && { logger }) }
     const engine = new Engine(process.guard(this.#calls.store), registry, options, {
@@ -218,17 +246,24 @@ class CallCounter {
   readonly inner: Store
   readonly store: Store
   underWay = 0
+  /** Stands between the worker and the store. */
+  around: (method: string, call: () => Promise<unknown>) => Promise<unknown> = (_, call) => call()
 
   constructor(inner: Store) {
     this.inner = inner
-    this.store = wrapped(inner, (_method, call) => async (...args) => {
-      this.underWay++
-      try {
-        return await call(...args)
-      } finally {
-        this.underWay--
-      }
+    this.store = wrapped(inner, (method, call) => (...args) => {
+      type Out = Awaited<ReturnType<typeof call>>
+      return this.around(method, () => this.#count(call(...args))) as Promise<Out>
     })
+  }
+
+  async #count<T>(answer: Promise<T>): Promise<T> {
+    this.underWay++
+    try {
+      return await answer
+    } finally {
+      this.underWay--
+    }
   }
 }
 

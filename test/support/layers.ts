@@ -19,6 +19,7 @@ const library = [
   'telemetry',
   'stores',
   'worker',
+  'schedules',
   'client',
 ] as const
 
@@ -37,7 +38,11 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   telemetry: ['kernel', 'runtime'],
   stores: ['kernel', 'runtime', 'telemetry'],
   worker: ['kernel', 'policies', 'definitions', 'deciders', 'runtime', 'telemetry', seam],
-  client: ['kernel', 'definitions', 'deciders', 'runtime', 'telemetry', seam],
+  schedules: ['kernel', 'policies', 'definitions'],
+  client: [
+    ...['kernel', 'policies', 'definitions', 'deciders', 'runtime', 'telemetry', 'schedules'],
+    seam,
+  ],
   'engine.ts': [...library, 'index.ts'],
   'index.ts': [...library, 'engine.ts'],
   cli: [...library, 'engine.ts', 'index.ts'],

@@ -109,6 +109,35 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await orphan.result()).toBe('went')
   })
 
+  test('C8 an abandoned child is started even if its parent ends at once, or continues as new', async () => {
+    const leaves = workflow('leaves', async (ctx, n: number): Promise<string> => {
+      void ctx.child(waits, undefined, { parentClose: 'abandon', workflowId: `orphan ${n}` })
+      return n === 1 ? ctx.continueAsNew(2) : 'left'
+    })
+    const engine = await bench.serve({ workflows: [leaves, waits] })
+    expect(await engine.execute(leaves, 1)).toBe('left')
+    for (const n of [1, 2]) {
+      const orphan = engine.get(waits, { workflowId: `orphan ${n}` })
+      await orphan.signal(go)
+      expect(await orphan.result()).toBe('went')
+    }
+  })
+
+  test('C8 a child ends as it was told to when its parent ends', async () => {
+    const parent = workflow('parent', async (ctx) => {
+      void ctx.child(waits, undefined, { parentClose: 'terminate', workflowId: 'told' })
+      await ctx.wait(go)
+      return 'left'
+    })
+    const engine = await bench.serve({ workflows: [parent, waits] })
+    const run = await engine.start(parent)
+    await waitsFor(run, 'child')
+    await run.signal(go)
+    expect(await run.result()).toBe('left')
+    const error = await rejection(engine.get({ workflowId: 'told' }).result())
+    expect(error).toMatchObject({ failure: { type: 'Terminated' } })
+  })
+
   test('C8 a parent that replays on another engine does not start its child again', async () => {
     const parent = workflow('parent', async (ctx) => ctx.child(waits, undefined))
     const first = await bench.worker({ workflows: [parent, waits] })

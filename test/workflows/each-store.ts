@@ -16,7 +16,7 @@ import {
   type WorkerOptions,
 } from 'pawl'
 import { afterAll, afterEach, beforeAll, beforeEach, inject } from 'vitest'
-import { Registry } from '../../src/definitions/registry.ts'
+import { registryOf } from '../../src/engine.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { MemoryStore } from '../../src/stores/memory/store.ts'
@@ -107,7 +107,7 @@ export class Bench {
 
   // Opening 'memory:' twice gives two stores. Here all engines of a test share one, and none may close it.
   #inMemory(options: OpenOptions): Engine {
-    const registry = new Registry(options.workflows ?? [], options.activities ?? [])
+    const registry = registryOf(options)
     const world = { clock: systemClock, random: systemRandom }
     return new Engine(unclosed(this.#memory), registry, options, world)
   }

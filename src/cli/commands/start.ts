@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import type { StartOptions } from '../../client/client.ts'
+import type { StartOptions } from '../../client/start-options.ts'
 import { workflow } from '../../definitions/workflow.ts'
 import type { Duration } from '../../kernel/duration.ts'
 import { parseJson, type ReadingOptions, reading, withNewEngine } from '../options.ts'

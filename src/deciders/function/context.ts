@@ -105,9 +105,11 @@ export class FunctionContext {
     const { workflowId = runId } = wanted
     return Object.assign(this.#ask(wanted, identity), {
       runId,
-      started: Promise.resolve({ runId, workflowId }),
+      started: Promise.resolve({ runId, workflowId }) as Child<unknown>['started'],
       signal: (signal: unknown, payload?: unknown) => this.signal(runId, signal, payload),
       cancel: (reason?: string) => void this.#cancel(runId, reason),
+      terminate: (reason: string) =>
+        void this.#send('terminate', 'terminate', runId, { type: 'terminate', reason }),
     }) as Child<unknown>
   }
 
@@ -335,14 +337,8 @@ export class FunctionContext {
     until: { until?: number },
   ): DurablePromise<unknown> {
     const [key, identity] = this.#identify('wait', 'condition', options)
-    const wanted = {
-      type: 'AwaitSignal',
-      key,
-      name: 'condition',
-      condition: true,
-      ...until,
-    } as const
-    const promise = this.#ask(wanted, identity)
+    const condition = { name: 'condition', condition: true, ...until } as const
+    const promise = this.#ask({ type: 'AwaitSignal', key, ...condition }, identity)
     this.#execution.handlers.await(key, {
       isMet: () => isMet() === true,
       meet: () => this.#execution.meet(promise),

@@ -63,5 +63,6 @@ export class Wishes {
 
 /** Whether it is done by being asked for, even if the code ends in the same breath. */
 function isTold({ wanted }: Request): boolean {
+  if (wanted.type === 'StartChild') return wanted.onClose === 'abandon'
   return wanted.type === 'SendMessage' || wanted.type === 'SetAttributes'
 }

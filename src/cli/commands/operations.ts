@@ -1,0 +1,112 @@
+// What an operator does to one run.
+import { Command } from 'commander'
+import type { RunHandle } from '../../client/handle.ts'
+import { PawlError } from '../../kernel/errors.ts'
+import { collect, parseJson, refOf, type StoreOption, withEngine, withStore } from '../options.ts'
+import { print } from '../output.ts'
+
+/** A command about one run: what it does, and what it says when that is done. */
+function about<Options extends StoreOption>(
+  command: Command,
+  act: (run: RunHandle<unknown>, args: readonly string[], options: Options) => Promise<string>,
+): Command {
+  return withStore(command).action(async (id: string, ...rest: unknown[]) => {
+    const options = rest.find((each): each is Options => isOptions(each)) as Options
+    const args = rest.filter((each): each is string => typeof each === 'string')
+    await withEngine(options, async (engine) => {
+      const run = engine.get(refOf(id))
+      await run.describe()
+      print(await act(run, args, options))
+    })
+  })
+}
+
+function isOptions(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'store' in value
+}
+
+const id = ['<id>', 'a run id, or a workflow id'] as const
+
+export function operationCommands(): Command[] {
+  return [terminateCommand(), pauseCommand(), resumeCommand(), retryCommand(), ...rewinds()]
+}
+
+function terminateCommand(): Command {
+  const command = new Command('terminate')
+    .description('end a run, and its children, without asking their code')
+    .argument(...id)
+    .requiredOption('--reason <text>', 'why, for its history')
+  return about<StoreOption & { reason: string }>(command, async (run, _, { reason }) => {
+    await run.terminate(reason)
+    return `run ${run.runId} will be ended where it is`
+  })
+}
+
+function pauseCommand(): Command {
+  const command = new Command('pause')
+    .description('let a run rest once its steps under way have ended')
+    .argument(...id)
+    .option('--note <text>', 'why, for whoever finds it paused')
+  return about<StoreOption & { note?: string }>(command, async (run, _, { note }) => {
+    await run.pause(note)
+    return `run ${run.runId} was asked to rest`
+  })
+}
+
+function resumeCommand(): Command {
+  const command = new Command('resume')
+    .description('have a paused run go on')
+    .argument(...id)
+    .option('--step <step>', 'settle this step by hand: its key or name')
+    .option('--result <json>', 'what the step gives', parseJson)
+    .option('--note <text>', 'why, for its history')
+  type Options = StoreOption & { step?: string; result?: unknown; note?: string }
+  return about<Options>(command, async (run, _, { step, result, note }) => {
+    if (step === undefined) await run.resume()
+    else if (note === undefined) {
+      throw new PawlError('INPUT_INVALID', 'a step that is settled by hand needs a --note: why?')
+    } else await run.resume({ step, result, note })
+    return `run ${run.runId} goes on`
+  })
+}
+
+function retryCommand(): Command {
+  const command = new Command('retry')
+    .description('have a run that failed go on where it failed')
+    .argument(...id)
+  return about(command, async (run) => {
+    await run.retry()
+    return `run ${run.runId} goes on`
+  })
+}
+
+function rewinds(): Command[] {
+  const reset = new Command('reset')
+    .description('have a run go back to a step, and do it and all after it once more')
+    .argument(...id)
+    .argument('<step>', 'the key of the step, or its name')
+  const fork = new Command('fork')
+    .description('start another run with the past of this one up to a step')
+    .argument(...id)
+    .argument('<step>', 'the key of the step, or its name')
+    .option('--input <json>', 'another input for the workflow', parseJson)
+    .option('--result <step=json>', 'go on with this result of a step (repeatable)', collect)
+  type Options = StoreOption & { input?: unknown; result?: readonly string[] }
+  return [
+    about(reset, async (run, [step = '']) => {
+      await run.reset({ step })
+      return `run ${run.runId} goes on from ${step}`
+    }),
+    about<Options>(fork, async (run, [step = ''], { input, result }) => {
+      const results = Object.fromEntries((result ?? []).map(stepResult))
+      const forked = await run.fork({ step, results, ...(input !== undefined && { input }) })
+      return `run ${forked.runId} began with the past of ${run.runId}`
+    }),
+  ]
+}
+
+function stepResult(text: string): [string, unknown] {
+  const at = text.indexOf('=')
+  if (at > 0) return [text.slice(0, at), parseJson(text.slice(at + 1))]
+  throw new PawlError('INPUT_INVALID', `--result takes <step>=<json>, and not '${text}'.`)
+}

@@ -1,0 +1,288 @@
+// Schedules as users meet them. Each is a run of a workflow of pawl's own; what is said to it is a signal, and what is
+// shown of it are its attributes.
+import type { Attributes } from '../definitions/attributes.ts'
+import type { RunRef } from '../definitions/context.ts'
+import type { Given, WorkflowContract } from '../definitions/contract.ts'
+import { decodeTurn } from '../kernel/codec.ts'
+import { type Duration, milliseconds } from '../kernel/duration.ts'
+import { PawlError } from '../kernel/errors.ts'
+import { limits } from '../kernel/limits.ts'
+import type { Message } from '../kernel/message.ts'
+import { checkId, checkName } from '../kernel/names.ts'
+import { decode, encode } from '../kernel/value.ts'
+import { slotsBetween, type Timing, timingOf } from '../policies/timing.ts'
+import {
+  attributesOf,
+  type CatchUp,
+  type Control,
+  type Overlap,
+  type ScheduleSpec,
+  type ScheduleState,
+  scheduleRunId,
+  slotsOf,
+} from '../schedules/state.ts'
+import { control, SCHEDULE, schedule } from '../schedules/workflow.ts'
+import type { LoadAsk, Loaded } from '../stores/store.ts'
+import type { Page, RunFilter } from './filter.ts'
+import type { RunHandle } from './handle.ts'
+import type { RunRecord } from './record.ts'
+import { LIVE } from './recorded-runs.ts'
+import type { StartOptions } from './start-options.ts'
+
+export interface ScheduleOptions {
+  /** What to do when the run of the slot before is still under way. 'allow' */
+  readonly overlap?: Overlap
+  /** What to do about slots that came while no worker was there. 'skip' */
+  readonly catchUp?: CatchUp
+  /** Each slot is taken up to this much later, at random. */
+  readonly jitter?: Duration
+  readonly from?: Date
+  readonly until?: Date
+  readonly paused?: boolean
+  readonly note?: string
+  /** How its runs are started. */
+  readonly run?: Pick<StartOptions, 'attributes' | 'memo' | 'priority' | 'queue' | 'runTimeout'>
+}
+
+export interface ScheduleRecord {
+  readonly id: string
+  readonly workflow: string
+  readonly paused: boolean
+  readonly note?: string
+  readonly timing: Timing
+  /** The next slots, if it is not paused. */
+  readonly next: readonly Date[]
+  readonly lastRunId?: string
+}
+
+export interface Schedule {
+  readonly id: string
+  describe(): Promise<ScheduleRecord>
+  /** No slot is taken until it is resumed. */
+  pause(note?: string): Promise<void>
+  /** Slots that came meanwhile are not caught up on. */
+  resume(): Promise<void>
+  /** Starts a run now, whatever is under way. */
+  trigger(): Promise<RunHandle<unknown>>
+  /** Starts a run for every slot in a span of time; answers how many. */
+  backfill(range: { readonly from: Date; readonly to: Date }): Promise<number>
+  /** Runs that were started go on. */
+  delete(): Promise<void>
+}
+
+/** What schedules need of their client. */
+export interface ScheduleHost {
+  now(): number
+  newId(): string
+  load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]>
+  pause(ms: number): Promise<void>
+  /** Starts a run, or finds it by its workflow id, and tells it something in the same write. */
+  begin(
+    workflow: WorkflowContract<never, unknown>,
+    input: unknown,
+    options: StartOptions,
+    message: Message,
+  ): Promise<RunHandle<unknown>>
+  start(
+    workflow: WorkflowContract<unknown, unknown>,
+    input: unknown,
+    options: StartOptions,
+  ): Promise<RunHandle<unknown>>
+  get(run: RunRef): RunHandle<unknown>
+  list(
+    filter: RunFilter,
+    page: { readonly limit?: number; readonly cursor?: string },
+  ): Promise<Page<RunRecord>>
+}
+
+export class Schedules {
+  readonly #host: ScheduleHost
+
+  constructor(host: ScheduleHost) {
+    this.#host = host
+  }
+
+  /** The same id again replaces the timing and all options, so that it can be said at every start of a program. */
+  async set<In>(
+    id: string,
+    given: Timing &
+      ScheduleOptions & { readonly workflow: WorkflowContract<In, unknown> } & Given<
+        'input',
+        NoInfer<In>
+      >,
+  ): Promise<Schedule> {
+    checkId(id, 'the id of a schedule')
+    const { paused = false, note } = given
+    const spec = specOf(given)
+    if (timingOf(spec.timing).next(this.#host.now()) === undefined) throw neverDue(spec.timing)
+    const noted = note === undefined ? {} : { note }
+    const input: ScheduleState = { id, spec, paused, ...noted }
+    const said: Control = { do: 'set', spec, paused, ...noted }
+    const message = {
+      type: 'signal',
+      id: this.#host.newId(),
+      name: control.name,
+      payload: encode(said, 'a schedule'),
+    } as const
+    const attributes = attributesOf(input, this.#host.now())
+    const workflowId = scheduleRunId(id)
+    const run = await this.#host.begin(schedule, input, { workflowId, attributes }, message)
+    await this.#heard(run)
+    return this.get(id)
+  }
+
+  get(id: string): Schedule {
+    checkId(id, 'the id of a schedule')
+    const run = this.#host.get({ workflowId: scheduleRunId(id) })
+    const tell = async (message: Control): Promise<void> => {
+      await this.#live(id, run)
+      await run.signal(control, message)
+      await this.#heard(run)
+    }
+    return {
+      id,
+      describe: async () => recordOf(await this.#live(id, run)),
+      pause: (note) => tell({ do: 'pause', ...(note !== undefined && { note }) }),
+      resume: () => tell({ do: 'resume' }),
+      delete: () => tell({ do: 'delete' }),
+      trigger: async () => this.#trigger(id, await this.#specOf(await this.#live(id, run))),
+      backfill: async ({ from, to }) => {
+        const spec = await this.#specOf(await this.#live(id, run))
+        const span = { from: instant(from, 'from') - 1, to: instant(to, 'to') }
+        const { slots, more } = slotsOf(spec, span.from, span.to, limits.backfillSlotsMax)
+        if (more) throw tooMany()
+        await tell({ do: 'backfill', ...span })
+        return slots.length
+      },
+    }
+  }
+
+  async list(
+    page: { readonly limit?: number; readonly cursor?: string } = {},
+  ): Promise<Page<ScheduleRecord>> {
+    const found = await this.#host.list({ workflow: SCHEDULE, status: LIVE }, page)
+    const { cursor } = found
+    return { items: found.items.map(recordOf), ...(cursor !== undefined && { cursor }) }
+  }
+
+  #trigger(id: string, spec: ScheduleSpec): Promise<RunHandle<unknown>> {
+    const { workflow: name, input, run } = spec
+    const contract = { is: 'workflow', name } as WorkflowContract<unknown, unknown>
+    const attributes: Attributes = { ...run.attributes, schedule: id }
+    return this.#host.start(contract, input, { ...run, attributes })
+  }
+
+  async #live(id: string, run: RunHandle<unknown>): Promise<RunRecord> {
+    const record = await run.describe().catch((error: unknown) => {
+      throw error instanceof PawlError && error.code === 'RUN_NOT_FOUND' ? missing(id) : error
+    })
+    if (record.endedAt) throw missing(id)
+    return record
+  }
+
+  // Its plan is what the newest generation of its run began with.
+  async #specOf({ runId, generation, input }: RunRecord): Promise<ScheduleSpec> {
+    const ask = { type: 'history', runId, generation, after: 0, turns: 1 } as const
+    const [loaded] = await this.#host.load([ask])
+    const [turn] = loaded?.type === 'history' ? loaded.turns : []
+    const [first] = turn ? decodeTurn(turn.body).events : []
+    const state = first?.type === 'GenerationBegan' ? decode(first.input) : input
+    return (state as ScheduleState).spec
+  }
+
+  // It is durable already. If somebody is there to hear it, it is worth a moment to see it done.
+  async #heard(run: RunHandle<unknown>): Promise<void> {
+    const { runId } = await run.describe()
+    for (let pauseMs = 2; pauseMs <= HEARD_MS; pauseMs *= 2) {
+      const [loaded] = await this.#host.load([{ type: 'run', runId }])
+      if (loaded?.type !== 'run' || !loaded.run) return
+      const { unread, session, endedAt } = loaded.run
+      if (endedAt !== undefined || (unread === 0 && session === undefined)) return
+      await this.#host.pause(pauseMs)
+    }
+  }
+}
+
+const HEARD_MS = 256
+
+function specOf(
+  given: Timing &
+    ScheduleOptions & {
+      readonly workflow: WorkflowContract<never, unknown>
+      readonly input?: unknown
+    },
+): ScheduleSpec {
+  const { workflow, input, overlap = 'allow', catchUp = 'skip', jitter, from, until, run } = given
+  if (workflow?.is !== 'workflow') {
+    throw new PawlError('INPUT_INVALID', 'a schedule needs a workflow: set(id, { workflow, … }).')
+  }
+  if (!OVERLAPS.includes(overlap)) throw unknown('overlap', overlap, OVERLAPS)
+  if (!CATCH_UPS.includes(catchUp)) throw unknown('catchUp', catchUp, CATCH_UPS)
+  const timing: Timing =
+    'cron' in given
+      ? { cron: given.cron, ...(given.timeZone !== undefined && { timeZone: given.timeZone }) }
+      : { every: given.every, ...(given.offset !== undefined && { offset: given.offset }) }
+  timingOf(timing)
+  const { runTimeout, ...rest } = run ?? {}
+  return {
+    timing,
+    workflow: checkName(workflow.name, 'the name of a workflow'),
+    input,
+    overlap,
+    catchUp,
+    jitterMs: jitter === undefined ? 0 : milliseconds(jitter, 'jitter'),
+    ...(from && { from: instant(from, 'from') }),
+    ...(until && { until: instant(until, 'until') }),
+    run: {
+      ...rest,
+      ...(runTimeout !== undefined && { runTimeout: milliseconds(runTimeout, 'runTimeout') }),
+    },
+  }
+}
+
+function recordOf({ attributes }: RunRecord): ScheduleRecord {
+  const { schedule: id, workflow, paused, note, timing: text, next, lastRunId } = attributes
+  const timing = JSON.parse(String(text ?? '{"every":1000}')) as Timing
+  const first = next instanceof Date ? next.getTime() : undefined
+  const slots =
+    first === undefined
+      ? []
+      : slotsBetween(timingOf(timing), first - 1, Number.MAX_SAFE_INTEGER, limits.slotsShown).slots
+  return {
+    id: String(id ?? ''),
+    workflow: String(workflow ?? ''),
+    paused: paused === true,
+    timing,
+    next: slots.map((slot) => new Date(slot)),
+    ...(note !== undefined && note !== '' && { note: String(note) }),
+    ...(lastRunId !== undefined && lastRunId !== '' && { lastRunId: String(lastRunId) }),
+  }
+}
+
+const OVERLAPS: readonly Overlap[] = ['allow', 'skip', 'bufferOne', 'replace', 'terminate']
+const CATCH_UPS: readonly CatchUp[] = ['skip', 'one', 'all']
+
+function instant(date: Date, what: string): number {
+  const time = Number(date)
+  if (Number.isFinite(time)) return time
+  throw new PawlError('INPUT_INVALID', `${what} is not a valid Date.`)
+}
+
+function unknown(what: string, value: unknown, known: readonly string[]): PawlError {
+  const message = `${what} is '${String(value)}'; expected one of ${known.join(', ')}.`
+  return new PawlError('INPUT_INVALID', message)
+}
+
+function neverDue(timing: Timing): PawlError {
+  const message = `the schedule would never start anything: ${JSON.stringify(timing)} has no slot in the years to come.`
+  return new PawlError('INPUT_INVALID', message)
+}
+
+function tooMany(): PawlError {
+  const message = `there are more than ${limits.backfillSlotsMax} slots between from and to. Back-fill a shorter span at a time.`
+  return new PawlError('INPUT_INVALID', message)
+}
+
+function missing(id: string): PawlError {
+  return new PawlError('RUN_NOT_FOUND', `there is no schedule '${id}' in this store.`)
+}

@@ -1,0 +1,29 @@
+// How a run is started.
+import type { Attributes } from '../definitions/attributes.ts'
+import type { Given } from '../definitions/contract.ts'
+import type { Duration } from '../kernel/duration.ts'
+import type { Reuse, SqlClient } from '../stores/store.ts'
+
+export interface StartOptions {
+  /** A name of your own for the run. By default its run id. */
+  readonly workflowId?: string
+  /** What to do if a run of this workflow id exists. 'allow' */
+  readonly reuse?: Reuse
+  /** The same key starts the same run once, however often it is asked for. */
+  readonly idempotencyKey?: string
+  readonly runAt?: Date
+  readonly delay?: Duration
+  readonly priority?: number
+  readonly queue?: string
+  /** Kept with the run, readable and never searched. */
+  readonly memo?: Readonly<Record<string, unknown>>
+  /** What the run is found by, with `list` and `count`. */
+  readonly attributes?: Attributes
+  readonly runTimeout?: Duration
+  readonly executionTimeout?: Duration
+  /** A Postgres transaction of yours: the run is there if it commits. */
+  readonly transaction?: SqlClient
+}
+
+/** One of many starts. */
+export type Begin<In> = Given<'input', In> & StartOptions

@@ -1,0 +1,245 @@
+// Runs that start by the clock: which slots are taken, when the one before is still under way, and what people can say.
+import { type RunRecord, signal, workflow } from 'pawl'
+import { type TestEngine, testEngine } from 'pawl/testing'
+import { afterEach, describe, expect, test } from 'vitest'
+import { kinds, rejection, until, useStore } from './each-store.ts'
+
+const finish = signal('finish')
+const started: number[] = []
+
+const quick = workflow('quick', async (ctx, tag: string) => `${tag} ${ctx.info.workflowId}`)
+/** Goes on until it is told to finish, or is stopped. */
+const long = workflow('long', async (ctx) => {
+  started.push(ctx.now())
+  await ctx.wait(finish)
+})
+
+let engine: TestEngine
+afterEach(() => engine?.close())
+
+const MINUTE = 60_000
+
+async function fresh(): Promise<TestEngine> {
+  started.length = 0
+  engine = await testEngine({ workflows: [quick, long], skipTime: false })
+  // A full hour, so that the tests can speak of minutes.
+  await engine.clock.set(new Date(Math.ceil(engine.clock.now() / (60 * MINUTE)) * 60 * MINUTE))
+  return engine
+}
+
+async function runsOf(workflowName: string): Promise<readonly RunRecord[]> {
+  const { items } = await engine.list({ workflow: workflowName }, { limit: 1_000 })
+  return items.toSorted((a, b) => slotOf(a) - slotOf(b))
+}
+
+const slotOf = ({ attributes }: RunRecord): number => Number(attributes['slot'] ?? 0)
+
+const slotsOf = async (name: string): Promise<number[]> =>
+  (await runsOf(name)).map(({ attributes }) => new Date(attributes['slot'] as Date).getUTCMinutes())
+
+describe('in virtual time', () => {
+  test('T3 T8: every slot starts a run, named after the schedule and the slot', async () => {
+    await fresh()
+    const every = await engine.schedules.set('every', {
+      cron: '*/15 * * * *',
+      workflow: quick,
+      input: 'hello',
+    })
+    await engine.clock.advance('1h')
+    expect(await slotsOf('quick')).toEqual([15, 30, 45, 0])
+    const [first] = await runsOf('quick')
+    expect(first?.status).toBe('completed')
+    expect(first?.workflowId).toMatch(/^every@.*:15:00\.000Z$/)
+    expect(first?.output).toBe(`hello ${first?.workflowId}`)
+    const { next, lastRunId, paused } = await every.describe()
+    expect([next.length, paused]).toEqual([5, false])
+    expect(lastRunId).toBe((await runsOf('quick')).at(-1)?.runId)
+  })
+
+  test('T3: an interval, with an offset and bounds', async () => {
+    await fresh()
+    const from = new Date(engine.clock.now() + 20 * MINUTE)
+    const until = new Date(engine.clock.now() + 45 * MINUTE)
+    const timing = { every: '10m', offset: '5m', from, until } as const
+    await engine.schedules.set('some', { ...timing, workflow: quick, input: '' })
+    await engine.clock.advance('2h')
+    expect(await slotsOf('quick')).toEqual([25, 35, 45])
+    expect((await engine.schedules.get('some').describe()).next).toEqual([])
+  })
+
+  test('T5: the same id again changes the schedule, and nothing is started twice', async () => {
+    await fresh()
+    const set = (minutes: number): Promise<unknown> =>
+      engine.schedules.set('job', { every: `${minutes}m`, workflow: quick, input: 'x' })
+    await set(30)
+    await set(30)
+    await engine.clock.advance('30m')
+    await set(20)
+    await engine.clock.advance('30m')
+    expect(await slotsOf('quick')).toEqual([30, 40, 0])
+    expect((await engine.schedules.list()).items).toHaveLength(1)
+  })
+
+  test('T5: paused, it takes no slot and says why; resumed, it does not catch up; deleted, it is gone', async () => {
+    await fresh()
+    const job = await engine.schedules.set('job', { every: '10m', workflow: quick, input: '' })
+    await engine.clock.advance('10m')
+    await job.pause('holiday')
+    await engine.clock.advance('30m')
+    expect(await job.describe()).toMatchObject({ paused: true, note: 'holiday', next: [] })
+    await job.resume()
+    await engine.clock.advance('10m')
+    expect(await slotsOf('quick')).toEqual([10, 50])
+    await job.delete()
+    await engine.clock.advance('30m')
+    expect(await slotsOf('quick')).toEqual([10, 50])
+    expect(await rejection(job.describe())).toMatchObject({ code: 'RUN_NOT_FOUND' })
+    expect((await engine.schedules.list()).items).toEqual([])
+    await engine.schedules.set('job', { every: '10m', workflow: quick, input: '' })
+    await engine.clock.advance('10m')
+    expect(await slotsOf('quick')).toHaveLength(3)
+  })
+
+  const overlaps = [
+    ['allow', [10, 20, 30, 40], ['waiting', 'waiting', 'waiting', 'waiting']],
+    ['skip', [10], ['waiting']],
+    ['bufferOne', [10], ['waiting']],
+    ['replace', [10, 20, 30, 40], ['cancelled', 'cancelled', 'cancelled', 'waiting']],
+    ['terminate', [10, 20, 30, 40], ['failed', 'failed', 'failed', 'waiting']],
+  ] as const
+
+  test.each(overlaps)('T6: overlap %s', async (overlap, slots, statuses) => {
+    await fresh()
+    await engine.schedules.set('job', { every: '10m', workflow: long, overlap })
+    await engine.clock.advance('45m')
+    expect(await slotsOf('long')).toEqual(slots)
+    expect((await runsOf('long')).map(({ status }) => status)).toEqual(statuses)
+  })
+
+  test('T6: when the run under way ends, a buffered slot starts at once, and a skipped one never', async () => {
+    await fresh()
+    for (const overlap of ['skip', 'bufferOne'] as const) {
+      await engine.schedules.set(overlap, { every: '10m', workflow: long, overlap })
+    }
+    await engine.clock.advance('45m')
+    expect(await runsOf('long')).toHaveLength(2)
+    for (const { runId } of await runsOf('long')) await engine.get(runId).signal(finish)
+    await engine.idle()
+    const ids = (await runsOf('long')).map(({ workflowId }) =>
+      workflowId.replace(/T.*:(..):.*/, ' $1'),
+    )
+    expect(ids.filter((id) => id.startsWith('bufferOne'))).toHaveLength(2)
+    expect(ids.filter((id) => id.startsWith('skip'))).toHaveLength(1)
+    await engine.clock.advance('10m')
+    expect(await runsOf('long')).toHaveLength(4)
+  })
+
+  const lateness = [
+    ['skip', []],
+    ['one', [50]],
+    ['all', [10, 20, 30, 40, 50]],
+  ] as const
+
+  test.each(lateness)(
+    'T4: slots missed while no worker was there: catchUp %s',
+    async (catchUp, slots) => {
+      await fresh()
+      await engine.schedules.set('job', { every: '10m', workflow: quick, input: '', catchUp })
+      await engine.away('55m')
+      expect(await slotsOf('quick')).toEqual(slots)
+      await engine.clock.advance('5m')
+      expect(await slotsOf('quick')).toEqual([...slots, 0])
+    },
+  )
+
+  test('a run can be started now, and slots of the past filled in', async () => {
+    await fresh()
+    const job = await engine.schedules.set('job', {
+      cron: '0 * * * *',
+      workflow: quick,
+      input: 'x',
+    })
+    const run = await job.trigger()
+    await engine.idle()
+    expect(await run.result()).toMatch(/^x /)
+    expect((await run.describe()).attributes).toEqual({ schedule: 'job' })
+    const to = new Date(engine.clock.now())
+    const from = new Date(to.getTime() - 5 * 60 * MINUTE)
+    expect(await job.backfill({ from, to })).toBe(6)
+    await engine.idle()
+    expect(await runsOf('quick')).toHaveLength(7)
+    await engine.clock.advance('1h')
+    expect(await runsOf('quick')).toHaveLength(8)
+  })
+
+  test('T3: jitter delays each slot by a part of itself, and never beyond', async () => {
+    await fresh()
+    const begun = engine.clock.now()
+    await engine.schedules.set('job', { every: '10m', workflow: long, jitter: '5m' })
+    await engine.clock.advance('2h')
+    const delays = started.map((at) => (at - begun) % (10 * MINUTE))
+    expect(started.length).toBeGreaterThan(10)
+    expect(delays.every((delay) => delay <= 5 * MINUTE)).toBe(true)
+    expect(new Set(delays).size).toBeGreaterThan(5)
+  })
+
+  test('a schedule that has run for long keeps a short history', async () => {
+    await fresh()
+    await engine.schedules.set('job', { every: '1m', workflow: quick, input: '' })
+    await engine.clock.advance('5h')
+    expect(await runsOf('quick')).toHaveLength(300)
+    const run = engine.get({ workflowId: 'pawl.schedule:job' })
+    expect((await run.describe()).generation).toBeGreaterThan(2)
+    let events = 0
+    for await (const _ of run.history()) events++
+    expect(events).toBeLessThan(1_500)
+  }, 30_000)
+
+  test('what makes no sense is refused before anything is stored', async () => {
+    await fresh()
+    const set = (given: object): Promise<unknown> =>
+      rejection(engine.schedules.set('job', { workflow: quick, input: '', ...given } as never))
+    const invalid = { code: 'INPUT_INVALID' }
+    expect(await set({ cron: '61 * * * *' })).toMatchObject(invalid)
+    expect(await set({ cron: '* * * * *', timeZone: 'Mars/Olympus' })).toMatchObject(invalid)
+    expect(await set({ cron: '0 0 30 2 *' })).toMatchObject(invalid)
+    expect(await set({ every: '0s' })).toMatchObject(invalid)
+    expect(await set({ every: '1m', overlap: 'sometimes' })).toMatchObject(invalid)
+    expect(await set({ every: '1m', catchUp: 'maybe' })).toMatchObject(invalid)
+    expect(await set({ every: '1m', workflow: 'quick' })).toMatchObject(invalid)
+    expect((await engine.schedules.list()).items).toEqual([])
+  })
+})
+
+describe.each(kinds)('on %s', (kind) => {
+  const bench = useStore(kind)
+
+  test('T4 T7: with several workers each slot starts once, by the time of the store', async () => {
+    const tick = workflow('tick', async (ctx) => ctx.info.workflowId)
+    const engines = await Promise.all([1, 2, 3].map(() => bench.serve({ workflows: [tick] })))
+    const [one] = engines
+    await Promise.all(
+      engines.map((each) => each.schedules.set('tick', { every: '1s', workflow: tick })),
+    )
+    const found = await until(
+      async () => (await one?.list({ workflow: 'tick', status: 'completed' }))?.items ?? [],
+      (items) => items.length >= 3,
+    )
+    const ids = found.map(({ workflowId }) => workflowId)
+    expect(new Set(ids).size).toBe(ids.length)
+    await one?.schedules.get('tick').delete()
+  })
+
+  test('a schedule is there when nobody works, and is taken up by whoever comes', async () => {
+    const tick = workflow('tick', async () => 'done')
+    const client = await bench.engine()
+    const job = await client.schedules.set('tick', { every: '1s', workflow: tick, note: 'soon' })
+    expect(await job.describe()).toMatchObject({ workflow: 'tick', note: 'soon', paused: false })
+    expect((await client.schedules.list()).items.map(({ id }) => id)).toEqual(['tick'])
+    await bench.serve({ workflows: [tick] })
+    await until(
+      () => client.count({ workflow: 'tick', status: 'completed' }),
+      (count) => count > 0,
+    )
+  })
+})
