@@ -107,10 +107,7 @@ export class Client {
     const [input, options] = args
     const run = this.#newRun(workflow, input, options ?? {})
     if (options?.transaction) return this.#startIn(options.transaction, run)
-    const eager = this.#offer(run)
-    const [created] = await this.#send((store) =>
-      store.create([{ ...run, ...(eager && { eager }) }]),
-    )
+    const created = await this.#begin(run)
     return this.#started(run, created)
   }
 
@@ -236,15 +233,20 @@ export class Client {
       ...this.#newRun(workflow, input, { ...options, reuse }),
       message: { id: message.id, body: encodeMessage(message) },
     }
-    const eager = this.#offer(run)
-    const [created] = await this.#send((store) =>
-      store.create([{ ...run, ...(eager && { eager }) }]),
-    )
+    const created = await this.#begin(run)
     if (created?.outcome === 'existing' && created.posted === 'closed') {
       const text = `run ${created.runId} has ended; it takes no more messages.`
       throw new PawlError('RUN_ENDED', text)
     }
     return this.#started(run, created)
+  }
+
+  async #begin(run: NewRun): Promise<Created | undefined> {
+    const eager = this.#offer(run)
+    const [created] = await this.#send((store) =>
+      store.create([{ ...run, ...(eager && { eager }) }]),
+    )
+    return created
   }
 
   async #startIn<Out>(client: SqlClient, run: NewRun): Promise<RunHandle<Out>> {

@@ -182,9 +182,10 @@ export class Handle<out Out> implements RunHandle<Out> {
   /** Waits for the answer to an update that was sent before. */
   async awaitUpdate(messageId: string, signal?: AbortSignal): Promise<unknown> {
     const id = updateId(messageId)
+    const searched = { upTo: 0 }
     let pauseMs: number = limits.updatePollMsMin
     for (;;) {
-      const answer = await this.#answer(id)
+      const answer = await this.#answer(id, searched)
       if (answer) return answer.value
       await this.#host.pause(pauseMs, signal)
       signal?.throwIfAborted()
@@ -201,14 +202,20 @@ export class Handle<out Out> implements RunHandle<Out> {
   }
 
   // A run that ends without an answer will never give one; but its end may have come after the history was read.
-  async #answer(id: string): Promise<{ readonly value: unknown } | undefined> {
+  async #answer(
+    id: string,
+    searched = { upTo: 0 },
+  ): Promise<{ readonly value: unknown } | undefined> {
     const run = await this.#snapshot()
-    const { runId, generation } = run.head
-    const events = await this.#events(run.head)
-    // It may have been answered just before the run continued as new.
-    const older = generation > 1 ? await this.#events({ runId, generation: generation - 1 }) : []
-    const answer = answerOf([...older, ...events], id)
-    if (answer || run.endedAt === undefined) return answer
+    const { runId, generation: newest } = run.head
+    // It may have been answered before the run continued as new. What is over is looked through once.
+    const oldest = Math.max(searched.upTo, newest - limits.generationsKept) + 1
+    for (let generation = oldest; generation <= newest; generation++) {
+      const answer = answerOf(await this.#events({ runId, generation }), id)
+      if (answer) return answer
+    }
+    searched.upTo = newest - 1
+    if (run.endedAt === undefined) return undefined
     const message = `run ${runId} ended before it answered the update.`
     throw new PawlError('RUN_ENDED', message)
   }

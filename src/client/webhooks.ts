@@ -17,33 +17,45 @@ export async function settleWebhook(
   if (runId === undefined) throw invalid()
   const payload = encode(answer, 'the answer to a webhook')
   let pauseMs: number = limits.updatePollMsMin
-  for (let isTold = false; ; ) {
+  for (let told: 'not yet' | 'duplicate' | 'closed' = 'not yet'; ; ) {
     const events = await eventsOf(host, runId)
-    const key = events.find((event) => event.type === 'TokenMade' && event.token === token)
-    if (key?.type !== 'TokenMade') throw invalid()
-    const name = webhookSignal(key.key)
+    const made = events.find((event) => event.type === 'TokenMade' && event.token === token)
+    if (made?.type !== 'TokenMade') throw invalid()
+    const name = webhookSignal(made.key, token)
     const id = `webhook:${token}`
     const said = events.find((event) => event.type === 'SignalReceived' && event.id === id)
     if (said?.type === 'SignalReceived') {
       if (digestPayload(said.payload) === digestPayload(payload)) return
       throw invalid('was settled before with another answer')
     }
+    // The history would have it, if it was this one that the run has taken before it ended.
+    if (told === 'closed') throw invalid('belongs to a run that has ended')
     // Another answer stands in line before this one: which of them it is, the history will tell.
-    if (isTold) {
+    if (told === 'duplicate') {
       await host.pause(pauseMs)
       pauseMs = Math.min(pauseMs * 2, limits.resultPollMsMax)
       continue
     }
     const { outcome } = await host.post(runId, { type: 'signal', id, name, payload }, false)
     if (outcome === 'accepted') return
-    if (outcome !== 'duplicate') throw invalid('belongs to a run that has ended')
-    isTold = true
+    told = outcome === 'duplicate' ? 'duplicate' : 'closed'
   }
 }
 
+// Of all generations: whoever was answered before the run continued as new may ask again.
 async function eventsOf(host: HandleHost, runId: string): Promise<Event[]> {
+  const [loaded] = await host.load([{ type: 'run', runId }])
+  const newest = loaded?.type === 'run' ? (loaded.run?.head.generation ?? 0) : 0
   const events: Event[] = []
-  const of = { type: 'history', runId, turns: limits.historyPageTurns } as const
+  for (let generation = newest; generation > newest - limits.generationsKept; generation--) {
+    if (generation > 0) events.push(...(await eventsIn(host, runId, generation)))
+  }
+  return events
+}
+
+async function eventsIn(host: HandleHost, runId: string, generation: number): Promise<Event[]> {
+  const events: Event[] = []
+  const of = { type: 'history', runId, generation, turns: limits.historyPageTurns } as const
   for (let after = 0; ; ) {
     const [loaded] = await host.load([{ ...of, after }])
     const turns = loaded?.type === 'history' ? loaded.turns : []

@@ -229,6 +229,6 @@ export interface Context<in In = never> {
   now(): number
   random(): number
   uuid(): string
-  /** Runs once, is recorded and never retried: for values that are neither steps nor derived. */
+  /** Recorded once and for all, and not tried again if it fails: for values that are neither steps nor derived. */
   sideEffect<R>(fn: () => R | Promise<R>): DurablePromise<R>
 }

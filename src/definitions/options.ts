@@ -14,7 +14,7 @@ export interface RetryPolicy {
   readonly factor?: number
   /** 0.1: each delay is up to a tenth longer or shorter. */
   readonly jitter?: number
-  /** Failure types that are not tried again. */
+  /** Failure types that are not tried again; '*' is all of them. */
   readonly nonRetryable?: readonly string[]
 }
 

@@ -6,14 +6,15 @@ import type { Payload } from './value.ts'
 // A name no signal of a user can have: control characters are refused there.
 const MARK = '\u0001'
 
-/** The name of the signal that settles the wait for a webhook. */
-export function webhookSignal(key: string): string {
-  return `${MARK}${key}`
+/** The name of the signal that settles the wait for a webhook: for this one and no other of the same name. */
+export function webhookSignal(key: string, token: string): string {
+  return `${MARK}${key}${MARK}${token}`
 }
 
 /** As its workflow calls it. */
 export function webhookName(signal: string): string {
-  return unescapeKey(signal.replace(/^.*webhook:/, '').replace(/#\d+$/, ''))
+  const [, key = ''] = signal.split(MARK)
+  return unescapeKey(key.replace(/^.*webhook:/, '').replace(/#\d+$/, ''))
 }
 
 export function isWebhook(name: string): boolean {

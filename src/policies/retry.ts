@@ -59,13 +59,18 @@ export function retryRule(retry: RetrySettings | RetryPreset | undefined): Retry
   return rule
 }
 
+/** Stands for every type of failure. What a worker's death cut off has not failed, and is tried again. */
+const ANY = '*'
+
 /** Whether a failure with this many attempts behind it may be tried again, and if not, why. */
 export function givesUp(
   rule: RetryRule,
   failure: Failure,
   attempt: number,
 ): 'exhausted' | 'non-retryable' | undefined {
-  if (!failure.retryable || rule.nonRetryable.includes(failure.type)) return 'non-retryable'
+  const { nonRetryable } = rule
+  const refused = nonRetryable.includes(failure.type) || nonRetryable.includes(ANY)
+  if (!failure.retryable || refused) return 'non-retryable'
   return attempt >= rule.maxAttempts ? 'exhausted' : undefined
 }
 

@@ -13,7 +13,7 @@ import { headOf as headNow, type RunRow, turnsOf as turnsOfRun } from '../stores
 import type { Tables } from '../stores/rows/tables.ts'
 import type { StoredTurn } from '../stores/store.ts'
 import { headOf, headSince } from '../worker/past.ts'
-import type { Ledger } from './ledger.ts'
+import { inGeneration, type Ledger } from './ledger.ts'
 
 /** What the client was promised. */
 export interface Acknowledged {
@@ -58,7 +58,7 @@ export function checkHistories(tables: Tables, ledger: Ledger): string[] {
     )
     if (seqs.join() !== expected.join())
       found.push(`INV3: the turns of ${runId} have gaps: ${seqs.join()}`)
-    const written = ledger.history(runId)
+    const written = ledger.history(runId, row.generation)
     if (written.join('\n') !== events.map((event) => JSON.stringify(event)).join('\n')) {
       found.push(`INV3: the history of ${runId} is not what was written`)
     }
@@ -120,8 +120,9 @@ export function checkTimers(tables: Tables): string[] {
 export function checkExecutions(ledger: Ledger): string[] {
   const counts = new Map<string, number>()
   return ledger.executions.flatMap((execution) => {
-    const { runId, key, process, order, attempt, maxAttempts, sessionAlive } = execution
-    const id = `${runId} ${key}`
+    const { runId, generation = 1, key, process, order } = execution
+    const { attempt, maxAttempts, sessionAlive } = execution
+    const id = `${inGeneration(runId, generation)} ${key}`
     const found: string[] = []
     const durable = ledger.durable.get(id)
     if (durable !== undefined && order > durable)

@@ -3,20 +3,14 @@
 import { decodeTurn } from '../kernel/codec.ts'
 import type { Event, Instant } from '../kernel/event.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { RunChange } from '../stores/rows/row.ts'
-import type {
-  Claimed,
-  ClaimedRun,
-  Committed,
-  Created,
-  Store,
-  StoredTurn,
-  TurnCommit,
-} from '../stores/store.ts'
+import type { RowTurn, RunChange } from '../stores/rows/row.ts'
+import type { Claimed, ClaimedRun, Committed, Created, Store, TurnCommit } from '../stores/store.ts'
 import { asItIs, wrapped } from '../stores/wrapped.ts'
 
 export interface Execution {
   readonly runId: string
+  /** 1 */
+  readonly generation?: number
   readonly key: string
   readonly attempt: number
   readonly process: string
@@ -133,41 +127,52 @@ export class Ledger {
       )
       if (outcome !== 'applied') continue
       this.#applied(turn.runId, { ...turn, epoch })
+      if (turn.next.type === 'continue') {
+        const generation = turn.generation + 1
+        this.#applied(turn.runId, { seq: 0, epoch, generation, ...turn.next.past })
+      }
       if (turn.next.type === 'end') this.#ended.add(turn.runId)
     }
     return committed
   }
 
-  #applied(runId: string, turn: StoredTurn): void {
+  #applied(runId: string, turn: RowTurn): void {
     const newest = this.#epochs.get(runId) ?? 0
     if (turn.epoch < newest)
       this.violate(`INV5: epoch ${turn.epoch} wrote after ${newest} was granted: ${runId}`)
     if (this.#ended.has(runId))
       this.violate(`INV12: a turn was added to a run that had ended: ${runId}`)
     const events = turn.body === '' ? [] : decodeTurn(turn.body).events
-    const history = this.#histories.get(runId) ?? []
+    const { generation = 1 } = turn
+    const id = inGeneration(runId, generation)
+    const history = this.#histories.get(id) ?? []
     if (turn.seq !== history.length)
       this.violate(`INV3: a turn begins at ${turn.seq} after ${history.length} events`)
     history.push(...events.map((event) => JSON.stringify(event)))
-    this.#histories.set(runId, history)
-    for (const event of events) this.#recorded(runId, event)
+    this.#histories.set(id, history)
+    for (const event of events) this.#recorded(id, event)
   }
 
-  #recorded(runId: string, event: Event): void {
+  #recorded(id: string, event: Event): void {
     const order = this.#order++
-    if (event.type === 'StepCompleted') this.durable.set(`${runId} ${event.key}`, order)
+    if (event.type === 'StepCompleted') this.durable.set(`${id} ${event.key}`, order)
     if (event.at > this.#clock.now())
       this.violate(`INV8: an event is stamped in the future: ${event.type}`)
   }
 
   /** The events written to a run, in order, as text. */
-  history(runId: string): readonly string[] {
-    return this.#histories.get(runId) ?? []
+  history(runId: string, generation = 1): readonly string[] {
+    return this.#histories.get(inGeneration(runId, generation)) ?? []
   }
 
   now(): Instant {
     return this.#clock.now()
   }
+}
+
+/** What a run is called in one of its generations; the first is the run itself. */
+export function inGeneration(runId: string, generation: number): string {
+  return generation === 1 ? runId : `${runId}/${generation}`
 }
 
 export function short(runId: string): string {

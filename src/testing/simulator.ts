@@ -39,6 +39,8 @@ export interface SimulationOptions {
   readonly freezesPerSecond: number
   readonly store: (world: SharedWorld) => SharedStore
   readonly alwaysReplay: boolean
+  /** Suspended executions each worker keeps. */
+  readonly warm?: number
   readonly leaseMs: number
   /** Workers serve the first of these, and some of them the others too. */
   readonly queues: readonly string[]
@@ -179,6 +181,7 @@ export class Simulation {
         concurrency: 8,
         signals: false,
         queues: served,
+        ...(this.#options.warm !== undefined && { warm: this.#options.warm }),
       })
     })
   }

@@ -12,8 +12,16 @@ interface Verdict {
   readonly output: string
 }
 
-function simulate({ name, store }: Mutant): Promise<Verdict> {
-  const args = ['--import', here('./mutate.ts'), here('./run.ts'), '1', String(SEEDS), store]
+function simulate({ name, store, sink, first = 1 }: Mutant): Promise<Verdict> {
+  const how = sink ? [store, 'sink'] : [store]
+  const args = [
+    '--import',
+    here('./mutate.ts'),
+    here('./run.ts'),
+    String(first),
+    String(SEEDS),
+    ...how,
+  ]
   const options = { env: { ...process.env, PAWL_MUTANT: name }, timeout: 110_000 }
   return new Promise((resolve) => {
     execFile(process.execPath, args, options, (error, stdout, stderr) => {

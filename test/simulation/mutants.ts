@@ -12,6 +12,10 @@ export interface Mutant {
   readonly name: string
   /** The store that has the code it is planted in. */
   readonly store: StoreKind
+  /** Where to begin, for what few seeds meet. */
+  readonly first?: number
+  /** Caught by random programs. */
+  readonly sink?: true
   readonly patches: readonly Patch[]
 }
 
@@ -20,6 +24,13 @@ const mutant = (name: string, ...patches: Patch[]): Mutant => ({ name, store: 'm
 const onObjects = (name: string, ...patches: Patch[]): Mutant => ({
   name,
   store: 'objects',
+  patches,
+})
+
+const inPrograms = (name: string, ...patches: Patch[]): Mutant => ({
+  name,
+  store: 'memory',
+  sink: true,
   patches,
 })
 
@@ -42,8 +53,8 @@ export const mutants: readonly Mutant[] = [
     'H2: history is read as it was before the lease was granted',
     patch(
       'stores/rows/read.ts',
-      'return turns.filter((turn) => turn.seq >= ask.after)',
-      'return turns.slice(0, -1).filter((turn) => turn.seq >= ask.after)',
+      'return turnsOf(turns, ask.generation ?? newest)',
+      'return turnsOf(turns.slice(0, -1), ask.generation ?? newest)',
     ),
   ),
   mutant(
@@ -70,14 +81,18 @@ export const mutants: readonly Mutant[] = [
       "const [committed] = await ports.store.commit([turn]).catch(() => [{ outcome: 'applied' } as const])",
     ),
   ),
-  mutant(
-    'INV5: the store does not compare leases',
-    patch(
-      rules,
-      "if (!isHolder(row, turn.lease)) return { outcome: 'fenced' }",
-      "if (row.session === 0) return { outcome: 'fenced' }",
+  {
+    ...mutant(
+      'INV5: the store does not compare leases',
+      patch(
+        rules,
+        "if (!isHolder(row, turn.lease)) return { outcome: 'fenced' }",
+        "if (row.session === 0) return { outcome: 'fenced' }",
+      ),
     ),
-  ),
+    first: 1_700,
+  },
+
   mutant(
     'INV5: a held run is handed out again',
     patch(
@@ -97,9 +112,9 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'H9: a crash does not count as an attempt',
     patch(
-      heldRun,
-      'if (this.#crashes === 0 || turn.ending) return',
-      'if (this.#crashes >= 0 || turn.ending) return',
+      'worker/held-execution.ts',
+      'if (crashes === 0 || turn.ending',
+      'if (crashes >= 0 || turn.ending',
     ),
   ),
   mutant(
@@ -142,8 +157,8 @@ export const mutants: readonly Mutant[] = [
     'ruling 8: effects leave before their cause is durable',
     patch(
       heldRun,
-      'if (hold && mayWait(this.#carried, turn, this.#execution, now)) {',
-      "if (hold && (mayWait(this.#carried, turn, this.#execution, now) || this.#carried.every(({ type }) => type === 'StepStarted' || type === 'StepCompleted'))) {",
+      'if (hold && mayWait(this.#carried, turn, this.#code.current, now)) {',
+      "if (hold && (mayWait(this.#carried, turn, this.#code.current, now) || this.#carried.every(({ type }) => type === 'StepStarted' || type === 'StepCompleted'))) {",
     ),
   ),
   mutant(
@@ -261,8 +276,56 @@ export const mutants: readonly Mutant[] = [
     'S3: whoever comes second writes what it judged before',
     patch(
       replica,
-      'await this.#follow()\n    }\n  }\n\n  #fitting',
-      'this.position++\n    }\n  }\n\n  #fitting',
+      'await this.#follow()\n    }\n  }\n\n  // What was packed',
+      'this.position++\n    }\n  }\n\n  // What was packed',
+    ),
+  ),
+  inPrograms(
+    'C7: signals nobody waited for are not carried over to the next generation',
+    patch('deciders/function/request.ts', 'carried: unread }', 'carried: [] }'),
+  ),
+  inPrograms(
+    'C7: a generation forgets which messages were taken before it',
+    patch(turn, 'const { messageIds } = this.#state', 'const messageIds: string[] = []'),
+  ),
+  inPrograms(
+    'C7: the fence does not look at the generation',
+    patch(
+      rules,
+      'if (turn.generation !== row.generation || turn.seq !== row.reached)',
+      'if (turn.generation > row.generation)',
+    ),
+  ),
+  inPrograms(
+    'C3: the losers of a race are not called off',
+    patch(
+      'deciders/function/structure.ts',
+      "stopAll(branches, new CancelledError(`'${winner}' won the race`), winner)",
+      'void winner',
+    ),
+  ),
+  inPrograms(
+    'C5: a scope that is cancelled leaves what was asked for in it running',
+    patch(
+      'deciders/function/execution.ts',
+      'if (scope.covers(request.scope)) this.#callOff(request, error)',
+      'if (scope === request.scope) request.reject(error)',
+    ),
+  ),
+  inPrograms(
+    'webhooks: each replay makes a token of its own',
+    patch(
+      'deciders/function/execution.ts',
+      'if (known !== undefined) return known\n    const token',
+      'const token',
+    ),
+  ),
+  inPrograms(
+    'S8: an update is answered before its handler is done',
+    patch(
+      'deciders/function/handlers.ts',
+      'handler.run(payload, id).then(\n      (value) => this.#complete(id, message.name, value),',
+      'Promise.resolve(handler.run(payload, id).catch(() => {}) && payload).then(\n      (value) => this.#complete(id, message.name, value),',
     ),
   ),
 ]

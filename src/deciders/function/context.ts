@@ -30,6 +30,7 @@ import { type Duration, milliseconds } from '../../kernel/duration.ts'
 import { childId } from '../../kernel/endings.ts'
 import type { StepKind } from '../../kernel/event.ts'
 import { escapeKey, SHIELD } from '../../kernel/key.ts'
+import { limits } from '../../kernel/limits.ts'
 import { checkId, checkName } from '../../kernel/names.ts'
 import { encode } from '../../kernel/value.ts'
 import { webhookSignal } from '../../kernel/webhook.ts'
@@ -50,6 +51,9 @@ import {
 } from './structure.ts'
 
 type StepBody = (step: ActivityContext) => unknown
+
+/** What the death of a worker cut off is run again; what failed is not. */
+const UNLESS_IT_FAILS = { maxAttempts: limits.poisonDeliveries * 2, nonRetryable: ['*'] }
 
 export class FunctionContext {
   readonly #execution: FunctionExecution
@@ -125,10 +129,8 @@ export class FunctionContext {
   }
 
   #cancel(to: string, reason: string | undefined): DurablePromise<void> {
-    return this.#send('cancel', 'cancel', to, {
-      type: 'cancel',
-      ...(reason !== undefined && { reason }),
-    })
+    const because = reason === undefined ? {} : { reason }
+    return this.#send('cancel', 'cancel', to, { type: 'cancel', ...because })
   }
 
   #send(
@@ -161,7 +163,8 @@ export class FunctionContext {
     if (typeof source === 'function')
       return this.#condition(source as () => unknown, options, until)
     const { is, name } = (source ?? {}) as { is?: string; name?: string }
-    if (is === 'webhook' && name !== undefined) return this.#webhook(name, options, until)
+    if (is === 'webhook' && name !== undefined)
+      return this.#webhook(name, (source as Webhook<unknown>).token, options, until)
     if (is !== 'signal' || name === undefined) {
       throw misuse('ctx.wait takes a signal, a webhook, or a function', source)
     }
@@ -179,11 +182,12 @@ export class FunctionContext {
   // It can be waited for once, so the wait needs no name of its own.
   #webhook(
     key: string,
+    token: string,
     options: { key?: string },
     until: { until?: number },
   ): DurablePromise<unknown> {
     const [own, { explicit }] = this.#identify('wait', key, options)
-    const name = webhookSignal(key)
+    const name = webhookSignal(key, token)
     return this.#ask({ type: 'AwaitSignal', key: own, name, ...until }, { explicit })
   }
 
@@ -276,7 +280,7 @@ export class FunctionContext {
   }
 
   sideEffect(body: () => unknown): DurablePromise<unknown> {
-    return this.#inline('sideEffect', 'sideEffect', { retry: 'none' }, body)
+    return this.#inline('sideEffect', 'sideEffect', { retry: UNLESS_IT_FAILS }, body)
   }
 
   now(): number {

@@ -1,0 +1,291 @@
+// Random programs as workflows: an interpreter of them, and a client that gives them what they wait for.
+import {
+  type ActivityContext,
+  activity,
+  CANCELLED,
+  type Context,
+  type Engine,
+  PermanentError,
+  type RunHandle,
+  signal,
+  TIMEOUT,
+  update,
+  workflow,
+} from '../../src/index.ts'
+import { sleep } from '../../src/runtime/clock.ts'
+import type { Definitions, ProgramWorld, SimulatedWorld } from '../../src/testing/simulator.ts'
+import {
+  type Compound,
+  type Family,
+  isFamily,
+  isWant,
+  Maker,
+  type Node,
+  type Own,
+  valueOf,
+  type Want,
+  wantsOf,
+} from './random-programs.ts'
+
+export interface Program {
+  /** One part for each generation of the run. */
+  readonly parts: readonly Node[]
+  readonly done: readonly unknown[]
+}
+
+const RETRY = { maxAttempts: 60, initial: 10, max: 100 } as const
+const interpreter = workflow.declare<Program, unknown>('interpreter')
+const part = workflow.declare<Node, unknown>('part')
+const patient = workflow.declare<number, unknown>('patient')
+const told = signal<number>('told')
+const never = signal('never')
+
+export class KitchenSink {
+  /** What each acknowledged run must come to. */
+  readonly expected = new Map<string, string>()
+  /** Tokens that steps made known, by the webhook they are for. */
+  readonly #tokens = new Map<number, string>()
+
+  definitions = (world: SimulatedWorld): Definitions => {
+    const body = async (step: ActivityContext): Promise<void> => {
+      const { runId, stepKey: key, attempt, maxAttempts } = step
+      const generation = Number(step.idempotencyKey.split(':')[1])
+      const { process, ledger } = world
+      const sessionAlive = world.sessionAlive()
+      const what = { runId, generation, key, attempt, maxAttempts }
+      ledger.executed({ ...what, process: process.name, sessionAlive })
+      if (attempt % 3 !== 0) await sleep(process.clock, key.length, step.signal)
+    }
+    const run = async (n: number, step: ActivityContext): Promise<number> => {
+      await body(step)
+      return n
+    }
+    const near = activity('near', { retry: RETRY }, run)
+    const far = activity('far', { retry: RETRY, queue: 'other' }, run)
+    const machine = new Interpreter(body, [near, far], this.#tokens)
+    return {
+      workflows: [
+        interpreter.implement(async (ctx, { parts, done }) => {
+          const [first, ...rest] = parts
+          if (!first) return done
+          const value = await machine.run(ctx, first)
+          return ctx.continueAsNew({ parts: rest, done: [...done, value] })
+        }),
+        part.implement(async (ctx, node) => machine.run(ctx, node)),
+        patient.implement(async (ctx) => ctx.wait(told)),
+      ],
+      activities: [near, far],
+    }
+  }
+
+  program(count: number) {
+    return async (client: Engine, world: ProgramWorld): Promise<void> => {
+      const stories = Array.from({ length: count }, async (_, n) => {
+        const random = world.random.fork(`story ${n}`)
+        await world.pause(random.below(500))
+        const parts = new Maker(random, n * 1_000).parts()
+        const run = await client.start(interpreter, { parts, done: [] })
+        this.expected.set(run.runId, JSON.stringify(parts.map(valueOf)))
+        await this.#answer(client, run, parts, { ...world, random })
+      })
+      await Promise.all(stories)
+    }
+  }
+
+  // Everything the run will ever wait for, in some order, some of it twice.
+  async #answer(
+    client: Engine,
+    run: RunHandle<unknown>,
+    parts: readonly Node[],
+    world: ProgramWorld,
+  ): Promise<void> {
+    const wants = parts.flatMap((each) => [...wantsOf(each)])
+    const shuffled = wants
+      .map((each) => ({ each, at: world.random.fraction() }))
+      .toSorted((a, b) => a.at - b.at)
+    await Promise.all(
+      shuffled.map(async ({ each, at }) => {
+        await world.pause(at * 1_500)
+        await this.#give(client, run, each, world)
+        if (at < 0.2) await this.#give(client, run, each, world).catch(() => {})
+      }),
+    )
+  }
+
+  async #give(
+    client: Engine,
+    run: RunHandle<unknown>,
+    want: Want,
+    world: ProgramWorld,
+  ): Promise<void> {
+    const { n } = want
+    const messageId = `m${n}`
+    if (want.do === 'update') {
+      const answer = await run.update(update<number, number>(`update ${n}`), n, { messageId })
+      if (answer !== n + 1) world.ledger.violate(`update ${n} was answered with ${answer}`)
+    } else if (want.do === 'webhook') {
+      while (!this.#tokens.has(n)) await world.pause(50)
+      await client.resolve(this.#tokens.get(n) ?? '', n)
+    } else await run.signal(signal<number>(`signal ${n}`), n, { messageId })
+  }
+}
+
+class Interpreter {
+  readonly #body: (step: ActivityContext) => Promise<void>
+  readonly #activities: readonly ReturnType<typeof activity<number, number>>[]
+  readonly #tokens: Map<number, string>
+
+  constructor(
+    body: (step: ActivityContext) => Promise<void>,
+    activities: readonly ReturnType<typeof activity<number, number>>[],
+    tokens: Map<number, string>,
+  ) {
+    this.#body = body
+    this.#activities = activities
+    this.#tokens = tokens
+  }
+
+  run(ctx: Context, node: Node): Promise<unknown> {
+    if ('of' in node) return this.#compound(ctx, node)
+    if (isWant(node)) return this.#wait(ctx, node)
+    return isFamily(node) ? this.#family(ctx, node) : this.#own(ctx, node)
+  }
+
+  async #own(ctx: Context, node: Own): Promise<unknown> {
+    switch (node.do) {
+      case 'step':
+        return ctx.run('step', { retry: RETRY }, async (step) => {
+          await this.#body(step)
+          if (step.attempt <= node.fails) throw new Error('not yet')
+          return node.n
+        })
+      case 'activity': {
+        const [near, far] = this.#activities
+        const which = node.far ? far : near
+        return which ? ctx.run(which, node.n) : undefined
+      }
+      case 'sleep':
+        await ctx.sleep(node.ms)
+        return node.n
+      case 'sideEffect':
+        return ctx.sideEffect(() => node.n)
+      case 'late':
+        return (await ctx.wait(never, { timeout: 20 })) === TIMEOUT ? node.n : 'early'
+      case 'attributes':
+        ctx.setAttributes({ last: node.n })
+        return node.n
+      case 'patched':
+        return ctx.patched(`patch ${node.n}`) ? node.n : 'old'
+      case 'doomed':
+        return ctx.run('doomed', { retry: RETRY }, async (step) => {
+          await this.#body(step)
+          throw new PermanentError('doomed')
+        })
+    }
+  }
+
+  async #wait(ctx: Context, node: Want): Promise<unknown> {
+    switch (node.do) {
+      case 'signal':
+        return ctx.wait(signal<number>(`signal ${node.n}`))
+      case 'handled': {
+        const heard: number[] = []
+        ctx.on(signal<number>(`signal ${node.n}`), async (n, own) => {
+          heard.push(
+            await own.run('heed', { retry: RETRY }, async (step) => this.#body(step).then(() => n)),
+          )
+        })
+        await ctx.wait(() => heard.length > 0)
+        return heard[0]
+      }
+      case 'update': {
+        const done: number[] = []
+        ctx.on(update<number, number>(`update ${node.n}`), async (n, own) => {
+          await own.sleep(5)
+          done.push(n)
+          return n + 1
+        })
+        await ctx.wait(() => done.length > 0)
+        return done[0]
+      }
+      case 'webhook': {
+        const hook = ctx.webhook<number>(`hook ${node.n}`)
+        await ctx.run('publish', { retry: RETRY }, () => void this.#tokens.set(node.n, hook.token))
+        return ctx.wait(hook)
+      }
+    }
+  }
+
+  async #family(ctx: Context, node: Family): Promise<unknown> {
+    const child = ctx.child(patient, node.n)
+    if (node.do === 'toldChild') {
+      await child.signal(told, node.n)
+      return child
+    }
+    child.cancel('no longer needed')
+    return child.then(
+      () => 'went',
+      () => node.n,
+    )
+  }
+
+  async #compound(ctx: Context, node: Compound): Promise<unknown> {
+    switch (node.do) {
+      case 'catch':
+        try {
+          return await this.run(ctx, node.of)
+        } catch {
+          return 'caught'
+        }
+      case 'shield':
+        return ctx.shield((own) => this.run(own, node.of))
+      case 'child':
+        return ctx.child(part, node.of)
+      case 'raced': {
+        const first = await ctx.race({
+          it: (own) => this.run(own, node.of),
+          late: ctx.sleep('10h'),
+          other: ctx.wait(never),
+        })
+        return first.winner === 'it' ? first.value : first.winner
+      }
+      case 'scope':
+        return this.#scope(ctx, node)
+      case 'seq': {
+        const values: unknown[] = []
+        for (const each of node.of) values.push(await this.run(ctx, each))
+        return values
+      }
+      case 'promiseAll':
+        return Promise.all(node.of.map((each) => this.run(ctx, each)))
+      case 'settled': {
+        const ends = await Promise.allSettled(node.of.map((each) => this.run(ctx, each)))
+        return ends.map((end) => (end.status === 'fulfilled' ? end.value : 'caught'))
+      }
+      case 'map':
+        return ctx.map(node.of, { concurrency: 2 }, (own, each) => this.run(own, each))
+      case 'all': {
+        const branches = node.of.map((each, n) => [`b${n}`, (own: Context) => this.run(own, each)])
+        return Object.values(await ctx.all(Object.fromEntries(branches) as Record<string, never>))
+      }
+    }
+  }
+
+  async #scope(ctx: Context, { how, of }: Extract<Node, { do: 'scope' }>): Promise<unknown> {
+    if (how === 'done') return ctx.scope('done', (own) => this.run(own, of))
+    if (how === 'timeout') {
+      const end = await ctx.scope('late', { timeout: 40 }, async (own) => {
+        void this.run(own, of).catch(() => {})
+        return own.wait(never)
+      })
+      return end === TIMEOUT ? 'timeout' : 'other'
+    }
+    const end = await ctx.scope('off', async (own) => {
+      void this.run(own, of).catch(() => {})
+      await own.run('before', { retry: RETRY }, this.#body)
+      own.cancel()
+      return own.wait(never)
+    })
+    return end === CANCELLED ? 'cancelled' : 'other'
+  }
+}
