@@ -32,14 +32,17 @@ export {
   type DurablePromise,
   type MapOptions,
   type MapStep,
+  type Query,
   type RunInfo,
   type RunRef,
   type Scope,
   type Settled,
+  type Signal,
   type SqlValue,
   TIMEOUT,
   type Timeout,
   type Transaction,
+  type Update,
   type Webhook,
   type Winner,
 } from './definitions/context.ts'
@@ -53,9 +56,6 @@ export type {
   InputOf,
   Log,
   OutputOf,
-  Query,
-  Signal,
-  Update,
   WorkflowContract,
 } from './definitions/contract.ts'
 export { query, signal, update } from './definitions/messages.ts'
@@ -70,6 +70,7 @@ export type {
   StepOptions,
   WorkflowOptions,
 } from './definitions/options.ts'
+export { type Schema, type SchemaIssue, type SchemaResult, type } from './definitions/schema.ts'
 export {
   type AnyWorkflow,
   type DeclaredWorkflow,

@@ -1,5 +1,7 @@
 // The operations of a handle, for every run that a filter finds.
-import type { Args, Signal } from '../definitions/contract.ts'
+import type { Signal } from '../definitions/context.ts'
+import type { Args } from '../definitions/contract.ts'
+import { checkPayload } from '../definitions/messages.ts'
 import { PawlError, type PawlErrorCode } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Page, RunFilter } from './filter.ts'
@@ -58,7 +60,12 @@ export class Batch {
     return this.#each((run) => run.terminate(reason))
   }
 
-  signal<Payload>(signal: Signal<Payload>, ...args: Args<Payload, never>): Promise<BatchOutcome> {
+  async signal<Payload>(
+    signal: Signal<Payload>,
+    ...args: Args<Payload, never>
+  ): Promise<BatchOutcome> {
+    // What no run would be sent is refused as a whole.
+    await checkPayload(signal, args[0])
     return this.#each((run) => run.signal(signal, ...args))
   }
 

@@ -1,8 +1,10 @@
 // What a program that starts and watches runs uses. It talks to a store and to nothing else.
 import { storedAttributes } from '../definitions/attributes.ts'
-import type { RunRef } from '../definitions/context.ts'
-import type { Args, Given, Signal, Update, WorkflowContract } from '../definitions/contract.ts'
+import type { RunRef, Signal, Update } from '../definitions/context.ts'
+import type { Args, Given, WorkflowContract } from '../definitions/contract.ts'
+import { checkPayload } from '../definitions/messages.ts'
 import type { WorkflowOptions } from '../definitions/options.ts'
+import { type KnownSchemas, parse } from '../definitions/schema.ts'
 import { timeouts } from '../definitions/timeouts.ts'
 import { encodeMessage, encodePayload } from '../kernel/codec.ts'
 import { deriveUuid, digestPayload, isUuid } from '../kernel/digest.ts'
@@ -32,6 +34,12 @@ import { Results } from './results.ts'
 import { type ScheduleHost, Schedules } from './schedules.ts'
 import type { Begin, StartOptions } from './start-options.ts'
 import { settleWebhook } from './webhooks.ts'
+
+/** What a definition or a declared contract says beside its types. */
+interface Known {
+  readonly options?: WorkflowOptions
+  readonly schemas?: KnownSchemas
+}
 
 /** Lets a worker in the same process take a new run in the write that creates it. */
 export interface EagerStarts {
@@ -105,7 +113,7 @@ export class Client {
     ...args: Args<In, StartOptions>
   ): Promise<RunHandle<Out>> {
     const [input, options] = args
-    const run = this.#newRun(workflow, input, options ?? {})
+    const run = await this.#newRun(workflow, input, options ?? {})
     if (options?.transaction) return this.#startIn(options.transaction, run)
     const created = await this.#begin(run)
     return this.#started(run, created)
@@ -123,8 +131,8 @@ export class Client {
     workflow: WorkflowContract<In, Out>,
     runs: readonly Begin<NoInfer<In>>[],
   ): Promise<RunHandle<Out>[]> {
-    const fresh = runs.map(({ input, ...options }) =>
-      this.#newRun(workflow, input, options as StartOptions),
+    const fresh = await Promise.all(
+      runs.map(({ input, ...options }) => this.#newRun(workflow, input, options as StartOptions)),
     )
     const created = await this.#send((store) => store.create(fresh))
     return fresh.map((run, index) => this.#started(run, created[index]))
@@ -140,6 +148,7 @@ export class Client {
   ): Promise<RunHandle<Out>> {
     const { signal, payload: given, messageId, input, ...options } = request
     const { name } = signal
+    await checkPayload(signal, given)
     const payload = encode(given, `the payload of signal '${name}'`)
     const id = messageId === undefined ? this.#host.newId() : signalId(messageId)
     return this.#startWith(workflow, input, options as StartOptions, {
@@ -230,7 +239,7 @@ export class Client {
   ): Promise<Handle<Out>> {
     const reuse = options.reuse ?? (options.workflowId === undefined ? 'allow' : 'returnExisting')
     const run = {
-      ...this.#newRun(workflow, input, { ...options, reuse }),
+      ...(await this.#newRun(workflow, input, { ...options, reuse })),
       message: { id: message.id, body: encodeMessage(message) },
     }
     const created = await this.#begin(run)
@@ -293,16 +302,18 @@ export class Client {
     return this.#ports.eager?.offer(run.name, run.queue)
   }
 
-  #newRun<In>(
-    workflow: WorkflowContract<In, unknown> & { readonly options?: WorkflowOptions },
+  async #newRun<In>(
+    workflow: WorkflowContract<In, unknown> & Known,
     given: unknown,
     options: StartOptions,
-  ): NewRun {
+  ): Promise<NewRun> {
     if (workflow?.is !== 'workflow') {
       throw new PawlError('INPUT_INVALID', 'start takes a workflow as its first argument.')
     }
     const { name } = workflow
-    const input = encode(given, `the input of workflow '${name}'`)
+    const schema = workflow.schemas?.input
+    const what = `the input of workflow '${name}'`
+    const input = encode(schema ? await parse(schema, given, what) : given, what)
     const { clock, random } = this.#ports
     const key = options.idempotencyKey
     const runId =
@@ -315,6 +326,7 @@ export class Client {
       ...(memo && { memo: encode(memo, 'the memo') }),
       ...timeouts({ ...workflow.options, ...options }),
       ...(begins.startAt !== undefined && { from: begins.startAt }),
+      ...(schema && { parsed: true }),
     })
     const queue = options.queue ?? workflow.options?.queue ?? 'default'
     return {

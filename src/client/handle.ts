@@ -1,6 +1,7 @@
 // A remote control for one run. It holds no state but the run's name; every answer is read from the store.
-import type { RunRef } from '../definitions/context.ts'
-import type { Args, Query, Signal, Update } from '../definitions/contract.ts'
+import type { Query, RunRef, Signal, Update } from '../definitions/context.ts'
+import type { Args } from '../definitions/contract.ts'
+import { checkPayload } from '../definitions/messages.ts'
 import { decodeTurn, encodeMessage } from '../kernel/codec.ts'
 import { CancelledError, PawlError, RunError } from '../kernel/errors.ts'
 import type { Event } from '../kernel/event.ts'
@@ -153,6 +154,7 @@ export class Handle<out Out> implements RunHandle<Out> {
   ): Promise<void> {
     const [given, options] = args
     const { name } = signal
+    await checkPayload(signal, given)
     const payload = encode(given, `the payload of signal '${name}'`)
     const id = options?.messageId === undefined ? this.#host.newId() : signalId(options.messageId)
     await this.#post({ type: 'signal', id, name, payload })

@@ -3,6 +3,7 @@ import { decodePayload, decodeTurn, encodePayload, encodeTurn } from '../kernel/
 import { digestPayload } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
+import { INPUT_KEY } from '../kernel/key.ts'
 import { cutOfFailure, cutOfStep, type Rewind, rewound } from '../kernel/rewind.ts'
 import { encode, type Payload } from '../kernel/value.ts'
 import type { Beginning, Created, NewRun, RunSnapshot, StoredTurn } from '../stores/store.ts'
@@ -46,7 +47,7 @@ export class Rewinding {
     const { generation } = this.#run.head
     const keysOf = this.#began?.keysOf ?? generation
     return this.#again({
-      began: { reason: 'retried', input: this.#input, keysOf },
+      began: { reason: 'retried', ...this.#input, keysOf },
       cut: cutOfFailure(this.#events),
       edited: false,
     })
@@ -54,13 +55,17 @@ export class Rewinding {
 
   reset(step: string): Promise<void> {
     const cut = cutOfStep(this.#events, step)
-    return this.#again({ began: { reason: 'reset', input: this.#input }, cut, edited: false })
+    return this.#again({ began: { reason: 'reset', ...this.#input }, cut, edited: false })
   }
 
   /** Another run; this one stays as it is. */
   async fork(options: ForkOptions): Promise<string> {
     const { head, attributes } = this.#run
-    const input = 'input' in options ? encode(options.input, 'the input of the fork') : this.#input
+    const given = 'input' in options
+    const begins = given
+      ? { input: encode(options.input, 'the input of the fork'), parsed: false }
+      : this.#input
+    const { input } = begins
     const results = Object.fromEntries(
       Object.entries(options.results ?? {}).map(([step, value]) => [
         step,
@@ -69,10 +74,12 @@ export class Rewinding {
     )
     const runId = this.#ports.newId()
     const past = this.#beginning({
-      began: { reason: 'forked', input, from: head.runId },
+      began: { reason: 'forked', ...begins, from: head.runId },
       cut: cutOfStep(this.#events, options.step),
       results,
-      edited: 'input' in options || Object.keys(results).length > 0,
+      edited: given || Object.keys(results).length > 0,
+      // What the schema made of the old input.
+      ...(given && { without: INPUT_KEY }),
     })
     const { name, queue, priority, extras } = head
     await this.#ports.create({
@@ -96,9 +103,11 @@ export class Rewinding {
     return first?.type === 'GenerationBegan' ? first : undefined
   }
 
-  /** What this generation began with. */
-  get #input(): Payload {
-    return this.#began?.input ?? decodePayload(this.#run.head.input)
+  /** What this generation began with, and whether it was parsed, if it says so itself. */
+  get #input(): { readonly input: Payload; readonly parsed?: boolean | null } {
+    if (!this.#began) return { input: decodePayload(this.#run.head.input) }
+    const { input, parsed } = this.#began
+    return { input, ...(parsed !== undefined && { parsed }) }
   }
 
   async #again(rewind: Rewind): Promise<void> {

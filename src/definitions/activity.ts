@@ -3,47 +3,57 @@ import { PawlError } from '../kernel/errors.ts'
 import { checkName } from '../kernel/names.ts'
 import type { ActivityContext, ActivityContract, ActivityHandler } from './contract.ts'
 import type { ActivityOptions } from './options.ts'
+import { type KnownSchemas, parse, type Schemas, schemasIn } from './schema.ts'
 
 /** A contract and its code. */
 export interface Activity<in In, out Out> extends ActivityContract<In, Out> {
   readonly options: ActivityOptions
-  /** The bare function, for unit tests. */
+  /** The function itself, between its schemas if it has any: for unit tests. */
   readonly handler: (input: In, ctx: ActivityContext) => Promise<Out>
 }
 
 export type AnyActivity = Activity<never, unknown>
 
 /** A contract alone; `implement` gives the definition, in a module the client never imports. */
-export interface DeclaredActivity<in out In, in out Out> extends ActivityContract<In, Out> {
+export interface DeclaredActivity<in out In, in out Out, in out Parsed = In>
+  extends ActivityContract<In, Out> {
   readonly options: ActivityOptions
-  implement(handler: ActivityHandler<In, Out>): Activity<In, Out>
+  implement(handler: ActivityHandler<Parsed, Out>): Activity<In, Out>
 }
 
 interface DefineActivity {
   <Out, In = void>(name: string, handler: ActivityHandler<In, Out>): Activity<In, Out>
-  <Out, In = void>(
+  <Out, Parsed = void, In = Parsed>(
     name: string,
-    options: ActivityOptions,
-    handler: ActivityHandler<In, Out>,
+    options: ActivityOptions & Schemas<In, Parsed, Out>,
+    handler: ActivityHandler<Parsed, Out>,
   ): Activity<In, Out>
+  declare<In, Out, Parsed>(
+    name: string,
+    options: ActivityOptions & Required<Schemas<In, Parsed, Out>>,
+  ): DeclaredActivity<In, Out, Parsed>
   declare<In = void, Out = void>(name: string, options?: ActivityOptions): DeclaredActivity<In, Out>
   /** Answers for every activity name that has no definition of its own. */
   dynamic(handler: (name: string, input: unknown, ctx: ActivityContext) => unknown): AnyActivity
 }
 
-function define<In, Out>(
+type Options<In, Parsed, Out> = ActivityOptions & Schemas<In, Parsed, Out>
+
+function define<In, Parsed, Out>(
   name: string,
-  first: ActivityOptions | ActivityHandler<In, Out>,
-  second?: ActivityHandler<In, Out>,
+  first: Options<In, Parsed, Out> | ActivityHandler<Parsed, Out>,
+  second?: ActivityHandler<Parsed, Out>,
 ): Activity<In, Out> {
-  const [options, handler] = typeof first === 'function' ? [{}, first] : [first, second]
-  return implement(name, options, handler)
+  const [given, handler] = typeof first === 'function' ? [{}, first] : [first, second]
+  const { options, schemas } = schemasIn(given, `activity '${name}'`)
+  return implement(name, options, schemas, handler)
 }
 
-function implement<In, Out>(
+function implement<In, Parsed, Out>(
   name: string,
   options: ActivityOptions,
-  handler: ActivityHandler<In, Out> | undefined,
+  schemas: KnownSchemas,
+  handler: ActivityHandler<Parsed, Out> | undefined,
 ): Activity<In, Out> {
   checkName(name, 'the name of an activity')
   if (typeof handler !== 'function') {
@@ -56,23 +66,39 @@ function implement<In, Out>(
     is: 'activity',
     name,
     options,
-    handler: async (input: In, ctx: ActivityContext): Promise<Out> => handler(input, ctx),
+    handler: between(name, schemas, handler),
   } as const
   return definition as typeof definition & Activity<In, Out>
 }
 
-function declare<In = void, Out = void>(
+// Whoever calls the handler gives what the schema accepts; the function gets what it makes of it.
+function between<In, Parsed, Out>(
   name: string,
-  options: ActivityOptions = {},
-): DeclaredActivity<In, Out> {
+  { input, output }: KnownSchemas,
+  handler: ActivityHandler<Parsed, Out>,
+): Activity<In, Out>['handler'] {
+  return async (given, ctx) => {
+    const taken = input ? await parse(input, given, `the input of activity '${name}'`) : given
+    const made = await handler(taken as Parsed, ctx)
+    if (!output) return made
+    return (await parse(output, made, `the output of activity '${name}'`, 'OUTPUT_INVALID')) as Out
+  }
+}
+
+function declare<In = void, Out = void, Parsed = In>(
+  name: string,
+  given: ActivityOptions & Partial<Schemas<In, Parsed, Out>> = {},
+): DeclaredActivity<In, Out, Parsed> {
   checkName(name, 'the name of an activity')
+  const { options, schemas } = schemasIn(given, `activity '${name}'`)
   const contract = {
     is: 'activity',
     name,
     options,
-    implement: (handler: ActivityHandler<In, Out>) => implement(name, options, handler),
+    implement: (handler: ActivityHandler<Parsed, Out>) =>
+      implement<In, Parsed, Out>(name, options, schemas, handler),
   } as const
-  return contract as typeof contract & DeclaredActivity<In, Out>
+  return contract as typeof contract & DeclaredActivity<In, Out, Parsed>
 }
 
 function dynamic(

@@ -6,13 +6,36 @@ import type {
   ActivityContext,
   ActivityContract,
   Args,
+  Handled,
+  InputOf,
   Log,
-  Query,
-  Signal,
-  Update,
+  Typed,
   WorkflowContract,
 } from './contract.ts'
 import type { ChildOptions, RunOptions, StepIdentity, StepOptions } from './options.ts'
+import type { Schema } from './schema.ts'
+
+// Messages are contracts, too. They are here because their handlers get a `ctx`.
+export interface Signal<in out Payload>
+  extends Typed<Payload, Payload>,
+    Handled<(payload: Payload, ctx: Context) => void | Promise<void>> {
+  readonly is: 'signal'
+}
+
+export interface Query<in Payload, out Out>
+  extends Typed<Payload, Out>,
+    Handled<(payload: Payload) => Out> {
+  readonly is: 'query'
+}
+
+export interface Update<in Payload, out Out>
+  extends Typed<Payload, Out>,
+    Handled<(payload: Payload, ctx: Context) => Out | Promise<Out>> {
+  readonly is: 'update'
+}
+
+export type AnyMessage = Handled<unknown> & { readonly is: 'signal' | 'query' | 'update' }
+export type AnyUpdate = Update<never, unknown>
 
 /** What `ctx.wait` and `ctx.scope` give when time ran out. */
 export const TIMEOUT: unique symbol = Symbol.for('pawl.TIMEOUT')
@@ -154,33 +177,24 @@ export interface Context<in In = never> {
     options: Keyed & { readonly timeout: Duration },
   ): DurablePromise<Payload | Timeout>
   /** Something for somebody outside to settle, who needs to know nothing but its token. */
-  webhook<Payload = unknown>(name: string): Webhook<Payload>
+  webhook<Payload = unknown>(name: string, schema?: Schema<Payload>): Webhook<Payload>
 
   /** Becomes true by what the code itself does when something happens: in handlers, or in other branches. */
-  wait(condition: () => boolean, options?: Keyed): DurablePromise<true>
+  wait(condition: () => boolean, options?: Keyed): DurablePromise<void>
   wait(
     condition: () => boolean,
     options: Keyed & { readonly timeout: Duration },
   ): DurablePromise<true | Timeout>
-  /** Handles every signal of this name in the background, those that came before among them. */
-  on<Payload>(
-    signal: Signal<Payload>,
-    handler: (payload: NoInfer<Payload>, ctx: Context) => void | Promise<void>,
-  ): void
-  /** Answers a query from the variables of the run. It must change nothing. */
-  on<Payload, Out>(
-    query: Query<Payload, Out>,
-    handler: (payload: NoInfer<Payload>) => NoInfer<Out>,
-  ): void
-  /** Does an update and answers it. A validator that throws refuses it before anything is done. */
-  on<Payload, Out>(
-    update: Update<Payload, Out>,
-    handler: (payload: NoInfer<Payload>, ctx: Context) => NoInfer<Out> | Promise<NoInfer<Out>>,
-  ): void
-  on<Payload, Out>(
-    update: Update<Payload, Out>,
-    options: { readonly validate: (payload: NoInfer<Payload>) => void },
-    handler: (payload: NoInfer<Payload>, ctx: Context) => NoInfer<Out> | Promise<NoInfer<Out>>,
+  /**
+   * Handles every message of this name, those that came before among them. Signals in the background. Updates are
+   * answered; a validator that throws refuses one before anything is done. Queries are answered from the variables of
+   * the run; their handlers change nothing.
+   */
+  on<M extends AnyMessage>(message: M, handler: M['~handler']): void
+  on<U extends AnyUpdate>(
+    update: U,
+    options: { readonly validate: (payload: InputOf<U>) => void },
+    handler: U['~handler'],
   ): void
 
   /** The first branch to settle; the others are cancelled, and what comes of them later is dropped. */

@@ -1,4 +1,4 @@
-// Contracts: what a client needs to know of a workflow, an activity or a signal. Definitions add the code.
+// Contracts: what a client needs to know of a workflow or an activity. Definitions add the code.
 // Properties that begin with `~` exist in types only; they carry types from a definition to its callers.
 
 export interface Typed<in In, out Out> {
@@ -6,6 +6,7 @@ export interface Typed<in In, out Out> {
   readonly '~types': { readonly input: (input: In) => void; readonly output: Out }
 }
 
+/** Naming a handler's type by index (`C['~handler']`) gives handlers a concrete contextual type. */
 export interface Handled<out Handler> {
   readonly '~handler': Handler
 }
@@ -18,18 +19,6 @@ export interface ActivityContract<in In, out Out>
   extends Typed<In, Out>,
     Handled<ActivityHandler<In, Out>> {
   readonly is: 'activity'
-}
-
-export interface Signal<in out Payload> extends Typed<Payload, Payload> {
-  readonly is: 'signal'
-}
-
-export interface Query<in Payload, out Out> extends Typed<Payload, Out> {
-  readonly is: 'query'
-}
-
-export interface Update<in Payload, out Out> extends Typed<Payload, Out> {
-  readonly is: 'update'
 }
 
 export type AnyWorkflowContract = WorkflowContract<never, unknown>

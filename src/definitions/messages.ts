@@ -1,10 +1,37 @@
 // The messages users send to a run: each has a name, and a type for what it carries.
 import { checkName } from '../kernel/names.ts'
-import type { Query, Signal, Update } from './contract.ts'
+import type { Query, Signal, Update } from './context.ts'
+import { type AnySchema, checking, checkNow, parse, type Schema } from './schema.ts'
 
-/** Told to a run, and not answered. */
-export function signal<Payload = void>(name: string): Signal<Payload> {
-  return { is: 'signal', name: checkName(name, 'the name of a signal') } as Signal<Payload>
+/** Told to a run, and not answered. A schema is asked by whoever sends it; what is sent is what was given. */
+export function signal<Payload = void>(name: string): Signal<Payload>
+export function signal<Accepted>(name: string, schema: Schema<Accepted, unknown>): Signal<Accepted>
+export function signal(name: string, schema?: AnySchema): Signal<unknown> {
+  checkName(name, 'the name of a signal')
+  const known = checking('schema', schema, `signal '${name}'`)
+  return { is: 'signal', name, ...known } as unknown as Signal<unknown>
+}
+
+/** Refuses a payload that the schema of its signal refuses. */
+export async function checkPayload(signal: Sent, payload: unknown): Promise<void> {
+  const { name, schema } = signal
+  if (schema) await parse(schema, payload, payloadOf(name))
+}
+
+/** The same inside a workflow. */
+export function checkPayloadNow(signal: Sent, payload: unknown): void {
+  const { name, schema } = signal
+  if (schema) checkNow(schema, payload, payloadOf(name))
+}
+
+/** A signal, as far as sending it is concerned. */
+export interface Sent {
+  readonly name: string
+  readonly schema?: AnySchema
+}
+
+function payloadOf(name: string): string {
+  return `the payload of signal '${name}'`
 }
 
 /** Asks a run something. It changes nothing, and is answered from where the run stands. */

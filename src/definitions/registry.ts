@@ -5,11 +5,13 @@ import type { AnyActivity } from './activity.ts'
 import type { Context } from './context.ts'
 import type { ActivityContext } from './contract.ts'
 import type { ActivityOptions, WorkflowOptions } from './options.ts'
+import type { KnownSchemas } from './schema.ts'
 import type { AnyWorkflow } from './workflow.ts'
 
 export interface RegisteredWorkflow {
   readonly name: string
   readonly options: WorkflowOptions
+  readonly schemas: KnownSchemas
   readonly definitionHash: string
   readonly handler: (ctx: Context, input: unknown) => Promise<unknown>
 }

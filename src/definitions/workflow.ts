@@ -5,8 +5,10 @@ import { checkName } from '../kernel/names.ts'
 import type { Context } from './context.ts'
 import type { WorkflowContract } from './contract.ts'
 import type { WorkflowOptions } from './options.ts'
+import { type KnownSchemas, type Schemas, schemasIn } from './schema.ts'
 
-export type WorkflowHandler<In, Out> = (ctx: Context<In>, input: In) => Promise<Out>
+/** What it is started with is `In`; its schema, if it has one, makes `Parsed` of it. */
+export type WorkflowHandler<In, Parsed, Out> = (ctx: Context<In>, input: Parsed) => Promise<Out>
 
 /** A contract and its code. `style` is how it was written. */
 export interface Workflow<in In, out Out> extends WorkflowContract<In, Out> {
@@ -14,43 +16,54 @@ export interface Workflow<in In, out Out> extends WorkflowContract<In, Out> {
   readonly options: WorkflowOptions
   /** Changes when the function's text changes. */
   readonly definitionHash: string
-  /** The `ctx` it takes is that of its own input; who calls it knows. */
-  readonly handler: (ctx: never, input: In) => Promise<Out>
+  readonly schemas: KnownSchemas
+  /** The `ctx` it takes is that of its own input, and the input what its schema made of it; who calls it knows. */
+  readonly handler: (ctx: never, input: never) => Promise<Out>
 }
 
 export type AnyWorkflow = Workflow<never, unknown>
 
 /** A contract alone; `implement` gives the definition, in a module the client never imports. */
-export interface DeclaredWorkflow<in out In, in out Out> extends WorkflowContract<In, Out> {
+export interface DeclaredWorkflow<in out In, in out Out, in out Parsed = In>
+  extends WorkflowContract<In, Out> {
   readonly options: WorkflowOptions
-  implement(handler: WorkflowHandler<In, Out>): Workflow<In, Out>
+  readonly schemas: KnownSchemas
+  implement(handler: WorkflowHandler<In, Parsed, Out>): Workflow<In, Out>
 }
 
 interface DefineWorkflow {
-  <Out, In = void>(name: string, handler: WorkflowHandler<In, Out>): Workflow<In, Out>
-  <Out, In = void>(
+  <Out, In = void>(name: string, handler: WorkflowHandler<In, In, Out>): Workflow<In, Out>
+  <Out, Parsed = void, In = Parsed>(
     name: string,
-    options: WorkflowOptions,
-    handler: WorkflowHandler<In, Out>,
+    options: WorkflowOptions & Schemas<In, Parsed, Out>,
+    handler: WorkflowHandler<In, Parsed, Out>,
   ): Workflow<In, Out>
+  declare<In, Out, Parsed>(
+    name: string,
+    options: WorkflowOptions & Required<Schemas<In, Parsed, Out>>,
+  ): DeclaredWorkflow<In, Out, Parsed>
   declare<In = void, Out = void>(name: string, options?: WorkflowOptions): DeclaredWorkflow<In, Out>
   /** Answers for every workflow name that has no definition of its own; `ctx.info.name` says which it is. */
   dynamic(handler: (ctx: Context<unknown>, input: unknown) => Promise<unknown>): AnyWorkflow
 }
 
-function define<In, Out>(
+type Options<In, Parsed, Out> = WorkflowOptions & Schemas<In, Parsed, Out>
+
+function define<In, Parsed, Out>(
   name: string,
-  first: WorkflowOptions | WorkflowHandler<In, Out>,
-  second?: WorkflowHandler<In, Out>,
+  first: Options<In, Parsed, Out> | WorkflowHandler<In, Parsed, Out>,
+  second?: WorkflowHandler<In, Parsed, Out>,
 ): Workflow<In, Out> {
-  const [options, handler] = typeof first === 'function' ? [{}, first] : [first, second]
-  return implement(name, options, handler)
+  const [given, handler] = typeof first === 'function' ? [{}, first] : [first, second]
+  const { options, schemas } = schemasIn(given, `workflow '${name}'`)
+  return implement(name, options, schemas, handler)
 }
 
-function implement<In, Out>(
+function implement<In, Parsed, Out>(
   name: string,
   options: WorkflowOptions,
-  handler: WorkflowHandler<In, Out> | undefined,
+  schemas: KnownSchemas,
+  handler: WorkflowHandler<In, Parsed, Out> | undefined,
 ): Workflow<In, Out> {
   checkName(name, 'the name of a workflow')
   if (typeof handler !== 'function') {
@@ -64,28 +77,32 @@ function implement<In, Out>(
     style: 'function',
     name,
     options,
+    schemas,
     definitionHash: digest(`${name}\n${handler.toString()}`),
     handler,
   } as const
   return definition as typeof definition & Workflow<In, Out>
 }
 
-function declare<In = void, Out = void>(
+function declare<In = void, Out = void, Parsed = In>(
   name: string,
-  options: WorkflowOptions = {},
-): DeclaredWorkflow<In, Out> {
+  given: WorkflowOptions & Partial<Schemas<In, Parsed, Out>> = {},
+): DeclaredWorkflow<In, Out, Parsed> {
   checkName(name, 'the name of a workflow')
+  const { options, schemas } = schemasIn(given, `workflow '${name}'`)
   const contract = {
     is: 'workflow',
     name,
     options,
-    implement: (handler: WorkflowHandler<In, Out>) => implement(name, options, handler),
+    schemas,
+    implement: (handler: WorkflowHandler<In, Parsed, Out>) =>
+      implement(name, options, schemas, handler),
   } as const
-  return contract as typeof contract & DeclaredWorkflow<In, Out>
+  return contract as typeof contract & DeclaredWorkflow<In, Out, Parsed>
 }
 
-function dynamic(handler: WorkflowHandler<unknown, unknown>): AnyWorkflow {
-  return { ...implement('any other', {}, handler), dynamic: true } as unknown as AnyWorkflow
+function dynamic(handler: WorkflowHandler<unknown, unknown, unknown>): AnyWorkflow {
+  return { ...implement('any other', {}, {}, handler), dynamic: true } as unknown as AnyWorkflow
 }
 
 export const workflow: DefineWorkflow = Object.assign(define, { declare, dynamic })

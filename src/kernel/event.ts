@@ -159,6 +159,8 @@ export type Passage =
       readonly beganAt?: Instant
       /** The generation whose idempotency keys its steps go on with; its own when absent. */
       readonly keysOf?: number
+      /** Whether its input is parsed, as in what is known of a run from its beginning; that holds when absent. */
+      readonly parsed?: boolean | null
     }
 
 export type EventBody = Requested | Sent | AttributesSet | Resolution | Progress | Passage | Ending

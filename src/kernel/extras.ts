@@ -7,8 +7,11 @@ export interface Extras {
   readonly runTimeoutMs?: number
   readonly executionTimeoutMs?: number
   readonly from?: number
-  /** Its input is what the schema of the workflow made of it. */
-  readonly parsed?: true
+  /**
+   * Whether its input is what the schema of the workflow made of it. Absent or null: nobody has said; then the run
+   * parses it when it begins, and not if it has begun.
+   */
+  readonly parsed?: boolean | null
 }
 
 /** Absent where there is nothing to say. */

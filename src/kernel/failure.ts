@@ -49,6 +49,7 @@ const notAnError = 'NonError'
 const programming: ReadonlySet<PawlErrorCode> = new Set([
   'RUN_ID_INVALID',
   'INPUT_INVALID',
+  'OUTPUT_INVALID',
   'DEFINITION_INVALID',
   'DEFINITION_CONFLICT',
   'VERSION_MISMATCH',

@@ -11,6 +11,9 @@ export function isShielded(key: string): boolean {
   return key.includes(SHIELD) && shielded.test(key)
 }
 
+/** Under which a run records what the schema of its workflow made of its input. No call of `ctx` has this kind. */
+export const INPUT_KEY = 'schema:input#1'
+
 // A key's structure is made of these characters, so a name must not contain them as they are.
 const structural = /[%/#:[\]]/g
 

@@ -14,6 +14,8 @@ export const limits = {
   causeDepthMax: 10,
   messageLengthMax: 16_384,
   stackLengthMax: 16_384,
+  /** What a schema finds wrong, as far as an error tells it. */
+  issuesToldMax: 10,
   /** What a run is found by: how many, and how long a text. An entry of an index has a limit in every database. */
   attributesMax: 64,
   attributeBytesMax: 2_000,

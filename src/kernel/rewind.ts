@@ -15,14 +15,19 @@ export interface Rewind {
   readonly results?: Readonly<Record<string, Payload>>
   /** Whether steps may have been recorded with other inputs than the code will give them. */
   readonly edited: boolean
+  /** The key of a step that is forgotten, wherever it was. */
+  readonly without?: string
 }
 
 /** The events of a new beginning. Those that are kept keep their times, so time begins with the first of them. */
 export function rewound(events: readonly HistoryEvent[], rewind: Rewind, now: Instant): Event[] {
-  const before = events.filter((event) => event.seq < rewind.cut && isOfTheCode(event))
+  const { cut, without } = rewind
+  const before = events.filter(
+    (event) => event.seq < cut && isOfTheCode(event) && !('key' in event && event.key === without),
+  )
   const open = openAfter(before)
   const settled = before.filter((event) => !('key' in event && open.has(event.key)))
-  const step = events.find((event) => event.seq === rewind.cut)
+  const step = events.find((event) => event.seq === cut)
   const kept = [
     ...settled.map((event) => overridden(event, events, rewind)),
     ...given(step, rewind),

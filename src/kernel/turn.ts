@@ -136,7 +136,7 @@ export class Turn {
     const { messageIds } = this.#state
     const kept = messageIds.filter((id) => !carried.some((message) => message.id === id))
     const bodies: EventBody[] = [
-      { type: 'GenerationBegan', reason: 'continued', input, messageIds: kept },
+      { type: 'GenerationBegan', reason: 'continued', input, parsed: null, messageIds: kept },
       ...carried,
     ]
     return {

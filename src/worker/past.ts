@@ -58,6 +58,11 @@ export function headOf({ head }: Pick<ClaimedRun, 'head'>): Head {
 export function headSince(head: Head, events: readonly HistoryEvent[]): Head {
   const [first] = events
   if (first?.type !== 'GenerationBegan') return head
-  const { input, keysOf } = first
-  return { ...head, input, ...(keysOf !== undefined && { keysOf }) }
+  const { input, keysOf, parsed } = first
+  return {
+    ...head,
+    input,
+    ...(keysOf !== undefined && { keysOf }),
+    ...(parsed !== undefined && { extras: { ...head.extras, parsed } }),
+  }
 }

@@ -1,6 +1,8 @@
 // From what user code passes to `ctx` to what is wanted of the run: checked, encoded, and under its key.
 import { storedAttributes } from '../../definitions/attributes.ts'
+import type { RunRef } from '../../definitions/context.ts'
 import type { AnyActivityContract, AnyWorkflowContract } from '../../definitions/contract.ts'
+import { checkPayloadNow, type Sent } from '../../definitions/messages.ts'
 import type {
   ActivityOptions,
   ChildOptions,
@@ -9,11 +11,12 @@ import type {
 } from '../../definitions/options.ts'
 import { stepPlan } from '../../definitions/plan.ts'
 import { timeouts } from '../../definitions/timeouts.ts'
-import type { RunStep, StartChild } from '../../kernel/command.ts'
+import type { RunStep, SendMessage, StartChild } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
-import { digestPayload } from '../../kernel/digest.ts'
+import { digestPayload, isUuid } from '../../kernel/digest.ts'
 import { checkId } from '../../kernel/names.ts'
 import { encode } from '../../kernel/value.ts'
+import { misuse } from './misuse.ts'
 
 type Unplaced<T> = Omit<T, 'after' | 'past'>
 
@@ -66,4 +69,28 @@ export function activityAsk(
     wanted: { type: 'RunStep', kind: 'activity', key, name, input, digest, ...limits },
     plan,
   }
+}
+
+/** The signal, if there is one and somebody to send it to. */
+export function signalTo(to: RunRef, signal: unknown): Sent {
+  const { is, name } = (signal ?? {}) as { is?: string; name?: string }
+  if (is !== 'signal' || name === undefined)
+    throw misuse('ctx.signal takes a run id and a signal', signal)
+  if (typeof to === 'object' && to !== null) checkId(to.workflowId, 'a workflow id')
+  else if (typeof to !== 'string' || !isUuid(to))
+    throw misuse('ctx.signal takes the id of a run, or { workflowId }', to)
+  return signal as Sent
+}
+
+export function signalAsk(
+  key: string,
+  to: RunRef,
+  signal: Sent,
+  given: unknown,
+  checked: boolean,
+): Unplaced<SendMessage> {
+  const { name } = signal
+  if (!checked) checkPayloadNow(signal, given)
+  const payload = encode(given, `the payload of signal '${name}'`)
+  return { type: 'SendMessage', key, to, message: { type: 'signal', name, payload } }
 }

@@ -1,19 +1,13 @@
 // The `ctx` of a workflow function: names every request, and passes it on to the execution.
 import { type Attributes, storedAttributes } from '../../definitions/attributes.ts'
-import type {
-  Child,
-  Context,
-  DurablePromise,
-  RunInfo,
-  RunRef,
-  Webhook,
-} from '../../definitions/context.ts'
+import type { Child, DurablePromise, RunInfo, RunRef, Webhook } from '../../definitions/context.ts'
 import type {
   ActivityContext,
   AnyActivityContract,
   AnyWorkflowContract,
   Log,
 } from '../../definitions/contract.ts'
+import type { Sent } from '../../definitions/messages.ts'
 import type {
   ActivityOptions,
   ChildOptions,
@@ -23,18 +17,17 @@ import type {
   WorkflowOptions,
 } from '../../definitions/options.ts'
 import { stepPlan } from '../../definitions/plan.ts'
+import { type AnySchema, checking, checkNow } from '../../definitions/schema.ts'
 import type { SendMessage } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
-import { isUuid } from '../../kernel/digest.ts'
 import { type Duration, milliseconds } from '../../kernel/duration.ts'
 import { childId } from '../../kernel/endings.ts'
 import type { StepKind } from '../../kernel/event.ts'
 import { escapeKey, SHIELD } from '../../kernel/key.ts'
 import { limits } from '../../kernel/limits.ts'
-import { checkId, checkName } from '../../kernel/names.ts'
-import { encode } from '../../kernel/value.ts'
-import { webhookSignal } from '../../kernel/webhook.ts'
-import { activityAsk, childAsk } from './asks.ts'
+import { checkName } from '../../kernel/names.ts'
+import { webhookName, webhookSignal } from '../../kernel/webhook.ts'
+import { activityAsk, childAsk, signalAsk, signalTo } from './asks.ts'
 import type { FunctionExecution } from './execution.ts'
 import { logOf, runInfo } from './info.ts'
 import type { Identity, Wanted } from './matching.ts'
@@ -111,36 +104,24 @@ export class FunctionContext {
       runId,
       started: Promise.resolve({ runId, workflowId }) as Child<unknown>['started'],
       signal: (signal: unknown, payload?: unknown) => this.signal(runId, signal, payload),
-      cancel: (reason?: string) => void this.#cancel(runId, reason),
-      terminate: (reason: string) =>
-        void this.#send('terminate', 'terminate', runId, { type: 'terminate', reason }),
+      cancel: (reason?: string) =>
+        void this.#stop(runId, { type: 'cancel', ...(reason !== undefined && { reason }) }),
+      terminate: (reason: string) => void this.#stop(runId, { type: 'terminate', reason }),
     }) as Child<unknown>
   }
 
   signal(to: RunRef, signal: unknown, given?: unknown): DurablePromise<void> {
-    const { is, name } = (signal ?? {}) as { is?: string; name?: string }
-    if (is !== 'signal' || name === undefined)
-      throw misuse('ctx.signal takes a run id and a signal', signal)
-    if (typeof to === 'object' && to !== null) checkId(to.workflowId, 'a workflow id')
-    else if (typeof to !== 'string' || !isUuid(to))
-      throw misuse('ctx.signal takes the id of a run, or { workflowId }', to)
-    const payload = encode(given, `the payload of signal '${name}'`)
-    return this.#send('signal', name, to, { type: 'signal', name, payload })
+    const sent = signalTo(to, signal)
+    const [key, identity] = this.#identify('signal', sent.name, {})
+    // What was sent has passed before.
+    const checked = this.#execution.hasRecorded(key)
+    const wanted = signalAsk(key, to, sent, given, checked)
+    return this.#ask(wanted, identity) as DurablePromise<void>
   }
 
-  #cancel(to: string, reason: string | undefined): DurablePromise<void> {
-    const because = reason === undefined ? {} : { reason }
-    return this.#send('cancel', 'cancel', to, { type: 'cancel', ...because })
-  }
-
-  #send(
-    kind: string,
-    name: string,
-    to: RunRef,
-    message: SendMessage['message'],
-  ): DurablePromise<void> {
-    const [key, identity] = this.#identify(kind, name, {})
-    return this.#ask({ type: 'SendMessage', key, to, message }, identity) as DurablePromise<void>
+  #stop(to: string, message: SendMessage['message']): DurablePromise<unknown> {
+    const [key, identity] = this.#identify(message.type, message.type, {})
+    return this.#ask({ type: 'SendMessage', key, to, message }, identity)
   }
 
   sleep(duration: Duration, options: Pick<StepIdentity, 'key'> = {}): DurablePromise<void> {
@@ -162,9 +143,11 @@ export class FunctionContext {
       timeout === undefined ? {} : { until: this.#execution.now + milliseconds(timeout, 'timeout') }
     if (typeof source === 'function')
       return this.#condition(source as () => unknown, options, until)
-    const { is, name } = (source ?? {}) as { is?: string; name?: string }
-    if (is === 'webhook' && name !== undefined)
-      return this.#webhook(name, (source as Webhook<unknown>).token, options, until)
+    const { is, name, schema } = (source ?? {}) as { is?: string } & Partial<Sent>
+    if (is === 'webhook' && name !== undefined) {
+      const { token } = source as Webhook<unknown>
+      return this.#webhook({ name, token, ...(schema && { schema }) }, options, until)
+    }
     if (is !== 'signal' || name === undefined) {
       throw misuse('ctx.wait takes a signal, a webhook, or a function', source)
     }
@@ -173,22 +156,25 @@ export class FunctionContext {
     return this.#ask({ type: 'AwaitSignal', key, name, ...until }, identity)
   }
 
-  webhook(name: string): Webhook<unknown> {
+  webhook(name: string, schema?: AnySchema): Webhook<unknown> {
     const key = this.#occurrence('webhook', checkName(name, 'the name of a webhook'))
+    const known = checking('schema', schema, `webhook '${name}'`)
     const token = this.#execution.token(key)
-    return { is: 'webhook', name: key, token, url: `/webhooks/${token}` } as Webhook<unknown>
+    const url = `/webhooks/${token}`
+    return { is: 'webhook', name: key, token, url, ...known } as Webhook<unknown>
   }
 
   // It can be waited for once, so the wait needs no name of its own.
   #webhook(
-    key: string,
-    token: string,
+    { name: key, token, schema }: Sent & { readonly token: string },
     options: { key?: string },
     until: { until?: number },
   ): DurablePromise<unknown> {
     const [own, { explicit }] = this.#identify('wait', key, options)
     const name = webhookSignal(key, token)
-    return this.#ask({ type: 'AwaitSignal', key: own, name, ...until }, { explicit })
+    const what = `the payload of webhook '${webhookName(name)}'`
+    const check = schema && { check: (payload: unknown) => checkNow(schema, payload, what) }
+    return this.#ask({ type: 'AwaitSignal', key: own, name, ...until }, { explicit, ...check })
   }
 
   on(message: unknown, first: unknown, second?: unknown): void {
@@ -391,10 +377,4 @@ export class FunctionContext {
     this.#occurrences.set(counted, n)
     return `${this.#scope.path}${counted}#${n}`
   }
-}
-
-/** Starts the user's function with a `ctx` of its own. */
-export async function callWorkflow(execution: FunctionExecution, input: unknown): Promise<unknown> {
-  const context = new FunctionContext(execution, execution.root)
-  return execution.workflow.handler(context as unknown as Context, input)
 }

@@ -1,6 +1,6 @@
 import type { RegisteredWorkflow } from '../../definitions/registry.ts'
 import type { Decider } from '../../kernel/decider.ts'
-import { callWorkflow } from './context.ts'
+import { callWorkflow } from './begin.ts'
 import { FunctionExecution } from './execution.ts'
 
 /** Runs a workflow function by replay: the history is given back to the code step by step. */

@@ -128,6 +128,16 @@ export class FunctionExecution implements Execution {
     return this.#recognition.under(wanted, identity).key
   }
 
+  /** Whether history has what the code is about to ask for under this key. */
+  hasRecorded(key: string): boolean {
+    return this.#journal.unrequested.has(key)
+  }
+
+  /** Whether history begins with other things than this. */
+  beganWithout(key: string): boolean {
+    return this.#recognition.isBehind(0) && !this.hasRecorded(key)
+  }
+
   /** Settles a request by something the code itself has seen, and not by an event. */
   meet(promise: Promise<unknown>): void {
     for (const request of this.#open.values()) {
@@ -182,6 +192,7 @@ export class FunctionExecution implements Execution {
       after: this.#position,
       ifPast,
       ...(plan && { plan }),
+      ...(identity.check && { check: identity.check }),
       past: false,
       resolve,
       reject,

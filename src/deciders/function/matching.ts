@@ -13,6 +13,8 @@ export interface Identity {
   /** The key this step had under the name it was known by in older code. */
   readonly formerKey?: string
   readonly ifPast?: IfPast
+  /** Refuses what the wait is settled with by throwing. */
+  readonly check?: (payload: unknown) => void
 }
 
 const recordedType = {

@@ -26,6 +26,7 @@ export interface Request {
   readonly after: number
   readonly ifPast: IfPast
   readonly plan?: StepPlan
+  readonly check?: (payload: unknown) => void
   recorded?: Recorded
   asked?: Asked
   past: boolean
@@ -84,8 +85,14 @@ function nobody(): PawlError {
 }
 
 function answer(request: Request, said: WebhookAnswer): void {
-  if (said.ok) request.resolve(decode(said.value))
-  else request.reject(new PermanentError(said.reason))
+  if (!said.ok) return request.reject(new PermanentError(said.reason))
+  const payload = decode(said.value)
+  try {
+    request.check?.(payload)
+  } catch (error) {
+    return request.reject(error)
+  }
+  request.resolve(payload)
 }
 
 /** A promise of code that is not to go on. */
