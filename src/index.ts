@@ -4,7 +4,7 @@ export type { EagerStarts } from './client/client.ts'
 export { Client } from './client/client.ts'
 export type { Compare, Page, RunFilter } from './client/filter.ts'
 export type { RunHandle } from './client/handle.ts'
-export type { HistoryEntry, RunRecord } from './client/record.ts'
+export type { HistoryEntry as HistoryEvent, RunRecord } from './client/record.ts'
 export type { ForkOptions } from './client/rewinding.ts'
 export type {
   Schedule,

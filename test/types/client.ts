@@ -3,7 +3,7 @@ import {
   type Duration,
   type Engine,
   type Failure,
-  type HistoryEntry,
+  type HistoryEvent,
   type OutputOf,
   open,
   type Page,
@@ -74,7 +74,7 @@ export async function positives(): Promise<void> {
   const [record] = page.items
   same<Equal<typeof record, RunRecord | undefined>>(true)
   if (record) same<Equal<typeof record.status, Status>>(true)
-  for await (const entry of run.history({ after: 3 })) same<Equal<typeof entry, HistoryEntry>>(true)
+  for await (const entry of run.history({ after: 3 })) same<Equal<typeof entry, HistoryEvent>>(true)
 
   const off = pawl.on('activity.failed', (each) => {
     same<Equal<typeof each.willRetry, boolean>>(true)

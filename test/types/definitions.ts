@@ -2,10 +2,14 @@
 import {
   type Activity,
   type ActivityContext,
+  type AnyActivity,
+  type AnyWorkflow,
   activity,
   type DurablePromise,
   type InputOf,
   type OutputOf,
+  PermanentError,
+  RetryableError,
   type RunInfo,
   type Signal,
   signal,
@@ -35,8 +39,25 @@ const told = activity('told', async (n: number, ctx) => {
 })
 same<Equal<ReturnType<typeof told.handler>, Promise<number>>>(true)
 
+// A body resumes where the attempt before it was, and does some things once.
+export const reindex = activity('reindex', { heartbeat: '1m' }, async (total: number, ctx) => {
+  const last = ctx.lastHeartbeat<{ row: number }>()
+  same<Equal<typeof last, { row: number } | undefined>>(true)
+  if (total < 0) throw new PermanentError('negative', { details: { total } })
+  if (ctx.attempt > ctx.maxAttempts) throw new RetryableError('later', { after: '5m' })
+  ctx.heartbeat({ row: total })
+  return ctx.runOnce('announce', () => total)
+})
+same<Equal<OutputOf<typeof reindex>, number>>(true)
+
+// One for all names: nothing is known of what it takes and gives.
+const anything = workflow.dynamic(async (ctx, input) => ({ name: ctx.info.name, input }))
+same<Equal<typeof anything, AnyWorkflow>>(true)
+const anyWork = activity.dynamic(async (name, input) => ({ name, input }))
+same<Equal<typeof anyWork, AnyActivity>>(true)
+
 // Literals keep their types where a contract fixes them.
-const sort = activity.declare<{ by: 'asc' | 'desc' }, { at: 'new' | 'old' }>('sort')
+export const sort = activity.declare<{ by: 'asc' | 'desc' }, { at: 'new' | 'old' }>('sort')
 export const sorted = sort.implement(async ({ by }) => ({ at: by === 'asc' ? 'new' : 'old' }))
 same<Equal<OutputOf<typeof sorted>, { at: 'new' | 'old' }>>(true)
 
@@ -106,7 +127,7 @@ export const everything = workflow('everything', async (ctx, order: Order) => {
 })
 
 // A loop that feeds a result back infers with bind.
-const page = activity('page', async (_from: { cursor: string | null }) => ({
+export const page = activity('page', async (_from: { cursor: string | null }) => ({
   next: null as string | null,
 }))
 export const loops = workflow('loops', async (ctx) => {
@@ -174,3 +195,9 @@ workflow('hasty', () => 1)
 activity('placed', { queue: 5 }, async () => 1)
 // @ts-expect-error a function that takes two inputs is none
 activity('double', async (_a: number, _b: number) => 1)
+// @ts-expect-error the time between two signs of life is a duration
+activity('silent', { heartbeat: 'often' }, async () => 1)
+// @ts-expect-error a pause before the next attempt is a duration
+export const later = new RetryableError('later', { after: 'soon' })
+// @ts-expect-error of what comes by any name nothing is known
+workflow.dynamic(async (_ctx, input) => input.length)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import {
   type Announcement,
   Engine,
-  type HistoryEntry,
+  type HistoryEvent,
   type OpenOptions,
   open,
   type RunHandle,
@@ -160,8 +160,8 @@ export async function waitsFor<R extends Why['reason']>(
   return why as Extract<Why, { reason: R }>
 }
 
-export async function historyOf(run: RunHandle<unknown>): Promise<HistoryEntry[]> {
-  const entries: HistoryEntry[] = []
+export async function historyOf(run: RunHandle<unknown>): Promise<HistoryEvent[]> {
+  const entries: HistoryEvent[] = []
   for await (const entry of run.history()) entries.push(entry)
   return entries
 }

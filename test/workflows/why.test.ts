@@ -1,4 +1,4 @@
-import { activity, type HistoryEntry, type RunHandle, signal, workflow } from 'pawl'
+import { activity, type HistoryEvent, type RunHandle, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { Gate, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
@@ -217,8 +217,8 @@ describe.each(kinds)('on %s', (kind) => {
   })
 })
 
-async function all(run: RunHandle<unknown>, after?: number): Promise<HistoryEntry[]> {
-  const entries: HistoryEntry[] = []
+async function all(run: RunHandle<unknown>, after?: number): Promise<HistoryEvent[]> {
+  const entries: HistoryEvent[] = []
   const options = after === undefined ? {} : { after }
   for await (const entry of run.history(options)) entries.push(entry)
   return entries
