@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { activity, signal, TIMEOUT, workflow } from '../index.ts'
+import { activity, type Schema, signal, TIMEOUT, workflow } from '../index.ts'
 import { type TestEngine, type TestOptions, testEngine } from './test-engine.ts'
 
 const charge = activity('charge', async (cents: number) => ({ paid: cents }))
@@ -70,6 +70,20 @@ test('the same program runs on SQLite', async () => {
   const run = await engine.start(order, 5)
   await run.signal(approval, true)
   expect(await run.result()).toBe('paid 5')
+})
+
+test('a stub stands in front of the schemas of its activity', async () => {
+  const text: Schema<number, string> = {
+    '~standard': { version: 1, vendor: 'test', validate: (n) => ({ value: String(n) }) },
+  }
+  const quote = activity('quote', { input: text }, async (given) => given)
+  const quoted = workflow('quoted', async (ctx, n: number) => ctx.run(quote, n))
+  await open({ workflows: [quoted], activities: [quote] })
+  const stub = engine.stub(quote, (n) => n.toFixed(2))
+  expect(await engine.execute(quoted, 5)).toBe('5.00')
+  expect(stub.calls).toEqual([5])
+  stub.restore()
+  expect(await engine.execute(quoted, 5)).toBe('5')
 })
 
 test('code that cannot be replayed is found at once', async () => {
