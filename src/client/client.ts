@@ -4,7 +4,7 @@ import type { RunRef, Signal, Update } from '../definitions/context.ts'
 import type { Args, Given, WorkflowContract } from '../definitions/contract.ts'
 import { checkPayload } from '../definitions/messages.ts'
 import type { WorkflowOptions } from '../definitions/options.ts'
-import { type KnownSchemas, parse } from '../definitions/schema.ts'
+import { type KnownSchemas, parseInput } from '../definitions/schema.ts'
 import { timeouts } from '../definitions/timeouts.ts'
 import { encodeMessage, encodePayload } from '../kernel/codec.ts'
 import { deriveUuid, digestPayload, isUuid } from '../kernel/digest.ts'
@@ -311,9 +311,7 @@ export class Client {
       throw new PawlError('INPUT_INVALID', 'start takes a workflow as its first argument.')
     }
     const { name } = workflow
-    const schema = workflow.schemas?.input
-    const what = `the input of workflow '${name}'`
-    const input = encode(schema ? await parse(schema, given, what) : given, what)
+    const input = encode(await parseInput(workflow, given), `the input of workflow '${name}'`)
     const { clock, random } = this.#ports
     const key = options.idempotencyKey
     const runId =
@@ -326,7 +324,7 @@ export class Client {
       ...(memo && { memo: encode(memo, 'the memo') }),
       ...timeouts({ ...workflow.options, ...options }),
       ...(begins.startAt !== undefined && { from: begins.startAt }),
-      ...(schema && { parsed: true }),
+      ...(workflow.schemas?.input && { parsed: true }),
     })
     const queue = options.queue ?? workflow.options?.queue ?? 'default'
     return {

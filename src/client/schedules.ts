@@ -3,6 +3,7 @@
 import type { Attributes } from '../definitions/attributes.ts'
 import type { RunRef } from '../definitions/context.ts'
 import type { Given, WorkflowContract } from '../definitions/contract.ts'
+import { parseInput } from '../definitions/schema.ts'
 import { decodeTurn } from '../kernel/codec.ts'
 import { type Duration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
@@ -114,6 +115,8 @@ export class Schedules {
     checkId(id, 'the id of a schedule')
     const { paused = false, note } = given
     const spec = specOf(given)
+    // Each of its runs parses the input for itself; what none of them would take is not to wait for the first.
+    await parseInput(given.workflow, given.input)
     if (timingOf(spec.timing).next(this.#host.now()) === undefined) throw neverDue(spec.timing)
     const noted = note === undefined ? {} : { note }
     const input: ScheduleState = { id, spec, paused, ...noted }

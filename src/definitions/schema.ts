@@ -90,7 +90,15 @@ export async function parse(
   return taken(await schema['~standard'].validate(value), what, refusal)
 }
 
-/** The same at once; `undefined` if the schema has to wait for something. */
+/** What the schema of a workflow makes of an input, as far as whoever starts it has the schema. */
+export async function parseInput(
+  { name, schemas }: { readonly name: string; readonly schemas?: KnownSchemas },
+  given: unknown,
+): Promise<unknown> {
+  return schemas?.input ? parse(schemas.input, given, `the input of workflow '${name}'`) : given
+}
+
+/** The same as `parse` at once; `undefined` if the schema has to wait for something. */
 export function parseNow(
   schema: AnySchema,
   value: unknown,

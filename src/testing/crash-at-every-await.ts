@@ -18,10 +18,10 @@ export interface CrashReport<Out> {
 export async function crashAtEveryAwait<In, Out>(
   engine: TestEngine,
   workflow: WorkflowContract<In, Out>,
-  input: In,
+  ...args: Args<In, never>
 ): Promise<CrashReport<Out>> {
   const begin = async (): Promise<Out> => {
-    const run = await engine.start(workflow, ...([input] as Args<In, never>))
+    const run = await engine.start(workflow, ...args)
     return run.result()
   }
   const output = await begin()

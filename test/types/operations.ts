@@ -13,6 +13,7 @@ import {
   RunError,
   type RunFilter,
   type RunHandle,
+  type Schedule,
   type StartOptions,
 } from 'pawl'
 import { approval, charge, checkout, nudge, report } from './definitions.ts'
@@ -94,6 +95,32 @@ export async function operated(pawl: Engine): Promise<void> {
   same<Equal<typeof outcome, BatchOutcome>>(true)
   const [first] = outcome.failures
   if (first) same<Equal<typeof first.code, PawlErrorCode>>(true)
+}
+
+export async function scheduled(pawl: Engine): Promise<void> {
+  const nightly = await pawl.schedules.set('nightly', {
+    cron: '0 2 * * *',
+    timeZone: 'Europe/Berlin',
+    workflow: account,
+    input: { balance: 0 },
+    overlap: 'bufferOne',
+    catchUp: 'one',
+    jitter: '5m',
+    run: { attributes: { region: 'eu' } },
+  })
+  same<Equal<typeof nightly, Schedule>>(true)
+  await pawl.schedules.set('often', { every: '15m', workflow: report })
+  await pawl.schedules.set('strict', { every: '1h', workflow: strict, input: { id: 'A' } })
+  const run = await nightly.trigger()
+  same<Equal<typeof run, RunHandle<unknown>>>(true)
+  // @ts-expect-error by cron or by interval, not by neither
+  await pawl.schedules.set('x', { workflow: report })
+  // @ts-expect-error the input is the workflow's
+  await pawl.schedules.set('x', { every: '1h', workflow: account, input: { balance: 'none' } })
+  // @ts-expect-error the input is needed if the workflow needs it
+  await pawl.schedules.set('x', { every: '1h', workflow: account })
+  // @ts-expect-error no such way to overlap
+  await pawl.schedules.set('x', { every: '1h', workflow: report, overlap: 'queue' })
 }
 
 /** What is thrown is one of a few classes, and carries its failure as data. */

@@ -1,7 +1,14 @@
 // Checked by the compiler and never run: the engine for tests is typed by what it is given.
-import type { InputOf } from 'pawl'
-import { type Stub, type TestEngine, testEngine } from 'pawl/testing'
-import { approval, charge, checkout, ping, sort } from './definitions.ts'
+import type { InputOf, OutputOf } from 'pawl'
+import {
+  crashAtEveryAwait,
+  readHistory,
+  replay,
+  type Stub,
+  type TestEngine,
+  testEngine,
+} from 'pawl/testing'
+import { approval, charge, checkout, ping, report, sort } from './definitions.ts'
 import { pack } from './schemas.ts'
 import { type Equal, type Order, same } from './support.ts'
 
@@ -21,6 +28,11 @@ export async function positives(): Promise<void> {
   await engine.idle()
   await engine.crash()
   stub.restore()
+  const { crashes, output } = await crashAtEveryAwait(engine, checkout, { id: 'A', cents: 1 })
+  same<Equal<typeof crashes, number>>(true)
+  same<Equal<typeof output, OutputOf<typeof checkout>>>(true)
+  await crashAtEveryAwait(engine, report)
+  await replay([checkout, charge], readHistory('checkout.jsonl'))
 }
 
 // ── what must not compile ──
@@ -32,6 +44,10 @@ export async function negatives(engine: TestEngine): Promise<void> {
   engine.stub(charge, async (order: { name: string }) => ({ paymentId: order.name }))
   // @ts-expect-error a workflow has no stub
   engine.stub(checkout, async () => ({ status: 'late' }))
+  // @ts-expect-error a workflow that needs an input needs it however often it crashes
+  await crashAtEveryAwait(engine, checkout)
+  // @ts-expect-error a history is replayed with definitions
+  await replay(['checkout'], readHistory('checkout.jsonl'))
   // @ts-expect-error time passes by durations
   await engine.clock.advance('soon')
   // @ts-expect-error a store is named by its URL

@@ -1,5 +1,15 @@
 // Inputs and outputs pass their schemas once, where they first meet them, and what is recorded is what came out.
-import { ActivityError, activity, RunError, signal, TIMEOUT, type, workflow } from 'pawl'
+import {
+  ActivityError,
+  activity,
+  type Context,
+  RunError,
+  signal,
+  TIMEOUT,
+  type,
+  workflow,
+} from 'pawl'
+import { crashAtEveryAwait, testEngine } from 'pawl/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { historyOf, kinds, rejection, useStore, waitsFor } from './each-store.ts'
 import { amountSchema, asked, type Given, type Order, orderSchema, slow } from './fake-schemas.ts'
@@ -291,4 +301,31 @@ describe.each(kinds)('on %s', (kind) => {
     }
     expect([calls, asked.orders]).toEqual([1, 2])
   })
+
+  test('a schedule refuses an input that none of its runs would take', async () => {
+    const engine = await bench.engine()
+    const timing = { every: '1h', workflow: order } as const
+    const set = engine.schedules.set('hourly', { ...timing, input: bad })
+    expect(await rejection(set)).toMatchObject(refusal)
+    await engine.schedules.set('hourly', { ...timing, input: { id: ' A ' } })
+    const run = await engine.schedules.get('hourly').trigger()
+    await bench.serve({ workflows: [order] })
+    expect(await run.result()).toBe(`A: ${asked.orders * 100}`)
+  })
 })
+
+test('wherever a worker dies, a run that parses its own input ends the same', async () => {
+  const parent = workflow('parent', async (ctx, n: number) => {
+    const half = await ctx.child(child, n / 2)
+    return ctx.run('double', () => half * 2)
+  })
+  const child = workflow('child', { input: slow(amountSchema), output: slow(amountSchema) }, later)
+  const engine = await testEngine({ workflows: [parent, child] })
+  expect(await crashAtEveryAwait(engine, parent, 5)).toMatchObject({ output: 4 })
+  await engine.close()
+})
+
+async function later(ctx: Context<number>, n: number): Promise<number> {
+  await ctx.sleep('1h')
+  return n + 0.5
+}
