@@ -56,7 +56,7 @@ describe('layers', () => {
     ['src/stores/memory/a.ts', '../../worker/b.ts', 'stores may not import'],
     ['src/worker/a.ts', '../stores/memory/index.ts', 'worker may not import'],
     ['src/client/a.ts', '../worker/worker.ts', 'client may not import'],
-    ['src/client/a.ts', '../policies/retry.ts', 'client may not import'],
+    ['src/telemetry/b.ts', '../policies/retry.ts', 'telemetry may not import'],
     ['src/index.ts', './testing/index.ts', 'index.ts may not import'],
     ['src/engine.ts', './cli/main.ts', 'engine.ts may not import'],
     ['src/cli/main.ts', '../testing/index.ts', 'cli may not import'],
