@@ -4,6 +4,7 @@ import type { Args } from '../definitions/contract.ts'
 import { checkPayload } from '../definitions/messages.ts'
 import { PawlError, type PawlErrorCode } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
+import type { Status } from '../kernel/run.ts'
 import type { Page, RunFilter } from './filter.ts'
 import type { RunHandle } from './handle.ts'
 import { LIVE } from './recorded-runs.ts'
@@ -41,23 +42,36 @@ export class Batch {
       throw new PawlError('INPUT_INVALID', `limit is ${limit}; expected a whole number above 0.`)
     }
     this.#host = host
-    // What has ended can be neither stopped nor told anything.
-    this.#filter = { ...filter, status: filter.status ?? LIVE }
+    this.#filter = filter
     this.#options = options
   }
 
   /** How many runs it would be about, without the limit. */
   count(): Promise<number> {
-    return this.#host.count(this.#filter)
+    return this.#host.count(this.#among(LIVE))
   }
 
   cancel(): Promise<BatchOutcome> {
-    return this.#each((run) => run.cancel(this.#options.reason))
+    return this.#each(LIVE, (run) => run.cancel(this.#options.reason))
   }
 
   terminate(): Promise<BatchOutcome> {
     const { reason = 'terminated in a batch' } = this.#options
-    return this.#each((run) => run.terminate(reason))
+    return this.#each(LIVE, (run) => run.terminate(reason))
+  }
+
+  pause(): Promise<BatchOutcome> {
+    return this.#each(LIVE, (run) => run.pause(this.#options.reason))
+  }
+
+  /** Of runs that are paused, unless the filter says otherwise. */
+  resume(): Promise<BatchOutcome> {
+    return this.#each(['paused'], (run) => run.resume())
+  }
+
+  /** Of runs that failed or were cancelled, unless the filter says otherwise. */
+  retry(): Promise<BatchOutcome> {
+    return this.#each(['failed', 'cancelled'], (run) => run.retry())
   }
 
   async signal<Payload>(
@@ -66,12 +80,15 @@ export class Batch {
   ): Promise<BatchOutcome> {
     // What no run would be sent is refused as a whole.
     await checkPayload(signal, args[0])
-    return this.#each((run) => run.signal(signal, ...args))
+    return this.#each(LIVE, (run) => run.signal(signal, ...args))
   }
 
   // Found first and then worked on: what is done to a run may change whether the filter finds it.
-  async #each(work: (run: RunHandle<unknown>) => Promise<void>): Promise<BatchOutcome> {
-    const runIds = await this.#find()
+  async #each(
+    among: readonly Status[],
+    work: (run: RunHandle<unknown>) => Promise<void>,
+  ): Promise<BatchOutcome> {
+    const runIds = await this.#find(this.#among(among))
     const failures: { runId: string; code: PawlErrorCode }[] = []
     const left = runIds.values()
     const lane = async (): Promise<void> => {
@@ -86,11 +103,16 @@ export class Batch {
     return { matched: runIds.length, done: runIds.length - failures.length, failures }
   }
 
-  async #find(): Promise<string[]> {
+  // What an operation cannot be about is not looked for, unless somebody asked for it.
+  #among(statuses: readonly Status[]): RunFilter {
+    return { ...this.#filter, status: this.#filter.status ?? statuses }
+  }
+
+  async #find(filter: RunFilter): Promise<string[]> {
     const { limit } = this.#options
     const found: string[] = []
     for (let cursor: string | undefined; found.length < limit; ) {
-      const page = await this.#host.list(this.#filter, {
+      const page = await this.#host.list(filter, {
         limit: Math.min(limits.listPageMax, limit - found.length),
         ...(cursor !== undefined && { cursor }),
       })

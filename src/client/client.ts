@@ -225,7 +225,7 @@ export class Client {
     return (await this.#send((store) => store.list(query))).count ?? 0
   }
 
-  /** The operations of a handle, for every run under way that the filter finds. */
+  /** The operations of a handle, for every run that the filter finds. */
   batch(filter: RunFilter, options: BatchOptions): Batch {
     return new Batch(this, filter, options)
   }

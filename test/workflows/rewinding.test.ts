@@ -172,4 +172,29 @@ describe.each(kinds)('on %s', (kind) => {
     )
     expect(byHand).toEqual(['the machine was broken'])
   })
+
+  test('V10: many runs are paused, resumed and retried at once, up to a limit', async () => {
+    const engine = await bench.serve({ workflows: [order], activities: [charge] })
+    const runs = await engine.startMany(
+      order,
+      [1, 2, 3, 4].map((input) => ({ input, attributes: { lot: 'a' } })),
+    )
+    for (const run of runs) await rejection(run.result())
+    declines = false
+    const lot = { attributes: { lot: 'a' } }
+    const first = await engine.batch(lot, { limit: 3 }).retry()
+    expect(first).toEqual({ matched: 3, done: 3, failures: [] })
+    expect(await engine.batch(lot, { limit: 10 }).retry()).toMatchObject({ matched: 1, done: 1 })
+    for (const run of runs) expect(await run.result()).toContain('shipped')
+    const waiting = workflow('waiting', async (ctx) => ctx.wait(go))
+    const other = await bench.serve({ workflows: [waiting] })
+    const more = await other.startMany(waiting, [{}, {}])
+    for (const run of more) await waitsFor(run, 'signal')
+    const batch = other.batch({ workflow: waiting }, { limit: 5, reason: 'maintenance' })
+    expect(await batch.pause()).toMatchObject({ done: 2 })
+    for (const run of more) await paused(run)
+    expect(await batch.resume()).toMatchObject({ done: 2 })
+    expect(await batch.signal(go, 'on')).toMatchObject({ done: 2 })
+    for (const run of more) expect(await run.result()).toBe('on')
+  })
 })
