@@ -45,9 +45,9 @@ export class Rewinding {
   /** From the step its failure came from. Its idempotency keys stay: what was done under them is not done twice. */
   retry(): Promise<void> {
     const { generation } = this.#run.head
-    const keysOf = this.#began?.keysOf ?? generation
+    const { keysOf = generation, attempt = 1 } = this.#began ?? {}
     return this.#again({
-      began: { reason: 'retried', ...this.#input, keysOf },
+      began: { reason: 'retried', ...this.#input, keysOf, attempt: attempt + 1 },
       cut: cutOfFailure(this.#events),
       edited: false,
     })

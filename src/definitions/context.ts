@@ -84,6 +84,8 @@ export interface RunInfo {
   readonly name: string
   readonly definitionHash: string
   readonly generation: number
+  /** From 1; one more with each `retry` of the run. */
+  readonly attempt: number
   readonly parent?: { readonly runId: string }
   readonly memo: Readonly<Record<string, unknown>>
   readonly historyEvents: number

@@ -157,6 +157,8 @@ export type Passage =
       readonly from?: string
       /** When it began, if that is later than the first thing it knows of. */
       readonly beganAt?: Instant
+      /** How often it has been begun because it had failed; 1 when absent. */
+      readonly attempt?: number
       /** The generation whose idempotency keys its steps go on with; its own when absent. */
       readonly keysOf?: number
       /** Whether its input is parsed, as in what is known of a run from its beginning; that holds when absent. */

@@ -33,6 +33,8 @@ export interface Head {
   readonly extras: Extras
   /** The generation that idempotency keys name; its own when absent. */
   readonly keysOf?: number
+  /** How often it has been begun because it had failed; 1 when absent. */
+  readonly attempt?: number
   readonly parent?: ParentLink
 }
 

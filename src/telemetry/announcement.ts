@@ -13,8 +13,11 @@ interface OfStep extends OfRun {
 }
 
 export type Announcement =
-  | ({ readonly type: 'run.started' | 'run.suspended' | 'run.cancelled' | 'run.completed' } & OfRun)
-  | ({ readonly type: 'run.failed' | 'run.paused'; readonly failure: Failure } & OfRun)
+  | ({ readonly type: 'run.started' | 'run.suspended' | 'run.continued' | 'run.cancelled' } & OfRun)
+  /** `ms` is how long it took, from its creation. */
+  | ({ readonly type: 'run.completed'; readonly output: unknown; readonly ms: number } & OfRun)
+  | ({ readonly type: 'run.failed'; readonly failure: Failure; readonly ms: number } & OfRun)
+  | ({ readonly type: 'run.paused'; readonly failure: Failure } & OfRun)
   | ({ readonly type: 'activity.scheduled' | 'activity.started' | 'activity.completed' } & OfStep)
   | ({
       readonly type: 'activity.failed'

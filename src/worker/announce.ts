@@ -1,6 +1,7 @@
 // Durable events, told to whoever listens.
 import type { HistoryEvent } from '../kernel/event.ts'
 import type { Head } from '../kernel/run.ts'
+import { decode } from '../kernel/value.ts'
 import type { Announcement } from '../telemetry/announcement.ts'
 import type { Bus } from '../telemetry/bus.ts'
 
@@ -20,11 +21,13 @@ function announcementOf(head: Head, event: HistoryEvent): Announcement | undefin
   const run = of(head, event)
   switch (event.type) {
     case 'RunCompleted':
-      return { type: 'run.completed', ...run }
+      return { type: 'run.completed', ...run, output: decode(event.value), ms: took(head, event) }
     case 'RunCancelled':
       return { type: 'run.cancelled', ...run }
+    case 'RunContinued':
+      return { type: 'run.continued', ...run }
     case 'RunFailed':
-      return { type: 'run.failed', ...run, failure: event.failure }
+      return { type: 'run.failed', ...run, failure: event.failure, ms: took(head, event) }
     case 'StepStarted': {
       const type = event.queued ? 'activity.scheduled' : 'activity.started'
       return { type, ...run, step: event.key, activity: event.name, attempt: 1 }
@@ -50,6 +53,10 @@ function announcementOf(head: Head, event: HistoryEvent): Announcement | undefin
     default:
       return undefined
   }
+}
+
+function took({ createdAt }: Head, { at }: HistoryEvent): number {
+  return Math.max(0, at - createdAt)
 }
 
 function step(event: { key: string; attempt: number }): {

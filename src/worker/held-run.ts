@@ -182,12 +182,14 @@ export class HeldRun {
   async #rest(turn: Turn): Promise<HeldOutcome | undefined> {
     const outcome = await this.#commitAndGoOn(turn, true, [])
     if (outcome || this.#inbox.length > 0) return outcome
-    const failure = JSON.stringify(restful(this.#state.pausing?.note))
-    const next: Next = { type: 'pause', failure }
+    const failure = restful(this.#state.pausing?.note)
+    const next: Next = { type: 'pause', failure: JSON.stringify(failure) }
     const committed = await this.#writer.write([], { ...nothing, next })
     if (committed.outcome === 'more') this.receive(committed.messages)
     if (committed.outcome === 'more') return undefined
-    return committed.outcome === 'applied' ? this.#released() : this.#lose()
+    if (committed.outcome !== 'applied') return this.#lose()
+    this.#host.paused(this.#head, failure)
+    return this.#released()
   }
 
   #nextDue(): Instant | undefined {
@@ -211,7 +213,10 @@ export class HeldRun {
     if (this.#mood === 'abandoned' || committed.outcome === 'fenced') return this.#lose()
     if (committed.outcome === 'rejected') return this.#fail(committed.reason)
     this.#durable(this.#carried.splice(0), turn.consumed)
-    if (!hold) return this.#released()
+    if (!hold) {
+      this.#host.suspended(this.#head)
+      return this.#released()
+    }
     this.#beginSteps(ready)
     return undefined
   }

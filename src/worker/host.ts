@@ -36,6 +36,8 @@ export interface RunHost extends World {
   ): RunningStep | undefined
   announce(head: Head, events: readonly HistoryEvent[]): void
   paused(head: Head, failure: Failure): void
+  /** It waits for something, and nobody holds it. */
+  suspended(head: Head): void
   log(head: Head, execution: Execution): void
 }
 

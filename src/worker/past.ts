@@ -58,11 +58,12 @@ export function headOf({ head }: Pick<ClaimedRun, 'head'>): Head {
 export function headSince(head: Head, events: readonly HistoryEvent[]): Head {
   const [first] = events
   if (first?.type !== 'GenerationBegan') return head
-  const { input, keysOf, parsed } = first
+  const { input, keysOf, attempt, parsed } = first
   return {
     ...head,
     input,
     ...(keysOf !== undefined && { keysOf }),
+    ...(attempt !== undefined && { attempt }),
     ...(parsed !== undefined && { extras: { ...head.extras, parsed } }),
   }
 }

@@ -53,6 +53,7 @@ export function runHost(parts: HostParts): RunHost {
       parts.mayWork() ? runner.local(head, key, step, plan, attempt) : undefined,
     announce: (head, events) => harmless(() => announce(ports, head, events)),
     paused: (head, failure) => harmless(() => paused(ports, head, failure)),
+    suspended: (head) => harmless(() => suspended(ports, head)),
     log: (head, execution) => harmless(() => log(ports, head, execution)),
   }
 }
@@ -96,6 +97,12 @@ function paused({ bus, clock, logger }: WorkerPorts, head: Head, failure: Failur
   logger.log('warn', `run ${runId} of '${workflow}' is paused: ${failure.message}`)
   const at = new Date(clock.now())
   bus.announce(() => ({ type: 'run.paused', at, runId, workflow, failure }))
+}
+
+function suspended({ bus, clock }: WorkerPorts, { runId, name: workflow }: Head): void {
+  if (!bus.heard) return
+  const at = new Date(clock.now())
+  bus.announce(() => ({ type: 'run.suspended', at, runId, workflow }))
 }
 
 function log({ logger }: WorkerPorts, head: Head, execution: Execution): void {

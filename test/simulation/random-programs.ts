@@ -20,7 +20,7 @@ export type Node = Own | Want | Family | Compound
 
 export function* wantsOf(node: Node): Iterable<Want> {
   if (isWant(node)) yield node
-  if ('of' in node) for (const each of [node.of].flat()) yield* wantsOf(each as Node)
+  if ('of' in node) for (const each of [node.of].flat()) yield* wantsOf(each)
 }
 
 export function isWant(node: Node): node is Want {

@@ -24,8 +24,9 @@ import type { Credentials } from '../../src/stores/objects/credentials.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { type S3Simulator, startS3Simulator } from '../../src/testing/s3-simulator.ts'
 import { type FreshDatabase, freshDatabase } from '../support/database.ts'
+import { freshBucket, type Radosgw, radosgwStartMsMax, sharedRadosgw } from '../support/radosgw.ts'
 
-export const kinds = ['memory', 'sqlite', 'postgres', 'file', 's3'] as const
+export const kinds = ['memory', 'sqlite', 'postgres', 'file', 's3', 'radosgw'] as const
 export type Kind = (typeof kinds)[number]
 
 const nobody: Credentials = { accessKeyId: '', secretAccessKey: '' }
@@ -43,6 +44,8 @@ export class Bench {
   #folder = ''
   #database: FreshDatabase | undefined
   #simulator: S3Simulator | undefined
+  #radosgw: Radosgw | undefined
+  #bucket = ''
   #place = ''
 
   constructor(kind: Kind) {
@@ -54,11 +57,16 @@ export class Bench {
     if (this.kind === 'sqlite') return `sqlite:${join(this.#folder, this.#place)}.db`
     if (this.kind === 'file') return `file:${join(this.#folder, this.#place)}`
     if (this.kind === 's3') return this.#simulator?.url.replace('/?', `/${this.#place}?`) ?? ''
+    if (this.kind === 'radosgw') return this.#bucket.replace('?', `${this.#place}?`)
     return `${this.#database?.url}?schema=${this.#place}`
   }
 
   async prepare(): Promise<void> {
     if (this.kind === 's3') this.#simulator = await startS3Simulator()
+    if (this.kind === 'radosgw') {
+      this.#radosgw = await sharedRadosgw(inject('radosgwDoor'))
+      this.#bucket = await freshBucket(this.#radosgw)
+    }
     if (this.kind === 'sqlite' || this.kind === 'file')
       this.#folder = await mkdtemp(join(tmpdir(), 'pawl-workflows-'))
     if (this.kind === 'postgres') this.#database = await freshDatabase(inject('postgresUrl'))
@@ -73,7 +81,8 @@ export class Bench {
   /** An engine on this test's store, without a worker. */
   async engine(options: OpenOptions = {}): Promise<Engine> {
     const log = (level: string, message: string): number => this.logged.push({ level, message })
-    const credentials = async (): Promise<Credentials> => this.#simulator?.credentials ?? nobody
+    const credentials = async (): Promise<Credentials> =>
+      this.#simulator?.credentials ?? this.#radosgw?.credentials ?? nobody
     const given = { logger: { log }, credentials, ...options }
     const engine = this.kind === 'memory' ? this.#inMemory(given) : await open(this.url, given)
     this.#engines.push(engine)
@@ -115,7 +124,7 @@ export class Bench {
 
 export function useStore(kind: Kind): Bench {
   const bench = new Bench(kind)
-  beforeAll(() => bench.prepare())
+  beforeAll(() => bench.prepare(), radosgwStartMsMax)
   beforeEach(() => bench.renew())
   afterEach(() => bench.closeEngines())
   afterAll(() => bench.cleanUp())

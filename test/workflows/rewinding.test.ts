@@ -62,6 +62,7 @@ describe.each(kinds)('on %s', (kind) => {
     const record = await run.describe()
     expect([record.generation, record.status]).toEqual([2, 'completed'])
     expect(await rejection(run.retry())).toMatchObject({ code: 'RUN_ENDED' })
+    expect((await historyOf(run))[0]?.body).toMatchObject({ reason: 'retried', attempt: 2 })
   })
 
   test('V9: reset goes back to a step, and everything after it is done once more', async () => {

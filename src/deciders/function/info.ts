@@ -14,6 +14,7 @@ export function runInfo(execution: FunctionExecution): RunInfo {
     name: head.name,
     definitionHash: workflow.definitionHash,
     generation: head.generation,
+    attempt: head.attempt ?? 1,
     ...(head.parent && { parent: { runId: head.parent.runId } }),
     memo,
     startedAt: head.createdAt,
