@@ -1,5 +1,5 @@
 // What is announced, to whom, and when: after it is durable, and never at the cost of the run.
-import { type Announcement, activity, PermanentError, signal, workflow } from 'pawl'
+import { type Announcement, activity, type Engine, PermanentError, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { kinds, rejection, useStore } from './each-store.ts'
 
@@ -34,6 +34,8 @@ describe.each(kinds)('on %s', (kind) => {
       await counted(heard, 'run.continued', 1)
     }
     expect(await run.result()).toBe(4)
+    // Whoever waits for a result may hear of it before those who listen.
+    await counted(heard, 'run.completed', 1)
     const mine = heard.filter((each) => 'runId' in each && each.runId === run.runId)
     const types = mine.map(({ type }) => type).filter((type) => !type.startsWith('activity'))
     expect(types).toEqual([
@@ -50,6 +52,7 @@ describe.each(kinds)('on %s', (kind) => {
       ['flaky', 1, true],
     ])
     await rejection(engine.execute(doomed))
+    await counted(heard, 'run.failed', 1)
     expect(heard.find((each) => each.type === 'run.failed')).toMatchObject({
       failure: { type: 'PermanentError', message: 'no luck' },
     })
@@ -69,8 +72,10 @@ describe.each(kinds)('on %s', (kind) => {
     const off = engine.on('run.completed', () => void calls++)
     for (let n = 0; n < 2; n++) {
       const run = await engine.start(told, 2)
+      const over = heardOf(engine, run.runId)
       await run.signal(go, 1)
       expect(await run.result()).toBe(3)
+      await over
       off()
     }
     expect(calls).toBe(1)
@@ -85,4 +90,10 @@ async function counted(
   while (heard.filter((each) => each.type === type).length < count) {
     await new Promise((resolve) => setImmediate(resolve))
   }
+}
+
+function heardOf(engine: Engine, runId: string): Promise<void> {
+  return new Promise((resolve) => {
+    engine.on('run.completed', (each) => void (each.runId === runId && resolve()))
+  })
 }
