@@ -168,13 +168,13 @@ export class HeldRun {
         ? readySteps(this.#state, this.#steps, this.#code.current, now)
         : []
     const busy = this.#steps.size > 0 || this.#steps.hasResults || ready.length > 0
+    if (pausing && !busy) return this.#rest(turn)
     const soon = (this.#nextDue() ?? Number.POSITIVE_INFINITY) - now <= limits.holdForTimerMs
     const hold = busy || (soon && this.#mood === 'working') || this.#inbox.length > 0
     if (hold && mayWait(this.#carried, turn, this.#code.current, now)) {
       this.#beginSteps(ready)
       return undefined
     }
-    if (pausing && !busy) return this.#rest(turn)
     return this.#commitAndGoOn(turn, hold, ready)
   }
 

@@ -6,7 +6,7 @@ import { limits } from '../kernel/limits.ts'
 import { deadlineOf, type Head, type RunState } from '../kernel/run.ts'
 
 export function tooLong(): Ending {
-  const message = `the history of this run passed ${limits.historyEventsMax} events. Split the work into child workflows.`
+  const message = `the history of this run passed ${limits.historyEventsMax} events. Begin a new history now and then with ctx.continueAsNew, or split the work into child workflows.`
   return { type: 'RunFailed', failure: { type: 'HistoryTooLong', message, retryable: false } }
 }
 

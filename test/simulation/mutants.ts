@@ -280,6 +280,15 @@ export const mutants: readonly Mutant[] = [
       'this.position++\n    }\n  }\n\n  // What was packed',
     ),
   ),
+  onObjects(
+    'S3: a process that was away believes what it finds under the next number',
+    patch(
+      replica,
+      'if (!this.#certainty.holds) await this.#makeCertain()\n      const asked',
+      'const asked',
+    ),
+    patch(replica, 'if (!this.#certainty.holds) continue\n', ''),
+  ),
   inPrograms(
     'C7: signals nobody waited for are not carried over to the next generation',
     patch('deciders/function/request.ts', 'carried: unread }', 'carried: [] }'),
