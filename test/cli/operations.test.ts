@@ -1,0 +1,107 @@
+// What an operator does from the command line: one scene with a worker, and one with schedules.
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { open, workflow } from 'pawl'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { CommandLine } from './command-line.ts'
+
+const shop = `
+import { existsSync } from 'node:fs'
+const go = pawl.signal('go')
+const charge = pawl.activity('charge', { retry: 'none' }, async (cents) => {
+  if (!existsSync('open')) throw new Error('the shop is closed')
+  return 'charged ' + cents
+})
+export const order = pawl.workflow('order', async (ctx, cents) => {
+  const receipt = await ctx.run(charge, cents)
+  return { receipt, shipped: await ctx.run('ship', () => 'by sea') }
+})
+export const wait = pawl.workflow('wait', async (ctx) => ctx.wait(go))
+export default [charge]
+`
+
+let cli: CommandLine
+
+beforeEach(async () => {
+  cli = await CommandLine.open()
+})
+
+afterEach(async () => {
+  await cli[Symbol.asyncDispose]()
+})
+
+async function does(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await cli.pawl(...args)
+  expect(stderr).toBe('')
+  expect(code).toBe(0)
+  return stdout
+}
+
+async function status(workflowId: string, wanted: string): Promise<void> {
+  const engine = await open(cli.store)
+  try {
+    await expect
+      .poll(() => engine.get({ workflowId }).describe(), { timeout: 20_000, interval: 20 })
+      .toMatchObject({ status: wanted })
+  } finally {
+    await engine.close()
+  }
+}
+
+test('V9 V11: a run is retried, reset, forked, paused, resumed and terminated', {
+  timeout: 60_000,
+}, async () => {
+  const worker = cli.begin('worker', await cli.define('shop.ts', shop))
+  await worker.prints('is working')
+  await does('start', 'order', '5', '--workflow-id', 'a')
+  await status('a', 'failed')
+  await writeFile(join(cli.folder, 'open'), '')
+  expect(await does('retry', 'a')).toMatch(/goes on/)
+  await status('a', 'completed')
+  expect(await does('reset', 'a', 'ship')).toMatch(/goes on from ship/)
+  await status('a', 'completed')
+  const forked = await does('fork', 'a', 'ship', '--result', 'charge="paid in cash"')
+  const runId = /run (\S+) began/.exec(forked)?.[1] ?? ''
+  const engine = await open(cli.store)
+  expect(await engine.get(runId).result()).toEqual({ receipt: 'paid in cash', shipped: 'by sea' })
+  await engine.close()
+  const unknown = await cli.pawl('reset', 'a', 'refund')
+  expect(unknown.stderr).toMatch(/there is no step 'refund'.*activity:charge#1.*\(INPUT_INVALID\)/)
+
+  await does('start', 'wait', '--workflow-id', 'w')
+  await status('w', 'waiting')
+  await does('pause', 'w', '--note', 'looking into it')
+  await status('w', 'paused')
+  expect(await does('why', 'w')).toMatch(/paused by hand: looking into it[\s\S]*pawl resume/)
+  await does('resume', 'w')
+  await status('w', 'waiting')
+  await does('terminate', 'w', '--reason', 'enough')
+  await status('w', 'failed')
+
+  const lines = (await does('export', '--workflow', 'order')).trim().split('\n')
+  expect(lines.map((line) => (JSON.parse(line) as { status: string }).status)).toEqual([
+    'completed',
+    'completed',
+  ])
+  expect(await readFile(join(cli.folder, 'open'), 'utf8')).toBe('')
+})
+
+test('T5: schedules are listed, paused with a note, triggered and deleted', async () => {
+  const engine = await open(cli.store)
+  const tick = workflow.declare('tick')
+  await engine.schedules.set('nightly', { cron: '0 2 * * *', workflow: tick })
+  await engine.close()
+  expect(await does('schedules')).toMatch(/nightly +tick +0 2 \* \* \*/)
+  expect(await does('schedule', 'trigger', 'nightly')).toMatch(/run \S+ started/)
+  await does('schedule', 'pause', 'nightly', '--note', 'holiday')
+  const { stderr } = await cli.pawl('schedule', 'stop', 'nightly')
+  expect(stderr).toMatch(/'stop' is not pause, resume.*\(INPUT_INVALID\)/)
+  const worker = cli.begin(
+    'worker',
+    await cli.define('none.ts', 'export const a = pawl.workflow("tick", async () => 1)'),
+  )
+  await worker.prints('is working')
+  await expect.poll(() => does('schedules'), { timeout: 20_000 }).toMatch(/paused +holiday/)
+  await does('schedule', 'delete', 'nightly')
+  await expect.poll(() => does('schedules'), { timeout: 20_000 }).toMatch(/No schedules/)
+})
