@@ -2,7 +2,7 @@
 import type { Query, RunRef, Signal, Update } from '../definitions/context.ts'
 import type { Args } from '../definitions/contract.ts'
 import { checkPayload } from '../definitions/messages.ts'
-import { decodeTurn, encodeMessage } from '../kernel/codec.ts'
+import { encodeMessage } from '../kernel/codec.ts'
 import { CancelledError, PawlError, RunError } from '../kernel/errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { errorOf } from '../kernel/failure.ts'
@@ -11,6 +11,7 @@ import { isStop, type Message } from '../kernel/message.ts'
 import { checkId } from '../kernel/names.ts'
 import { decode, encode, type Payload } from '../kernel/value.ts'
 import type { LoadAsk, Loaded, Posted, RunSnapshot, StoredTurn } from '../stores/store.ts'
+import { eventsOf, type Load, pagesOf, turnsOf } from './history.ts'
 import {
   endingOf,
   entriesOf,
@@ -89,11 +90,13 @@ export interface HandleHost extends RewindPorts {
 export class Handle<out Out> implements RunHandle<Out> {
   readonly #host: HandleHost
   readonly #ref: RunRef
+  readonly #load: Load
   #runId: string | undefined
   #workflowId: string | undefined
 
   constructor(host: HandleHost, ref: RunRef, known: { runId?: string; workflowId?: string } = {}) {
     this.#host = host
+    this.#load = (asks) => host.load(asks)
     this.#ref = ref
     this.#runId = typeof ref === 'string' ? ref : known.runId
     this.#workflowId = typeof ref === 'string' ? known.workflowId : ref.workflowId
@@ -126,7 +129,7 @@ export class Handle<out Out> implements RunHandle<Out> {
       { type: 'tasks', runId },
       { type: 'sessions' },
     ])
-    const turns = run.endedAt === undefined ? await this.#turns(run.head) : []
+    const turns = run.endedAt === undefined ? await turnsOf(this.#load, run.head) : []
     return whyOf({
       run,
       turns,
@@ -143,7 +146,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     const { generation = newest } = options
     const after = options.after ?? -1
     if (after < 0 && generation === 1) yield startEntry(run)
-    for await (const page of this.#pages({ runId, generation }, Math.max(after, 0))) {
+    for await (const page of pagesOf(this.#load, { runId, generation }, Math.max(after, 0))) {
       for (const entry of page.flatMap(entriesOf)) if (entry.seq > after) yield entry
     }
   }
@@ -164,7 +167,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     const { name } = query
     const payload = encode(args[0], `the payload of query '${name}'`)
     const { head } = await this.#snapshot()
-    const turns = await this.#turns(head)
+    const turns = await turnsOf(this.#load, head)
     return decode(await this.#host.inquire({ head, turns, name, payload })) as R
   }
 
@@ -213,23 +216,13 @@ export class Handle<out Out> implements RunHandle<Out> {
     // It may have been answered before the run continued as new. What is over is looked through once.
     const oldest = Math.max(searched.upTo, newest - limits.generationsKept) + 1
     for (let generation = oldest; generation <= newest; generation++) {
-      const answer = answerOf(await this.#events({ runId, generation }), id)
+      const answer = answerOf(await eventsOf(this.#load, { runId, generation }), id)
       if (answer) return answer
     }
     searched.upTo = newest - 1
     if (run.endedAt === undefined) return undefined
     const message = `run ${runId} ended before it answered the update.`
     throw new PawlError('RUN_ENDED', message)
-  }
-
-  async #events(of: Generation): Promise<Event[]> {
-    return (await this.#turns(of)).flatMap((turn) => decodeTurn(turn.body).events)
-  }
-
-  async #turns(of: Generation): Promise<StoredTurn[]> {
-    const turns: StoredTurn[] = []
-    for await (const page of this.#pages(of, 0)) turns.push(...page)
-    return turns
   }
 
   async cancel(reason?: string): Promise<void> {
@@ -286,7 +279,7 @@ export class Handle<out Out> implements RunHandle<Out> {
 
   async #rewinding(): Promise<{ run: RunSnapshot; rewinding: Rewinding }> {
     const run = await this.#snapshot()
-    const turns = await this.#turns(run.head)
+    const turns = await turnsOf(this.#load, run.head)
     return { run, rewinding: new Rewinding(this.#host, { run, turns }) }
   }
 
@@ -316,25 +309,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     this.#runId = loaded.runId
     return loaded.runId
   }
-
-  async *#pages(
-    { runId, generation }: Generation,
-    after: number,
-  ): AsyncIterable<readonly StoredTurn[]> {
-    const of = { type: 'history', runId, generation, turns: limits.historyPageTurns } as const
-    for (let from = after; ; ) {
-      const ask = { ...of, after: from }
-      const [loaded] = await this.#host.load([ask])
-      const turns = loaded?.type === 'history' ? loaded.turns : []
-      yield turns
-      const last = turns.at(-1)
-      if (!last || turns.length < limits.historyPageTurns) return
-      from = last.seq + last.count
-    }
-  }
 }
-
-type Generation = Pick<RunSnapshot['head'], 'runId' | 'generation'>
 
 function underWay({ head, status }: RunSnapshot, what: string): PawlError {
   return new PawlError(

@@ -1,5 +1,4 @@
 // Settling a wait from outside, by nothing but a token.
-import { decodeTurn } from '../kernel/codec.ts'
 import { digestPayload } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
 import type { Event } from '../kernel/event.ts'
@@ -7,6 +6,7 @@ import { limits } from '../kernel/limits.ts'
 import { encode } from '../kernel/value.ts'
 import { runOfToken, type WebhookAnswer, webhookSignal } from '../kernel/webhook.ts'
 import type { HandleHost } from './handle.ts'
+import { eventsOf } from './history.ts'
 
 export async function settleWebhook(
   host: HandleHost,
@@ -18,7 +18,7 @@ export async function settleWebhook(
   const payload = encode(answer, 'the answer to a webhook')
   let pauseMs: number = limits.updatePollMsMin
   for (let told: 'not yet' | 'duplicate' | 'closed' = 'not yet'; ; ) {
-    const events = await eventsOf(host, runId)
+    const events = await allEvents(host, runId)
     const made = events.find((event) => event.type === 'TokenMade' && event.token === token)
     if (made?.type !== 'TokenMade') throw invalid()
     const name = webhookSignal(made.key, token)
@@ -43,27 +43,15 @@ export async function settleWebhook(
 }
 
 // Of all generations: whoever was answered before the run continued as new may ask again.
-async function eventsOf(host: HandleHost, runId: string): Promise<Event[]> {
+async function allEvents(host: HandleHost, runId: string): Promise<Event[]> {
   const [loaded] = await host.load([{ type: 'run', runId }])
   const newest = loaded?.type === 'run' ? (loaded.run?.head.generation ?? 0) : 0
+  const oldest = Math.max(1, newest - limits.generationsKept + 1)
   const events: Event[] = []
-  for (let generation = newest; generation > newest - limits.generationsKept; generation--) {
-    if (generation > 0) events.push(...(await eventsIn(host, runId, generation)))
+  for (let generation = newest; generation >= oldest; generation--) {
+    events.push(...(await eventsOf((asks) => host.load(asks), { runId, generation })))
   }
   return events
-}
-
-async function eventsIn(host: HandleHost, runId: string, generation: number): Promise<Event[]> {
-  const events: Event[] = []
-  const of = { type: 'history', runId, generation, turns: limits.historyPageTurns } as const
-  for (let after = 0; ; ) {
-    const [loaded] = await host.load([{ ...of, after }])
-    const turns = loaded?.type === 'history' ? loaded.turns : []
-    for (const { body } of turns) events.push(...decodeTurn(body).events)
-    const last = turns.at(-1)
-    if (!last || turns.length < limits.historyPageTurns) return events
-    after = last.seq + last.count
-  }
 }
 
 function invalid(why = 'is not one of this store'): PawlError {

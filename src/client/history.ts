@@ -1,0 +1,47 @@
+// Reading a history of any length: page by page, from some event on.
+import { decodeTurn } from '../kernel/codec.ts'
+import type { Event } from '../kernel/event.ts'
+import { limits } from '../kernel/limits.ts'
+import type { LoadAsk, Loaded, StoredHead, StoredTurn } from '../stores/store.ts'
+
+export type Load = (asks: readonly LoadAsk[]) => Promise<readonly Loaded[]>
+export type Generation = Pick<StoredHead, 'runId' | 'generation'>
+
+export function historyAsk({ runId, generation }: Generation, after: number) {
+  return { type: 'history', runId, generation, after, turns: limits.historyPageTurns } as const
+}
+
+/** `first` is the first page, if somebody has it already. */
+export async function* pagesOf(
+  load: Load,
+  of: Generation,
+  after = 0,
+  first?: readonly StoredTurn[],
+): AsyncGenerator<readonly StoredTurn[]> {
+  for (let from = after, known = first; ; ) {
+    const turns = known ?? turnsIn((await load([historyAsk(of, from)]))[0])
+    known = undefined
+    yield turns
+    const last = turns.at(-1)
+    if (!last || turns.length < limits.historyPageTurns) return
+    from = last.seq + last.count
+  }
+}
+
+export async function turnsOf(
+  load: Load,
+  of: Generation,
+  first?: readonly StoredTurn[],
+): Promise<StoredTurn[]> {
+  const turns: StoredTurn[] = []
+  for await (const page of pagesOf(load, of, 0, first)) turns.push(...page)
+  return turns
+}
+
+export async function eventsOf(load: Load, of: Generation): Promise<Event[]> {
+  return (await turnsOf(load, of)).flatMap((turn) => decodeTurn(turn.body).events)
+}
+
+export function turnsIn(loaded: Loaded | undefined): readonly StoredTurn[] {
+  return loaded?.type === 'history' ? loaded.turns : []
+}
