@@ -85,8 +85,8 @@ export class Turn {
    * Timers and time-outs that are due, in the order of their times. A message that came in the same turn was taken first.
    * `begun` are queued steps somebody has begun with.
    */
-  fireDue(begun: ReadonlySet<string> = new Set()): void {
-    for (const key of begun) this.#happen({ type: 'StepBegun', key })
+  fireDue(begun?: ReadonlySet<string>): void {
+    for (const key of begun ?? []) this.#happen({ type: 'StepBegun', key })
     const due: { readonly until: Instant; readonly body: EventBody; readonly queued?: true }[] = []
     for (const [key, open] of this.#state.open) {
       if (open.type === 'step') {

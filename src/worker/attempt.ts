@@ -53,10 +53,10 @@ export function beginAttempt(
   ports: AttemptPorts,
 ): Attempt {
   const stop = new LazyAbort()
-  const limits = new TimeLimits(of, stop, notes, ports)
-  const context = contextOf(of, stop, notes, ports.logger)
+  const context = new StepContext(of, stop, notes, ports.logger)
   const ended = running.run('step', () => call(of, body, context))
-  const result = limits.any ? limits.hold(ended) : ended
+  const isLimited = (of.startToCloseMs ?? of.heartbeatMs ?? of.closeBy) !== undefined
+  const result = isLimited ? new TimeLimits(of, stop, notes, ports).hold(ended) : ended
   return { result, abort: (reason) => stop.abort(reason) }
 }
 
@@ -114,11 +114,6 @@ class TimeLimits {
     this.#closeInMs = of.closeBy === undefined ? undefined : Math.max(0, of.closeBy - ports.now())
   }
 
-  get any(): boolean {
-    const { startToCloseMs, heartbeatMs } = this.#of
-    return (startToCloseMs ?? heartbeatMs ?? this.#closeInMs) !== undefined
-  }
-
   hold(ended: Promise<AttemptResult>): Promise<AttemptResult> {
     const { startToCloseMs, heartbeatMs } = this.#of
     const { promise, resolve } = Promise.withResolvers<AttemptResult>()
@@ -156,29 +151,53 @@ class TimeLimits {
   }
 }
 
-function contextOf(
-  of: AttemptOf,
-  stop: LazyAbort,
-  notes: StepNotes,
-  logger: Logger,
-): ActivityContext {
-  const { runId, workflowId, generation, key, attempt, maxAttempts } = of
-  return {
-    runId,
-    workflowId,
-    stepKey: key,
-    idempotencyKey: `${runId}:${of.keysOf ?? generation}:${key}`,
-    attempt,
-    maxAttempts,
-    get signal() {
-      return stop.signal
-    },
-    get log() {
-      return logOf(of, logger)
-    },
-    heartbeat: (details) => notes.beat(details),
-    lastHeartbeat: <Details>() => notes.last() as Details | undefined,
-    runOnce: <R>(once: string, fn: () => R | Promise<R>) => notes.once(once, fn) as Promise<R>,
+// What most bodies never look at is made when they do; each piece works on its own, however it was taken out.
+class StepContext implements ActivityContext {
+  readonly runId: string
+  readonly workflowId: string
+  readonly stepKey: string
+  readonly attempt: number
+  readonly maxAttempts: number
+  readonly #of: AttemptOf
+  readonly #stop: LazyAbort
+  readonly #notes: StepNotes
+  readonly #logger: Logger
+
+  constructor(of: AttemptOf, stop: LazyAbort, notes: StepNotes, logger: Logger) {
+    this.runId = of.runId
+    this.workflowId = of.workflowId
+    this.stepKey = of.key
+    this.attempt = of.attempt
+    this.maxAttempts = of.maxAttempts
+    this.#of = of
+    this.#stop = stop
+    this.#notes = notes
+    this.#logger = logger
+  }
+
+  get idempotencyKey(): string {
+    const { runId, keysOf, generation, key } = this.#of
+    return `${runId}:${keysOf ?? generation}:${key}`
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal
+  }
+
+  get log(): ActivityContext['log'] {
+    return logOf(this.#of, this.#logger)
+  }
+
+  get heartbeat(): ActivityContext['heartbeat'] {
+    return (details) => this.#notes.beat(details)
+  }
+
+  get lastHeartbeat(): ActivityContext['lastHeartbeat'] {
+    return <Details>() => this.#notes.last() as Details | undefined
+  }
+
+  get runOnce(): ActivityContext['runOnce'] {
+    return <R>(key: string, fn: () => R | Promise<R>) => this.#notes.once(key, fn) as Promise<R>
   }
 }
 

@@ -16,7 +16,7 @@ import { HeldExecution } from './held-execution.ts'
 import type { HeldOutcome, RunHost } from './host.ts'
 import { LocalSteps } from './local-steps.ts'
 import { headOf, headSince, loadTurns, pastOf } from './past.ts'
-import { begunTasks, isLate, letGo, mayWait, nextDue, readySteps } from './readiness.ts'
+import { begunTasks, hasOverdue, isLate, letGo, mayWait, nextDue, readySteps } from './readiness.ts'
 import { poisoned, restful, timedOut, tooLong, unstorable } from './refusals.ts'
 import { nothing, TurnWriter } from './turn-writer.ts'
 import type { WarmRun } from './warm.ts'
@@ -136,7 +136,10 @@ export class HeldRun {
     const turn = new Turn(this.#head, this.#state, now)
     turn.receive(this.#inbox.splice(0))
     turn.settle(this.#steps.takeResults())
-    turn.fireDue(await begunTasks(this.#host, this.#head, this.#state, now))
+    // Known before anything is decided, and hardly ever asked for.
+    if (hasOverdue(this.#state, now))
+      turn.fireDue(await begunTasks(this.#host, this.#head, this.#state, now))
+    else turn.fireDue()
     if (turn.ending) return this.#end(turn)
     const first = !this.#code.begun
     try {

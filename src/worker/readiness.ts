@@ -2,7 +2,7 @@
 import type { Execution } from '../kernel/decider.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
-import { deadlineOf, type Head, type OpenStep, type RunState } from '../kernel/run.ts'
+import { deadlineOf, type Head, type Open, type OpenStep, type RunState } from '../kernel/run.ts'
 import type { LocalResult, Turn } from '../kernel/turn.ts'
 import { taskId } from './commit.ts'
 import type { RunHost } from './host.ts'
@@ -24,17 +24,24 @@ export function isLate(head: Head, state: RunState, now: Instant): boolean {
   return (deadlineOf(head, state, now)?.at ?? now + 1) <= now
 }
 
-/** Queued steps that should have been begun by now, and were: the store is asked only if there are such steps. */
+/** Whether there are queued steps that should have been begun by now. */
+export function hasOverdue(state: RunState, now: Instant): boolean {
+  for (const open of state.open.values()) if (isOverdue(open, now)) return true
+  return false
+}
+
+function isOverdue(open: Open, now: Instant): boolean {
+  return open.type === 'step' && open.startBy !== undefined && open.startBy <= now
+}
+
+/** Queued steps that should have been begun by now, and were. */
 export async function begunTasks(
   host: RunHost,
   head: Head,
   state: RunState,
   now: Instant,
 ): Promise<ReadonlySet<string>> {
-  const overdue = [...state.open].flatMap(([key, open]) =>
-    open.type === 'step' && open.startBy !== undefined && open.startBy <= now ? [key] : [],
-  )
-  if (overdue.length === 0) return new Set()
+  const overdue = [...state.open].flatMap(([key, open]) => (isOverdue(open, now) ? [key] : []))
   const begun = await host.begunTasks(head.runId)
   return new Set(overdue.filter((key) => begun.has(taskId(head, key))))
 }
