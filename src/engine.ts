@@ -16,6 +16,8 @@ import { type Random, systemRandom, uuidV7 } from './runtime/random.ts'
 import { onShutdown } from './runtime/shutdown.ts'
 import { SCHEDULES_QUEUE, schedule } from './schedules/workflow.ts'
 import { coalesced } from './stores/coalesced.ts'
+import { type Codec, Codecs, checkCodecs } from './stores/codec.ts'
+import { encoded } from './stores/encoded.ts'
 import { observed } from './stores/observed.ts'
 import { openStore, type StoreOptions } from './stores/open.ts'
 import type { Store } from './stores/store.ts'
@@ -32,6 +34,8 @@ export interface OpenOptions extends StoreOptions {
   readonly listeners?: readonly Listener[]
   /** Where `ctx.log` and pawl's own remarks go. By default standard error. */
   readonly logger?: Logger
+  /** What bodies go through on their way to the store, in this order. All that use the store need them. */
+  readonly codecs?: readonly Codec[]
 }
 
 export interface WorkerOptions {
@@ -70,6 +74,7 @@ export async function open<const Url extends string>(
 ): Promise<Engine> {
   const registry = registryOf(options)
   const world = { clock: systemClock, random: systemRandom }
+  checkCodecs(options.codecs ?? [])
   return new Engine(await openStore(store, world.clock, options), registry, options, world)
 }
 
@@ -104,7 +109,8 @@ export class Engine extends Client implements AsyncDisposable {
 
   constructor(raw: Store, registry: Registry, options: OpenOptions, world: EngineWorld) {
     const bus = new Bus(options.listeners)
-    const store = coalesced(observed(raw, bus, world.clock), () => world.clock.breathe())
+    const own = withCodecs(raw, options)
+    const store = coalesced(observed(own, bus, world.clock), () => world.clock.breathe())
     const workers: Worker[] = []
     super(clientPorts(store, registry, world, workers))
     this.#store = store
@@ -129,7 +135,7 @@ export class Engine extends Client implements AsyncDisposable {
       onEnded: (runId: string, body: string) => this.results.ended(runId, body),
       onLetGo: (runId: string) => this.results.letGo(runId),
     }
-    const build = checkName(this.#options.build ?? this.#registry.fingerprint, 'the build')
+    const build = buildOf(this.#registry, this.#options)
     const worker = new Worker(ports, { ...settingsOf(options, clock, random), build, alwaysReplay })
     this.#workers.push(worker)
     if (options.signals ?? true) this.#forget.push(onShutdown(() => worker.drain()))
@@ -189,6 +195,16 @@ export class Engine extends Client implements AsyncDisposable {
     for (const forget of this.#forget) forget()
     await this.#store.close()
   }
+}
+
+function withCodecs(store: Store, { codecs = [], logger = consoleLogger }: OpenOptions): Store {
+  return codecs.length === 0 ? store : encoded(store, codecs, (text) => logger.log('error', text))
+}
+
+// A worker with other codecs or keys is another build: what one could not read, the next may be able to.
+function buildOf(registry: Registry, { build, codecs = [] }: OpenOptions): string {
+  const name = checkName(build ?? registry.fingerprint, 'the build')
+  return codecs.length === 0 ? name : `${name}+${new Codecs(codecs).fingerprint}`
 }
 
 function clientPorts(

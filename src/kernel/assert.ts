@@ -38,6 +38,8 @@ export type PawlErrorCode =
   | 'NO_CODE_HERE'
   | 'PAYLOAD_TOO_LARGE'
   | 'NOT_SERIALISABLE'
+  | 'CODEC_MISSING'
+  | 'CODEC_FAILED'
   | 'TOKEN_INVALID'
   | 'NOT_SUPPORTED'
   | 'TRY_LATER'

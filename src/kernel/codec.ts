@@ -1,8 +1,10 @@
 // Events and messages as text, and back. The text is JSON a person can read. Each body carries the version
 // it was written in; older ones are lifted step by step, so a history outlives the code that wrote it.
 
+import { parseBody } from './envelope.ts'
 import { PawlError } from './errors.ts'
 import type { Event } from './event.ts'
+import type { Failure } from './failure.ts'
 import { limits } from './limits.ts'
 import type { Message } from './message.ts'
 import type { Payload } from './value.ts'
@@ -36,7 +38,7 @@ export function encodeMessage(message: Message): string {
 }
 
 export function decodeMessage(text: string): Message {
-  const { version, ...message } = JSON.parse(text) as Message & { version: number }
+  const { version, ...message } = parseBody(text) as Message & { version: number }
   refuseNewer('message', version, VERSION)
   return message
 }
@@ -46,7 +48,11 @@ export function encodePayload(payload: Payload): string {
 }
 
 export function decodePayload(text: string): Payload {
-  return JSON.parse(text) as Payload
+  return parseBody(text) as Payload
+}
+
+export function decodeFailure(text: string): Failure {
+  return parseBody(text) as Failure
 }
 
 /** Exported for its test: lifting is worth nothing if it is first tried on a user's history. */
@@ -55,7 +61,7 @@ export function decodeVersioned<Body>(
   lifts: Readonly<Record<number, (body: { events: unknown[] }) => { events: unknown[] }>>,
   current: number,
 ): Body {
-  let { version, ...body } = JSON.parse(text) as { version: number; events: unknown[] }
+  let { version, ...body } = parseBody(text) as { version: number; events: unknown[] }
   refuseNewer('history', version, current)
   for (; version < current; version++) {
     const step = lifts[version]

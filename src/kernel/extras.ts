@@ -1,4 +1,5 @@
 // What is known of a run from its beginning, besides what every store can read: kept as one text.
+import { parseBody } from './envelope.ts'
 import type { Payload } from './value.ts'
 
 export interface Extras {
@@ -20,5 +21,5 @@ export function encodeExtras(extras: Extras): string | undefined {
 }
 
 export function decodeExtras(text: string | undefined): Extras {
-  return text === undefined ? {} : (JSON.parse(text) as Extras)
+  return text === undefined ? {} : (parseBody(text) as Extras)
 }

@@ -131,6 +131,18 @@ export const limits = {
   /** A page of a list of objects. */
   objectListPage: 1_000,
 
+  /** Bodies that codecs work on at once, and from which size on they do unless told otherwise. */
+  codecsAtOnce: 16,
+  compressAboveBytes: 1_024,
+  offloadAboveBytes: 65_536,
+  /** What was fetched from where it was offloaded to and is kept at hand. */
+  offloadCacheBytes: 16 * 1_048_576,
+  /** What was decompressed and is larger than this was written by nobody. */
+  decompressedBytesMax: 64 * 1_048_576,
+  /** What could not be read is tried again after this long, and at first much sooner. */
+  unreadableRetryMsMin: 100,
+  unreadableRetryMsMax: 30_000,
+
   /** Runs of a batch that are worked on at once. */
   batchLanes: 16,
   listPageMax: 1_000,

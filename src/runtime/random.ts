@@ -39,3 +39,8 @@ export function uuidV7(clock: Clock, random: Random): string {
 export function secret(random: Random): string {
   return Array.from({ length: 3 }, () => random.integer().toString(16).padStart(12, '0')).join('')
 }
+
+/** Bytes that nobody can guess, and that do not come twice. */
+export function secretBytes(count: number): Uint8Array {
+  return randomFillSync(new Uint8Array(count))
+}

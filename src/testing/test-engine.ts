@@ -7,6 +7,7 @@ import { type Duration, milliseconds } from '../kernel/duration.ts'
 import type { Instant } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
+import { encoded } from '../stores/encoded.ts'
 import { openStore } from '../stores/open.ts'
 import type { Store } from '../stores/store.ts'
 import { wrapped } from '../stores/wrapped.ts'
@@ -15,7 +16,7 @@ import { SeededRandom } from './seeded-random.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 export interface TestOptions
-  extends Pick<OpenOptions, 'workflows' | 'activities' | 'listeners' | 'logger'> {
+  extends Pick<OpenOptions, 'workflows' | 'activities' | 'listeners' | 'logger' | 'codecs'> {
   /** 'memory:' */
   readonly store?: StoreUrl
   readonly seed?: number
@@ -40,7 +41,9 @@ export interface Stub<out In> {
 export async function testEngine(options: TestOptions = {}): Promise<TestEngine> {
   const clock = new VirtualClock()
   const raw = await openStore(options.store ?? 'memory:', clock)
-  return new TestEngine(raw, clock, options)
+  const { codecs = [] } = options
+  // Around the store here, and not in the engine: what a codec is at counts as a call under way.
+  return new TestEngine(codecs.length === 0 ? raw : encoded(raw, codecs), clock, options)
 }
 
 type Handler = AnyActivity['handler']

@@ -37,6 +37,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   runtime: ['kernel'],
   telemetry: ['kernel', 'runtime'],
   stores: ['kernel', 'runtime', 'telemetry'],
+  codecs: ['kernel', 'runtime', 'stores'],
   worker: ['kernel', 'policies', 'definitions', 'deciders', 'runtime', 'telemetry', seam],
   schedules: ['kernel', 'policies', 'definitions'],
   client: [
@@ -46,7 +47,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   'engine.ts': [...library, 'index.ts'],
   'index.ts': [...library, 'engine.ts'],
   cli: [...library, 'engine.ts', 'index.ts'],
-  testing: [...library, 'engine.ts', 'index.ts', 'cli'],
+  testing: [...library, 'codecs', 'engine.ts', 'index.ts', 'cli'],
 }
 
 /** The pure layers, and all they may take from Node. Layers not named here may use any of it. */

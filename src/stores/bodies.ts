@@ -1,0 +1,151 @@
+// Where the opaque texts are in what is said to a store, and in what it answers. Each function gives its argument back
+// with every such text changed, always in the same order.
+import type {
+  Beginning,
+  Claimed,
+  ClaimedRun,
+  Committed,
+  Created,
+  Listed,
+  Loaded,
+  NewRun,
+  Next,
+  Note,
+  Noted,
+  Outbound,
+  Post,
+  RunSnapshot,
+  StoredHead,
+  StoredMessage,
+  TaskOutcome,
+  TurnCommit,
+} from './store.ts'
+
+export type Change = (text: string) => string
+
+export function inNewRun(run: NewRun, change: Change): NewRun {
+  const { extras, past, message, displaced } = run
+  return {
+    ...run,
+    input: change(run.input),
+    ...(extras !== undefined && { extras: change(extras) }),
+    ...(past && { past: withBody(past, change) }),
+    ...(message && { message: withBody(message, change) }),
+    ...(displaced && { displaced: withBody(displaced, change) }),
+  }
+}
+
+export function inPost<P extends Post>(post: P, change: Change): P {
+  return { ...post, message: withBody(post.message, change) }
+}
+
+export function inTurn(turn: TurnCommit, change: Change): TurnCommit {
+  return {
+    ...turn,
+    body: change(turn.body),
+    outbox: turn.outbox.map((item) => inOutbound(item, change)),
+    tasks: turn.tasks.map((task) => withBody(task, change)),
+    next: inNext(turn.next, change),
+  }
+}
+
+function inOutbound(item: Outbound, change: Change): Outbound {
+  if (item.type === 'post') return inPost(item, change)
+  const run = inNewRun(item.run, change)
+  return { ...item, run, otherwise: withBody(item.otherwise, change) }
+}
+
+function inNext(next: Next, change: Change): Next {
+  if (next.type === 'pause') return { ...next, failure: change(next.failure) }
+  return next.type === 'continue' ? { ...next, past: withBody(next.past, change) } : next
+}
+
+export function inOutcome(outcome: TaskOutcome, change: Change): TaskOutcome {
+  const { result } = outcome
+  if (result.type === 'done')
+    return { ...outcome, result: { ...result, message: withBody(result.message, change) } }
+  if (result.type === 'retry')
+    return { ...outcome, result: { ...result, failure: change(result.failure) } }
+  return outcome
+}
+
+export function inNote(note: Note, change: Change): Note {
+  return withBody(note, change)
+}
+
+export function inCreated(created: Created, change: Change): Created {
+  return 'run' in created && created.run
+    ? { ...created, run: inClaimedRun(created.run, change) }
+    : created
+}
+
+export function inClaimed(claimed: Claimed, change: Change): Claimed {
+  return {
+    ...claimed,
+    runs: claimed.runs.map((run) => inClaimedRun(run, change)),
+    tasks: claimed.tasks.map((task) => withBody(task, change)),
+    news: claimed.news.map((news) => ({ ...news, messages: inMessages(news.messages, change) })),
+  }
+}
+
+export function inCommitted(committed: Committed, change: Change): Committed {
+  if (committed.outcome !== 'more') return committed
+  return { ...committed, messages: inMessages(committed.messages, change) }
+}
+
+export function inNoted(noted: Noted, change: Change): Noted {
+  return noted.body === undefined ? noted : { body: change(noted.body) }
+}
+
+export function inLoaded(loaded: Loaded, change: Change): Loaded {
+  switch (loaded.type) {
+    case 'run':
+      return loaded.run ? { ...loaded, run: inSnapshot(loaded.run, change) } : loaded
+    case 'history':
+      return { ...loaded, turns: loaded.turns.map((turn) => withBody(turn, change)) }
+    case 'tasks':
+      return {
+        ...loaded,
+        tasks: loaded.tasks.map((task) =>
+          task.failure === undefined ? task : { ...task, failure: change(task.failure) },
+        ),
+      }
+    case 'notes': {
+      const notes = Object.entries(loaded.notes).map(([name, body]) => [name, change(body)])
+      return { ...loaded, notes: Object.fromEntries(notes) as Record<string, string> }
+    }
+    default:
+      return loaded
+  }
+}
+
+export function inListed(listed: Listed, change: Change): Listed {
+  return { ...listed, runs: listed.runs.map((run) => inSnapshot(run, change)) }
+}
+
+function inSnapshot(run: RunSnapshot, change: Change): RunSnapshot {
+  const { head, last, paused } = run
+  return {
+    ...run,
+    head: inHead(head, change),
+    ...(last !== undefined && { last: change(last) }),
+    ...(paused && { paused: { ...paused, failure: change(paused.failure) } }),
+  }
+}
+
+function inClaimedRun(run: ClaimedRun, change: Change): ClaimedRun {
+  return { ...run, head: inHead(run.head, change), messages: inMessages(run.messages, change) }
+}
+
+function inHead(head: StoredHead, change: Change): StoredHead {
+  const { input, extras } = head
+  return { ...head, input: change(input), ...(extras !== undefined && { extras: change(extras) }) }
+}
+
+function inMessages(messages: readonly StoredMessage[], change: Change): StoredMessage[] {
+  return messages.map((message) => withBody(message, change))
+}
+
+function withBody<T extends Pick<Beginning, 'body'>>(given: T, change: Change): T {
+  return { ...given, body: change(given.body) }
+}
