@@ -251,7 +251,13 @@ export type Next =
       readonly wakeAt?: Instant
     }
   /** Nothing wakes a paused run but another build, or somebody's hand; if no build is named, only that. */
-  | { readonly type: 'pause'; readonly build?: string; readonly failure: string }
+  | {
+      readonly type: 'pause'
+      readonly build?: string
+      readonly failure: string
+      /** Messages it has seen and does not take, because it cannot read them: they are for the next holder. */
+      readonly left?: readonly string[]
+    }
   | { readonly type: 'end'; readonly status: 'completed' | 'failed' | 'cancelled' }
   /** The next generation begins in the same write. Messages that were not taken are for it. */
   | { readonly type: 'continue'; readonly past: Beginning }
@@ -277,7 +283,7 @@ export type Committed =
   | { readonly outcome: 'applied' | 'duplicate' }
   /** The lease is no longer the caller's, or the turn is stamped ahead of the store's clock. Nothing was written. */
   | { readonly outcome: 'fenced' }
-  /** Nothing was written: the turn would end or pause the run, and there are messages it has not taken. */
+  /** Nothing was written: the turn would end or pause the run, and there are messages it has neither taken nor left. */
   | { readonly outcome: 'more'; readonly messages: readonly StoredMessage[] }
   /** Nothing was written, and this turn can never be. */
   | { readonly outcome: 'rejected'; readonly reason: string }

@@ -11,7 +11,12 @@ export const SEPARATOR = '\x1e'
 export function commitArguments(turns: readonly TurnCommit[]): unknown[] {
   const column = (value: (turn: TurnCommit) => string | number): string =>
     `{${turns.map(value).join(',')}}`
-  const taken = turns.flatMap((turn, index) => turn.consumed.map((id) => ({ n: index + 1, id })))
+  // What a turn leaves unread travels with what it takes, under the negative of its number.
+  const taken = turns.flatMap(({ consumed, next }, index) => {
+    const left = next.type === 'pause' ? (next.left ?? []) : []
+    const numbered = (ids: readonly string[], n: number) => ids.map((id) => ({ n, id }))
+    return [...numbered(consumed, index + 1), ...numbered(left, -index - 1)]
+  })
   return [
     limits.clockAheadMsMax,
     column((turn) => turn.runId),

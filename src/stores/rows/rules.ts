@@ -129,7 +129,8 @@ export function commit(tx: Transaction, turn: TurnCommit, delivery: Delivery): C
   // Stamped with a time that has not come: its writer's idea of time is wrong, and so is what it decided by it.
   if (turn.at > tx.now + limits.clockAheadMsMax) return { outcome: 'fenced' }
   if (turn.generation !== row.generation || turn.seq !== row.reached) return { outcome: 'fenced' }
-  const unread = row.inbox.filter((each) => !turn.consumed.includes(each.id))
+  const { left = [] } = turn.next.type === 'pause' ? turn.next : {}
+  const unread = row.inbox.filter(({ id }) => !turn.consumed.includes(id) && !left.includes(id))
   const closes = turn.next.type === 'end' || turn.next.type === 'pause'
   if (closes && unread.length > 0) return { outcome: 'more', messages: unread }
   applyTurn(tx, row, turn)

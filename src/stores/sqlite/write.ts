@@ -102,7 +102,9 @@ export class SqliteWriter {
     )
     if ((reached?.next ?? 0) !== turn.seq) return this.#staleTurn(turn)
     if (next.type === 'end' || next.type === 'pause') {
-      const unread = this.#unread(runId).filter(({ id }) => !turn.consumed.includes(id))
+      const { left = [] } = next.type === 'pause' ? next : {}
+      const known = new Set([...turn.consumed, ...left])
+      const unread = this.#unread(runId).filter(({ id }) => !known.has(id))
       if (unread.length > 0) return { outcome: 'more', messages: unread }
     }
     this.#apply(turn, now)

@@ -8,6 +8,7 @@ import {
   commit,
   hold,
   idsOf,
+  message,
   messageIds,
   newRun,
   openSession,
@@ -110,6 +111,24 @@ export const pauseCases: readonly Case[] = [
       same((await claim(store, { suspects: 9 })).runs, [], 'for the first build')
       const other = await claim(store, { suspects: 9, build: 'build-2' })
       same(only(other.runs, 'claimed runs').deliveries, 2, 'for another it is a suspect')
+    },
+  },
+  {
+    name: 'P12: a pause leaves the messages it names to the next holder, and is refused for any other',
+    async run({ store }) {
+      const run = await hold(store)
+      await store.post([postTo('run', 'm1'), postTo('run', 'm2'), postTo('run', 'm3')])
+      const pause = (left: readonly string[]) =>
+        turn(run, { consumed: ['m1'], next: { ...paused, left } })
+      const early = await commit(store, pause(['m2']))
+      same(early, { outcome: 'more', messages: [message('m3')] }, 'with one it does not know')
+      await apply(store, pause(['m2', 'm3']))
+      same((await snapshot(store, 'run')).unread, 2, 'unread messages')
+      same((await claim(store)).runs, [], 'for the build that paused it')
+      same(outcomes(await store.post([postTo('run', 'm4')])), ['accepted'], 'a further message')
+      same((await claim(store)).runs, [], 'it does not wake the run')
+      const next = only((await claim(store, { build: 'build-2' })).runs, 'claimed runs')
+      same(messageIds(next.messages), ['m2', 'm3', 'm4'], 'for the next holder')
     },
   },
   {

@@ -28,7 +28,8 @@ begin
   return true;
 end $$;
 
--- next: 0 hold, 1 wait, 2 run on, 3 pause, 4 completed, 5 failed, 6 cancelled. Answers only what was not applied.
+-- next: 0 hold, 1 wait, 2 run on, 3 pause, 4 completed, 5 failed, 6 cancelled. Messages of turn n are taken under n, and
+-- left where they are under -n. Answers only what was not applied.
 create or replace function {schema}.commit_turns(p_now int8, p_ahead int8, p_runs uuid[], p_sessions int8[],
   p_epochs int4[], p_nonces int8[], p_generations int4[], p_seqs int4[], p_counts int4[], p_turns int8[],
   p_ats int8[], p_nexts int4[], p_wakes int8[], p_bodies text, p_taken_n int4[], p_taken text, p_extra json)
@@ -53,7 +54,7 @@ begin
       and t.seq = coalesce((select h.seq + h.count from {schema}.turn h
         where h.run_id = t.run_id and h.generation = t.generation order by h.seq desc limit 1), 0)
       and (t.next < 3 or not exists (select 1 from {schema}.inbox i where i.run_id = t.run_id
-        and not exists (select 1 from unnest(p_taken_n, v_taken) c(n, id) where c.n = t.n and c.id = i.message_id)))),
+        and not exists (select 1 from unnest(p_taken_n, v_taken) c(n, id) where abs(c.n) = t.n and c.id = i.message_id)))),
   appended as (
     insert into {schema}.turn (run_id, generation, seq, count, turn_id, epoch, body)
       select run_id, generation, seq, count, turn_id, epoch, body from ok where next < 4 and count > 0),
@@ -105,7 +106,7 @@ language sql volatile as $$
     'messages', case when t.next >= 3 then (
       select json_agg(json_build_object('id', i.message_id, 'body', i.body) order by i.id)
       from {schema}.inbox i where i.run_id = t.run_id and not exists (
-        select 1 from unnest(p_taken_n, p_taken) c(n, id) where c.n = t.n and c.id = i.message_id)) end))
+        select 1 from unnest(p_taken_n, p_taken) c(n, id) where abs(c.n) = t.n and c.id = i.message_id)) end))
   from unnest(p_runs, p_sessions, p_epochs, p_nonces, p_generations, p_seqs, p_turns, p_ats, p_nexts) with ordinality
     as t(run_id, session, epoch, nonce, generation, seq, turn_id, at, next, n)
   where t.n <> all(p_applied)
