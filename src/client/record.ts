@@ -1,6 +1,7 @@
 // Runs and histories as users see them.
 import { type Attributes, attributesFrom } from '../definitions/attributes.ts'
-import { decodePayload, decodeTurn } from '../kernel/codec.ts'
+import { decodeFailure, decodePayload, decodeTurn } from '../kernel/codec.ts'
+import { PawlError, type PawlErrorCode } from '../kernel/errors.ts'
 import type { Ending, Event } from '../kernel/event.ts'
 import { isEnding } from '../kernel/event.ts'
 import { decodeExtras } from '../kernel/extras.ts'
@@ -26,6 +27,8 @@ export interface RunRecord {
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly endedAt?: Date
+  /** Why not all of it can be read here, such as for want of a key. What cannot is missing. */
+  readonly unreadable?: { readonly code: PawlErrorCode; readonly message: string }
 }
 
 /** One line of a run's history. */
@@ -39,19 +42,20 @@ export interface HistoryEntry {
 }
 
 export function recordOf(run: RunSnapshot): RunRecord {
-  const { head } = run
-  const { memo } = decodeExtras(head.extras)
-  const ending = run.last === undefined ? undefined : endingOf(run.last)
+  const { head, last, paused } = run
+  const reader = new Reader()
+  const memo = reader.read(() => decodeExtras(head.extras))?.memo
+  const ending = last === undefined ? undefined : reader.read(() => endingOf(last))
   const failure =
     ending?.type === 'RunFailed'
       ? ending.failure
-      : run.paused && (JSON.parse(run.paused.failure) as Failure)
+      : paused && reader.read(() => decodeFailure(paused.failure))
   return {
     runId: head.runId,
     workflowId: head.workflowId,
     name: head.name,
     status: run.status,
-    input: decode(decodePayload(head.input)),
+    input: reader.read(() => decode(decodePayload(head.input))),
     ...(ending?.type === 'RunCompleted' && { output: decode(ending.value) }),
     ...(failure && { failure }),
     memo: memo ? (decode(memo) as Record<string, unknown>) : {},
@@ -63,6 +67,23 @@ export function recordOf(run: RunSnapshot): RunRecord {
     createdAt: new Date(head.createdAt),
     updatedAt: new Date(run.updatedAt),
     ...(run.endedAt !== undefined && { endedAt: new Date(run.endedAt) }),
+    ...(reader.unreadable && { unreadable: reader.unreadable }),
+  }
+}
+
+/** Reads what can be read: one body that cannot must not hide a whole list of runs. */
+class Reader {
+  unreadable: RunRecord['unreadable']
+
+  read<T>(body: () => T): T | undefined {
+    try {
+      return body()
+    } catch (error) {
+      if (!(error instanceof PawlError)) throw error
+      const { code, message } = error
+      this.unreadable ??= { code, message }
+      return undefined
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 // Why a run is not moving, and what would move it. Worked out from what is stored alone: no code, no replay.
-import { decodeTurn } from '../kernel/codec.ts'
-import type { Failure } from '../kernel/failure.ts'
+import { decodeFailure, decodeTurn } from '../kernel/codec.ts'
+import { type Failure, failureOf } from '../kernel/failure.ts'
 import { type Open, RunState, type Status } from '../kernel/run.ts'
 import { isWebhook, webhookName } from '../kernel/webhook.ts'
 import type { RunSnapshot, SessionSnapshot, StoredTurn, TaskSnapshot } from '../stores/store.ts'
@@ -63,15 +63,25 @@ export function whyOf(facts: WhyFacts): Why {
 }
 
 function paused(runId: string, { build, failure: text }: Paused): Why {
-  const failure = JSON.parse(text) as Failure
+  const failure = readFailure(text)
   if (build === '') {
     return { reason: 'paused', note: failure.message, suggestion: `pawl resume ${runId}` }
   }
   return {
     reason: 'paused',
     failure,
-    suggestion:
-      'Fix the code as the failure says and start a worker with it: another build tries again.',
+    suggestion: failure.code?.startsWith('CODEC_')
+      ? `Start a worker with the codecs and keys that are missing: it tries again by itself. After pawl resume ${runId} any worker does.`
+      : 'Fix the code as the failure says and start a worker with it: another build tries again.',
+  }
+}
+
+// Who asks may not be able to read it either. Then that is the answer.
+function readFailure(text: string): Failure {
+  try {
+    return decodeFailure(text)
+  } catch (error) {
+    return failureOf(error)
   }
 }
 
@@ -148,7 +158,7 @@ function stepReason(facts: WhyFacts, key: string, open: Extract<Open, { type: 's
     return { reason: 'activity', step: key, attempt, worker: holder.worker, until }
   }
   if (task.availableAt > run.now && task.failure !== undefined) {
-    const failure = JSON.parse(task.failure) as Failure
+    const failure = readFailure(task.failure)
     return { reason: 'backoff', step: key, until: new Date(task.availableAt), failure }
   }
   const able = sessions.some((each) => can(each, run.now, task.queue, 'activities', task.name))

@@ -257,6 +257,8 @@ export type Next =
       readonly failure: string
       /** Messages it has seen and does not take, because it cannot read them: they are for the next holder. */
       readonly left?: readonly string[]
+      /** This delivery does not count: the deaths of earlier holders are still to be made up for by the next. */
+      readonly uncounted?: true
     }
   | { readonly type: 'end'; readonly status: 'completed' | 'failed' | 'cancelled' }
   /** The next generation begins in the same write. Messages that were not taken are for it. */

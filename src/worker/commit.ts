@@ -8,9 +8,9 @@ import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import { encodeExtras } from '../kernel/extras.ts'
 import { isStop, type Message } from '../kernel/message.ts'
 import type { Head, OpenStep, RunState } from '../kernel/run.ts'
-import type { Turn } from '../kernel/turn.ts'
+import type { Closing, Turn } from '../kernel/turn.ts'
 import type { Payload } from '../kernel/value.ts'
-import type { NewTask, Outbound, StoredMessage } from '../stores/store.ts'
+import type { NewTask, Outbound, StoredMessage, TurnCommit } from '../stores/store.ts'
 
 export function turnBody(build: string, events: readonly HistoryEvent[]): string {
   // The place of an event is where it stands; writing it down again would only be able to disagree.
@@ -28,6 +28,27 @@ export function outbound(head: Head, outgoing: readonly Outgoing[]): Outbound[] 
           ...(isStop(each.message) && { urgent: true }),
         },
   )
+}
+
+/** What a turn writes besides its events. */
+export type Rest = Pick<
+  TurnCommit,
+  'consumed' | 'outbox' | 'tasks' | 'dropped' | 'attributes' | 'next'
+>
+
+/** What a turn takes and sends out, and what its end does. */
+export function sentBy(
+  head: Head,
+  turn: Turn,
+  { outgoing, dropped }: Pick<Closing, 'outgoing' | 'dropped'> = { outgoing: [], dropped: [] },
+): Omit<Rest, 'next'> {
+  return {
+    consumed: [...turn.consumed],
+    outbox: outbound(head, [...turn.outgoing, ...outgoing]),
+    tasks: [],
+    dropped: [...turn.dropped, ...dropped].map((key) => taskId(head, key)),
+    ...(turn.attributes && { attributes: turn.attributes }),
+  }
 }
 
 export function storedMessage(message: Message): StoredMessage {

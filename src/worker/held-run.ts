@@ -2,22 +2,23 @@
 // strictly one after another; what happens meanwhile collects for the next one. Nothing a turn asks for is begun
 // before the turn is durable, except what would be decided the same way again if this process died now.
 import { assert } from '../kernel/assert.ts'
-import { decodeMessage } from '../kernel/codec.ts'
 import type { Ending, HistoryEvent, Instant } from '../kernel/event.ts'
-import { failureOf } from '../kernel/failure.ts'
+import { type Failure, failureOf } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
-import { endingBy, isStop, type Message, type Stop } from '../kernel/message.ts'
+import { endingBy } from '../kernel/message.ts'
 import { type Head, type OpenStep, RunState, statusOf } from '../kernel/run.ts'
 import { type Closing, Turn } from '../kernel/turn.ts'
 import { isUnavailable } from '../runtime/availability.ts'
 import type { ClaimedRun, Next, StoredMessage } from '../stores/store.ts'
-import { outbound, taskId, tasksOf } from './commit.ts'
+import { outbound, sentBy, tasksOf } from './commit.ts'
 import { HeldExecution } from './held-execution.ts'
 import type { HeldOutcome, RunHost } from './host.ts'
+import { Inbox } from './inbox.ts'
 import { LocalSteps } from './local-steps.ts'
-import { headOf, headSince, loadTurns, pastOf } from './past.ts'
+import { Nap } from './nap.ts'
+import { headSince, loadTurns, pastOf, readHead } from './past.ts'
 import { begunTasks, hasOverdue, isLate, letGo, mayWait, nextDue, readySteps } from './readiness.ts'
-import { poisoned, restful, timedOut, tooLong, unstorable } from './refusals.ts'
+import { hesitationMs, poisoned, restful, timedOut, tooLong, unstorable } from './refusals.ts'
 import { nothing, TurnWriter } from './turn-writer.ts'
 import type { WarmRun } from './warm.ts'
 
@@ -34,15 +35,16 @@ export class HeldRun {
   #carried: HistoryEvent[] = []
   readonly #writer: TurnWriter
   readonly #again: boolean
-  /** Deaths of earlier holders since the last durable turn. */
-  #crashes = 0
-  #inbox: Message[] = []
-  /** Ids of messages that came and are not consumed durably. */
-  readonly #seen = new Set<string>()
-  #stop: Stop | undefined
+  /** Grants since the last durable turn that led to nothing. */
+  #fruitless = 0
+  /** Why what it was born with cannot be read. */
+  readonly #unborn: unknown
+  /** Whether its history is known here. */
+  #isRead = false
+  readonly #inbox = new Inbox()
   readonly #steps: LocalSteps
   #mood: Mood = 'working'
-  #wake: () => void = () => {}
+  readonly #nap: Nap
 
   /** `again` says that the lease was granted before, and the run may have been worked on since. */
   constructor(host: RunHost, claimed: ClaimedRun, warm: WarmRun | undefined, again: boolean) {
@@ -50,10 +52,13 @@ export class HeldRun {
     this.#host = host
     this.#claimed = claimed
     this.runId = claimed.head.runId
-    this.#head = headOf(claimed)
+    this.#nap = new Nap((ms, fire) => host.after(ms, fire))
+    const { head, unreadable } = readHead(claimed)
+    this.#head = head
+    this.#unborn = unreadable
     this.#steps = new LocalSteps(
       (key, step, plan, attempt) => host.begin(this.#head, key, step, plan, attempt),
-      () => this.#wake(),
+      () => this.#nap.wake(),
     )
     if (warm) this.#state = warm.state
     this.#code = new HeldExecution(host, this.#head, warm?.execution)
@@ -67,33 +72,27 @@ export class HeldRun {
   }
 
   receive(messages: readonly StoredMessage[]): void {
-    for (const { id, body } of messages) {
-      if (this.#seen.has(id)) continue
-      this.#seen.add(id)
-      const message = decodeMessage(body)
-      if (isStop(message)) this.#stop ??= message
-      this.#inbox.push(message)
-    }
-    this.#wake()
+    this.#inbox.receive(messages)
+    this.#nap.wake()
   }
 
   /** Finishes what is running, begins nothing, and gives the run back. */
   giveBack(): void {
     if (this.#mood === 'working') this.#mood = 'returning'
-    this.#wake()
+    this.#nap.wake()
   }
 
   /** Waits no longer for what is running. */
   abortSteps(): void {
     this.#steps.cutOff('the worker stopped', this.#host.now())
-    this.#wake()
+    this.#nap.wake()
   }
 
   /** The lease is gone: whatever is under way stops, and nothing more is written. */
   abandon(reason: string): void {
     this.#mood = 'abandoned'
     this.#steps.stop(reason)
-    this.#wake()
+    this.#nap.wake()
   }
 
   async drive(): Promise<HeldOutcome> {
@@ -109,46 +108,53 @@ export class HeldRun {
       if (this.#mood === 'abandoned') return this.#lose()
       // The store gave up on us, not the code on its history.
       if (isUnavailable(error)) throw error
-      return this.#park(error)
+      return this.#isRead ? this.#park(error) : this.#leave(error)
     }
   }
 
   async #open(): Promise<void> {
-    if (this.#code.begun) return
-    const { deliveries, seq, lease } = this.#claimed
-    const turns = await loadTurns(this.#host, this.#claimed, this.#again)
-    const last = turns.at(-1)
+    if (!this.#code.begun) await this.#read()
+    else if (this.#unborn === undefined) this.#isRead = true
+    else throw this.#unborn
+  }
+
+  async #read(): Promise<void> {
+    const stored = await loadTurns(this.#host, this.#claimed, this.#again)
     // Known before anything can go wrong with what they say, so that even then the run can be paused.
-    this.#writer.seq = last ? last.seq + last.count : 0
-    this.#crashes = Math.min(deliveries - 1, lease.epoch - (last?.epoch ?? 0))
-    const past = pastOf(turns)
+    this.#writer.seq = stored.reached
+    this.#writer.deaths = stored.deaths
+    this.#fruitless = stored.fruitless
+    const past = pastOf(stored.turns)
+    if (this.#unborn !== undefined) throw this.#unborn
+    this.#isRead = true
     this.#state = past.state
     this.#head = headSince(this.#head, past.events)
-    assert(this.#state.seq >= seq, 'history reaches at least as far as the run was released')
+    assert(past.state.seq >= this.#claimed.seq, 'history reaches as far as at the last release')
     this.#writer.bytes = past.bytes
-    if (this.#crashes >= limits.poisonDeliveries) throw poisoned(this.#crashes)
+    // Whoever tries again begins to count anew.
+    if (stored.deaths >= limits.poisonDeliveries) this.#writer.deaths = 0
+    if (stored.deaths >= limits.poisonDeliveries) throw poisoned(stored.deaths)
     this.#code.open(this.#head, past.events)
   }
 
   async #turn(): Promise<HeldOutcome | undefined> {
+    if (this.#inbox.unreadable !== undefined) return this.#standStill(this.#inbox.unreadable)
     // The worker's clock is an estimate; nothing happens to a run before it was created.
     const now = Math.max(this.#host.now(), this.#head.createdAt)
     const turn = new Turn(this.#head, this.#state, now)
-    turn.receive(this.#inbox.splice(0))
+    turn.receive(this.#inbox.take())
     turn.settle(this.#steps.takeResults())
-    // Known before anything is decided, and hardly ever asked for.
-    if (hasOverdue(this.#state, now))
-      turn.fireDue(await begunTasks(this.#host, this.#head, this.#state, now))
-    else turn.fireDue()
+    const isOverdue = hasOverdue(this.#state, now)
+    turn.fireDue(isOverdue ? await begunTasks(this.#host, this.#head, this.#state, now) : undefined)
     if (turn.ending) return this.#end(turn)
     const first = !this.#code.begun
     try {
       const { current } = this.#code
       if (current.broken) throw current.broken
-      current.onBreak = () => this.#wake()
+      current.onBreak = () => this.#nap.wake()
       if (first || turn.events.length > 0) await this.#code.decide(turn, this.#state, now)
-      if (first) await this.#code.countDeaths(turn, this.#state, this.#crashes, now)
-      this.#crashes = 0
+      if (first) await this.#code.countDeaths(turn, this.#state, this.#writer.deaths, now)
+      this.#writer.deaths = 0
     } catch (error) {
       if (this.#mood === 'abandoned' || isUnavailable(error)) throw error
       return this.#park(error, turn)
@@ -173,7 +179,7 @@ export class HeldRun {
     const busy = this.#steps.size > 0 || this.#steps.hasResults || ready.length > 0
     if (pausing && !busy) return this.#rest(turn)
     const soon = (this.#nextDue() ?? Number.POSITIVE_INFINITY) - now <= limits.holdForTimerMs
-    const hold = busy || (soon && this.#mood === 'working') || this.#inbox.length > 0
+    const hold = busy || (soon && this.#mood === 'working') || this.#inbox.size > 0
     if (hold && mayWait(this.#carried, turn, this.#code.current, now)) {
       this.#beginSteps(ready)
       return undefined
@@ -184,7 +190,7 @@ export class HeldRun {
   // Somebody wants it to: all that happened is written first, so that what comes meanwhile wakes it as it would any other.
   async #rest(turn: Turn): Promise<HeldOutcome | undefined> {
     const outcome = await this.#commitAndGoOn(turn, true, [])
-    if (outcome || this.#inbox.length > 0) return outcome
+    if (outcome || this.#inbox.size > 0) return outcome
     const failure = restful(this.#state.pausing?.note)
     const next: Next = { type: 'pause', failure: JSON.stringify(failure) }
     const committed = await this.#writer.write([], { ...nothing, next })
@@ -206,11 +212,8 @@ export class HeldRun {
   ): Promise<HeldOutcome | undefined> {
     const next: Next = hold ? { type: 'hold' } : this.#release()
     const committed = await this.#writer.write(this.#carried, {
-      consumed: [...turn.consumed],
-      outbox: outbound(this.#head, turn.outgoing),
+      ...sentBy(this.#head, turn),
       tasks: tasksOf(this.#head, this.#state, turn, (key) => this.#code.planOf(key)),
-      dropped: turn.dropped.map((key) => taskId(this.#head, key)),
-      ...(turn.attributes && { attributes: turn.attributes }),
       next,
     })
     if (this.#mood === 'abandoned' || committed.outcome === 'fenced') return this.#lose()
@@ -229,21 +232,18 @@ export class HeldRun {
     for (;;) {
       const closing = turn.close()
       const events = [...this.#carried, closing.event]
-      const commit = {
-        consumed: [...turn.consumed],
-        outbox: outbound(this.#head, [...turn.outgoing, ...closing.outgoing]),
-        tasks: [],
-        dropped: [...turn.dropped, ...closing.dropped].map((key) => taskId(this.#head, key)),
-        ...(turn.attributes && { attributes: turn.attributes }),
-        next: this.#nextOf(turn, closing),
-      }
-      const committed = await this.#writer.write(events, commit)
+      const rest = sentBy(this.#head, turn, closing)
+      const next = this.#nextOf(turn, closing)
+      const committed = await this.#writer.write(events, { ...rest, next })
       if (this.#mood === 'abandoned' || committed.outcome === 'fenced') return this.#lose()
       if (committed.outcome === 'rejected') return this.#fail(committed.reason)
       if (committed.outcome !== 'more')
         return closing.beginning ? this.#passedOn(events) : this.#ended(events)
       const before = turn.events.length
-      turn.receive(committed.messages.map(({ body }) => decodeMessage(body)))
+      this.#inbox.receive(committed.messages)
+      turn.receive(this.#inbox.take())
+      // What cannot be read came too late to change anything, like all that comes now.
+      turn.consumed.push(...this.#inbox.left.splice(0))
       this.#carried.push(...turn.events.slice(before))
     }
   }
@@ -279,18 +279,13 @@ export class HeldRun {
     const turn = failed ?? new Turn(this.#head, this.#state, this.#host.now())
     turn.continuation = undefined
     turn.ending = ending
-    const { event, outgoing, dropped } = turn.close()
+    const closing = turn.close()
     const facts = failed ? [...this.#carried, ...failed.events] : []
     const seq = this.#writer.seq + facts.length + 1
-    const rest = {
-      ...nothing,
-      ...(turn.attributes && { attributes: turn.attributes }),
-      outbox: outbound(this.#head, [...turn.outgoing, ...outgoing]),
-      dropped: [...turn.dropped, ...dropped].map((key) => taskId(this.#head, key)),
-    }
-    const events = [...facts, { ...event, seq }]
+    const rest = sentBy(this.#head, turn, closing)
+    const events = [...facts, { ...closing.event, seq }]
     const next = { type: 'end', status: statusOf(ending) } as const
-    const ended = await this.#writer.insist(events, { ...rest, next }, this.#seen)
+    const ended = await this.#writer.insist(events, { ...rest, next }, this.#inbox.ids)
     return ended.outcome === 'applied' ? this.#ended(events) : this.#lose()
   }
 
@@ -302,19 +297,50 @@ export class HeldRun {
     const turn = given ?? new Turn(this.#head, this.#state, now)
     this.#steps.cutOff('the run was paused', now)
     turn.settle(this.#steps.takeResults())
-    if (this.#stop) return this.#endWithout(endingBy(this.#stop), turn)
+    const { stop, left } = this.#inbox
+    if (stop) return this.#endWithout(endingBy(stop), turn)
     const facts = [...this.#carried, ...turn.events]
     const failure = failureOf(error)
-    const next: Next = { type: 'pause', build: this.#host.build, failure: JSON.stringify(failure) }
+    const next = this.#writer.pausedBy(failure, left)
     const rest = { ...nothing, outbox: outbound(this.#head, turn.outgoing), next }
     const committed = await this.#writer.write(facts, { ...rest, consumed: [...turn.consumed] })
     if (committed.outcome === 'more') {
       this.receive(committed.messages)
-      turn.receive(this.#inbox.splice(0))
+      turn.receive(this.#inbox.take())
       return this.#park(error, turn)
     }
     if (committed.outcome !== 'applied' && committed.outcome !== 'duplicate') return this.#lose()
     this.#host.announce(this.#head, facts)
+    return this.#parked(failure)
+  }
+
+  // Nothing is decided without a message that is there and cannot be read. What is running is finished first.
+  async #standStill(error: unknown): Promise<HeldOutcome> {
+    const isCalm = (): boolean => !this.#steps.underWay || this.#inbox.stop !== undefined
+    while (!isCalm() && this.#mood !== 'abandoned') await this.#nap.take(Number.POSITIVE_INFINITY)
+    await this.#hesitate()
+    return this.#mood === 'abandoned' ? this.#lose() : this.#park(error)
+  }
+
+  // Nothing is known of the run, so nothing is taken, not even a message: whoever can read it finds it as it was.
+  async #leave(error: unknown): Promise<HeldOutcome> {
+    await this.#hesitate()
+    if (this.#mood === 'abandoned') return this.#lose()
+    const failure = failureOf(error)
+    const outcome = await this.#writer.leave(failure, this.#inbox)
+    if (outcome === 'applied') return this.#parked(failure)
+    const { stop } = this.#inbox
+    return stop && outcome === 'stopped' ? this.#endWithout(endingBy(stop)) : this.#lose()
+  }
+
+  // Two builds that can both not read it would hand it to and fro as fast as they can.
+  async #hesitate(): Promise<void> {
+    const until = this.#host.now() + hesitationMs(this.#fruitless)
+    while (this.#mood === 'working' && !this.#inbox.stop && this.#host.now() < until)
+      await this.#nap.take(until - this.#host.now())
+  }
+
+  #parked(failure: Failure): HeldOutcome {
     this.#host.paused(this.#head, failure)
     this.#code.dispose()
     return { type: 'released' }
@@ -322,7 +348,7 @@ export class HeldRun {
 
   #durable(events: readonly HistoryEvent[], consumed: readonly string[]): void {
     this.#writer.seq += events.length
-    for (const id of consumed) this.#seen.delete(id)
+    this.#inbox.forget(consumed)
     this.#host.announce(this.#head, events)
     this.#code.log()
   }
@@ -358,19 +384,12 @@ export class HeldRun {
 
   // Until then the run is this worker's alone, so its timers are too.
   #somethingHappens(): Promise<void> {
-    if (this.#inbox.length > 0 || this.#steps.hasResults || this.#mood === 'abandoned') {
-      return Promise.resolve()
-    }
-    const { promise, resolve } = Promise.withResolvers<void>()
+    const { size, unreadable } = this.#inbox
+    const isNow = size > 0 || unreadable !== undefined || this.#steps.hasResults
+    if (isNow || this.#mood === 'abandoned') return Promise.resolve()
     const carried = (this.#carried[0]?.at ?? Number.POSITIVE_INFINITY) + limits.carryMsMax
     const due = this.#nextDue() ?? Number.POSITIVE_INFINITY
-    const pause = Math.max(0, Math.min(due, carried) - this.#host.now())
-    const callOff = Number.isFinite(pause) ? this.#host.after(pause, resolve) : () => {}
-    this.#wake = resolve
-    return promise.finally(() => {
-      callOff()
-      this.#wake = () => {}
-    })
+    return this.#nap.take(Math.max(0, Math.min(due, carried) - this.#host.now()))
   }
 
   #beginSteps(ready: readonly [string, OpenStep][]): void {

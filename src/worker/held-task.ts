@@ -1,7 +1,9 @@
 // An activity attempt claimed from the task queue: run here, settled with the store. The run it belongs to may be
 // held by anybody, or by nobody.
+import { parseBody } from '../kernel/envelope.ts'
 import { PawlError } from '../kernel/errors.ts'
-import type { Failure } from '../kernel/failure.ts'
+import { type Failure, failureOf } from '../kernel/failure.ts'
+import { limits } from '../kernel/limits.ts'
 import type { StepOutcome } from '../kernel/message.ts'
 import type { ClaimedTask, TaskOutcome } from '../stores/store.ts'
 import { storedMessage, type TaskBody } from './commit.ts'
@@ -11,7 +13,9 @@ export class HeldTask {
   readonly taskId: string
   readonly epoch: number
   readonly #task: ClaimedTask
-  readonly #body: TaskBody
+  readonly #body: TaskBody | undefined
+  /** Why there is no body. */
+  readonly #unreadable: unknown
   readonly #runner: StepRunner
   #abort: (reason: Error) => void = () => {}
   #begun: () => boolean = () => false
@@ -20,16 +24,22 @@ export class HeldTask {
     this.taskId = task.taskId
     this.epoch = task.lease.epoch
     this.#task = task
-    this.#body = JSON.parse(task.body) as TaskBody
     this.#runner = runner
+    try {
+      this.#body = parseBody(task.body) as TaskBody
+    } catch (error) {
+      this.#unreadable = error
+    }
   }
 
   /** What the store is to be told. Does not resolve after `abort`. */
   async run(): Promise<TaskOutcome> {
-    const { retry, input, key, generation, keysOf, workflowId, closeBy } = this.#body
+    const body = this.#body
+    if (!body) return this.#left()
+    const { retry, input, key, generation, keysOf, workflowId, closeBy } = body
     const { runId, name, failed, deliveries } = this.#task
     const attempt = failed + deliveries
-    if (attempt > retry.maxAttempts) return this.#ended(diedTrying(name, attempt - 1))
+    if (attempt > retry.maxAttempts) return this.#ended(body, diedTrying(name, attempt - 1))
     const { result, abort, begun } = this.#runner.start(
       {
         runId,
@@ -40,7 +50,7 @@ export class HeldTask {
         name,
         attempt,
         maxAttempts: retry.maxAttempts,
-        ...limitsOf(this.#body),
+        ...limitsOf(body),
         ...(closeBy !== undefined && { closeBy }),
       },
       this.#runner.activityBody(name, input),
@@ -48,7 +58,7 @@ export class HeldTask {
     )
     this.#abort = abort
     this.#begun = begun
-    return this.#outcome(await result)
+    return this.#outcome(body, await result)
   }
 
   abort(reason: Error): void {
@@ -57,12 +67,13 @@ export class HeldTask {
 
   /** A body that was begun has used up its attempt; one that stood in line has not. */
   giveBack(): TaskOutcome {
+    const body = this.#body
     const begun = this.#begun()
     this.#abort(new PawlError('WORKER_STOPPED', 'the worker is shutting down'))
     const { taskId, lease, failed, deliveries, name } = this.#task
-    if (!begun) return { taskId, lease, result: { type: 'return' } }
+    if (!begun || !body) return { taskId, lease, result: { type: 'return' } }
     const outcome = diedTrying(name, failed + deliveries)
-    if (outcome.attempt >= this.#body.retry.maxAttempts) return this.#ended(outcome)
+    if (outcome.attempt >= body.retry.maxAttempts) return this.#ended(body, outcome)
     const failure = JSON.stringify(outcome.failure)
     return {
       taskId,
@@ -71,17 +82,26 @@ export class HeldTask {
     }
   }
 
-  #outcome(verdict: Verdict): TaskOutcome {
-    if (verdict.type === 'ended') return this.#ended(verdict.outcome)
+  // It is tried again later, perhaps by a worker that can read it. That is no attempt; deaths in earlier ones are.
+  #left(): TaskOutcome {
+    const { taskId, lease, failed, deliveries } = this.#task
+    this.#runner.cannotRead(this.#task, this.#unreadable)
+    const failure = JSON.stringify(failureOf(this.#unreadable))
+    const ended = failed + deliveries - 1
+    const delayMs = limits.unreadableRetryMsMax
+    return { taskId, lease, result: { type: 'retry', delayMs, failed: ended, failure } }
+  }
+
+  #outcome(body: TaskBody, verdict: Verdict): TaskOutcome {
+    if (verdict.type === 'ended') return this.#ended(body, verdict.outcome)
     const { attempt: failed, delayMs, failure } = verdict
     const { taskId, lease } = this.#task
     const result = { type: 'retry', delayMs, failed, failure: JSON.stringify(failure) } as const
     return { taskId, lease, result }
   }
 
-  #ended(outcome: StepOutcome): TaskOutcome {
+  #ended({ key, generation }: TaskBody, outcome: StepOutcome): TaskOutcome {
     const { taskId, lease } = this.#task
-    const { key, generation } = this.#body
     const id = `task:${taskId}`
     const message = storedMessage({ type: 'taskEnded', id, generation, key, outcome })
     return { taskId, lease, result: { type: 'done', message } }

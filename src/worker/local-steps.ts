@@ -43,6 +43,12 @@ export class LocalSteps {
     return this.#running.size
   }
 
+  /** Whether some body has not ended yet. */
+  get underWay(): boolean {
+    const ended = new Set(this.#results.map(({ key }) => key))
+    return [...this.#running.keys()].some((key) => !ended.has(key))
+  }
+
   get hasResults(): boolean {
     return this.#results.length > 0
   }

@@ -16,14 +16,29 @@ export interface Past {
   readonly epoch: number
 }
 
-/** What is stored. A run that was granted for the first time has nothing, and is not asked about. */
+/** What is stored of a run, before anybody has looked into it. */
+export interface StoredPast {
+  readonly turns: readonly StoredTurn[]
+  /** Events in them. */
+  readonly reached: number
+  /** Deaths of earlier holders since the last of them, and grants that led to nothing. */
+  readonly deaths: number
+  readonly fruitless: number
+}
+
+/** A run that was granted for the first time has nothing, and is not asked about. */
 export async function loadTurns(
   host: RunHost,
   claimed: ClaimedRun,
   again: boolean,
-): Promise<readonly StoredTurn[]> {
-  const fresh = claimed.deliveries === 1 && claimed.seq === 0 && !again
-  return fresh ? [] : loadAll(host, claimed.head)
+): Promise<StoredPast> {
+  const { deliveries, seq, head, lease } = claimed
+  const fresh = deliveries === 1 && seq === 0 && !again
+  const turns = fresh ? [] : await loadAll(host, head)
+  const last = turns.at(-1)
+  const epochs = lease.epoch - (last?.epoch ?? 0)
+  const reached = last ? last.seq + last.count : 0
+  return { turns, reached, deaths: Math.min(deliveries - 1, epochs), fruitless: epochs - 1 }
 }
 
 export function pastOf(turns: readonly StoredTurn[]): Past {
@@ -52,6 +67,19 @@ async function loadAll(host: RunHost, head: StoredHead): Promise<StoredTurn[]> {
 export function headOf({ head }: Pick<ClaimedRun, 'head'>): Head {
   const { extras, input, ...rest } = head
   return { ...rest, input: decodePayload(input), extras: decodeExtras(extras) }
+}
+
+/** The head, and why it cannot be read if that is so: then only its names are in it. */
+export function readHead(claimed: ClaimedRun): {
+  readonly head: Head
+  readonly unreadable?: unknown
+} {
+  try {
+    return { head: headOf(claimed) }
+  } catch (error) {
+    const { extras: _, ...rest } = claimed.head
+    return { head: { ...rest, input: { json: null }, extras: {} }, unreadable: error }
+  }
 }
 
 /** The head as this generation knows it: it may have begun with an input of its own. */

@@ -25,6 +25,12 @@ export function timedOut(head: Head, state: RunState, now: Instant): Ending {
   return { type: 'RunFailed', failure: { type: 'Timeout', message, code, retryable: false } }
 }
 
+/** How long to wait before a run is left to others, after so many have left it before. */
+export function hesitationMs(times: number): number {
+  if (times <= 0) return 0
+  return Math.min(limits.unreadableRetryMsMax, limits.unreadableRetryMsMin * 2 ** (times - 1))
+}
+
 /** What a run says that was paused by hand. */
 export function restful(note: string | undefined): Failure {
   return { type: 'Paused', message: note ?? 'paused by hand', retryable: true }

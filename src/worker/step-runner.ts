@@ -12,6 +12,7 @@ import { decode, type Payload } from '../kernel/value.ts'
 import { backoffMs, givesUp } from '../policies/retry.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Random } from '../runtime/random.ts'
+import type { ClaimedTask } from '../stores/store.ts'
 import { type Attempt, type AttemptOf, type AttemptResult, beginAttempt } from './attempt.ts'
 import type { RunningStep } from './local-steps.ts'
 import type { Slots } from './slots.ts'
@@ -109,6 +110,12 @@ export class StepRunner {
     return () => {
       throw new PawlError('NO_CODE_HERE', `activity '${name}' is not registered in this worker`)
     }
+  }
+
+  /** A task was claimed and cannot be begun. */
+  cannotRead({ runId, name }: Pick<ClaimedTask, 'runId' | 'name'>, error: unknown): void {
+    const { logger } = this.#ports
+    logger.log('warn', `activity '${name}' of run ${runId} cannot be read: ${String(error)}`)
   }
 
   #judge(of: AttemptOf, retry: RetryRule, result: AttemptResult): Verdict {

@@ -1,15 +1,11 @@
 // Writes the turns of one held run, one after another, each at the place where the last durable one ended.
 import type { HistoryEvent } from '../kernel/event.ts'
+import type { Failure } from '../kernel/failure.ts'
 import type { Head } from '../kernel/run.ts'
-import type { Beginning, Committed, Lease, TurnCommit } from '../stores/store.ts'
-import { turnBody } from './commit.ts'
+import type { Beginning, Committed, Lease, Next } from '../stores/store.ts'
+import { type Rest, turnBody } from './commit.ts'
 import type { RunHost } from './host.ts'
-
-/** What a turn writes besides its events. */
-export type Rest = Pick<
-  TurnCommit,
-  'consumed' | 'outbox' | 'tasks' | 'dropped' | 'attributes' | 'next'
->
+import type { Inbox } from './inbox.ts'
 
 export const nothing = { consumed: [], outbox: [], tasks: [], dropped: [] }
 
@@ -18,6 +14,8 @@ export class TurnWriter {
   seq: number
   /** Text written and read so far: a measure of what an execution of this run weighs. */
   bytes: number
+  /** Deaths of earlier holders that no turn has made up for. */
+  deaths = 0
   /** The text of the turn written last. */
   lastBody = ''
   readonly #host: RunHost
@@ -58,6 +56,29 @@ export class TurnWriter {
   beginning(events: readonly HistoryEvent[]): Beginning {
     const body = turnBody(this.#host.build, events)
     return { turnId: this.#host.turnId(), count: events.length, body }
+  }
+
+  /** What pauses the run until another build comes, with what is left to that. */
+  pausedBy(failure: Failure, left: readonly string[]): Next {
+    return {
+      type: 'pause',
+      build: this.#host.build,
+      failure: JSON.stringify(failure),
+      ...(left.length > 0 && { left: [...left] }),
+      ...(this.deaths > 0 && { uncounted: true }),
+    }
+  }
+
+  /** Pauses the run as it is. What comes meanwhile is left as well, unless it stops the run. */
+  async leave(failure: Failure, inbox: Inbox): Promise<'applied' | 'stopped' | 'lost'> {
+    while (!inbox.stop) {
+      const next = this.pausedBy(failure, inbox.ids)
+      const committed = await this.write([], { ...nothing, next })
+      if (committed.outcome === 'applied') return 'applied'
+      if (committed.outcome !== 'more') return 'lost'
+      inbox.receive(committed.messages)
+    }
+    return 'stopped'
   }
 
   /** Writes a turn that does not care for messages: whatever comes is taken, and changes nothing. */

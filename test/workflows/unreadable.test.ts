@@ -1,10 +1,13 @@
 // A run whose history cannot be read: it is paused, and can be cancelled, and harms nobody beside it.
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { encrypt } from '../../src/codecs/index.ts'
 import { Registry } from '../../src/definitions/registry.ts'
-import { Engine, type Logger, signal, workflow } from '../../src/index.ts'
+import { Engine, type Logger, type OpenOptions, signal, workflow } from '../../src/index.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { MemoryDatabase, MemoryStore } from '../../src/stores/memory/store.ts'
+import type { Store } from '../../src/stores/store.ts'
+import { MortalProcess } from '../../src/testing/process.ts'
 
 test('R24: a run with a history from the future is paused, and cancelled without its code', async () => {
   const go = signal('go')
@@ -39,4 +42,47 @@ test('R24: a run with a history from the future is paused, and cancelled without
   // Had the worker stumbled over it, it would have dropped everything it held.
   expect(errors).toEqual([])
   await Promise.all([first.close(), second.close()])
+})
+
+describe('a worker dies in a step that must not run twice, and the next cannot go on with the run', () => {
+  const keyed = (id: string) => encrypt({ keys: { [id]: new Uint8Array(32).fill(7) }, current: id })
+  const codecs = { right: [keyed('k1')], wrong: [keyed('k2')] }
+  let begun = 0
+  const once = workflow('once', async (ctx) => {
+    await ctx.sleep(1)
+    return ctx.run('charge', { retry: 'none' }, () => {
+      begun++
+      return new Promise<number>(() => {})
+    })
+  })
+  const other = workflow('once', async (ctx) => ctx.run('something else', () => 1))
+
+  test.each([
+    ['P12: for want of a key', once, codecs.wrong, 'CODEC_MISSING'],
+    ['H9: because the code does not fit', other, codecs.right, 'DETERMINISM'],
+  ] as const)('%s', async (_name, second, given, problem) => {
+    begun = 0
+    const store = new MemoryStore({ clock: systemClock })
+    const mortal = new MortalProcess('first', systemClock)
+    const engine = (code: typeof once, options: OpenOptions, on = store as Store) => {
+      const world = { clock: on === store ? systemClock : mortal.clock, random: systemRandom }
+      const quiet = { log() {} }
+      return new Engine(on, new Registry([code], []), { logger: quiet, ...options }, world)
+    }
+    const first = engine(once, { build: 'one', codecs: codecs.right }, mortal.guard(store))
+    first.work({ signals: false, lease: 200 })
+    const { runId } = await first.start(once)
+    await expect.poll(() => begun).toBe(1)
+    mortal.kill()
+    const blind = engine(second, { build: 'two', codecs: given })
+    const paused = new Promise((resolve) => blind.on('run.paused', resolve))
+    blind.work({ signals: false })
+    expect(await paused).toMatchObject({ runId, failure: { code: problem } })
+    const third = engine(once, { build: 'three', codecs: codecs.right })
+    third.work({ signals: false })
+    // Nobody knows whether it happened. What is certain is that it does not happen again.
+    await expect(third.get(runId).result()).rejects.toThrow(/worker died|cut off|WorkerDied/)
+    expect(begun).toBe(1)
+    await Promise.all([blind.close(), third.close()])
+  })
 })

@@ -40,8 +40,9 @@ async function showRun(id: string, options: ReadingOptions): Promise<void> {
     const handle = engine.get(refOf(id))
     const run = await handle.describe()
     const history: HistoryEntry[] = []
-    for await (const entry of handle.history()) history.push(entry)
-    const shown = { run, history, ...(!run.endedAt && { why: await handle.why() }) }
+    if (!run.unreadable) for await (const entry of handle.history()) history.push(entry)
+    const isKnown = !run.unreadable || run.status === 'paused'
+    const shown = { run, history, ...(!run.endedAt && isKnown && { why: await handle.why() }) }
     if (options.json) return printJson(shown)
     for (const line of linesOf(shown, systemClock.now())) print(line)
   })
@@ -70,12 +71,14 @@ function facts(run: RunRecord, now: number): [string, string][] {
   lines.push(['queue', priority === 0 ? queue : `${queue}, priority ${priority}`])
   lines.push(['started', `${clockTime(createdAt, now)} (${relative(createdAt, now)})`])
   lines.push([endedAt ? 'took' : 'so far', formatDuration(spent)])
-  lines.push(['input', showValue(run.input, 15)])
+  if (run.unreadable) lines.push(['unreadable', plain(run.unreadable.message)])
+  else lines.push(['input', showValue(run.input, 15)])
   if (Object.keys(memo).length > 0) lines.push(['memo', showValue(memo, 15)])
   return lines
 }
 
 function ending(run: RunRecord, width: number): string[] {
+  if (run.unreadable) return []
   if (run.status === 'completed')
     return [`${paint('green', 'result')}  ${showValue(run.output, 8)}`]
   return run.status === 'failed' && run.failure ? failed(run.failure, width) : []

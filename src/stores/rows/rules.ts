@@ -225,6 +225,7 @@ function applyTurn(tx: Transaction, row: RunRow, turn: TurnCommit): void {
     ...(count > 0 && { reached: seq + count, turnId }),
     ...(turn.attributes && { attributes: { ...row.attributes, ...turn.attributes } }),
     ...moved(turn, inbox.length > 0, tx.now),
+    ...(next.type === 'pause' && next.uncounted && { deliveries: row.deliveries - 1 }),
   })
   if (next.type === 'continue') beginGeneration(tx, row, generation + 1, next.past)
 }

@@ -52,6 +52,7 @@ const texts = {
   freeRuns: `update live set session = 0, nonce = 0, lane = -abs(lane), at = min(at, ?1)
     where lane in (select lane from lane union all select -lane from lane) and at < ${NEVER} and session = ?2`,
   setGeneration: 'update live set generation = ? where run_id = ?',
+  setDeliveries: 'update live set deliveries = ? where run_id = ?',
   deleteLive: 'delete from live where run_id = ?',
 
   lastTurn: `select seq, turn_id, seq + count as next from turn where run_id = ? and generation = ?

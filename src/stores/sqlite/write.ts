@@ -108,6 +108,8 @@ export class SqliteWriter {
       if (unread.length > 0) return { outcome: 'more', messages: unread }
     }
     this.#apply(turn, now)
+    if (next.type === 'pause' && next.uncounted)
+      this.#sql.setDeliveries.run(live.deliveries - 1, runId)
     return { outcome: 'applied' }
   }
 

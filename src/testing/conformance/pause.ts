@@ -6,6 +6,7 @@ import {
   BOB,
   claim,
   commit,
+  dieHolding,
   hold,
   idsOf,
   message,
@@ -129,6 +130,26 @@ export const pauseCases: readonly Case[] = [
       same((await claim(store)).runs, [], 'it does not wake the run')
       const next = only((await claim(store, { build: 'build-2' })).runs, 'claimed runs')
       same(messageIds(next.messages), ['m2', 'm3', 'm4'], 'for the next holder')
+    },
+  },
+  {
+    name: 'H9: a pause that does not count leaves the deaths before it to the next holder',
+    async run(fixture) {
+      const { store } = fixture
+      await openSession(store)
+      await store.create([newRun('run')])
+      await dieHolding(fixture)
+      const run = only((await claim(store, { suspects: 9 })).runs, 'claimed runs')
+      same(run.deliveries, 2, 'the delivery after a death')
+      await apply(store, turn(run, { count: 0, body: '', next: { ...paused, uncounted: true } }))
+      const next = only(
+        (await claim(store, { suspects: 9, build: 'build-2' })).runs,
+        'claimed runs',
+      )
+      same([next.deliveries, next.seq], [2, 0], 'the next one')
+      await apply(store, turn(next, { next: { ...paused, build: 'build-2' } }))
+      const last = only((await claim(store, { suspects: 9 })).runs, 'claimed runs')
+      same(last.deliveries, 1, 'after one that counts')
     },
   },
   {

@@ -70,8 +70,8 @@ begin
   select coalesce(array_agg(ok.n), '{}') into v_applied from ok;
   -- A later look than the one above: what came before the lock is seen, what comes after finds the run released.
   if exists (select 1 from unnest(p_nexts) x where x between 1 and 3) then
-    with released as (update {schema}.live l set session = 0, nonce = 0, deliveries = 0, lane = abs(l.lane),
-      seq = t.seq + t.count,
+    with released as (update {schema}.live l set session = 0, nonce = 0, lane = abs(l.lane), seq = t.seq + t.count,
+      deliveries = case when (p_extra->'pauses'->(t.n::text)->>'uncounted')::boolean then l.deliveries - 1 else 0 end,
       updated_at = v_now, status = case t.next when 1 then 'waiting' when 2 then 'running' else 'paused' end,
       at = case when t.next = 3 then ${NEVER}
         when exists (select 1 from {schema}.inbox i where i.run_id = t.run_id) then v_now else t.wake end,
