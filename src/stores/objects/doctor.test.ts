@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { compress, encrypt } from '../../codecs/index.ts'
 import { activity } from '../../definitions/activity.ts'
 import { signal } from '../../definitions/messages.ts'
 import { Registry } from '../../definitions/registry.ts'
@@ -7,6 +8,7 @@ import { Engine } from '../../engine.ts'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { systemRandom } from '../../runtime/random.ts'
 import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import type { Codec } from '../codec.ts'
 import { examine, type Findings, rebuild } from './doctor.ts'
 import { ABOUT, ENDED, LOG, NAMES, nameKey, RUNS, runKey, SNAPSHOTS } from './layout.ts'
 import { ObjectStore } from './store.ts'
@@ -41,10 +43,11 @@ class Prefix {
     })
   }
 
-  async live(names: readonly string[]): Promise<void> {
+  async live(names: readonly string[], codecs: readonly Codec[] = []): Promise<void> {
     const registry = new Registry([quick, patient], [greet])
     const world = { clock: this.clock, random: systemRandom }
-    const engine = new Engine(this.store(), registry, { logger: { log: () => {} } }, world)
+    const options = { logger: { log: () => {} }, codecs }
+    const engine = new Engine(this.store(), registry, options, world)
     const worker = engine.work({ signals: false })
     await worker.ready
     for (const name of names) {
@@ -271,6 +274,33 @@ test('object store, P15: what a sweep would delete is counted, and is gone after
   const after = await examine(prefix.bucket)
   expect(after).toMatchObject({ problems: [], segments: { orphans: 0 }, runs: before.runs })
   expect(after.log).toMatchObject({ covered: 0, ghosts: 0 })
+})
+
+test('object store, P12: encoded bodies are no problem, and people see what they are encoded with', async () => {
+  const codecs = [
+    compress({ above: 200 }),
+    encrypt({ keys: { k2: new Uint8Array(32) }, current: 'k2' }),
+  ]
+  const encoded = new Prefix()
+  await encoded.live(['plain'])
+  await encoded.live(['hidden', 'hidden-2', 'hidden-3'], codecs)
+  expect(encoded.keys(ENDED)).not.toEqual([])
+  const findings = await examine(encoded.bucket)
+  expect(findings.problems).toEqual([])
+  expect(findings.runs).toEqual({ live: 4, ended: 4 })
+  await rebuild(encoded.bucket)
+  const bodies = encoded.keys(RUNS).map((key) => encoded.text(key))
+  expect(bodies.some((body) => body.includes('hello plain'))).toBe(true)
+  expect(bodies.some((body) => /"(?:hello )?hidden/.test(body))).toBe(false)
+  const name = JSON.parse(encoded.text(nameKey('patient-hidden'))) as { state: string }
+  expect(JSON.parse(encoded.text(name.state))).toMatchObject({
+    workflow: 'patient',
+    status: 'waiting',
+    input: { encoded: ['encrypt:k2'] },
+    encoded: ['compress', 'encrypt:k2'],
+    steps: [],
+    events: 3,
+  })
 })
 
 describe('object store, V1: projections', () => {

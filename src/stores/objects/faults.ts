@@ -1,6 +1,7 @@
 // What can be wrong with a run, or with a segment of runs that have ended. Pure functions; each fault is what follows
 // the name of the object in a sentence.
 import { decodeTurn } from '../../kernel/codec.ts'
+import { codecsOf, isEncoded } from '../../kernel/envelope.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import { hasEnded, type RowTurn, type RunRow } from '../rows/row.ts'
 import type { Snapshot } from './format.ts'
@@ -23,7 +24,7 @@ export function faultsOfRun(row: RunRow, turns: readonly RowTurn[]): string[] {
     reading = generation
     if (seq !== reached) faults.push(`has a turn at event ${seq} where ${reached} is next`)
     reached = seq + count
-    const events = eventsIn(body)
+    const events = eventsIn(body) ?? count
     if (typeof events === 'string') faults.push(`has a turn at event ${seq} that ${events}`)
     else if (events !== count)
       faults.push(`has a turn of ${events} events that is said to have ${count}`)
@@ -35,9 +36,13 @@ export function faultsOfRun(row: RunRow, turns: readonly RowTurn[]): string[] {
   return faults
 }
 
-function eventsIn(body: string): number | string {
+/** Unknown of a body that only codecs can read. */
+function eventsIn(body: string): number | string | undefined {
   try {
-    return decodeTurn(body).events.length
+    if (!isEncoded(body)) return decodeTurn(body).events.length
+    // Its envelope can be judged, and what is in it cannot.
+    codecsOf(body)
+    return undefined
   } catch (error) {
     return unreadable('', error)
   }

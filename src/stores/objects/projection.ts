@@ -1,10 +1,12 @@
 // A run as objects a person can find by its id and read: `runs/<id>/state.json`, one object per step beside it, and the
 // way there from a workflow id. They follow the log and are never read by pawl.
-import { decodePayload, decodeTurn } from '../../kernel/codec.ts'
+import { decodeFailure, decodePayload, decodeTurn } from '../../kernel/codec.ts'
+import { codecsOf, isEncoded } from '../../kernel/envelope.ts'
 import type { Event, Instant } from '../../kernel/event.ts'
 import type { Payload } from '../../kernel/value.ts'
 import { NEVER } from '../never.ts'
 import { type RowTurn, type RunRow, turnsOf } from '../rows/row.ts'
+import type { StoredTurn } from '../store.ts'
 import { nameKey, runKey, stepKey } from './layout.ts'
 
 export interface Projected {
@@ -31,11 +33,14 @@ export function projectionOf(
   { since = 0, newest = true }: { readonly since?: number; readonly newest?: boolean } = {},
 ): Projected[] {
   const { runId, workflowId } = row.head
-  const events = turnsOf(turns, row.generation).flatMap((turn) => decodeTurn(turn.body).events)
-  const steps = stepsOf(events)
+  const own = turnsOf(turns, row.generation)
+  const events = own.flatMap(eventsOf)
+  const steps = stepsOf(events.filter((event) => event !== undefined))
   const state = runKey(runId, 'state.json')
+  const hidden = own.flatMap(({ body }) => (isEncoded(body) ? codecsOf(body) : []))
+  const encoded = hidden.length > 0 && { encoded: [...new Set(hidden)] }
   return [
-    { key: state, body: readable(stateOf(row, events, [...steps.values()])) },
+    { key: state, body: readable({ ...stateOf(row, events, [...steps.values()]), ...encoded }) },
     ...(workflowId === runId || !newest
       ? []
       : [{ key: nameKey(workflowId), body: readable({ workflowId, runId, state }) }]),
@@ -46,7 +51,16 @@ export function projectionOf(
   ]
 }
 
-function stateOf(row: RunRow, events: readonly Event[], steps: readonly StepState[]): object {
+/** What codecs have made of a turn is not for people: its events are known by their number only. */
+function eventsOf({ body, count }: StoredTurn): readonly (Event | undefined)[] {
+  return isEncoded(body) ? Array.from({ length: count }, () => undefined) : decodeTurn(body).events
+}
+
+function stateOf(
+  row: RunRow,
+  events: readonly (Event | undefined)[],
+  steps: readonly StepState[],
+): object {
   const { head, status, paused } = row
   const ending = events.at(-1)
   return {
@@ -61,10 +75,12 @@ function stateOf(row: RunRow, events: readonly Event[], steps: readonly StepStat
     updatedAt: iso(row.updatedAt),
     ...(row.endedAt !== undefined && { endedAt: iso(row.endedAt) }),
     ...(row.at < NEVER && row.endedAt === undefined && { dueAt: iso(row.at) }),
-    input: plain(decodePayload(head.input)),
+    input: unlessEncoded(head.input, (text) => plain(decodePayload(text))),
     ...(ending?.type === 'RunCompleted' && { result: plain(ending.value) }),
     ...(ending?.type === 'RunFailed' && { failure: ending.failure }),
-    ...(paused && { paused: { build: paused.build, failure: JSON.parse(paused.failure) } }),
+    ...(paused && {
+      paused: { build: paused.build, failure: unlessEncoded(paused.failure, decodeFailure) },
+    }),
     steps: steps.map(({ key, name, attempts, ...step }) => ({
       key,
       name,
@@ -109,12 +125,16 @@ function stepsOf(events: readonly Event[]): Map<string, StepState> {
   return steps
 }
 
-function endedSteps(events: readonly Event[]): Set<string> {
+function endedSteps(events: readonly (Event | undefined)[]): Set<string> {
   return new Set(
     events.flatMap((event) =>
-      event.type === 'StepCompleted' || event.type === 'StepFailed' ? [event.key] : [],
+      event?.type === 'StepCompleted' || event?.type === 'StepFailed' ? [event.key] : [],
     ),
   )
+}
+
+function unlessEncoded(text: string, read: (text: string) => unknown): unknown {
+  return isEncoded(text) ? { encoded: codecsOf(text) } : read(text)
 }
 
 /** As JSON alone can say it. */
