@@ -1,22 +1,28 @@
-// The workflows and activities that files export: by name, as the default, or in arrays and objects of them.
+// The workflows and activities that files export: by name, as the default, or in arrays and objects of them. And the
+// codecs, which are exported by this name.
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AnyActivity } from '../definitions/activity.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
 import { PawlError } from '../kernel/errors.ts'
+import type { Codec } from '../stores/codec.ts'
 
 export interface Definitions {
   readonly workflows: readonly AnyWorkflow[]
   readonly activities: readonly AnyActivity[]
+  readonly codecs?: readonly Codec[]
 }
 
 type Definition = AnyWorkflow | AnyActivity
 
 export async function definitionsOf(files: readonly string[]): Promise<Definitions> {
   const found = new Map<string, { definition: Definition; file: string }>()
+  let coding: { readonly codecs: readonly Codec[]; readonly file: string } | undefined
   for (const file of files) {
-    const definitions = await definitionsIn(file)
+    const { definitions, codecs } = await definitionsIn(file)
+    if (codecs && coding && coding.codecs !== codecs) throw codecConflict([coding.file, file])
+    if (codecs) coding = { codecs, file }
     for (const definition of definitions) {
       const key = `${definition.is} '${definition.name}'`
       const other = found.get(key)
@@ -28,17 +34,35 @@ export async function definitionsOf(files: readonly string[]): Promise<Definitio
   return {
     workflows: all.filter((each) => each.is === 'workflow'),
     activities: all.filter((each) => each.is === 'activity'),
+    ...(coding && { codecs: coding.codecs }),
   }
 }
 
-async function definitionsIn(file: string): Promise<readonly Definition[]> {
+/** The codecs that a file exports, for a command that needs nothing else of it. */
+export async function codecsIn(file: string): Promise<readonly Codec[]> {
+  const { codecs } = await load(file)
+  if (Array.isArray(codecs)) return codecs as readonly Codec[]
+  throw new PawlError(
+    'DEFINITION_INVALID',
+    `${file} exports no codecs. Export the list that open(url, { codecs }) takes: export const codecs = [compress(), encrypt(…)].`,
+  )
+}
+
+async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
   const path = resolve(file)
   if (!existsSync(path)) {
     throw new PawlError('INPUT_INVALID', `there is no file ${relative('.', path) || file}.`)
   }
-  const exported = (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>
+  return (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>
+}
+
+async function definitionsIn(
+  file: string,
+): Promise<{ readonly definitions: readonly Definition[]; readonly codecs?: readonly Codec[] }> {
+  const exported = await load(file)
   const definitions = Object.values(exported).flatMap((value) => collect(value))
-  if (definitions.length > 0) return definitions
+  if ('codecs' in exported) return { definitions, codecs: await codecsIn(file) }
+  if (definitions.length > 0) return { definitions }
   throw new PawlError(
     'DEFINITION_INVALID',
     `${file} exports no workflow and no activity. Export what workflow(…) and activity(…) return${hint(exported)}.`,
@@ -73,5 +97,12 @@ function conflict(key: string, files: readonly string[]): PawlError {
   return new PawlError(
     'DEFINITION_CONFLICT',
     `two definitions share the name of ${key}, in ${places}. Names are how runs find their code: rename one of them.`,
+  )
+}
+
+function codecConflict(files: readonly string[]): PawlError {
+  return new PawlError(
+    'DEFINITION_CONFLICT',
+    `${files.join(' and ')} export different codecs, and a store is opened with one list of them. Let one file have them, and the other import them from there.`,
   )
 }

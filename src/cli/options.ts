@@ -5,18 +5,30 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Engine, type OpenOptions, open, type RunRef } from '../index.ts'
 import { isUuid } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
+import { codecsIn } from './definitions-of.ts'
 
 export interface StoreOption {
   readonly store: string
+  /** A file that exports them. */
+  readonly codecs?: string
 }
 
 export interface ReadingOptions extends StoreOption {
   readonly json?: true
 }
 
-export function withStore(command: Command): Command {
+/** For a command that looks at a store from outside. */
+export function withPlace(command: Command): Command {
   return command.addOption(
     new Option('--store <url>', 'where the runs are').env('PAWL_STORE').default('sqlite:./pawl.db'),
+  )
+}
+
+export function withStore(command: Command): Command {
+  return withPlace(command).addOption(
+    new Option('--codecs <file>', 'a module that exports the codecs of the store').env(
+      'PAWL_CODECS',
+    ),
   )
 }
 
@@ -27,25 +39,25 @@ export function reading(command: Command): Command {
 
 /** Opens a store that exists, does one thing, and lets go of it. A question leaves no new file behind. */
 export async function withEngine<T>(
-  { store }: StoreOption,
+  options: StoreOption,
   use: (engine: Engine) => Promise<T>,
 ): Promise<T> {
-  const missing = missingFile(store)
+  const missing = missingFile(options.store)
   if (missing !== undefined) {
     throw new PawlError(
       'STORE_URL_INVALID',
       `there is no file ${missing}, and so no run in it. Check --store, PAWL_STORE and the current folder.`,
     )
   }
-  return withNewEngine({ store }, use)
+  return withNewEngine(options, use)
 }
 
 /** The same, for a store that may begin with this. */
 export async function withNewEngine<T>(
-  { store }: StoreOption,
+  options: StoreOption,
   use: (engine: Engine) => Promise<T>,
 ): Promise<T> {
-  const engine = await openStore(store)
+  const engine = await openStore(options)
   try {
     return await use(engine)
   } finally {
@@ -62,14 +74,21 @@ export function missingFile(store: string): string | undefined {
   return existsSync(dirname(file)) && !existsSync(file) ? file : undefined
 }
 
-export function openStore(store: string, options: OpenOptions = {}): Promise<Engine> {
+/** Codecs that were named go before those that a file of definitions brings along. */
+export async function openStore(
+  { store, codecs }: StoreOption,
+  options: OpenOptions = {},
+): Promise<Engine> {
   if (/^memory:/i.test(store)) {
     throw new PawlError(
       'STORE_URL_INVALID',
       `'${store}' ends with the process that opened it, so no other command could see its runs. Use a file: --store sqlite:./pawl.db`,
     )
   }
-  return open(store, options)
+  return open(store, {
+    ...options,
+    ...(codecs !== undefined && { codecs: await codecsIn(codecs) }),
+  })
 }
 
 /** A UUID is a run id; anything else is a name somebody chose. */

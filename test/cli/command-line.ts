@@ -63,7 +63,7 @@ export class Program {
   #stderr = ''
 
   constructor(args: readonly string[], cwd: string) {
-    const { FORCE_COLOR: _, PAWL_STORE: __, ...env } = process.env
+    const { FORCE_COLOR: _, PAWL_STORE: __, PAWL_CODECS: ___, ...env } = process.env
     this.#child = spawn(process.execPath, [main, ...args], {
       cwd,
       // What a program leaves in the folder for such things is removed with ours.

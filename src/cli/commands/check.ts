@@ -22,7 +22,7 @@ export function checkCommand(): Command {
 
 async function check(files: readonly string[], options: Options): Promise<void> {
   const definitions = await definitionsOf(files)
-  const engine = await openStore(options.store, definitions)
+  const engine = await openStore(options, definitions)
   try {
     const found: CheckedRun[] = []
     const { workflow } = options

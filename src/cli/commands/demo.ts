@@ -25,7 +25,7 @@ async function demo(): Promise<void> {
   writeFileSync(ledger, '')
   const workers = new DemoWorkers(store, ledger)
   print(paint('bold', 'An order, on a SQLite file, while its worker is killed'))
-  const engine = await openStore(store)
+  const engine = await openStore({ store })
   const screen = newScreen()
   const leave = leaveNothing(() => {
     workers.killAll()

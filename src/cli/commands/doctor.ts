@@ -5,7 +5,7 @@ import { PawlError } from '../../kernel/errors.ts'
 import { limits } from '../../kernel/limits.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import type { Findings } from '../../stores/objects/doctor.ts'
-import { type ReadingOptions, reading } from '../options.ts'
+import { type ReadingOptions, withPlace } from '../options.ts'
 import { columns, paint, plain, print, printJson, showStore, wrap } from '../output.ts'
 
 interface Options extends ReadingOptions {
@@ -23,9 +23,10 @@ interface Done {
 const PROBLEMS_SHOWN = 20
 
 export function doctorCommand(): Command {
-  return reading(
+  return withPlace(
     new Command('doctor')
       .description('examine a store on object storage, and say what is wrong with it')
+      .option('--json', 'print JSON and nothing else')
       .option('--rebuild', 'write runs/ and names/ anew, which are for people')
       .option('--sweep', 'delete what nobody needs any more')
       .option('--all', 'look at the projections of all runs, not only of some'),

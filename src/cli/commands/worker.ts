@@ -29,7 +29,7 @@ async function work(files: readonly string[], options: Options): Promise<void> {
   // Heard from the beginning: a worker that is told to stop while it starts stops too.
   const told = toldToStop()
   const definitions = await definitionsOf(files)
-  const engine = await openStore(options.store, definitions)
+  const engine = await openStore(options, definitions)
   try {
     const worker = engine.work(workerOptions(options))
     await worker.ready
