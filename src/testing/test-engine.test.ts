@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { compress, encrypt } from '../codecs/index.ts'
 import { activity, type Schema, signal, TIMEOUT, workflow } from '../index.ts'
 import { type TestEngine, type TestOptions, testEngine } from './test-engine.ts'
 
@@ -99,4 +100,19 @@ test('code that cannot be replayed is found at once', async () => {
   await engine.idle()
   const why = await run.why()
   expect(why).toMatchObject({ reason: 'paused', failure: { code: 'DETERMINISM' } })
+})
+
+test('P12: bodies go through codecs, and time waits for them', async () => {
+  const codecs = [
+    compress({ above: 0 }),
+    encrypt({ keys: { k1: new Uint8Array(32) }, current: 'k1' }),
+  ]
+  await open({ codecs })
+  const run = await engine.start(order, 5)
+  await engine.idle()
+  expect(await run.why()).toMatchObject({ reason: 'signal' })
+  await run.signal(approval, true)
+  await engine.idle()
+  await engine.crash()
+  expect(await run.result()).toBe('paid 5')
 })
