@@ -6,6 +6,7 @@ import type { AnyActivity } from './definitions/activity.ts'
 import { Registry } from './definitions/registry.ts'
 import type { AnyWorkflow } from './definitions/workflow.ts'
 import { type Duration, milliseconds } from './kernel/duration.ts'
+import { isUnreadable, whyUnreadable } from './kernel/envelope.ts'
 import { PawlError } from './kernel/errors.ts'
 import { limits } from './kernel/limits.ts'
 import { checkId, checkName } from './kernel/names.ts'
@@ -160,6 +161,10 @@ export class Engine extends Client implements AsyncDisposable {
   /** Whole runs, to be kept or to be replayed in a test: one JSON text a run. */
   async *export(filter: RunFilter = {}): AsyncGenerator<string> {
     for await (const { run, turns } of recordedRuns(this.#store, queryOf(filter))) {
+      const { input, extras = '' } = run.head
+      // A copy that says only why something could not be read is no copy.
+      const lost = [input, extras, ...turns.map(({ body }) => body)].find(isUnreadable)
+      if (lost !== undefined) throw whyUnreadable(lost)
       const exported: ExportedRun = { pawl: 1, status: run.status, head: run.head, turns }
       yield JSON.stringify(exported)
     }

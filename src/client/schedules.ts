@@ -184,11 +184,13 @@ export class Schedules {
   }
 
   // Its plan is what the newest generation of its run began with.
-  async #specOf({ runId, generation, input }: RunRecord): Promise<ScheduleSpec> {
+  async #specOf({ runId, generation, input, unreadable }: RunRecord): Promise<ScheduleSpec> {
     const ask = { type: 'history', runId, generation, after: 0, turns: 1 } as const
     const [loaded] = await this.#host.load([ask])
     const [turn] = loaded?.type === 'history' ? loaded.turns : []
     const [first] = turn ? decodeTurn(turn.body).events : []
+    if (first?.type !== 'GenerationBegan' && unreadable)
+      throw new PawlError(unreadable.code, unreadable.message)
     const state = first?.type === 'GenerationBegan' ? decode(first.input) : input
     return (state as ScheduleState).spec
   }

@@ -116,6 +116,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(record.unreadable?.message).toMatch(/key 'k1'/)
     const { items } = await third.list()
     expect(items).toHaveLength(2)
+    expect(await rejection(third.export().next())).toMatchObject({ code: 'CODEC_MISSING' })
   })
 
   test('P12: codecs are switched on for a store that has runs, and off again', async () => {
