@@ -86,3 +86,42 @@ describe('a worker dies in a step that must not run twice, and the next cannot g
     await Promise.all([blind.close(), third.close()])
   })
 })
+
+test('P12: two builds that can both not read a run do not hand it to and fro as fast as they can', async () => {
+  const store = new MemoryStore({ clock: systemClock })
+  const key = new Uint8Array(32)
+  const keyed = (...ids: [string, ...string[]]) => [
+    encrypt({ keys: Object.fromEntries(ids.map((id) => [id, key])), current: ids[0] }),
+  ]
+  const go = signal('go')
+  const waits = workflow('waits', async (ctx) => ctx.wait(go))
+  const quick = workflow('quick', async () => 1)
+  const engine = (codecs: OpenOptions['codecs'] = []): Engine => {
+    const world = { clock: systemClock, random: systemRandom }
+    return new Engine(
+      store,
+      new Registry([waits, quick], []),
+      { logger: { log() {} }, codecs },
+      world,
+    )
+  }
+  const client = engine(keyed('k1'))
+  await client.start(waits)
+  const blind = [engine(keyed('shared', 'k2')), engine(keyed('shared', 'k3'))]
+  let pauses = 0
+  for (const each of blind) {
+    each.on('run.paused', () => void pauses++)
+    each.work({ signals: false })
+  }
+  // Both have reason to look for work all the time.
+  const other = engine(keyed('shared'))
+  const until = Date.now() + 1_000
+  while (Date.now() < until) {
+    await other.execute(quick)
+    // Timers have their turn, too.
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  expect(pauses).toBeGreaterThan(1)
+  expect(pauses).toBeLessThan(7)
+  await Promise.all([...blind, client, other].map((each) => each.close()))
+})
