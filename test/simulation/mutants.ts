@@ -124,9 +124,9 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'H11: the timers of a held run do not fire',
     patch(
-      heldRun,
-      'Number.isFinite(pause) ? this.#host.after(pause, resolve)',
-      'pause < 0 ? this.#host.after(pause, resolve)',
+      'worker/nap.ts',
+      'Number.isFinite(pause) ? this.#after(pause, resolve)',
+      'pause < 0 ? this.#after(pause, resolve)',
     ),
   ),
   mutant(
