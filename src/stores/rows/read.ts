@@ -64,12 +64,13 @@ function notesOf(
   row: RunRow | undefined,
   ask: { readonly generation: number; readonly key: string },
 ): Record<string, string> {
-  const notes: Record<string, string> = {}
-  for (const [id, body] of Object.entries(row?.notes ?? {})) {
-    const [generation, key, name] = JSON.parse(id) as [number, string, string]
-    if (generation === ask.generation && key === ask.key) notes[name] = body
-  }
-  return notes
+  // From entries: an assignment would take the name `__proto__` for something else.
+  return Object.fromEntries(
+    Object.entries(row?.notes ?? {}).flatMap(([id, body]) => {
+      const [generation, key, name] = JSON.parse(id) as [number, string, string]
+      return generation === ask.generation && key === ask.key ? [[name, body]] : []
+    }),
+  )
 }
 
 export function listRuns(tables: Tables, query: ListQuery, now: Instant): Listed {

@@ -1,6 +1,7 @@
 // What cases are made of, with defaults that a case overrides where it matters. Sessions, nonces and turn ids are
 // as large as real ones: a store that keeps them in 32 bits, or reads them back as text, fails everywhere.
 import type {
+  Beginning,
   Claimed,
   ClaimedRun,
   ClaimedTask,
@@ -91,6 +92,25 @@ export function released(wakeAt?: number): Next {
 }
 
 export const ended: Next = { type: 'end', status: 'completed' }
+
+/** The first turn of a generation, or of a run that is born with a past. */
+export function beginning(count = 1): Beginning {
+  const turnId = fresh()
+  return { turnId, count, body: `{"begins":${turnId}}` }
+}
+
+export function continued(past = beginning()): Next {
+  return { type: 'continue', past }
+}
+
+export function pausedBy(build: string): Next {
+  return { type: 'pause', build, failure: '{"message":"met a failure"}' }
+}
+
+/** A run that is there, as the next generation of itself. */
+export function again(runId: string, generation: number, past = beginning()): NewRun {
+  return newRun(runId, { generation, past })
+}
 
 export function beat(session: number, overrides: Partial<SessionBeat> = {}): SessionBeat {
   const worker = `worker ${session - LARGE}`
@@ -238,6 +258,18 @@ export async function history(
   turns = 1_000,
 ): Promise<readonly StoredTurn[]> {
   const loaded = only(await store.load([{ type: 'history', runId, after, turns }]), 'answers')
+  holds(loaded.type === 'history', 'a question about history is answered with history')
+  return loaded.turns
+}
+
+/** All turns of one generation. */
+export async function generationOf(
+  store: Store,
+  runId: string,
+  generation: number,
+): Promise<readonly StoredTurn[]> {
+  const ask = { type: 'history', runId, generation, after: 0, turns: 1_000 } as const
+  const loaded = only(await store.load([ask]), 'answers to one load')
   holds(loaded.type === 'history', 'a question about history is answered with history')
   return loaded.turns
 }

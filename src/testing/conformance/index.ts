@@ -1,21 +1,26 @@
 // The conformance suite: what every store must do, as cases any runner can run.
+import { againCases } from './again.ts'
+import { attributeCases } from './attributes.ts'
 import { batchCases } from './batches.ts'
 import type { Case, OpenFixture } from './case.ts'
 import { claimCases } from './claim.ts'
 import { commitCases } from './commit.ts'
 import { createCases } from './create.ts'
 import { endingCases } from './ending.ts'
+import { generationCases } from './generations.ts'
 import { handleCases } from './handles.ts'
 import { Labels } from './labels.ts'
 import { listCases } from './list.ts'
 import { loadCases } from './load.ts'
 import { nameCases } from './names.ts'
+import { noteCases } from './notes.ts'
 import { outboxCases } from './outbox.ts'
 import { pauseCases } from './pause.ts'
 import { postCases } from './post.ts'
 import { reconcileCases } from './reconcile.ts'
 import { sessionCases } from './sessions.ts'
 import { startCases } from './start.ts'
+import { startWithCases } from './start-with.ts'
 import { suspectCases } from './suspects.ts'
 import { taskCases } from './tasks.ts'
 
@@ -24,6 +29,7 @@ export type { Case, Fixture, OpenFixture } from './case.ts'
 export const conformance: readonly Case[] = [
   ...createCases,
   ...startCases,
+  ...startWithCases,
   ...handleCases,
   ...postCases,
   ...claimCases,
@@ -31,12 +37,16 @@ export const conformance: readonly Case[] = [
   ...suspectCases,
   ...commitCases,
   ...endingCases,
+  ...generationCases,
+  ...againCases,
   ...taskCases,
   ...sessionCases,
   ...outboxCases,
   ...pauseCases,
+  ...noteCases,
   ...loadCases,
   ...listCases,
+  ...attributeCases,
   ...batchCases,
   ...nameCases,
 ]

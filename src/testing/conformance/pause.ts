@@ -1,4 +1,5 @@
-// A paused run met a failure of its code. The same code would meet it again; other code may not.
+// A paused run met a failure of its code. The same code would meet it again; other code may not. Or somebody paused it
+// by hand: then only a hand wakes it.
 import type { Next } from '../../stores/store.ts'
 import {
   ALICE,
@@ -17,6 +18,7 @@ import {
   released,
   snapshot,
   sweep,
+  take,
   turn,
 } from './builders.ts'
 import type { Case, Fixture } from './case.ts'
@@ -24,13 +26,14 @@ import { holds, only, outcomes, same } from './check.ts'
 
 const failure = '{"type":"DeterminismError","message":"charge#1 is \\"gone\\""}'
 const paused: Next = { type: 'pause', build: 'build-1', failure }
+const handPaused: Next = { type: 'pause', failure }
 
 async function pauseRun({ store }: Fixture): Promise<void> {
   const run = await hold(store)
   await apply(store, turn(run, { next: paused }))
 }
 
-export const pauseCases: readonly Case[] = [
+const byBuild: readonly Case[] = [
   {
     name: 'H32: a paused run is not claimed by the build that paused it, however long it waits',
     async run(fixture) {
@@ -173,3 +176,87 @@ export const pauseCases: readonly Case[] = [
     },
   },
 ]
+
+const byHand: readonly Case[] = [
+  {
+    name: 'a run that was paused by hand is claimed by no build, however long it waits',
+    async run({ store, clock }) {
+      const run = await hold(store)
+      await apply(store, turn(run, { next: handPaused }))
+      same((await snapshot(store, 'run')).status, 'paused', 'the status')
+      same((await claim(store)).runs, [], 'by the same build')
+      same((await claim(store, { build: 'build-2' })).runs, [], 'by another')
+      await clock.advance(86_400_000)
+      await openSession(store, BOB)
+      const late = await claim(store, { build: 'build-3', suspects: 9 }, BOB)
+      same([late.runs, late.suspects], [[], undefined], 'a day later')
+    },
+  },
+  {
+    name: 'a run that was paused by hand tells why',
+    async run({ store }) {
+      const run = await hold(store)
+      await apply(store, turn(run, { next: handPaused }))
+      const { paused: why, wakeAt, session } = await snapshot(store, 'run')
+      same([why?.failure, wakeAt, session], [failure, undefined, undefined], 'the state')
+      same(idsOf((await store.list({ limit: 5, statuses: ['paused'] })).runs), ['run'], 'listed')
+    },
+  },
+  {
+    name: 'messages wait for a run that was paused by hand, until an urgent one wakes it',
+    async run({ store }) {
+      const run = await hold(store)
+      await apply(store, turn(run, { next: handPaused }))
+      same(outcomes(await store.post([postTo('run', 'm1')])), ['accepted'], 'the answer')
+      const along = await store.create([newRun('run', { message: message('m2') })])
+      same(along, [{ outcome: 'existing', runId: 'run', posted: 'accepted' }], 'with a start')
+      same((await claim(store, { build: 'build-2' })).runs, [], 'for any build')
+      await store.post([{ ...postTo('run', 'm3'), urgent: true }])
+      const next = only((await claim(store)).runs, 'claimed runs')
+      same(messageIds(next.messages), ['m1', 'm2', 'm3'], 'the messages')
+      same([next.deliveries, next.seq], [1, 1], 'the delivery')
+    },
+  },
+  {
+    name: 'a run that was paused by hand and woken is like any other, also if its holder dies',
+    async run(fixture) {
+      const { store } = fixture
+      const run = await hold(store)
+      await apply(store, turn(run, { next: handPaused }))
+      await store.post([{ ...postTo('run', 'm'), urgent: true }])
+      same((await snapshot(store, 'run')).paused, undefined, 'the reason')
+      same(idsOf((await dieHolding(fixture)).runs), ['run'], 'its next holder')
+      const next = await take(store, 'run')
+      same(next.deliveries, 2, 'the delivery')
+      await apply(store, turn(next, { consumed: ['m'], next: released() }))
+      same((await snapshot(store, 'run')).status, 'waiting', 'the status')
+    },
+  },
+  {
+    name: 'a run is not paused by hand while messages are unread, and keeps no others waiting then',
+    async run({ store }) {
+      const run = await hold(store)
+      await store.post([postTo('run', 'm')])
+      same((await commit(store, turn(run, { next: handPaused }))).outcome, 'more', 'the answer')
+      await apply(store, turn(run, { consumed: ['m'], next: handPaused }))
+      await store.create([newRun('other')])
+      const { runs, nextDue } = await claim(store)
+      same([idsOf(runs), nextDue], [['other'], undefined], 'the claim')
+    },
+  },
+  {
+    name: 'a run can be paused by a build after it was paused by hand, and the other way round',
+    async run({ store }) {
+      const run = await hold(store)
+      await apply(store, turn(run, { next: handPaused }))
+      await store.post([{ ...postTo('run', 'm1'), urgent: true }])
+      const second = await take(store, 'run')
+      await apply(store, turn(second, { consumed: ['m1'], next: paused }))
+      const third = only((await claim(store, { build: 'build-2' })).runs, 'claimed runs')
+      await apply(store, turn(third, { next: handPaused }))
+      same((await claim(store, { build: 'build-3' })).runs, [], 'paused by hand again')
+    },
+  },
+]
+
+export const pauseCases: readonly Case[] = [...byBuild, ...byHand]
