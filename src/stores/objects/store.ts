@@ -109,7 +109,7 @@ export class ObjectStore implements Store {
       judge: (tx) => rules.create(tx, run),
       runIds: [run.runId],
       workflowIds: run.reuse === 'allow' ? [] : [run.workflowId],
-      mayBeStale: ({ outcome }) => outcome === 'refused',
+      mayBeStale: (out) => mayHaveChanged(run, out),
       bytes: run.input.length,
     }))
   }
@@ -118,7 +118,7 @@ export class ObjectStore implements Store {
     return this.#each(messages, (message) => ({
       judge: (tx) => rules.post(tx, message),
       runIds: [message.runId],
-      mayBeStale: ({ outcome }) => outcome === 'missing',
+      mayBeStale: ({ outcome }) => outcome === 'missing' || outcome === 'closed',
       bytes: message.message.body.length,
     }))
   }
@@ -238,6 +238,12 @@ export class ObjectStore implements Store {
   #tell(hints: readonly Hint[]): void {
     for (const hint of hints) for (const listener of this.#listeners) listener(hint)
   }
+}
+
+// Whether a workflow id is in use, and whether a run has ended, may be otherwise by now.
+function mayHaveChanged({ runId }: NewRun, out: Created): boolean {
+  if (out.outcome === 'existing') return out.runId !== runId || out.posted === 'closed'
+  return out.outcome === 'refused'
 }
 
 function targetOf(item: Outbound): string {
