@@ -16,9 +16,9 @@ export const limits = {
   stackLengthMax: 16_384,
   /** What a schema finds wrong, as far as an error tells it. */
   issuesToldMax: 10,
-  /** What a run is found by: how many, and how long a text. An entry of an index has a limit in every database. */
+  /** What a run is found by: how many, and how long a text. With the longest name it just fits into an index of Postgres. */
   attributesMax: 64,
-  attributeBytesMax: 2_000,
+  attributeBytesMax: 1_900,
   durationMsMax: 100 * 366 * 86_400_000,
   retryAttemptsMax: 1_000_000,
   /** One cron expression, and how many make up one timing. */
