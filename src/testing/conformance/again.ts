@@ -20,6 +20,7 @@ import {
   messageIds,
   newRun,
   newTask,
+  numbered,
   openSession,
   pausedBy,
   postTo,
@@ -152,6 +153,31 @@ const paused: readonly Case[] = [
       const run = await take(store, 'run')
       same([run.seq, run.deliveries], [2, 1], 'what is claimed')
       same(messageIds(run.messages), ['m1'], 'a message that waited')
+    },
+  },
+  {
+    name: 'INV7: what a paused run is told while it begins again is accepted, and not lost',
+    async run(fixture) {
+      const { store } = fixture
+      const elsewhere = await fixture.other()
+      await pauseRun(fixture)
+      for (let generation = 2; generation < 12; generation++) {
+        const posts = numbered(`m-${generation}`, 4).map((id) => postTo('run', id))
+        const along = numbered(`n-${generation}`, 4).map((id) => newRun('run', postTo('run', id)))
+        const [begun, posted, told] = await Promise.all([
+          created(store, again('run', generation)),
+          Promise.all(posts.map((post) => elsewhere.post([post]))),
+          Promise.all(along.map((run) => created(elsewhere, run))),
+        ])
+        same(begun.outcome, 'created', 'the answer')
+        same(new Set(outcomes(posted.flat())), new Set(['accepted'] as const), 'those posted')
+        const existing = { outcome: 'existing', runId: 'run', posted: 'accepted' } as const
+        for (const answer of told) same(answer, existing, 'those that came with a start')
+        const run = await take(store, 'run')
+        const ids = messageIds(run.messages)
+        same(ids.length, 8, 'how many come with it')
+        await apply(store, turn(run, { consumed: ids, next: pausedBy('build-1') }))
+      }
     },
   },
   {

@@ -62,30 +62,38 @@ begin
       and generation = v_generation and seq = 0 and turn_id = (r->'past'->>'turnId')::int8)
       then 'existing' else 'conflict' end, 'runId', v_run);
   end if;
-  if v_is is null or v_is <> v_generation - 1 or (v_live.run_id is not null
+  if v_is is null or v_is <> v_generation - 1 or r->'past' is null or (v_live.run_id is not null
       and (v_live.session <> 0 or v_live.parked_build is null)) then
     return json_build_object('outcome', 'refused', 'runId', v_run);
   end if;
-  insert into {schema}.turn (run_id, generation, seq, count, turn_id, epoch, body)
-    select run_id, generation, seq, count, turn_id, epoch, body from {schema}.closed
-    where run_id = v_run and count > 0;
-  delete from {schema}.closed where run_id = v_run;
-  delete from {schema}.live where run_id = v_run;
   delete from {schema}.task where run_id = v_run;
-  insert into {schema}.live (run_id, lane, at, start_at, epoch, generation, seq, updated_at)
-    values (v_run, v_lane, p_now, p_now, v_epoch, v_generation, (r->'past'->>'count')::int4, p_now);
+  if v_live.run_id is not null then
+    -- Changed and not replaced: whoever waits to tell it something must find it afterwards.
+    update {schema}.live set lane = v_lane, at = p_now, start_at = p_now, nonce = 0, deliveries = 0, status = 'pending',
+      generation = v_generation, seq = (r->'past'->>'count')::int4, updated_at = p_now, parked_build = null,
+      parked_failure = null where run_id = v_run;
+  else
+    insert into {schema}.turn (run_id, generation, seq, count, turn_id, epoch, body)
+      select run_id, generation, seq, count, turn_id, epoch, body from {schema}.closed
+      where run_id = v_run and count > 0;
+    delete from {schema}.closed where run_id = v_run;
+    insert into {schema}.live (run_id, lane, at, start_at, epoch, generation, seq, updated_at)
+      values (v_run, v_lane, p_now, p_now, v_epoch, v_generation, (r->'past'->>'count')::int4, p_now);
+  end if;
   perform {schema}.begin_generation(v_run, v_generation, v_epoch, r->'past');
   return json_build_object('outcome', 'created', 'mine', false);
 end $$;
 
--- A message that comes along with a start, for the run that is there already.
-create or replace function {schema}.told(p_now int8, p_run uuid, r json) returns json language plpgsql as $$
+-- The run that is there already, and what it makes of a message that came along with the start.
+create or replace function {schema}.there_is(p_now int8, p_run uuid, r json) returns json language plpgsql as $$
 declare v_told json;
 begin
   if r->'message' is not null then
     v_told := {schema}.deliver(p_now, p_run, r->'message'->>'id', r->'message'->>'body', false);
   end if;
-  return json_build_object('outcome', 'existing', 'runId', p_run, 'posted', v_told->>'outcome', 'told', v_told->'session');
+  return json_build_object('outcome', 'existing', 'runId', p_run, 'posted', v_told->>'outcome', 'told', v_told->'session',
+    'mine', p_run = (r->>'runId')::uuid and exists (select 1 from {schema}.live where run_id = p_run
+      and session = (r->'eager'->>'session')::int8 and nonce = (r->'eager'->>'nonce')::int8));
 end $$;`
 
 export const create = `
@@ -100,10 +108,7 @@ begin
   select * into v_there from {schema}.run where run_id = v_run;
   if found then
     if v_there.digest <> r->>'digest' then return json_build_object('outcome', 'conflict'); end if;
-    if r->'message' is not null then return {schema}.told(p_now, v_run, r); end if;
-    return json_build_object('outcome', 'existing', 'runId', v_run, 'mine', exists (
-      select 1 from {schema}.live where run_id = v_run and session = (r->'eager'->>'session')::int8
-        and nonce = (r->'eager'->>'nonce')::int8));
+    return {schema}.there_is(p_now, v_run, r);
   end if;
   if v_name is not null then
     if r->>'reuse' <> 'allow' then
@@ -111,10 +116,15 @@ begin
       perform pg_advisory_xact_lock(hashtextextended('{schema}:' || v_name, 0));
       select n.run_id, c.status into v_latest, v_status
         from {schema}.name n left join {schema}.closed c on c.run_id = n.run_id where n.workflow_id = v_name;
+      if v_status is null and r->'message' is not null then
+        -- It must not end before it is told; if it just has, another one begins.
+        perform 1 from {schema}.live where run_id = v_latest for no key update;
+        if not found then select status into v_status from {schema}.closed where run_id = v_latest; end if;
+      end if;
       if v_latest is not null then
         if r->>'reuse' = 'returnExisting' and v_status is null then
-          return {schema}.told(p_now, v_latest, r);
-        elsif r->>'reuse' = 'terminateRunning' and v_status is null then
+          return {schema}.there_is(p_now, v_latest, r);
+        elsif r->>'reuse' = 'terminateRunning' and v_status is null and r->'displaced' is not null then
           v_told := {schema}.deliver(p_now, v_latest, r->'displaced'->>'id', r->'displaced'->>'body', true);
         elsif r->>'reuse' = 'reject' or (r->>'reuse' = 'allowIfFailed'
             and coalesce(v_status not in ('failed', 'cancelled'), true)) then
@@ -139,9 +149,9 @@ begin
     v_eager := found;
   end if;
   if v_eager then
-    insert into {schema}.live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status, updated_at)
+    insert into {schema}.live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status, seq, updated_at)
       values (v_run, v_lane, v_start, v_start, (r->'eager'->>'session')::int8, 1, (r->'eager'->>'nonce')::int8, 1,
-        'running', p_now);
+        'running', coalesce((r->'past'->>'count')::int4, 0), p_now);
   else
     insert into {schema}.live (run_id, lane, at, start_at, seq, updated_at)
       values (v_run, v_lane, v_start, v_start, coalesce((r->'past'->>'count')::int4, 0), p_now);

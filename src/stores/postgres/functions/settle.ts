@@ -5,10 +5,12 @@ export const settle = `
 create or replace function {schema}.note(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
 declare v_out json[] := '{}'; o json; v_body text;
 begin
+  -- Held until this is durable: a turn that ends the run, or the generation, sees the notes it has to take along.
+  perform 1 from {schema}.live
+    where run_id = any(array(select (value->>'runId')::uuid from json_array_elements(p))) order by run_id for share;
   for o in select value from json_array_elements(p) loop
     v_body := null;
-    perform 1 from {schema}.live where run_id = (o->>'runId')::uuid and generation = (o->>'generation')::int4
-      for key share;
+    perform 1 from {schema}.live where run_id = (o->>'runId')::uuid and generation = (o->>'generation')::int4;
     if found then
       insert into {schema}.note values ((o->>'runId')::uuid, (o->>'generation')::int4, o->>'key', o->>'name', o->>'body')
         on conflict (run_id, generation, key, name) do update
