@@ -139,11 +139,9 @@ export class PostgresReader {
   }
 
   async #named(workflowId: string): Promise<Loaded> {
-    const text = `select run_id from ${this.#schema}.name where workflow_id = $1
-      union all select run_id from ${this.#schema}.run where run_id::text = $1 and run_id = $2 limit 1`
-    const asId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(workflowId) ? workflowId : null
-    const [row] = await this.#query<{ run_id: string }>(text, [workflowId, asId])
-    return { type: 'named', ...(row && { runId: row.run_id }) }
+    const text = `select ${this.#schema}.newest($1) as run_id`
+    const [row] = await this.#query<{ run_id: string | null }>(text, [workflowId])
+    return { type: 'named', ...(row?.run_id && { runId: row.run_id }) }
   }
 
   async #runs(runIds: readonly string[], now: number | null): Promise<Map<string, RunSnapshot>> {

@@ -52,8 +52,7 @@ export class SqliteReader {
       }
       case 'named': {
         const named = this.#sql.newest.get(ask.workflowId) as { run_id: string } | undefined
-        const runId = named?.run_id ?? (this.#sql.runDigest.get(ask.workflowId) && ask.workflowId)
-        return { type: 'named', ...(runId !== undefined && { runId }) }
+        return { type: 'named', ...(named && { runId: named.run_id }) }
       }
       case 'history': {
         const rows = this.#sql.history.all(

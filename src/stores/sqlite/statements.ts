@@ -20,8 +20,12 @@ export const SNAPSHOT = `
 
 const texts = {
   runDigest: 'select digest from run where run_id = ?',
+  // A run that nobody named is called by its id, and its name is not written down.
   newest: `select name.run_id, closed.status from name left join closed on closed.run_id = name.run_id
-    where name.workflow_id = ?`,
+      where name.workflow_id = ?1
+    union all select run.run_id, closed.status from run left join closed on closed.run_id = run.run_id
+      where run.run_id = ?1 and run.workflow_id is null
+    limit 1`,
   putName: `insert into name values (?, ?) on conflict (workflow_id) do update set run_id = excluded.run_id`,
   insertRun: 'insert into run values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   insertLive: `insert into live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status,

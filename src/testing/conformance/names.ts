@@ -9,6 +9,7 @@ import {
   find,
   history,
   idsOf,
+  message,
   messageIds,
   newRun,
   newTask,
@@ -142,6 +143,31 @@ const confusions: readonly Case[] = [
       same(named, [{ type: 'named', runId: 'run' }], 'by workflow id')
       same((await snapshot(store, 'run')).head.workflowId, workflowId, 'the workflow id')
       same(idsOf((await store.list({ workflowId, limit: 5 })).runs), ['run'], 'listed')
+    },
+  },
+  {
+    name: 'a run that nobody named is called by its id, and the policy counts for it',
+    async run({ store }) {
+      await created(store, newRun('run'))
+      const workflowId = idFor('run')
+      const refused = await created(store, newRun('second', { workflowId, reuse: 'reject' }))
+      same(refused, { outcome: 'refused', runId: 'run' }, 'reject')
+      const third = newRun('third', { workflowId, reuse: 'returnExisting', message: message('m') })
+      const existing = { outcome: 'existing', runId: 'run', posted: 'accepted' } as const
+      same(await created(store, third), existing, 'returnExisting')
+      same((await created(store, newRun('fourth', { workflowId }))).outcome, 'created', 'allow')
+      const named = await store.load([{ type: 'named', workflowId }])
+      same(named, [{ type: 'named', runId: 'fourth' }], 'the newest of that name')
+    },
+  },
+  {
+    name: 'a run that was named is not called by its id',
+    async run({ store }) {
+      await created(store, newRun('run', { workflowId: 'w' }))
+      const workflowId = idFor('run')
+      same(await store.load([{ type: 'named', workflowId }]), [{ type: 'named' }], 'by its id')
+      const second = await created(store, newRun('second', { workflowId, reuse: 'reject' }))
+      same(second.outcome, 'created', 'a run of that name')
     },
   },
   {

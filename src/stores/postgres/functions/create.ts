@@ -97,6 +97,17 @@ begin
 end $$;`
 
 export const create = `
+-- The newest run of a workflow id. A run that nobody named is called by its id, and its name is not written down.
+create or replace function {schema}.newest(p_name text) returns uuid language plpgsql as $$
+declare v_run uuid;
+begin
+  select run_id into v_run from {schema}.name where workflow_id = p_name;
+  if not found and p_name ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+    select run_id into v_run from {schema}.run where run_id = p_name::uuid and workflow_id is null;
+  end if;
+  return v_run;
+end $$;
+
 create or replace function {schema}.create_run(p_now int8, r json) returns json language plpgsql as $$
 declare
   v_run uuid := (r->>'runId')::uuid;
@@ -114,8 +125,8 @@ begin
     if r->>'reuse' <> 'allow' then
       -- Two starts of one name must see each other.
       perform pg_advisory_xact_lock(hashtextextended('{schema}:' || v_name, 0));
-      select n.run_id, c.status into v_latest, v_status
-        from {schema}.name n left join {schema}.closed c on c.run_id = n.run_id where n.workflow_id = v_name;
+      v_latest := {schema}.newest(v_name);
+      select status into v_status from {schema}.closed where run_id = v_latest;
       if v_status is null and r->'message' is not null then
         -- It must not end before it is told; if it just has, another one begins.
         perform 1 from {schema}.live where run_id = v_latest for no key update;
