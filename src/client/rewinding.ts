@@ -118,7 +118,8 @@ export class Rewinding {
       generation: generation + 1,
       past: this.#beginning(rewind),
     })
-    if (created.outcome === 'created') return
+    // It is there if the first answer was lost.
+    if (created.outcome === 'created' || created.outcome === 'existing') return
     if (created.outcome === 'refused' && created.archived) throw archived(runId)
     throw meanwhile(runId)
   }
