@@ -3,6 +3,7 @@ import { type ClaimedColumns, claimedRunOf } from '../sql-rows.ts'
 import type { ClaimedRun, Created, Hint, NewRun, Posted, StoredMessage } from '../store.ts'
 import { newRun, SEPARATOR } from './commit-call.ts'
 import type { Hints } from './hints.ts'
+import type { Lanes } from './lanes.ts'
 
 export type ClaimedRow = ClaimedColumns & { readonly messages: StoredMessage[] | null }
 
@@ -12,14 +13,14 @@ export interface Delivered {
 }
 export interface CreatorPorts {
   readonly schema: string
-  readonly hints: Hints
+  readonly hints: Pick<Hints, 'channel' | 'rider' | 'tell'>
+  readonly lanes: Lanes
   call<T>(name: string, ...values: unknown[]): Promise<T>
   query<Row>(text: string, values: readonly unknown[]): Promise<Row[]>
 }
 
 export class PostgresCreator {
   readonly #ports: CreatorPorts
-  readonly #lanes = new Map<string, number>()
 
   constructor(ports: CreatorPorts) {
     this.#ports = ports
@@ -40,7 +41,7 @@ export class PostgresCreator {
     const { runId, digest, input, eager } = run
     const lease = [eager?.session ?? null, eager?.nonce ?? null]
     const hint = eager ? undefined : this.#ports.hints.rider({ type: 'ready' })
-    const given = [runId, await this.#laneOf(run), digest, input, ...lease]
+    const given = [runId, await this.#ports.lanes.of(run), digest, input, ...lease]
     const answer = await this.#ports.call<{ now: number; mine: boolean } | null>(
       'create_one',
       ...given,
@@ -114,7 +115,7 @@ export class PostgresCreator {
   // In the order everybody takes locks in. Ids that are taken are looked at on their own.
   async #createPlain(runs: readonly NewRun[]): Promise<readonly Created[]> {
     const sorted = runs.toSorted((a, b) => order(a.runId, b.runId))
-    const lanes = await Promise.all(sorted.map((run) => this.#laneOf(run)))
+    const lanes = await Promise.all(sorted.map((run) => this.#ports.lanes.of(run)))
     const answer = await this.#ports.call<{ now: number; new: string[] }>(
       'create_plain',
       `{${sorted.map((run) => run.runId).join(',')}}`,
@@ -127,16 +128,6 @@ export class PostgresCreator {
     const others = taken.length > 0 ? await this.#createEach(taken) : []
     const found = new Map(taken.map((run, index) => [run.runId, others[index]]))
     return runs.map((run) => found.get(run.runId) ?? { outcome: 'created', now: answer.now })
-  }
-
-  async #laneOf({ queue, name, priority }: NewRun): Promise<number> {
-    const key = JSON.stringify([queue, name, priority])
-    const known = this.#lanes.get(key)
-    if (known !== undefined) return known
-    const text = `select ${this.#ports.schema}.lane_of('run', $1, $2, $3) as lane`
-    const [row] = await this.#ports.query<{ lane: number }>(text, [queue, name, priority])
-    this.#lanes.set(key, row?.lane ?? 0)
-    return row?.lane ?? 0
   }
 }
 

@@ -17,6 +17,20 @@ const ENDED_AFTER_MS = 2
 const RECONNECT_MS = 1_000
 const RIDE_AFTER_QUIET_MS = 10
 
+/** No process: what it says is news to all of them. */
+const NOBODY = -1
+
+/** What a transaction tells when it commits, to this process as well. */
+export function bulletinOf(hints: readonly Hint[]): string {
+  const sessions = hints.flatMap((hint) => (hint.type === 'news' ? [hint.session] : []))
+  const bulletin: Bulletin = {
+    from: NOBODY,
+    ready: true,
+    sessions: [...new Set(sessions)].slice(0, ENDED_PER_BULLETIN),
+  }
+  return JSON.stringify(bulletin)
+}
+
 export interface HintPorts {
   readonly connect: () => pg.Client
   readonly channel: string

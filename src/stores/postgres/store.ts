@@ -21,6 +21,7 @@ import type {
   Renewed,
   SessionBeat,
   Settled,
+  SqlClient,
   Store,
   StoredMessage,
   TaskOutcome,
@@ -37,7 +38,9 @@ import {
   placeOf,
 } from './connection.ts'
 import { type ClaimedRow, type Delivered, PostgresCreator, wakeUps } from './create-call.ts'
+import { createIn } from './create-in.ts'
 import { Hints } from './hints.ts'
+import { Lanes } from './lanes.ts'
 import { PostgresReader } from './read.ts'
 
 export interface PostgresOptions {
@@ -63,6 +66,14 @@ interface CommitAnswer {
   readonly refused: { n: number; outcome: string; messages: StoredMessage[] | null }[] | null
 }
 
+interface PostgresParts {
+  readonly pool: pg.Pool
+  readonly place: Place
+  readonly clock: Clock
+  readonly options: PostgresOptions
+  readonly connect: () => pg.Client
+}
+
 export class PostgresStore implements Store {
   readonly traits: Traits = { name: 'postgres', durability: 'fsync', lanes: 2, push: true }
   readonly #pool: pg.Pool
@@ -71,6 +82,7 @@ export class PostgresStore implements Store {
   readonly #virtual: boolean
   readonly #hints: Hints
   readonly #reader: PostgresReader
+  readonly #lanes: Lanes
   readonly #creator: PostgresCreator
 
   static async open(
@@ -96,16 +108,10 @@ export class PostgresStore implements Store {
       throw explain(error)
     }
     const connect = (): pg.Client => new driver.Client(connectionOptions(place, 'pawl hints', true))
-    return new PostgresStore(pool, place, clock, options, connect)
+    return new PostgresStore({ pool, place, clock, options, connect })
   }
 
-  private constructor(
-    pool: pg.Pool,
-    place: Place,
-    clock: Clock,
-    options: PostgresOptions,
-    connect: () => pg.Client,
-  ) {
+  private constructor({ pool, place, clock, options, connect }: PostgresParts) {
     this.#pool = pool
     this.#schema = place.schema
     this.#clock = clock
@@ -116,9 +122,11 @@ export class PostgresStore implements Store {
       clock,
       self: systemRandom.integer(),
     })
+    this.#lanes = new Lanes((text, values) => this.#query(text, values), place.schema)
     this.#creator = new PostgresCreator({
       schema: place.schema,
       hints: this.#hints,
+      lanes: this.#lanes,
       call: (name, ...values) => this.#call(name, ...values),
       query: (text, values) => this.#query(text, values),
     })
@@ -127,6 +135,12 @@ export class PostgresStore implements Store {
 
   create(runs: readonly NewRun[]): Promise<readonly Created[]> {
     return this.#creator.create(runs)
+  }
+
+  createIn(client: SqlClient, runs: readonly NewRun[]): Promise<readonly Created[]> {
+    const { channel } = this.#hints
+    const ports = { schema: this.#schema, channel, lanes: this.#lanes, now: this.#now() }
+    return createIn(client, runs, ports)
   }
 
   async post(messages: readonly Post[]): Promise<readonly Posted[]> {

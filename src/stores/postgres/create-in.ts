@@ -1,0 +1,44 @@
+// Creating runs in a transaction of the caller's: they are there, and others hear of them, when it commits.
+import type { Created, Hint, NewRun, SqlClient } from '../store.ts'
+import { explain } from './connection.ts'
+import { PostgresCreator } from './create-call.ts'
+import { bulletinOf } from './hints.ts'
+import type { Lanes } from './lanes.ts'
+
+export interface CreateInPorts {
+  readonly schema: string
+  readonly channel: string
+  readonly lanes: Lanes
+  readonly now: number | null
+}
+
+export async function createIn(
+  client: SqlClient,
+  runs: readonly NewRun[],
+  { schema, channel, lanes, now }: CreateInPorts,
+): Promise<readonly Created[]> {
+  const query = async <Row>(text: string, values: readonly unknown[]): Promise<Row[]> => {
+    try {
+      return (await client.query(text, [...values])).rows as Row[]
+    } catch (error) {
+      throw explain(error)
+    }
+  }
+  // As text: how the caller's driver reads JSON is the caller's business.
+  const call = async <T>(name: string, ...values: unknown[]): Promise<T> => {
+    const places = [now, ...values].map((_, index) => `$${index + 1}`).join(', ')
+    const text = `select ${schema}.${name}(${places})::text as answer`
+    const [row] = await query<{ answer: string | null }>(text, [now, ...values])
+    return JSON.parse(row?.answer ?? 'null') as T
+  }
+  const heard: Hint[] = []
+  const tell = (hints: readonly Hint[]): void => void heard.push(...hints)
+  const hints = { channel, tell, rider: () => undefined }
+  // A lane that is new is made outside: everybody else who needs it would wait for the caller's transaction.
+  await Promise.all(runs.map((run) => lanes.of(run)))
+  const creator = new PostgresCreator({ schema, hints, lanes, call, query })
+  // Nobody can hold yet what may never be there.
+  const created = await creator.create(runs.map(({ eager: _, ...run }) => run))
+  if (heard.length > 0) await query('select pg_notify($1, $2)', [channel, bulletinOf(heard)])
+  return created
+}
