@@ -70,6 +70,9 @@ export const limits = {
   /** Slots of a schedule that are shown ahead. */
   slotsShown: 5,
 
+  /** A step's transaction on SQLite may keep the file to itself this long, and waits as long for it. */
+  sqliteTransactionMsMax: 5_000,
+
   /** Details of heartbeats are written down at most this often. */
   heartbeatKeptMs: 1_000,
 
@@ -156,4 +159,8 @@ export const limits = {
 
 assert(limits.leaseRenewalsPerLife >= 3, 'a lease survives two lost renewals')
 assert(limits.leaseSelfStopShare < 1, 'a holder stops before others may take over')
+assert(
+  limits.sqliteTransactionMsMax < limits.leaseMs / limits.leaseRenewalsPerLife,
+  'a transaction that keeps all others from writing costs nobody a lease',
+)
 assert(limits.payloadBytesMax <= limits.turnBytesMax, 'a turn can hold at least one payload')

@@ -53,7 +53,8 @@ export interface Store {
 
   /**
    * Runs a body in a transaction of this database, unless one has been run for this step: then it answers with the text
-   * that one gave. What the body writes and the note of it become durable together. Only a store that is a database can.
+   * that one gave. What the body writes and the note of it become durable together. A PermanentError says that the run is
+   * not under way in this generation, and that nothing was written. Only a store that is a database can.
    */
   readonly transact?: (of: StepOf, body: (sql: Sql) => Promise<string>) => Promise<string>
 

@@ -21,7 +21,9 @@ import type {
   Renewed,
   SessionBeat,
   Settled,
+  Sql,
   SqlClient,
+  StepOf,
   Store,
   StoredMessage,
   TaskOutcome,
@@ -42,6 +44,7 @@ import { createIn } from './create-in.ts'
 import { Hints } from './hints.ts'
 import { Lanes } from './lanes.ts'
 import { PostgresReader } from './read.ts'
+import { PostgresTransactions } from './transactions.ts'
 
 export interface PostgresOptions {
   /** Tests: leases and timers follow the given clock instead of the server's. */
@@ -72,6 +75,7 @@ interface PostgresParts {
   readonly clock: Clock
   readonly options: PostgresOptions
   readonly connect: () => pg.Client
+  readonly transactions: PostgresTransactions
 }
 
 export class PostgresStore implements Store {
@@ -84,6 +88,7 @@ export class PostgresStore implements Store {
   readonly #reader: PostgresReader
   readonly #lanes: Lanes
   readonly #creator: PostgresCreator
+  readonly #transactions: PostgresTransactions
 
   static async open(
     url: string,
@@ -108,10 +113,12 @@ export class PostgresStore implements Store {
       throw explain(error)
     }
     const connect = (): pg.Client => new driver.Client(connectionOptions(place, 'pawl hints', true))
-    return new PostgresStore({ pool, place, clock, options, connect })
+    const own = new driver.Pool({ ...connectionOptions(place, 'pawl steps'), max: place.pool })
+    const transactions = new PostgresTransactions(own, place.schema)
+    return new PostgresStore({ pool, place, clock, options, connect, transactions })
   }
 
-  private constructor({ pool, place, clock, options, connect }: PostgresParts) {
+  private constructor({ pool, place, clock, options, connect, transactions }: PostgresParts) {
     this.#pool = pool
     this.#schema = place.schema
     this.#clock = clock
@@ -123,6 +130,7 @@ export class PostgresStore implements Store {
       self: systemRandom.integer(),
     })
     this.#lanes = new Lanes((text, values) => this.#query(text, values), place.schema)
+    this.#transactions = transactions
     this.#creator = new PostgresCreator({
       schema: place.schema,
       hints: this.#hints,
@@ -207,6 +215,10 @@ export class PostgresStore implements Store {
     return answers.map(({ body }) => (body === null ? {} : { body }))
   }
 
+  transact(of: StepOf, body: (sql: Sql) => Promise<string>): Promise<string> {
+    return this.#transactions.run(of, body)
+  }
+
   async renew(beat: SessionBeat): Promise<Renewed> {
     const answer = await this.#call<{ now: number; alive: boolean; lost: string[] | null }>(
       'renew',
@@ -229,6 +241,7 @@ export class PostgresStore implements Store {
   }
 
   async close(): Promise<void> {
+    await this.#transactions.close()
     await this.#hints.close()
     await this.#pool.end()
   }

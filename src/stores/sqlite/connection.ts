@@ -27,6 +27,19 @@ export function openConnection(url: string): { database: DatabaseSync; file: str
   }
 }
 
+/** One more connection to a file that is open. It does not wait for a lock: whoever has it may be this process. */
+export function openAnother(file: string): DatabaseSync {
+  const database = openFile(file)
+  try {
+    configure(database)
+    database.exec('pragma busy_timeout = 0')
+    return database
+  } catch (error) {
+    database.close()
+    throw explain(error, file)
+  }
+}
+
 /** Statement error, too big, constraint, mismatch, misuse, out of range. */
 const LASTING: ReadonlySet<number> = new Set([1, 18, 19, 20, 21, 25])
 

@@ -3,6 +3,7 @@
 // file; whoever finds it locked tries again a little later.
 import { type FSWatcher, watch } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
+import type { PawlError } from '../../kernel/errors.ts'
 import { limits } from '../../kernel/limits.ts'
 import { unavailable } from '../../runtime/availability.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
@@ -24,6 +25,8 @@ import type {
   Renewed,
   SessionBeat,
   Settled,
+  Sql,
+  StepOf,
   Store,
   TaskOutcome,
   Traits,
@@ -31,6 +34,7 @@ import type {
 } from '../store.ts'
 import { explain, isBusy, openConnection, reserveLog } from './connection.ts'
 import { SqliteReader } from './read.ts'
+import { SqliteTransactions } from './transactions.ts'
 import { SqliteWriter } from './write.ts'
 
 interface Pending {
@@ -54,6 +58,7 @@ export class SqliteStore implements Store {
   readonly #clock: Clock
   readonly #writer: SqliteWriter
   readonly #reader: SqliteReader
+  readonly #transactions: SqliteTransactions
   readonly #listeners = new Set<(hint: Hint) => void>()
   #pending: Pending[] = []
   #flushing = false
@@ -83,6 +88,7 @@ export class SqliteStore implements Store {
     this.#clock = clock
     this.#writer = new SqliteWriter(database)
     this.#reader = new SqliteReader(database)
+    this.#transactions = new SqliteTransactions(file, clock)
     this.#version = this.#reader.dataVersion()
   }
 
@@ -104,6 +110,11 @@ export class SqliteStore implements Store {
 
   note(notes: readonly Note[]): Promise<readonly Noted[]> {
     return this.#write(() => notes.map((note) => this.#writer.note(note)))
+  }
+
+  async transact(of: StepOf, body: (sql: Sql) => Promise<string>): Promise<string> {
+    if (this.#closed) throw closedAlready()
+    return this.#transactions.run(of, body)
   }
 
   renew(beat: SessionBeat): Promise<Renewed> {
@@ -148,6 +159,7 @@ export class SqliteStore implements Store {
 
   async close(): Promise<void> {
     if (this.#closed) return
+    await this.#transactions.over()
     while (this.#flushing) await this.#clock.breathe()
     this.#closed = true
     this.#watcher?.close()
@@ -193,6 +205,7 @@ export class SqliteStore implements Store {
   // Begun and ended without letting go of the process: a lock held across an await could meet itself.
   async #transaction(batch: Pending[]): Promise<unknown[]> {
     for (let tries = 1; ; tries++) {
+      if (this.#transactions.current) await this.#transactions.current
       try {
         return this.#transactOnce(batch)
       } catch (error) {
@@ -203,7 +216,7 @@ export class SqliteStore implements Store {
   }
 
   #transactOnce(batch: Pending[]): unknown[] {
-    if (this.#closed) throw unavailable('SQLite', new Error('the store is closed'))
+    if (this.#closed) throw closedAlready()
     this.#database.exec('begin immediate')
     try {
       const now = this.#clock.now()
@@ -218,7 +231,7 @@ export class SqliteStore implements Store {
   }
 
   #read<T>(read: (now: number) => T): T {
-    if (this.#closed) throw unavailable('SQLite', new Error('the store is closed'))
+    if (this.#closed) throw closedAlready()
     try {
       return read(this.#clock.now())
     } catch (error) {
@@ -264,4 +277,8 @@ export class SqliteStore implements Store {
       for (const listener of this.#listeners) listener({ type: 'changed' })
     })
   }
+}
+
+function closedAlready(): PawlError {
+  return unavailable('SQLite', new Error('the store is closed'))
 }

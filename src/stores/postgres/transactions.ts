@@ -1,0 +1,138 @@
+// Steps that run in a transaction of the database. Their connections are not those of the store: however long they take,
+// leases are renewed meanwhile.
+import type pg from 'pg'
+import { PermanentError } from '../../kernel/errors.ts'
+import { askedTooLate, endedInside, NOTE, notUnderWay } from '../sql-step.ts'
+import type { Sql, StepOf } from '../store.ts'
+import { explain } from './connection.ts'
+
+type Body = (sql: Sql) => Promise<string>
+
+/** What a transaction came to, and whether it is this one that should be kept. */
+interface Outcome {
+  readonly text: string
+  readonly keep: boolean
+}
+
+export class PostgresTransactions {
+  readonly #pool: pg.Pool
+  readonly #schema: string
+
+  constructor(pool: pg.Pool, schema: string) {
+    this.#pool = pool
+    this.#schema = schema
+    pool.on('error', ignore)
+  }
+
+  async run(of: StepOf, body: Body): Promise<string> {
+    const client = await this.#connect()
+    // A connection that is lost between two queries has nobody else to tell; the next query fails.
+    client.on('error', ignore)
+    let isOver = false
+    try {
+      await own(client, 'begin')
+      const { text, keep } = await this.#within(client, of, body)
+      await own(client, keep ? 'commit' : 'rollback')
+      isOver = true
+      return text
+    } catch (error) {
+      isOver = await client.query('rollback').then(
+        () => true,
+        () => false,
+      )
+      throw error
+    } finally {
+      client.off('error', ignore)
+      // Closed, if nobody knows what state it is in; the server rolls back then.
+      client.release(!isOver)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end()
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect()
+    } catch (error) {
+      throw explain(error)
+    }
+  }
+
+  async #within(client: pg.PoolClient, of: StepOf, body: Body): Promise<Outcome> {
+    const { runId, generation, key } = of
+    const [before] = await own<{ live: boolean; xid: string }>(
+      client,
+      `select pg_current_xact_id()::text as xid, exists (
+        select 1 from ${this.#schema}.live where run_id = $1 and generation = $2) as live`,
+      [runId, generation],
+    )
+    const known = await this.#recorded(client, of)
+    if (known !== undefined) return { text: known, keep: false }
+    if (!before?.live) throw notUnderWay(of)
+    const text = await ask(client, of, body)
+    // Only now: a run that is locked while the body runs could not go on meanwhile.
+    const [after] = await own<{ xid: string }>(
+      client,
+      `select pg_current_xact_id()::text as xid from ${this.#schema}.live
+        where run_id = $1 and generation = $2 for share`,
+      [runId, generation],
+    )
+    if (!after) throw notUnderWay(of)
+    if (after.xid !== before.xid) throw endedInside(of)
+    const noted = await own(
+      client,
+      `insert into ${this.#schema}.note values ($1, $2, $3, $4, $5) on conflict do nothing returning body`,
+      [runId, generation, key, NOTE, text],
+    )
+    if (noted.length > 0) return { text, keep: true }
+    // Somebody else was faster. What was done here goes, and what was done there counts.
+    return { text: (await this.#recorded(client, of)) ?? text, keep: false }
+  }
+
+  async #recorded(client: pg.PoolClient, of: StepOf): Promise<string | undefined> {
+    const [note] = await own<{ body: string }>(
+      client,
+      `select body from ${this.#schema}.note where run_id = $1 and generation = $2 and key = $3 and name = $4`,
+      [of.runId, of.generation, of.key, NOTE],
+    )
+    return note?.body
+  }
+}
+
+function ignore(): void {}
+
+async function ask(client: pg.PoolClient, of: StepOf, body: Body): Promise<string> {
+  let isOver = false
+  const query: Sql['query'] = async (text, values = []) => {
+    // The connection may be somebody else's by now.
+    if (isOver) throw askedTooLate(of)
+    return (await client.query(text, [...values])).rows as unknown[]
+  }
+  try {
+    return await body({ query })
+  } finally {
+    isOver = true
+  }
+}
+
+/** A statement of the store's own. */
+async function own<Row>(
+  client: pg.PoolClient,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  try {
+    return (await client.query(text, [...values])).rows as Row[]
+  } catch (error) {
+    throw (error as { code?: string }).code === '25P02' ? wentOn(error) : explain(error)
+  }
+}
+
+function wentOn(cause: unknown): PermanentError {
+  return new PermanentError(
+    'a query of the transaction failed, and its function went on. Postgres takes nothing more after an error: let it through, or put a savepoint before what may fail.',
+    { cause },
+  )
+}
