@@ -219,7 +219,8 @@ describe.each(kinds)('messages that cannot be read, on %s', (kind) => {
       const word = await ctx.wait(go, { timeout: '1ms' })
       return [slow, word === TIMEOUT ? 'too late' : word]
     })
-    const blind = await bench.serve({ workflows: [patient], codecs: [k1] })
+    const quick = workflow('quick', async () => 1)
+    const blind = await bench.serve({ workflows: [patient, quick], codecs: [k1] })
     const run = await blind.start(patient)
     await until(
       () => ran,
@@ -228,10 +229,10 @@ describe.each(kinds)('messages that cannot be read, on %s', (kind) => {
     const rotated = await bench.engine({ codecs: [both] })
     const paused = heard(blind, 'run.paused')
     await rotated.get(run.runId).signal(go, 'in time')
-    await until(
-      () => run.why(),
-      ({ reason }) => reason === 'activity',
-    )
+    // The holder has heard of it once it has claimed what was started after that.
+    const other = await bench.engine({ codecs: [k1] })
+    for (let n = 0; n < 2; n++) expect(await other.execute(quick)).toBe(1)
+    expect(await run.why()).toMatchObject({ reason: 'activity' })
     gate.open()
     await paused
     const seeing = await bench.serve({ workflows: [patient], codecs: [both] })
