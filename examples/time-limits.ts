@@ -8,7 +8,7 @@ const mails: string[] = []
 /** Copies rows; hangs in its first attempt. The second goes on where the first said it was. */
 const copy = activity(
   'copy',
-  { heartbeat: '200ms', startToClose: '10s', retry: { maxAttempts: 3, initial: '10ms' } },
+  { heartbeat: '500ms', startToClose: '10s', retry: { maxAttempts: 3, initial: '10ms' } },
   async (rows: number, ctx) => {
     const from = ctx.lastHeartbeat<{ row: number }>()?.row ?? 0
     seen.push(from)
