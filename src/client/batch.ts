@@ -5,6 +5,7 @@ import { checkPayload } from '../definitions/messages.ts'
 import { PawlError, type PawlErrorCode } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Status } from '../kernel/run.ts'
+import { SCHEDULE } from '../schedules/workflow.ts'
 import type { Page, RunFilter } from './filter.ts'
 import type { RunHandle } from './handle.ts'
 import { LIVE } from './recorded-runs.ts'
@@ -26,7 +27,7 @@ export interface BatchHost {
   list(
     filter: RunFilter,
     page: { limit: number; cursor?: string },
-  ): Promise<Page<{ readonly runId: string }>>
+  ): Promise<Page<{ readonly runId: string; readonly name: string }>>
   count(filter: RunFilter): Promise<number>
   get(runId: string): RunHandle<unknown>
 }
@@ -47,8 +48,12 @@ export class Batch {
   }
 
   /** How many runs it would be about, without the limit. */
-  count(): Promise<number> {
-    return this.#host.count(this.#among(LIVE))
+  async count(): Promise<number> {
+    const filter = this.#among(LIVE)
+    const all = await this.#host.count(filter)
+    return filter.workflow === undefined
+      ? all - (await this.#host.count({ ...filter, workflow: SCHEDULE }))
+      : all
   }
 
   cancel(): Promise<BatchOutcome> {
@@ -108,6 +113,11 @@ export class Batch {
     return { ...this.#filter, status: this.#filter.status ?? statuses }
   }
 
+  // Schedules are runs, too; who says 'all runs' does not mean them.
+  #isMeant({ name }: { readonly name: string }): boolean {
+    return name !== SCHEDULE || this.#filter.workflow !== undefined
+  }
+
   async #find(filter: RunFilter): Promise<string[]> {
     const { limit } = this.#options
     const found: string[] = []
@@ -116,7 +126,7 @@ export class Batch {
         limit: Math.min(limits.listPageMax, limit - found.length),
         ...(cursor !== undefined && { cursor }),
       })
-      found.push(...page.items.map(({ runId }) => runId))
+      found.push(...page.items.filter((run) => this.#isMeant(run)).map(({ runId }) => runId))
       cursor = page.cursor
       if (cursor === undefined) break
     }

@@ -10,7 +10,7 @@ import { encodeMessage, encodePayload } from '../kernel/codec.ts'
 import { deriveUuid, digestPayload, isUuid } from '../kernel/digest.ts'
 import { milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
-import { encodeExtras } from '../kernel/extras.ts'
+import { type Extras, encodeExtras } from '../kernel/extras.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Message } from '../kernel/message.ts'
 import { checkId, checkName } from '../kernel/names.ts'
@@ -320,10 +320,11 @@ export class Client {
         : deriveUuid('key', name, checkId(key, 'an idempotency key'))
     const { workflowId, memo, attributes, reuse = 'allow' } = options
     const begins = beginning(options)
+    const timed = timeouts({ ...workflow.options, ...options })
     const extras = encodeExtras({
       ...(memo && { memo: encode(memo, 'the memo') }),
-      ...timeouts({ ...workflow.options, ...options }),
-      ...(begins.startAt !== undefined && { from: begins.startAt }),
+      ...timed,
+      ...(timed.executionTimeoutMs !== undefined && countedFrom(begins)),
       ...(workflow.schemas?.input && { parsed: true }),
     })
     const queue = options.queue ?? workflow.options?.queue ?? 'default'
@@ -366,6 +367,12 @@ function beginning(options: StartOptions): Pick<NewRun, 'startAt' | 'delayMs'> {
   const startAt = Number(runAt)
   if (!Number.isFinite(startAt)) throw new PawlError('INPUT_INVALID', 'runAt is not a valid Date.')
   return { startAt }
+}
+
+/** When time begins to count for a run that does not begin at once. */
+function countedFrom({ startAt, delayMs }: Pick<NewRun, 'startAt' | 'delayMs'>): Partial<Extras> {
+  if (startAt !== undefined) return { from: startAt }
+  return delayMs === undefined ? {} : { delayMs }
 }
 
 function checkPriority(priority: number): number {

@@ -9,6 +9,7 @@ import { errorOf } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
 import { isStop, type Message } from '../kernel/message.ts'
 import { checkId } from '../kernel/names.ts'
+import { RunState } from '../kernel/run.ts'
 import { decode, encode, type Payload } from '../kernel/value.ts'
 import type { LoadAsk, Loaded, Posted, RunSnapshot, StoredTurn } from '../stores/store.ts'
 import { eventsOf, type Load, pagesOf, turnsOf } from './history.ts'
@@ -246,11 +247,25 @@ export class Handle<out Out> implements RunHandle<Out> {
   }): Promise<void> {
     if (edit) {
       const { step, result, note } = edit
+      await this.#checkOpen(step)
       const value = encode(result, `the result of step '${step}'`)
       const id = `settle:${this.#host.newId()}`
       await this.#post({ type: 'settle', id, step, value, note })
     }
     await this.#post({ type: 'resume', id: `resume:${this.#host.newId()}` }, true)
+  }
+
+  // What nobody waits for cannot be settled, and a slip of the pen should not look as if it had been.
+  async #checkOpen(step: string): Promise<void> {
+    const { head } = await this.#snapshot()
+    const { open } = RunState.of(await eventsOf(this.#load, head))
+    const steps = [...open].flatMap(([key, each]) =>
+      each.type === 'step' ? [[key, each.name]] : [],
+    )
+    if (steps.some((names) => names.includes(step))) return
+    const known = steps.map(([key]) => key).join(', ') || 'none'
+    const message = `no step '${step}' of run ${head.runId} is open; open are: ${known}.`
+    throw new PawlError('INPUT_INVALID', message)
   }
 
   async retry(): Promise<void> {

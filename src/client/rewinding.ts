@@ -134,7 +134,7 @@ export class Rewinding {
 function archived(runId: string): PawlError {
   return new PawlError(
     'RUN_ENDED',
-    `run ${runId} ended so long ago that this store keeps it only to be read. Fork it: the fork begins with its past.`,
+    `run ${runId} has ended and was packed away: this store keeps it only to be read. Fork it: the fork begins with its past.`,
   )
 }
 

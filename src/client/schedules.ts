@@ -4,7 +4,6 @@ import type { Attributes } from '../definitions/attributes.ts'
 import type { RunRef } from '../definitions/context.ts'
 import type { Given, WorkflowContract } from '../definitions/contract.ts'
 import { parseInput } from '../definitions/schema.ts'
-import { decodeTurn } from '../kernel/codec.ts'
 import { type Duration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
@@ -26,6 +25,7 @@ import { control, SCHEDULE, schedule } from '../schedules/workflow.ts'
 import type { LoadAsk, Loaded } from '../stores/store.ts'
 import type { Page, RunFilter } from './filter.ts'
 import type { RunHandle } from './handle.ts'
+import { eventsOf } from './history.ts'
 import type { RunRecord } from './record.ts'
 import { LIVE } from './recorded-runs.ts'
 import type { StartOptions } from './start-options.ts'
@@ -39,6 +39,7 @@ export interface ScheduleOptions {
   readonly jitter?: Duration
   readonly from?: Date
   readonly until?: Date
+  /** As it was, when absent; a new one is not. */
   readonly paused?: boolean
   readonly note?: string
   /** How its runs are started. */
@@ -113,14 +114,15 @@ export class Schedules {
       >,
   ): Promise<Schedule> {
     checkId(id, 'the id of a schedule')
-    const { paused = false, note } = given
+    const { paused, note } = given
     const spec = specOf(given)
     // Each of its runs parses the input for itself; what none of them would take is not to wait for the first.
     await parseInput(given.workflow, given.input)
     if (timingOf(spec.timing).next(this.#host.now()) === undefined) throw neverDue(spec.timing)
     const noted = note === undefined ? {} : { note }
-    const input: ScheduleState = { id, spec, paused, ...noted }
-    const said: Control = { do: 'set', spec, paused, ...noted }
+    const input: ScheduleState = { id, spec, paused: paused ?? false, ...noted }
+    const rest = paused === undefined ? {} : { paused, ...noted }
+    const said: Control = { do: 'set', spec, ...rest }
     const message = {
       type: 'signal',
       id: this.#host.newId(),
@@ -183,12 +185,15 @@ export class Schedules {
     return record
   }
 
-  // Its plan is what the newest generation of its run began with.
+  // Its plan is what it was told last, or else what the newest generation of its run began with.
   async #specOf({ runId, generation, input, unreadable }: RunRecord): Promise<ScheduleSpec> {
-    const ask = { type: 'history', runId, generation, after: 0, turns: 1 } as const
-    const [loaded] = await this.#host.load([ask])
-    const [turn] = loaded?.type === 'history' ? loaded.turns : []
-    const [first] = turn ? decodeTurn(turn.body).events : []
+    const events = await eventsOf((asks) => this.#host.load(asks), { runId, generation })
+    const told = events.flatMap((event) =>
+      event.type === 'SignalReceived' ? [decode(event.payload) as Control] : [],
+    )
+    const set = told.findLast((each) => each.do === 'set')
+    if (set?.do === 'set') return set.spec
+    const [first] = events
     if (first?.type !== 'GenerationBegan' && unreadable)
       throw new PawlError(unreadable.code, unreadable.message)
     const state = first?.type === 'GenerationBegan' ? decode(first.input) : input
@@ -246,13 +251,14 @@ function specOf(
 }
 
 function recordOf({ attributes }: RunRecord): ScheduleRecord {
-  const { schedule: id, workflow, paused, note, timing: text, next, lastRunId } = attributes
+  const { schedule: id, workflow, paused, note, timing: text, next, until, lastRunId } = attributes
   const timing = JSON.parse(String(text ?? '{"every":1000}')) as Timing
   const first = next instanceof Date ? next.getTime() : undefined
+  const last = until instanceof Date ? until.getTime() : Number.MAX_SAFE_INTEGER
   const slots =
     first === undefined
       ? []
-      : slotsBetween(timingOf(timing), first - 1, Number.MAX_SAFE_INTEGER, limits.slotsShown).slots
+      : slotsBetween(timingOf(timing), first - 1, last, limits.slotsShown).slots
   return {
     id: String(id ?? ''),
     workflow: String(workflow ?? ''),

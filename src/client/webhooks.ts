@@ -17,21 +17,24 @@ export async function settleWebhook(
   if (runId === undefined) throw invalid()
   const payload = encode(answer, 'the answer to a webhook')
   let pauseMs: number = limits.updatePollMsMin
+  let waitedMs = 0
   for (let told: 'not yet' | 'duplicate' | 'closed' = 'not yet'; ; ) {
     const events = await allEvents(host, runId)
-    const made = events.find((event) => event.type === 'TokenMade' && event.token === token)
+    const made = events.all.find((event) => event.type === 'TokenMade' && event.token === token)
     if (made?.type !== 'TokenMade') throw invalid()
     const name = webhookSignal(made.key, token)
     const id = `webhook:${token}`
-    const said = events.find((event) => event.type === 'SignalReceived' && event.id === id)
+    const said = events.all.find((event) => event.type === 'SignalReceived' && event.id === id)
     if (said?.type === 'SignalReceived') {
       if (digestPayload(said.payload) === digestPayload(payload)) return
       throw invalid('was settled before with another answer')
     }
+    if (!events.newest.includes(made)) throw invalid('belongs to a part of the run that is over')
     // The history would have it, if it was this one that the run has taken before it ended.
     if (told === 'closed') throw invalid('belongs to a run that has ended')
     // Another answer stands in line before this one: which of them it is, the history will tell.
     if (told === 'duplicate') {
+      if ((waitedMs += pauseMs) > limits.storePatienceMs) throw unheard()
       await host.pause(pauseMs)
       pauseMs = Math.min(pauseMs * 2, limits.resultPollMsMax)
       continue
@@ -43,15 +46,25 @@ export async function settleWebhook(
 }
 
 // Of all generations: whoever was answered before the run continued as new may ask again.
-async function allEvents(host: HandleHost, runId: string): Promise<Event[]> {
+async function allEvents(
+  host: HandleHost,
+  runId: string,
+): Promise<{ readonly all: readonly Event[]; readonly newest: readonly Event[] }> {
   const [loaded] = await host.load([{ type: 'run', runId }])
   const newest = loaded?.type === 'run' ? (loaded.run?.head.generation ?? 0) : 0
   const oldest = Math.max(1, newest - limits.generationsKept + 1)
-  const events: Event[] = []
+  const generations: Event[][] = []
   for (let generation = newest; generation >= oldest; generation--) {
-    events.push(...(await eventsOf((asks) => host.load(asks), { runId, generation })))
+    generations.push(await eventsOf((asks) => host.load(asks), { runId, generation }))
   }
-  return events
+  return { all: generations.flat(), newest: generations[0] ?? [] }
+}
+
+function unheard(): PawlError {
+  return new PawlError(
+    'TRY_LATER',
+    'an answer for this token is durable already, and no worker has taken it yet, so it cannot be said whether it is this one.',
+  )
 }
 
 function invalid(why = 'is not one of this store'): PawlError {

@@ -8,6 +8,8 @@ export interface Extras {
   readonly runTimeoutMs?: number
   readonly executionTimeoutMs?: number
   readonly from?: number
+  /** How long after its creation it began. */
+  readonly delayMs?: number
   /**
    * Whether its input is what the schema of the workflow made of it. Absent or null: nobody has said; then the run
    * parses it when it begins, and not if it has begun.

@@ -339,7 +339,7 @@ export function deadlineOf(
   { beganAt }: Pick<RunState, 'beganAt'>,
   now: Instant,
 ): { readonly at: Instant; readonly code: 'RUN_TIMEOUT' | 'EXECUTION_TIMEOUT' } | undefined {
-  const { runTimeoutMs, executionTimeoutMs, from = createdAt } = extras
+  const { runTimeoutMs, executionTimeoutMs, delayMs = 0, from = createdAt + delayMs } = extras
   if (runTimeoutMs === undefined && executionTimeoutMs === undefined) return undefined
   const run = (beganAt ?? now) + (runTimeoutMs ?? Number.POSITIVE_INFINITY)
   const execution = from + (executionTimeoutMs ?? Number.POSITIVE_INFINITY)

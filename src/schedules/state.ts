@@ -40,10 +40,11 @@ export interface ScheduleState {
 }
 
 export type Control =
+  /** Whether it is paused stays as it is, unless that is said. */
   | {
       readonly do: 'set'
       readonly spec: ScheduleSpec
-      readonly paused: boolean
+      readonly paused?: boolean
       readonly note?: string
     }
   | { readonly do: 'pause'; readonly note?: string }
@@ -92,6 +93,7 @@ export function attributesOf(state: ScheduleState, now: Instant): Attributes {
     paused,
     note: note.slice(0, NOTE_LENGTH),
     timing: JSON.stringify(spec.timing),
+    until: spec.until === undefined ? '' : new Date(spec.until),
     next: next === undefined ? '' : new Date(next),
     lastRunId,
   }

@@ -87,13 +87,11 @@ class Keeper {
       case 'set':
         if (JSON.stringify(message.spec) !== JSON.stringify(this.#spec)) this.#isNewSpec = true
         this.#spec = message.spec
-        this.#rest(message.paused, message.note)
+        if (message.paused !== undefined) this.#rest(message.paused, message.note)
         return
       case 'pause':
         return this.#rest(true, message.note)
       case 'resume':
-        // What came while it rested is not caught up on.
-        if (this.#paused) this.#after = this.#ctx.now()
         return this.#rest(false, undefined)
       case 'backfill': {
         const { slots } = slotsOf(this.#spec, message.from, message.to, limits.backfillSlotsMax)
@@ -188,6 +186,8 @@ class Keeper {
   }
 
   #rest(paused: boolean, note: string | undefined): void {
+    // What came while it rested is not caught up on.
+    if (this.#paused && !paused) this.#after = this.#ctx.now()
     this.#paused = paused
     this.#note = note
   }

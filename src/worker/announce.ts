@@ -1,5 +1,6 @@
 // Durable events, told to whoever listens.
 import type { HistoryEvent } from '../kernel/event.ts'
+import { unescapeKey } from '../kernel/key.ts'
 import type { Head } from '../kernel/run.ts'
 import { decode } from '../kernel/value.ts'
 import type { Announcement } from '../telemetry/announcement.ts'
@@ -7,9 +8,9 @@ import type { Bus } from '../telemetry/bus.ts'
 
 export function announceEvents(bus: Bus, head: Head, events: readonly HistoryEvent[]): void {
   for (const event of events) {
+    if (event.seq === 1) bus.announce(() => ({ type: 'run.started', ...of(head, event) }))
     const announcement = announcementOf(head, event)
     if (announcement) bus.announce(() => announcement)
-    if (event.seq === 1) bus.announce(() => ({ type: 'run.started', ...of(head, event) }))
   }
 }
 
@@ -64,6 +65,8 @@ function step(event: { key: string; attempt: number }): {
   activity: string
   attempt: number
 } {
-  const activity = event.key.replace(/^[^:]*:/, '').replace(/#\d+$/, '')
+  // Scopes, kind and occurrence are not part of the name; a step with a key of its own is known by that.
+  const own = event.key.slice(event.key.lastIndexOf('/') + 1)
+  const activity = unescapeKey(own.replace(/^(\[(.*)\]|[^:]*:)/, '$2').replace(/#\d+$/, ''))
   return { step: event.key, activity, attempt: event.attempt }
 }

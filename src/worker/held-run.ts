@@ -54,7 +54,7 @@ export class HeldRun {
     this.runId = claimed.head.runId
     this.#nap = new Nap((ms, fire) => host.after(ms, fire))
     const { head, unreadable } = readHead(claimed)
-    this.#head = head
+    this.#head = warm?.head ?? head
     this.#unborn = unreadable
     this.#steps = new LocalSteps(
       (key, step, plan, attempt) => host.begin(this.#head, key, step, plan, attempt),
@@ -370,6 +370,7 @@ export class HeldRun {
     const warm = {
       execution: this.#code.current,
       state: this.#state,
+      head: this.#head,
       epoch,
       bytes: this.#writer.bytes,
     }

@@ -2,15 +2,19 @@
 // Bounded by number and by the size of the histories behind them; the longest unused goes first.
 import type { Execution } from '../kernel/decider.ts'
 import { limits } from '../kernel/limits.ts'
-import type { RunState } from '../kernel/run.ts'
+import type { Head, RunState } from '../kernel/run.ts'
 
 export interface WarmRun {
   readonly execution: Execution
   readonly state: RunState
+  /** As its generation knows it. */
+  readonly head: Head
   /** The epoch under which it was released. If the next grant is the very next epoch, nobody else held it since. */
   readonly epoch: number
   readonly bytes: number
 }
+
+type Generation = Pick<Head, 'runId' | 'generation'>
 
 export class WarmRuns {
   readonly #runs = new Map<string, WarmRun>()
@@ -36,10 +40,10 @@ export class WarmRuns {
   }
 
   /** The execution left behind under `epoch - 1`, if it is still here. Any other is stale and is dropped. */
-  take(runId: string, epoch: number): WarmRun | undefined {
+  take({ runId, generation }: Generation, epoch: number): WarmRun | undefined {
     const run = this.#runs.get(runId)
     if (!run) return undefined
-    if (run.epoch + 1 !== epoch) {
+    if (run.epoch + 1 !== epoch || run.head.generation !== generation) {
       this.drop(runId)
       return undefined
     }

@@ -236,7 +236,7 @@ export class Worker {
     const { runId } = claimed.head
     const { epoch, nonce } = claimed.lease
     if (this.#offers.has(nonce)) this.#offers.set(nonce, 'taken')
-    const held = new HeldRun(this.#host, claimed, this.#warm.take(runId, epoch), isOld)
+    const held = new HeldRun(this.#host, claimed, this.#warm.take(claimed.head, epoch), isOld)
     this.#runs.set(runId, held)
     if (this.#phase !== 'working') held.giveBack()
     void held.drive().then(

@@ -134,4 +134,25 @@ describe.each(kinds)('on %s', (kind) => {
     expect(late).toBeInstanceOf(RunError)
     expect(late.failure).toMatchObject({ type: 'Timeout', code: 'RUN_TIMEOUT' })
   })
+
+  test('C7: whoever waits for an update that is under way when the run continues is told', async () => {
+    const busy = workflow('busy', async (ctx, n: number): Promise<number> => {
+      if (n === 2) return n
+      let begun = false
+      ctx.on(ask, async (word, own) => {
+        begun = true
+        await own.sleep('1h')
+        return word
+      })
+      await ctx.wait(() => begun)
+      return ctx.continueAsNew(2)
+    })
+    const engine = await bench.serve({ workflows: [busy] })
+    const run = await engine.start(busy, 1)
+    expect(await rejection(run.update(ask, 'hello'))).toMatchObject({
+      code: 'UPDATE_FAILED',
+      message: expect.stringContaining('continued as new'),
+    })
+    expect(await run.result()).toBe(2)
+  })
 })

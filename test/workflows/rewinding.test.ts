@@ -198,4 +198,56 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await batch.signal(go, 'on')).toMatchObject({ done: 2 })
     for (const run of more) expect(await run.result()).toBe('on')
   })
+
+  test('R19: every attempt of a step that is retried with its run has the key of the first', async () => {
+    const seen: string[] = []
+    let good = false
+    const flaky = workflow('flaky', async (ctx) => {
+      const retry = { maxAttempts: 2, initial: '60ms' } as const
+      return ctx.run('charge', { retry }, (step) => {
+        seen.push(step.idempotencyKey)
+        if (!good || step.attempt === 1) throw new Error('down')
+        return 'charged'
+      })
+    })
+    const engine = await bench.serve({ workflows: [flaky] })
+    const run = await engine.start(flaky)
+    await rejection(run.result())
+    good = true
+    await run.retry()
+    expect(await run.result()).toBe('charged')
+    expect(seen).toHaveLength(4)
+    expect(new Set(seen).size).toBe(1)
+  })
+
+  test('V9: a paused run goes back to a step without losing time', async () => {
+    const lost: string[] = []
+    const waiting = workflow('waiting', async (ctx) => {
+      const first = await ctx.run('first', () => 'first')
+      return `${first}, ${await ctx.wait(go)}`
+    })
+    const engine = await bench.serve({ workflows: [waiting] })
+    engine.on('lease.lost', ({ runId }) => lost.push(runId))
+    const run = await engine.start(waiting)
+    await waitsFor(run, 'signal')
+    await run.pause()
+    await paused(run)
+    await run.reset({ step: 'first' })
+    await run.signal(go, 'again')
+    expect(await run.result()).toBe('first, again')
+    expect(lost).toEqual([])
+    expect((await run.describe()).generation).toBe(2)
+  })
+
+  test('a step that nobody waits for cannot be settled by hand', async () => {
+    const engine = await bench.serve({ workflows: [order] })
+    const run = await engine.start(order, 2)
+    await waitsFor(run, 'noWorker')
+    const edit = { step: 'refund', result: 1, note: 'a slip' }
+    expect(await rejection(run.resume(edit))).toMatchObject({
+      code: 'INPUT_INVALID',
+      message: expect.stringContaining('activity:charge#1'),
+    })
+    await run.terminate('done')
+  })
 })

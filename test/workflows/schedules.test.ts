@@ -100,6 +100,41 @@ describe('in virtual time', () => {
     expect(await slotsOf('quick')).toHaveLength(3)
   })
 
+  test('T5: what is set again stays paused, and a plan that changed is the one that counts', async () => {
+    await fresh()
+    const set = (input: string, more: object = {}): Promise<unknown> =>
+      engine.schedules.set('job', {
+        every: '10m',
+        workflow: quick,
+        input,
+        overlap: 'skip',
+        ...more,
+      })
+    await set('old', { paused: true, note: 'holiday' })
+    const job = engine.schedules.get('job')
+    await set('new')
+    expect(await job.describe()).toMatchObject({ paused: true, note: 'holiday' })
+    expect(await (await job.trigger()).result()).toMatch(/^new /)
+    await engine.clock.advance('25m')
+    await set('new', { paused: false, catchUp: 'all' })
+    await engine.clock.advance('10m')
+    expect((await slotsOf('quick')).slice(1)).toEqual([30])
+    const until = new Date(engine.clock.now() + 25 * MINUTE)
+    await set('new', { until })
+    expect((await job.describe()).next.map((slot) => slot.getUTCMinutes())).toEqual([40, 50, 0])
+  })
+
+  test('a batch of all runs does not stop schedules', async () => {
+    await fresh()
+    await engine.schedules.set('job', { every: '10m', workflow: long })
+    await engine.clock.advance('10m')
+    const all = engine.batch({}, { limit: 100 })
+    expect(await all.count()).toBe(1)
+    expect(await all.cancel()).toMatchObject({ matched: 1, done: 1 })
+    await engine.clock.advance('10m')
+    expect(await runsOf('long')).toHaveLength(2)
+  })
+
   const overlaps = [
     ['allow', [10, 20, 30, 40], ['waiting', 'waiting', 'waiting', 'waiting']],
     ['skip', [10], ['waiting']],

@@ -154,7 +154,8 @@ describe.each(kinds)('on %s', (kind) => {
 
   test('T1 a sleep that ran out while no worker lived ends as soon as there is one', async () => {
     const naps = workflow('naps', async (ctx) => {
-      await ctx.sleep('100ms')
+      // Long enough that a slow store tells of it before it is over.
+      await ctx.sleep('800ms')
       return 'awake'
     })
     const first = await bench.worker({ workflows: [naps] })

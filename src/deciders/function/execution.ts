@@ -362,6 +362,7 @@ export class FunctionExecution implements Execution {
   }
 
   #commands(): readonly Command[] {
+    if (this.#outcome?.ok === 'again') this.handlers.abandonUpdates()
     const answers = this.handlers.takeAnswers(this.#journal.answered)
     const outcome = this.#outcome
     const ending = outcome && endingOf(this.workflow.name, outcome, this.root, this.#journal.unread)

@@ -25,6 +25,8 @@ export class Handlers {
   readonly #queries = new Map<string, (payload: unknown) => unknown>()
   readonly #conditions = new Map<string, Condition>()
   #answers: (AcceptUpdate | AnswerUpdate)[] = []
+  /** Updates whose handlers are not done. */
+  readonly #underWay = new Set<string>()
   /** A signal's handler has nobody to tell of its failure but the run. */
   readonly #fail: (error: unknown) => void
 
@@ -58,6 +60,7 @@ export class Handlers {
       }
       this.#answers.push({ type: 'AcceptUpdate', id })
     }
+    this.#underWay.add(id)
     handler.run(payload, id).then(
       (value) => this.#complete(id, message.name, value),
       (error: unknown) => this.#answer(id, { ok: false, failure: failureOf(error) }),
@@ -102,6 +105,13 @@ export class Handlers {
     return false
   }
 
+  /** The run goes on without them: whoever waits for an answer is told that there is none. */
+  abandonUpdates(): void {
+    const message = 'the run continued as new before it had answered. Send the update again.'
+    const failure = { type: 'UpdateAbandoned', message, retryable: true }
+    for (const id of this.#underWay) this.#answer(id, { ok: false, failure })
+  }
+
   /** What is to be said about updates, other than what was said before. */
   takeAnswers(answered: ReadonlySet<string>): readonly (AcceptUpdate | AnswerUpdate)[] {
     const answers = this.#answers.filter(({ id }) => !answered.has(id))
@@ -118,6 +128,7 @@ export class Handlers {
   }
 
   #answer(id: string, answer: AnswerUpdate['answer']): void {
+    this.#underWay.delete(id)
     this.#answers.push({ type: 'AnswerUpdate', id, answer })
   }
 
