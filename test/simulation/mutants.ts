@@ -71,7 +71,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'H5: a warm execution is used whoever held the run since',
-    patch('worker/warm.ts', 'if (run.epoch + 1 !== epoch)', 'if (run.epoch + 1 > epoch)'),
+    patch('worker/warm.ts', 'if (run.epoch + 1 !== epoch ||', 'if (run.epoch + 1 > epoch ||'),
   ),
   mutant(
     'H6: a commit without an answer is taken for applied',
