@@ -26,7 +26,8 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/global-postgres.ts', 'test/support/global-radosgw.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than CI has cores: much of what the tests do is to wait for servers and timers.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     exclude: [...configDefaults.exclude, 'dist/**', 'bench/**'],
