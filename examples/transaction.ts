@@ -32,7 +32,7 @@ pawl.work()
 
 const said = await pawl.execute(transfer, { from: 'Ada', to: 'Eve', cents: 300 })
 const rows = database.prepare('select id, cents from account order by id').all()
-console.log(said, rows.map((row) => `${row['id']} ${row['cents']}`).join(', '))
+console.log(said, JSON.stringify(rows))
 assert.equal(said, '700 cents left')
 assert.deepEqual(
   rows.map((row) => row['cents']),
