@@ -52,6 +52,11 @@ export class Bench {
     this.kind = kind
   }
 
+  /** What to multiply times with that something must be seen to happen in. */
+  get slowness(): number {
+    return this.kind === 'radosgw' ? 10 : 1
+  }
+
   /** Where this test's runs are; on memory there is no such place. */
   get url(): string {
     if (this.kind === 'sqlite') return `sqlite:${join(this.#folder, this.#place)}.db`

@@ -187,10 +187,11 @@ describe.each(kinds)('on %s', (kind) => {
   test('T1 a delayed start begins no earlier than asked', async () => {
     const when = workflow('when', async (ctx) => ctx.now())
     const engine = await bench.serve({ workflows: [when] })
-    const delayed = await engine.start(when, undefined, { delay: '150ms' })
+    const delay = 150 * bench.slowness
+    const delayed = await engine.start(when, undefined, { delay })
     const { createdAt } = await delayed.describe()
     expect(await delayed.why()).toMatchObject({ reason: 'timer' })
-    expect(await delayed.result()).toBeGreaterThanOrEqual(createdAt.getTime() + 150)
+    expect(await delayed.result()).toBeGreaterThanOrEqual(createdAt.getTime() + delay)
     const runAt = new Date(Date.now() + 100)
     const planned = await engine.start(when, undefined, { runAt })
     expect(await planned.result()).toBeGreaterThanOrEqual(runAt.getTime())
