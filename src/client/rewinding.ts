@@ -2,9 +2,13 @@
 import { decodePayload, decodeTurn, encodePayload, encodeTurn } from '../kernel/codec.ts'
 import { digestPayload } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
-import type { HistoryEvent } from '../kernel/event.ts'
+import type { Event, HistoryEvent } from '../kernel/event.ts'
+import { decodeExtras, encodeExtras } from '../kernel/extras.ts'
 import { INPUT_KEY } from '../kernel/key.ts'
-import { cutOfFailure, cutOfStep, type Rewind, rewound } from '../kernel/rewind.ts'
+import { limits } from '../kernel/limits.ts'
+import type { Message } from '../kernel/message.ts'
+import { forkedAt, resetTo, retried } from '../kernel/rewind.ts'
+import { RunState } from '../kernel/run.ts'
 import { encode, type Payload } from '../kernel/value.ts'
 import type { Beginning, Created, NewRun, RunSnapshot, StoredTurn } from '../stores/store.ts'
 
@@ -18,6 +22,7 @@ export interface ForkOptions {
 }
 
 export interface RewindPorts {
+  post(runId: string, message: Message, urgent: boolean): Promise<unknown>
   create(run: NewRun): Promise<Created>
   newId(): string
   newTurnId(): number
@@ -46,16 +51,13 @@ export class Rewinding {
   retry(): Promise<void> {
     const { generation } = this.#run.head
     const { keysOf = generation, attempt = 1 } = this.#began ?? {}
-    return this.#again({
-      began: { reason: 'retried', ...this.#input, keysOf, attempt: attempt + 1 },
-      cut: cutOfFailure(this.#events),
-      edited: false,
-    })
+    const begins = { reason: 'retried', ...this.#input, keysOf, attempt: attempt + 1 } as const
+    return this.#again(retried(this.#events, begins, this.#run.now))
   }
 
   reset(step: string): Promise<void> {
-    const cut = cutOfStep(this.#events, step)
-    return this.#again({ began: { reason: 'reset', ...this.#input }, cut, edited: false })
+    const begins = { reason: 'reset', ...this.#input } as const
+    return this.#again(resetTo(this.#events, step, begins, this.#run.now))
   }
 
   /** Another run; this one stays as it is. */
@@ -66,22 +68,21 @@ export class Rewinding {
       ? { input: encode(options.input, 'the input of the fork'), parsed: false }
       : this.#input
     const { input } = begins
-    const results = Object.fromEntries(
+    const results = new Map(
       Object.entries(options.results ?? {}).map(([step, value]) => [
         step,
         encode(value, `the result of step '${step}'`),
       ]),
     )
     const runId = this.#ports.newId()
-    const past = this.#beginning({
-      began: { reason: 'forked', ...begins, from: head.runId },
-      cut: cutOfStep(this.#events, options.step),
-      results,
-      edited: given || Object.keys(results).length > 0,
-      // What the schema made of the old input.
-      ...(given && { without: INPUT_KEY }),
-    })
-    const { name, queue, priority, extras } = head
+    // What the schema made of the old input is not what it makes of another.
+    const edit = { results, ...(given && { dropped: INPUT_KEY }) }
+    const began = { reason: 'forked', ...begins, from: head.runId } as const
+    const past = this.#beginning(forkedAt(this.#events, options.step, edit, began, this.#run.now))
+    const { name, queue, priority } = head
+    // It begins now, whenever the other did.
+    const { from: _, delayMs: __, ...rest } = decodeExtras(head.extras)
+    const extras = encodeExtras(rest)
     await this.#ports.create({
       runId,
       name,
@@ -110,24 +111,41 @@ export class Rewinding {
     return { input, ...(parsed !== undefined && { parsed }) }
   }
 
-  async #again(rewind: Rewind): Promise<void> {
+  async #again(events: readonly Event[]): Promise<void> {
     const { head } = this.#run
     const { runId, name, queue, priority, workflowId, input, generation } = head
     const created = await this.#ports.create({
       ...{ runId, name, queue, priority, workflowId, input, digest: '', reuse: 'allow' },
       generation: generation + 1,
-      past: this.#beginning(rewind),
+      past: this.#beginning(events),
     })
     // It is there if the first answer was lost.
-    if (created.outcome === 'created' || created.outcome === 'existing') return
+    if (created.outcome === 'created' || created.outcome === 'existing') return this.#stopChildren()
     if (created.outcome === 'refused' && created.archived) throw archived(runId)
     throw meanwhile(runId)
   }
 
-  #beginning(rewind: Rewind): Beginning {
-    const events = rewound(this.#events, rewind, this.#run.now)
-    const body = encodeTurn({ build: 'by hand', events })
-    return { turnId: this.#ports.newTurnId(), count: events.length, body }
+  // Of a run that was paused: it will start others in their place. One that ended has stopped them itself.
+  async #stopChildren(): Promise<void> {
+    const { runId, generation } = this.#run.head
+    if (this.#run.endedAt !== undefined) return
+    for (const open of RunState.of(this.#events).open.values()) {
+      if (open.type !== 'child' || open.onClose === 'abandon') continue
+      const id = `parent:${runId}:${generation}`
+      const reason = 'its parent went back to before it was started'
+      await this.#ports.post(open.child, { type: 'cancel', id, reason }, true)
+    }
+  }
+
+  #beginning(events: readonly Event[]): Beginning {
+    try {
+      const body = encodeTurn({ build: 'by hand', events })
+      return { turnId: this.#ports.newTurnId(), count: events.length, body }
+    } catch (error) {
+      const { runId } = this.#run.head
+      const message = `the past of run ${runId} is too large to begin with: ${limits.turnBytesMax} bytes are possible.`
+      throw new PawlError('PAYLOAD_TOO_LARGE', message, { cause: error })
+    }
   }
 }
 

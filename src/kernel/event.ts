@@ -155,6 +155,10 @@ export type Passage =
       readonly messageIds?: readonly string[]
       /** The run it was forked from. */
       readonly from?: string
+      /** Keys that were asked for and not settled: the code asks for them again. */
+      readonly again?: readonly string[]
+      /** What was recorded from this event on, the code may not come to this time. */
+      readonly looseFrom?: number
       /** When it began, if that is later than the first thing it knows of. */
       readonly beganAt?: Instant
       /** How often it has been begun because it had failed; 1 when absent. */

@@ -1,51 +1,105 @@
-// Going back in a history: the part of it a run begins with when it is tried again, reset, or forked. Kept is what was
-// settled before the place it goes back to; what was only asked for is asked for again.
+// Going back in a history: what a run begins with when it is tried again, reset to a step, or forked. Nothing that was
+// settled is done again unless that is what is wanted: what was only asked for is asked for again, and the rest is kept.
+//
+//   events     1 asked a   2 a done   3 asked b   4 asked c   5 b failed   6 c done   7 the run failed by b
+//   retried    began(again: b)   asked a   a done   asked c   c done        so b runs, and a and c do not
+//   reset to b began             asked a   a done                           so b and c run
 import { PawlError } from './errors.ts'
-import type { Event, EventBody, HistoryEvent, Instant, Passage, Requested } from './event.ts'
+import type { Event, HistoryEvent, Instant, Passage, Requested } from './event.ts'
+import type { Failure } from './failure.ts'
 import { RunState } from './run.ts'
 import type { Payload } from './value.ts'
 
 type Began = Extract<Passage, { type: 'GenerationBegan' }>
+/** What is known of a new beginning, besides what follows from its past. */
+export type Begins = Omit<Began, 'type' | 'again' | 'looseFrom' | 'beganAt' | 'messageIds'>
 
-export interface Rewind {
-  readonly began: Omit<Began, 'type'>
-  /** Events from this one on are gone. */
-  readonly cut: number
-  /** Results by the name or key of a step, in place of those it had. */
-  readonly results?: Readonly<Record<string, Payload>>
+/** Everything that was settled, but for the failure the run ended with. */
+export function retried(events: readonly HistoryEvent[], begins: Begins, now: Instant): Event[] {
+  const failed = failureOf(events)
+  const past = events.filter(isOfTheCode)
+  const again = openIn(past)
+  if (failed) again.add(failed.key)
+  // What the code did about its failure, or its cancellation, it may not come to this time.
+  const cancelled = events.find(({ type }) => type === 'CancelRequested')
+  const turned = Math.min(failed?.seq ?? Infinity, cancelled?.seq ?? Infinity)
+  return assembled(events, without(past, again), { begins, again, turned, now })
+}
+
+/** What was asked for before a step was, with all that came of it, and every message. */
+export function resetTo(
+  events: readonly HistoryEvent[],
+  step: string,
+  begins: Begins,
+  now: Instant,
+): Event[] {
+  const past = beforeStep(events, placeOf(events, step))
+  const again = openIn(past)
+  return assembled(events, without(past, again), { begins, again, now })
+}
+
+/** The past up to a step. Results, by the key or name of a step, are in place of those it had. */
+export function forkedAt(
+  events: readonly HistoryEvent[],
+  step: string,
+  { results, dropped }: { results: ReadonlyMap<string, Payload>; dropped?: string },
+  begins: Begins,
+  now: Instant,
+): Event[] {
+  const place = placeOf(events, step)
+  const past = beforeStep(events, place).filter((event) => !isMessage(event) || event.seq < place)
+  const again = openIn(past)
+  if (dropped !== undefined) again.add(dropped)
+  const names = namesIn(events)
+  const given = (key: string): Payload | undefined =>
+    results.get(key) ?? results.get(names.get(key) ?? '')
+  const kept = without(past, again).map((event) => withResult(event, given))
+  const asked = events.find(({ seq }) => seq === place)
+  const value = asked?.type === 'StepStarted' ? given(asked.key) : undefined
+  if (asked?.type === 'StepStarted' && value) {
+    const { key, at, seq } = asked
+    // Right behind it, and before whatever comes next.
+    kept.push(asked, { type: 'StepCompleted', key, attempt: 1, value, at, seq: seq + 0.5 })
+  }
+  return assembled(events, kept, { begins, again, now, edited: true })
+}
+
+interface Assembly {
+  readonly begins: Begins
+  readonly again: ReadonlySet<string>
+  readonly now: Instant
+  /** From here on the code went a way it may not go again. */
+  readonly turned?: number
   /** Whether steps may have been recorded with other inputs than the code will give them. */
-  readonly edited: boolean
-  /** The key of a step that is forgotten, wherever it was. */
-  readonly without?: string
+  readonly edited?: boolean
 }
 
-/** The events of a new beginning. Those that are kept keep their times, so time begins with the first of them. */
-export function rewound(events: readonly HistoryEvent[], rewind: Rewind, now: Instant): Event[] {
-  const { cut, without } = rewind
-  const before = events.filter(
-    (event) => event.seq < cut && isOfTheCode(event) && !('key' in event && event.key === without),
-  )
-  const open = openAfter(before)
-  const settled = before.filter((event) => !('key' in event && open.has(event.key)))
-  const step = events.find((event) => event.seq === cut)
-  const kept = [
-    ...settled.map((event) => overridden(event, events, rewind)),
-    ...given(step, rewind),
-  ]
-  const place = new Map(kept.map((event, index) => [event.seq, index + 2]))
-  const begins = kept[0]?.at ?? now
-  const began: Event = { type: 'GenerationBegan', ...rewind.began, beganAt: now, at: begins }
-  return [began, ...kept.map((event) => placed(event, place, rewind.edited))]
-}
-
-/** Where the failure a run ended with came from: its last step or child that was given up on; else its end. */
-export function cutOfFailure(events: readonly HistoryEvent[]): number {
-  const failed = events.findLast(({ type }) => type === 'StepFailed' || type === 'ChildFailed')
-  return failed?.seq ?? Number.POSITIVE_INFINITY
+// Numbers what is kept anew. Times stay, so time begins with the first of them.
+function assembled(
+  all: readonly HistoryEvent[],
+  kept: readonly HistoryEvent[],
+  { begins, again, now, turned = Infinity, edited = false }: Assembly,
+): Event[] {
+  const sorted = kept.toSorted((a, b) => a.seq - b.seq)
+  const seqs = sorted.map(({ seq }) => seq)
+  const loose = seqs.findIndex((seq) => seq > turned)
+  const messageIds = knownBefore(all)
+  const began: Event = {
+    type: 'GenerationBegan',
+    ...begins,
+    ...(messageIds.length > 0 && { messageIds }),
+    ...(again.size > 0 && { again: [...again] }),
+    ...(loose >= 0 && { looseFrom: loose + 2 }),
+    beganAt: now,
+    at: sorted[0]?.at ?? now,
+  }
+  const events = [began, ...sorted.map((event) => placed(event, seqs, edited))]
+  refuseImpossible(events)
+  return events
 }
 
 /** Where a step was asked for. A name must be that of one step only. */
-export function cutOfStep(events: readonly HistoryEvent[], step: string): number {
+function placeOf(events: readonly HistoryEvent[], step: string): number {
   const asked = events.filter(isAsked)
   const found = asked.filter((event) => event.key === step)
   const named = found.length > 0 ? found : asked.filter((event) => nameOf(event) === step)
@@ -57,18 +111,46 @@ export function cutOfStep(events: readonly HistoryEvent[], step: string): number
   throw new PawlError('INPUT_INVALID', message)
 }
 
+/** The step or child whose failure the run ended with, if it ended with one. */
+function failureOf(
+  events: readonly HistoryEvent[],
+): Extract<HistoryEvent, { type: 'StepFailed' | 'ChildFailed' }> | undefined {
+  const last = events.at(-1)
+  if (last?.type !== 'RunFailed') return undefined
+  for (let failure: Failure | undefined = last.failure; failure; failure = failure.cause) {
+    if (failure.type !== 'ActivityError' && failure.type !== 'RunError') continue
+    const { cause } = failure
+    const found = events.findLast(
+      (event): event is Extract<HistoryEvent, { type: 'StepFailed' | 'ChildFailed' }> =>
+        (event.type === 'StepFailed' || event.type === 'ChildFailed') &&
+        event.failure.type === cause?.type &&
+        event.failure.message === cause.message,
+    )
+    if (found) return found
+  }
+  return undefined
+}
+
 type Asked = Requested & { readonly seq: number; readonly at: Instant }
 
 function isAsked(event: HistoryEvent): event is Asked & HistoryEvent {
   return event.type.endsWith('Started') && 'key' in event
 }
 
+function isMessage({ type }: HistoryEvent): boolean {
+  return type === 'SignalReceived' || type === 'UpdateReceived'
+}
+
 function nameOf(event: Requested): string {
   return 'name' in event ? event.name : 'sleep'
 }
 
+function namesIn(events: readonly HistoryEvent[]): ReadonlyMap<string, string> {
+  return new Map(events.filter(isAsked).map((event) => [event.key, nameOf(event)]))
+}
+
 // What people did to the run, and its ends, are not part of what its code did.
-function isOfTheCode({ type }: EventBody): boolean {
+function isOfTheCode({ type }: HistoryEvent): boolean {
   switch (type) {
     case 'CancelRequested':
     case 'PauseRequested':
@@ -84,38 +166,75 @@ function isOfTheCode({ type }: EventBody): boolean {
   }
 }
 
-function openAfter(events: readonly HistoryEvent[]): ReadonlySet<string> {
+// What was asked for before an event, what came of it whenever that was, and all that nobody asked for.
+function beforeStep(events: readonly HistoryEvent[], place: number): HistoryEvent[] {
+  const late = new Set(
+    events.flatMap((event) => ('after' in event && event.seq >= place ? [event.key] : [])),
+  )
+  return events
+    .filter((event) => isOfTheCode(event) && !('key' in event && late.has(event.key)))
+    .map((event) => (event.type === 'CalledOff' ? withoutKeys(event, late) : event))
+}
+
+function openIn(events: readonly HistoryEvent[]): Set<string> {
   return new Set(RunState.of(events).open.keys())
 }
 
-function overridden(
+function without(events: readonly HistoryEvent[], keys: ReadonlySet<string>): HistoryEvent[] {
+  return events
+    .filter((event) => !('key' in event && keys.has(event.key) && event.type !== 'TokenMade'))
+    .map((event) => (event.type === 'CalledOff' ? withoutKeys(event, keys) : event))
+}
+
+function withoutKeys<E extends Extract<HistoryEvent, { type: 'CalledOff' }>>(
+  event: E,
+  keys: ReadonlySet<string>,
+): E {
+  return { ...event, keys: event.keys.filter((key) => !keys.has(key)) }
+}
+
+function withResult(
   event: HistoryEvent,
-  all: readonly HistoryEvent[],
-  { results = {} }: Rewind,
+  given: (key: string) => Payload | undefined,
 ): HistoryEvent {
   if (event.type !== 'StepCompleted' && event.type !== 'StepFailed') return event
   const { key, attempt, at, seq } = event
-  const name = all.filter(isAsked).find((asked) => asked.key === key)
-  const value = results[key] ?? (name && results[nameOf(name)])
+  const value = given(key)
   return value ? { type: 'StepCompleted', key, attempt, value, at, seq } : event
 }
 
-// The step that is gone back to need not be run if its result is given.
-function given(step: HistoryEvent | undefined, { results = {} }: Rewind): HistoryEvent[] {
-  if (step?.type !== 'StepStarted') return []
-  const { key, at, seq } = step
-  const value = results[key] ?? results[step.name]
-  if (!value) return []
-  return [step, { type: 'StepCompleted', key, attempt: 1, value, at, seq: seq + 0.5 }]
+function knownBefore([first]: readonly HistoryEvent[]): readonly string[] {
+  return first?.type === 'GenerationBegan' ? (first.messageIds ?? []) : []
 }
 
 // `after` names the event that had last been delivered; it has another number now, or is gone.
-function placed(event: HistoryEvent, place: ReadonlyMap<number, number>, edited: boolean): Event {
+function placed(event: HistoryEvent, seqs: readonly number[], edited: boolean): Event {
   const { seq: _, ...body } = event
   if (!('after' in body)) return body
-  let after = 0
-  for (const [old, now] of place) if (old <= body.after) after = Math.max(after, now)
+  const { after: old } = body
+  const later = firstAbove(seqs, old)
+  const after = later === 0 ? 0 : later + 1
   if (!edited || !('digest' in body)) return { ...body, after }
   const { digest: __, ...rest } = body
   return { ...rest, after }
+}
+
+/** How many of these numbers, which are sorted, are not above another. */
+function firstAbove(sorted: readonly number[], than: number): number {
+  let low = 0
+  for (let high = sorted.length; low < high; ) {
+    const middle = (low + high) >> 1
+    if ((sorted[middle] ?? Infinity) <= than) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function refuseImpossible(events: readonly Event[]): void {
+  try {
+    RunState.of(events)
+  } catch (error) {
+    const message = `this run cannot begin again from there: ${String(error)}. Fork it from another step.`
+    throw new PawlError('NOT_SUPPORTED', message)
+  }
 }

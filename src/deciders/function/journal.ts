@@ -32,6 +32,10 @@ export class Journal {
   /** What the code let go of, and the patches it took. */
   readonly calledOff = new Set<string>()
   readonly patches = new Set<string>()
+  /** What an earlier generation asked for and did not see settled: it is known, though it is not recorded. */
+  readonly again = new Set<string>()
+  /** Nobody expects the code to come to what was recorded from this event on. */
+  looseFrom = Number.POSITIVE_INFINITY
   /** By the key of the webhook they are for. */
   readonly tokens = new Map<string, string>()
   /** Updates whose validator let them pass, or refused them, and those that have their answer. */
@@ -106,11 +110,14 @@ export class Journal {
       case 'TokenMade':
         this.tokens.set(event.key, event.token)
         return
+      case 'GenerationBegan':
+        for (const key of event.again ?? []) this.again.add(key)
+        this.looseFrom = event.looseFrom ?? this.looseFrom
+        return
       case 'StepRetried':
       case 'StepBegun':
       case 'PauseRequested':
       case 'ResumeRequested':
-      case 'GenerationBegan':
       case 'RunContinued':
       case 'RunCompleted':
       case 'RunFailed':

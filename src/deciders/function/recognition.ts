@@ -80,6 +80,7 @@ export class Recognition {
       request.past = true
       const effect = EFFECTS.has(request.wanted.type)
       if (!effect || request.ifPast === 'run' || isSideEffect(request.wanted)) continue
+      if (this.#journal.again.has(request.wanted.key)) continue
       throw unknownStep(this.#workflow, request.asked ?? describeWanted(request.wanted), ahead)
     }
   }
@@ -90,7 +91,10 @@ export class Recognition {
   }
 
   #ahead(position: number): Recorded[] {
-    return [...this.#journal.unrequested.values()].filter((each) => each.after >= position)
+    const { unrequested, looseFrom } = this.#journal
+    return [...unrequested.values()].filter(
+      ({ after, seq }) => after >= position && seq < looseFrom,
+    )
   }
 
   #compare({ wanted }: Request, recorded: Recorded, identity: Identity): Error | undefined {
