@@ -252,7 +252,10 @@ export class Handle<out Out> implements RunHandle<Out> {
       const id = `settle:${this.#host.newId()}`
       await this.#post({ type: 'settle', id, step, value, note })
     }
-    await this.#post({ type: 'resume', id: `resume:${this.#host.newId()}` }, true)
+    // What is not paused hears of it in its time, and not before its start.
+    const { paused } = await this.#snapshot()
+    const id = `resume:${this.#host.newId()}`
+    await this.#post({ type: 'resume', id }, paused !== undefined)
   }
 
   // What nobody waits for cannot be settled, and a slip of the pen should not look as if it had been.

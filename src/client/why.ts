@@ -54,11 +54,11 @@ export function whyOf(facts: WhyFacts): Why {
   if (run.paused) return paused(run.head.runId, run.paused)
   const state = RunState.of(facts.turns.flatMap((turn) => decodeTurn(turn.body).events))
   if (run.session !== undefined) return held(facts, state)
+  // Messages do not make it begin any earlier.
+  if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > run.now)
+    return { reason: 'timer', until: new Date(run.wakeAt) }
   const due = run.unread > 0 || (run.wakeAt !== undefined && run.wakeAt <= run.now)
   if (due) return unclaimed(facts)
-  if (run.status === 'pending' && run.wakeAt !== undefined) {
-    return { reason: 'timer', until: new Date(run.wakeAt) }
-  }
   return waiting(facts, state)
 }
 

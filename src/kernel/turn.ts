@@ -138,6 +138,7 @@ export class Turn {
     const bodies: EventBody[] = [
       { type: 'GenerationBegan', reason: 'continued', input, parsed: null, messageIds: kept },
       ...carried,
+      ...this.#pauseCarried(),
     ]
     return {
       event: { type: 'RunContinued', at, seq: this.#state.seq + 1 },
@@ -145,6 +146,14 @@ export class Turn {
       outgoing,
       dropped,
     }
+  }
+
+  // Who wants the run to rest wants that of whatever it continues as.
+  #pauseCarried(): EventBody[] {
+    const { pausing } = this.#state
+    return pausing
+      ? [{ type: 'PauseRequested', id: `pause:of:${this.#head.generation}`, ...pausing }]
+      : []
   }
 
   #happen(body: EventBody): void {

@@ -17,7 +17,7 @@ import { Inbox } from './inbox.ts'
 import { LocalSteps } from './local-steps.ts'
 import { Nap } from './nap.ts'
 import { headSince, loadTurns, pastOf, readHead } from './past.ts'
-import { begunTasks, hasOverdue, isLate, letGo, mayWait, nextDue, readySteps } from './readiness.ts'
+import { begunOf, isLate, letGo, mayWait, nextDue, overdueSteps, readySteps } from './readiness.ts'
 import { hesitationMs, poisoned, restful, timedOut, tooLong, unstorable } from './refusals.ts'
 import { nothing, TurnWriter } from './turn-writer.ts'
 import type { WarmRun } from './warm.ts'
@@ -131,9 +131,11 @@ export class HeldRun {
     this.#head = headSince(this.#head, past.events)
     assert(past.state.seq >= this.#claimed.seq, 'history reaches as far as at the last release')
     this.#writer.bytes = past.bytes
-    // Whoever tries again begins to count anew.
-    if (stored.deaths >= limits.poisonDeliveries) this.#writer.deaths = 0
-    if (stored.deaths >= limits.poisonDeliveries) throw poisoned(stored.deaths)
+    if (stored.deaths >= limits.poisonDeliveries) {
+      // Whoever tries again begins to count anew.
+      this.#writer.deaths = 0
+      throw poisoned(stored.deaths)
+    }
     this.#code.open(this.#head, past.events)
   }
 
@@ -144,8 +146,8 @@ export class HeldRun {
     const turn = new Turn(this.#head, this.#state, now)
     turn.receive(this.#inbox.take())
     turn.settle(this.#steps.takeResults())
-    const isOverdue = hasOverdue(this.#state, now)
-    turn.fireDue(isOverdue ? await begunTasks(this.#host, this.#head, this.#state, now) : undefined)
+    const overdue = overdueSteps(this.#state, now)
+    turn.fireDue(overdue && (await begunOf(this.#host, this.#head, overdue)))
     if (turn.ending) return this.#end(turn)
     const first = !this.#code.begun
     try {
@@ -194,8 +196,7 @@ export class HeldRun {
     const failure = restful(this.#state.pausing?.note)
     const next: Next = { type: 'pause', failure: JSON.stringify(failure) }
     const committed = await this.#writer.write([], { ...nothing, next })
-    if (committed.outcome === 'more') this.receive(committed.messages)
-    if (committed.outcome === 'more') return undefined
+    if (committed.outcome === 'more') return void this.receive(committed.messages)
     if (committed.outcome !== 'applied') return this.#lose()
     this.#host.paused(this.#head, failure)
     return this.#released()
@@ -234,6 +235,7 @@ export class HeldRun {
       const events = [...this.#carried, closing.event]
       const rest = sentBy(this.#head, turn, closing)
       const next = this.#nextOf(turn, closing)
+      if (typeof next === 'string') return this.#fail(next)
       const committed = await this.#writer.write(events, { ...rest, next })
       if (this.#mood === 'abandoned' || committed.outcome === 'fenced') return this.#lose()
       if (committed.outcome === 'rejected') return this.#fail(committed.reason)
@@ -248,8 +250,9 @@ export class HeldRun {
     }
   }
 
-  #nextOf({ ending }: Turn, { beginning }: Closing): Next {
-    if (beginning) return { type: 'continue', past: this.#writer.beginning(beginning) }
+  // Or why the next generation cannot be written.
+  #nextOf({ ending }: Turn, { beginning }: Closing): Next | string {
+    if (beginning) return this.#writer.continuing(beginning)
     assert(ending, 'an ending turn ends')
     return { type: 'end', status: statusOf(ending) }
   }
@@ -305,7 +308,8 @@ export class HeldRun {
     const rest = { ...nothing, outbox: outbound(this.#head, turn.outgoing), next }
     const committed = await this.#writer.write(facts, { ...rest, consumed: [...turn.consumed] })
     if (committed.outcome === 'more') {
-      this.receive(committed.messages)
+      // If nothing of it is new, it was taken by a turn that came to nothing: whoever is next reads it again.
+      if (!this.#inbox.receive(committed.messages)) return this.#lose()
       turn.receive(this.#inbox.take())
       return this.#park(error, turn)
     }
@@ -366,14 +370,9 @@ export class HeldRun {
       this.#code.dispose()
       return { type: 'released', ...due }
     }
-    const { epoch } = this.#claimed.lease
-    const warm = {
-      execution: this.#code.current,
-      state: this.#state,
-      head: this.#head,
-      epoch,
-      bytes: this.#writer.bytes,
-    }
+    const { epoch } = this
+    const about = { state: this.#state, head: this.#head, epoch, bytes: this.#writer.bytes }
+    const warm = { execution: this.#code.current, ...about }
     return { type: 'released', warm, ...due }
   }
 

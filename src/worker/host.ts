@@ -21,8 +21,8 @@ export interface RunHost extends World {
   ): Promise<readonly StoredTurn[]>
   /** The newest run of a workflow id. */
   newestOf(workflowId: string): Promise<string | undefined>
-  /** Ids of tasks of the run that somebody has begun with. */
-  begunTasks(runId: string): Promise<ReadonlySet<string>>
+  /** Ids of tasks of the run that nobody has begun with. */
+  waitingTasks(runId: string): Promise<ReadonlySet<string>>
   commit(turn: TurnCommit): Promise<Committed>
   /** Whether an activity should go to the task queue rather than run here. */
   queues(step: RunStep, plan: StepPlan, head: Head): boolean

@@ -23,12 +23,14 @@ export class Inbox {
     return [...this.#seen]
   }
 
-  receive(messages: readonly StoredMessage[]): void {
-    for (const message of messages) {
-      if (this.#seen.has(message.id)) continue
+  /** Whether any of them is new. */
+  receive(messages: readonly StoredMessage[]): boolean {
+    const fresh = messages.filter(({ id }) => !this.#seen.has(id))
+    for (const message of fresh) {
       this.#seen.add(message.id)
       this.#put(message)
     }
+    return fresh.length > 0
   }
 
   take(): Message[] {

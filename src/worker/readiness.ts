@@ -2,7 +2,7 @@
 import type { Execution } from '../kernel/decider.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
-import { deadlineOf, type Head, type Open, type OpenStep, type RunState } from '../kernel/run.ts'
+import { deadlineOf, type Head, type OpenStep, type RunState } from '../kernel/run.ts'
 import type { LocalResult, Turn } from '../kernel/turn.ts'
 import { taskId } from './commit.ts'
 import type { RunHost } from './host.ts'
@@ -24,26 +24,26 @@ export function isLate(head: Head, state: RunState, now: Instant): boolean {
   return (deadlineOf(head, state, now)?.at ?? now + 1) <= now
 }
 
-/** Whether there are queued steps that should have been begun by now. */
-export function hasOverdue(state: RunState, now: Instant): boolean {
-  for (const open of state.open.values()) if (isOverdue(open, now)) return true
-  return false
+/** Keys of queued steps that should have been begun by now, if there are any: hardly ever. */
+export function overdueSteps(state: RunState, now: Instant): readonly string[] | undefined {
+  let overdue: string[] | undefined
+  for (const [key, open] of state.open) {
+    if (open.type !== 'step' || open.startBy === undefined || open.startBy > now) continue
+    overdue ??= []
+    overdue.push(key)
+  }
+  return overdue
 }
 
-function isOverdue(open: Open, now: Instant): boolean {
-  return open.type === 'step' && open.startBy !== undefined && open.startBy <= now
-}
-
-/** Queued steps that should have been begun by now, and were. */
-export async function begunTasks(
+/** Those of them that somebody has begun with. */
+export async function begunOf(
   host: RunHost,
   head: Head,
-  state: RunState,
-  now: Instant,
+  overdue: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const overdue = [...state.open].flatMap(([key, open]) => (isOverdue(open, now) ? [key] : []))
-  const begun = await host.begunTasks(head.runId)
-  return new Set(overdue.filter((key) => begun.has(taskId(head, key))))
+  // A task that is gone was begun and has ended: its result is on its way.
+  const waiting = await host.waitingTasks(head.runId)
+  return new Set(overdue.filter((key) => !waiting.has(taskId(head, key))))
 }
 
 /** Steps that are open, not running, not queued and not waiting for a retry. */

@@ -38,7 +38,7 @@ export function runHost(parts: HostParts): RunHost {
     breathe: () => clock.breathe(),
     turnId: () => random.integer(),
     history: (head, after) => history(send, head, after),
-    begunTasks: (runId) => begunTasks(send, runId),
+    waitingTasks: (runId) => waitingTasks(send, runId),
     newestOf: (workflowId) => newestOf(send, workflowId),
     secret: () => secret(random),
     commit: async (turn) => {
@@ -80,11 +80,11 @@ async function newestOf(send: HostParts['send'], workflowId: string): Promise<st
   return loaded?.type === 'named' ? loaded.runId : undefined
 }
 
-async function begunTasks(send: HostParts['send'], runId: string): Promise<ReadonlySet<string>> {
+async function waitingTasks(send: HostParts['send'], runId: string): Promise<ReadonlySet<string>> {
   const [loaded] = await send((store) => store.load([{ type: 'tasks', runId }]))
   const tasks = loaded?.type === 'tasks' ? loaded.tasks : []
   return new Set(
-    tasks.flatMap(({ taskId, deliveries, failed }) => (deliveries + failed > 0 ? [taskId] : [])),
+    tasks.flatMap(({ taskId, deliveries, failed }) => (deliveries + failed > 0 ? [] : [taskId])),
   )
 }
 

@@ -2,7 +2,7 @@
 import type { HistoryEvent } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import type { Head } from '../kernel/run.ts'
-import type { Beginning, Committed, Lease, Next } from '../stores/store.ts'
+import type { Committed, Lease, Next } from '../stores/store.ts'
 import { type Rest, turnBody } from './commit.ts'
 import type { RunHost } from './host.ts'
 import type { Inbox } from './inbox.ts'
@@ -52,10 +52,15 @@ export class TurnWriter {
     })
   }
 
-  /** The first turn of the next generation, to be written with the last of this one. */
-  beginning(events: readonly HistoryEvent[]): Beginning {
-    const body = turnBody(this.#host.build, events)
-    return { turnId: this.#host.turnId(), count: events.length, body }
+  /** The next generation, to be written with the last turn of this one; or why it cannot be. */
+  continuing(events: readonly HistoryEvent[]): Next | string {
+    try {
+      const body = turnBody(this.#host.build, events)
+      const past = { turnId: this.#host.turnId(), count: events.length, body }
+      return { type: 'continue', past }
+    } catch (error) {
+      return `what it would continue with is too large, messages nobody waited for among it: ${String(error)}`
+    }
   }
 
   /** What pauses the run until another build comes, with what is left to that. */

@@ -1,7 +1,7 @@
 // Continue-as-new: one run that begins again and again, with nothing lost in between.
 import { RunError, signal, TIMEOUT, update, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
-import { historyOf, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
+import { Gate, historyOf, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
 const work = signal<number>('work')
 const flush = signal('flush')
@@ -154,5 +154,47 @@ describe.each(kinds)('on %s', (kind) => {
       message: expect.stringContaining('continued as new'),
     })
     expect(await run.result()).toBe(2)
+  })
+
+  test('V11: who pauses a run that then continues as new finds it paused', async () => {
+    const gate = new Gate()
+    const relay = workflow('relay', async (ctx, n: number): Promise<number> => {
+      await ctx.run('step', () => (n === 1 ? gate.opened : undefined))
+      return n < 5 ? ctx.continueAsNew(n + 1) : n
+    })
+    const engine = await bench.serve({ workflows: [relay] })
+    const run = await engine.start(relay, 1)
+    await waitsFor(run, 'activity')
+    await run.pause('look here')
+    // Whoever holds it has heard of that once it is written.
+    await until(
+      () => historyOf(run),
+      (entries) => entries.some(({ type }) => type === 'PauseRequested'),
+    )
+    gate.open()
+    const { generation } = await until(
+      () => run.describe(),
+      ({ status }) => status === 'paused',
+    )
+    expect(generation).toBeLessThan(5)
+    expect(await run.why()).toMatchObject({ reason: 'paused', note: 'look here' })
+    await run.resume()
+    expect(await run.result()).toBe(5)
+  })
+
+  test('C7: a run that would continue with more than can be written fails, and says so', async () => {
+    const heap = workflow('heap', async (ctx) => {
+      await ctx.wait(flush)
+      return ctx.continueAsNew(undefined)
+    })
+    const engine = await bench.engine()
+    const run = await engine.start(heap)
+    const large = signal<string>('large')
+    for (let n = 0; n < 18; n++) await run.signal(large, 'x'.repeat(1_000_000))
+    await run.signal(flush)
+    await bench.serve({ workflows: [heap] })
+    const error = (await rejection(run.result())) as RunError
+    expect(error.failure).toMatchObject({ type: 'TurnRejected' })
+    expect(error.failure.message).toContain('too large')
   })
 })

@@ -149,6 +149,17 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await run.result()).toBe('done, then go')
   })
 
+  test('V11: a run that is to begin later does not begin earlier because it was paused and resumed', async () => {
+    const later = workflow('later', async () => 'begun')
+    const engine = await bench.serve({ workflows: [later] })
+    const run = await engine.start(later, undefined, { delay: '1h' })
+    await run.pause()
+    await run.resume()
+    expect(await run.why()).toMatchObject({ reason: 'timer' })
+    expect((await run.describe()).status).toBe('pending')
+    await run.terminate('enough')
+  })
+
   test('V11: a paused run can be cancelled', async () => {
     const waiting = workflow('waiting', async (ctx) => ctx.wait(go))
     const engine = await bench.serve({ workflows: [waiting] })

@@ -66,10 +66,7 @@ export class Journal {
         // Asked for and settled at once.
         this.unrequested.set(event.key, event)
         this.#occurrences.set(nameOf(event.key), this.occurrences(event.key) + 1)
-        this.#settlements.set(event.seq, event)
-        this.#seqByKey.set(event.key, event.seq)
-        if (this.#open.has(event.key)) this.#deliverable.push(event.seq)
-        return
+        return this.#settle(event)
       case 'SignalReceived':
       case 'UpdateReceived': {
         const channel = channelOf(event)
@@ -97,10 +94,7 @@ export class Journal {
       case 'TimerFired':
       case 'ChildCompleted':
       case 'ChildFailed':
-        this.#settlements.set(event.seq, event)
-        this.#seqByKey.set(event.key, event.seq)
-        if (this.#open.has(event.key)) this.#deliverable.push(event.seq)
-        return
+        return this.#settle(event)
       case 'CalledOff':
         for (const key of event.keys) this.calledOff.add(key)
         return
@@ -124,6 +118,12 @@ export class Journal {
       case 'RunCancelled':
         return
     }
+  }
+
+  #settle(event: Extract<Settlement, { key: string }>): void {
+    this.#settlements.set(event.seq, event)
+    this.#seqByKey.set(event.key, event.seq)
+    if (this.#open.has(event.key)) this.#deliverable.push(event.seq)
   }
 
   occurrences(key: string): number {
