@@ -196,8 +196,9 @@ export class HeldRun {
     const failure = restful(this.#state.pausing?.note)
     const next: Next = { type: 'pause', failure: JSON.stringify(failure) }
     const committed = await this.#writer.write([], { ...nothing, next })
-    if (committed.outcome === 'more') return void this.receive(committed.messages)
-    if (committed.outcome !== 'applied') return this.#lose()
+    if (committed.outcome === 'more') this.receive(committed.messages)
+    if (committed.outcome !== 'applied')
+      return committed.outcome === 'more' ? undefined : this.#lose()
     this.#host.paused(this.#head, failure)
     return this.#released()
   }
