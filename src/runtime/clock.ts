@@ -12,14 +12,21 @@ export interface Clock {
   breathe(): Promise<void>
 }
 
+/** The longest that Node can count. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(ms, fire) {
-    // A timer further away than Node can count fires early; whoever set it looks at the time again.
-    const timer = setTimeout(fire, Math.max(0, Math.min(Math.ceil(ms), TIMER_MS_MAX)))
+    let left = Math.max(0, Math.ceil(ms))
+    let timer: NodeJS.Timeout
+    const arm = (): void => {
+      const part = Math.min(left, TIMER_MS_MAX)
+      left -= part
+      timer = setTimeout(left > 0 ? arm : fire, part)
+    }
+    arm()
     return () => clearTimeout(timer)
   },
   breathe: () => new Promise((resolve) => setImmediate(resolve)),
