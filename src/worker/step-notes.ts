@@ -22,8 +22,13 @@ export class StepNotes {
   readonly #ports: NotePorts
   readonly #found: Readonly<Record<string, string>>
   #details: string | undefined
+  /** The details that the store has, or is being told. */
+  #written: string | undefined
   #keptAt = Number.NEGATIVE_INFINITY
   #keeping: Promise<unknown> = Promise.resolve()
+  #isOver = false
+  /** What this attempt does once, by name, as text. */
+  readonly #once = new Map<string, Promise<string>>()
   /** Called at every sign of life. */
   onBeat: () => void = () => {}
 
@@ -31,17 +36,19 @@ export class StepNotes {
     this.#of = of
     this.#ports = ports
     this.#found = found
+    this.#written = found[HEARTBEAT]
   }
 
   /** A sign of life. Its details are kept, if not every single time. */
   beat(details?: unknown): void {
+    if (this.#isOver) return
     this.onBeat()
     if (details === undefined) return
     this.#details = encodePayload(encode(details, 'the details of a heartbeat'))
     const now = this.#ports.clock.monotonic()
     if (now - this.#keptAt < limits.heartbeatKeptMs) return
     this.#keptAt = now
-    void this.flush()
+    this.#flush()
   }
 
   /** The details of the last sign of life, of this attempt or an earlier one. */
@@ -54,17 +61,40 @@ export class StepNotes {
     const name = `once:${checkName(given, 'the key of runOnce')}`
     const known = this.#found[name]
     if (known !== undefined) return decode(decodePayload(known))
-    const body = encodePayload(encode(await fn(), `the result of runOnce('${given}')`))
-    const { body: kept = body } = await this.#keep(name, body, true)
-    return decode(decodePayload(kept))
+    const doing = this.#once.get(name) ?? this.#do(name, given, fn)
+    return decode(decodePayload(await doing))
   }
 
-  /** Writes down what has not been. A step that is over for good needs none of it. */
-  flush(): Promise<unknown> {
-    const details = this.#details
-    if (details === undefined || details === this.#found[HEARTBEAT]) return this.#keeping
-    this.#keeping = this.#keeping.then(() => this.#keep(HEARTBEAT, details)).catch(() => {})
+  #do(name: string, given: string, fn: () => unknown): Promise<string> {
+    const done = (async () => {
+      const body = encodePayload(encode(await fn(), `the result of runOnce('${given}')`))
+      return (await this.#keep(name, body, true)).body ?? body
+    })()
+    this.#once.set(name, done)
+    // What failed may be tried again.
+    done.catch(() => this.#once.delete(name))
+    return done
+  }
+
+  /**
+   * The attempt is over: what its body says from now on could come after what the next one says. What it said before is
+   * written down, unless the step is over for good and needs none of it.
+   */
+  close(unsaved: 'keep' | 'drop'): Promise<unknown> {
+    if (!this.#isOver && unsaved === 'keep') this.#flush()
+    this.#isOver = true
     return this.#keeping
+  }
+
+  #flush(): void {
+    const details = this.#details
+    if (details === undefined || details === this.#written) return
+    this.#written = details
+    this.#keeping = this.#keeping
+      .then(() => this.#keep(HEARTBEAT, details))
+      .catch(() => {
+        this.#written = undefined
+      })
   }
 
   #keep(name: string, body: string, once = false): Promise<Noted> {

@@ -83,6 +83,7 @@ export class StepRunner {
     retry: RetryRule,
   ): { result: Promise<Verdict>; begun: () => boolean; abort: (reason: Error) => void } {
     let attempt: Attempt | undefined
+    let notes: StepNotes | undefined
     let aborted = false
     const { promise, resolve } = Promise.withResolvers<Verdict>()
     this.#ports.slots.run(async () => {
@@ -91,15 +92,18 @@ export class StepRunner {
       // The first attempt finds nothing, and does not ask.
       const found = of.attempt === 1 ? {} : await this.#ports.loadNotes(of)
       if (aborted || !this.#ports.mayWork()) return
-      const notes = new StepNotes(of, this.#ports, found)
+      notes = new StepNotes(of, this.#ports, found)
       attempt = beginAttempt(of, body, notes, this.#ports)
       const ended = await attempt.result
-      if (!ended.ok) await notes.flush()
+      const closed = notes.close(ended.ok ? 'drop' : 'keep')
+      if (!ended.ok) await closed
       resolve(this.#judge(of, retry, ended))
     })
     const abort = (reason: Error): void => {
       aborted = true
       attempt?.abort(reason)
+      // Where the lease is gone, somebody else may be at it by now.
+      void notes?.close(this.#ports.mayWork() ? 'keep' : 'drop')
     }
     return { result: promise, begun: () => attempt !== undefined, abort }
   }

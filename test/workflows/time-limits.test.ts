@@ -151,6 +151,27 @@ describe.each(kinds)('on %s', (kind) => {
     expect(keys.size).toBe(1)
   })
 
+  test('R19: what an attempt says after its time is over does not reach the next one', async () => {
+    const late = Promise.withResolvers<void>()
+    const options = { startToClose: '60ms', retry: { initial: '5ms', maxAttempts: 3 } } as const
+    const copy = activity('copy', options, async (_: void, ctx) => {
+      if (ctx.attempt === 3) return ctx.lastHeartbeat<string>()
+      if (ctx.attempt === 1) {
+        ctx.heartbeat('first')
+        await late.promise
+        ctx.heartbeat('late')
+        return 'nobody hears this'
+      }
+      ctx.heartbeat('second')
+      late.resolve()
+      await new Promise((resolve) => setImmediate(resolve))
+      throw new Error('cut off')
+    })
+    const order = workflow('order', async (ctx) => ctx.run(copy))
+    const engine = await bench.serve({ workflows: [order], activities: [copy] })
+    expect(await engine.execute(order)).toBe('second')
+  })
+
   test('R8: a result that is there at the very moment its time is over counts', async () => {
     const quick = activity('quick', { scheduleToClose: '1h' }, async () => 'in time')
     const order = workflow('order', async (ctx) => ctx.run(quick))
