@@ -4,6 +4,7 @@ import type { RunRef, Signal, Update } from '../definitions/context.ts'
 import type { Args, Given, WorkflowContract } from '../definitions/contract.ts'
 import { checkPayload } from '../definitions/messages.ts'
 import type { WorkflowOptions } from '../definitions/options.ts'
+import { checkPriority } from '../definitions/priority.ts'
 import { type KnownSchemas, parseInput } from '../definitions/schema.ts'
 import { timeouts } from '../definitions/timeouts.ts'
 import { encodeMessage, encodePayload } from '../kernel/codec.ts'
@@ -373,12 +374,4 @@ function beginning(options: StartOptions): Pick<NewRun, 'startAt' | 'delayMs'> {
 function countedFrom({ startAt, delayMs }: Pick<NewRun, 'startAt' | 'delayMs'>): Partial<Extras> {
   if (startAt !== undefined) return { from: startAt }
   return delayMs === undefined ? {} : { delayMs }
-}
-
-function checkPriority(priority: number): number {
-  if (Number.isInteger(priority) && Math.abs(priority) <= 1_000) return priority
-  throw new PawlError(
-    'INPUT_INVALID',
-    `priority is ${priority}; expected a whole number from -1000 to 1000.`,
-  )
 }

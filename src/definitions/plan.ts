@@ -4,6 +4,7 @@ import { milliseconds } from '../kernel/duration.ts'
 import { checkName } from '../kernel/names.ts'
 import { retryRule } from '../policies/retry.ts'
 import type { RunOptions } from './options.ts'
+import { checkPriority } from './priority.ts'
 
 export function stepPlan(options: RunOptions): StepPlan {
   const { startToClose, scheduleToStart, scheduleToClose, heartbeat, queue, priority } = options
@@ -20,6 +21,6 @@ export function stepPlan(options: RunOptions): StepPlan {
     }),
     ...(heartbeat !== undefined && { heartbeatMs: milliseconds(heartbeat, 'heartbeat') }),
     ...(queue !== undefined && { queue: checkName(queue, 'the name of a queue') }),
-    ...(priority !== undefined && { priority }),
+    ...(priority !== undefined && { priority: checkPriority(priority) }),
   }
 }

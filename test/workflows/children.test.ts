@@ -1,4 +1,12 @@
-import { CancelledError, RunError, signal, workflow } from 'pawl'
+import {
+  activity,
+  CancelledError,
+  type ChildOptions,
+  RunError,
+  type RunOptions,
+  signal,
+  workflow,
+} from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { historyOf, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
@@ -209,5 +217,36 @@ describe.each(kinds)('on %s', (kind) => {
       (record) => record.endedAt !== undefined,
     )
     expect(status).toBe('cancelled')
+  })
+
+  test('C8 a child, or an activity, of no possible queue or priority is refused where it is asked for', async () => {
+    const leaf = workflow('leaf', async () => 1)
+    const work = activity('work', async () => 1)
+    const wrong: ChildOptions[] = [
+      { priority: 1.5 },
+      { priority: 1_001 },
+      { priority: '1' as unknown as number },
+      { queue: '' },
+      { queue: 'a\0b' },
+    ]
+    const tree = workflow('tree', async (ctx) => {
+      const codes: unknown[] = []
+      for (const options of wrong) {
+        for (const ask of [
+          () => ctx.child(leaf, undefined, options),
+          () => ctx.run(work, undefined, options as RunOptions),
+        ]) {
+          try {
+            await ask()
+            codes.push('taken')
+          } catch (error) {
+            codes.push((error as { code?: string }).code)
+          }
+        }
+      }
+      return [new Set(codes), await ctx.child(leaf, undefined, { priority: -1_000 })]
+    })
+    const engine = await bench.serve({ workflows: [leaf, tree], activities: [work] })
+    expect(await engine.execute(tree)).toEqual([new Set(['INPUT_INVALID']), 1])
   })
 })

@@ -10,11 +10,12 @@ import type {
   WorkflowOptions,
 } from '../../definitions/options.ts'
 import { stepPlan } from '../../definitions/plan.ts'
+import { checkPriority } from '../../definitions/priority.ts'
 import { timeouts } from '../../definitions/timeouts.ts'
 import type { RunStep, SendMessage, StartChild } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
 import { digestPayload, isUuid } from '../../kernel/digest.ts'
-import { checkId } from '../../kernel/names.ts'
+import { checkId, checkName } from '../../kernel/names.ts'
 import { encode } from '../../kernel/value.ts'
 import { misuse } from './misuse.ts'
 
@@ -41,8 +42,8 @@ export function childAsk(
     name,
     input,
     digest: digestPayload(input),
-    ...(queue !== undefined && { queue }),
-    ...(priority !== undefined && { priority }),
+    ...(queue !== undefined && { queue: checkName(queue, 'the name of a queue') }),
+    ...(priority !== undefined && { priority: checkPriority(priority) }),
     ...(workflowId !== undefined && { workflowId: checkId(workflowId, 'a workflow id') }),
     ...(parentClose && parentClose !== 'cancel' && { onClose: parentClose }),
     ...(attributes && { attributes: storedAttributes(attributes) }),
