@@ -9,9 +9,8 @@ import { type KnownSchemas, parseInput } from '../definitions/schema.ts'
 import { timeouts } from '../definitions/timeouts.ts'
 import { encodeMessage, encodePayload } from '../kernel/codec.ts'
 import { deriveUuid, digestPayload, isUuid } from '../kernel/digest.ts'
-import { milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
-import { type Extras, encodeExtras } from '../kernel/extras.ts'
+import { encodeExtras } from '../kernel/extras.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Message } from '../kernel/message.ts'
 import { checkId, checkName } from '../kernel/names.ts'
@@ -33,7 +32,7 @@ import { Handle, type HandleHost, type RunHandle, signalId, updateId } from './h
 import { type RunRecord, recordOf } from './record.ts'
 import { Results } from './results.ts'
 import { type ScheduleHost, Schedules } from './schedules.ts'
-import type { Begin, StartOptions } from './start-options.ts'
+import { type Begin, beginning, countedFrom, type StartOptions } from './start-options.ts'
 import { settleWebhook } from './webhooks.ts'
 
 /** What a definition or a declared contract says beside its types. */
@@ -356,22 +355,4 @@ export class Client {
     const { store, clock, random } = this.#ports
     return persist(() => call(store), { clock, random, patienceMs: limits.storePatienceMs })
   }
-}
-
-function beginning(options: StartOptions): Pick<NewRun, 'startAt' | 'delayMs'> {
-  const { runAt, delay } = options
-  if (runAt !== undefined && delay !== undefined) {
-    throw new PawlError('INPUT_INVALID', 'give runAt or delay, not both.')
-  }
-  if (delay !== undefined) return { delayMs: milliseconds(delay, 'delay') }
-  if (runAt === undefined) return {}
-  const startAt = Number(runAt)
-  if (!Number.isFinite(startAt)) throw new PawlError('INPUT_INVALID', 'runAt is not a valid Date.')
-  return { startAt }
-}
-
-/** When time begins to count for a run that does not begin at once. */
-function countedFrom({ startAt, delayMs }: Pick<NewRun, 'startAt' | 'delayMs'>): Partial<Extras> {
-  if (startAt !== undefined) return { from: startAt }
-  return delayMs === undefined ? {} : { delayMs }
 }

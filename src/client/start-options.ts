@@ -1,8 +1,11 @@
 // How a run is started.
 import type { Attributes } from '../definitions/attributes.ts'
 import type { Given } from '../definitions/contract.ts'
-import type { Duration } from '../kernel/duration.ts'
-import type { Reuse, SqlClient } from '../stores/store.ts'
+import { type Duration, milliseconds } from '../kernel/duration.ts'
+import { PawlError } from '../kernel/errors.ts'
+import type { Extras } from '../kernel/extras.ts'
+import { instantOf } from '../kernel/instant.ts'
+import type { NewRun, Reuse, SqlClient } from '../stores/store.ts'
 
 export interface StartOptions {
   /** A name of your own for the run. By default its run id. */
@@ -27,3 +30,22 @@ export interface StartOptions {
 
 /** One of many starts. */
 export type Begin<In> = Given<'input', In> & StartOptions
+
+/** When it begins, if not at once. */
+export function beginning(options: StartOptions): Pick<NewRun, 'startAt' | 'delayMs'> {
+  const { runAt, delay } = options
+  if (runAt !== undefined && delay !== undefined) {
+    throw new PawlError('INPUT_INVALID', 'give runAt or delay, not both.')
+  }
+  if (delay !== undefined) return { delayMs: milliseconds(delay, 'delay') }
+  return runAt === undefined ? {} : { startAt: instantOf(runAt, 'runAt') }
+}
+
+/** When time begins to count for a run that does not begin at once. */
+export function countedFrom({
+  startAt,
+  delayMs,
+}: Pick<NewRun, 'startAt' | 'delayMs'>): Partial<Extras> {
+  if (startAt !== undefined) return { from: startAt }
+  return delayMs === undefined ? {} : { delayMs }
+}

@@ -46,8 +46,9 @@ describe.each(kinds)('on %s', (kind) => {
     const refused = { code: 'INPUT_INVALID' }
     const both = engine.start(go, undefined, { delay: '1s', runAt: new Date() })
     await expect(both).rejects.toMatchObject(refused)
-    const never = engine.start(go, undefined, { runAt: new Date(Number.NaN) })
-    await expect(never).rejects.toMatchObject(refused)
+    for (const runAt of [new Date(Number.NaN), 1e18 as unknown as Date]) {
+      await expect(engine.start(go, undefined, { runAt })).rejects.toMatchObject(refused)
+    }
     const thing = activity('thing', async () => 1) as unknown as typeof go
     await expect(engine.start(thing)).rejects.toMatchObject(refused)
     for (const workflowId of ['', 'a\u0000b', 'x'.repeat(513)]) {

@@ -1,6 +1,6 @@
-import { signal, TIMEOUT, workflow } from 'pawl'
+import { type RunError, signal, TIMEOUT, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
-import { kinds, until, useStore, waitsFor } from './each-store.ts'
+import { kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
 const word = signal<string>('word')
 const go = signal('go')
@@ -134,6 +134,19 @@ describe.each(kinds)('on %s', (kind) => {
     })
     const engine = await bench.serve({ workflows: [naps] })
     expect(await engine.execute(naps)).toBeGreaterThanOrEqual(0)
+  })
+
+  test('C4 sleepUntil refuses what is no time, and the longest one can be looked at', async () => {
+    const naps = workflow('naps', async (ctx, until: number) => ctx.sleepUntil(until))
+    const engine = await bench.serve({ workflows: [naps] })
+    for (const until of [1e18, -1e18, Number.NaN]) {
+      const { failure } = (await rejection(engine.execute(naps, until))) as RunError
+      expect(failure.code).toBe('INPUT_INVALID')
+    }
+    const run = await engine.start(naps, 8.64e15)
+    await waitsFor(run, 'timer')
+    expect((await engine.list()).items).toHaveLength(4)
+    await run.terminate('enough')
   })
 
   test('T1 a sleep survives its worker: another engine wakes the run at the recorded time', async () => {

@@ -23,6 +23,7 @@ import type { StepPlan } from '../../kernel/decider.ts'
 import { type Duration, milliseconds } from '../../kernel/duration.ts'
 import { childId } from '../../kernel/endings.ts'
 import type { StepKind } from '../../kernel/event.ts'
+import { instantOf } from '../../kernel/instant.ts'
 import { escapeKey, SHIELD } from '../../kernel/key.ts'
 import { limits } from '../../kernel/limits.ts'
 import { checkName } from '../../kernel/names.ts'
@@ -129,9 +130,7 @@ export class FunctionContext {
   }
 
   sleepUntil(time: Date | number, options: Pick<StepIdentity, 'key'> = {}): DurablePromise<void> {
-    const until = Number(time)
-    if (!Number.isFinite(until)) throw misuse('ctx.sleepUntil takes a time', time)
-    return this.#sleep(Math.ceil(until), options)
+    return this.#sleep(instantOf(time, 'the time of ctx.sleepUntil'), options)
   }
 
   wait(
