@@ -76,6 +76,8 @@ export interface RunChange {
   readonly born?: Birth
   /** Only what is different now; `null` where there is nothing any more. */
   readonly set?: { readonly [Key in keyof RunState]?: RunState[Key] | null }
+  /** Notes that are new or different, beside those that `set` leaves. */
+  readonly noted?: Readonly<Record<string, string>>
   readonly turns?: readonly RowTurn[]
   /** Turns of generations before this one are forgotten. */
   readonly forgotten?: number

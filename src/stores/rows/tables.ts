@@ -107,21 +107,22 @@ const newborn: Omit<RunRow, 'head' | 'digest' | 'startAt'> = {
 }
 
 /** What only some runs have. */
-const sometimes = { endedAt: 0, paused: 0, attributes: 0, notes: 0 }
+const sometimes = { endedAt: 0, paused: 0, attributes: 0 }
 
-function changed(row: RunRow, { set, posted, taken, outbox }: RunChange): RunRow {
+function changed(row: RunRow, { set, noted, posted, taken, outbox }: RunChange): RunRow {
   const next: Record<string, unknown> = { ...row }
   for (const [key, value] of Object.entries(set ?? {})) {
     if (value === null) delete next[key]
     else next[key] = value
   }
+  if (noted) next['notes'] = { ...(next['notes'] as RunRow['notes']), ...noted }
   const left = taken ? row.inbox.filter(({ id }) => !taken.includes(id)) : row.inbox
   next['inbox'] = posted ? [...left, ...posted] : left
   if (outbox) next['outbox'] = outbox
   return next as unknown as RunRow
 }
 
-/** What is different between two states of a run. */
+/** What is different between two states of a run. Of its notes, only whether those of before are gone. */
 export function difference(before: RunState, after: RunState): RunChange['set'] {
   const set: Record<string, unknown> = {}
   for (const key of Object.keys({ ...newborn, ...sometimes }) as (keyof RunRow)[]) {
@@ -129,7 +130,22 @@ export function difference(before: RunState, after: RunState): RunChange['set'] 
     const [old, now] = [before[key as keyof RunState], after[key as keyof RunState]]
     if (old !== now) set[key] = now ?? null
   }
+  if (before.notes && Object.keys(before.notes).some((id) => after.notes?.[id] === undefined)) {
+    set['notes'] = null
+  }
   return set
+}
+
+/** The notes of `after` that are not what is left of those of `before`. Each may be large, and there may be many. */
+export function newNotes(
+  before: RunState['notes'],
+  after: RunState['notes'],
+  set: RunChange['set'],
+): RunChange['noted'] {
+  if (!after || after === before) return undefined
+  const left = set?.notes === null ? {} : before
+  const fresh = Object.entries(after).filter(([id, body]) => left?.[id] !== body)
+  return fresh.length > 0 ? Object.fromEntries(fresh) : undefined
 }
 
 class Hints {

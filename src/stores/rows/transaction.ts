@@ -12,7 +12,7 @@ import type {
   SessionRow,
   TaskRow,
 } from './row.ts'
-import { difference, type Tables } from './tables.ts'
+import { difference, newNotes, type Tables } from './tables.ts'
 
 /** Runs that have ended and are no longer among the tables. */
 export interface Past {
@@ -194,10 +194,12 @@ function changeOf(runId: string, draft: Draft): RunChange {
   const posted = draft.posted.filter(({ id }) => !draft.taken.includes(id))
   const taken = draft.taken.filter((id) => before?.inbox.some((message) => message.id === id))
   const set = difference(before ?? ({} as RunState), row)
+  const noted = newNotes(before?.notes, row.notes, set)
   return {
     runId,
     ...(!before && { born: { head, digest, startAt } }),
     ...(set && Object.keys(set).length > 0 && { set }),
+    ...(noted && { noted }),
     ...(turns.length > 0 && { turns }),
     ...(draft.forgotten !== undefined && { forgotten: draft.forgotten }),
     ...(posted.length > 0 && { posted }),
