@@ -8,6 +8,8 @@ import type { Hint, RunSnapshot, Store } from '../stores/store.ts'
 export type Ended = string
 
 interface Waiter {
+  /** The newest look there was when it came. What that one saw may be from before. */
+  readonly after: number
   readonly resolve: (ended: Ended) => void
   readonly reject: (error: unknown) => void
 }
@@ -27,6 +29,7 @@ export class Results {
   #nextPoll: (() => void) | undefined
   #pause: number = limits.resultPollMsMin
   #looking = false
+  #looks = 0
   #lookAgain = false
 
   constructor(store: Store, clock: Clock) {
@@ -83,7 +86,7 @@ export class Results {
     if (known !== undefined) return Promise.resolve(known)
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)
-      const waiter: Waiter = { resolve, reject }
+      const waiter: Waiter = { after: this.#looks, resolve, reject }
       const waiters = this.#waiters.get(runId) ?? new Set()
       this.#waiters.set(runId, waiters.add(waiter))
       signal?.addEventListener('abort', () => this.#leave(runId, waiter, signal.reason), {
@@ -151,23 +154,20 @@ export class Results {
       const asks = runIds
         .slice(from, from + limits.batchElements)
         .map((runId) => ({ type: 'run', runId }) as const)
+      const look = ++this.#looks
       const loaded = await this.#store.load(asks)
       for (const [index, each] of loaded.entries()) {
         const runId = asks[index]?.runId
-        if (each.type === 'run' && runId !== undefined) this.#seen(runId, each.run)
+        if (each.type === 'run' && runId !== undefined) this.#seen(runId, each.run, look)
       }
     }
   }
 
-  #seen(runId: string, run: RunSnapshot | undefined): void {
-    if (run?.last !== undefined) this.#settle(runId, run.last)
-    else if (!run) this.#missing(runId)
-  }
-
-  #missing(runId: string): void {
-    const waiters = this.#waiters.get(runId)
-    this.#waiters.delete(runId)
-    for (const waiter of waiters ?? []) waiter.reject(new RunMissing(runId))
+  #seen(runId: string, run: RunSnapshot | undefined, look: number): void {
+    if (run?.last !== undefined) this.#settle(runId, run.last, look)
+    else if (!run) {
+      for (const waiter of this.#dismiss(runId, look)) waiter.reject(new RunMissing(runId))
+    }
   }
 
   // A look that failed said nothing about any run. The next poll tries again.
@@ -175,11 +175,18 @@ export class Results {
     this.#schedule()
   }
 
-  #settle(runId: string, body: Ended): void {
-    const waiters = this.#waiters.get(runId)
-    this.#waiters.delete(runId)
-    for (const waiter of waiters ?? []) waiter.resolve(body)
+  #settle(runId: string, body: Ended, look = Number.POSITIVE_INFINITY): void {
+    for (const waiter of this.#dismiss(runId, look)) waiter.resolve(body)
     if (this.#waiters.size === 0) this.#rest()
+  }
+
+  // Whoever came after the look began asks about what it may not have seen: a run may have begun again in between.
+  #dismiss(runId: string, look: number): Waiter[] {
+    const waiters = this.#waiters.get(runId) ?? new Set<Waiter>()
+    const told = [...waiters].filter(({ after }) => after < look)
+    for (const waiter of told) waiters.delete(waiter)
+    if (waiters.size === 0) this.#waiters.delete(runId)
+    return told
   }
 
   #rest(): void {
