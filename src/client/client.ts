@@ -29,6 +29,7 @@ import type {
 import { Batch, type BatchOptions } from './batch.ts'
 import { type Page, queryOf, type RunFilter } from './filter.ts'
 import { Handle, type HandleHost, type RunHandle, signalId, updateId } from './handle.ts'
+import { hasTaken } from './history.ts'
 import { type RunRecord, recordOf } from './record.ts'
 import { Results } from './results.ts'
 import { type ScheduleHost, Schedules } from './schedules.ts'
@@ -244,8 +245,10 @@ export class Client {
     }
     const created = await this.#begin(run)
     if (created?.outcome === 'existing' && created.posted === 'closed') {
+      // It may have been told, the answer lost, and the run have ended before it was told once more.
+      const told = await hasTaken((asks) => this.#host.load(asks), created.runId, message.id)
       const text = `run ${created.runId} has ended; it takes no more messages.`
-      throw new PawlError('RUN_ENDED', text)
+      if (!told) throw new PawlError('RUN_ENDED', text)
     }
     return this.#started(run, created)
   }

@@ -42,6 +42,30 @@ export async function eventsOf(load: Load, of: Generation): Promise<Event[]> {
   return (await turnsOf(load, of)).flatMap((turn) => decodeTurn(turn.body).events)
 }
 
+/** The events of every generation that is kept, the newest first. */
+export async function* generationsOf(load: Load, runId: string): AsyncGenerator<Event[]> {
+  const [loaded] = await load([{ type: 'run', runId }])
+  const newest = loaded?.type === 'run' ? (loaded.run?.head.generation ?? 0) : 0
+  const oldest = Math.max(1, newest - limits.generationsKept + 1)
+  for (let generation = newest; generation >= oldest; generation--) {
+    yield await eventsOf(load, { runId, generation })
+  }
+}
+
+/** Whether a run has taken a message, in whichever of its generations. */
+export async function hasTaken(load: Load, runId: string, messageId: string): Promise<boolean> {
+  for await (const events of generationsOf(load, runId)) {
+    if (events.some((event) => tells(event, messageId))) return true
+  }
+  return false
+}
+
+function tells(event: Event, messageId: string): boolean {
+  if (event.type === 'SignalReceived' || event.type === 'UpdateReceived')
+    return event.id === messageId
+  return event.type === 'GenerationBegan' && (event.messageIds?.includes(messageId) ?? false)
+}
+
 export function turnsIn(loaded: Loaded | undefined): readonly StoredTurn[] {
   return loaded?.type === 'history' ? loaded.turns : []
 }

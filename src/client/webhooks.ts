@@ -6,7 +6,7 @@ import { limits } from '../kernel/limits.ts'
 import { encode } from '../kernel/value.ts'
 import { runOfToken, type WebhookAnswer, webhookSignal } from '../kernel/webhook.ts'
 import type { HandleHost } from './handle.ts'
-import { eventsOf } from './history.ts'
+import { generationsOf } from './history.ts'
 
 export async function settleWebhook(
   host: HandleHost,
@@ -50,12 +50,9 @@ async function allEvents(
   host: HandleHost,
   runId: string,
 ): Promise<{ readonly all: readonly Event[]; readonly newest: readonly Event[] }> {
-  const [loaded] = await host.load([{ type: 'run', runId }])
-  const newest = loaded?.type === 'run' ? (loaded.run?.head.generation ?? 0) : 0
-  const oldest = Math.max(1, newest - limits.generationsKept + 1)
   const generations: Event[][] = []
-  for (let generation = newest; generation >= oldest; generation--) {
-    generations.push(await eventsOf((asks) => host.load(asks), { runId, generation }))
+  for await (const events of generationsOf((asks) => host.load(asks), runId)) {
+    generations.push(events)
   }
   return { all: generations.flat(), newest: generations[0] ?? [] }
 }

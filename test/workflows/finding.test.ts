@@ -147,9 +147,10 @@ describe.each(kinds)('on %s', (kind) => {
     await bench.serve({ workflows: [account] })
     await run.signal(close)
     expect(await run.result()).toBe(6)
-    expect(await rejection(engine.signalWithStart(account, begin))).toMatchObject({
-      code: 'RUN_ENDED',
-    })
+    // It was told this, and will not be told another.
+    expect((await engine.signalWithStart(account, begin)).runId).toBe(run.runId)
+    const another = engine.signalWithStart(account, { ...begin, messageId: 'm2' })
+    expect(await rejection(another)).toMatchObject({ code: 'RUN_ENDED' })
   })
 
   test('S9: an update starts its run or finds it, and is answered', async () => {

@@ -1,0 +1,79 @@
+// A client that gets no answer asks again; what it is told then may be about a run that has gone on meanwhile.
+import { Engine, signal, update, workflow } from 'pawl'
+import { afterEach, expect, test } from 'vitest'
+import { registryOf } from '../../src/engine.ts'
+import { unavailable } from '../../src/runtime/availability.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
+import { MemoryStore } from '../../src/stores/memory/store.ts'
+import { asItIs, wrapped } from '../../src/stores/wrapped.ts'
+import { rejection, until } from './each-store.ts'
+
+const add = signal<number>('add')
+const deposit = update<number, number>('deposit')
+
+const quick = workflow('quick', async (ctx) => ctx.wait(add))
+const renewed = workflow('renewed', async (ctx, round: number) => {
+  const n = round === 1 ? await ctx.wait(add) : round
+  if (round < 3) ctx.continueAsNew(round + 1)
+  return n
+})
+const account = workflow('account', async (ctx) => {
+  let balance = 0
+  ctx.on(deposit, (n) => (balance += n))
+  await ctx.wait(() => balance > 0)
+  return balance
+})
+
+const engines: Engine[] = []
+afterEach(() => Promise.all(engines.splice(0).map((engine) => engine.close())))
+
+/** The answer to the first create comes only when the run has ended, and gets lost. */
+async function world(): Promise<Engine> {
+  const store = new MemoryStore({ clock: systemClock })
+  let creates = 0
+  const losing = wrapped(store, asItIs, {
+    create: async (runs) => {
+      const created = await store.create(runs)
+      if (++creates > 1) return created
+      const asks = runs.map(({ runId }) => ({ type: 'run', runId }) as const)
+      await until(
+        () => store.load(asks),
+        (all) => all.every((each) => each.type === 'run' && each.run?.endedAt !== undefined),
+      )
+      throw unavailable('no answer', 'it is lost')
+    },
+  })
+  const options = { workflows: [quick, renewed, account] }
+  const random = systemRandom
+  const served = new Engine(store, registryOf(options), options, { clock: systemClock, random })
+  const engine = new Engine(losing, registryOf({}), {}, { clock: systemClock, random })
+  engines.push(engine, served)
+  await served.work({ signals: false }).ready
+  return engine
+}
+
+test('a signal that was delivered with its start is not said to have come too late', async () => {
+  const engine = await world()
+  const run = await engine.signalWithStart(quick, { signal: add, payload: 7 })
+  expect(await run.result()).toBe(7)
+})
+
+test('nor one that was taken before the run continued as new', async () => {
+  const engine = await world()
+  const run = await engine.signalWithStart(renewed, { input: 1, signal: add, payload: 7 })
+  expect(await run.result()).toBe(3)
+})
+
+test('an update that was answered is answered', async () => {
+  const engine = await world()
+  const { run, result } = await engine.updateWithStart(account, { update: deposit, payload: 5 })
+  expect([result, await run.result()]).toEqual([5, 5])
+})
+
+test('a signal for the ended run of an earlier call is refused', async () => {
+  const engine = await world()
+  const begin = { idempotencyKey: 'k', signal: add, payload: 7 } as const
+  await engine.signalWithStart(quick, begin)
+  expect(await rejection(engine.signalWithStart(quick, begin))).toMatchObject({ code: 'RUN_ENDED' })
+})
