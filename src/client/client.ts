@@ -33,7 +33,14 @@ import { hasTaken } from './history.ts'
 import { type RunRecord, recordOf } from './record.ts'
 import { Results } from './results.ts'
 import { type ScheduleHost, Schedules } from './schedules.ts'
-import { type Begin, beginning, countedFrom, type StartOptions } from './start-options.ts'
+import {
+  type Begin,
+  beginning,
+  commonTransaction,
+  countedFrom,
+  refuseTransaction,
+  type StartOptions,
+} from './start-options.ts'
 import { settleWebhook } from './webhooks.ts'
 
 /** What a definition or a declared contract says beside its types. */
@@ -115,9 +122,7 @@ export class Client {
   ): Promise<RunHandle<Out>> {
     const [input, options] = args
     const run = await this.#newRun(workflow, input, options ?? {})
-    if (options?.transaction) return this.#startIn(options.transaction, run)
-    const created = await this.#begin(run)
-    return this.#started(run, created)
+    return this.#started(run, await this.#begin(run, options?.transaction))
   }
 
   /** Starts a run and waits for its result. */
@@ -125,6 +130,8 @@ export class Client {
     workflow: WorkflowContract<In, Out>,
     ...args: Args<In, StartOptions>
   ): Promise<Out> {
+    const [, options] = args
+    refuseTransaction(options ?? {}, 'execute waits for the result')
     return (await this.start(workflow, ...args)).result()
   }
 
@@ -132,10 +139,13 @@ export class Client {
     workflow: WorkflowContract<In, Out>,
     runs: readonly Begin<NoInfer<In>>[],
   ): Promise<RunHandle<Out>[]> {
+    const transaction = commonTransaction(runs)
     const fresh = await Promise.all(
       runs.map(({ input, ...options }) => this.#newRun(workflow, input, options as StartOptions)),
     )
-    const created = await this.#send((store) => store.create(fresh))
+    const created = transaction
+      ? await this.#createIn(transaction, fresh)
+      : await this.#send((store) => store.create(fresh))
     return fresh.map((run, index) => this.#started(run, created[index]))
   }
 
@@ -169,6 +179,7 @@ export class Client {
     } & Given<'payload', NoInfer<P>>,
   ): Promise<{ readonly run: RunHandle<Out>; readonly result: U }> {
     const { update, payload: given, messageId, input, ...options } = request
+    refuseTransaction(options as StartOptions, 'updateWithStart waits for the answer')
     const { name } = update
     const payload = encode(given, `the payload of update '${name}'`)
     const own = messageId ?? this.#host.newId()
@@ -243,7 +254,7 @@ export class Client {
       ...(await this.#newRun(workflow, input, { ...options, reuse })),
       message: { id: message.id, body: encodeMessage(message) },
     }
-    const created = await this.#begin(run)
+    const created = await this.#begin(run, options.transaction)
     if (created?.outcome === 'existing' && created.posted === 'closed') {
       // It may have been told, the answer lost, and the run have ended before it was told once more.
       const told = await hasTaken((asks) => this.#host.load(asks), created.runId, message.id)
@@ -253,7 +264,8 @@ export class Client {
     return this.#started(run, created)
   }
 
-  async #begin(run: NewRun): Promise<Created | undefined> {
+  async #begin(run: NewRun, transaction?: SqlClient): Promise<Created | undefined> {
+    if (transaction) return (await this.#createIn(transaction, [run]))[0]
     const eager = this.#offer(run)
     const [created] = await this.#send((store) =>
       store.create([{ ...run, ...(eager && { eager }) }]),
@@ -261,14 +273,11 @@ export class Client {
     return created
   }
 
-  async #startIn<Out>(client: SqlClient, run: NewRun): Promise<RunHandle<Out>> {
+  #createIn(client: SqlClient, runs: readonly NewRun[]): Promise<readonly Created[]> {
     const { store } = this.#ports
-    if (!store.createIn) {
-      const text = `a start can join a transaction only on Postgres, and this store is '${store.traits.name}'.`
-      throw new PawlError('NOT_SUPPORTED', text)
-    }
-    const [created] = await store.createIn(client, [run])
-    return this.#started(run, created)
+    if (store.createIn) return store.createIn(client, runs)
+    const text = `a start can join a transaction only on Postgres, and this store is '${store.traits.name}'.`
+    throw new PawlError('NOT_SUPPORTED', text)
   }
 
   #started<Out>(run: NewRun, created: Created | undefined): Handle<Out> {

@@ -49,3 +49,18 @@ export function countedFrom({
   if (startAt !== undefined) return { from: startAt }
   return delayMs === undefined ? {} : { delayMs }
 }
+
+/** The transaction that many starts join: all of them the same one, or none. */
+export function commonTransaction(starts: readonly StartOptions[]): SqlClient | undefined {
+  const [first, ...others] = new Set(starts.map(({ transaction }) => transaction))
+  if (others.length === 0) return first
+  const text = 'startMany is one write: give all runs the same transaction, or none of them any.'
+  throw new PawlError('NOT_SUPPORTED', text)
+}
+
+/** What waits for a run cannot be part of a transaction: nobody sees the run before that commits. */
+export function refuseTransaction({ transaction }: StartOptions, what: string): void {
+  if (transaction === undefined) return
+  const text = `${what} of a run that nobody sees before your transaction commits. Use start or signalWithStart in it, and wait after it.`
+  throw new PawlError('NOT_SUPPORTED', text)
+}

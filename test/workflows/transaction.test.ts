@@ -8,7 +8,9 @@ import {
   PawlError,
   PermanentError,
   RunError,
+  signal,
   type Transaction,
+  update,
   workflow,
 } from 'pawl'
 import pg from 'pg'
@@ -25,6 +27,10 @@ import { type Bench, historyOf, kinds, rejection, useStore } from './each-store.
 
 type Transact = (of: StepOf, body: (sql: Sql) => Promise<string>) => Promise<string>
 type Before = (sql: Transaction) => Promise<void>
+
+const word = signal<string>('word')
+const question = update<string, string>('question')
+const told = workflow('told', async (ctx) => ctx.wait(word))
 
 const nothing: Before = async () => {}
 const table = (): string => `paid_${randomBytes(6).toString('hex')}`
@@ -273,6 +279,55 @@ describe('starts in a transaction, on postgres', () => {
     await other.close()
   })
 
+  test('a signal that starts its run, and many starts, join a transaction', async () => {
+    const engine = await bench.serve({ workflows: [greeting, told], activities: [greet] })
+    const begin = { workflowId: 'told', signal: word, payload: 'hello', transaction: client }
+    const starts = ['ann', 'bob'].map((input) => ({ input, transaction: client }))
+    await client.query('begin')
+    await engine.signalWithStart(told, begin)
+    await engine.startMany(greeting, starts)
+    await client.query('rollback')
+    expect(await engine.count()).toBe(0)
+    await client.query('begin')
+    const run = await engine.signalWithStart(told, begin)
+    const runs = await engine.startMany(greeting, starts)
+    expect(await engine.count()).toBe(0)
+    await client.query('commit')
+    expect(await run.result()).toBe('hello')
+    for (const each of runs) await each.result()
+    expect(await engine.count()).toBe(3)
+  })
+
+  test('a signal that finds its run joins a transaction, too', async () => {
+    const engine = await bench.serve({ workflows: [told] })
+    const run = await engine.start(told, undefined, { workflowId: 'told' })
+    const begin = { workflowId: 'told', signal: word, transaction: client }
+    await client.query('begin')
+    await engine.signalWithStart(told, { ...begin, payload: 'unsaid' })
+    await client.query('rollback')
+    await client.query('begin')
+    const found = await engine.signalWithStart(told, { ...begin, payload: 'said' })
+    await client.query('commit')
+    expect(found.runId).toBe(run.runId)
+    expect(await run.result()).toBe('said')
+  })
+
+  test('what waits for the run, or would be two writes, cannot join one', async () => {
+    const engine = await bench.engine({ workflows: [greeting, told] })
+    const transaction = client
+    await client.query('begin')
+    const refused = [
+      engine.updateWithStart(told, { update: question, payload: 'x', transaction }),
+      engine.execute(greeting, 'ann', { transaction }),
+      engine.startMany(greeting, [{ input: 'ann', transaction }, { input: 'bob' }]),
+    ]
+    for (const error of await Promise.all(refused.map(rejection))) {
+      expect(error).toMatchObject({ code: 'NOT_SUPPORTED' })
+    }
+    await client.query('commit')
+    expect(await engine.count()).toBe(0)
+  })
+
   test('a start of a new kind does not hold up others of its kind', async () => {
     const engine = await bench.engine({ workflows: [greeting], activities: [greet] })
     await client.query('begin')
@@ -289,9 +344,16 @@ describe.each(kinds.filter((kind) => kind !== 'postgres'))('on %s', (kind) => {
   test('a start cannot join a transaction, and says so', async () => {
     const engine = await bench.engine({ workflows: [greeting] })
     const transaction = { query: async () => ({ rows: [] }) }
-    const error = await rejection(engine.start(greeting, 'ann', { transaction }))
-    expect(error).toBeInstanceOf(PawlError)
-    expect(error).toMatchObject({ code: 'NOT_SUPPORTED' })
+    const refused = [
+      engine.start(greeting, 'ann', { transaction }),
+      engine.startMany(greeting, [{ input: 'ann', transaction }]),
+      engine.signalWithStart(told, { signal: word, payload: 'x', transaction }),
+      engine.updateWithStart(told, { update: question, payload: 'x', transaction }),
+    ]
+    for (const error of await Promise.all(refused.map(rejection))) {
+      expect(error).toBeInstanceOf(PawlError)
+      expect(error).toMatchObject({ code: 'NOT_SUPPORTED' })
+    }
     expect(await engine.count()).toBe(0)
   })
 })
