@@ -1,7 +1,7 @@
 // What a retry and a reset keep, and what they do again: nothing that was recorded runs twice, and no message is lost.
 import { activity, type Engine, RunError, type RunHandle, signal, workflow } from 'pawl'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { Gate, rejection, until, useStore, waitsFor } from './each-store.ts'
+import { Gate, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
 const go = signal<string>('go')
 const calls: string[] = []
@@ -36,7 +36,7 @@ const stopped = async (run: RunHandle<unknown>): Promise<void> => {
   )
 }
 
-describe.each(['memory', 'sqlite', 'postgres'] as const)('on %s', (kind) => {
+describe.each(kinds)('on %s', (kind) => {
   const bench = useStore(kind)
 
   test('V9: a failure that was handled stays handled; only what the run failed with is done again', async () => {

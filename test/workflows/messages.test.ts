@@ -66,6 +66,21 @@ describe.each(kinds)('on %s', (kind) => {
     })
   })
 
+  test('S7 who asks a run something, or why it waits, only reads', async () => {
+    const engine = await bench.serve({ workflows: [counter] })
+    const run = await engine.start(counter, 7)
+    await waitsFor(run, 'signal')
+    const calls = new Set<string>()
+    const asker = await bench.engine({ workflows: [counter] })
+    asker.on('store.call', ({ method }) => calls.add(method))
+    const same = asker.get(run.runId)
+    expect(await same.query(total)).toBe(7)
+    expect(await same.why()).toMatchObject({ reason: 'signal' })
+    expect(await same.describe()).toMatchObject({ status: 'waiting' })
+    expect([...calls]).toEqual(['load'])
+    await run.terminate('enough')
+  })
+
   test('S8 an update is done and answered; refused ones do nothing; failed ones say so', async () => {
     const engine = await bench.serve({ workflows: [counter] }, { warm: 0 })
     const run = await engine.start(counter, 20)
