@@ -1,7 +1,8 @@
 // Schedules as users meet them. Each is a run of a workflow of pawl's own; what is said to it is a signal, and what is
 // shown of it are its attributes.
-import type { Attributes } from '../definitions/attributes.ts'
+import { type Attributes, storedAttributes } from '../definitions/attributes.ts'
 import type { RunRef } from '../definitions/context.ts'
+import { checkPriority } from '../definitions/priority.ts'
 import type { Given, WorkflowContract } from '../definitions/contract.ts'
 import { parseInput } from '../definitions/schema.ts'
 import { type Duration, milliseconds } from '../kernel/duration.ts'
@@ -15,11 +16,17 @@ import {
   attributesOf,
   type CatchUp,
   type Control,
+  INSTANT_MAX,
+  INSTANT_MIN,
   type Overlap,
+  type ScheduledRun,
   type ScheduleSpec,
   type ScheduleState,
   scheduleRunId,
+  shortNote,
+  slotRunId,
   slotsOf,
+  timingText,
 } from '../schedules/state.ts'
 import { control, SCHEDULE, schedule } from '../schedules/workflow.ts'
 import type { LoadAsk, Loaded } from '../stores/store.ts'
@@ -113,15 +120,16 @@ export class Schedules {
         NoInfer<In>
       >,
   ): Promise<Schedule> {
-    checkId(id, 'the id of a schedule')
+    checkScheduleId(id)
     const { paused, note } = given
     const spec = specOf(given)
     // Each of its runs parses the input for itself; what none of them would take is not to wait for the first.
     await parseInput(given.workflow, given.input)
     if (timingOf(spec.timing).next(this.#host.now()) === undefined) throw neverDue(spec.timing)
-    const noted = note === undefined ? {} : { note }
-    const input: ScheduleState = { id, spec, paused: paused ?? false, ...noted }
-    const rest = paused === undefined ? {} : { paused, ...noted }
+    const noted = note === undefined ? {} : { note: shortNote(note) }
+    const input: ScheduleState = { id, spec, paused: paused === true, ...noted }
+    checkState(input)
+    const rest = paused === undefined ? {} : { paused: input.paused, ...noted }
     const said: Control = { do: 'set', spec, ...rest }
     const message = {
       type: 'signal',
@@ -131,28 +139,28 @@ export class Schedules {
     } as const
     const attributes = attributesOf(input, this.#host.now())
     const workflowId = scheduleRunId(id)
-    const run = await this.#host.begin(schedule, input, { workflowId, attributes }, message)
-    await this.#heard(run)
+    // One that was being deleted may have ended without a look at this.
+    for (let tries = 0; tries < SET_TRIES; tries++) {
+      const run = await this.#host.begin(schedule, input, { workflowId, attributes }, message)
+      if ((await this.#heard(run)) !== 'ended') break
+    }
     return this.get(id)
   }
 
+  // What has its id may be another run each time: one that was deleted may have been set again.
   get(id: string): Schedule {
     checkId(id, 'the id of a schedule')
-    const run = this.#host.get({ workflowId: scheduleRunId(id) })
-    const tell = async (message: Control): Promise<void> => {
-      await this.#live(id, run)
-      await run.signal(control, message)
-      await this.#heard(run)
-    }
+    const tell = (message: Control): Promise<void> => this.#tell(id, message)
+    const live = (): Promise<RunRecord> => this.#live(id, this.#run(id))
     return {
       id,
-      describe: async () => recordOf(await this.#live(id, run)),
-      pause: (note) => tell({ do: 'pause', ...(note !== undefined && { note }) }),
+      describe: async () => recordOf(await live()),
+      pause: (note) => tell({ do: 'pause', ...(note !== undefined && { note: shortNote(note) }) }),
       resume: () => tell({ do: 'resume' }),
       delete: () => tell({ do: 'delete' }),
-      trigger: async () => this.#trigger(id, await this.#specOf(await this.#live(id, run))),
+      trigger: async () => this.#trigger(id, await this.#specOf(await live())),
       backfill: async ({ from, to }) => {
-        const spec = await this.#specOf(await this.#live(id, run))
+        const spec = await this.#specOf(await live())
         const span = { from: instant(from, 'from') - 1, to: instant(to, 'to') }
         const { slots, more } = slotsOf(spec, span.from, span.to, limits.backfillSlotsMax)
         if (more) throw tooMany()
@@ -175,6 +183,19 @@ export class Schedules {
     const contract = { is: 'workflow', name } as WorkflowContract<unknown, unknown>
     const attributes: Attributes = { ...run.attributes, schedule: id }
     return this.#host.start(contract, input, { ...run, attributes })
+  }
+
+  #run(id: string): RunHandle<unknown> {
+    return this.#host.get({ workflowId: scheduleRunId(id) })
+  }
+
+  async #tell(id: string, message: Control): Promise<void> {
+    const run = this.#run(id)
+    await this.#live(id, run)
+    await run.signal(control, message).catch((error: unknown) => {
+      throw error instanceof PawlError && error.code === 'RUN_ENDED' ? missing(id) : error
+    })
+    await this.#heard(run, message.do === 'delete')
   }
 
   async #live(id: string, run: RunHandle<unknown>): Promise<RunRecord> {
@@ -201,18 +222,21 @@ export class Schedules {
   }
 
   // It is durable already. If somebody is there to hear it, it is worth a moment to see it done.
-  async #heard(run: RunHandle<unknown>): Promise<void> {
+  async #heard(run: RunHandle<unknown>, isLast = false): Promise<'ended' | undefined> {
     const { runId } = await run.describe()
     for (let pauseMs = 2; pauseMs <= HEARD_MS; pauseMs *= 2) {
       const [loaded] = await this.#host.load([{ type: 'run', runId }])
-      if (loaded?.type !== 'run' || !loaded.run) return
+      if (loaded?.type !== 'run' || !loaded.run) return undefined
       const { unread, session, endedAt } = loaded.run
-      if (endedAt !== undefined || (unread === 0 && session === undefined)) return
+      if (endedAt !== undefined) return 'ended'
+      if (!isLast && unread === 0 && session === undefined) return undefined
       await this.#host.pause(pauseMs)
     }
+    return undefined
   }
 }
 
+const SET_TRIES = 3
 const HEARD_MS = 256
 
 function specOf(
@@ -233,7 +257,7 @@ function specOf(
       ? { cron: given.cron, ...(given.timeZone !== undefined && { timeZone: given.timeZone }) }
       : { every: given.every, ...(given.offset !== undefined && { offset: given.offset }) }
   timingOf(timing)
-  const { runTimeout, ...rest } = run ?? {}
+  if (timingText(timing) === undefined) throw tooLong()
   return {
     timing,
     workflow: checkName(workflow.name, 'the name of a workflow'),
@@ -243,11 +267,42 @@ function specOf(
     jitterMs: jitter === undefined ? 0 : milliseconds(jitter, 'jitter'),
     ...(from && { from: instant(from, 'from') }),
     ...(until && { until: instant(until, 'until') }),
-    run: {
-      ...rest,
-      ...(runTimeout !== undefined && { runTimeout: milliseconds(runTimeout, 'runTimeout') }),
-    },
+    run: runOf(run ?? {}),
   }
+}
+
+function runOf({
+  attributes,
+  memo,
+  priority,
+  queue,
+  runTimeout,
+}: NonNullable<ScheduleOptions['run']>): ScheduledRun {
+  return {
+    ...(attributes && { attributes }),
+    ...(memo && { memo }),
+    ...(priority !== undefined && { priority: checkPriority(priority) }),
+    ...(queue !== undefined && { queue: checkName(queue, 'the name of a queue') }),
+    ...(runTimeout !== undefined && { runTimeout: milliseconds(runTimeout, 'runTimeout') }),
+  }
+}
+
+// Nobody is there to be told when a slot comes: whatever would be wrong then is found now.
+function checkState(state: ScheduleState): void {
+  const { id, spec } = state
+  storedAttributes({ ...spec.run.attributes, schedule: id, slot: new Date(0) })
+  // What it remembers beside its plan takes some room, too.
+  const room = ' '.repeat(limits.scheduleStateBytes)
+  encode({ ...state, room }, 'a schedule, with its input and memo,')
+}
+
+// The ids of its runs are longer than its own.
+function checkScheduleId(id: string): void {
+  checkId(id, 'the id of a schedule')
+  const idMax = limits.idLengthMax - slotRunId('', 0).length
+  if (id.length <= idMax) return
+  const message = `the id of a schedule has ${id.length} characters; expected at most ${idMax}, as those of its runs are longer.`
+  throw new PawlError('INPUT_INVALID', message)
 }
 
 function recordOf({ attributes }: RunRecord): ScheduleRecord {
@@ -275,8 +330,13 @@ const CATCH_UPS: readonly CatchUp[] = ['skip', 'one', 'all']
 
 function instant(date: Date, what: string): number {
   const time = Number(date)
-  if (Number.isFinite(time)) return time
-  throw new PawlError('INPUT_INVALID', `${what} is not a valid Date.`)
+  if (time >= INSTANT_MIN && time <= INSTANT_MAX) return time
+  throw new PawlError('INPUT_INVALID', `${what} is not a valid Date from year 0 to 9999.`)
+}
+
+function tooLong(): PawlError {
+  const message = `the timing takes more than ${limits.attributeBytesMax} bytes as JSON. Make several schedules of it.`
+  return new PawlError('INPUT_INVALID', message)
 }
 
 function unknown(what: string, value: unknown, known: readonly string[]): PawlError {

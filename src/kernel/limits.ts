@@ -64,9 +64,19 @@ export const limits = {
 
   /** A slot of a schedule that is noticed later than this was missed. */
   scheduleLateMs: 10_000,
-  /** Slots started at most for one back-fill, and to catch up on what was missed. */
+  /** Slots started at most for one back-fill. */
   backfillSlotsMax: 10_000,
-  catchUpSlotsMax: 1_000,
+  /** What the runs that a schedule starts in one turn may take, unless it is one; each is counted as this at least. */
+  turnSlotBytes: 1_048_576,
+  scheduleRunBytes: 10_240,
+  /** A schedule begins a new history after this many slots and messages, or when the runs it started take this much. */
+  scheduleRounds: 100,
+  scheduleHistoryBytes: 16 * 1_048_576,
+  /** Back-fills that a schedule carries into a new history, and what it may need there beside its plan. */
+  backfillsCarried: 400,
+  scheduleStateBytes: 65_536,
+  /** Why a schedule rests, as far as it is kept. */
+  noteLengthMax: 500,
   /** Slots of a schedule that are shown ahead. */
   slotsShown: 5,
 

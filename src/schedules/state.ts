@@ -1,6 +1,7 @@
 // What a schedule is, as it is kept: all of it is data, so that any process can go on with it.
 import type { Attributes } from '../definitions/attributes.ts'
 import type { Instant } from '../kernel/event.ts'
+import { limits } from '../kernel/limits.ts'
 import { slotsBetween, type Timing, timingOf } from '../policies/timing.ts'
 
 /** What to do when a slot comes and the run of the one before is still under way. */
@@ -37,6 +38,16 @@ export interface ScheduleState {
   /** Slots up to here are dealt with; none are if it is absent. */
   readonly after?: Instant
   readonly lastRunId?: string
+  /** The slot whose run is started as soon as none is under way. */
+  readonly buffered?: Instant
+  readonly backfills?: readonly Backfill[]
+}
+
+/** Slots in (from, to] that are still to be filled in, and how many of them at most. */
+export interface Backfill {
+  readonly from: Instant
+  readonly to: Instant
+  readonly left: number
 }
 
 export type Control =
@@ -62,11 +73,17 @@ export function slotRunId(id: string, slot: Instant): string {
   return `${id}@${new Date(slot).toISOString()}`
 }
 
+/** The first and the last millisecond whose year has four digits. */
+export const INSTANT_MIN = -62_167_219_200_000
+export const INSTANT_MAX = 253_402_300_799_999
+
+const within = (instant: Instant): Instant => Math.min(Math.max(instant, INSTANT_MIN), INSTANT_MAX)
+
 /** The first slot after an instant that is within the bounds. */
 export function nextSlot(spec: ScheduleSpec, after: Instant): Instant | undefined {
-  const { from = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = spec
+  const { from = INSTANT_MIN, until = INSTANT_MAX } = spec
   // The bounds are part of it: a slot at the very first instant counts.
-  const slot = timingOf(spec.timing).next(Math.max(after, from - 1))
+  const slot = timingOf(spec.timing).next(within(Math.max(after, from - 1)))
   return slot !== undefined && slot <= until ? slot : undefined
 }
 
@@ -77,22 +94,50 @@ export function slotsOf(
   to: Instant,
   limit: number,
 ): { readonly slots: readonly Instant[]; readonly more: boolean } {
-  const first = Math.max(from, (spec.from ?? Number.NEGATIVE_INFINITY) - 1)
+  const first = within(Math.max(from, (spec.from ?? INSTANT_MIN) - 1))
   return slotsBetween(timingOf(spec.timing), first, Math.min(to, spec.until ?? to), limit)
 }
 
-const NOTE_LENGTH = 500
+/** The last slot up to an instant, however many there are: it is closed in on from a slot that is not later. */
+export function lastSlot(spec: ScheduleSpec, known: Instant, to: Instant): Instant {
+  const timing = timingOf(spec.timing)
+  const end = Math.min(to, spec.until ?? to)
+  let last = known
+  // Behind `none` there is no slot.
+  let none = end
+  while (none > last) {
+    const middle = Math.floor((last + none) / 2)
+    const slot = timing.next(middle)
+    if (slot !== undefined && slot <= end) last = slot
+    else none = middle
+  }
+  return last
+}
+
+/** A note as it is kept: not too long, and nothing in it that a store refuses. */
+export function shortNote(note: string): string {
+  const sound = String(note).toWellFormed().replaceAll('\0', '')
+  // Half of a character is none.
+  return sound.slice(0, limits.noteLengthMax).replace(/[\uD800-\uDBFF]$/, '')
+}
+
+/** A timing as it is shown; undefined if it is too long for that. */
+export function timingText(timing: Timing): string | undefined {
+  const text = JSON.stringify(timing)
+  return Buffer.byteLength(text) <= limits.attributeBytesMax ? text : undefined
+}
 
 /** What people see of a schedule without its code. */
 export function attributesOf(state: ScheduleState, now: Instant): Attributes {
   const { id, spec, paused, note = '', after = now, lastRunId = '' } = state
   const next = paused ? undefined : nextSlot(spec, after)
+  const timing = timingText(spec.timing)
   return {
     schedule: id,
     workflow: spec.workflow,
     paused,
-    note: note.slice(0, NOTE_LENGTH),
-    timing: JSON.stringify(spec.timing),
+    note: shortNote(note),
+    ...(timing !== undefined && { timing }),
     until: spec.until === undefined ? '' : new Date(spec.until),
     next: next === undefined ? '' : new Date(next),
     lastRunId,

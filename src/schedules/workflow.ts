@@ -5,14 +5,20 @@ import { TIMEOUT } from '../definitions/context.ts'
 import type { AnyWorkflowContract } from '../definitions/contract.ts'
 import { signal } from '../definitions/messages.ts'
 import { workflow } from '../definitions/workflow.ts'
+import { CancelledError } from '../kernel/errors.ts'
 import type { Instant } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
+import { encode } from '../kernel/value.ts'
 import {
   attributesOf,
+  type Backfill,
   type Control,
+  lastSlot,
   nextSlot,
+  type Overlap,
   type ScheduleSpec,
   type ScheduleState,
+  shortNote,
   slotRunId,
   slotsOf,
 } from './state.ts'
@@ -29,7 +35,7 @@ export const schedule = workflow(
   async (ctx, state: ScheduleState): Promise<void> => {
     const keeper = new Keeper(ctx, state)
     ctx.on(control, (message) => keeper.hear(message))
-    while (!keeper.isOver) {
+    while (!(await keeper.isGone())) {
       if (keeper.isWornOut) return ctx.continueAsNew(keeper.state)
       await keeper.goOn()
     }
@@ -46,21 +52,30 @@ class Keeper {
   #lastRunId: string | undefined
   /** The run that the next one must not overlap with. */
   #running: Child<unknown> | undefined
+  /** The slot that is started when that run has ended. */
   #buffered: Instant | undefined
-  #backfills: Instant[] = []
+  /** The rule by which that run was told to stop. */
+  #stopping: Overlap | undefined
+  #backfills: Backfill[]
   #isNews = false
   #isNewSpec = false
+  #isOver = false
   #rounds = 0
-  isOver = false
+  /** What one of its runs takes in its history, and what those started so far do. */
+  #size: number
+  #bytes = 0
 
-  constructor(ctx: Context, { id, spec, paused, note, after, lastRunId }: ScheduleState) {
+  constructor(ctx: Context, state: ScheduleState) {
     this.#ctx = ctx
-    this.#id = id
-    this.#spec = spec
-    this.#paused = paused
-    this.#note = note
-    this.#after = after ?? ctx.now()
-    this.#lastRunId = lastRunId
+    this.#id = state.id
+    this.#spec = state.spec
+    this.#size = sizeOf(textOf(state.spec))
+    this.#paused = state.paused
+    this.#note = state.note
+    this.#after = state.after ?? ctx.now()
+    this.#lastRunId = state.lastRunId
+    this.#buffered = state.buffered
+    this.#backfills = [...(state.backfills ?? [])]
     this.#show()
   }
 
@@ -70,23 +85,35 @@ class Keeper {
       spec: this.#spec,
       paused: this.#paused,
       after: this.#after,
-      ...(this.#note !== undefined && { note: this.#note }),
+      ...(this.#note !== undefined && { note: shortNote(this.#note) }),
       ...(this.#lastRunId !== undefined && { lastRunId: this.#lastRunId }),
+      ...(this.#buffered !== undefined && { buffered: this.#buffered }),
+      ...(this.#backfills.length > 0 && { backfills: this.#backfills }),
     }
   }
 
   /** Its history is long enough, or not that of its plan any more; and there is nothing it would forget. */
   get isWornOut(): boolean {
-    const idle = this.#running === undefined && this.#buffered === undefined
-    return idle && this.#backfills.length === 0 && (this.#isNewSpec || this.#rounds >= ROUNDS)
+    // A new history would not hear of the end of a run that this one has started.
+    if (this.#running !== undefined || this.#backfills.length > limits.backfillsCarried)
+      return false
+    const isLong =
+      this.#rounds >= limits.scheduleRounds || this.#bytes >= limits.scheduleHistoryBytes
+    return this.#isNewSpec || isLong
+  }
+
+  /** Whether it was deleted, and not set again at once: what was said together is heard before it ends. */
+  async isGone(): Promise<boolean> {
+    if (this.#isOver) await nextTurn(this.#ctx)
+    return this.#isOver
   }
 
   hear(message: Control): void {
     this.#isNews = true
     switch (message.do) {
       case 'set':
-        if (JSON.stringify(message.spec) !== JSON.stringify(this.#spec)) this.#isNewSpec = true
-        this.#spec = message.spec
+        if (this.#isOver) this.#beginAgain()
+        this.#plan(message.spec)
         if (message.paused !== undefined) this.#rest(message.paused, message.note)
         return
       case 'pause':
@@ -94,66 +121,108 @@ class Keeper {
       case 'resume':
         return this.#rest(false, undefined)
       case 'backfill': {
-        const { slots } = slotsOf(this.#spec, message.from, message.to, limits.backfillSlotsMax)
-        this.#backfills.push(...slots)
+        const { from, to } = message
+        this.#backfills.push({ from, to, left: limits.backfillSlotsMax })
         return
       }
       case 'delete':
-        this.isOver = true
+        this.#isOver = true
     }
   }
 
   /** Waits for whatever comes first, and acts on it. */
   async goOn(): Promise<void> {
     this.#rounds++
-    for (const slot of this.#backfills.splice(0)) this.#start(slot, true)
+    this.#startBuffered()
+    // Each portion is a turn of its own: no turn is larger than a store takes.
+    if (this.#fillIn()) await nextTurn(this.#ctx)
     const next = this.#paused || this.#isBusy ? undefined : nextSlot(this.#spec, this.#after)
     const jitter = next === undefined ? 0 : Math.floor(this.#ctx.random() * this.#spec.jitterMs)
+    const wait = next === undefined ? undefined : Math.max(0, next + jitter - this.#ctx.now())
+    if (this.#backfills.length > 0 && wait !== 0) return
     const isNews = (): boolean => this.#isNews
-    const timeout = Math.max(0, (next ?? 0) + jitter - this.#ctx.now())
+    // Nothing waits for longer than a timer can; then it looks again.
+    const timeout = Math.min(wait ?? 0, limits.durationMsMax)
     const heard =
-      next === undefined ? await this.#ctx.wait(isNews) : await this.#ctx.wait(isNews, { timeout })
+      wait === undefined ? await this.#ctx.wait(isNews) : await this.#ctx.wait(isNews, { timeout })
     this.#isNews = false
-    if (heard === TIMEOUT && next !== undefined) await this.#due(next, jitter)
+    if (heard === TIMEOUT && next !== undefined && timeout === wait) this.#due(next, jitter)
     this.#show()
   }
 
-  // Whatever slot comes before the run under way has ended is skipped.
+  // No slot is taken as long as this is so.
   get #isBusy(): boolean {
+    if (this.#running === undefined) return false
     const { overlap } = this.#spec
-    const isFull = overlap === 'skip' || (overlap === 'bufferOne' && this.#buffered !== undefined)
-    return this.#running !== undefined && isFull
+    const isFull = overlap === 'bufferOne' && this.#buffered !== undefined
+    return overlap === 'skip' || isFull || this.#isReplacing
+  }
+
+  // The slots behind the one that replaces a run wait until that has ended.
+  get #isReplacing(): boolean {
+    return this.#running !== undefined && this.#stopping === this.#spec.overlap
+  }
+
+  // Slots that one turn starts: large ones take their turns.
+  get #portion(): number {
+    return Math.max(1, Math.floor(limits.turnSlotBytes / this.#size))
+  }
+
+  /** Starts a portion of what is to be filled in, and says whether there was any. */
+  #fillIn(): boolean {
+    const [first, ...others] = this.#backfills
+    if (first === undefined) return false
+    const { to, left } = first
+    const limit = Math.min(this.#portion, left)
+    const { slots, more } = slotsOf(this.#spec, first.from, to, limit)
+    for (const slot of slots) this.#start(slot, true)
+    const rest = { from: slots.at(-1) ?? to, to, left: left - slots.length }
+    this.#backfills = more && rest.left > 0 ? [rest, ...others] : others
+    return true
   }
 
   // Time is over for this slot, and perhaps for others behind it, if nobody was there to notice.
-  async #due(first: Instant, jitter: number): Promise<void> {
+  #due(first: Instant, jitter: number): void {
     const now = this.#ctx.now()
-    const { slots } = slotsOf(this.#spec, first, now, limits.catchUpSlotsMax)
-    const all = [first, ...slots]
-    this.#after = all.at(-1) ?? first
-    const onTime = all.filter((slot) => now - slot - jitter <= limits.scheduleLateMs)
-    const missed = all.filter((slot) => !onTime.includes(slot))
+    for (const slot of this.#dueSlots(first, now, now - jitter - limits.scheduleLateMs)) {
+      this.#after = slot
+      this.#take(slot)
+      if (this.#isReplacing) return
+    }
+  }
+
+  /** The slots to take of those up to now; what came before `missed` is late. Others are behind it then. */
+  #dueSlots(first: Instant, now: Instant, missed: Instant): readonly Instant[] {
     const { catchUp } = this.#spec
-    if (catchUp === 'all') for (const slot of missed) await this.#take(slot)
-    else if (catchUp === 'one' && missed.length > 0 && onTime.length === 0)
-      await this.#take(missed.at(-1) ?? first)
-    for (const slot of onTime) await this.#take(slot)
+    if (first >= missed || catchUp === 'all')
+      return slotsOf(this.#spec, first - 1, now, this.#portion).slots
+    this.#after = lastSlot(this.#spec, first, missed - 1)
+    const { slots } = slotsOf(this.#spec, this.#after, now, this.#portion)
+    return slots.length > 0 || catchUp === 'skip' ? slots : [this.#after]
   }
 
   // A slot has come: what is under way decides what becomes of it.
-  async #take(slot: Instant): Promise<void> {
+  #take(slot: Instant): void {
     const { overlap } = this.#spec
     const running = this.#running
     if (overlap === 'allow' || running === undefined) return this.#start(slot)
     if (overlap === 'skip') return
     if (overlap === 'bufferOne') {
-      this.#buffered = slot
+      this.#buffered ??= slot
       return
     }
+    this.#buffered = slot
+    this.#stopping = overlap
     if (overlap === 'replace') running.cancel('the next run of its schedule is due')
     else stop(running)
-    await running.catch(() => {})
-    this.#start(slot)
+  }
+
+  // Not before the loop has had a chance to begin a new history, which takes the slot with it.
+  #startBuffered(): void {
+    const slot = this.#buffered
+    if (slot === undefined || this.#running !== undefined) return
+    this.#buffered = undefined
+    if (!this.#paused) this.#start(slot)
   }
 
   // Children are told apart by their order, and not by their slots: what a slot is may change with the rules of a time
@@ -168,8 +237,10 @@ class Keeper {
       parentClose: 'abandon',
     })
     this.#lastRunId = child.runId
+    this.#bytes += this.#size
     if (overlap === 'allow' || isBackfill) return
     this.#running = child
+    this.#stopping = undefined
     const ended = (): void => this.#ended(child)
     child.then(ended, ended)
   }
@@ -177,12 +248,28 @@ class Keeper {
   #ended(child: Child<unknown>): void {
     if (this.#running !== child) return
     // What came while it ran is skipped, and not late.
-    if (this.#isBusy) this.#after = Math.max(this.#after, this.#ctx.now())
+    if (this.#isBusy && !this.#isReplacing) this.#after = Math.max(this.#after, this.#ctx.now())
     this.#running = undefined
     this.#isNews = true
-    const buffered = this.#buffered
+  }
+
+  // As if it were a new one.
+  #beginAgain(): void {
+    this.#isOver = false
+    this.#after = this.#ctx.now()
+    this.#running = undefined
     this.#buffered = undefined
-    if (buffered !== undefined && !this.#paused) this.#start(buffered)
+    this.#backfills = []
+    this.#lastRunId = undefined
+    this.#rest(false, undefined)
+  }
+
+  #plan(spec: ScheduleSpec): void {
+    const text = textOf(spec)
+    if (text === textOf(this.#spec)) return
+    this.#isNewSpec = true
+    this.#spec = spec
+    this.#size = sizeOf(text)
   }
 
   #rest(paused: boolean, note: string | undefined): void {
@@ -204,8 +291,24 @@ class Keeper {
   #shown = ''
 }
 
-/** Slots and messages after which a schedule begins a new history. */
-const ROUNDS = 100
+// What was asked for so far is written. A step is done without time, and a timer without a free slot for steps; that a
+// step of no use may fail, when a worker dies, does not matter.
+async function nextTurn(ctx: Context): Promise<void> {
+  const branches = { step: ctx.sideEffect(() => null), timer: ctx.sleep(0) }
+  await ctx.race(branches).catch((error: unknown) => {
+    if (error instanceof CancelledError) throw error
+  })
+}
+
+/** All of a plan, as text: not everything in an input is JSON. */
+function textOf(spec: ScheduleSpec): string {
+  return JSON.stringify(encode(spec, 'a schedule'))
+}
+
+// There may be many of the smallest, too, and each is an event or two.
+function sizeOf(text: string): number {
+  return Math.max(text.length, limits.scheduleRunBytes)
+}
 
 // Terminating is not for everybody's code, so the type of a child does not have it.
 function stop(child: Child<unknown>): void {

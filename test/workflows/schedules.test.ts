@@ -14,14 +14,26 @@ const long = workflow('long', async (ctx) => {
   await ctx.wait(finish)
 })
 
+const slow = workflow('slow', async (ctx) => ctx.sleep('90s'))
+const any = workflow('any', async (_ctx, input: unknown) => input)
+/** Goes on for long when it is told to stop. */
+const stubborn = workflow('stubborn', async (ctx) => ctx.shield((inner) => inner.sleep('40m')))
+
 let engine: TestEngine
 afterEach(() => engine?.close())
 
 const MINUTE = 60_000
+const keeper = (id: string) => engine.get({ workflowId: `pawl.schedule:${id}` })
+
+async function eventsOf(id: string): Promise<number> {
+  let events = 0
+  for await (const _ of keeper(id).history()) events++
+  return events
+}
 
 async function fresh(): Promise<TestEngine> {
   started.length = 0
-  engine = await testEngine({ workflows: [quick, long], skipTime: false })
+  engine = await testEngine({ workflows: [quick, long, slow, any, stubborn], skipTime: false })
   // A full hour, so that the tests can speak of minutes.
   await engine.clock.set(new Date(Math.ceil(engine.clock.now() / (60 * MINUTE)) * 60 * MINUTE))
   return engine
@@ -40,11 +52,8 @@ const slotsOf = async (name: string): Promise<number[]> =>
 describe('in virtual time', () => {
   test('T3 T8: every slot starts a run, named after the schedule and the slot', async () => {
     await fresh()
-    const every = await engine.schedules.set('every', {
-      cron: '*/15 * * * *',
-      workflow: quick,
-      input: 'hello',
-    })
+    const plan = { cron: '*/15 * * * *', workflow: quick, input: 'hello' }
+    const every = await engine.schedules.set('every', plan)
     await engine.clock.advance('1h')
     expect(await slotsOf('quick')).toEqual([15, 30, 45, 0])
     const [first] = await runsOf('quick')
@@ -102,14 +111,9 @@ describe('in virtual time', () => {
 
   test('T5: what is set again stays paused, and a plan that changed is the one that counts', async () => {
     await fresh()
+    const plan = { every: '10m', workflow: quick, overlap: 'skip' } as const
     const set = (input: string, more: object = {}): Promise<unknown> =>
-      engine.schedules.set('job', {
-        every: '10m',
-        workflow: quick,
-        input,
-        overlap: 'skip',
-        ...more,
-      })
+      engine.schedules.set('job', { ...plan, input, ...more })
     await set('old', { paused: true, note: 'holiday' })
     const job = engine.schedules.get('job')
     await set('new')
@@ -189,11 +193,8 @@ describe('in virtual time', () => {
 
   test('a run can be started now, and slots of the past filled in', async () => {
     await fresh()
-    const job = await engine.schedules.set('job', {
-      cron: '0 * * * *',
-      workflow: quick,
-      input: 'x',
-    })
+    const plan = { cron: '0 * * * *', workflow: quick, input: 'x' }
+    const job = await engine.schedules.set('job', plan)
     const run = await job.trigger()
     await engine.idle()
     expect(await run.result()).toMatch(/^x /)
@@ -223,25 +224,143 @@ describe('in virtual time', () => {
     await engine.schedules.set('job', { every: '1m', workflow: quick, input: '' })
     await engine.clock.advance('5h')
     expect(await runsOf('quick')).toHaveLength(300)
-    const run = engine.get({ workflowId: 'pawl.schedule:job' })
-    expect((await run.describe()).generation).toBeGreaterThan(2)
-    let events = 0
-    for await (const _ of run.history()) events++
-    expect(events).toBeLessThan(1_500)
+    expect((await keeper('job').describe()).generation).toBeGreaterThan(2)
+    expect(await eventsOf('job')).toBeLessThan(1_500)
   }, 30_000)
+
+  const busy = ['bufferOne', 'replace', 'terminate'] as const
+  test.each(busy)('so does one whose runs always overlap: %s', async (overlap) => {
+    await fresh()
+    await engine.schedules.set('job', { every: '1m', workflow: slow, overlap })
+    await engine.clock.advance('4h')
+    expect((await keeper('job').describe()).generation).toBeGreaterThan(1)
+    expect(await eventsOf('job')).toBeLessThan(1_500)
+    const count = overlap === 'bufferOne' ? 160 : 240
+    expect(Math.abs((await runsOf('slow')).length - count)).toBeLessThan(4)
+  })
+
+  test('many slots at once, with a large input, are started turn by turn', async () => {
+    await fresh()
+    const input = 'x'.repeat(200_000)
+    const plan = { every: '1m', workflow: quick, input, catchUp: 'all' } as const
+    const job = await engine.schedules.set('job', plan)
+    const to = new Date(engine.clock.now())
+    const from = new Date(to.getTime() - 119 * MINUTE)
+    expect(await job.backfill({ from, to })).toBe(120)
+    await engine.idle()
+    expect(await engine.count({ workflow: 'quick' })).toBe(120)
+    await engine.away('100m')
+    await engine.clock.advance('1s')
+    expect(await engine.count({ workflow: 'quick' })).toBe(220)
+    expect((await keeper('job').describe()).generation).toBeGreaterThan(2)
+    await engine.clock.advance('1m')
+    expect(await engine.count({ workflow: 'quick' })).toBe(221)
+  })
+
+  test('what is deleted and set again before anybody heard of it is there', async () => {
+    await fresh()
+    const plan = { every: '10m', workflow: quick, input: 'old' } as const
+    const job = await engine.schedules.set('job', { ...plan, paused: true, note: 'holiday' })
+    await keeper('job').pause()
+    await engine.idle()
+    await job.delete()
+    await engine.schedules.set('job', { ...plan, input: 'new' })
+    await keeper('job').resume()
+    await engine.clock.advance('10m')
+    const outputs = (await runsOf('quick')).map(({ output }) => output)
+    expect(outputs).toEqual([expect.stringMatching(/^new /)])
+    expect(await job.describe()).toMatchObject({ paused: false })
+    await job.delete()
+    expect((await engine.schedules.list()).items).toEqual([])
+    // The same object speaks of whatever has the id.
+    await engine.schedules.set('job', plan)
+    await job.pause('again')
+    expect(await job.describe()).toMatchObject({ paused: true, note: 'again' })
+  })
+
+  test.each(['skip', 'one'] as const)('of thousands of missed slots: %s', async (catchUp) => {
+    const count = catchUp === 'one' ? 1 : 0
+    await fresh()
+    for (const timing of [{ every: '1m' }, { cron: '*/2 * * * *' }] as const) {
+      const plan = { ...timing, workflow: quick, input: '', catchUp } as const
+      await engine.schedules.set('cron' in timing ? 'cron' : 'every', plan)
+    }
+    await engine.away(5_000 * MINUTE + 30_000)
+    expect(await engine.count({ workflow: 'quick' })).toBe(2 * count)
+    const last = engine.clock.now() - 30_000
+    expect((await runsOf('quick')).every((run) => slotOf(run) === last)).toBe(true)
+    await engine.clock.advance('2m')
+    expect(await engine.count({ workflow: 'quick' })).toBe(2 * count + 3)
+  })
+
+  test('while the run to be replaced goes on, the schedule listens', async () => {
+    await fresh()
+    const ids = ['paused', 'deleted', 'kept', 'freed']
+    for (const id of ids)
+      await engine.schedules.set(id, { every: '10m', workflow: stubborn, overlap: 'replace' })
+    await engine.clock.advance('25m')
+    await engine.schedules.get('paused').pause('enough')
+    expect(await engine.schedules.get('paused').describe()).toMatchObject({ note: 'enough' })
+    await engine.schedules.get('deleted').delete()
+    const deleted = engine.schedules.get('deleted').describe()
+    expect(await rejection(deleted)).toMatchObject({ code: 'RUN_NOT_FOUND' })
+    const freed = { every: '10m', workflow: stubborn, overlap: 'terminate' } as const
+    await engine.schedules.set('freed', freed)
+    await engine.clock.advance('10m')
+    const filters = ids.map((id) => ({ workflow: 'stubborn', attributes: { schedule: id } }))
+    const counts = () => Promise.all(filters.map((each) => engine.count(each)))
+    expect(await counts()).toEqual([1, 1, 1, 2])
+    await engine.schedules.get('freed').delete()
+    await engine.clock.advance('30m')
+    expect(await counts()).toEqual([1, 1, 2, 2])
+  })
+
+  test('what people write and plan for later does not stop a schedule', async () => {
+    await fresh()
+    const half = `${'x'.repeat(499)}😀`
+    const far = { every: '1m', from: new Date('9999-12-31'), jitter: '36000d' } as const
+    const input = new Map([['n', 1n]])
+    const plan = { every: '10m', workflow: any, input, note: half, paused: false } as const
+    const job = await engine.schedules.set('i'.repeat(487), plan)
+    await engine.schedules.set('far', { ...far, workflow: long })
+    await engine.schedules.set('i'.repeat(487), plan)
+    expect((await job.describe()).note).toBe('x'.repeat(499))
+    await job.pause('a\0b\ud800')
+    expect((await job.describe()).note).toBe('ab\ufffd')
+    await job.resume()
+    await engine.clock.advance('10m')
+    expect((await runsOf('any')).map(({ output }) => output)).toEqual([input])
+    expect((await engine.schedules.list()).items).toHaveLength(2)
+    expect((await engine.schedules.get('far').describe()).next).toHaveLength(5)
+  })
 
   test('what makes no sense is refused before anything is stored', async () => {
     await fresh()
-    const set = (given: object): Promise<unknown> =>
-      rejection(engine.schedules.set('job', { workflow: quick, input: '', ...given } as never))
+    const set = (given: object, id = 'job'): Promise<unknown> =>
+      rejection(engine.schedules.set(id, { workflow: quick, input: '', ...given } as never))
+    const every = '1m'
+    const refused = [
+      { cron: '61 * * * *' },
+      { cron: '* * * * *', timeZone: 'Mars/Olympus' },
+      { cron: '0 0 30 2 *' },
+      { cron: Array.from({ length: 60 }, () => '0 0 1,2,3,4,5,6,7,8,9,10,11,12 * *') },
+      { every: '0s' },
+      { every, overlap: 'sometimes' },
+      { every, catchUp: 'maybe' },
+      { every, workflow: 'quick' },
+      { every, from: new Date(8e15) },
+      { every, until: new Date(8e15) },
+      { every, run: { attributes: Object.fromEntries([...Array(63)].map((_, n) => [n, n])) } },
+      { every, run: { attributes: { nested: {} } } },
+      { every, run: { priority: 1.5 } },
+      { every, run: { queue: '' } },
+      { every, run: { queue: 'a\nb' } },
+    ]
     const invalid = { code: 'INPUT_INVALID' }
-    expect(await set({ cron: '61 * * * *' })).toMatchObject(invalid)
-    expect(await set({ cron: '* * * * *', timeZone: 'Mars/Olympus' })).toMatchObject(invalid)
-    expect(await set({ cron: '0 0 30 2 *' })).toMatchObject(invalid)
-    expect(await set({ every: '0s' })).toMatchObject(invalid)
-    expect(await set({ every: '1m', overlap: 'sometimes' })).toMatchObject(invalid)
-    expect(await set({ every: '1m', catchUp: 'maybe' })).toMatchObject(invalid)
-    expect(await set({ every: '1m', workflow: 'quick' })).toMatchObject(invalid)
+    for (const given of refused) expect(await set(given)).toMatchObject(invalid)
+    expect(await set({ every }, 'i'.repeat(488))).toMatchObject(invalid)
+    const large = { every, input: 'x'.repeat(1_040_000) }
+    expect(await set(large)).toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
     expect((await engine.schedules.list()).items).toEqual([])
   })
 })
