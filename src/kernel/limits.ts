@@ -69,6 +69,8 @@ export const limits = {
   /** What the runs that a schedule starts in one turn may take, unless it is one; each is counted as this at least. */
   turnSlotBytes: 1_048_576,
   scheduleRunBytes: 10_240,
+  /** Runs under way whose results a schedule may have to take in one turn although it has no use for them. */
+  scheduleOthersMax: 8,
   /** A schedule begins a new history after this many slots and messages, or when the runs it started take this much. */
   scheduleRounds: 100,
   scheduleHistoryBytes: 16 * 1_048_576,
@@ -172,5 +174,10 @@ assert(limits.leaseSelfStopShare < 1, 'a holder stops before others may take ove
 assert(
   limits.sqliteTransactionMsMax < limits.leaseMs / limits.leaseRenewalsPerLife,
   'a transaction that keeps all others from writing costs nobody a lease',
+)
+assert(
+  (limits.scheduleOthersMax + 2) * limits.payloadBytesMax + limits.turnSlotBytes <
+    limits.turnBytesMax,
+  'a schedule can take the results of all runs under way at once',
 )
 assert(limits.payloadBytesMax <= limits.turnBytesMax, 'a turn can hold at least one payload')

@@ -56,6 +56,8 @@ class Keeper {
   #buffered: Instant | undefined
   /** The rule by which that run was told to stop. */
   #stopping: Overlap | undefined
+  /** Runs under way that it does not wait for. */
+  #others = 0
   #backfills: Backfill[]
   #isNews = false
   #isNewSpec = false
@@ -99,7 +101,8 @@ class Keeper {
       return false
     const isLong =
       this.#rounds >= limits.scheduleRounds || this.#bytes >= limits.scheduleHistoryBytes
-    return this.#isNewSpec || isLong
+    // Nor of what they gave, which for many at once would be more than a turn can hold.
+    return this.#isNewSpec || isLong || this.#others >= limits.scheduleOthersMax
   }
 
   /** Whether it was deleted, and not set again at once: what was said together is heard before it ends. */
@@ -135,11 +138,13 @@ class Keeper {
     this.#rounds++
     this.#startBuffered()
     // Each portion is a turn of its own: no turn is larger than a store takes.
-    if (this.#fillIn()) await nextTurn(this.#ctx)
+    const filled = this.#fillIn()
+    if (filled && this.isWornOut) return
+    if (filled) await nextTurn(this.#ctx)
     const next = this.#paused || this.#isBusy ? undefined : nextSlot(this.#spec, this.#after)
     const jitter = next === undefined ? 0 : Math.floor(this.#ctx.random() * this.#spec.jitterMs)
     const wait = next === undefined ? undefined : Math.max(0, next + jitter - this.#ctx.now())
-    if (this.#backfills.length > 0 && wait !== 0) return
+    if (filled && this.#backfills.length > 0 && wait !== 0) return
     const isNews = (): boolean => this.#isNews
     // Nothing waits for longer than a timer can; then it looks again.
     const timeout = Math.min(wait ?? 0, limits.durationMsMax)
@@ -173,7 +178,10 @@ class Keeper {
     const [first, ...others] = this.#backfills
     if (first === undefined) return false
     const { to, left } = first
-    const limit = Math.min(this.#portion, left)
+    // As long as it has to hear of a run, it hears of all: then there are few at a time.
+    const room = limits.scheduleOthersMax - this.#others
+    const limit = Math.min(this.#portion, left, this.#running ? room : left)
+    if (limit <= 0) return false
     const { slots, more } = slotsOf(this.#spec, first.from, to, limit)
     for (const slot of slots) this.#start(slot, true)
     const rest = { from: slots.at(-1) ?? to, to, left: left - slots.length }
@@ -238,11 +246,15 @@ class Keeper {
     })
     this.#lastRunId = child.runId
     this.#bytes += this.#size
-    if (overlap === 'allow' || isBackfill) return
+    const isOther = overlap === 'allow' || isBackfill
+    const ended = (): void => (isOther ? this.#otherEnded() : this.#ended(child))
+    child.then(ended, ended)
+    if (isOther) {
+      this.#others++
+      return
+    }
     this.#running = child
     this.#stopping = undefined
-    const ended = (): void => this.#ended(child)
-    child.then(ended, ended)
   }
 
   #ended(child: Child<unknown>): void {
@@ -251,6 +263,11 @@ class Keeper {
     if (this.#isBusy && !this.#isReplacing) this.#after = Math.max(this.#after, this.#ctx.now())
     this.#running = undefined
     this.#isNews = true
+  }
+
+  #otherEnded(): void {
+    this.#others--
+    if (this.#backfills.length > 0) this.#isNews = true
   }
 
   // As if it were a new one.
