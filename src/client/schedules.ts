@@ -2,8 +2,8 @@
 // shown of it are its attributes.
 import { type Attributes, storedAttributes } from '../definitions/attributes.ts'
 import type { RunRef } from '../definitions/context.ts'
-import { checkPriority } from '../definitions/priority.ts'
 import type { Given, WorkflowContract } from '../definitions/contract.ts'
+import { checkPriority } from '../definitions/priority.ts'
 import { parseInput } from '../definitions/schema.ts'
 import { type Duration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
