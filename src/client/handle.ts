@@ -12,7 +12,7 @@ import { checkId } from '../kernel/names.ts'
 import { RunState } from '../kernel/run.ts'
 import { decode, encode, type Payload } from '../kernel/value.ts'
 import type { LoadAsk, Loaded, Posted, RunSnapshot, StoredTurn } from '../stores/store.ts'
-import { eventsOf, type Load, pagesOf, turnsOf } from './history.ts'
+import { eventsOf, hasTaken, type Load, pagesOf, turnsOf } from './history.ts'
 import {
   endingOf,
   entriesOf,
@@ -307,6 +307,8 @@ export class Handle<out Out> implements RunHandle<Out> {
     const { outcome } = await this.#host.post(runId, message, urgent)
     if (outcome === 'missing') throw notFound(this.#ref)
     if (outcome === 'closed' && !isStop(message)) {
+      // Or it has taken this very message, and the answer to that got lost.
+      if (await hasTaken(this.#load, runId, message.id)) return
       throw new PawlError('RUN_ENDED', `run ${runId} has ended; it takes no more messages.`)
     }
   }

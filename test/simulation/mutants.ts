@@ -294,34 +294,6 @@ export const mutants: readonly Mutant[] = [
     patch('deciders/function/request.ts', 'carried: unread }', 'carried: [] }'),
   ),
   inPrograms(
-    'C7: a generation forgets which messages were taken before it',
-    patch(turn, 'const { messageIds } = this.#state', 'const messageIds: string[] = []'),
-  ),
-  inPrograms(
-    'C7: the fence does not look at the generation',
-    patch(
-      rules,
-      'if (turn.generation !== row.generation || turn.seq !== row.reached)',
-      'if (turn.generation > row.generation)',
-    ),
-  ),
-  inPrograms(
-    'C3: the losers of a race are not called off',
-    patch(
-      'deciders/function/structure.ts',
-      "stopAll(branches, new CancelledError(`'${winner}' won the race`), winner)",
-      'void winner',
-    ),
-  ),
-  inPrograms(
-    'C5: a scope that is cancelled leaves what was asked for in it running',
-    patch(
-      'deciders/function/execution.ts',
-      'if (scope.covers(request.scope)) this.#callOff(request, error)',
-      'if (scope === request.scope) request.reject(error)',
-    ),
-  ),
-  inPrograms(
     'webhooks: each replay makes a token of its own',
     patch(
       'deciders/function/execution.ts',

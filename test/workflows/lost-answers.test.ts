@@ -28,21 +28,23 @@ const account = workflow('account', async (ctx) => {
 const engines: Engine[] = []
 afterEach(() => Promise.all(engines.splice(0).map((engine) => engine.close())))
 
-/** The answer to the first create comes only when the run has ended, and gets lost. */
-async function world(): Promise<Engine> {
+/** The answer to the first call of this kind comes only when the run has ended, and gets lost. */
+async function world(loses: 'create' | 'post' = 'create'): Promise<Engine> {
   const store = new MemoryStore({ clock: systemClock })
-  let creates = 0
+  let calls = 0
+  const late = async <T>(answer: Promise<T>, about: readonly { runId: string }[]): Promise<T> => {
+    const answered = await answer
+    if (++calls > 1) return answered
+    const asks = about.map(({ runId }) => ({ type: 'run', runId }) as const)
+    await until(
+      () => store.load(asks),
+      (all) => all.every((each) => each.type === 'run' && each.run?.endedAt !== undefined),
+    )
+    throw unavailable('no answer', 'it is lost')
+  }
   const losing = wrapped(store, asItIs, {
-    create: async (runs) => {
-      const created = await store.create(runs)
-      if (++creates > 1) return created
-      const asks = runs.map(({ runId }) => ({ type: 'run', runId }) as const)
-      await until(
-        () => store.load(asks),
-        (all) => all.every((each) => each.type === 'run' && each.run?.endedAt !== undefined),
-      )
-      throw unavailable('no answer', 'it is lost')
-    },
+    ...(loses === 'create' && { create: (runs) => late(store.create(runs), runs) }),
+    ...(loses === 'post' && { post: (posts) => late(store.post(posts), posts) }),
   })
   const options = { workflows: [quick, renewed, account] }
   const random = systemRandom
@@ -76,4 +78,12 @@ test('a signal for the ended run of an earlier call is refused', async () => {
   const begin = { idempotencyKey: 'k', signal: add, payload: 7 } as const
   await engine.signalWithStart(quick, begin)
   expect(await rejection(engine.signalWithStart(quick, begin))).toMatchObject({ code: 'RUN_ENDED' })
+})
+
+test('a signal the run has taken before it ended is not said to have come too late', async () => {
+  const engine = await world('post')
+  const run = await engine.start(quick)
+  await run.signal(add, 7)
+  expect(await run.result()).toBe(7)
+  expect(await rejection(run.signal(add, 8))).toMatchObject({ code: 'RUN_ENDED' })
 })

@@ -162,7 +162,8 @@ class Hints {
     if (!row) return
     if (change.outbox && change.outbox.length > 0) this.ready = true
     if (change.set?.endedAt) this.#ended.push(change.runId)
-    else if (row.session === 0) this.ready ||= row.at <= this.#now
+    // Whoever sleeps until something later is due must hear of what is due before.
+    else if (row.session === 0) this.ready ||= change.born !== undefined || row.at <= this.#now
     else if (change.posted) this.#sessions.add(row.session)
   }
 
