@@ -153,14 +153,18 @@ export const mutants: readonly Mutant[] = [
     'INV7: a signal is acknowledged and not stored',
     patch(rules, 'tx.post(row, message)\n', 'if (row.inbox.length === 0) tx.post(row, message)\n'),
   ),
-  mutant(
-    'ruling 8: effects leave before their cause is durable',
-    patch(
-      heldRun,
-      'if (hold && mayWait(this.#carried, turn, this.#code.current, now)) {',
-      "if (hold && (mayWait(this.#carried, turn, this.#code.current, now) || this.#carried.every(({ type }) => type === 'StepStarted' || type === 'StepCompleted'))) {",
+  {
+    ...mutant(
+      'ruling 8: effects leave before their cause is durable',
+      patch(
+        heldRun,
+        'if (hold && mayWait(this.#carried, turn, this.#code.current, now)) {',
+        "if (hold && (mayWait(this.#carried, turn, this.#code.current, now) || this.#carried.every(({ type }) => type === 'StepStarted' || type === 'StepCompleted'))) {",
+      ),
     ),
-  ),
+    first: 7,
+  },
+
   mutant(
     'INV6: a renewal that failed is taken for one that worked',
     patch(
