@@ -116,6 +116,15 @@ class TimelineBuilder {
       }
       case 'MessageSent':
       case 'AttributesSet':
+      case 'CompensationBegan':
+      case 'CompensationEnded':
+      case 'DefinitionTaken':
+      case 'StepSkipped':
+      case 'StepRefused':
+      case 'ListTaken':
+      case 'StateMoved':
+      case 'RunTriggered':
+      case 'MigrationRequested':
       case 'TokenMade':
       case 'StepBegun':
       case 'PauseRequested':

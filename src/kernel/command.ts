@@ -1,6 +1,14 @@
 // What a decider asks for at the frontier of a history. A command is data; the turn makes events of it,
 // and the worker acts on it only after those are durable.
-import type { AttributeValues, Instant, OnClose, Resolution, StepKind } from './event.ts'
+import type {
+  AttributeValues,
+  Decision,
+  Instant,
+  OnClose,
+  Resolution,
+  StepKind,
+  Undone,
+} from './event.ts'
 import type { Extras } from './extras.ts'
 import type { Failure } from './failure.ts'
 import type { Payload } from './value.ts'
@@ -62,6 +70,15 @@ export interface SetAttributes extends Asked {
   readonly type: 'SetAttributes'
   readonly attributes: AttributeValues
 }
+/** The run undoes what it did from now on, or no longer. */
+export interface MarkCompensation extends Asked {
+  readonly type: 'BeginCompensation' | 'EndCompensation'
+}
+/** Written down as it is. */
+export interface Decide {
+  readonly type: 'Decide'
+  readonly decision: Decision
+}
 /** The next generation begins, with this input and the messages nobody has looked at. */
 export interface ContinueRun {
   readonly type: 'ContinueRun'
@@ -81,8 +98,8 @@ export interface AnswerUpdate {
 }
 export type EndRun =
   | { readonly type: 'CompleteRun'; readonly value: Payload }
-  | { readonly type: 'FailRun'; readonly failure: Failure }
-  | { readonly type: 'CancelRun'; readonly reason?: string }
+  | { readonly type: 'FailRun'; readonly failure: Failure; readonly undone?: Undone }
+  | { readonly type: 'CancelRun'; readonly reason?: string; readonly undone?: Undone }
 
 /** A message to another run. */
 export interface SendMessage extends Asked {
@@ -95,12 +112,20 @@ export interface SendMessage extends Asked {
     | { readonly type: 'terminate'; readonly reason: string }
 }
 /** What is asked for under a key, and settled under it later. */
-export type Request = RunStep | SetTimer | AwaitSignal | StartChild | SendMessage | SetAttributes
+export type Request =
+  | RunStep
+  | SetTimer
+  | AwaitSignal
+  | StartChild
+  | SendMessage
+  | SetAttributes
+  | MarkCompensation
 export type Command =
   | Request
   | CallOff
   | MarkPatch
   | MakeToken
+  | Decide
   | AcceptUpdate
   | AnswerUpdate
   | ContinueRun

@@ -73,13 +73,15 @@ export function endingOf(command: EndRun): Ending {
   switch (command.type) {
     case 'CompleteRun':
       return { type: 'RunCompleted', value: command.value }
-    case 'FailRun':
-      return { type: 'RunFailed', failure: command.failure }
-    case 'CancelRun':
-      return {
-        type: 'RunCancelled',
-        ...(command.reason !== undefined && { reason: command.reason }),
-      }
+    case 'FailRun': {
+      const { failure, undone } = command
+      return { type: 'RunFailed', failure, ...(undone && { undone }) }
+    }
+    case 'CancelRun': {
+      const { reason, undone } = command
+      const because = reason === undefined ? {} : { reason }
+      return { type: 'RunCancelled', ...because, ...(undone && { undone }) }
+    }
     default:
       return unreachable(command)
   }

@@ -59,6 +59,11 @@ export type Sent = {
   readonly name?: string
 } & Request
 
+/** From here to its end the run, or a part of its code, undoes what it did. */
+export type Compensated = {
+  readonly type: 'CompensationBegan' | 'CompensationEnded'
+} & Request
+
 /** What the run is found by from now on. */
 export type AttributesSet = {
   readonly type: 'AttributesSet'
@@ -132,6 +137,15 @@ export type Progress =
   /** Somebody wants the run to rest, and to go on again. The code does not hear of it. */
   | { readonly type: 'PauseRequested'; readonly id: string; readonly note?: string }
   | { readonly type: 'ResumeRequested'; readonly id: string }
+  /** A run that was created to wait for this begins, with this input if there is one. */
+  | { readonly type: 'RunTriggered'; readonly id: string; readonly input?: Payload }
+  /** The run is to go by this definition: steps of it under their new names, or not at all. */
+  | {
+      readonly type: 'MigrationRequested'
+      readonly id: string
+      readonly hash: string
+      readonly steps: Readonly<Record<string, string | null>>
+    }
   /** Somebody has begun with it, so that it is not given up for not being begun. */
   | { readonly type: 'StepBegun'; readonly key: string }
   /** Whoever knows the token settles the wait for it. */
@@ -139,10 +153,37 @@ export type Progress =
   /** The code met a patch where it had not been before, and goes the new way from now on. */
   | { readonly type: 'Patched'; readonly id: string }
 
+/** What a style decided by code that it need not ask again. Nobody but that style looks at it. */
+export type Decision =
+  /** The definition the run goes by from now on: its hash, and what it consists of. */
+  | {
+      readonly type: 'DefinitionTaken'
+      readonly hash: string
+      /** Of definitions that are kept in the store. */
+      readonly version?: number
+      readonly steps: readonly StepShape[]
+    }
+  /** The condition of a step did not hold. */
+  | { readonly type: 'StepSkipped'; readonly key: string }
+  /** A step could not even be asked for: what makes its input, its condition or its list has failed. */
+  | { readonly type: 'StepRefused'; readonly key: string; readonly failure: Failure }
+  /** What a step is done for, each of it on its own. */
+  | { readonly type: 'ListTaken'; readonly key: string; readonly items: Payload }
+  /** What became of a machine by the event of this number; its state is absent if it stayed the same. */
+  | { readonly type: 'StateMoved'; readonly by: number; readonly state?: Payload }
+
+/** The name of a step, what it is, and what it comes after. */
+export type StepShape = readonly [name: string, what: string, ...after: string[]]
+
 export type Ending =
   | { readonly type: 'RunCompleted'; readonly value: Payload }
-  | { readonly type: 'RunFailed'; readonly failure: Failure }
-  | { readonly type: 'RunCancelled'; readonly reason?: string }
+  | { readonly type: 'RunFailed'; readonly failure: Failure; readonly undone?: Undone }
+  | { readonly type: 'RunCancelled'; readonly reason?: string; readonly undone?: Undone }
+
+/** What went wrong when the run undid what it had done. */
+export interface Undone {
+  readonly failures: readonly Failure[]
+}
 
 /** Where one generation ends and the next begins: with another input, or again from some place in its past. */
 export type Passage =
@@ -169,7 +210,16 @@ export type Passage =
       readonly parsed?: boolean | null
     }
 
-export type EventBody = Requested | Sent | AttributesSet | Resolution | Progress | Passage | Ending
+export type EventBody =
+  | Requested
+  | Sent
+  | AttributesSet
+  | Compensated
+  | Decision
+  | Resolution
+  | Progress
+  | Passage
+  | Ending
 export type Event = EventBody & { readonly at: Instant }
 /** An event and its place in the run's history. */
 export type HistoryEvent = Event & { readonly seq: number }

@@ -8,6 +8,10 @@ export interface Extras {
   readonly runTimeoutMs?: number
   readonly executionTimeoutMs?: number
   readonly from?: number
+  /** It does not begin before it is triggered. */
+  readonly pending?: true
+  /** The version of a definition that is kept in the store. */
+  readonly version?: number
   /** How long after its creation it began. */
   readonly delayMs?: number
   /**

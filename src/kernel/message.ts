@@ -31,6 +31,15 @@ export type Message =
       readonly value: Payload
       readonly note: string
     }
+  /** Lets a run begin that was created to wait for it. */
+  | { readonly type: 'trigger'; readonly id: string; readonly input?: Payload }
+  /** Has the run go by another definition. */
+  | {
+      readonly type: 'migrate'
+      readonly id: string
+      readonly hash: string
+      readonly steps: Readonly<Record<string, string | null>>
+    }
   /** Says nothing; the run is looked at because it came. */
   | { readonly type: 'nudge'; readonly id: string }
   | {

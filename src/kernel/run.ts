@@ -1,7 +1,17 @@
 // A run and the fold from its events to where it stands. The fold is the only reader of history besides
 // deciders: what is open, what may wake it, why it waits. It refuses a history that could not have happened.
 import { assert, unreachable } from './assert.ts'
-import type { Ending, Event, HistoryEvent, Instant, OnClose, Passage, StepKind } from './event.ts'
+import type {
+  Compensated,
+  Decision,
+  Ending,
+  Event,
+  HistoryEvent,
+  Instant,
+  OnClose,
+  Passage,
+  StepKind,
+} from './event.ts'
 import { isEnding } from './event.ts'
 import type { Extras } from './extras.ts'
 import type { Failure } from './failure.ts'
@@ -85,6 +95,10 @@ type Whole =
   | 'PauseRequested'
   | 'ResumeRequested'
   | 'CancelRequested'
+  | 'RunTriggered'
+  | 'MigrationRequested'
+  | Compensated['type']
+  | Decision['type']
   | Passage['type']
   | Ending['type']
 
@@ -113,6 +127,10 @@ export class RunState {
   continued = false
   /** Somebody wants it to rest, and what they said about it. */
   pausing: { readonly note?: string } | undefined
+  /** How many parts of its code undo what they did. */
+  compensations = 0
+  /** It was created to wait for this, and it has come. */
+  triggered = false
   /** When this generation began. */
   beganAt: Instant | undefined
   /** Waits that a signal went to, and its name. */
@@ -203,7 +221,24 @@ export class RunState {
       case 'TokenMade':
       case 'AttributesSet':
       case 'MessageSent':
+      case 'DefinitionTaken':
+      case 'StepSkipped':
+      case 'StepRefused':
+      case 'ListTaken':
+      case 'StateMoved':
         return
+      case 'CompensationBegan':
+        this.compensations++
+        return
+      case 'CompensationEnded':
+        this.compensations--
+        return
+      case 'RunTriggered':
+        this.#know(event.id)
+        this.triggered = true
+        return
+      case 'MigrationRequested':
+        return this.#know(event.id)
       case 'PauseRequested':
         this.#know(event.id)
         this.pausing = event.note === undefined ? {} : { note: event.note }

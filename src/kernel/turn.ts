@@ -189,6 +189,15 @@ export class Turn {
         return this.#state.pausing ? { type: 'ResumeRequested', id: message.id } : undefined
       case 'settle':
         return this.#settledByHand(message)
+      case 'trigger': {
+        const { id, input } = message
+        if (this.#state.triggered) return undefined
+        return { type: 'RunTriggered', id, ...(input && { input }) }
+      }
+      case 'migrate': {
+        const { id, hash, steps } = message
+        return { type: 'MigrationRequested', id, hash, steps }
+      }
       case 'nudge':
         return undefined
       case 'taskEnded':
@@ -305,6 +314,14 @@ export class Turn {
         this.attributes = { ...this.attributes, ...set.attributes }
         return this.#record({ type: 'AttributesSet', ...set })
       }
+      case 'BeginCompensation':
+      case 'EndCompensation': {
+        const { type, ...mark } = command
+        const began = type === 'BeginCompensation'
+        return this.#record({ type: began ? 'CompensationBegan' : 'CompensationEnded', ...mark })
+      }
+      case 'Decide':
+        return this.#record(command.decision)
       case 'ContinueRun':
         this.continuation = command
         return

@@ -10,7 +10,12 @@ import type { RunHost } from './host.ts'
 import { interruptedSteps } from './readiness.ts'
 
 /** What is done by asking for it. */
-const DONE_AT_ONCE: ReadonlySet<string> = new Set(['MessageSent', 'AttributesSet'])
+const DONE_AT_ONCE: ReadonlySet<string> = new Set([
+  'MessageSent',
+  'AttributesSet',
+  'CompensationBegan',
+  'CompensationEnded',
+])
 
 export class HeldExecution {
   readonly #host: RunHost

@@ -4,6 +4,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type {
   AttributesSet,
+  Compensated,
   HistoryEvent,
   Requested,
   Resolution,
@@ -11,8 +12,8 @@ import type {
 } from '../../kernel/event.ts'
 import { MinHeap } from './heap.ts'
 
-export type Recorded = (Requested | Sent | AttributesSet) & { readonly seq: number }
-export type Settlement = (Resolution | Sent | AttributesSet) & {
+export type Recorded = (Requested | Sent | AttributesSet | Compensated) & { readonly seq: number }
+export type Settlement = (Resolution | Sent | AttributesSet | Compensated) & {
   readonly seq: number
   readonly at: number
 }
@@ -63,6 +64,8 @@ export class Journal {
         return
       case 'MessageSent':
       case 'AttributesSet':
+      case 'CompensationBegan':
+      case 'CompensationEnded':
         // Asked for and settled at once.
         this.unrequested.set(event.key, event)
         this.#occurrences.set(nameOf(event.key), this.occurrences(event.key) + 1)
@@ -110,6 +113,13 @@ export class Journal {
         return
       case 'StepRetried':
       case 'StepBegun':
+      case 'DefinitionTaken':
+      case 'StepSkipped':
+      case 'StepRefused':
+      case 'ListTaken':
+      case 'StateMoved':
+      case 'RunTriggered':
+      case 'MigrationRequested':
       case 'PauseRequested':
       case 'ResumeRequested':
       case 'RunContinued':

@@ -24,6 +24,8 @@ const recordedType = {
   StartChild: 'ChildStarted',
   SendMessage: 'MessageSent',
   SetAttributes: 'AttributesSet',
+  BeginCompensation: 'CompensationBegan',
+  EndCompensation: 'CompensationEnded',
 } as const
 
 export function sameKind(wanted: Wanted, recorded: Recorded, identity: Identity): boolean {

@@ -71,6 +71,8 @@ export function settle(request: Request, settlement: Settlement): void {
     case 'MessageSent':
       return settlement.to === undefined ? request.reject(nobody()) : request.resolve(undefined)
     case 'AttributesSet':
+    case 'CompensationBegan':
+    case 'CompensationEnded':
       return request.resolve(undefined)
     case 'UpdateReceived':
     case 'CancelRequested':
