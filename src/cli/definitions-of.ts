@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AnyActivity } from '../definitions/activity.ts'
+import { hasCode } from '../definitions/registry.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
 import { PawlError } from '../kernel/errors.ts'
 import type { Codec } from '../stores/codec.ts'
@@ -79,9 +80,9 @@ function collect(value: unknown, depth = 0): Definition[] {
 }
 
 function isDefinition(value: unknown): value is Definition {
-  const given = value as Partial<Record<'is' | 'handler' | 'name', unknown>> | null | undefined
+  const given = value as Partial<Record<'is' | 'name', unknown>> | null | undefined
   const known = given?.is === 'workflow' || given?.is === 'activity'
-  return known && typeof given.handler === 'function' && typeof given.name === 'string'
+  return known && hasCode(given) && typeof given.name === 'string'
 }
 
 function hint(exported: Readonly<Record<string, unknown>>): string {

@@ -68,6 +68,8 @@ export type Work =
       readonly options: ActivityOptions
       readonly activity: string
       readonly input: (scope: GraphScope) => unknown
+      /** It is the graph's own code, under a name that workers with the graph know. */
+      readonly own?: true
     }
   | {
       readonly type: 'child'

@@ -4,16 +4,35 @@ import { PawlError } from '../kernel/errors.ts'
 import type { AnyActivity } from './activity.ts'
 import type { Context } from './context.ts'
 import type { ActivityContext } from './contract.ts'
+import type { GraphPlan } from './graph-plan.ts'
 import type { ActivityOptions, WorkflowOptions } from './options.ts'
 import type { KnownSchemas } from './schema.ts'
 import type { AnyWorkflow } from './workflow.ts'
 
-export interface RegisteredWorkflow {
+/** A workflow, with what its style runs it by. */
+export type RegisteredWorkflow = RegisteredFunction | RegisteredGraph
+
+interface Registered {
   readonly name: string
   readonly options: WorkflowOptions
   readonly schemas: KnownSchemas
   readonly definitionHash: string
+  /** Changes with any of its code; the definition hash when absent. */
+  readonly codeHash?: string
+}
+
+export interface RegisteredFunction extends Registered {
+  readonly style: 'function'
   readonly handler: (ctx: Context, input: unknown) => Promise<unknown>
+}
+
+export interface RegisteredGraph extends Registered {
+  readonly style: 'graph'
+  readonly plan: GraphPlan
+  /** Of a definition that is kept in the store. */
+  readonly version?: number
+  /** Those of its steps that are done by whoever takes them from a queue. */
+  readonly activities: readonly RegisteredActivity[]
 }
 
 export interface RegisteredActivity {
@@ -45,11 +64,14 @@ export class Registry {
       'activity',
     )
     const all = byName(named, 'workflow')
-    const hashes = [...all.values(), ...(any ? [any] : [])].map((each) => each.definitionHash)
+    const hashes = [...all.values(), ...(any ? [any] : [])].map(
+      (each) => each.codeHash ?? each.definitionHash,
+    )
+    const ofGraphs = named.flatMap((each) => (each.style === 'graph' ? each.activities : []))
     this.fingerprint = digest(hashes.sort().join('\n'))
     for (const each of own) all.set(each.name, each as unknown as RegisteredWorkflow)
     this.workflows = all
-    this.activities = byName(known, 'activity')
+    this.activities = byName([...known, ...ofGraphs], 'activity')
     this.#anyWorkflow = any
     this.#anyActivity = others as DynamicActivity | undefined
   }
@@ -126,10 +148,15 @@ function refuseReserved(name: unknown): void {
 }
 
 function refuseForeign(definition: unknown, is: 'workflow' | 'activity', option: string): void {
-  const given = definition as { is?: unknown; handler?: unknown; name?: unknown } | null | undefined
-  if (given?.is === is && typeof given.handler === 'function') return
+  const given = definition as { is?: unknown; name?: unknown } | null | undefined
+  if (given?.is === is && hasCode(given)) return
   const named = typeof given?.name === 'string' ? ` ('${given.name}')` : ''
   const why =
     given?.is === is ? 'is a contract without code; pass what .implement(…) returns' : `is no ${is}`
   throw new PawlError('DEFINITION_INVALID', `an element of \`${option}\`${named} ${why}.`)
+}
+
+/** Whether a definition can be run, and is not only a contract. */
+export function hasCode(definition: object): boolean {
+  return ['handler', 'plan', 'machine'].some((part) => part in definition)
 }

@@ -10,15 +10,15 @@ import { type KnownSchemas, type Schemas, schemasIn } from './schema.ts'
 /** What it is started with is `In`; its schema, if it has one, makes `Parsed` of it. */
 export type WorkflowHandler<In, Parsed, Out> = (ctx: Context<In>, input: Parsed) => Promise<Out>
 
+export type Style = 'function' | 'graph' | 'machine'
+
 /** A contract and its code. `style` is how it was written. */
 export interface Workflow<in In, out Out> extends WorkflowContract<In, Out> {
-  readonly style: 'function'
+  readonly style: Style
   readonly options: WorkflowOptions
-  /** Changes when the function's text changes. */
+  /** Changes when the definition does: a function's text, the steps of a graph and what they come after. */
   readonly definitionHash: string
   readonly schemas: KnownSchemas
-  /** The `ctx` it takes is that of its own input, and the input what its schema made of it; who calls it knows. */
-  readonly handler: (ctx: never, input: never) => Promise<Out>
 }
 
 export type AnyWorkflow = Workflow<never, unknown>

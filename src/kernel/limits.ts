@@ -167,6 +167,9 @@ export const limits = {
   generationsKept: 16,
   /** Ids of messages that a generation remembers of the one before, so that one that is sent again is taken once. */
   messageIdsKept: 1_000,
+
+  /** Items a step of a graph is done for. */
+  graphItemsMax: 10_000,
 } as const
 
 assert(limits.leaseRenewalsPerLife >= 3, 'a lease survives two lost renewals')

@@ -5,6 +5,16 @@
 import { PawlError } from './assert.ts'
 import { limits } from './limits.ts'
 import { classNameOf, placeOf, tagOf } from './names.ts'
+import {
+  bigintOf,
+  bytesOf,
+  damaged,
+  dateOf,
+  listOf,
+  mismatch,
+  pairOf,
+  urlOf,
+} from './value-parts.ts'
 
 export type Json =
   | null
@@ -54,8 +64,6 @@ function isSimple(value: unknown): value is null | boolean | number | string {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
   return typeof value === 'number' && Number.isFinite(value) && !Object.is(value, -0)
 }
-
-// ── encode ──
 
 interface Draft {
   readonly what: string
@@ -108,8 +116,17 @@ function copy(value: unknown, draft: Draft): Json {
     case 'function':
       throw refusal(draft, 'is a function', 'only data can be stored, not code')
     case 'symbol':
-      throw refusal(draft, 'is a symbol', 'use a string instead')
+      return copySymbol(value, draft)
   }
+}
+
+/** What stands for an outcome instead of a value: `TIMEOUT`, `CANCELLED`. */
+const outcomes = ['pawl.TIMEOUT', 'pawl.CANCELLED']
+
+function copySymbol(value: symbol, draft: Draft): Json {
+  const name = Symbol.keyFor(value) ?? ''
+  if (outcomes.includes(name)) return noted('outcome', copy(name, draft), draft)
+  throw refusal(draft, 'is a symbol', 'use a string instead')
 }
 
 function copyNumber(value: number, draft: Draft): Json {
@@ -279,8 +296,6 @@ function tooLarge(what: string, bytes: number | undefined): PawlError {
   return new PawlError('PAYLOAD_TOO_LARGE', message, { details: { bytes, max } })
 }
 
-// ── decode ──
-
 /** The notes by path: what a value and its children are. A Map, as keys may be `__proto__`. */
 interface Tree {
   kind: string | undefined
@@ -337,6 +352,7 @@ const revivers: ReadonlyMap<string, (value: unknown) => unknown> = new Map([
   ['-0', () => -0],
   ['date', dateOf],
   ['bigint', bigintOf],
+  ['outcome', (name) => Symbol.for(outcomes.find((each) => each === name) ?? 'pawl.unknown')],
   ['url', urlOf],
   ['bytes', bytesOf],
   ['set', (value) => new Set(listOf(value, 'set'))],
@@ -344,38 +360,6 @@ const revivers: ReadonlyMap<string, (value: unknown) => unknown> = new Map([
   ['error', (value) => errorOf(value, new Error())],
   ['aggregate', (value) => errorOf(value, new AggregateError([]))],
 ] as [string, (value: unknown) => unknown][])
-
-function dateOf(value: unknown): Date {
-  if (typeof value === 'string' || value === null) return new Date(value ?? Number.NaN)
-  throw mismatch('date', 'text')
-}
-
-function bigintOf(value: unknown): bigint {
-  if (typeof value === 'string' && /^-?\d+$/.test(value)) return BigInt(value)
-  throw mismatch('bigint', 'a text of digits')
-}
-
-function urlOf(value: unknown): URL {
-  const url = typeof value === 'string' ? URL.parse(value) : null
-  if (url !== null) return url
-  throw mismatch('url', 'a URL')
-}
-
-function bytesOf(value: unknown): Uint8Array {
-  // Copied, as a Buffer shares its memory with others.
-  if (typeof value === 'string') return new Uint8Array(Buffer.from(value, 'base64'))
-  throw mismatch('bytes', 'text')
-}
-
-function listOf(value: unknown, kind: string): readonly unknown[] {
-  if (Array.isArray(value)) return value
-  throw mismatch(kind, 'a list')
-}
-
-function pairOf(value: unknown): readonly [unknown, unknown] {
-  if (Array.isArray(value) && value.length === 2) return [value[0], value[1]]
-  throw mismatch('map', 'a list of pairs')
-}
 
 const hiddenFields: ReadonlySet<string> = new Set(['name', 'message', 'stack', 'cause'])
 
@@ -389,12 +373,4 @@ function errorOf(value: unknown, error: Error): Error {
     define(error, key, field, !hiddenFields.has(key) && !(aggregate && key === 'errors'))
   }
   return error
-}
-
-function mismatch(kind: string, expected: string): PawlError {
-  return damaged(`where a note says '${kind}' there is not ${expected}`)
-}
-
-function damaged(problem: string): PawlError {
-  return new PawlError('NOT_SERIALISABLE', `a stored value cannot be read: ${problem}`)
 }

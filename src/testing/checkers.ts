@@ -1,11 +1,12 @@
 // The invariants of a run of the system, checked against what is stored and what really happened. Each answers with
 // the violations it found; none is the only good answer.
 
-import { functionDecider } from '../deciders/function/decider.ts'
+import { deciderOf } from '../deciders/of.ts'
 import type { AnyActivity } from '../definitions/activity.ts'
 import { Registry } from '../definitions/registry.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
 import { decodeTurn } from '../kernel/codec.ts'
+import type { Decider } from '../kernel/decider.ts'
 import { type Event, type HistoryEvent, isEnding } from '../kernel/event.ts'
 import { RunState } from '../kernel/run.ts'
 import { NEVER } from '../stores/never.ts'
@@ -187,14 +188,15 @@ export async function checkReplay(
   tables: Tables,
   definitions: { workflows: readonly AnyWorkflow[]; activities: readonly AnyActivity[] },
 ): Promise<string[]> {
-  const { workflows } = new Registry(definitions.workflows, definitions.activities)
+  const registry = new Registry(definitions.workflows, definitions.activities)
+  const { workflows } = registry
   const found: string[] = []
   for (const row of rowsOf(tables)) {
     const workflow = workflows.get(row.head.name)
     const events = eventsOf(tables, row).map((event, index) => ({ ...event, seq: index + 1 }))
     const ending = events.at(-1)
     if (!workflow || !ending || !isEnding(ending)) continue
-    const text = await endOfReplay(functionDecider(workflow), row, events).catch(String)
+    const text = await endOfReplay(deciderOf(workflow, registry), row, events).catch(String)
     const recorded = JSON.stringify('value' in ending ? ending.value : ending.type)
     if (text !== recorded)
       found.push(`INV4: ${row.head.runId} replays to ${text}, recorded ${recorded}`)
@@ -203,7 +205,7 @@ export async function checkReplay(
 }
 
 async function endOfReplay(
-  decider: ReturnType<typeof functionDecider>,
+  decider: Decider,
   row: RunRow,
   events: readonly HistoryEvent[],
 ): Promise<string> {

@@ -1,5 +1,5 @@
 // The deciders of the workflows a worker has code for, made when they are first needed.
-import { functionDecider } from '../deciders/function/decider.ts'
+import { deciderOf } from '../deciders/of.ts'
 import type { Registry } from '../definitions/registry.ts'
 import type { Decider } from '../kernel/decider.ts'
 
@@ -9,7 +9,7 @@ export function decidersOf(registry: Registry): (name: string) => Decider | unde
     const there = known.get(name)
     const workflow = there ? undefined : registry.workflow(name)
     if (!workflow) return there
-    const decider = functionDecider(workflow)
+    const decider = deciderOf(workflow, registry)
     // Names that only the one for all others answers for may be without number.
     if (registry.workflows.has(name)) known.set(name, decider)
     return decider

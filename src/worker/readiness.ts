@@ -61,6 +61,9 @@ export function readySteps(
   return ready
 }
 
+/** What follows from history alone, by whatever code reads it next. */
+const DECIDED_AGAIN: ReadonlySet<string> = new Set(['DefinitionTaken', 'StepSkipped', 'ListTaken'])
+
 /**
  * Nothing needs to be durable yet if dying now would lose only that steps were begun, which history alone leads to
  * again; unless one of them must not be begun twice, or it has been so for a while and people may ask.
@@ -77,9 +80,10 @@ export function mayWait(
   if (now - (carried[0]?.at ?? now) >= limits.carryMsMax) return false
   return carried.every(
     (event) =>
-      event.type === 'StepStarted' &&
-      !event.queued &&
-      (execution.step(event.key)?.retry.maxAttempts ?? 1) > 1,
+      DECIDED_AGAIN.has(event.type) ||
+      (event.type === 'StepStarted' &&
+        !event.queued &&
+        (execution.step(event.key)?.retry.maxAttempts ?? 1) > 1),
   )
 }
 

@@ -1,6 +1,6 @@
 // Replays runs with today's code, to where they stand and no further: nothing is written and no step is run. It answers
 // queries, and it tells before a deploy which runs the new code would not fit.
-import { functionDecider } from '../deciders/function/decider.ts'
+import { deciderOf } from '../deciders/of.ts'
 import type { Registry } from '../definitions/registry.ts'
 import type { Execution } from '../kernel/decider.ts'
 import { PawlError } from '../kernel/errors.ts'
@@ -60,7 +60,7 @@ async function rehearse<T>(
   const letGo = keepRejections()
   // What the code would make up is never written, and so worth nothing.
   const world = { breathe: () => clock.breathe(), secret: () => '' }
-  const execution = functionDecider(workflow).open(headSince(headOf({ head }), events), world)
+  const execution = deciderOf(workflow, registry).open(headSince(headOf({ head }), events), world)
   try {
     await execution.advance(events, Math.max(state.at, head.createdAt), events.length)
     return { answer: ask(execution) }

@@ -1,10 +1,10 @@
-import type { RegisteredWorkflow } from '../../definitions/registry.ts'
+import type { RegisteredFunction } from '../../definitions/registry.ts'
 import type { Decider } from '../../kernel/decider.ts'
 import { callWorkflow } from './begin.ts'
 import { FunctionExecution } from './execution.ts'
 
 /** Runs a workflow function by replay: the history is given back to the code step by step. */
-export function functionDecider(workflow: RegisteredWorkflow): Decider {
+export function functionDecider(workflow: RegisteredFunction): Decider {
   return {
     kind: 'function',
     open: (head, world) => new FunctionExecution(workflow, head, callWorkflow, world),

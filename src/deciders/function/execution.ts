@@ -2,7 +2,7 @@
 // `advance`, from one delivery to the next, until nothing more can be delivered; what it then still wants is
 // the turn's commands. Anything that wakes the code at another time is a wait pawl cannot see, and an error.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { RegisteredWorkflow } from '../../definitions/registry.ts'
+import type { RegisteredFunction } from '../../definitions/registry.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Command } from '../../kernel/command.ts'
 import type { Execution, LogEntry, StepPlan, World } from '../../kernel/decider.ts'
@@ -32,7 +32,7 @@ const REFUSALS_MAX = 1_000
 
 export class FunctionExecution implements Execution {
   readonly head: Head
-  readonly workflow: RegisteredWorkflow
+  readonly workflow: RegisteredFunction
   /** The instant the code believes it is. */
   now: Instant = 0
   /** The seq of the last event delivered, and of the last that moved the replay forward. */
@@ -60,7 +60,7 @@ export class FunctionExecution implements Execution {
   readonly #world: World
 
   constructor(
-    workflow: RegisteredWorkflow,
+    workflow: RegisteredFunction,
     head: Head,
     start: (execution: FunctionExecution, input: unknown) => Promise<unknown>,
     world: World,

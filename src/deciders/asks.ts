@@ -1,23 +1,23 @@
 // From what user code passes to `ctx` to what is wanted of the run: checked, encoded, and under its key.
-import { storedAttributes } from '../../definitions/attributes.ts'
-import type { RunRef } from '../../definitions/context.ts'
-import type { AnyActivityContract, AnyWorkflowContract } from '../../definitions/contract.ts'
-import { checkPayloadNow, type Sent } from '../../definitions/messages.ts'
+import { storedAttributes } from '../definitions/attributes.ts'
+import type { RunRef } from '../definitions/context.ts'
+import type { AnyActivityContract, AnyWorkflowContract } from '../definitions/contract.ts'
+import { checkPayloadNow, type Sent } from '../definitions/messages.ts'
 import type {
   ActivityOptions,
   ChildOptions,
   RunOptions,
   WorkflowOptions,
-} from '../../definitions/options.ts'
-import { stepPlan } from '../../definitions/plan.ts'
-import { checkPriority } from '../../definitions/priority.ts'
-import { timeouts } from '../../definitions/timeouts.ts'
-import type { RunStep, SendMessage, StartChild } from '../../kernel/command.ts'
-import type { StepPlan } from '../../kernel/decider.ts'
-import { digestPayload, isUuid } from '../../kernel/digest.ts'
-import { checkId, checkName } from '../../kernel/names.ts'
-import { encode } from '../../kernel/value.ts'
-import { misuse } from './misuse.ts'
+} from '../definitions/options.ts'
+import { stepPlan } from '../definitions/plan.ts'
+import { checkPriority } from '../definitions/priority.ts'
+import { timeouts } from '../definitions/timeouts.ts'
+import type { RunStep, SendMessage, StartChild } from '../kernel/command.ts'
+import type { StepPlan } from '../kernel/decider.ts'
+import { digestPayload, isUuid } from '../kernel/digest.ts'
+import { checkId, checkName } from '../kernel/names.ts'
+import { encode } from '../kernel/value.ts'
+import { misuse } from './function/misuse.ts'
 
 type Unplaced<T> = Omit<T, 'after' | 'past'>
 

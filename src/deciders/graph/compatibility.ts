@@ -1,0 +1,75 @@
+// Whether a run that began by one definition of a graph may go on by another. Steps that are behind it may be gone, and
+// steps it has not come to may be new. Anything else could do a thing twice or leave one out, so it is for a person to say.
+import type { GraphPlan } from '../../definitions/graph-plan.ts'
+import { shapeOf } from '../../definitions/graph-shape.ts'
+import { PawlError } from '../../kernel/errors.ts'
+import type { StepShape } from '../../kernel/event.ts'
+
+export interface Incompatible {
+  readonly step: string
+  readonly problem: 'removed' | 'changed' | 'inserted'
+  readonly message: string
+}
+
+/** `shapes` are what the run knows, by the names of today. `isBehind` says of a step whether it has ended; of one that the run does not know, whether all it comes after has. */
+export function incompatibleSteps(
+  shapes: readonly StepShape[],
+  plan: GraphPlan,
+  isBehind: (step: string) => boolean,
+): Incompatible[] {
+  const found: Incompatible[] = []
+  const known = new Map(shapes.map((shape) => [shape[0], shape]))
+  for (const [name, shape] of known) {
+    const node = plan.nodes.get(name)
+    if (!node) {
+      if (!isBehind(name)) found.push(removed(name))
+    } else if (signature(shapeOf(node)) !== signature(shape))
+      found.push(changed(shape, shapeOf(node)))
+  }
+  for (const { name, after } of plan.nodes.values()) {
+    if (!known.has(name) && after.every(isBehind)) found.push(inserted(name))
+  }
+  return found
+}
+
+export function versionMismatch(
+  workflow: string,
+  taken: string,
+  plan: GraphPlan,
+  steps: readonly Incompatible[],
+): PawlError {
+  const lines = steps.slice(0, 20).map(({ message }) => `\n  ${message}`)
+  const rest = steps.length > 20 ? `\n  and ${steps.length - 20} more` : ''
+  const error = new PawlError(
+    'VERSION_MISMATCH',
+    `this run of graph '${workflow}' began by definition ${taken}, and this code is definition ${plan.hash}:${lines.join('')}${rest}
+To go on, deploy code that fits, or say what became of the steps: run.migrate({ definitionHash: '${plan.hash}', steps: { 'old name': 'new name', 'gone': null } }).`,
+    { details: { taken, code: plan.hash, steps: steps.map((each) => ({ ...each })) } },
+  )
+  error.name = 'VersionMismatch'
+  return error
+}
+
+function removed(step: string): Incompatible {
+  const message = `step '${step}' has not ended, and the code has no such step: it was removed or renamed`
+  return { step, problem: 'removed', message }
+}
+
+function inserted(step: string): Incompatible {
+  const message = `step '${step}' is not known to the run, which is past the place where it stands: it is new, or another renamed`
+  return { step, problem: 'inserted', message }
+}
+
+function changed(was: StepShape, is: StepShape): Incompatible {
+  const [step] = was
+  const message = `step '${step}' was ${described(was)}, and is ${described(is)}`
+  return { step, problem: 'changed', message }
+}
+
+function described([, what, ...after]: StepShape): string {
+  return `'${what}' after ${after.length > 0 ? after.join(', ') : 'nothing'}`
+}
+
+function signature([, what, ...after]: StepShape): string {
+  return JSON.stringify([what, ...after.toSorted()])
+}

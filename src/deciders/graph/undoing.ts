@@ -1,0 +1,44 @@
+// What a run that fails, or is cancelled, undoes: steps that have succeeded, newest first, one after another. One that
+// cannot be undone stops nobody: the rest is undone all the same, and the run says what it could not undo.
+import type { Failure } from '../../kernel/failure.ts'
+import { nodeKey } from './keys.ts'
+import type { NodeState, Nodes } from './nodes.ts'
+
+export class Undoing {
+  /** It has begun. */
+  begun = false
+  readonly #chain: readonly NodeState[]
+  readonly #ended: ReadonlyMap<string, Failure | undefined>
+
+  /** `ended` are undoings by their keys, with what went wrong. */
+  constructor(nodes: Nodes, ended: ReadonlyMap<string, Failure | undefined>) {
+    this.#chain = chainOf(nodes)
+    this.#ended = ended
+  }
+
+  get isEmpty(): boolean {
+    return this.#chain.length === 0
+  }
+
+  /** The step to be undone now. */
+  get next(): NodeState | undefined {
+    return this.#chain.find((state) => !this.#ended.has(undoKey(state)))
+  }
+
+  get failures(): readonly Failure[] {
+    return this.#chain.flatMap((state) => this.#ended.get(undoKey(state)) ?? [])
+  }
+}
+
+export function undoKey({ node, round }: NodeState): string {
+  return nodeKey({ kind: 'undo', name: node.name, round })
+}
+
+// What failed or was stopped may have done half of what it was to do; it is undone only if it says so, and first.
+function chainOf(nodes: Nodes): NodeState[] {
+  const broken = [...nodes.all()].filter(
+    ({ status, node }) => (status === 'failed' || status === 'stopped') && node.undo?.ownFailure,
+  )
+  const done = [...nodes.completed].filter(({ node }) => node.undo)
+  return [...broken.reverse(), ...done.reverse()]
+}

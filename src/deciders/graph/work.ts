@@ -1,0 +1,127 @@
+// From a step of a graph to what the run is asked for, and to what a worker does about it.
+
+import type { ActivityContext, AnyWorkflowContract } from '../../definitions/contract.ts'
+import type { GraphNode, GraphScope, Undo } from '../../definitions/graph-plan.ts'
+import type { ActivityOptions } from '../../definitions/options.ts'
+import { stepPlan } from '../../definitions/plan.ts'
+import type { RegisteredActivity } from '../../definitions/registry.ts'
+import type { RunStep, StartChild } from '../../kernel/command.ts'
+import type { StepPlan } from '../../kernel/decider.ts'
+import { activityAsk, childAsk } from '../asks.ts'
+
+/** What a step is asked for with, before anybody has said when. */
+export type Ask = Omit<RunStep, 'after'> | Omit<StartChild, 'after'>
+
+/** The activities that this process has code for. */
+export type ActivityOf = (name: string) => Pick<RegisteredActivity, 'options'> | undefined
+
+/** Asks for the work of a step. Waits are asked for elsewhere. */
+export function workAsk(
+  { name, work }: GraphNode,
+  key: string,
+  scope: () => GraphScope,
+  activities: ActivityOf,
+): Ask | undefined {
+  switch (work.type) {
+    case 'step':
+      return { type: 'RunStep', kind: 'step', key, name, ...limitsOf(stepPlan(work.options)) }
+    case 'activity': {
+      const options = optionsOf(work.activity, work.options, activities)
+      return activityAsked(key, work.activity, work.input(scope()), options)
+    }
+    case 'child': {
+      const child = { is: 'workflow', name: work.workflow } as unknown as AnyWorkflowContract
+      return childAsk(key, child, work.input(scope()), work.options)
+    }
+    case 'wait':
+      return undefined
+  }
+}
+
+export function workPlan(
+  { work }: GraphNode,
+  scope: () => GraphScope,
+  activities: ActivityOf,
+): StepPlan | undefined {
+  switch (work.type) {
+    case 'step': {
+      const { body } = work
+      const call = (ctx: ActivityContext): unknown => body(withScope(ctx, scope()))
+      return { ...stepPlan(work.options), body: call as (context: never) => unknown }
+    }
+    case 'activity':
+      return stepPlan(optionsOf(work.activity, work.options, activities))
+    case 'child':
+    case 'wait':
+      return undefined
+  }
+}
+
+type UndoScope = GraphScope & { readonly result: unknown }
+
+export function undoAsk(
+  undo: Undo,
+  key: string,
+  name: string,
+  scope: () => UndoScope,
+  activities: ActivityOf,
+): Ask {
+  if ('body' in undo)
+    return { type: 'RunStep', kind: 'step', key, name, ...limitsOf(stepPlan(undo.options)) }
+  const options = optionsOf(undo.activity, undo.options, activities)
+  return activityAsked(key, undo.activity, undo.activityInput(scope()), options)
+}
+
+export function undoPlan(undo: Undo, scope: () => UndoScope, activities: ActivityOf): StepPlan {
+  if (!('body' in undo)) return stepPlan(optionsOf(undo.activity, undo.options, activities))
+  const { body } = undo
+  const call = (ctx: ActivityContext): unknown => body(withScope(ctx, scope()))
+  return { ...stepPlan(undo.options), body: call as (context: never) => unknown }
+}
+
+function activityAsked(
+  key: string,
+  name: string,
+  input: unknown,
+  options: ActivityOptions,
+): Omit<RunStep, 'after'> {
+  const activity = { is: 'activity', name } as unknown as Parameters<typeof activityAsk>[1]
+  return activityAsk(key, activity, input, options).wanted
+}
+
+/** What the step says comes before what the activity says of itself. */
+function optionsOf(name: string, given: ActivityOptions, activities: ActivityOf): ActivityOptions {
+  return { ...activities(name)?.options, ...given }
+}
+
+function limitsOf({ scheduleToCloseMs }: StepPlan): { readonly scheduleToCloseMs?: number } {
+  return scheduleToCloseMs === undefined ? {} : { scheduleToCloseMs }
+}
+
+/** A step's context and what a graph gives it, in one; what is made when it is looked at stays so. */
+export function withScope<Scope extends object>(
+  ctx: ActivityContext,
+  scope: Scope,
+): ActivityContext & Scope {
+  const { runId, workflowId, stepKey, attempt, maxAttempts } = ctx
+  const own = {
+    runId,
+    workflowId,
+    stepKey,
+    attempt,
+    maxAttempts,
+    get idempotencyKey() {
+      return ctx.idempotencyKey
+    },
+    get signal() {
+      return ctx.signal
+    },
+    get log() {
+      return ctx.log
+    },
+    heartbeat: (details?: unknown) => ctx.heartbeat(details),
+    lastHeartbeat: <Details>() => ctx.lastHeartbeat<Details>(),
+    runOnce: <R>(key: string, fn: () => R | Promise<R>) => ctx.runOnce(key, fn),
+  }
+  return Object.assign(own, scope)
+}

@@ -1,0 +1,38 @@
+// What styles have in common that keep no code of the user's alive between turns: they read events and answer with commands.
+import type { Command } from '../kernel/command.ts'
+import type { Execution, LogEntry, StepPlan } from '../kernel/decider.ts'
+import { PawlError } from '../kernel/errors.ts'
+import type { HistoryEvent, Instant } from '../kernel/event.ts'
+import type { Payload } from '../kernel/value.ts'
+
+export abstract class Interpreter implements Execution {
+  readonly readClock = false
+  readonly broken = undefined
+  onBreak: () => void = () => {}
+  abstract readonly unasked: readonly string[]
+
+  async advance(events: readonly HistoryEvent[], now: Instant): Promise<readonly Command[]> {
+    return this.react(events, now)
+  }
+
+  protected abstract react(events: readonly HistoryEvent[], now: Instant): readonly Command[]
+  abstract step(key: string): StepPlan | undefined
+  abstract query(name: string, payload: Payload): Payload
+
+  takeLogs(): readonly LogEntry[] {
+    return []
+  }
+
+  dispose(): void {}
+}
+
+/** Nobody there answers updates, and whoever sent one is told so. */
+export function refuseUpdate(id: string, style: string): Command {
+  const message = `a ${style} takes no updates. Send it a signal.`
+  const failure = { type: 'UpdateRejected', message, retryable: false }
+  return { type: 'AnswerUpdate', id, answer: { ok: false, failure, rejected: true } }
+}
+
+export function unknownQuery(name: string, style: string, known: string): PawlError {
+  return new PawlError('QUERY_NOT_FOUND', `a ${style} answers the query '${known}', not '${name}'.`)
+}
