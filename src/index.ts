@@ -35,6 +35,7 @@ export {
   type Query,
   type RunInfo,
   type RunRef,
+  type Saga,
   type Scope,
   type Settled,
   type Signal,
@@ -58,6 +59,15 @@ export type {
   OutputOf,
   WorkflowContract,
 } from './definitions/contract.ts'
+export {
+  type Graph,
+  type GraphContext,
+  type GraphStep,
+  type GraphStepOptions,
+  graph,
+  type Skipped,
+} from './definitions/graph.ts'
+export type { Rule } from './definitions/graph-plan.ts'
 export { query, signal, update } from './definitions/messages.ts'
 export type {
   ActivityOptions,
@@ -74,6 +84,7 @@ export { type Schema, type SchemaIssue, type SchemaResult, type } from './defini
 export {
   type AnyWorkflow,
   type DeclaredWorkflow,
+  type Style,
   type Workflow,
   type WorkflowHandler,
   workflow,

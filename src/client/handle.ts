@@ -369,8 +369,9 @@ function resultOf(runId: string, ended: Ended): unknown {
     case 'RunCancelled':
       throw new CancelledError(ending.reason)
     case 'RunFailed': {
-      const { failure } = ending
-      throw new RunError({ failure, runId }, { cause: errorOf(failure) })
+      const { failure, undone } = ending
+      const compensationFailures = undone?.failures ?? []
+      throw new RunError({ failure, runId, compensationFailures }, { cause: errorOf(failure) })
     }
     default:
       throw new PawlError('STORE_UNAVAILABLE', `the end of run ${runId} cannot be read`)

@@ -125,6 +125,12 @@ export interface Scope extends Context {
   readonly cancelled: boolean
 }
 
+/** The `ctx` of a saga, which is told how to undo what was done. */
+export interface Saga extends Context {
+  /** Undone newest first, each after the other, if the saga fails or is cancelled. */
+  compensate(undo: (ctx: Context) => Promise<unknown>): void
+}
+
 /**
  * Steps belong to the `ctx` they are called on: functions given to `race`, `all`, `map`, `scope` and `shield` get their
  * own, and use that one.
@@ -226,6 +232,11 @@ export interface Context<in In = never> {
   ): DurablePromise<R | Cancelled | Timeout>
   /** Finishes even when the run, or the scope it is in, is cancelled meanwhile: for clean-up. */
   shield<R>(fn: (ctx: Context) => Promise<R>): DurablePromise<R>
+  /**
+   * Steps and what undoes them: if it fails or is cancelled, all that was registered is called, newest first, even if some
+   * of it fails. Then it fails as it did. The run is `compensating` meanwhile.
+   */
+  saga<R>(fn: (ctx: Saga) => Promise<R>): DurablePromise<R>
 
   /**
    * Ends this generation of the run and begins the next, under the same id, with another input and an empty history.

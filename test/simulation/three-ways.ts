@@ -1,6 +1,6 @@
 // What code asks for, given a history once more: told turn by turn as an execution that stays warm is, and each time from
 // the start by a new execution, as after an eviction. Both must ask for what was recorded, in the same order.
-import { functionDecider } from '../../src/deciders/function/decider.ts'
+import { deciderOf } from '../../src/deciders/of.ts'
 import { Registry } from '../../src/definitions/registry.ts'
 import type { Command } from '../../src/kernel/command.ts'
 import type { Execution } from '../../src/kernel/decider.ts'
@@ -117,9 +117,10 @@ function openExecution(
   head: Head,
   secret: () => string,
 ): Execution {
-  const workflow = new Registry(workflows, []).workflow(head.name)
+  const registry = new Registry(workflows, [])
+  const workflow = registry.workflow(head.name)
   if (!workflow) throw new Error(`no code for ${head.name}`)
-  return functionDecider(workflow).open(head, { breathe: async () => {}, secret })
+  return deciderOf(workflow, registry).open(head, { breathe: async () => {}, secret })
 }
 
 /** Events by the commands they were made of; all others happened. */

@@ -44,7 +44,8 @@ export class Play {
     options: WorkflowOptions = {},
     input: unknown = null,
   ) {
-    const workflow = { name: 'test', options, schemas: {}, definitionHash: 'hash', handler: code }
+    const definition = { name: 'test', options, schemas: {}, definitionHash: 'hash' }
+    const workflow = { ...definition, style: 'function', handler: code } as const
     const given = { ...head, input: encode(input, 'input') }
     this.execution = functionDecider(workflow).open(given, world)
     for (const { seq: _, ...event } of past) this.events.push(this.state.apply(event))

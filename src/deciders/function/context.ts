@@ -33,6 +33,7 @@ import type { FunctionExecution } from './execution.ts'
 import { logOf, runInfo } from './info.ts'
 import type { Identity, Wanted } from './matching.ts'
 import { misuse, mixed } from './misuse.ts'
+import { Saga } from './saga.ts'
 import { Scope } from './scope.ts'
 import { SeededNumbers } from './seeded.ts'
 import {
@@ -236,6 +237,22 @@ export class FunctionContext {
   shield(fn: (ctx: never) => Promise<unknown>): DurablePromise<unknown> {
     if (typeof fn !== 'function') throw misuse('ctx.shield takes a function', fn)
     return this.#structure.shield(`${this.#count(SHIELD)}/`, fn) as DurablePromise<unknown>
+  }
+
+  saga(fn: (ctx: never) => Promise<unknown>): DurablePromise<unknown> {
+    if (typeof fn !== 'function') throw misuse('ctx.saga takes a function', fn)
+    const saga = new Saga(this.#execution)
+    const scope = new Scope(`${this.#count('saga')}/`, this.#scope)
+    const ctx = Object.defineProperty(new FunctionContext(this.#execution, scope), 'compensate', {
+      value: (undo: unknown) => saga.add(undo),
+    })
+    const work = begun(() => fn(ctx as never))
+    return this.#structure.saga(scope, saga.run(ctx, work)) as DurablePromise<unknown>
+  }
+
+  /** Says where undoing begins and ends. */
+  mark(type: 'BeginCompensation' | 'EndCompensation'): void {
+    void this.#ask({ type, key: this.#count('compensation') }, { explicit: false })
   }
 
   continueAsNew(input: unknown): never {

@@ -8,6 +8,7 @@ import type { Command } from '../../kernel/command.ts'
 import type { Execution, LogEntry, StepPlan, World } from '../../kernel/decider.ts'
 import { CancelledError } from '../../kernel/errors.ts'
 import type { HistoryEvent, Instant } from '../../kernel/event.ts'
+import type { Failure } from '../../kernel/failure.ts'
 import type { Head } from '../../kernel/run.ts'
 import { decode, encode, type Payload } from '../../kernel/value.ts'
 import { makeToken } from '../../kernel/webhook.ts'
@@ -49,6 +50,9 @@ export class FunctionExecution implements Execution {
   #inTurn = false
   #refusals = 0
   readonly root = new Scope()
+  /** Sagas that undo what they did, and what could not be undone. */
+  compensations = 0
+  readonly compensationFailures: Failure[] = []
   readonly handlers = new Handlers((error) => this.#settleRoot({ ok: false, error }))
   #isQuery = false
   #outcome: Outcome | undefined
@@ -288,7 +292,7 @@ export class FunctionExecution implements Execution {
       if (this.#dead) throw this.#deathError()
       this.#inTurn = false
       this.#recognition.markPast(this.#position)
-      if (this.#outcome) return
+      if (this.#hasEnded) return
       this.#inTurn = true
       if (this.handlers.meetNext()) continue
       this.#inTurn = false
@@ -298,7 +302,8 @@ export class FunctionExecution implements Execution {
       this.#inTurn = true
       await this.#deliver(next.settlement, next.key)
     }
-    if (this.#open.size === 0) throw nonDurableAwait(this.workflow.name, this.#whereabouts())
+    if (this.#open.size === 0 && !this.#outcome)
+      throw nonDurableAwait(this.workflow.name, this.#whereabouts())
     for (const key of this.#journal.calledOff) {
       if (this.#open.has(key)) throw stillWanted(this.workflow.name, key)
     }
@@ -364,9 +369,18 @@ export class FunctionExecution implements Execution {
   #commands(): readonly Command[] {
     if (this.#outcome?.ok === 'again') this.handlers.abandonUpdates()
     const answers = this.handlers.takeAnswers(this.#journal.answered)
-    const outcome = this.#outcome
-    const ending = outcome && endingOf(this.workflow.name, outcome, this.root, this.#journal.unread)
+    const outcome = this.#hasEnded ? this.#outcome : undefined
+    const failures = this.compensationFailures
+    const ending = outcome && {
+      ...endingOf(this.workflow.name, outcome, this.root, this.#journal.unread),
+      ...(failures.length > 0 && !outcome.ok && { undone: { failures: [...failures] } }),
+    }
     return this.#wishes.take(answers, ending)
+  }
+
+  // What a saga that lost does is done before the run ends, though nobody waits for it.
+  get #hasEnded(): boolean {
+    return this.#outcome !== undefined && this.compensations === 0
   }
 
   #foreignWake(key: string | undefined): Promise<never> {

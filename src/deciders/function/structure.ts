@@ -149,6 +149,11 @@ export class Structure {
     return this.#composite(this.#open(path, fn, true).promise, () => {})
   }
 
+  /** What stops it has it undo what it did. */
+  saga(scope: Scope, promise: Promise<unknown>): Promise<unknown> {
+    return this.#composite(promise, (error) => this.#execution.cancel(scope, error))
+  }
+
   #begin(segment: string, branches: Branches, what: string): Branch[] {
     if (typeof branches !== 'object' || branches === null || Array.isArray(branches)) {
       throw misuse(`${what} takes an object with a branch under each name`, branches)

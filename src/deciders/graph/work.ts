@@ -1,6 +1,7 @@
 // From a step of a graph to what the run is asked for, and to what a worker does about it.
 
 import type { ActivityContext, AnyWorkflowContract } from '../../definitions/contract.ts'
+import { withScope } from '../../definitions/graph-context.ts'
 import type { GraphNode, GraphScope, Undo } from '../../definitions/graph-plan.ts'
 import type { ActivityOptions } from '../../definitions/options.ts'
 import { stepPlan } from '../../definitions/plan.ts'
@@ -96,32 +97,4 @@ function optionsOf(name: string, given: ActivityOptions, activities: ActivityOf)
 
 function limitsOf({ scheduleToCloseMs }: StepPlan): { readonly scheduleToCloseMs?: number } {
   return scheduleToCloseMs === undefined ? {} : { scheduleToCloseMs }
-}
-
-/** A step's context and what a graph gives it, in one; what is made when it is looked at stays so. */
-export function withScope<Scope extends object>(
-  ctx: ActivityContext,
-  scope: Scope,
-): ActivityContext & Scope {
-  const { runId, workflowId, stepKey, attempt, maxAttempts } = ctx
-  const own = {
-    runId,
-    workflowId,
-    stepKey,
-    attempt,
-    maxAttempts,
-    get idempotencyKey() {
-      return ctx.idempotencyKey
-    },
-    get signal() {
-      return ctx.signal
-    },
-    get log() {
-      return ctx.log
-    },
-    heartbeat: (details?: unknown) => ctx.heartbeat(details),
-    lastHeartbeat: <Details>() => ctx.lastHeartbeat<Details>(),
-    runOnce: <R>(key: string, fn: () => R | Promise<R>) => ctx.runOnce(key, fn),
-  }
-  return Object.assign(own, scope)
 }
