@@ -7,7 +7,7 @@ import { type Failure, failureOf } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
 import { endingBy } from '../kernel/message.ts'
 import { type Head, type OpenStep, RunState, statusOf } from '../kernel/run.ts'
-import { type Closing, Turn } from '../kernel/turn.ts'
+import { Turn } from '../kernel/turn.ts'
 import { isUnavailable } from '../runtime/availability.ts'
 import type { ClaimedRun, Next, StoredMessage } from '../stores/store.ts'
 import { outbound, sentBy, tasksOf } from './commit.ts'
@@ -16,10 +16,10 @@ import type { HeldOutcome, RunHost } from './host.ts'
 import { Inbox } from './inbox.ts'
 import { LocalSteps } from './local-steps.ts'
 import { Nap } from './nap.ts'
-import { headSince, loadTurns, pastOf, readHead } from './past.ts'
+import { changesCode, headSince, loadTurns, pastOf, readHead, waitsForTrigger } from './past.ts'
 import { begunOf, isLate, letGo, mayWait, nextDue, overdueSteps, readySteps } from './readiness.ts'
 import { hesitationMs, poisoned, restful, timedOut, tooLong, unstorable } from './refusals.ts'
-import { nothing, TurnWriter } from './turn-writer.ts'
+import { HOLD, nothing, released, TurnWriter } from './turn-writer.ts'
 import type { WarmRun } from './warm.ts'
 
 type Mood = 'working' | 'returning' | 'abandoned'
@@ -149,6 +149,8 @@ export class HeldRun {
     const overdue = overdueSteps(this.#state, now)
     turn.fireDue(overdue && (await begunOf(this.#host, this.#head, overdue)))
     if (turn.ending) return this.#end(turn)
+    if (changesCode(turn.events) || waitsForTrigger(this.#head, this.#state))
+      return this.#putAside(turn)
     const first = !this.#code.begun
     try {
       const { current } = this.#code
@@ -189,6 +191,20 @@ export class HeldRun {
     return this.#commitAndGoOn(turn, hold, ready)
   }
 
+  // Its code is not to begin yet, or to be opened anew: whoever comes next reads the run from its beginning.
+  async #putAside(turn: Turn): Promise<HeldOutcome> {
+    const now = this.#host.now()
+    this.#steps.cutOff('the run goes by another definition', now)
+    turn.settle(this.#steps.takeResults())
+    const due = waitsForTrigger(this.#head, this.#state) ? {} : { wakeAt: now }
+    const events = [...this.#carried, ...turn.events]
+    const next: Next = { type: 'release', status: 'waiting', ...due }
+    const committed = await this.#writer.write(events, { ...sentBy(this.#head, turn), next })
+    if (committed.outcome !== 'applied' && committed.outcome !== 'duplicate') return this.#lose()
+    this.#durable(events, turn.consumed)
+    return this.#cold('wakeAt' in due ? due.wakeAt : undefined)
+  }
+
   // Somebody wants it to: all that happened is written first, so that what comes meanwhile wakes it as it would any other.
   async #rest(turn: Turn): Promise<HeldOutcome | undefined> {
     const outcome = await this.#commitAndGoOn(turn, true, [])
@@ -212,7 +228,9 @@ export class HeldRun {
     hold: boolean,
     ready: readonly [string, OpenStep][],
   ): Promise<HeldOutcome | undefined> {
-    const next: Next = hold ? { type: 'hold' } : this.#release()
+    const next = hold
+      ? HOLD
+      : released(this.#mood === 'returning', this.#nextDue(), this.#host.now())
     const committed = await this.#writer.write(this.#carried, {
       ...sentBy(this.#head, turn),
       tasks: tasksOf(this.#head, this.#state, turn, (key) => this.#code.planOf(key)),
@@ -235,13 +253,12 @@ export class HeldRun {
       const closing = turn.close()
       const events = [...this.#carried, closing.event]
       const rest = sentBy(this.#head, turn, closing)
-      const next = this.#nextOf(turn, closing)
+      const next = this.#writer.after(turn, closing)
       if (typeof next === 'string') return this.#fail(next)
       const committed = await this.#writer.write(events, { ...rest, next })
       if (this.#mood === 'abandoned' || committed.outcome === 'fenced') return this.#lose()
       if (committed.outcome === 'rejected') return this.#fail(committed.reason)
-      if (committed.outcome !== 'more')
-        return closing.beginning ? this.#passedOn(events) : this.#ended(events)
+      if (committed.outcome !== 'more') return this.#over(events, closing.beginning !== undefined)
       const before = turn.events.length
       this.#inbox.receive(committed.messages)
       turn.receive(this.#inbox.take())
@@ -251,25 +268,12 @@ export class HeldRun {
     }
   }
 
-  // Or why the next generation cannot be written.
-  #nextOf({ ending }: Turn, { beginning }: Closing): Next | string {
-    if (beginning) return this.#writer.continuing(beginning)
-    assert(ending, 'an ending turn ends')
-    return { type: 'end', status: statusOf(ending) }
-  }
-
-  // The next generation is due at once, for whoever is first.
-  #passedOn(events: HistoryEvent[]): HeldOutcome {
-    this.#steps.stop('the run continues as new')
+  // A next generation is due at once, for whoever is first.
+  #over(events: HistoryEvent[], continued = false): HeldOutcome {
+    this.#steps.stop(continued ? 'the run continues as new' : 'the run ended')
     this.#durable(events, [])
     this.#code.dispose()
-    return { type: 'released', wakeAt: this.#host.now() }
-  }
-
-  #ended(events: HistoryEvent[]): HeldOutcome {
-    this.#steps.stop('the run ended')
-    this.#durable(events, [])
-    this.#code.dispose()
+    if (continued) return { type: 'released', wakeAt: this.#host.now() }
     return { type: 'ended', body: this.#writer.lastBody }
   }
 
@@ -290,7 +294,7 @@ export class HeldRun {
     const events = [...facts, { ...closing.event, seq }]
     const next = { type: 'end', status: statusOf(ending) } as const
     const ended = await this.#writer.insist(events, { ...rest, next }, this.#inbox.ids)
-    return ended.outcome === 'applied' ? this.#ended(events) : this.#lose()
+    return ended.outcome === 'applied' ? this.#over(events) : this.#lose()
   }
 
   // Code and history do not fit, or the code waits for what pawl cannot see: not a failure of the run, and not to be
@@ -347,8 +351,12 @@ export class HeldRun {
 
   #parked(failure: Failure): HeldOutcome {
     this.#host.paused(this.#head, failure)
+    return this.#cold()
+  }
+
+  #cold(wakeAt?: Instant): HeldOutcome {
     this.#code.dispose()
-    return { type: 'released' }
+    return { type: 'released', ...(wakeAt !== undefined && { wakeAt }) }
   }
 
   #durable(events: readonly HistoryEvent[], consumed: readonly string[]): void {
@@ -358,19 +366,10 @@ export class HeldRun {
     this.#code.log()
   }
 
-  #release(): Next {
-    const wakeAt = this.#mood === 'returning' ? this.#host.now() : this.#nextDue()
-    const status = this.#mood === 'returning' ? 'running' : 'waiting'
-    return { type: 'release', status, ...(wakeAt !== undefined && { wakeAt }) }
-  }
-
   #released(): HeldOutcome {
     const wakeAt = this.#nextDue()
+    if (this.#host.alwaysReplay) return this.#cold(wakeAt)
     const due = wakeAt === undefined ? {} : { wakeAt }
-    if (this.#host.alwaysReplay) {
-      this.#code.dispose()
-      return { type: 'released', ...due }
-    }
     const { epoch } = this
     const about = { state: this.#state, head: this.#head, epoch, bytes: this.#writer.bytes }
     const warm = { execution: this.#code.current, ...about }

@@ -83,7 +83,8 @@ export function readHead(claimed: ClaimedRun): {
 }
 
 /** The head as this generation knows it: it may have begun with an input of its own. */
-export function headSince(head: Head, events: readonly HistoryEvent[]): Head {
+export function headSince(given: Head, events: readonly HistoryEvent[]): Head {
+  const head = given.extras.pending ? headTriggered(given, events) : given
   const [first] = events
   if (first?.type !== 'GenerationBegan') return head
   const { input, keysOf, attempt, parsed } = first
@@ -94,4 +95,24 @@ export function headSince(head: Head, events: readonly HistoryEvent[]): Head {
     ...(attempt !== undefined && { attempt }),
     ...(parsed !== undefined && { extras: { ...head.extras, parsed } }),
   }
+}
+
+// It may have been told its input only when it was let begin. What nobody has parsed yet is parsed then.
+function headTriggered(head: Head, events: readonly HistoryEvent[]): Head {
+  const triggered = events.find((event) => event.type === 'RunTriggered')
+  if (!triggered?.input) return head
+  const { parsed: _, ...extras } = head.extras
+  return { ...head, input: triggered.input, extras }
+}
+
+/** Whether the run was created to wait until it is triggered, and has not been. */
+export function waitsForTrigger({ extras }: Head, { triggered, ending }: RunState): boolean {
+  return extras.pending === true && !triggered && !ending
+}
+
+const CHANGES_CODE: ReadonlySet<string> = new Set(['RunTriggered', 'MigrationRequested'])
+
+/** Whether the code of the run must be opened anew, because what it goes by has changed. */
+export function changesCode(events: readonly HistoryEvent[]): boolean {
+  return events.some(({ type }) => CHANGES_CODE.has(type))
 }

@@ -1,13 +1,23 @@
 // Writes the turns of one held run, one after another, each at the place where the last durable one ended.
-import type { HistoryEvent } from '../kernel/event.ts'
+import { assert } from '../kernel/assert.ts'
+import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
-import type { Head } from '../kernel/run.ts'
+import { type Head, statusOf } from '../kernel/run.ts'
+import type { Closing, Turn } from '../kernel/turn.ts'
 import type { Committed, Lease, Next } from '../stores/store.ts'
 import { type Rest, turnBody } from './commit.ts'
 import type { RunHost } from './host.ts'
 import type { Inbox } from './inbox.ts'
 
 export const nothing = { consumed: [], outbox: [], tasks: [], dropped: [] }
+export const HOLD: Next = { type: 'hold' }
+
+/** Lets go of the run: until something is due, or for another worker to go on with at once. */
+export function released(isReturned: boolean, due: Instant | undefined, now: Instant): Next {
+  const wakeAt = isReturned ? now : due
+  const status = isReturned ? 'running' : 'waiting'
+  return { type: 'release', status, ...(wakeAt !== undefined && { wakeAt }) }
+}
 
 export class TurnWriter {
   /** Events that are durable. */
@@ -52,11 +62,15 @@ export class TurnWriter {
     })
   }
 
-  /** The next generation, to be written with the last turn of this one; or why it cannot be. */
-  continuing(events: readonly HistoryEvent[]): Next | string {
+  /** What comes after the last turn of this generation; or why the next cannot be written. */
+  after({ ending }: Turn, { beginning }: Closing): Next | string {
+    if (!beginning) {
+      assert(ending, 'an ending turn ends')
+      return { type: 'end', status: statusOf(ending) }
+    }
     try {
-      const body = turnBody(this.#host.build, events)
-      const past = { turnId: this.#host.turnId(), count: events.length, body }
+      const body = turnBody(this.#host.build, beginning)
+      const past = { turnId: this.#host.turnId(), count: beginning.length, body }
       return { type: 'continue', past }
     } catch (error) {
       return `what it would continue with is too large, messages nobody waited for among it: ${String(error)}`

@@ -241,7 +241,7 @@ export class FunctionContext {
 
   saga(fn: (ctx: never) => Promise<unknown>): DurablePromise<unknown> {
     if (typeof fn !== 'function') throw misuse('ctx.saga takes a function', fn)
-    const saga = new Saga(this.#execution)
+    const saga = new Saga(this.#execution.compensations)
     const scope = new Scope(`${this.#count('saga')}/`, this.#scope)
     const ctx = Object.defineProperty(new FunctionContext(this.#execution, scope), 'compensate', {
       value: (undo: unknown) => saga.add(undo),

@@ -8,11 +8,11 @@ import type { Command } from '../../kernel/command.ts'
 import type { Execution, LogEntry, StepPlan, World } from '../../kernel/decider.ts'
 import { CancelledError } from '../../kernel/errors.ts'
 import type { HistoryEvent, Instant } from '../../kernel/event.ts'
-import type { Failure } from '../../kernel/failure.ts'
 import type { Head } from '../../kernel/run.ts'
 import { decode, encode, type Payload } from '../../kernel/value.ts'
 import { makeToken } from '../../kernel/webhook.ts'
 import { drained } from './barrier.ts'
+import { Compensations } from './compensations.ts'
 import { Handlers, type MessageHandler } from './handlers.ts'
 import { isMessage, Journal, type Settlement } from './journal.ts'
 import type { Identity, Wanted } from './matching.ts'
@@ -50,9 +50,7 @@ export class FunctionExecution implements Execution {
   #inTurn = false
   #refusals = 0
   readonly root = new Scope()
-  /** Sagas that undo what they did, and what could not be undone. */
-  compensations = 0
-  readonly compensationFailures: Failure[] = []
+  readonly compensations = new Compensations()
   readonly handlers = new Handlers((error) => this.#settleRoot({ ok: false, error }))
   #isQuery = false
   #outcome: Outcome | undefined
@@ -132,7 +130,7 @@ export class FunctionExecution implements Execution {
     return this.#recognition.under(wanted, identity).key
   }
 
-  /** Whether history has what the code is about to ask for under this key. */
+  /** Whether history has what the code is about to ask for. */
   hasRecorded(key: string): boolean {
     return this.#journal.unrequested.has(key)
   }
@@ -367,20 +365,16 @@ export class FunctionExecution implements Execution {
   }
 
   #commands(): readonly Command[] {
-    if (this.#outcome?.ok === 'again') this.handlers.abandonUpdates()
-    const answers = this.handlers.takeAnswers(this.#journal.answered)
     const outcome = this.#hasEnded ? this.#outcome : undefined
-    const failures = this.compensationFailures
-    const ending = outcome && {
-      ...endingOf(this.workflow.name, outcome, this.root, this.#journal.unread),
-      ...(failures.length > 0 && !outcome.ok && { undone: { failures: [...failures] } }),
-    }
-    return this.#wishes.take(answers, ending)
+    if (outcome?.ok === 'again') this.handlers.abandonUpdates()
+    const answers = this.handlers.takeAnswers(this.#journal.answered)
+    const ending = outcome && endingOf(this.workflow.name, outcome, this.root, this.#journal.unread)
+    return this.#wishes.take(answers, ending && this.compensations.tell(ending))
   }
 
   // What a saga that lost does is done before the run ends, though nobody waits for it.
   get #hasEnded(): boolean {
-    return this.#outcome !== undefined && this.compensations === 0
+    return this.#outcome !== undefined && this.compensations.underWay === 0
   }
 
   #foreignWake(key: string | undefined): Promise<never> {

@@ -111,21 +111,8 @@ export class Journal {
         for (const key of event.again ?? []) this.again.add(key)
         this.looseFrom = event.looseFrom ?? this.looseFrom
         return
-      case 'StepRetried':
-      case 'StepBegun':
-      case 'DefinitionTaken':
-      case 'StepSkipped':
-      case 'StepRefused':
-      case 'ListTaken':
-      case 'StateMoved':
-      case 'RunTriggered':
-      case 'MigrationRequested':
-      case 'PauseRequested':
-      case 'ResumeRequested':
-      case 'RunContinued':
-      case 'RunCompleted':
-      case 'RunFailed':
-      case 'RunCancelled':
+      // What else happened is nothing that the code hears of.
+      default:
         return
     }
   }

@@ -48,7 +48,7 @@ export function workPlan(
     case 'step': {
       const { body } = work
       const call = (ctx: ActivityContext): unknown => body(withScope(ctx, scope()))
-      return { ...stepPlan(work.options), body: call as (context: never) => unknown }
+      return { ...stepPlan(work.options), body: call }
     }
     case 'activity':
       return stepPlan(optionsOf(work.activity, work.options, activities))
@@ -77,7 +77,7 @@ export function undoPlan(undo: Undo, scope: () => UndoScope, activities: Activit
   if (!('body' in undo)) return stepPlan(optionsOf(undo.activity, undo.options, activities))
   const { body } = undo
   const call = (ctx: ActivityContext): unknown => body(withScope(ctx, scope()))
-  return { ...stepPlan(undo.options), body: call as (context: never) => unknown }
+  return { ...stepPlan(undo.options), body: call }
 }
 
 function activityAsked(

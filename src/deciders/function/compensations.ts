@@ -1,0 +1,15 @@
+import type { ContinueRun, EndRun } from '../../kernel/command.ts'
+import type { Failure } from '../../kernel/failure.ts'
+
+/** What the sagas of a run undo, and what they could not undo. */
+export class Compensations {
+  underWay = 0
+  readonly failures: Failure[] = []
+
+  /** How the run ends, with what could not be undone. */
+  tell(ending: EndRun | ContinueRun): EndRun | ContinueRun {
+    const isBad = ending.type === 'FailRun' || ending.type === 'CancelRun'
+    if (this.failures.length === 0 || !isBad) return ending
+    return { ...ending, undone: { failures: [...this.failures] } }
+  }
+}

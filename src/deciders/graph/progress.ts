@@ -1,0 +1,274 @@
+// How far a run of a graph has come, by its events alone: where its steps stand, what they gave, and whether it is to end
+// badly. The same for the same events, whoever reads them and in however many pieces.
+import { TIMEOUT } from '../../definitions/context.ts'
+import type { GraphScope } from '../../definitions/graph-plan.ts'
+import type { RegisteredGraph } from '../../definitions/registry.ts'
+import { ActivityError, RunError } from '../../kernel/errors.ts'
+import type { HistoryEvent } from '../../kernel/event.ts'
+import { errorOf, type Failure, failureOf } from '../../kernel/failure.ts'
+import { INPUT_KEY } from '../../kernel/key.ts'
+import type { Head } from '../../kernel/run.ts'
+import { decode, encode, type Payload } from '../../kernel/value.ts'
+import { Definition } from './definition.ts'
+import { InputSchema } from './input-schema.ts'
+import { parseNodeKey } from './keys.ts'
+import { isEnd, type NodeState, Nodes } from './nodes.ts'
+import { Signals } from './signals.ts'
+import { Undoing } from './undoing.ts'
+
+/** The key under which it is recorded that a graph's output could not be made. */
+export const OUTPUT_KEY = 'output#1'
+
+/** Why the run does not come to a good end. */
+type Doom = { readonly failure: Failure } | { readonly cancelled: true; readonly reason?: string }
+
+export class Progress {
+  readonly nodes: Nodes
+  readonly definition: Definition
+  readonly input: InputSchema
+  readonly #signals = new Signals<NodeState | string>()
+  /** Steps with a list that is not begun to its end. */
+  readonly lists = new Set<NodeState>()
+  /** Undoings that have ended, and the one that is under way. */
+  readonly undone = new Map<string, Failure | undefined>()
+  undoingKey: string | undefined
+  undoing: Undoing | undefined
+  doom: Doom | undefined
+  toCallOff = new Set<string>()
+  updates: string[] = []
+  seq = 0
+
+  constructor(
+    graph: RegisteredGraph,
+    head: Head,
+    dependents: ReadonlyMap<string, readonly string[]>,
+  ) {
+    this.nodes = new Nodes(graph.plan, dependents)
+    this.definition = new Definition(graph)
+    this.input = new InputSchema(graph, head)
+  }
+
+  read(events: readonly HistoryEvent[]): void {
+    this.definition.prepare(events)
+    for (const event of events) {
+      this.seq = event.seq
+      this.#fold(event)
+    }
+    for (const key of this.definition.takeOpen()) this.toCallOff.add(key)
+  }
+
+  #fold(event: HistoryEvent): void {
+    switch (event.type) {
+      case 'DefinitionTaken':
+        this.input.begunWithout()
+        return this.definition.take(event)
+      case 'MigrationRequested':
+        for (const name of this.definition.migrate(event)) this.#skip(name)
+        return
+      case 'SignalReceived': {
+        const waiter = this.#signals.receive(event.name, event.payload)
+        if (typeof waiter === 'string') this.definition.endGone(waiter)
+        else if (waiter) this.#succeed(waiter, () => decode(event.payload))
+        return
+      }
+      case 'UpdateReceived':
+        this.updates.push(event.id)
+        return
+      case 'UpdateFailed':
+        this.updates = this.updates.filter((id) => id !== event.id)
+        return
+      case 'CancelRequested': {
+        const { reason } = event
+        if (!this.doom) this.doom = { cancelled: true, ...(reason !== undefined && { reason }) }
+        if (!this.undoing) this.nodes.stop(true)
+        this.toCallOff.clear()
+        return
+      }
+      case 'CompensationBegan':
+        this.beginUndoing().begun = true
+        return
+      case 'CalledOff':
+        for (const key of event.keys) this.#letGo(key)
+        return
+      default:
+        if ('key' in event) this.#foldKeyed(event)
+    }
+  }
+
+  #foldKeyed(event: Extract<HistoryEvent, { key: string }>): void {
+    const { key } = event
+    if (key === INPUT_KEY) return this.input.fold(event, (failure) => this.fail(failure))
+    if (key === OUTPUT_KEY && event.type === 'StepRefused') return this.fail(event.failure)
+    const parsed = parseNodeKey(key)
+    const state = parsed && this.stateOf(parsed.name)
+    if (!parsed || !state) return this.#foldGone(event, parsed?.name)
+    if (parsed.kind === 'undo') return this.#foldUndo(event, state)
+    switch (event.type) {
+      case 'StepStarted':
+      case 'ChildStarted':
+        return this.opened(state, key, parsed.index)
+      case 'WaitStarted':
+        return this.awaited(state, key, event.name)
+      case 'TimerStarted':
+        this.nodes.begin(state, 'delayed')
+        state.open.add(key)
+        return
+      case 'TimerFired':
+        if (!state.open.has(key)) return
+        if (parsed.kind === 'delay') return this.nodes.await(state)
+        this.#signals.forget(state)
+        return this.#succeed(state, () => TIMEOUT)
+      case 'StepCompleted':
+      case 'ChildCompleted':
+        return this.#completed(state, key, parsed.index, event.value)
+      case 'StepFailed':
+      case 'ChildFailed':
+        if (state.open.delete(key)) this.failed(state, failureOfStep(state.node.name, event))
+        return
+      case 'StepSkipped':
+        return this.nodes.settle(state, 'skipped')
+      case 'StepRefused':
+        return this.failed(state, event.failure)
+      case 'ListTaken':
+        return this.listed(state, decode(event.items) as unknown[])
+      default:
+        return
+    }
+  }
+
+  // Of a step that this graph does not have any more.
+  #foldGone(event: Extract<HistoryEvent, { key: string }>, name: string | undefined): void {
+    this.definition.foldGone(event, name)
+    if (event.type === 'WaitStarted' && name !== undefined && this.#signals.await(event.name, name))
+      this.definition.endGone(name)
+  }
+
+  #foldUndo(event: Extract<HistoryEvent, { key: string }>, state: NodeState): void {
+    const { key, type } = event
+    if (type === 'StepStarted') this.undoingKey = key
+    if (type !== 'StepCompleted' && type !== 'StepFailed') return
+    this.undoingKey = undefined
+    // Of an earlier generation: what was undone then is done again.
+    if (!this.undoing) {
+      if (type === 'StepCompleted') this.nodes.undo(state)
+      return
+    }
+    this.undone.set(
+      key,
+      type === 'StepFailed' ? failureOfStep(`undo ${state.node.name}`, event) : undefined,
+    )
+  }
+
+  opened(state: NodeState, key: string, index: number | undefined): void {
+    this.nodes.begin(state)
+    state.open.add(key)
+    if (state.items && index !== undefined) state.items.next = Math.max(state.items.next, index + 1)
+  }
+
+  awaited(state: NodeState, key: string, signal: string): void {
+    this.nodes.begin(state)
+    state.open.add(key)
+    const early = this.#signals.await(signal, state)
+    if (early) this.#succeed(state, () => decode(early))
+  }
+
+  #completed(state: NodeState, key: string, index: number | undefined, value: Payload): void {
+    if (!state.open.delete(key)) return
+    const { items } = state
+    if (!items || index === undefined) return this.#succeed(state, () => decode(value))
+    items.results[index] = value
+    items.ended++
+    this.#endList(state)
+  }
+
+  listed(state: NodeState, list: readonly unknown[]): void {
+    this.nodes.begin(state)
+    const inputs = list.map((item) => encode(item, 'an item'))
+    state.items = { inputs, results: new Array(inputs.length), next: 0, ended: 0 }
+    this.lists.add(state)
+    this.#endList(state)
+  }
+
+  #endList(state: NodeState): void {
+    const { items } = state
+    if (!items || items.ended < items.inputs.length) return
+    this.#succeed(state, () => items.results.map((each) => each && decode(each)))
+  }
+
+  #succeed(state: NodeState, value: () => unknown): void {
+    if (isEnd(state.status)) return
+    state.value = value
+    this.nodes.settle(state, 'succeeded')
+  }
+
+  failed(state: NodeState, failure: Failure): void {
+    if (isEnd(state.status)) return
+    // Others of its list are let go.
+    for (const key of state.open) this.toCallOff.add(key)
+    this.nodes.settle(state, 'failed')
+    this.fail(failure)
+  }
+
+  fail(failure: Failure): void {
+    this.doom ??= { failure }
+    if (this.nodes.failing) return
+    for (const key of this.nodes.stop(false)) this.toCallOff.add(key)
+  }
+
+  // By this run when it began to fail; or in an earlier generation, and then it is begun again.
+  #letGo(key: string): void {
+    this.toCallOff.delete(key)
+    const parsed = parseNodeKey(key)
+    const state = parsed && this.stateOf(parsed.name)
+    if (!state?.open.has(key)) return
+    this.#signals.forget(state)
+    this.nodes.await(state)
+  }
+
+  #skip(name: string): void {
+    const state = this.nodes.get(name)
+    if (!state || isEnd(state.status)) return
+    for (const key of state.open) this.toCallOff.add(key)
+    this.nodes.settle(state, 'skipped')
+  }
+
+  beginUndoing(): Undoing {
+    this.undoing ??= new Undoing(this.nodes, this.undone)
+    return this.undoing
+  }
+
+  scopeOf(state: NodeState, index?: number): GraphScope {
+    const scope = { input: this.input.value(), results: this.results(state.node.sees) }
+    const item = index === undefined ? undefined : state.items?.inputs[index]
+    return item && index !== undefined ? { ...scope, item: decode(item), index } : scope
+  }
+
+  undoScope(state: NodeState): GraphScope & { readonly result: unknown } {
+    return { ...this.scopeOf(state), result: state.value?.() }
+  }
+
+  results(names: Iterable<string>): Readonly<Record<string, unknown>> {
+    const known: [string, unknown][] = []
+    for (const name of names) {
+      const state = this.nodes.get(name)
+      if (state?.status === 'succeeded') known.push([name, state.value?.()])
+    }
+    return Object.fromEntries(known)
+  }
+
+  stateOf(name: string): NodeState | undefined {
+    return this.nodes.get(this.definition.nameNow(name))
+  }
+}
+
+function failureOfStep(
+  step: string,
+  event: Extract<HistoryEvent, { type: 'StepFailed' | 'ChildFailed' }>,
+): Failure {
+  const { failure } = event
+  const cause = errorOf(failure)
+  if (event.type === 'ChildFailed')
+    return failureOf(new RunError({ failure, runId: event.child }, { cause }))
+  const { attempt: attempts, reason } = event
+  return failureOf(new ActivityError({ failure, activity: step, attempts, reason }, { cause }))
+}
