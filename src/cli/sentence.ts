@@ -11,6 +11,8 @@ export function whySentence(why: Why, now: number): string {
   switch (why.reason) {
     case 'ended':
       return `It has ended: ${why.status}.`
+    case 'pending':
+      return 'waits to be triggered'
     case 'ready':
       return 'It is ready, and a living worker can take it: it moves at any moment.'
     case 'timer':

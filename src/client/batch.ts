@@ -7,7 +7,7 @@ import { limits } from '../kernel/limits.ts'
 import type { Status } from '../kernel/run.ts'
 import { SCHEDULE } from '../schedules/workflow.ts'
 import type { Page, RunFilter } from './filter.ts'
-import type { RunHandle } from './handle.ts'
+import type { Migration, RunHandle } from './handle.ts'
 import { LIVE } from './recorded-runs.ts'
 
 export interface BatchOptions {
@@ -77,6 +77,11 @@ export class Batch {
   /** Of runs that failed or were cancelled, unless the filter says otherwise. */
   retry(): Promise<BatchOutcome> {
     return this.#each(['failed', 'cancelled'], (run) => run.retry())
+  }
+
+  /** Of runs that are paused, unless the filter says otherwise. */
+  migrate(to: Migration): Promise<BatchOutcome> {
+    return this.#each(['paused'], (run) => run.migrate(to))
   }
 
   async signal<Payload>(

@@ -26,9 +26,10 @@ import type {
   Store,
   StoredMessage,
 } from '../stores/store.ts'
+import { signalId, updateId } from './answers.ts'
 import { Batch, type BatchOptions } from './batch.ts'
 import { type Page, queryOf, type RunFilter } from './filter.ts'
-import { Handle, type HandleHost, type RunHandle, signalId, updateId } from './handle.ts'
+import { Handle, type HandleHost, type RunHandle } from './handle.ts'
 import { hasTaken } from './history.ts'
 import { type RunRecord, recordOf } from './record.ts'
 import { Results } from './results.ts'
@@ -338,6 +339,7 @@ export class Client {
       ...timed,
       ...(timed.executionTimeoutMs !== undefined && countedFrom(begins)),
       ...(workflow.schemas?.input && { parsed: true }),
+      ...(options.pending && { pending: true }),
     })
     const queue = options.queue ?? workflow.options?.queue ?? 'default'
     return {

@@ -3,24 +3,27 @@ import type { Query, RunRef, Signal, Update } from '../definitions/context.ts'
 import type { Args } from '../definitions/contract.ts'
 import { checkPayload } from '../definitions/messages.ts'
 import { encodeMessage } from '../kernel/codec.ts'
-import { CancelledError, PawlError, RunError } from '../kernel/errors.ts'
-import type { Event } from '../kernel/event.ts'
-import { errorOf } from '../kernel/failure.ts'
+import { PawlError } from '../kernel/errors.ts'
+import { decodeExtras } from '../kernel/extras.ts'
 import { limits } from '../kernel/limits.ts'
 import { isStop, type Message } from '../kernel/message.ts'
-import { checkId } from '../kernel/names.ts'
+import { checkName } from '../kernel/names.ts'
 import { RunState } from '../kernel/run.ts'
 import { decode, encode, type Payload } from '../kernel/value.ts'
 import type { LoadAsk, Loaded, Posted, RunSnapshot, StoredTurn } from '../stores/store.ts'
-import { eventsOf, hasTaken, type Load, pagesOf, turnsOf } from './history.ts'
 import {
-  endingOf,
-  entriesOf,
-  type HistoryEntry,
-  type RunRecord,
-  recordOf,
-  startEntry,
-} from './record.ts'
+  answerOf,
+  checkSteps,
+  checkTriggered,
+  notFound,
+  notYet,
+  resultOf,
+  signalId,
+  underWay,
+  updateId,
+} from './answers.ts'
+import { eventsOf, hasTaken, type Load, pagesOf, turnsOf } from './history.ts'
+import { entriesOf, type HistoryEntry, type RunRecord, recordOf, startEntry } from './record.ts'
 import { type Ended, RunMissing } from './results.ts'
 import { type ForkOptions, Rewinding, type RewindPorts } from './rewinding.ts'
 import { type Why, whyOf } from './why.ts'
@@ -66,12 +69,22 @@ export interface RunHandle<out Out> {
     readonly result: unknown
     readonly note: string
   }): Promise<void>
+  /** Lets a run begin that was started with `pending`; with another input, if one is given. */
+  trigger(input?: unknown): Promise<void>
+  /** Has a graph go by another definition: steps under their new names, or skipped. */
+  migrate(to: Migration): Promise<void>
   /** Has a run that failed or was cancelled go on where it failed. Steps that are recorded do not run again. */
   retry(): Promise<void>
   /** Has the run go back to a step, and do it and all after it once more. */
   reset(to: { readonly step: string }): Promise<void>
   /** Another run with the past of this one up to a step, which stays as it is. */
   fork(from: ForkOptions): Promise<RunHandle<Out>>
+}
+
+/** The definition to go by, and what became of steps: their new names, or `null` for those that are not to be done. */
+export interface Migration {
+  readonly definitionHash: string
+  readonly steps?: Readonly<Record<string, string | null>>
 }
 
 /** What a handle needs of its client. */
@@ -271,6 +284,26 @@ export class Handle<out Out> implements RunHandle<Out> {
     throw new PawlError('INPUT_INVALID', message)
   }
 
+  async trigger(given?: unknown): Promise<void> {
+    const { head } = await this.#snapshot()
+    if (!decodeExtras(head.extras).pending) {
+      const message = `run ${head.runId} does not wait to be triggered: it was started without \`pending\`.`
+      throw new PawlError('INPUT_INVALID', message)
+    }
+    const input = given === undefined ? {} : { input: encode(given, 'the input of the run') }
+    const before = (await eventsOf(this.#load, head)).find(({ type }) => type === 'RunTriggered')
+    if (before) return checkTriggered(head.runId, before, input)
+    await this.#post({ type: 'trigger', id: 'trigger', ...input }, true)
+  }
+
+  async migrate({ definitionHash, steps = {} }: Migration): Promise<void> {
+    const hash = checkName(definitionHash, 'definitionHash')
+    const { head } = await this.#snapshot()
+    checkSteps(steps)
+    const id = `migrate:${head.runId}:${this.#host.newId()}`
+    await this.#post({ type: 'migrate', id, hash, steps: { ...steps } }, true)
+  }
+
   async retry(): Promise<void> {
     const { run, rewinding } = await this.#rewinding()
     if (run.endedAt === undefined) {
@@ -329,66 +362,4 @@ export class Handle<out Out> implements RunHandle<Out> {
     this.#runId = loaded.runId
     return loaded.runId
   }
-}
-
-function underWay({ head, status }: RunSnapshot, what: string): PawlError {
-  return new PawlError(
-    'RUN_NOT_AT_REST',
-    `run ${head.runId} is ${status}; only a run that has ended or is paused can be ${what}. Pause it first: run.pause().`,
-  )
-}
-
-export function signalId(messageId: string): string {
-  return `signal:${checkId(messageId, 'a message id')}`
-}
-
-export function updateId(messageId: string): string {
-  return `update:${checkId(messageId, 'a message id')}`
-}
-
-function answerOf(events: readonly Event[], id: string): { readonly value: unknown } | undefined {
-  for (const event of events) {
-    if (event.type === 'UpdateCompleted' && event.id === id) return { value: decode(event.value) }
-    if (event.type !== 'UpdateFailed' || event.id !== id) continue
-    const { failure, rejected } = event
-    const [code, what] = rejected
-      ? (['UPDATE_REJECTED', 'refused'] as const)
-      : (['UPDATE_FAILED', 'failed'] as const)
-    throw new PawlError(code, `the update was ${what}: ${failure.message}`, {
-      cause: errorOf(failure),
-    })
-  }
-  return undefined
-}
-
-function resultOf(runId: string, ended: Ended): unknown {
-  const ending = endingOf(ended)
-  switch (ending?.type) {
-    case 'RunCompleted':
-      return decode(ending.value)
-    case 'RunCancelled':
-      throw new CancelledError(ending.reason)
-    case 'RunFailed': {
-      const { failure, undone } = ending
-      const compensationFailures = undone?.failures ?? []
-      throw new RunError({ failure, runId, compensationFailures }, { cause: errorOf(failure) })
-    }
-    default:
-      throw new PawlError('STORE_UNAVAILABLE', `the end of run ${runId} cannot be read`)
-  }
-}
-
-export function notFound(ref: RunRef): PawlError {
-  const what = typeof ref === 'string' ? `run '${ref}'` : `run with workflow id '${ref.workflowId}'`
-  return new PawlError(
-    'RUN_NOT_FOUND',
-    `there is no ${what} in this store. Check the id, and that the store and schema are the ones it was started in.`,
-  )
-}
-
-function notYet(what: string): never {
-  throw new PawlError(
-    'INPUT_INVALID',
-    `the ${what} of this handle is known after its first call, for example \`await handle.describe()\`.`,
-  )
 }

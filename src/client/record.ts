@@ -18,6 +18,8 @@ export interface RunRecord {
   readonly input: unknown
   readonly output?: unknown
   readonly failure?: Failure
+  /** What could not be undone, if the run undid what it had done. */
+  readonly compensationFailures?: readonly Failure[]
   readonly memo: Readonly<Record<string, unknown>>
   readonly attributes: Attributes
   readonly parentRunId?: string
@@ -58,6 +60,7 @@ export function recordOf(run: RunSnapshot): RunRecord {
     input: reader.read(() => decode(decodePayload(head.input))),
     ...(ending?.type === 'RunCompleted' && { output: decode(ending.value) }),
     ...(failure && { failure }),
+    ...(ending && 'undone' in ending && { compensationFailures: ending.undone.failures }),
     memo: memo ? (decode(memo) as Record<string, unknown>) : {},
     attributes: attributesFrom(run.attributes),
     ...(head.parent && { parentRunId: head.parent.runId }),

@@ -5,6 +5,7 @@ import { type Duration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import type { Extras } from '../kernel/extras.ts'
 import { instantOf } from '../kernel/instant.ts'
+import { NEVER } from '../stores/never.ts'
 import type { NewRun, Reuse, SqlClient } from '../stores/store.ts'
 
 export interface StartOptions {
@@ -16,6 +17,8 @@ export interface StartOptions {
   readonly idempotencyKey?: string
   readonly runAt?: Date
   readonly delay?: Duration
+  /** The run is there, and waits for `run.trigger()`. */
+  readonly pending?: boolean
   readonly priority?: number
   readonly queue?: string
   /** Kept with the run, readable and never searched. */
@@ -33,7 +36,14 @@ export type Begin<In> = Given<'input', In> & StartOptions
 
 /** When it begins, if not at once. */
 export function beginning(options: StartOptions): Pick<NewRun, 'startAt' | 'delayMs'> {
-  const { runAt, delay } = options
+  const { runAt, delay, pending } = options
+  if (pending && (runAt !== undefined || delay !== undefined)) {
+    throw new PawlError(
+      'INPUT_INVALID',
+      'a run that waits to be triggered has no time to begin at.',
+    )
+  }
+  if (pending) return { startAt: NEVER }
   if (runAt !== undefined && delay !== undefined) {
     throw new PawlError('INPUT_INVALID', 'give runAt or delay, not both.')
   }

@@ -1,5 +1,6 @@
 // Why a run is not moving, and what would move it. Worked out from what is stored alone: no code, no replay.
 import { decodeFailure, decodeTurn } from '../kernel/codec.ts'
+import { decodeExtras } from '../kernel/extras.ts'
 import { type Failure, failureOf } from '../kernel/failure.ts'
 import { type Open, RunState, type Status } from '../kernel/run.ts'
 import { isWebhook, webhookName } from '../kernel/webhook.ts'
@@ -8,6 +9,8 @@ import type { RunSnapshot, SessionSnapshot, StoredTurn, TaskSnapshot } from '../
 export type Why = { readonly suggestion?: string } & (
   | { readonly reason: 'ended'; readonly status: Status }
   | { readonly reason: 'ready' }
+  /** It waits to be triggered. */
+  | { readonly reason: 'pending' }
   | { readonly reason: 'timer'; readonly until: Date }
   | { readonly reason: 'signal'; readonly name: string; readonly until?: Date }
   | { readonly reason: 'condition'; readonly until?: Date }
@@ -54,6 +57,8 @@ export function whyOf(facts: WhyFacts): Why {
   if (run.paused) return paused(run.head.runId, run.paused)
   const state = RunState.of(facts.turns.flatMap((turn) => decodeTurn(turn.body).events))
   if (run.session !== undefined) return held(facts, state)
+  if (decodeExtras(run.head.extras).pending && !state.triggered)
+    return { reason: 'pending', suggestion: `pawl trigger ${run.head.runId}` }
   // Messages do not make it begin any earlier.
   if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > run.now)
     return { reason: 'timer', until: new Date(run.wakeAt) }

@@ -7,6 +7,8 @@
 import { PawlError } from './errors.ts'
 import type { Event, HistoryEvent, Instant, Passage, Requested } from './event.ts'
 import type { Failure } from './failure.ts'
+import { SHIELD } from './key.ts'
+import { isDecided, standing, standingBefore, unqueued } from './rewind-decided.ts'
 import { RunState } from './run.ts'
 import type { Payload } from './value.ts'
 
@@ -16,6 +18,8 @@ export type Begins = Omit<Began, 'type' | 'again' | 'looseFrom' | 'beganAt' | 'm
 
 /** Everything that was settled, but for the failure the run ended with. */
 export function retried(events: readonly HistoryEvent[], begins: Begins, now: Instant): Event[] {
+  if (isDecided(events)) return decided(events, standing(events), begins, now)
+  refuseUndone(events)
   const failed = failureOf(events)
   const past = events.filter(isOfTheCode)
   const again = openIn(past)
@@ -33,6 +37,7 @@ export function resetTo(
   begins: Begins,
   now: Instant,
 ): Event[] {
+  if (isDecided(events)) return decided(events, standingBefore(events, step), begins, now)
   const past = beforeStep(events, placeOf(events, step))
   const again = openIn(past)
   return assembled(events, without(past, again), { begins, again, now })
@@ -62,6 +67,28 @@ export function forkedAt(
     kept.push(asked, { type: 'StepCompleted', key, attempt: 1, value, at, seq: seq + 0.5 })
   }
   return assembled(events, kept, { begins, again, now, edited: true })
+}
+
+function decided(
+  events: readonly HistoryEvent[],
+  kept: readonly HistoryEvent[],
+  begins: Begins,
+  now: Instant,
+): Event[] {
+  return assembled(events, kept, { begins, again: new Set(), now }).map(unqueued)
+}
+
+// What the code did stands in its history, and does not stand any more outside.
+function refuseUndone(events: readonly HistoryEvent[]): void {
+  const undone = events.find(({ type }) => type === 'CompensationBegan')
+  if (!undone || !('key' in undone)) return
+  const saga = undone.key.slice(0, undone.key.indexOf(SHIELD))
+  const first = events.find((event) => isAsked(event) && event.key.startsWith(saga))
+  const step = first && 'key' in first ? first.key : 'a step before the saga'
+  throw new PawlError(
+    'NOT_SUPPORTED',
+    `a saga of this run has undone its steps, so they cannot be taken as done. Go back to before it: run.reset({ step: '${step}' }).`,
+  )
 }
 
 interface Assembly {
@@ -155,6 +182,8 @@ function isOfTheCode({ type }: HistoryEvent): boolean {
     case 'CancelRequested':
     case 'PauseRequested':
     case 'ResumeRequested':
+    case 'CompensationBegan':
+    case 'CompensationEnded':
     case 'GenerationBegan':
     case 'RunContinued':
     case 'RunCompleted':

@@ -236,6 +236,7 @@ export class RunState {
       case 'RunTriggered':
         this.#know(event.id)
         this.triggered = true
+        this.beganAt = event.at
         return
       case 'MigrationRequested':
         return this.#know(event.id)

@@ -238,7 +238,7 @@ export class TestEngine extends Engine {
   }
 
   async #unfinished() {
-    const statuses = ['pending', 'running', 'waiting'] as const
+    const statuses = ['pending', 'running', 'waiting', 'compensating'] as const
     const { runs } = await this.#calls.inner.list({ statuses, limit: limits.listPageMax })
     return runs
   }

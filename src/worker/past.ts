@@ -100,9 +100,11 @@ export function headSince(given: Head, events: readonly HistoryEvent[]): Head {
 // It may have been told its input only when it was let begin. What nobody has parsed yet is parsed then.
 function headTriggered(head: Head, events: readonly HistoryEvent[]): Head {
   const triggered = events.find((event) => event.type === 'RunTriggered')
-  if (!triggered?.input) return head
-  const { parsed: _, ...extras } = head.extras
-  return { ...head, input: triggered.input, extras }
+  if (!triggered) return head
+  const { parsed, ...rest } = head.extras
+  const extras = { ...rest, from: triggered.at }
+  if (triggered.input) return { ...head, input: triggered.input, extras }
+  return { ...head, extras: { ...extras, ...(parsed !== undefined && { parsed }) } }
 }
 
 /** Whether the run was created to wait until it is triggered, and has not been. */

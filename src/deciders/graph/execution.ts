@@ -9,10 +9,10 @@ import type { Decision, HistoryEvent, Instant } from '../../kernel/event.ts'
 import { type Failure, failureOf } from '../../kernel/failure.ts'
 import { INPUT_KEY } from '../../kernel/key.ts'
 import { limits } from '../../kernel/limits.ts'
+import { type KeyKind, nodeKey, parseNodeKey } from '../../kernel/node-key.ts'
 import type { Head } from '../../kernel/run.ts'
 import { decode, encode, type Payload } from '../../kernel/value.ts'
 import { Interpreter, refuseUpdate, unknownQuery } from '../interpreter.ts'
-import { type KeyKind, nodeKey, parseNodeKey } from './keys.ts'
 import type { NodeState } from './nodes.ts'
 import { OUTPUT_KEY, Progress } from './progress.ts'
 import { undoKey } from './undoing.ts'
@@ -97,20 +97,15 @@ export class GraphExecution extends Interpreter {
   }
 
   #begin(commands: Command[], now: Instant): void {
-    for (
-      let state = this.#progress.nodes.takeReady();
-      state;
-      state = this.#progress.nodes.takeReady()
-    ) {
-      const key = nodeKey({ kind: kindOf(state), name: state.node.name, round: state.round })
-      try {
-        this.#beginStep(state, key, commands, now)
-      } catch (error) {
-        this.#decide(commands, { type: 'StepRefused', key, failure: failureOf(error) })
-        this.#progress.failed(state, failureOf(error))
-      }
+    const { nodes, lists } = this.#progress
+    for (let state = nodes.takeReady(); state; state = nodes.takeReady()) {
+      const each = state
+      const key = nodeKey({ kind: kindOf(each), name: each.node.name, round: each.round })
+      this.#guarded(each, key, commands, () => this.#beginStep(each, key, commands, now))
+      // One that cannot be begun may let others begin.
+      for (const list of lists) this.#beginItems(list, commands)
     }
-    for (const state of this.#progress.lists) this.#beginItems(state, commands)
+    for (const list of lists) this.#beginItems(list, commands)
   }
 
   #beginStep(state: NodeState, key: string, commands: Command[], now: Instant): void {
@@ -150,17 +145,23 @@ export class GraphExecution extends Interpreter {
 
   #beginItems(state: NodeState, commands: Command[]): void {
     const { items, node, round } = state
-    if (state.status !== 'begun') this.#progress.lists.delete(state)
     const parallel = node.each?.parallel ?? Number.POSITIVE_INFINITY
-    while (items && state.status === 'begun' && items.next < items.inputs.length) {
-      if (state.open.size >= parallel) return
-      const index = items.next++
-      this.#ask(
-        state,
-        nodeKey({ kind: kindOf(state), name: node.name, round, index }),
-        commands,
-        index,
-      )
+    for (const index of items?.pending ?? []) {
+      if (state.status !== 'begun' || state.open.size >= parallel) return
+      const key = nodeKey({ kind: kindOf(state), name: node.name, round, index })
+      this.#guarded(state, key, commands, () => this.#ask(state, key, commands, index))
+    }
+    this.#progress.lists.delete(state)
+  }
+
+  // What a graph's own code throws while a step is begun is a failure of that step.
+  #guarded(state: NodeState, key: string, commands: Command[], begin: () => void): void {
+    try {
+      begin()
+    } catch (error) {
+      const failure = failureOf(error)
+      this.#decide(commands, { type: 'StepRefused', key, failure })
+      this.#progress.failed(state, failure)
     }
   }
 

@@ -19,8 +19,8 @@ export type NodeStatus =
 export interface Items {
   readonly inputs: readonly Payload[]
   readonly results: (Payload | undefined)[]
-  /** The next to begin, and how many have ended. */
-  next: number
+  /** Those that are not begun, and how many have ended. */
+  readonly pending: Set<number>
   ended: number
 }
 
@@ -138,7 +138,9 @@ export class Nodes {
     if (!isEnd(state.status)) return
     for (const name of this.#dependents.get(state.node.name) ?? []) {
       const dependent = this.#states.get(name)
-      if (dependent) count(dependent, state.status, -1)
+      if (!dependent) continue
+      count(dependent, state.status, -1)
+      this.#consider(dependent)
     }
     this.completed.delete(state)
     this.#unsettled++
@@ -175,6 +177,7 @@ export class Nodes {
     if (state.status !== 'waiting') return 'wait'
     const verdict = verdictOf(state)
     if (verdict === 'run') this.#ready.add(state)
+    else this.#ready.delete(state)
     return verdict
   }
 }

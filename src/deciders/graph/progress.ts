@@ -7,11 +7,11 @@ import { ActivityError, RunError } from '../../kernel/errors.ts'
 import type { HistoryEvent } from '../../kernel/event.ts'
 import { errorOf, type Failure, failureOf } from '../../kernel/failure.ts'
 import { INPUT_KEY } from '../../kernel/key.ts'
+import { parseNodeKey } from '../../kernel/node-key.ts'
 import type { Head } from '../../kernel/run.ts'
 import { decode, encode, type Payload } from '../../kernel/value.ts'
 import { Definition } from './definition.ts'
 import { InputSchema } from './input-schema.ts'
-import { parseNodeKey } from './keys.ts'
 import { isEnd, type NodeState, Nodes } from './nodes.ts'
 import { Signals } from './signals.ts'
 import { Undoing } from './undoing.ts'
@@ -162,7 +162,7 @@ export class Progress {
   opened(state: NodeState, key: string, index: number | undefined): void {
     this.nodes.begin(state)
     state.open.add(key)
-    if (state.items && index !== undefined) state.items.next = Math.max(state.items.next, index + 1)
+    if (index !== undefined) state.items?.pending.delete(index)
   }
 
   awaited(state: NodeState, key: string, signal: string): void {
@@ -184,7 +184,12 @@ export class Progress {
   listed(state: NodeState, list: readonly unknown[]): void {
     this.nodes.begin(state)
     const inputs = list.map((item) => encode(item, 'an item'))
-    state.items = { inputs, results: new Array(inputs.length), next: 0, ended: 0 }
+    state.items = {
+      inputs,
+      results: new Array(inputs.length),
+      pending: new Set(inputs.keys()),
+      ended: 0,
+    }
     this.lists.add(state)
     this.#endList(state)
   }
@@ -220,7 +225,12 @@ export class Progress {
     this.toCallOff.delete(key)
     const parsed = parseNodeKey(key)
     const state = parsed && this.stateOf(parsed.name)
-    if (!state?.open.has(key)) return
+    if (!state?.open.delete(key)) return
+    if (parsed?.index !== undefined && state.items) {
+      state.items.pending.add(parsed.index)
+      this.lists.add(state)
+      return
+    }
     this.#signals.forget(state)
     this.nodes.await(state)
   }

@@ -1,0 +1,96 @@
+// What a handle gives for what it reads, and what it says when there is nothing to give.
+import type { RunRef } from '../definitions/context.ts'
+import { digestPayload } from '../kernel/digest.ts'
+import { CancelledError, PawlError, RunError } from '../kernel/errors.ts'
+import type { Event } from '../kernel/event.ts'
+import { errorOf } from '../kernel/failure.ts'
+import { checkId, checkName } from '../kernel/names.ts'
+import { decode, type Payload } from '../kernel/value.ts'
+import type { RunSnapshot } from '../stores/store.ts'
+import { endingOf } from './record.ts'
+import type { Ended } from './results.ts'
+
+export function underWay({ head, status }: RunSnapshot, what: string): PawlError {
+  return new PawlError(
+    'RUN_NOT_AT_REST',
+    `run ${head.runId} is ${status}; only a run that has ended or is paused can be ${what}. Pause it first: run.pause().`,
+  )
+}
+
+export function signalId(messageId: string): string {
+  return `signal:${checkId(messageId, 'a message id')}`
+}
+
+export function updateId(messageId: string): string {
+  return `update:${checkId(messageId, 'a message id')}`
+}
+
+export function answerOf(
+  events: readonly Event[],
+  id: string,
+): { readonly value: unknown } | undefined {
+  for (const event of events) {
+    if (event.type === 'UpdateCompleted' && event.id === id) return { value: decode(event.value) }
+    if (event.type !== 'UpdateFailed' || event.id !== id) continue
+    const { failure, rejected } = event
+    const [code, what] = rejected
+      ? (['UPDATE_REJECTED', 'refused'] as const)
+      : (['UPDATE_FAILED', 'failed'] as const)
+    throw new PawlError(code, `the update was ${what}: ${failure.message}`, {
+      cause: errorOf(failure),
+    })
+  }
+  return undefined
+}
+
+export function resultOf(runId: string, ended: Ended): unknown {
+  const ending = endingOf(ended)
+  switch (ending?.type) {
+    case 'RunCompleted':
+      return decode(ending.value)
+    case 'RunCancelled':
+      throw new CancelledError(ending.reason)
+    case 'RunFailed': {
+      const { failure, undone } = ending
+      const compensationFailures = undone?.failures ?? []
+      throw new RunError({ failure, runId, compensationFailures }, { cause: errorOf(failure) })
+    }
+    default:
+      throw new PawlError('STORE_UNAVAILABLE', `the end of run ${runId} cannot be read`)
+  }
+}
+
+export function notFound(ref: RunRef): PawlError {
+  const what = typeof ref === 'string' ? `run '${ref}'` : `run with workflow id '${ref.workflowId}'`
+  return new PawlError(
+    'RUN_NOT_FOUND',
+    `there is no ${what} in this store. Check the id, and that the store and schema are the ones it was started in.`,
+  )
+}
+
+export function notYet(what: string): never {
+  throw new PawlError(
+    'INPUT_INVALID',
+    `the ${what} of this handle is known after its first call, for example \`await handle.describe()\`.`,
+  )
+}
+
+/** The same trigger again changes nothing; another is refused. */
+export function checkTriggered(
+  runId: string,
+  before: Event,
+  { input }: { readonly input?: Payload },
+): void {
+  const known = before.type === 'RunTriggered' ? before.input : undefined
+  const digest = (each: Payload | undefined): string | undefined => each && digestPayload(each)
+  if (digest(known) === digest(input)) return
+  const message = `run ${runId} was triggered before, with another input.`
+  throw new PawlError('RUN_ALREADY_EXISTS', message, { details: { runId } })
+}
+
+export function checkSteps(steps: Readonly<Record<string, string | null>>): void {
+  for (const [from, to] of Object.entries(steps)) {
+    checkName(from, 'the name of a step')
+    if (to !== null) checkName(to, `the new name of step '${from}'`)
+  }
+}

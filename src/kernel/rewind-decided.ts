@@ -1,0 +1,149 @@
+// Going back in the history of a graph or a machine. Their code is not asked again for what is recorded, so what is kept is
+// what still stands: not what failed, not what followed from that, and not what was let go. What was undone is kept with its
+// undoing: the graph begins it anew.
+import { PawlError } from './errors.ts'
+import type { Event, HistoryEvent } from './event.ts'
+import { parseNodeKey } from './node-key.ts'
+import { RunState } from './run.ts'
+
+/** Whether the decisions of the run are in its history, so that it is a graph or a machine. */
+export function isDecided(events: readonly HistoryEvent[]): boolean {
+  return events.some(({ type }) => type === 'DefinitionTaken')
+}
+
+/** What a graph or a machine that failed, or was cancelled, goes on with. */
+export function standing(events: readonly HistoryEvent[]): HistoryEvent[] {
+  const isMachine = events.some(({ type }) => type === 'StateMoved')
+  return isMachine ? standingOfMachine(events) : standingOfGraph(events)
+}
+
+/** The same, but for a step of a graph and everything that was begun after it. */
+export function standingBefore(events: readonly HistoryEvent[], step: string): HistoryEvent[] {
+  if (events.some(({ type }) => type === 'StateMoved')) {
+    throw new PawlError('NOT_SUPPORTED', 'a machine has no steps to go back to. Start it again.')
+  }
+  const place = placeOf(events, step)
+  const late = new Set(events.flatMap((event) => (event.seq >= place ? nameIn(event) : [])))
+  return standingOfGraph(events).filter(
+    (event) => isUndo(event) || !nameIn(event).some((name) => late.has(name)),
+  )
+}
+
+function standingOfGraph(events: readonly HistoryEvent[]): HistoryEvent[] {
+  const turned = events.find(isTurn)?.seq ?? Number.POSITIVE_INFINITY
+  const gone = new Set<string>()
+  for (const event of events) {
+    if (event.type === 'CalledOff') for (const key of event.keys) gone.add(key)
+    if (
+      'key' in event &&
+      (isFailure(event) || (event.seq > turned && isBegun(event) && !isUndo(event)))
+    )
+      gone.add(event.key)
+  }
+  for (const key of openBefore(events, turned)) if (!isSettled(events, key)) gone.add(key)
+  return events.filter((event) => {
+    if (!isKept(event)) return false
+    if (!('key' in event)) return true
+    return !gone.has(event.key) && (event.seq <= turned || isUndo(event) || !isBegun(event))
+  })
+}
+
+function standingOfMachine(events: readonly HistoryEvent[]): HistoryEvent[] {
+  const failed = events.findLast(({ type }) => type === 'StepFailed')
+  const opens = RunState.of(events.filter(({ type }) => !type.startsWith('Run'))).open.values()
+  if (!failed || [...opens].some(({ type }) => type === 'child')) {
+    const why = failed ? 'it had children under way' : 'none of its activities had failed'
+    throw new PawlError(
+      'NOT_SUPPORTED',
+      `this machine cannot be tried again: ${why}. Start it again.`,
+    )
+  }
+  return events.filter(
+    (event) =>
+      event !== failed &&
+      isKept(event) &&
+      !(event.type === 'StateMoved' && event.by >= failed.seq) &&
+      !(event.type === 'StepRetried' && 'key' in failed && event.key === failed.key),
+  )
+}
+
+/** A step that stays open is begun by whoever goes on; nothing is left of it in a queue. */
+export function unqueued(event: Event): Event {
+  if (event.type !== 'StepStarted') return event
+  const { queued: _, startBy: __, ...rest } = event
+  return rest
+}
+
+function placeOf(events: readonly HistoryEvent[], step: string): number {
+  const names = new Set<string>()
+  for (const event of events) {
+    if (!isBegun(event) || isUndo(event)) continue
+    const [name = ''] = nameIn(event)
+    if (name === step || ('key' in event && event.key === step)) return event.seq
+    names.add(name)
+  }
+  const known = [...names].slice(0, 20).join(', ') || 'none'
+  throw new PawlError('INPUT_INVALID', `no step '${step}' was begun; those that were: ${known}.`)
+}
+
+/** Where the run began to go wrong. */
+function isTurn(event: HistoryEvent): boolean {
+  if (event.type === 'CancelRequested' || event.type === 'StepRefused') return true
+  return (event.type === 'StepFailed' || event.type === 'ChildFailed') && !isUndo(event)
+}
+
+function isFailure({ type }: HistoryEvent): boolean {
+  return type === 'StepFailed' || type === 'ChildFailed' || type === 'StepRefused'
+}
+
+const BEGUN = new Set([
+  'StepStarted',
+  'ChildStarted',
+  'WaitStarted',
+  'TimerStarted',
+  'StepSkipped',
+  'ListTaken',
+])
+
+function isBegun({ type }: HistoryEvent): boolean {
+  return BEGUN.has(type)
+}
+
+function isUndo(event: HistoryEvent): boolean {
+  return 'key' in event && parseNodeKey(event.key)?.kind === 'undo'
+}
+
+function nameIn(event: HistoryEvent): string[] {
+  const name = 'key' in event ? parseNodeKey(event.key)?.name : undefined
+  return name === undefined ? [] : [name]
+}
+
+function openBefore(events: readonly HistoryEvent[], turned: number): Iterable<string> {
+  return RunState.of(
+    events.filter(({ seq, type }) => seq < turned && !type.startsWith('Run')),
+  ).open.keys()
+}
+
+function isSettled(events: readonly HistoryEvent[], key: string): boolean {
+  return events.some((event) => 'key' in event && event.key === key && SETTLED.has(event.type))
+}
+
+const SETTLED = new Set(['StepCompleted', 'ChildCompleted', 'TimerFired'])
+
+const LEFT_BEHIND = new Set<Event['type']>([
+  'CalledOff',
+  'CancelRequested',
+  'CompensationBegan',
+  'CompensationEnded',
+  'PauseRequested',
+  'ResumeRequested',
+  'GenerationBegan',
+  'RunContinued',
+  'RunCompleted',
+  'RunFailed',
+  'RunCancelled',
+])
+
+function isKept({ type }: HistoryEvent): boolean {
+  return !LEFT_BEHIND.has(type)
+}
