@@ -158,6 +158,32 @@ export const limits = {
   unreadableRetryMsMin: 100,
   unreadableRetryMsMax: 30_000,
 
+  /** A request of a built-in handler, and what is read of its answer: whole, or the head of one that says no. */
+  httpUrlLengthMax: 8_192,
+  httpRequestBytesMax: 1_048_576,
+  httpHeaderBytesMax: 16_384,
+  httpResponseBytesMax: 1_000_000,
+  httpErrorBytesMax: 2_048,
+  httpRedirectsMax: 5,
+  /** What such a request may take in all, unless told otherwise, and told whatever. */
+  httpTimeoutMs: 30_000,
+  llmTimeoutMs: 120_000,
+  mailTimeoutMs: 60_000,
+  handlerTimeoutMsMax: 600_000,
+  /** A server that wants to be left alone for longer is asked again after this. */
+  retryAfterMsMax: 3_600_000,
+  /** Longer idempotency keys are refused by some services. */
+  idempotencyHeaderLengthMax: 255,
+  /** How old, or how far ahead, a webhook may be for whoever verifies it. */
+  webhookToleranceSeconds: 300,
+  /** One mail: text and HTML together, its subject, its recipients, and what is attached in all. */
+  mailBodyBytesMax: 1_048_576,
+  mailSubjectLengthMax: 500,
+  mailAddressLengthMax: 254,
+  mailRecipientsMax: 100,
+  mailAttachmentsMax: 20,
+  mailAttachmentBytesMax: 1_048_576,
+
   /** Runs of a batch that are worked on at once. */
   batchLanes: 16,
   listPageMax: 1_000,
@@ -182,5 +208,9 @@ assert(
   (limits.scheduleOthersMax + 2) * limits.payloadBytesMax + limits.turnSlotBytes <
     limits.turnBytesMax,
   'a schedule can take the results of all runs under way at once',
+)
+assert(
+  limits.httpResponseBytesMax + limits.httpHeaderBytesMax < limits.payloadBytesMax,
+  'an answer that was read can be recorded',
 )
 assert(limits.payloadBytesMax <= limits.turnBytesMax, 'a turn can hold at least one payload')

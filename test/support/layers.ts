@@ -39,6 +39,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   stores: ['kernel', 'runtime', 'telemetry'],
   codecs: ['kernel', 'runtime', 'stores'],
   worker: ['kernel', 'policies', 'definitions', 'deciders', 'runtime', 'telemetry', seam],
+  handlers: ['kernel', 'policies', 'definitions', 'runtime'],
   schedules: ['kernel', 'policies', 'definitions'],
   client: [
     ...['kernel', 'policies', 'definitions', 'deciders', 'runtime', 'telemetry', 'schedules'],
