@@ -10,6 +10,7 @@ const packageTest = 'test/package.test.ts'
 const entryPoints = {
   pawl: 'index.ts',
   'pawl/codecs': 'codecs/index.ts',
+  'pawl/handlers': 'handlers/index.ts',
   'pawl/testing': 'testing/index.ts',
   'pawl/store': 'stores/index.ts',
   'pawl/postgres': 'stores/postgres/index.ts',
