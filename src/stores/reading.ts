@@ -58,6 +58,8 @@ export interface RunSnapshot {
   /** The failure that paused it, and the build that met it. */
   readonly paused?: { readonly build: string; readonly failure: string }
   readonly unread: number
+  /** The build whose workers it is for. */
+  readonly pin?: string
   readonly now: Instant
 }
 
@@ -83,6 +85,8 @@ export interface ListQuery {
   readonly names?: readonly string[]
   readonly statuses?: readonly Status[]
   readonly workflowId?: string
+  /** Pinned to this build. */
+  readonly pin?: string
   readonly createdAfter?: Instant
   readonly createdBefore?: Instant
   /** All of them must hold. */

@@ -61,6 +61,9 @@ export interface Store {
   /** Inserts runs within a transaction that is the caller's: they are there if it commits. */
   readonly createIn?: (client: SqlClient, runs: readonly NewRun[]) => Promise<readonly Created[]>
 
+  /** Small shared values, each with a version: read, or changed if nobody was faster. Not for what changes often. */
+  records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]>
+
   /** Reads, and never writes. */
   load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]>
 
@@ -167,6 +170,16 @@ export interface ClaimRequest {
   readonly session: number
   readonly nonce: number
   readonly build: string
+  /**
+   * Of runs that are pinned to a build, those of these builds; of the others, those whose share lies in [from, to). The
+   * share of a run is the number that the last four digits of its id are, so 0 to 65,535. When absent: runs that are
+   * pinned to `build`, and all that are not pinned.
+   */
+  readonly pins?: {
+    readonly builds: readonly string[]
+    readonly from: number
+    readonly to: number
+  }
   readonly queues: readonly string[]
   /** Names this worker has code for; `null` means any. */
   readonly workflows: readonly string[] | null
@@ -241,6 +254,13 @@ export interface TurnCommit {
   readonly dropped: readonly string[]
   /** Added to those the run has, or put in their place. */
   readonly attributes?: Attributes
+  /**
+   * From this turn on the run undoes what it did, or no longer does. While it does, its status is `compensating` wherever
+   * it would be `running` or `waiting`, whoever holds it. A next generation begins without.
+   */
+  readonly compensating?: boolean
+  /** The run is for workers of this build from now on, unless it is pinned to one already. It stays so in all generations. */
+  readonly pin?: string
   readonly next: Next
 }
 
@@ -340,6 +360,39 @@ export interface Noted {
   /** What is kept now. Nothing if there is no such run under way. */
   readonly body?: string
 }
+
+export type RecordOperation =
+  | { readonly type: 'get'; readonly space: string; readonly key: string }
+  | {
+      readonly type: 'put'
+      readonly space: string
+      readonly key: string
+      /** What is there must have this version; 0 is nothing. The new one is one higher. */
+      readonly version: number
+      readonly body: string
+      /** Unique to this write: sent again, it is applied once. */
+      readonly writeId: number
+    }
+  /** Records of a space in the order of their keys (by UTF-8 bytes), from behind `after`. */
+  | {
+      readonly type: 'list'
+      readonly space: string
+      readonly after?: string
+      readonly limit: number
+    }
+
+export interface StoredRecord {
+  readonly key: string
+  readonly version: number
+  readonly body: string
+}
+
+export type RecordOutcome =
+  | { readonly type: 'get'; readonly record?: StoredRecord }
+  /** `applied` also if this very write was applied before and is still the newest. Otherwise what is there now. */
+  | { readonly type: 'put'; readonly outcome: 'applied' }
+  | { readonly type: 'put'; readonly outcome: 'conflict'; readonly record?: StoredRecord }
+  | { readonly type: 'list'; readonly records: readonly StoredRecord[] }
 
 export interface SessionBeat {
   readonly session: number
