@@ -1,8 +1,8 @@
 // SIMULATOR of object storage, in memory: what a bucket means, without a network.
 import type { Instant } from '../kernel/event.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { compareKeys } from '../stores/byte-order.ts'
 import type { Bucket, ByteRange, Listing, ListPage } from '../stores/objects/bucket.ts'
-import { compareKeys } from '../stores/objects/keys.ts'
 
 interface StoredObject {
   readonly body: Buffer

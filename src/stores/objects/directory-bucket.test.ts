@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../runtime/clock.ts'
+import { compareKeys } from '../byte-order.ts'
 import { DirectoryBucket } from './directory-bucket.ts'
 import { keyOf, pathOf } from './file-names.ts'
-import { checkKey, compareKeys } from './keys.ts'
+import { checkKey } from './keys.ts'
 
 let folder: string
 

@@ -20,9 +20,10 @@ import { limits } from '../../kernel/limits.ts'
 import { unavailable } from '../../runtime/availability.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Random, systemRandom } from '../../runtime/random.ts'
+import { compareKeys } from '../byte-order.ts'
 import type { Bucket, ByteRange, Listing, ListPage } from './bucket.ts'
 import { foldersOf, isFolder, keyOf, pathOf, prefixOf } from './file-names.ts'
-import { checkKey, compareKeys } from './keys.ts'
+import { checkKey } from './keys.ts'
 
 export interface DirectoryOptions {
   /** Another clock than the machine's. */

@@ -1,4 +1,4 @@
-// What may be the key of an object, and the order of keys. Both are S3's, less what URLs and folders cannot carry.
+// What may be the key of an object. It is what S3 takes, less what URLs and folders cannot carry.
 import { PawlError } from '../../kernel/errors.ts'
 import { limits } from '../../kernel/limits.ts'
 
@@ -22,22 +22,4 @@ function problemOf(key: string): string | undefined {
 
 function quoted(key: string): string {
   return `'${key.slice(0, 80).replaceAll('\0', '\\0').toWellFormed()}'`
-}
-
-/**
- * Compares by the bytes of UTF-8. JavaScript compares by UTF-16, which differs where one of the two has a
- * character beyond the first 65,536: those are written with the units from D800 to DFFF.
- */
-export function compareKeys(a: string, b: string): number {
-  const length = Math.min(a.length, b.length)
-  for (let index = 0; index < length; index++) {
-    const left = a.charCodeAt(index)
-    const right = b.charCodeAt(index)
-    if (left !== right) return rank(left) - rank(right)
-  }
-  return a.length - b.length
-}
-
-function rank(unit: number): number {
-  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
 }
