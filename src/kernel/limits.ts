@@ -19,6 +19,10 @@ export const limits = {
   /** What a run is found by: how many, and how long a text. With the longest name it just fits into an index of Postgres. */
   attributesMax: 64,
   attributeBytesMax: 1_900,
+  /** A shared value, its key, and how many are listed at once. With the longest name of a space the key fits into an index of Postgres. */
+  recordBytesMax: 262_144,
+  recordKeyLengthMax: 512,
+  recordsListedMax: 500,
   durationMsMax: 100 * 366 * 86_400_000,
   retryAttemptsMax: 1_000_000,
   /** One cron expression, and how many make up one timing. */
@@ -94,6 +98,8 @@ export const limits = {
   claimRuns: 256,
   /** A worker with a backlog asks for more when this many places are free. */
   claimRunsMin: 64,
+  /** Sleeping runs of others that a claim looks past for the next of its own. Behind them, it is told to look again when the last is due. */
+  runsPassedMax: 1_000,
   /** Runs whose holder died once are tried in groups of this many; those that lost more, alone. */
   suspectsTogether: 32,
   /** How long a busy worker holds back for suspects, and how long it does not after that was in vain. */

@@ -15,6 +15,11 @@ export function checkId(value: unknown, what: string): string {
   return check(value, what, limits.idLengthMax)
 }
 
+/** Keys of shared values. */
+export function checkRecordKey(value: unknown, what: string): string {
+  return check(value, what, limits.recordKeyLengthMax)
+}
+
 /** A place in a value, shortened: `the result of step 'charge' at items[3].owner`. */
 export function placeOf(what: string, path: readonly (string | number)[]): string {
   if (path.length === 0) return what

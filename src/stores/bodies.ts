@@ -14,6 +14,8 @@ import type {
   Noted,
   Outbound,
   Post,
+  RecordOperation,
+  RecordOutcome,
   RunSnapshot,
   StoredHead,
   StoredMessage,
@@ -71,6 +73,18 @@ export function inOutcome(outcome: TaskOutcome, change: Change): TaskOutcome {
 
 export function inNote(note: Note, change: Change): Note {
   return withBody(note, change)
+}
+
+export function inOperation(operation: RecordOperation, change: Change): RecordOperation {
+  return operation.type === 'put' ? withBody(operation, change) : operation
+}
+
+export function inRecords(outcome: RecordOutcome, change: Change): RecordOutcome {
+  if (outcome.type === 'list')
+    return { ...outcome, records: outcome.records.map((record) => withBody(record, change)) }
+  return 'record' in outcome && outcome.record
+    ? { ...outcome, record: withBody(outcome.record, change) }
+    : outcome
 }
 
 export function inCreated(created: Created, change: Change): Created {

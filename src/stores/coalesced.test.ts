@@ -61,6 +61,7 @@ function methods(store: Store): Store {
     load: (asks) => store.load(asks),
     list: (query) => store.list(query),
     note: (notes) => store.note(notes),
+    records: (operations) => store.records(operations),
     wake: (listener) => store.wake(listener),
     close: () => store.close(),
   }

@@ -2,6 +2,7 @@
 // collects, so an idle system adds no delay and a busy one pays for a durable write once per batch. An element
 // that no batch can carry is found by halving, and refused alone.
 import { limits } from '../kernel/limits.ts'
+import { checkRecord } from '../kernel/record.ts'
 import { isUnavailable } from '../runtime/availability.ts'
 import type { Committed, NewRun, Post, Store, TaskOutcome, TurnCommit } from './store.ts'
 import { asItIs, wrapped } from './wrapped.ts'
@@ -28,6 +29,11 @@ export function coalesced(store: Store, breathe: () => Promise<void> = async () 
     create: (runs) => Promise.all(runs.map((run) => create.add(run))),
     post: (posts) => Promise.all(posts.map((each) => post.add(each))),
     settle: (outcomes) => Promise.all(outcomes.map((each) => settle.add(each))),
+    // Few and small, so they travel as they come; but nothing that no store takes is sent.
+    records: async (operations) => {
+      for (const operation of operations) checkRecord(operation)
+      return store.records(operations)
+    },
     // The turns of one run stay in one lane, so they cannot overtake each other.
     commit: (turns) => Promise.all(turns.map((turn) => laneOf(lanes, turn.runId).add(turn))),
   })

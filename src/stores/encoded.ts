@@ -1,5 +1,5 @@
-// A store around another one that sees nothing but encoded bodies. Names, ids, queues, attributes and times stay as they
-// are: a store works with those.
+// A store around another one that sees nothing but encoded bodies. Names, ids, queues, attributes, keys and times stay
+// as they are: a store works with those.
 import { isEncoded } from '../kernel/envelope.ts'
 import { unavailable } from '../runtime/availability.ts'
 import * as bodies from './bodies.ts'
@@ -57,6 +57,8 @@ export function encoded(
     settle: (outcomes) => insist(outcomes, bodies.inOutcome, (ready) => store.settle(ready)),
     note: async (notes) =>
       fromAll(await store.note(await into(notes, bodies.inNote)), bodies.inNoted),
+    records: async (operations) =>
+      fromAll(await store.records(await into(operations, bodies.inOperation)), bodies.inRecords),
     load: async (asks) => fromAll(await store.load(asks), bodies.inLoaded),
     list: async (query) => from(await store.list(query), bodies.inListed),
     ...(transact && {

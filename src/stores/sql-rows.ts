@@ -53,6 +53,7 @@ export interface SnapshotColumns extends HeadColumns {
   readonly deliveries: number | null
   readonly parked_build: string | null
   readonly parked_failure: string | null
+  readonly pin: string | null
   readonly unread: number
   /** As JSON, or what became of it. */
   readonly attributes: string | readonly AttributeColumns[] | null
@@ -149,6 +150,7 @@ export function snapshotOf(row: SnapshotColumns, now: number): RunSnapshot {
     ...(at !== null && at < NEVER && { wakeAt: at }),
     ...(session !== null && session !== 0 && { session }),
     ...(build !== null && failure !== null && { paused: { build, failure } }),
+    ...(row.pin !== null && { pin: row.pin }),
   }
 }
 
@@ -193,8 +195,9 @@ const ENDED: readonly Status[] = ['completed', 'failed', 'cancelled']
 /** The statuses of a query that asks for nothing but how many runs have them, by the table that knows. */
 export function onlyStatuses(query: ListQuery): { live: Status[]; closed: Status[] } | undefined {
   const { count, statuses, names, workflowId, createdAfter, createdBefore, attributes } = query
-  if (!count || !statuses || names || workflowId !== undefined || attributes) return undefined
-  if (createdAfter !== undefined || createdBefore !== undefined) return undefined
+  if (!count || !statuses || names || attributes) return undefined
+  const others = [workflowId, createdAfter, createdBefore, query.pin]
+  if (others.some((other) => other !== undefined)) return undefined
   return {
     live: statuses.filter((status) => !ENDED.includes(status)),
     closed: statuses.filter((status) => ENDED.includes(status)),

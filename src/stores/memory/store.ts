@@ -3,6 +3,7 @@
 // to other runs is kept with the sender and carried over by a later claim.
 import type { Clock } from '../../runtime/clock.ts'
 import { listRuns, loadOne } from '../rows/read.ts'
+import { operate } from '../rows/records.ts'
 import * as rules from '../rows/rules.ts'
 import { Tables } from '../rows/tables.ts'
 import { Transaction } from '../rows/transaction.ts'
@@ -21,6 +22,8 @@ import type {
   Noted,
   Post,
   Posted,
+  RecordOperation,
+  RecordOutcome,
   Renewed,
   SessionBeat,
   Settled,
@@ -76,6 +79,10 @@ export class MemoryStore implements Store {
 
   async note(notes: readonly Note[]): Promise<readonly Noted[]> {
     return notes.map((note) => this.#transact((tx) => rules.note(tx, note)))
+  }
+
+  async records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> {
+    return operations.map((operation) => this.#transact((tx) => operate(tx, operation)))
   }
 
   async renew(beat: SessionBeat): Promise<Renewed> {

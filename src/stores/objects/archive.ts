@@ -111,8 +111,8 @@ export class Archive implements Past {
 
   /** How many fit, without reading anything where that is known. */
   async count(query: ListQuery): Promise<number> {
-    const { workflowId, createdAfter, createdBefore, attributes } = query
-    const others = [workflowId, createdAfter, createdBefore, attributes]
+    const { workflowId, createdAfter, createdBefore, attributes, pin } = query
+    const others = [workflowId, createdAfter, createdBefore, attributes, pin]
     if (others.some((other) => other !== undefined)) return (await this.matching(query)).length
     let count = 0
     for (const { counts } of this.state.segments) {
@@ -183,11 +183,12 @@ function isWanted({ names, statuses }: ListQuery, name: string, status: RunRow['
 }
 
 function fits(index: SegmentIndex, line: number, query: ListQuery): boolean {
-  const { workflowId, createdAfter, createdBefore } = query
+  const { workflowId, createdAfter, createdBefore, pin } = query
   const created = index.created[line] ?? 0
   const status = index.statuses[line]
   if (status === undefined || !isWanted(query, index.names[line] ?? '', status)) return false
   if (workflowId !== undefined && index.workflowIds[line] !== workflowId) return false
+  if (pin !== undefined && index.pins?.[line] !== pin) return false
   if (createdAfter !== undefined && created < createdAfter) return false
   if (createdBefore !== undefined && created >= createdBefore) return false
   return holdAll(index.attributes?.[line] ?? {}, query.attributes ?? [])

@@ -78,12 +78,14 @@ interface AnyLine {
   readonly row?: { readonly head: { readonly runId: string } }
   readonly task?: { readonly taskId: string }
   readonly session?: { readonly session: number }
+  readonly record?: { readonly space: string; readonly key: string }
 }
 
 function nameOf(line: string): string {
-  const { row, task, session } = JSON.parse(line) as AnyLine
+  const { row, task, session, record } = JSON.parse(line) as AnyLine
   if (row) return `run ${row.head.runId}`
   if (task) return `task ${task.taskId}`
+  if (record) return `record ${JSON.stringify([record.space, record.key])}`
   return session ? `session ${session.session}` : 'its header'
 }
 

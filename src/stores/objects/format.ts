@@ -2,11 +2,21 @@
 // all before it, so its lines are plain facts: whoever reads them applies them and judges nothing.
 import { PawlError } from '../../kernel/errors.ts'
 import type { Instant } from '../../kernel/event.ts'
-import type { Changes, RowTurn, RunChange, RunRow, SessionRow, TaskRow } from '../rows/row.ts'
+import type {
+  Changes,
+  RecordRow,
+  RowTurn,
+  RunChange,
+  RunRow,
+  SessionRow,
+  TaskRow,
+} from '../rows/row.ts'
 import type { Tables } from '../rows/tables.ts'
 import { type ArchiveChange, type ArchiveState, emptyArchive } from './segment.ts'
 
-const VERSION = 1
+/** Since 2 there are records, pins, and runs that undo what they did. Who knows only 1 would leave them out. */
+const VERSION = 2
+const OLDEST = 1
 
 export interface LogHeader {
   readonly pawl: number
@@ -20,7 +30,7 @@ export interface LogHeader {
   readonly lines: number
 }
 
-export interface LogEntry extends Omit<LogHeader, 'lines'> {
+export interface LogEntry extends Omit<LogHeader, 'pawl' | 'lines'> {
   readonly changes: Changes
   readonly archive?: ArchiveChange
 }
@@ -31,9 +41,10 @@ type Line =
   | { readonly taskGone: string }
   | { readonly session: SessionRow }
   | { readonly sessionGone: number }
+  | { readonly record: RecordRow }
   | { readonly archive: ArchiveChange }
 
-export function encodeEntry(entry: Omit<LogEntry, 'pawl'>): string {
+export function encodeEntry(entry: LogEntry): string {
   const { n, writer, at, snapshot, changes, archive } = entry
   const lines: Line[] = [
     ...changes.runs.map((run) => ({ run })),
@@ -41,6 +52,7 @@ export function encodeEntry(entry: Omit<LogEntry, 'pawl'>): string {
     ...changes.tasksGone.map((taskGone) => ({ taskGone })),
     ...changes.sessions.map((session) => ({ session })),
     ...changes.sessionsGone.map((sessionGone) => ({ sessionGone })),
+    ...changes.records.map((record) => ({ record })),
     ...(archive ? [{ archive }] : []),
   ]
   const header: LogHeader = { pawl: VERSION, n, writer, at, snapshot, lines: lines.length }
@@ -48,13 +60,14 @@ export function encodeEntry(entry: Omit<LogEntry, 'pawl'>): string {
 }
 
 export function decodeEntry(key: string, body: string): LogEntry {
-  const [{ lines: _, ...header }, ...lines] = parse<LogHeader, Line>(key, body)
+  const [{ pawl: _, lines: __, ...header }, ...lines] = parse<LogHeader, Line>(key, body)
   const changes = {
     runs: [] as RunChange[],
     tasks: [] as TaskRow[],
     tasksGone: [] as string[],
     sessions: [] as SessionRow[],
     sessionsGone: [] as number[],
+    records: [] as RecordRow[],
   }
   let archive: ArchiveChange | undefined
   for (const line of lines) {
@@ -63,6 +76,7 @@ export function decodeEntry(key: string, body: string): LogEntry {
     else if ('taskGone' in line) changes.tasksGone.push(line.taskGone)
     else if ('session' in line) changes.sessions.push(line.session)
     else if ('sessionGone' in line) changes.sessionsGone.push(line.sessionGone)
+    else if ('record' in line) changes.records.push(line.record)
     else archive = line.archive
   }
   return { ...header, changes, ...(archive && { archive }) }
@@ -80,6 +94,7 @@ type SnapshotLine =
   | { readonly row: RunRow; readonly turns: readonly RowTurn[]; readonly endedIn?: number }
   | { readonly task: TaskRow }
   | { readonly session: SessionRow }
+  | { readonly record: RecordRow }
 
 export interface Snapshot {
   readonly n: number
@@ -99,7 +114,8 @@ export function encodeSnapshot({ n, at, archive, tables, endedIn }: Snapshot): s
   })
   const tasks = [...tables.tasks.values()].map((task) => ({ task }))
   const sessions = [...tables.sessions.values()].map((session) => ({ session }))
-  const lines = [...rows, ...tasks, ...sessions]
+  const records = [...tables.records.values()].flatMap((space) => [...space.values()])
+  const lines = [...rows, ...tasks, ...sessions, ...records.map((record) => ({ record }))]
   const header: SnapshotHeader = { pawl: VERSION, n, at, lines: lines.length, archive }
   return text([header, ...lines])
 }
@@ -111,6 +127,7 @@ export function decodeSnapshot(key: string, body: string, tables: Tables): Snaps
   for (const line of lines) {
     if ('task' in line) tables.tasks.set(line.task.taskId, line.task)
     else if ('session' in line) tables.sessions.set(line.session.session, line.session)
+    else if ('record' in line) tables.putRecord(line.record)
     else {
       tables.restore(line.row, line.turns)
       if (line.endedIn !== undefined) endedIn.set(line.row.head.runId, line.endedIn)
@@ -146,12 +163,13 @@ export function parse<Header, Each>(key: string, body: string): [Header, ...Each
     )
   }
   const { pawl: version, lines: count } = (lines[0] ?? {}) as { pawl?: number; lines?: number }
-  if (version === VERSION && count === lines.length - 1) return lines as [Header, ...Each[]]
   if (version !== undefined && version > VERSION) {
     throw new PawlError(
       'SCHEMA_TOO_NEW',
       `${key} was written by a newer pawl (format ${version}, this one knows ${VERSION}). Upgrade pawl in this process.`,
     )
   }
+  if (version !== undefined && version >= OLDEST && count === lines.length - 1)
+    return lines as [Header, ...Each[]]
   throw new PawlError('STORE_UNSUITABLE', `${key} is not whole. Run \`pawl doctor\`.`)
 }

@@ -74,7 +74,7 @@ test.each([3, 1_000])(
   },
 )
 
-const nothing = { tasks: [], tasksGone: [], sessions: [], sessionsGone: [] }
+const nothing = { tasks: [], tasksGone: [], sessions: [], sessionsGone: [], records: [] }
 
 function changesOf(run: Omit<RunChange, 'runId'>): Changes {
   return { ...nothing, runs: [{ runId: 'run', ...run }] }

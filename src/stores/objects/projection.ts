@@ -5,7 +5,7 @@ import { codecsOf, isEncoded } from '../../kernel/envelope.ts'
 import type { Event, Instant } from '../../kernel/event.ts'
 import type { Payload } from '../../kernel/value.ts'
 import { NEVER } from '../never.ts'
-import { type RowTurn, type RunRow, turnsOf } from '../rows/row.ts'
+import { type RowTurn, type RunRow, statusOf, turnsOf } from '../rows/row.ts'
 import type { StoredTurn } from '../store.ts'
 import { nameKey, runKey, stepKey } from './layout.ts'
 
@@ -61,14 +61,15 @@ function stateOf(
   events: readonly (Event | undefined)[],
   steps: readonly StepState[],
 ): object {
-  const { head, status, paused } = row
+  const { head, paused, pin } = row
   const ending = events.at(-1)
   return {
     runId: head.runId,
     workflowId: head.workflowId,
     workflow: head.name,
-    status,
+    status: statusOf(row),
     queue: head.queue,
+    ...(pin !== undefined && { pin }),
     ...(row.generation > 1 && { generation: row.generation }),
     ...(row.attributes && { attributes: row.attributes }),
     createdAt: iso(head.createdAt),

@@ -252,7 +252,7 @@ export class Replica {
       }
       const header = { n: this.position + 1, at: tx.now, snapshot: this.snapshot }
       const writer = this.#ports.random.integer().toString(36)
-      const entry: LogEntry = { pawl: 1, ...header, writer, changes, ...(archive && { archive }) }
+      const entry: LogEntry = { ...header, writer, changes, ...(archive && { archive }) }
       if (await this.#create({ entry, body: encodeEntry(entry) })) return outs
       await this.#follow()
     }

@@ -67,8 +67,9 @@ export interface SegmentIndex {
   readonly names: readonly string[]
   readonly statuses: readonly RunRow['status'][]
   readonly created: readonly Instant[]
-  /** Absent if no run has any. */
+  /** Both are absent if no run has any. */
   readonly attributes?: readonly (Attributes | null)[]
+  readonly pins?: readonly (string | null)[]
   /** Where each line ends, in bytes behind the index; it begins where the one before ended. */
   readonly ends: readonly number[]
 }
@@ -90,6 +91,7 @@ export function encodeSegment(
     ...(rows.some(({ attributes }) => attributes) && {
       attributes: rows.map(({ attributes }) => attributes ?? null),
     }),
+    ...(rows.some(({ pin }) => pin !== undefined) && { pins: rows.map(({ pin }) => pin ?? null) }),
     ends: lines.map((line) => (end += Buffer.byteLength(line))),
   }
   const head = `${JSON.stringify(index)}\n`

@@ -6,7 +6,9 @@ import { limits } from '../../kernel/limits.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Random, systemRandom } from '../../runtime/random.ts'
 import { loadOne, matches, pageOf, position, snapshot } from '../rows/read.ts'
+import { operate } from '../rows/records.ts'
 import * as rules from '../rows/rules.ts'
+import { Transaction } from '../rows/transaction.ts'
 import type {
   Claimed,
   ClaimRequest,
@@ -23,6 +25,8 @@ import type {
   Outbound,
   Post,
   Posted,
+  RecordOperation,
+  RecordOutcome,
   Renewed,
   RunSnapshot,
   SessionBeat,
@@ -148,6 +152,21 @@ export class ObjectStore implements Store {
       judge: (tx) => rules.note(tx, note),
       mayBeStale: ({ body }) => body === undefined,
       bytes: note.body.length,
+    }))
+  }
+
+  // Who only asks needs no turn in the log, and would have to wait for a moment in which nobody else writes.
+  records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> {
+    if (operations.every(({ type }) => type !== 'put')) {
+      return this.#read(async () => {
+        const tx = new Transaction(this.replica.tables, this.replica.now)
+        return operations.map((operation) => operate(tx, operation))
+      })
+    }
+    return this.#each(operations, (operation) => ({
+      judge: (tx) => operate(tx, operation),
+      mayBeStale: () => true,
+      bytes: operation.type === 'put' ? operation.body.length : 0,
     }))
   }
 

@@ -48,8 +48,9 @@ export function everydayArguments(turns: readonly TurnCommit[]): unknown[] | und
   return [...fence, generation, seq, count, turnId, at, nextCode(next), body]
 }
 
-function isPlain({ tasks, dropped, outbox, attributes, next }: TurnCommit): boolean {
+function isPlain({ tasks, dropped, outbox, attributes, next, ...turn }: TurnCommit): boolean {
   if (next.type === 'pause' || next.type === 'continue' || attributes) return false
+  if (turn.compensating !== undefined || turn.pin !== undefined) return false
   return tasks.length + dropped.length + outbox.length === 0
 }
 
@@ -86,6 +87,12 @@ function extras(turns: readonly TurnCommit[]): string | null {
         ? [{ runId, generation: generation + 1, epoch: lease.epoch, past: next.past }]
         : [],
     ),
+    ...(turns.some(({ compensating }) => compensating !== undefined) && {
+      undoing: turns.map(({ compensating }) => compensating ?? null),
+    }),
+    ...(turns.some(({ pin }) => pin !== undefined) && {
+      pins: turns.map(({ pin }) => pin ?? null),
+    }),
     pauses: Object.fromEntries(
       turns.flatMap(({ next }, index) => (next.type === 'pause' ? [[index + 1, next]] : [])),
     ),

@@ -21,6 +21,10 @@ import {
 } from '../sql-rows.ts'
 import type { Listed, ListQuery, LoadAsk, Loaded, RunSnapshot } from '../store.ts'
 
+const LIVE_STATUS = `case when live.compensating and live.status in ('running', 'waiting') then 'compensating'
+  else live.status end`
+const STATUS = `coalesce(${LIVE_STATUS}, closed.status)`
+
 type Query = <Row>(text: string, values: readonly unknown[]) => Promise<Row[]>
 
 export class PostgresReader {
@@ -34,7 +38,7 @@ export class PostgresReader {
     this.#snapshot = `
       select run.run_id, l.name, l.queue, l.priority, run.workflow_id, run.parent_id, run.parent_generation,
         run.parent_key, run.created_at, run.input, run.extras, coalesce(live.generation, closed.generation) as generation,
-        coalesce(live.status, closed.status) as status, coalesce(live.updated_at, closed.closed_at) as updated_at,
+        ${STATUS} as status, coalesce(live.pin, closed.pin) as pin, coalesce(live.updated_at, closed.closed_at) as updated_at,
         closed.closed_at, closed.body as last, live.at, live.session, live.deliveries, live.parked_build,
         live.parked_failure, (select count(*) from ${schema}.inbox where inbox.run_id = run.run_id) as unread,
         (select json_agg(json_build_object('name', a.name, 'kind', a.kind, 'text', a.text, 'number', a.number))
@@ -73,8 +77,8 @@ export class PostgresReader {
   async #count({ live, closed }: { live: Status[]; closed: Status[] }): Promise<number> {
     const tables = closed.length === 0 ? ['live'] : ['live', 'closed']
     const counts = tables.map((table) => {
-      const statuses = table === 'live' ? '$1' : '$2'
-      return `(select count(*) from ${this.#schema}.${table} where status = any(${statuses}))`
+      const test = table === 'live' ? `${LIVE_STATUS} = any($1)` : 'status = any($2)'
+      return `(select count(*) from ${this.#schema}.${table} where ${test})`
     })
     const values = closed.length === 0 ? [live] : [live, closed]
     const text = `select (${counts.join(' + ')})::int4 as count`
@@ -164,13 +168,14 @@ function conditions(query: ListQuery, schema: string): { where: string; values: 
   const values: unknown[] = []
   const place = (value: unknown): string => `$${values.push(value)}`
   if (names) parts.push(`l.name = any(${place(names)})`)
-  if (statuses) parts.push(`coalesce(live.status, closed.status) = any(${place(statuses)})`)
+  if (statuses) parts.push(`${STATUS} = any(${place(statuses)})`)
   if (workflowId !== undefined) {
     const at = place(workflowId)
     parts.push(
       `(run.workflow_id = ${at} or (run.workflow_id is null and run.run_id::text = ${at}))`,
     )
   }
+  if (query.pin !== undefined) parts.push(`coalesce(live.pin, closed.pin) = ${place(query.pin)}`)
   if (createdAfter !== undefined) parts.push(`run.created_at >= ${place(createdAfter)}`)
   if (createdBefore !== undefined) parts.push(`run.created_at < ${place(createdBefore)}`)
   for (const { name, is, value } of query.attributes ?? []) {

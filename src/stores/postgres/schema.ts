@@ -134,4 +134,20 @@ export const migrations: readonly string[] = [
     primary key (run_id, generation, key, name)
   );
   `,
+  `
+  -- Whether it undoes what it did, and the build whose workers it is for. Neither is in an index, so that a claim still
+  -- moves nothing in one.
+  alter table {schema}.live add column compensating boolean not null default false, add column pin text;
+  alter table {schema}.closed add column pin text;
+
+  -- Small shared values, changed by whoever knows the version.
+  create table {schema}.record (
+    space text collate "C" not null,
+    key text collate "C" not null,
+    version int8 not null,
+    write_id int8 not null,
+    body text not null,
+    primary key (space, key)
+  ) with (fillfactor = 50);
+  `,
 ]

@@ -18,6 +18,8 @@ import type {
   Noted,
   Post,
   Posted,
+  RecordOperation,
+  RecordOutcome,
   Renewed,
   SessionBeat,
   Settled,
@@ -26,6 +28,7 @@ import type {
   StepOf,
   Store,
   StoredMessage,
+  StoredRecord,
   TaskOutcome,
   Traits,
   TurnCommit,
@@ -61,6 +64,11 @@ interface ClaimAnswer {
     readonly suspects: boolean
     readonly news: Claimed['news'] | null
   }
+}
+interface RecordAnswer {
+  /** Of a put. */
+  readonly outcome?: 'applied' | 'conflict'
+  readonly records?: readonly StoredRecord[] | null
 }
 interface CommitAnswer {
   /** Some run was released with something to do: messages had come meanwhile. */
@@ -215,6 +223,11 @@ export class PostgresStore implements Store {
     return answers.map(({ body }) => (body === null ? {} : { body }))
   }
 
+  async records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> {
+    const answers = await this.#call<RecordAnswer[]>('records', JSON.stringify(operations))
+    return operations.map(({ type }, index) => recordsOf(type, answers[index]))
+  }
+
   transact(of: StepOf, body: (sql: Sql) => Promise<string>): Promise<string> {
     return this.#transactions.run(of, body)
   }
@@ -290,4 +303,13 @@ function refusalOf(outcome: string, messages: readonly StoredMessage[]): Committ
     default:
       return { outcome: 'rejected', reason: outcome }
   }
+}
+
+function recordsOf(type: RecordOperation['type'], answer: RecordAnswer | undefined): RecordOutcome {
+  const records = answer?.records ?? []
+  const [record] = records
+  if (type === 'list') return { type, records }
+  if (type === 'get') return { type, ...(record && { record }) }
+  if (answer?.outcome === 'applied') return { type, outcome: 'applied' }
+  return { type, outcome: 'conflict', ...(record && { record }) }
 }

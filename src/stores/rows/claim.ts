@@ -11,7 +11,7 @@ export function chooseRuns(tx: Transaction, request: ClaimRequest): RunRow[] {
   for (const row of tx.liveRuns()) {
     if (!isMine(row.head, request.queues, request.workflows)) continue
     if (isStray(row, request, row.head.runId, request.held)) strays.push(row)
-    else if (row.session === 0 && isDue(row, request.build, tx.now)) free.push(row)
+    else if (row.session === 0 && isDue(row, request, tx.now)) free.push(row)
   }
   if (strays.length > 0) return strays
   free.sort((a, b) => b.head.priority - a.head.priority || a.at - b.at)
@@ -32,7 +32,7 @@ export function chooseTasks(tx: Transaction, request: ClaimRequest): TaskRow[] {
 
 export function hasSuspects(tx: Transaction, request: ClaimRequest): boolean {
   for (const row of tx.liveRuns()) {
-    if (row.session !== 0 || row.deliveries === 0 || !isDue(row, request.build, tx.now)) continue
+    if (row.session !== 0 || row.deliveries === 0 || !isDue(row, request, tx.now)) continue
     if (isMine(row.head, request.queues, request.workflows)) return true
   }
   return false
@@ -51,7 +51,7 @@ export function nextDue(tx: Transaction, request: ClaimRequest): Instant | undef
     if (row.session === 0 && row.at > tx.now && row.at < next) next = row.at
   }
   for (const row of tx.liveRuns()) {
-    if (isMine(row.head, request.queues, request.workflows)) consider(row)
+    if (isMine(row.head, request.queues, request.workflows) && isFor(row, request)) consider(row)
   }
   for (const row of tx.tasks()) if (isMine(row, request.queues, request.activities)) consider(row)
   for (const { session, expiresAt } of tx.sessions()) {
@@ -78,7 +78,16 @@ function isMine(
   return queues.includes(what.queue) && (names === null || names.includes(what.name))
 }
 
-function isDue(row: RunRow, build: string, now: Instant): boolean {
+/** Whether a run that is due may be given to who asks. */
+function isDue(row: RunRow, request: ClaimRequest, now: Instant): boolean {
+  if (!isFor(row, request)) return false
   if (row.paused === undefined) return row.at <= now
-  return row.paused.build !== BY_HAND && row.paused.build !== build
+  return row.paused.build !== BY_HAND && row.paused.build !== request.build
+}
+
+function isFor({ pin, head }: RunRow, { pins, build }: ClaimRequest): boolean {
+  if (pin !== undefined) return (pins?.builds ?? [build]).includes(pin)
+  if (!pins) return true
+  const share = Number.parseInt(head.runId.slice(-4), 16)
+  return pins.from <= share && share < pins.to
 }

@@ -15,7 +15,7 @@ import type {
   StoredTurn,
   TaskSnapshot,
 } from '../store.ts'
-import { headOf, type RowTurn, type RunRow, type TaskRow, turnsOf } from './row.ts'
+import { headOf, type RowTurn, type RunRow, statusOf, type TaskRow, turnsOf } from './row.ts'
 import type { Tables } from './tables.ts'
 
 export function loadOne(tables: Tables, ask: LoadAsk, now: Instant): Loaded {
@@ -88,10 +88,11 @@ export function listRuns(tables: Tables, query: ListQuery, now: Instant): Listed
 
 export function matches(row: RunRow, query: ListQuery): boolean {
   const { names, statuses, workflowId, createdAfter, createdBefore } = query
-  const { head, status } = row
+  const { head } = row
   if (names && !names.includes(head.name)) return false
-  if (statuses && !statuses.includes(status)) return false
+  if (statuses && !statuses.includes(statusOf(row))) return false
   if (workflowId !== undefined && head.workflowId !== workflowId) return false
+  if (query.pin !== undefined && row.pin !== query.pin) return false
   if (createdAfter !== undefined && head.createdAt < createdAfter) return false
   if (createdBefore !== undefined && head.createdAt >= createdBefore) return false
   return holdAll(row.attributes ?? {}, query.attributes ?? [])
@@ -136,12 +137,12 @@ export function snapshot(
   turns: readonly RowTurn[] | undefined,
   now: Instant,
 ): RunSnapshot {
-  const { status, updatedAt, endedAt, session, deliveries, paused, inbox } = row
+  const { updatedAt, endedAt, session, deliveries, paused, inbox, pin } = row
   const last = endedAt === undefined ? undefined : turns?.at(-1)?.body
   return {
     head: headOf(row),
     attributes: row.attributes ?? {},
-    status,
+    status: statusOf(row),
     updatedAt,
     deliveries,
     unread: inbox.length,
@@ -151,6 +152,7 @@ export function snapshot(
     ...(row.at < NEVER && { wakeAt: row.at }),
     ...(session !== 0 && { session }),
     ...(paused && { paused }),
+    ...(pin !== undefined && { pin }),
   }
 }
 

@@ -8,6 +8,7 @@ import type {
   Outbound,
   StoredHead,
   StoredMessage,
+  StoredRecord,
   StoredTurn,
 } from '../store.ts'
 
@@ -29,7 +30,8 @@ export interface Grip {
 
 /** What changes in the life of a run. */
 export interface RunState extends Grip {
-  readonly status: Status
+  /** Never `compensating`: that is told apart, since it outlives every grant and release. */
+  readonly status: Exclude<Status, 'compensating'>
   /** When it is due. */
   readonly at: Instant
   readonly updatedAt: Instant
@@ -41,6 +43,10 @@ export interface RunState extends Grip {
   readonly reached: number
   readonly turnId: number
   readonly paused?: { readonly build: string; readonly failure: string } | undefined
+  /** It undoes what it did. */
+  readonly compensating?: true | undefined
+  /** The build whose workers it is for. */
+  readonly pin?: string | undefined
   readonly attributes?: Attributes | undefined
   /** By the step they are for, and their name. */
   readonly notes?: Readonly<Record<string, string>> | undefined
@@ -70,6 +76,13 @@ export interface SessionRow {
   readonly about: string
 }
 
+/** A shared value. */
+export interface RecordRow extends StoredRecord {
+  readonly space: string
+  /** The write that made it so. */
+  readonly writeId: number
+}
+
 /** What happened to one run. */
 export interface RunChange {
   readonly runId: string
@@ -93,6 +106,7 @@ export interface Changes {
   readonly tasksGone: readonly string[]
   readonly sessions: readonly SessionRow[]
   readonly sessionsGone: readonly number[]
+  readonly records: readonly RecordRow[]
 }
 
 export function isEmpty(changes: Changes): boolean {
@@ -106,6 +120,11 @@ export function hasEnded(row: Pick<RunState, 'endedAt'>): boolean {
 /** The head as it is now. */
 export function headOf({ head, generation }: Pick<RunRow, 'head' | 'generation'>): StoredHead {
   return generation === head.generation ? head : { ...head, generation }
+}
+
+/** The status as everybody else knows it. */
+export function statusOf({ status, compensating }: RunState): Status {
+  return compensating && (status === 'running' || status === 'waiting') ? 'compensating' : status
 }
 
 /** Turns of one generation of a run, as everybody else knows them. */

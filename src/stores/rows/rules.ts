@@ -82,7 +82,8 @@ function beginGeneration(
 ): void {
   tx.append(row, { seq: 0, count, turnId, epoch: row.epoch, body, generation })
   tx.forgetBefore(row, generation - limits.generationsKept + 1)
-  tx.change(row, { generation, seq: count, reached: count, turnId, notes: undefined })
+  const without = { notes: undefined, compensating: undefined }
+  tx.change(row, { generation, seq: count, reached: count, turnId, ...without })
 }
 
 export function post(tx: Transaction, { runId, message, urgent }: Post): Posted {
@@ -223,11 +224,20 @@ function applyTurn(tx: Transaction, row: RunRow, turn: TurnCommit): void {
   tx.change(row, {
     updatedAt: tx.now,
     ...(count > 0 && { reached: seq + count, turnId }),
+    ...marks(row, turn),
     ...(turn.attributes && { attributes: { ...row.attributes, ...turn.attributes } }),
     ...moved(turn, inbox.length > 0, tx.now),
     ...(next.type === 'pause' && next.uncounted && { deliveries: row.deliveries - 1 }),
   })
   if (next.type === 'continue') beginGeneration(tx, row, generation + 1, next.past)
+}
+
+// A run is pinned once, and undoes what it did until it says otherwise.
+function marks({ pin }: RunRow, turn: TurnCommit): Partial<RunState> {
+  return {
+    ...(turn.compensating !== undefined && { compensating: turn.compensating || undefined }),
+    ...(turn.pin !== undefined && pin === undefined && { pin: turn.pin }),
+  }
 }
 
 function moved(
@@ -238,8 +248,10 @@ function moved(
   if (next.type === 'hold') return {}
   const letGo = { ...released, deliveries: 0, seq: seq + count, paused: undefined }
   switch (next.type) {
-    case 'end':
-      return { ...letGo, status: next.status, endedAt: now, at: NEVER, notes: undefined }
+    case 'end': {
+      const without = { notes: undefined, compensating: undefined }
+      return { ...letGo, ...without, status: next.status, endedAt: now, at: NEVER }
+    }
     case 'continue':
       return { ...letGo, status: 'running', at: now }
     case 'pause': {

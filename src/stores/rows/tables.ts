@@ -4,6 +4,7 @@ import type { Hint } from '../store.ts'
 import {
   type Changes,
   hasEnded,
+  type RecordRow,
   type RowTurn,
   type RunChange,
   type RunRow,
@@ -20,6 +21,8 @@ export class Tables {
   readonly sessions = new Map<number, SessionRow>()
   /** The newest run of each workflow id. */
   readonly names = new Map<string, string>()
+  /** By space and key. */
+  readonly records = new Map<string, Map<string, RecordRow>>()
 
   run(runId: string): RunRow | undefined {
     return this.live.get(runId) ?? this.ended.get(runId)
@@ -36,6 +39,7 @@ export class Tables {
     for (const taskId of changes.tasksGone) this.tasks.delete(taskId)
     for (const session of changes.sessions) this.sessions.set(session.session, session)
     for (const session of changes.sessionsGone) this.sessions.delete(session)
+    for (const record of changes.records) this.putRecord(record)
     return hints.all()
   }
 
@@ -48,6 +52,11 @@ export class Tables {
     const namesake = this.run(this.names.get(workflowId) ?? '')
     if (!namesake || namesake.head.createdAt <= row.head.createdAt)
       this.names.set(workflowId, runId)
+  }
+
+  putRecord(row: RecordRow): void {
+    const space = this.records.get(row.space) ?? new Map<string, RecordRow>()
+    this.records.set(row.space, space.set(row.key, row))
   }
 
   /** Forgets a run that has ended. */
@@ -107,7 +116,7 @@ const newborn: Omit<RunRow, 'head' | 'digest' | 'startAt'> = {
 }
 
 /** What only some runs have. */
-const sometimes = { endedAt: 0, paused: 0, attributes: 0 }
+const sometimes = { endedAt: 0, paused: 0, attributes: 0, compensating: 0, pin: 0 }
 
 function changed(row: RunRow, { set, noted, posted, taken, outbox }: RunChange): RunRow {
   const next: Record<string, unknown> = { ...row }

@@ -5,6 +5,7 @@ import type { Outbound, StoredMessage } from '../store.ts'
 import type {
   Birth,
   Changes,
+  RecordRow,
   RowTurn,
   RunChange,
   RunRow,
@@ -39,6 +40,8 @@ export class Transaction {
   readonly #tasks = new Map<string, TaskRow | undefined>()
   readonly #sessions = new Map<number, SessionRow | undefined>()
   readonly #names = new Map<string, string>()
+  /** By space and key. */
+  readonly #records = new Map<string, Map<string, RecordRow>>()
 
   constructor(tables: Tables, now: Instant, past: Past = noPast) {
     this.#tables = tables
@@ -96,6 +99,18 @@ export class Transaction {
   *sessions(): Iterable<SessionRow> {
     for (const [id, row] of this.#tables.sessions) if (!this.#sessions.has(id)) yield row
     for (const row of this.#sessions.values()) if (row) yield row
+  }
+
+  record(space: string, key: string): RecordRow | undefined {
+    return this.#records.get(space)?.get(key) ?? this.#tables.records.get(space)?.get(key)
+  }
+
+  *records(space: string): Iterable<RecordRow> {
+    const changed = this.#records.get(space)
+    for (const row of this.#tables.records.get(space)?.values() ?? []) {
+      if (!changed?.has(row.key)) yield row
+    }
+    yield* changed?.values() ?? []
   }
 
   bear(birth: Birth, state: RunState): RunRow {
@@ -163,6 +178,11 @@ export class Transaction {
     this.#sessions.set(session, undefined)
   }
 
+  putRecord(row: RecordRow): void {
+    const space = this.#records.get(row.space) ?? new Map<string, RecordRow>()
+    this.#records.set(row.space, space.set(row.key, row))
+  }
+
   changes(): Changes {
     return {
       runs: [...this.#drafts].map(([runId, draft]) => changeOf(runId, draft)).filter(isSomething),
@@ -174,6 +194,7 @@ export class Transaction {
       sessionsGone: [...this.#sessions]
         .filter(([id, row]) => !row && this.#tables.sessions.has(id))
         .map(([id]) => id),
+      records: [...this.#records.values()].flatMap((space) => [...space.values()]),
     }
   }
 

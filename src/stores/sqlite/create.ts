@@ -30,6 +30,7 @@ interface AtRest {
   /** Absent if it has ended. */
   readonly session: number | null
   readonly parked_build: string | null
+  readonly pin: string | null
 }
 
 export class SqliteCreator {
@@ -114,7 +115,7 @@ export class SqliteCreator {
     const [session, nonce, grants] = eager ? [eager.session, eager.nonce, 1] : [0, 0, 0]
     this.#sql.insertLive.run(
       ...[runId, lane, startAt, startAt, session, grants, nonce, grants],
-      ...[eager ? 'running' : 'pending', 1, past?.count ?? 0, now],
+      ...[eager ? 'running' : 'pending', 1, past?.count ?? 0, now, null],
     )
     if (past) this.begin(runId, 1, 0, past)
     if (attributes) this.setAttributes(runId, attributes)
@@ -143,7 +144,7 @@ export class SqliteCreator {
     this.#sql.deleteTasks.run(runId)
     this.#sql.insertLive.run(
       ...[runId, there.lane, now, now, 0, there.epoch, 0, 0],
-      ...['pending', generation, past.count, now],
+      ...['pending', generation, past.count, now, there.pin],
     )
     this.begin(runId, generation, there.epoch, past)
     this.#ports.tell({ type: 'ready' })

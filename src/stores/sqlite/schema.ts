@@ -131,4 +131,20 @@ export const migrations: readonly string[] = [
     primary key (run_id, generation, key, name)
   ) strict, without rowid;
   `,
+  `
+  -- Whether it undoes what it did, and the build whose workers it is for.
+  alter table live add column compensating integer not null default 0;
+  alter table live add column pin text;
+  alter table closed add column pin text;
+
+  -- Small shared values, changed by whoever knows the version.
+  create table record (
+    space text not null,
+    key text not null,
+    version integer not null,
+    write_id integer not null,
+    body text not null,
+    primary key (space, key)
+  ) strict, without rowid;
+  `,
 ]

@@ -7,10 +7,21 @@ const HEAD = `run.run_id, l.name, l.queue, l.priority, run.workflow_id, run.pare
 
 const TASK = `task.*, l.name, l.queue from task join lane l on l.lane = task.lane`
 
+/** Of a row of `live`. */
+const LIVE_STATUS = `iif(live.compensating and live.status in ('running', 'waiting'), 'compensating', live.status)`
+export const STATUS = `coalesce(${LIVE_STATUS}, closed.status)`
+
+/** Whether the run is for who asks: pinned to one of these builds, or with the last digits of its id between these. */
+const MINE = `iif(pin is null, substr(run_id, 33) between :first and :last, pin in (select value from json_each(:builds)))`
+
+/** Whether nobody has it, and the build is not the one that paused it. */
+const FREE = `session = 0 and (parked_build is null or parked_build <> :build)`
+const PARKED = `lane = :lane and parked_build is not null and parked_build not in ('', :build) and session = 0`
+
 /** A run as `load` and `list` show it; both add their own conditions. */
 export const SNAPSHOT = `
   select ${HEAD}, coalesce(live.generation, closed.generation) as generation,
-    coalesce(live.status, closed.status) as status, coalesce(live.updated_at, closed.closed_at) as updated_at,
+    ${STATUS} as status, coalesce(live.pin, closed.pin) as pin, coalesce(live.updated_at, closed.closed_at) as updated_at,
     closed.closed_at, closed.body as last, live.at, live.session, live.deliveries, live.parked_build,
     live.parked_failure, (select count(*) from inbox where inbox.run_id = run.run_id) as unread,
     (select json_group_array(json_object('name', a.name, 'kind', a.kind, 'text', a.text, 'number', a.number))
@@ -29,10 +40,12 @@ const texts = {
   putName: `insert into name values (?, ?) on conflict (workflow_id) do update set run_id = excluded.run_id`,
   insertRun: 'insert into run values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   insertLive: `insert into live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status,
-    generation, seq, updated_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  live: `select lane, session, epoch, nonce, deliveries, generation, seq, parked_build from live where run_id = ?`,
+    generation, seq, updated_at, pin) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  live: `select lane, session, epoch, nonce, deliveries, generation, seq, parked_build, compensating, pin from live
+    where run_id = ?`,
   atRest: `select run.lane, coalesce(live.generation, closed.generation) as generation,
-    coalesce(live.epoch, closed.epoch) as epoch, live.session, live.parked_build
+    coalesce(live.epoch, closed.epoch) as epoch, live.session, live.parked_build,
+    coalesce(live.pin, closed.pin) as pin
     from run left join live on live.run_id = run.run_id left join closed on closed.run_id = run.run_id
     where run.run_id = ?`,
   // A run that has not begun waits for its time, and a paused one for another build; not if it is urgent.
@@ -42,12 +55,10 @@ const texts = {
     from live join run on run.run_id = live.run_id join lane l on l.lane = run.lane where live.run_id = ?`,
   runsOfSession: `select run_id from live where lane in (select lane from lane union all select -lane from lane)
     and at < ${NEVER} and session = ?`,
-  dueRuns: `select run_id from live where lane = ?1 and at <= ?2 and session = 0
-    and (parked_build is null or parked_build <> ?4) order by at limit ?3`,
-  parkedRuns: `select run_id from live indexed by live_parked
-    where lane = ? and parked_build is not null and parked_build not in ('', ?) and session = 0 limit ?`,
-  graveSuspect: `select run_id from live where lane = ?1 and at <= ?2 and session = 0 and deliveries > 1
-    and (parked_build is null or parked_build <> ?3) order by at limit 1`,
+  dueRuns: `select run_id from live where lane = :lane and at <= :now and ${FREE} and ${MINE} order by at limit :limit`,
+  parkedRuns: `select run_id from live indexed by live_parked where ${PARKED} and ${MINE} limit :limit`,
+  graveSuspect: `select run_id from live where lane = :lane and at <= :now and deliveries > 1 and ${FREE} and ${MINE}
+    order by at limit 1`,
   grantRun: `update live set session = ?, nonce = ?, epoch = epoch + 1, deliveries = deliveries + 1,
     at = min(at, ?), status = 'running' where run_id = ?`,
   release: `update live set session = 0, nonce = 0, deliveries = 0, lane = abs(lane), at = ?, status = ?, seq = ?,
@@ -55,7 +66,8 @@ const texts = {
   // What only a message can wake is not held, so this passes by it.
   freeRuns: `update live set session = 0, nonce = 0, lane = -abs(lane), at = min(at, ?1)
     where lane in (select lane from lane union all select -lane from lane) and at < ${NEVER} and session = ?2`,
-  setGeneration: 'update live set generation = ? where run_id = ?',
+  setGeneration: 'update live set generation = ?, compensating = 0 where run_id = ?',
+  mark: 'update live set compensating = ?, pin = ? where run_id = ?',
   setDeliveries: 'update live set deliveries = ? where run_id = ?',
   deleteLive: 'delete from live where run_id = ?',
 
@@ -64,7 +76,8 @@ const texts = {
   turn: 'select turn_id from turn where run_id = ? and generation = ? and seq = ?',
   insertTurn: 'insert into turn values (?, ?, ?, ?, ?, ?, ?)',
   closedTurn: 'select turn_id, seq from closed where run_id = ?',
-  close: 'insert into closed values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  close: `insert into closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body, pin)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   keepLastTurn: `insert into turn select run_id, generation, seq, count, turn_id, epoch, body from closed
     where run_id = ? and count > 0`,
   deleteClosed: 'delete from closed where run_id = ?',
@@ -82,6 +95,11 @@ const texts = {
     'insert into inbox (run_id, message_id, body) values (?, ?, ?) on conflict do nothing',
   inbox: 'select message_id as id, body from inbox where run_id = ? order by inbox.id',
   deleteMessage: 'delete from inbox where run_id = ? and message_id = ?',
+
+  record: 'select key, version, write_id, body from record where space = ? and key = ?',
+  records: `select key, version, body from record where space = ?1 and key > ?2 order by key limit ?3`,
+  putRecord: `insert into record (space, key, version, write_id, body) values (?, ?, ?, ?, ?) on conflict (space, key)
+    do update set version = excluded.version, write_id = excluded.write_id, body = excluded.body`,
 
   task: `select ${TASK} where task_id = ?`,
   tasksOfSession: 'select task_id from task where session = ?',
@@ -119,16 +137,15 @@ const texts = {
       where run_id = ?1 and generation = ?4 and seq >= ?2 and count > 0
     order by seq limit ?3`,
   snapshot: `${SNAPSHOT} where run.run_id = ?`,
-  countLive: 'select count(*) as count from live where status in (select value from json_each(?))',
+  countLive: `select count(*) as count from live where ${LIVE_STATUS} in (select value from json_each(?))`,
   countClosed:
     'select count(*) as count from closed where status in (select value from json_each(?))',
-  nextRun: `select min(at) as at from live where lane = ? and at > ? and at < ${NEVER} and session = 0`,
+  nextRuns: `select at, ${MINE} as mine from live where lane = :lane and at > :now and at < ${NEVER} and session = 0
+    order by at limit :limit`,
   nextTask: 'select min(at) as at from task where lane = ? and at > ? and session = 0',
   nextExpiry: 'select min(expires_at) as at from session where session <> ?',
-  anyDueRun: `select 1 as found from live where lane = ?1 and at <= ?2 and session = 0
-    and (parked_build is null or parked_build <> ?3) limit 1`,
-  anyParked: `select 1 as found from live indexed by live_parked
-    where lane = ? and parked_build is not null and parked_build not in ('', ?) and session = 0 limit 1`,
+  anyDueRun: `select 1 as found from live where lane = :lane and at <= :now and ${FREE} and ${MINE} limit 1`,
+  anyParked: `select 1 as found from live indexed by live_parked where ${PARKED} and ${MINE} limit 1`,
   anyDueTask: 'select 1 as found from task where lane = ? and at <= ? and session = 0 limit 1',
 } as const
 

@@ -22,6 +22,8 @@ import type {
   Noted,
   Post,
   Posted,
+  RecordOperation,
+  RecordOutcome,
   Renewed,
   SessionBeat,
   Settled,
@@ -110,6 +112,12 @@ export class SqliteStore implements Store {
 
   note(notes: readonly Note[]): Promise<readonly Noted[]> {
     return this.#write(() => notes.map((note) => this.#writer.note(note)))
+  }
+
+  async records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> {
+    if (operations.every(({ type }) => type !== 'put'))
+      return this.#read(() => operations.map((operation) => this.#reader.operate(operation)))
+    return this.#write(() => operations.map((operation) => this.#writer.operate(operation)))
   }
 
   async transact(of: StepOf, body: (sql: Sql) => Promise<string>): Promise<string> {

@@ -24,6 +24,8 @@ import type {
   Outbound,
   Post,
   Posted,
+  RecordOperation,
+  RecordOutcome,
   Renewed,
   SessionBeat,
   Settled,
@@ -32,10 +34,17 @@ import type {
   TurnCommit,
 } from '../store.ts'
 import { SqliteCreator } from './create.ts'
+import { mineOf } from './pins.ts'
+import { operate } from './records.ts'
 import { type Statements, statements } from './statements.ts'
 
 type Row = Record<string, unknown>
-type LiveRow = LeaseColumns & { readonly lane: number; readonly parked_build: string | null }
+type LiveRow = LeaseColumns & {
+  readonly lane: number
+  readonly parked_build: string | null
+  readonly compensating: number
+  readonly pin: string | null
+}
 
 export class SqliteWriter {
   readonly #sql: Statements
@@ -65,6 +74,10 @@ export class SqliteWriter {
     const put = once ? this.#sql.putNoteOnce : this.#sql.putNote
     put.run(runId, generation, key, name, body)
     return one<{ body: string }>(this.#sql.note, runId, generation, key, name) ?? {}
+  }
+
+  operate(operation: RecordOperation): RecordOutcome {
+    return operate(this.#sql, operation)
   }
 
   post({ runId, message, urgent }: Post, now: number): Posted {
@@ -107,7 +120,7 @@ export class SqliteWriter {
       const unread = this.#unread(runId).filter(({ id }) => !known.has(id))
       if (unread.length > 0) return { outcome: 'more', messages: unread }
     }
-    this.#apply(turn, now)
+    this.#apply(turn, this.#marked(turn, live), now)
     if (next.type === 'pause' && next.uncounted)
       this.#sql.setDeliveries.run(live.deliveries - 1, runId)
     return { outcome: 'applied' }
@@ -142,6 +155,7 @@ export class SqliteWriter {
 
   #claimRuns(request: ClaimRequest, now: number): ClaimedRun[] {
     const { session, nonce, build } = request
+    const asked = { ...mineOf(request), build }
     const strays = request.reconcile ? this.#strayRuns(request) : []
     if (strays.length > 0) return strays.map((runId) => this.#claimed(runId))
     const lanes = this.#lanesOf('run', request.queues, request.workflows, nonce)
@@ -149,9 +163,9 @@ export class SqliteWriter {
     for (const lane of runIds.length > 0 ? [] : lanes) {
       const room = request.runs - runIds.length
       if (room <= 0) break
-      const due = all<{ run_id: string }>(this.#sql.dueRuns, lane, now, room, build)
-      const parked = all<{ run_id: string }>(this.#sql.parkedRuns, lane, build, room - due.length)
-      runIds.push(...[...due, ...parked].map(({ run_id }) => run_id))
+      const due = found(this.#sql.dueRuns, { ...asked, lane, now, limit: room })
+      const limit = room - due.length
+      runIds.push(...due, ...found(this.#sql.parkedRuns, { ...asked, lane, limit }))
     }
     for (const runId of runIds) this.#sql.grantRun.run(session, nonce, now, runId)
     return runIds.map((runId) => this.#claimed(runId))
@@ -161,20 +175,14 @@ export class SqliteWriter {
   #suspects(lanes: readonly number[], request: ClaimRequest, now: number): string[] {
     const count = Math.min(request.suspects, request.runs)
     if (count === 0) return []
-    const found: string[] = []
+    const due: string[] = []
     for (const lane of lanes) {
-      const grave = one<{ run_id: string }>(this.#sql.graveSuspect, -lane, now, request.build)
-      if (grave) return [grave.run_id]
-      const due = all<{ run_id: string }>(
-        this.#sql.dueRuns,
-        -lane,
-        now,
-        count - found.length,
-        request.build,
-      )
-      found.push(...due.map(({ run_id }) => run_id))
+      const asked = { ...mineOf(request), build: request.build, lane: -lane, now }
+      const grave = found(this.#sql.graveSuspect, asked)
+      if (grave.length > 0) return grave
+      due.push(...found(this.#sql.dueRuns, { ...asked, limit: count - due.length }))
     }
-    return found
+    return due
   }
 
   #claimTasks(request: ClaimRequest, now: number): ClaimedTask[] {
@@ -222,7 +230,16 @@ export class SqliteWriter {
     return { outcome: same ? 'duplicate' : 'fenced' }
   }
 
-  #apply(turn: TurnCommit, now: number): void {
+  // The row is written for it only if it says anything new. Answers with the pin.
+  #marked({ runId, compensating, pin }: TurnCommit, live: LiveRow): string | null {
+    const undoes = Number(compensating ?? live.compensating)
+    const pinned = live.pin ?? pin ?? null
+    if (undoes !== live.compensating || pinned !== live.pin)
+      this.#sql.mark.run(undoes, pinned, runId)
+    return pinned
+  }
+
+  #apply(turn: TurnCommit, pin: string | null, now: number): void {
     const { runId, generation, seq, count, turnId, body, next, lease } = turn
     for (const id of turn.consumed) this.#sql.deleteMessage.run(runId, id)
     for (const task of turn.tasks) {
@@ -233,17 +250,8 @@ export class SqliteWriter {
     for (const id of turn.dropped) this.#sql.deleteTask.run(id)
     if (turn.attributes) this.#creator.setAttributes(runId, turn.attributes)
     if (next.type === 'end') {
-      this.#sql.close.run(
-        runId,
-        next.status,
-        now,
-        generation,
-        seq,
-        count,
-        turnId,
-        lease.epoch,
-        body,
-      )
+      const which = [generation, seq, count, turnId, lease.epoch]
+      this.#sql.close.run(runId, next.status, now, ...which, body, pin)
       this.#sql.deleteLive.run(runId)
       this.#sql.deleteNotes.run(runId)
       this.hints.push({ type: 'ended', runId })
@@ -348,4 +356,10 @@ function one<T>(statement: StatementSync, ...args: (string | number | null)[]): 
 
 function all<T>(statement: StatementSync, ...args: (string | number | null)[]): T[] {
   return statement.all(...args) as Row[] as T[]
+}
+
+/** Ids of runs that a claim asks for. */
+function found(statement: StatementSync, asked: Record<string, string | number>): string[] {
+  const rows = statement.all(asked) as unknown as { run_id: string }[]
+  return rows.map(({ run_id }) => run_id)
 }

@@ -5,6 +5,7 @@ import { batchCases } from './batches.ts'
 import type { Case, OpenFixture } from './case.ts'
 import { claimCases } from './claim.ts'
 import { commitCases } from './commit.ts'
+import { compensatingCases } from './compensating.ts'
 import { createCases } from './create.ts'
 import { endingCases } from './ending.ts'
 import { generationCases } from './generations.ts'
@@ -16,8 +17,10 @@ import { nameCases } from './names.ts'
 import { noteCases } from './notes.ts'
 import { outboxCases } from './outbox.ts'
 import { pauseCases } from './pause.ts'
+import { pinCases } from './pins.ts'
 import { postCases } from './post.ts'
 import { reconcileCases } from './reconcile.ts'
+import { recordCases } from './records.ts'
 import { sessionCases } from './sessions.ts'
 import { startCases } from './start.ts'
 import { startWithCases } from './start-with.ts'
@@ -43,7 +46,10 @@ export const conformance: readonly Case[] = [
   ...sessionCases,
   ...outboxCases,
   ...pauseCases,
+  ...pinCases,
+  ...compensatingCases,
   ...noteCases,
+  ...recordCases,
   ...loadCases,
   ...listCases,
   ...attributeCases,

@@ -23,6 +23,7 @@ export class Labels {
       commit: async (turns) => label(await store.commit(id(turns))),
       settle: async (outcomes) => label(await store.settle(id(outcomes))),
       note: async (notes) => label(await store.note(id(notes))),
+      records: (operations) => store.records(operations),
       renew: async (beat) => label(await store.renew(id(beat))),
       load: async (asks) => label(await store.load(id(asks))),
       list: async (query) => label(await store.list(query)),

@@ -1,10 +1,12 @@
 // When a new run begins: at once with its creator, at once with anybody, or at a time ahead.
+import { NEVER } from '../../stores/never.ts'
 import {
   ALICE,
   apply,
   BOB,
   claim,
   created,
+  dieHolding,
   ended,
   fresh,
   hold,
@@ -181,4 +183,55 @@ const delayed: readonly Case[] = [
   },
 ]
 
-export const startCases: readonly Case[] = [...eager, ...delayed]
+const pending: readonly Case[] = [
+  {
+    name: 'a run that is to begin never is pending, due at no time, and given to nobody',
+    async run({ store, clock }) {
+      await openSession(store)
+      const eager = { session: ALICE, nonce: fresh() }
+      const answer = await created(store, newRun('run', { startAt: NEVER, eager }))
+      same(answer, { outcome: 'created', now: clock.now() }, 'the answer has no lease')
+      const { status, wakeAt, session } = await snapshot(store, 'run')
+      same([status, wakeAt, session], ['pending', undefined, undefined], 'the state')
+      await clock.advance(86_400_000)
+      await openSession(store, BOB)
+      const { runs, nextDue, suspects } = await claim(store, { suspects: 9 }, BOB)
+      same([runs, nextDue, suspects], [[], undefined, undefined], 'a day later')
+      same(idsOf((await store.list({ limit: 5, statuses: ['pending'] })).runs), ['run'], 'listed')
+      const again = await created(store, newRun('run', { startAt: NEVER }))
+      same(again, { outcome: 'existing', runId: 'run' }, 'created again')
+    },
+  },
+  {
+    name: 'an ordinary message does not wake a run that is to begin never; an urgent one does, at once',
+    async run({ store }) {
+      await openSession(store)
+      await created(store, newRun('run', { startAt: NEVER, message: message('m0') }))
+      same(outcomes(await store.post([postTo('run', 'm1')])), ['accepted'], 'the answer')
+      const early = await claim(store)
+      same([early.runs, early.nextDue], [[], undefined], 'after an ordinary one')
+      await store.post([{ ...postTo('run', 'm2'), urgent: true }])
+      const run = await take(store, 'run')
+      same(messageIds(run.messages), ['m0', 'm1', 'm2'], 'the messages')
+      same((await snapshot(store, 'run')).status, 'running', 'the status')
+      await apply(store, turn(run, { consumed: ['m0', 'm1', 'm2'], next: released() }))
+      await store.post([postTo('run', 'm3')])
+      await take(store, 'run')
+    },
+  },
+  {
+    name: 'a run that was to begin never and was woken is like any other, also if its holder dies',
+    async run(fixture) {
+      const { store } = fixture
+      await openSession(store)
+      await created(store, newRun('run', { startAt: NEVER }))
+      await store.post([{ ...postTo('run', 'm'), urgent: true }])
+      same(idsOf((await dieHolding(fixture)).runs), ['run'], 'its first holder')
+      same((await take(store, 'run')).deliveries, 2, 'the delivery of its next')
+      const again = await claim(store, { reconcile: true })
+      same(idsOf(again.runs), ['run'], 'given again')
+    },
+  },
+]
+
+export const startCases: readonly Case[] = [...eager, ...delayed, ...pending]

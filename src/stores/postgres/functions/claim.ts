@@ -1,6 +1,16 @@
 // Handing out leases, and taking back those of the dead.
+import { limits } from '../../../kernel/limits.ts'
 import { NEVER } from '../../never.ts'
 import { PLANS } from './plans.ts'
+
+/** What a request says about pins, read once: JSON is parsed anew at every arrow. */
+const PINS = `v_builds text[] := array(select json_array_elements_text(
+    coalesce(q->'pins'->'builds', json_build_array(q->>'build'))));
+  v_from int4 := (q->'pins'->>'from')::int4; v_to int4 := (q->'pins'->>'to')::int4;`
+
+/** Whether a run is for who asks: pinned to one of their builds, or with the number at the end of its id in their share. */
+const MINE = `(case when pin is not null then pin = any(v_builds) else v_from is null
+      or get_byte(uuid_send(run_id), 14) * 256 + get_byte(uuid_send(run_id), 15) between v_from and v_to - 1 end)`
 
 export const claimed = `
 create or replace function {schema}.claimed(p_runs uuid[]) returns json language plpgsql ${PLANS} as $$
@@ -47,11 +57,11 @@ end $$;
 
 create or replace function {schema}.grant_lane(p_now int8, q json, p_lane int4, p_count int4, p_deliveries int4)
 returns uuid[] language plpgsql as $$
-declare v_got uuid[];
+declare v_got uuid[]; ${PINS}
 begin
   with due as materialized (
     select run_id from {schema}.live where lane = p_lane and at <= p_now and session = 0
-      and deliveries >= p_deliveries and (parked_build is null or parked_build <> q->>'build') order by at limit p_count for no key update skip locked),
+      and deliveries >= p_deliveries and (parked_build is null or parked_build <> q->>'build') and ${MINE} order by at limit p_count for no key update skip locked),
   granted as (
     update {schema}.live l set session = (q->>'session')::int8, nonce = (q->>'nonce')::int8, epoch = epoch + 1,
       deliveries = deliveries + 1, status = 'running' from due where l.run_id = due.run_id returning l.run_id)
@@ -61,11 +71,11 @@ end $$;
 
 create or replace function {schema}.grant_parked(p_now int8, q json, p_lane int4, p_count int4) returns uuid[]
 language plpgsql as $$
-declare v_got uuid[];
+declare v_got uuid[]; ${PINS}
 begin
   with due as materialized (
     select run_id from {schema}.live where lane = p_lane and parked_build is not null
-      and parked_build <> '' and parked_build <> q->>'build' and session = 0 limit p_count for no key update skip locked),
+      and parked_build <> '' and parked_build <> q->>'build' and session = 0 and ${MINE} limit p_count for no key update skip locked),
   granted as (
     update {schema}.live l set session = (q->>'session')::int8, nonce = (q->>'nonce')::int8, epoch = epoch + 1,
       deliveries = deliveries + 1, status = 'running', at = least(at, p_now)
@@ -121,15 +131,23 @@ end $$;
 
 create or replace function {schema}.outlook(p_now int8, q json, p_runs int4[], p_tasks int4[]) returns json
 language plpgsql as $$
-declare v_next int8; v_at int8; v_lane int4; v_suspects boolean := false; v_held uuid[]; v_news json;
+declare v_next int8; v_at int8; v_mine boolean; v_lane int4; v_suspects boolean := false; v_held uuid[]; v_news json;
+  v_session int8 := (q->>'session')::int8; v_build text := q->>'build';
+  ${PINS}
 begin
   foreach v_lane in array p_runs loop
-    select at into v_at from {schema}.live where lane = v_lane and at > p_now and at < ${NEVER} and session = 0
-      order by at limit 1;
+    select at, ${MINE} into v_at, v_mine from {schema}.live
+      where lane = v_lane and at > p_now and at < ${NEVER} and session = 0 order by at limit 1;
+    -- Others' are passed by, but not a million of them at every claim: when the last that was looked at is due, one looks again.
+    if not v_mine then
+      select coalesce(min(at) filter (where mine), case when count(*) = ${limits.runsPassedMax} then max(at) end) into v_at
+        from (select at, ${MINE} as mine from {schema}.live
+          where lane = v_lane and at > p_now and at < ${NEVER} and session = 0 order by at limit ${limits.runsPassedMax}) f;
+    end if;
     v_next := least(v_next, v_at);
     v_suspects := v_suspects or exists (
       select 1 from {schema}.live where lane = -v_lane and at <= p_now and session = 0
-        and (parked_build is null or parked_build <> q->>'build'));
+        and (parked_build is null or parked_build <> v_build) and ${MINE});
   end loop;
   foreach v_lane in array p_tasks loop
     select at into v_at from {schema}.task where lane = v_lane and at > p_now and session = 0
@@ -137,14 +155,14 @@ begin
     v_next := least(v_next, v_at);
   end loop;
   select least(v_next, min(expires_at)) into v_next from {schema}.session
-    where session <> (q->>'session')::int8;
+    where session <> v_session;
   v_held := array(select value::uuid from json_array_elements_text(q->'held'));
   if cardinality(v_held) > 0 then
     select json_agg(json_build_object('runId', found.run_id, 'messages', found.messages)) into v_news from (
       select i.run_id, json_agg(json_build_object('id', i.message_id, 'body', i.body) order by i.id) as messages
       from {schema}.inbox i where i.run_id = any(v_held) group by i.run_id) found
     where exists (select 1 from {schema}.live l where l.run_id = found.run_id
-      and l.session = (q->>'session')::int8);
+      and l.session = v_session);
   end if;
   return json_build_object('nextDue', v_next, 'suspects', v_suspects, 'news', v_news);
 end $$;
@@ -156,6 +174,9 @@ declare
   v_run_lanes int4[] := {schema}.lanes_of('run', q->'queues', q->'workflows', (q->>'nonce')::int8);
   v_task_lanes int4[] := {schema}.lanes_of('task', q->'queues', q->'activities', (q->>'nonce')::int8);
   v_runs uuid[] := '{}'; v_tasks uuid[] := '{}';
+  -- What a grant needs, without all that is held: JSON is parsed anew at every arrow, for every row.
+  v_asked json := json_build_object('session', q->'session', 'nonce', q->'nonce', 'build', q->'build', 'pins', q->'pins',
+    'runs', q->'runs', 'suspects', q->'suspects', 'tasks', q->'tasks');
 begin
   perform {schema}.reap(v_now);
   -- Held until this is durable: a reaper cannot declare the session dead while leases are being granted to it.
@@ -169,10 +190,10 @@ begin
         and session = v_session and task_id <> all(array(select json_array_elements_text(q->'heldTasks')::uuid)));
   end if;
   if cardinality(v_runs) = 0 and (q->>'runs')::int4 > 0 then
-    v_runs := {schema}.grant_runs(v_now, q, v_run_lanes);
+    v_runs := {schema}.grant_runs(v_now, v_asked, v_run_lanes);
   end if;
   if cardinality(v_tasks) = 0 and (q->>'tasks')::int4 > 0 then
-    v_tasks := {schema}.grant_tasks(v_now, q, v_task_lanes);
+    v_tasks := {schema}.grant_tasks(v_now, v_asked, v_task_lanes);
   end if;
   return json_build_object('now', v_now,
     'runs', case when cardinality(v_runs) > 0 then {schema}.claimed(v_runs) end,

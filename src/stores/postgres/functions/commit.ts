@@ -8,9 +8,9 @@ export const commit = `
 create or replace function {schema}.commit_turn(p_now int8, p_ahead int8, p_run uuid, p_session int8, p_epoch int4,
   p_nonce int8, p_generation int4, p_seq int4, p_count int4, p_turn int8, p_at int8, p_next int4, p_body text)
 returns boolean language plpgsql ${PLANS} as $$
-declare v_now int8 := {schema}.clock(p_now);
+declare v_now int8 := {schema}.clock(p_now); v_pin text;
 begin
-  perform 1 from {schema}.live where run_id = p_run and session = p_session and epoch = p_epoch and nonce = p_nonce
+  select pin into v_pin from {schema}.live where run_id = p_run and session = p_session and epoch = p_epoch and nonce = p_nonce
     and generation = p_generation for no key update;
   if not found or p_at > v_now + p_ahead or p_seq <> coalesce((select h.seq + h.count from {schema}.turn h
       where h.run_id = p_run and h.generation = p_generation order by h.seq desc limit 1), 0) then return false; end if;
@@ -20,9 +20,9 @@ begin
     return true;
   end if;
   if exists (select 1 from {schema}.inbox where run_id = p_run) then return false; end if;
-  insert into {schema}.closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body)
+  insert into {schema}.closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body, pin)
     values (p_run, case p_next when 4 then 'completed' when 5 then 'failed' else 'cancelled' end, v_now, p_generation,
-      p_seq, p_count, p_turn, p_epoch, p_body);
+      p_seq, p_count, p_turn, p_epoch, p_body, v_pin);
   delete from {schema}.live where run_id = p_run;
   delete from {schema}.note where run_id = p_run;
   return true;
@@ -39,16 +39,22 @@ declare
   v_bodies text[] := string_to_array(p_bodies, E'\\x1e');
   v_taken text[] := string_to_array(p_taken, E'\\x1e');
   v_applied int4[]; v_ready boolean := false;
+  -- One for each turn, or none at all.
+  v_undoing boolean[] := '{}'; v_pins text[] := '{}';
 begin
+  if p_extra is not null then
+    v_undoing := array(select json_array_elements_text(p_extra->'undoing')::boolean);
+    v_pins := array(select json_array_elements_text(p_extra->'pins'));
+  end if;
   perform 1 from {schema}.live where run_id = any(p_runs ||
       array(select (value->>'target')::uuid from json_array_elements(p_extra->'posts')))
     order by run_id for no key update;
   with t as (
     select * from unnest(p_runs, p_sessions, p_epochs, p_nonces, p_generations, p_seqs, p_counts, p_turns, p_ats,
-      p_nexts, p_wakes, v_bodies) with ordinality
-      as u(run_id, session, epoch, nonce, generation, seq, count, turn_id, at, next, wake, body, n)),
+      p_nexts, p_wakes, v_bodies, v_pins) with ordinality
+      as u(run_id, session, epoch, nonce, generation, seq, count, turn_id, at, next, wake, body, new_pin, n)),
   ok as materialized (
-    select t.* from t join {schema}.live l on l.run_id = t.run_id
+    select t.*, coalesce(l.pin, t.new_pin) as pin from t join {schema}.live l on l.run_id = t.run_id
     where l.session = t.session and l.epoch = t.epoch and l.nonce = t.nonce and l.generation = t.generation
       and t.at <= v_now + p_ahead
       and t.seq = coalesce((select h.seq + h.count from {schema}.turn h
@@ -59,9 +65,9 @@ begin
     insert into {schema}.turn (run_id, generation, seq, count, turn_id, epoch, body)
       select run_id, generation, seq, count, turn_id, epoch, body from ok where next < 4 and count > 0),
   closed as (
-    insert into {schema}.closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body)
+    insert into {schema}.closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body, pin)
       select run_id, case next when 4 then 'completed' when 5 then 'failed' else 'cancelled' end, v_now, generation,
-        seq, count, turn_id, epoch, body from ok where next >= 4),
+        seq, count, turn_id, epoch, body, pin from ok where next >= 4),
   gone as (delete from {schema}.live l using ok where l.run_id = ok.run_id and ok.next >= 4),
   unnoted as (delete from {schema}.note o using ok where o.run_id = ok.run_id and ok.next >= 4),
   taken as (
@@ -72,14 +78,22 @@ begin
   if exists (select 1 from unnest(p_nexts) x where x between 1 and 3) then
     with released as (update {schema}.live l set session = 0, nonce = 0, lane = abs(l.lane), seq = t.seq + t.count,
       deliveries = case when (p_extra->'pauses'->(t.n::text)->>'uncounted')::boolean then l.deliveries - 1 else 0 end,
-      updated_at = v_now, status = case t.next when 1 then 'waiting' when 2 then 'running' else 'paused' end,
+      updated_at = v_now, compensating = coalesce(t.undoing, l.compensating), pin = coalesce(l.pin, t.new_pin), status = case t.next when 1 then 'waiting' when 2 then 'running' else 'paused' end,
       at = case when t.next = 3 then ${NEVER}
         when exists (select 1 from {schema}.inbox i where i.run_id = t.run_id) then v_now else t.wake end,
       parked_build = case when t.next = 3 then coalesce(p_extra->'pauses'->(t.n::text)->>'build', '') end,
       parked_failure = case when t.next = 3 then p_extra->'pauses'->(t.n::text)->>'failure' end
-    from unnest(p_runs, p_seqs, p_counts, p_nexts, p_wakes) with ordinality as t(run_id, seq, count, next, wake, n)
+    from unnest(p_runs, p_seqs, p_counts, p_nexts, p_wakes, v_undoing, v_pins) with ordinality
+      as t(run_id, seq, count, next, wake, undoing, new_pin, n)
     where l.run_id = t.run_id and t.n = any(v_applied) and t.next between 1 and 3
     returning l.at) select coalesce(bool_or(at <= v_now), false) into v_ready from released;
+  end if;
+  -- A run that is held on to is written for it only if it says anything new.
+  if cardinality(v_undoing) + cardinality(v_pins) > 0 then
+    update {schema}.live l set compensating = coalesce(t.undoing, l.compensating), pin = coalesce(l.pin, t.new_pin)
+    from unnest(p_runs, p_nexts, v_undoing, v_pins) with ordinality as t(run_id, next, undoing, new_pin, n)
+    where l.run_id = t.run_id and t.n = any(v_applied) and t.next = 0
+      and (t.undoing <> l.compensating or (l.pin is null and t.new_pin is not null));
   end if;
   return json_build_object('now', v_now, 'ready', v_ready,
     'posted', case when p_extra is not null then {schema}.commit_extra(v_now, p_extra, v_applied) end,
@@ -134,7 +148,8 @@ begin
   for x in select value from json_array_elements(p->'continues') loop
     continue when (x->>'n')::int4 <> all(p_applied);
     perform {schema}.begin_generation((x->>'runId')::uuid, (x->>'generation')::int4, (x->>'epoch')::int4, x->'past');
-    update {schema}.live set generation = (x->>'generation')::int4, seq = (x->'past'->>'count')::int4, at = p_now
+    update {schema}.live set generation = (x->>'generation')::int4, seq = (x->'past'->>'count')::int4, at = p_now,
+        compensating = false
       where run_id = (x->>'runId')::uuid;
   end loop;
   for x in select value from json_array_elements(p->'starts') loop

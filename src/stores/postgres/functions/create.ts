@@ -71,14 +71,14 @@ begin
     -- Changed and not replaced: whoever waits to tell it something must find it afterwards.
     update {schema}.live set lane = v_lane, at = p_now, start_at = p_now, nonce = 0, deliveries = 0, status = 'pending',
       generation = v_generation, seq = (r->'past'->>'count')::int4, updated_at = p_now, parked_build = null,
-      parked_failure = null where run_id = v_run;
+      parked_failure = null, compensating = false where run_id = v_run;
   else
     insert into {schema}.turn (run_id, generation, seq, count, turn_id, epoch, body)
       select run_id, generation, seq, count, turn_id, epoch, body from {schema}.closed
       where run_id = v_run and count > 0;
     delete from {schema}.closed where run_id = v_run;
-    insert into {schema}.live (run_id, lane, at, start_at, epoch, generation, seq, updated_at)
-      values (v_run, v_lane, p_now, p_now, v_epoch, v_generation, (r->'past'->>'count')::int4, p_now);
+    insert into {schema}.live (run_id, lane, at, start_at, epoch, generation, seq, updated_at, pin)
+      values (v_run, v_lane, p_now, p_now, v_epoch, v_generation, (r->'past'->>'count')::int4, p_now, v_closed.pin);
   end if;
   perform {schema}.begin_generation(v_run, v_generation, v_epoch, r->'past');
   return json_build_object('outcome', 'created', 'mine', false);

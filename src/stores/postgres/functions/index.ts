@@ -5,6 +5,7 @@
 import { claim, claimed } from './claim.ts'
 import { commit } from './commit.ts'
 import { begin, create, lanes, post } from './create.ts'
+import { records } from './records.ts'
 import { settle } from './settle.ts'
 
 /** Tests hand in their own time; everybody else asks the server. */
@@ -14,6 +15,6 @@ create or replace function {schema}.clock(p_now int8) returns int8 language sql 
 $$;`
 
 export function functions(schema: string): string {
-  const parts = [clock, lanes, claimed, begin, create, post, claim, commit, settle]
+  const parts = [clock, lanes, claimed, begin, create, post, claim, commit, settle, records]
   return parts.join('\n').replaceAll('{schema}', schema)
 }

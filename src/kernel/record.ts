@@ -1,0 +1,38 @@
+// What may be asked of shared values. It is checked before bodies are encoded: the limits are of what is said.
+import { PawlError } from './assert.ts'
+import { limits } from './limits.ts'
+import { checkName, checkRecordKey } from './names.ts'
+
+/** As much of an operation on a record as there is to check. */
+export interface CheckedRecord {
+  readonly space: string
+  readonly key?: string
+  readonly version?: number
+  readonly body?: string
+  readonly after?: string
+  readonly limit?: number
+}
+
+export function checkRecord({ space, key, version, body, after, limit }: CheckedRecord): void {
+  checkName(space, 'the space of a record')
+  if (key !== undefined) checkRecordKey(key, 'the key of a record')
+  if (after !== undefined) checkRecordKey(after, 'the key that records are listed from')
+  if (version !== undefined && (!Number.isSafeInteger(version) || version < 0))
+    throw refusal(`the version ${version} of a record is no whole number from 0 on`)
+  if (body !== undefined) checkBody(body)
+  const max = limits.recordsListedMax
+  if (limit !== undefined && !(Number.isInteger(limit) && limit > 0 && limit <= max))
+    throw refusal(`${limit} records cannot be listed at once; ask for 1 to ${max}`)
+}
+
+function checkBody(body: string): void {
+  const bytes = Buffer.byteLength(body)
+  const max = limits.recordBytesMax
+  if (bytes <= max) return
+  const message = `a record takes ${bytes} bytes, the limit is ${max}: store it elsewhere and keep a reference`
+  throw new PawlError('PAYLOAD_TOO_LARGE', message, { details: { bytes, max } })
+}
+
+function refusal(message: string): PawlError {
+  return new PawlError('INPUT_INVALID', message)
+}
