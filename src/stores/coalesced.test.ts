@@ -252,3 +252,17 @@ function message(body: string): Post {
 function settled(taskId: string): TaskOutcome {
   return { taskId, lease, result: { type: 'return' } }
 }
+
+describe('records', () => {
+  test('that no store would take are refused before anything is sent, and others go their way', async () => {
+    const store = coalesced(new MemoryStore({ clock: systemClock }))
+    const put = { type: 'put', space: 's', key: 'k', version: 0, body: '1', writeId: 1 } as const
+    const large = { ...put, key: 'large', body: 'x'.repeat(limits.recordBytesMax + 1) }
+    await expect(store.records([put, large])).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
+    const list = { type: 'list', space: 's', limit: 9 } as const
+    expect(await store.records([list])).toEqual([{ type: 'list', records: [] }])
+    expect(await store.records([put])).toEqual([{ type: 'put', outcome: 'applied' }])
+    const most = { ...list, limit: limits.recordsListedMax + 1 }
+    await expect(store.records([most])).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+  })
+})

@@ -142,6 +142,37 @@ describe('what the store gets to see', () => {
     expect(JSON.stringify(said)).not.toContain('hidden')
   })
 
+  test('P12: records, whose keys and spaces stay as they are', async () => {
+    const { store: raw, said } = overheard(memory())
+    const store = encoded(raw, codecs)
+    const put = {
+      type: 'put',
+      space: 'space',
+      key: 'key',
+      version: 0,
+      body: hidden,
+      writeId: 1,
+    } as const
+    const record = { key: 'key', version: 1, body: hidden }
+    const applied = { type: 'put', outcome: 'applied' }
+    expect(await store.records([put])).toEqual([applied])
+    // It is encoded anew each time, and known by its id.
+    const asks = [
+      put,
+      { ...put, version: 3 },
+      { type: 'get', space: 'space', key: 'key' },
+      { type: 'list', space: 'space', limit: 9 },
+    ] as const
+    expect(await store.records(asks)).toEqual([
+      applied,
+      { type: 'put', outcome: 'conflict', record },
+      { type: 'get', record },
+      { type: 'list', records: [record] },
+    ])
+    expect(JSON.stringify(said)).not.toContain('hidden')
+    expect(JSON.stringify(said)).toContain('"space":"space","key":"key"')
+  })
+
   test('P12: what is done in a transaction of the store, or of the caller', async () => {
     const kept: string[] = []
     const sql = { query: async () => [] }

@@ -97,8 +97,8 @@ export const mutants: readonly Mutant[] = [
     'INV5: a held run is handed out again',
     patch(
       claims,
-      'else if (row.session === 0 && isDue(row, request.build, tx.now)) free.push(row)',
-      'else if (isDue(row, request.build, tx.now)) free.push(row)',
+      'else if (row.session === 0 && isDue(row, request, tx.now)) free.push(row)',
+      'else if (isDue(row, request, tx.now)) free.push(row)',
     ),
   ),
   mutant(

@@ -5,8 +5,10 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { type FreshDatabase, freshDatabase } from '../../../test/support/database.ts'
 import { systemClock } from '../../runtime/clock.ts'
+import { apply, openSession, take, turn } from '../../testing/conformance/builders.ts'
 import type { NewRun } from '../store.ts'
 import { PostgresStore } from './index.ts'
+import { migrations } from './schema.ts'
 
 const snapshot = join(
   import.meta.dirname,
@@ -83,6 +85,39 @@ test('P11 functions of an older pawl are replaced, and data is kept', async () =
   await again.close()
   expect(await outlineOf('older')).toBe(await outlineOf('fresh'))
 })
+
+test.each(migrations.map((_, index) => index + 1).slice(0, -1))(
+  'P11 a schema of version %d gets what it has not, and keeps what it has',
+  async (version) => {
+    const schema = `version_${version}`
+    await admin.query(`create schema ${schema}`)
+    await admin.query(
+      `create table ${schema}.about (version int4 not null, functions text not null)`,
+    )
+    await admin.query(`insert into ${schema}.about values (${version}, 'older')`)
+    for (const migration of migrations.slice(0, version))
+      await admin.query(migration.replaceAll('{schema}', schema))
+    const [live, gone] = [run.runId, run.runId.replace(/1$/, '2')]
+    await admin.query(`
+      insert into ${schema}.lane (kind, queue, name, priority) values ('run', 'default', 'n', 0);
+      insert into ${schema}.run values ('${live}', 1, null, null, null, null, 5, 'd', '{}', null),
+        ('${gone}', 1, null, null, null, null, 5, 'd', '{}', null);
+      insert into ${schema}.live (run_id, lane, at, start_at, status, updated_at)
+        values ('${live}', 1, 0, 0, 'waiting', 5);
+      insert into ${schema}.closed values ('${gone}', 'completed', 6, 1, 0, 1, 9, 1, '{}')`)
+    const store = await PostgresStore.open(urlOf(schema), systemClock)
+    expect(await outlineOf(schema)).toBe(await outlineOf('fresh'))
+    const { runs } = await store.list({ limit: 9 })
+    expect(runs.map(({ status }) => status).toSorted()).toEqual(['completed', 'waiting'])
+    await openSession(store)
+    await apply(store, turn(await take(store, live), { pin: 'x', compensating: true }))
+    const pinned = await store.list({ limit: 9, pin: 'x' })
+    expect(pinned.runs).toMatchObject([{ status: 'compensating', pin: 'x' }])
+    const put = { type: 'put', space: 's', key: 'k', version: 0, body: '1', writeId: 1 } as const
+    expect(await store.records([put])).toEqual([{ type: 'put', outcome: 'applied' }])
+    await store.close()
+  },
+)
 
 test('P11 a user with no rights but a schema of its own can do everything', async () => {
   const role = `pawl_${randomBytes(6).toString('hex')}`
