@@ -8,9 +8,11 @@
 import type { Instant } from '../kernel/event.ts'
 import type { ParentLink } from '../kernel/run.ts'
 import type { Hint, Listed, ListQuery, LoadAsk, Loaded } from './reading.ts'
+import type { RecordOperation, RecordOutcome } from './record.ts'
 import type { Attributes, StoredHead } from './values.ts'
 
 export type * from './reading.ts'
+export type * from './record.ts'
 export type * from './values.ts'
 
 export interface Store {
@@ -360,39 +362,6 @@ export interface Noted {
   /** What is kept now. Nothing if there is no such run under way. */
   readonly body?: string
 }
-
-export type RecordOperation =
-  | { readonly type: 'get'; readonly space: string; readonly key: string }
-  | {
-      readonly type: 'put'
-      readonly space: string
-      readonly key: string
-      /** What is there must have this version; 0 is nothing. The new one is one higher. */
-      readonly version: number
-      readonly body: string
-      /** Unique to this write: sent again, it is applied once. */
-      readonly writeId: number
-    }
-  /** Records of a space in the order of their keys (by UTF-8 bytes), from behind `after`. */
-  | {
-      readonly type: 'list'
-      readonly space: string
-      readonly after?: string
-      readonly limit: number
-    }
-
-export interface StoredRecord {
-  readonly key: string
-  readonly version: number
-  readonly body: string
-}
-
-export type RecordOutcome =
-  | { readonly type: 'get'; readonly record?: StoredRecord }
-  /** `applied` also if this very write was applied before and is still the newest. Otherwise what is there now. */
-  | { readonly type: 'put'; readonly outcome: 'applied' }
-  | { readonly type: 'put'; readonly outcome: 'conflict'; readonly record?: StoredRecord }
-  | { readonly type: 'list'; readonly records: readonly StoredRecord[] }
 
 export interface SessionBeat {
   readonly session: number

@@ -57,6 +57,18 @@ test('P11 a fresh schema has the tables, indexes and functions that are written 
   await expect(await outlineOf('fresh')).toMatchFileSnapshot(snapshot)
 })
 
+test('records are sorted by bytes, whatever the database sorts by', async () => {
+  await openAndClose(urlOf('sorted'))
+  const { rows } = await admin.query(
+    `select attname, attcollation::regcollation::text as collation from pg_attribute
+     where attrelid = 'sorted.record'::regclass and attname in ('space', 'key') order by 1`,
+  )
+  expect(rows).toEqual([
+    { attname: 'key', collation: '"C"' },
+    { attname: 'space', collation: '"C"' },
+  ])
+})
+
 test('P11 opening again changes nothing', async () => {
   await openAndClose(urlOf('twice'))
   const before = await fingerprint('twice')

@@ -1,6 +1,6 @@
 // Beginning again: a run that has ended, or that is paused and held by nobody, goes on as the next generation of itself.
 // A store may keep runs that ended long ago only to be read; then it says so, and the case has nothing more to ask.
-import type { Beginning, Store } from '../../stores/store.ts'
+import type { Store } from '../../stores/store.ts'
 import {
   ALICE,
   again,
@@ -25,6 +25,7 @@ import {
   pausedBy,
   postTo,
   released,
+  reopen,
   snapshot,
   sweep,
   take,
@@ -35,14 +36,6 @@ import type { Case, Fixture } from './case.ts'
 import { holds, only, outcomes, same } from './check.ts'
 
 const failed = { type: 'end', status: 'failed' } as const
-
-/** Begins again what has ended; false if the store keeps it only to be read. */
-async function reopen(store: Store, past: Beginning, generation = 2): Promise<boolean> {
-  const answer = await created(store, again('run', generation, past))
-  if (answer.outcome === 'refused' && answer.archived) return false
-  same(answer.outcome, 'created', 'the answer')
-  return true
-}
 
 async function pauseRun({ store }: Fixture): Promise<void> {
   const run = await hold(store)

@@ -157,6 +157,18 @@ export async function created(store: Store, run: NewRun): Promise<Created> {
   return only(await store.create([run]), 'answers to one create')
 }
 
+/** Begins again what has ended, or is paused; false if the store keeps it only to be read. */
+export async function reopen(
+  store: Store,
+  past: Beginning = beginning(),
+  runId = 'run',
+): Promise<boolean> {
+  const answer = await created(store, again(runId, 2, past))
+  if (answer.outcome === 'refused' && answer.archived) return false
+  holds(answer.outcome === 'created', `the run begins again, it is not ${answer.outcome}`)
+  return true
+}
+
 /** Opens the session, creates the run and claims it. */
 export async function hold(
   store: Store,

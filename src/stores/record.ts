@@ -1,0 +1,34 @@
+// Shared values, as the store seam speaks of them.
+
+export type RecordOperation =
+  | { readonly type: 'get'; readonly space: string; readonly key: string }
+  | {
+      readonly type: 'put'
+      readonly space: string
+      readonly key: string
+      /** What is there must have this version; 0 is nothing. The new one is one higher. */
+      readonly version: number
+      readonly body: string
+      /** Unique to this write: sent again, it is applied once. */
+      readonly writeId: number
+    }
+  /** Records of a space in the order of their keys (by UTF-8 bytes), from behind `after`. */
+  | {
+      readonly type: 'list'
+      readonly space: string
+      readonly after?: string
+      readonly limit: number
+    }
+
+export interface StoredRecord {
+  readonly key: string
+  readonly version: number
+  readonly body: string
+}
+
+export type RecordOutcome =
+  | { readonly type: 'get'; readonly record?: StoredRecord }
+  /** `applied` also if this very write was applied before and is still the newest. Otherwise what is there now. */
+  | { readonly type: 'put'; readonly outcome: 'applied' }
+  | { readonly type: 'put'; readonly outcome: 'conflict'; readonly record?: StoredRecord }
+  | { readonly type: 'list'; readonly records: readonly StoredRecord[] }
