@@ -190,6 +190,25 @@ export const limits = {
   mailAttachmentsMax: 20,
   mailAttachmentBytesMax: 1_048_576,
 
+  /** A graph given as data: its text, and what is stored of it. It leaves room for what is stored beside it. */
+  graphBytesMax: 1_000_000,
+  graphDepthMax: 100,
+  graphNodesMax: 10_000,
+  graphEdgesMax: 100_000,
+  /** One text in it, one expression in a text, and all expressions together. */
+  graphTextLengthMax: 262_144,
+  graphExpressionLengthMax: 2_000,
+  graphExpressionDepthMax: 32,
+  graphExpressionsMax: 50_000,
+  /** Words and signs of YAML, lines and spaces among them; and references to anchors. */
+  graphTokensMax: 500_000,
+  graphAliasesMax: 1_000,
+  /** Problems that are told of, in the details of the error and in its message. */
+  graphProblemsMax: 100,
+  graphProblemsTold: 20,
+  /** Characters that the templates of one input may put together. */
+  graphTextMadeMax: 1_048_576,
+
   /** Runs of a batch that are worked on at once. */
   batchLanes: 16,
   listPageMax: 1_000,
@@ -220,3 +239,5 @@ assert(
   'an answer that was read can be recorded',
 )
 assert(limits.payloadBytesMax <= limits.turnBytesMax, 'a turn can hold at least one payload')
+assert(limits.graphBytesMax < limits.payloadBytesMax, 'a graph given as data can be stored')
+assert(limits.graphDepthMax < limits.payloadDepthMax, 'and so can what holds it')

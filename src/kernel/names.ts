@@ -22,9 +22,13 @@ export function checkRecordKey(value: unknown, what: string): string {
 
 /** A place in a value, shortened: `the result of step 'charge' at items[3].owner`. */
 export function placeOf(what: string, path: readonly (string | number)[]): string {
-  if (path.length === 0) return what
+  return path.length === 0 ? what : `${what} at ${pathText(path)}`
+}
+
+/** A path alone, shortened: `items[3].owner`. */
+export function pathText(path: readonly (string | number)[]): string {
   const place = path.map(placePart).join('').replace(/^\./, '')
-  return `${what} at ${place.length > 200 ? `${place.slice(0, 100)}…${place.slice(-99)}` : place}`
+  return place.length > 200 ? `${place.slice(0, 100)}…${place.slice(-99)}` : place
 }
 
 /** What the platform says an object is, in any realm: 'Map', 'Date', 'Error'. */
