@@ -1,0 +1,141 @@
+// A graph given as data: from JSON, JSON text or YAML text to a plan that can be run, or to everything that is wrong with it.
+// Pure: the same document gives the same plan, the same problems, and the same thing to store.
+import { assert } from '../../kernel/assert.ts'
+import { digest } from '../../kernel/digest.ts'
+import { limits } from '../../kernel/limits.ts'
+import { checkName } from '../../kernel/names.ts'
+import type { Json } from '../../kernel/value.ts'
+import type { GraphPlan } from '../graph-plan.ts'
+import { shapeHash, shapeOf } from '../graph-shape.ts'
+import { Fields, type JsonObject, objectAt } from './fields.ts'
+import { type NodeDraft, readNode, type Surroundings } from './node.ts'
+import { orderOf } from './order.ts'
+import { type InputOf, readParameters } from './parameters.ts'
+import { Problems } from './problems.ts'
+import { readDocument, tellSize } from './read.ts'
+import { checkReferences } from './references.ts'
+import { type Giving, resultsOf, Scopes } from './scope.ts'
+import { type Reference, Templates } from './template.ts'
+
+export interface ParsedGraph {
+  readonly plan: GraphPlan
+  /** The document as it is stored: by the fields' own names, and with nothing left out. It parses to the same plan. */
+  readonly document: Json
+  /** Differs when anything in the document does, but for the order of fields. */
+  readonly documentHash: string
+  /** Checks what a run is started with, and fills in defaults. The plan does so itself; this is for who wants to know sooner. */
+  readonly inputOf: InputOf
+}
+
+/** Throws DEFINITION_INVALID with all problems in its `details`. Activities are looked for if it is said which there are. */
+export function parseGraph(
+  document: unknown,
+  known: { readonly handlers?: ReadonlySet<string> | undefined } = {},
+): ParsedGraph {
+  const problems = new Problems()
+  const source = objectAt(readDocument(document, problems), [], problems)
+  if (source === undefined) return problems.refuse()
+  const fields = new Fields(source, [], problems)
+  const name = readName(fields)
+  fields.typed('description', 'string')
+  const inputOf = readParameters(fields)
+  const scopes = new Scopes(inputOf)
+  const templates = new Templates(problems)
+  const around = { problems, templates, handlers: known.handlers, inputOf, scopes }
+  const nodes = readNodes(fields, around)
+  const output = readOutput(fields, around)
+  fields.take('$schema')
+  delete fields.kept['$schema']
+  fields.finish(adviceFor)
+  const order = orderOf(nodes, problems)
+  const sees = order && checkReferences(nodes, output?.references ?? [], order, problems)
+  const text = canonical(fields.kept)
+  if (Buffer.byteLength(text) > limits.graphBytesMax) tellSize(problems)
+  problems.settle(name)
+  assert(name !== undefined && sees !== undefined, 'what has no problems is complete')
+  const plan = planOf(name, nodes, sees, output?.give)
+  return { plan, document: fields.kept, documentHash: digest(text), inputOf }
+}
+
+function readName(fields: Fields): string | undefined {
+  if (!fields.has('name')) fields.missing('name', 'name the graph')
+  return fields.checked('name', (value) => checkName(value, 'the name of a graph'))
+}
+
+function readNodes(fields: Fields, around: Surroundings): NodeDraft[] {
+  const { problems } = around
+  const list = fields.typed('nodes', 'list')
+  if (list === undefined) {
+    if (!fields.has('nodes')) fields.missing('nodes', 'list the nodes of the graph')
+    return []
+  }
+  if (list.length === 0) problems.add(['nodes'], 'INVALID_VALUE', 'a graph has at least one node')
+  if (list.length > limits.graphNodesMax) {
+    const message = `the graph has ${list.length} nodes; the limit is ${limits.graphNodesMax}`
+    problems.add(['nodes'], 'LIMIT', message)
+    return problems.refuse()
+  }
+  const nodes = list.map((node, index) => readNode(node, ['nodes', index], around))
+  const read = nodes.filter((node) => node !== undefined)
+  fields.kept['nodes'] = read.map(({ document }) => document)
+  return read
+}
+
+interface Output {
+  readonly give: Giving
+  readonly references: readonly Reference[]
+}
+
+function readOutput(fields: Fields, { templates, scopes }: Surroundings): Output | undefined {
+  const field = fields.take('output')
+  if (field === undefined) return undefined
+  const { template, references } = templates.compile(field.value, field.path, ['input', 'nodes'])
+  return { give: scopes.given(template, [], false), references }
+}
+
+function adviceFor(field: string): string | undefined {
+  if (field === 'input' || field === 'inputs' || field === 'params') {
+    return `the field '${field}' is not known here; did you mean \`parameters\`?`
+  }
+  if (field === 'steps' || field === 'tasks' || field === 'dag') {
+    return `the field '${field}' is not known here; did you mean \`nodes\`?`
+  }
+  return undefined
+}
+
+function planOf(
+  name: string,
+  drafts: readonly NodeDraft[],
+  sees: readonly (readonly string[])[],
+  output: Giving | undefined,
+): GraphPlan {
+  const made = drafts.map((draft, index) => {
+    const node = draft.make(sees[index] ?? [])
+    assert(node !== undefined, 'a node without problems can be made')
+    return node
+  })
+  const shapes = made.map(shapeOf)
+  const nodes = new Map(made.map((node) => [node.name, node]))
+  const outputs = drafts.filter(({ kind }) => kind === 'output').map(({ id }) => id)
+  const give = output ?? outputOf(outputs, [...nodes.keys()])
+  return { name, hash: shapeHash(shapes), shapes, nodes, output: give }
+}
+
+/** Of `output` nodes, if there are any: of one what it gave, of several by id. */
+function outputOf(outputs: readonly string[], all: readonly string[]): Giving {
+  const [only] = outputs
+  if (outputs.length === 0) return ({ results }) => resultsOf(results, all)
+  if (outputs.length > 1 || only === undefined) return ({ results }) => resultsOf(results, outputs)
+  return ({ results }) => (Object.hasOwn(results, only) ? results[only] : null)
+}
+
+/** The same text for the same fields in whatever order. */
+function canonical(value: Json): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(canonical).join(',')}]`
+  const record = value as JsonObject
+  const fields = Object.keys(record)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonical(record[key] ?? null)}`)
+  return `{${fields.join(',')}}`
+}

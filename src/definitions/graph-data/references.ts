@@ -1,0 +1,55 @@
+// What templates say about other nodes: they exist, and they come before. A node sees those it comes after and those it names.
+import { areAncestors } from './ancestors.ts'
+import type { NodeDraft } from './node.ts'
+import type { Order } from './order.ts'
+import { type Problems, quote } from './problems.ts'
+import type { Reference } from './template.ts'
+
+/** For each node, the ids of those whose results it sees. */
+export function checkReferences(
+  nodes: readonly NodeDraft[],
+  ofOutput: readonly Reference[],
+  order: Order,
+  problems: Problems,
+): (readonly string[])[] {
+  for (const reference of ofOutput) indexOf(reference, order, problems)
+  const sees = nodes.map(({ after }) => new Set(after.map(({ id }) => id)))
+  const asked: { readonly from: number; readonly to: number; readonly reference: Reference }[] = []
+  for (const [from, { id, references }] of nodes.entries()) {
+    for (const reference of references) {
+      const to = indexOf(reference, order, problems)
+      if (to === undefined || sees[from]?.has(reference.id)) continue
+      if (reference.id === id) problems.add(reference.path, 'SELF_REFERENCE', itself(reference))
+      else asked.push({ from, to, reference })
+    }
+  }
+  // In a cycle there is no before.
+  if (order.sorted.length < nodes.length) return []
+  const answers = areAncestors(
+    asked.map(({ from, to }) => [from, to] as const),
+    order,
+  )
+  for (const [at, { from, reference }] of asked.entries()) {
+    if (answers[at]) sees[from]?.add(reference.id)
+    else problems.add(reference.path, 'NOT_AN_ANCESTOR', notBefore(reference))
+  }
+  return sees.map((ids) => [...ids])
+}
+
+function indexOf(reference: Reference, { indexes }: Order, problems: Problems): number | undefined {
+  const { id, path, column } = reference
+  const index = indexes.get(id)
+  if (index !== undefined) return index
+  const near = problems.didYouMean(id, indexes.keys())
+  problems.add(path, 'UNKNOWN_NODE', `column ${column}: there is no node ${quote(id)}${near}`)
+  return undefined
+}
+
+function itself({ id, path, column }: Reference): string {
+  const todo = path.includes('compensate') ? ': write `result`' : ''
+  return `column ${column}: node ${quote(id)} refers to its own result${todo}`
+}
+
+function notBefore({ id, column }: Reference): string {
+  return `column ${column}: node ${quote(id)} does not come before this one: add it to \`after\``
+}
