@@ -1,4 +1,5 @@
 // Puts the parts together: a store, a client on it, and workers in this process when asked for.
+import { Catalogue } from './catalogue/catalogue.ts'
 import { Client, type ClientPorts } from './client/client.ts'
 import { queryOf, type RunFilter } from './client/filter.ts'
 import { LIVE, recordedRuns } from './client/recorded-runs.ts'
@@ -11,6 +12,7 @@ import { PawlError } from './kernel/errors.ts'
 import { limits } from './kernel/limits.ts'
 import { checkId, checkName } from './kernel/names.ts'
 import type { Status } from './kernel/run.ts'
+import { persist } from './runtime/availability.ts'
 import { type Clock, systemClock } from './runtime/clock.ts'
 import { consoleLogger, type Logger } from './runtime/logger.ts'
 import { type Random, systemRandom, uuidV7 } from './runtime/random.ts'
@@ -21,9 +23,10 @@ import { type Codec, Codecs, checkCodecs } from './stores/codec.ts'
 import { encoded } from './stores/encoded.ts'
 import { observed } from './stores/observed.ts'
 import { openStore, type StoreOptions } from './stores/open.ts'
-import type { Store } from './stores/store.ts'
+import type { RecordOperation, RecordOutcome, Store } from './stores/store.ts'
 import type { Announcement, Listener } from './telemetry/announcement.ts'
 import { Bus } from './telemetry/bus.ts'
+import { Deciders } from './worker/deciders.ts'
 import { inquire, judge, type RecordedRun, type Verdict } from './worker/rehearsal.ts'
 import { Worker } from './worker/worker.ts'
 
@@ -51,6 +54,8 @@ export interface WorkerOptions {
   readonly grace?: Duration
   /** Suspended runs kept in memory. */
   readonly warm?: number
+  /** Keeps to runs that this build has begun, unless their build was retired; others do not get what it begins. false */
+  readonly pin?: boolean
   /** Whether this worker keeps schedules going. true */
   readonly schedules?: boolean
   /** Drain on SIGTERM and SIGINT, then let the process end. true */
@@ -101,6 +106,8 @@ export type CheckedRun = Verdict & {
 export class Engine extends Client implements AsyncDisposable {
   readonly #store: Store
   readonly #registry: Registry
+  readonly #catalogue: Catalogue
+  readonly #deciders: Deciders
   readonly #options: OpenOptions
   readonly #world: EngineWorld
   readonly #bus: Bus
@@ -113,8 +120,12 @@ export class Engine extends Client implements AsyncDisposable {
     const own = withCodecs(raw, options)
     const store = coalesced(observed(own, bus, world.clock), () => world.clock.breathe())
     const workers: Worker[] = []
-    super(clientPorts(store, registry, world, workers))
+    const catalogue = catalogueOf(store, world)
+    const deciders = new Deciders(registry, catalogue)
+    super(clientPorts(store, registry, world, workers, { catalogue, deciders }))
     this.#store = store
+    this.#catalogue = catalogue
+    this.#deciders = deciders
     this.#registry = registry
     this.#options = options
     this.#world = world
@@ -128,6 +139,7 @@ export class Engine extends Client implements AsyncDisposable {
     const { clock, random, alwaysReplay = false } = this.#world
     const ports = {
       store: this.#store,
+      catalogue: this.#catalogue,
       registry: this.#registry,
       clock,
       random,
@@ -153,7 +165,7 @@ export class Engine extends Client implements AsyncDisposable {
     for await (const { run, turns } of recordedRuns(this.#store, { statuses: LIVE, ...names })) {
       const { head, status } = run
       const { runId, workflowId, name } = head
-      const verdict = await judge(this.#registry, this.#world.clock, { head, turns })
+      const verdict = await judge(this.#deciders, this.#world.clock, { head, turns })
       yield { runId, workflowId, name, status, ...verdict }
     }
   }
@@ -217,13 +229,17 @@ function clientPorts(
   registry: Registry,
   world: EngineWorld,
   workers: readonly Worker[],
+  { catalogue, deciders }: { readonly catalogue: Catalogue; readonly deciders: Deciders },
 ): ClientPorts {
   const { clock, random } = world
+  const { activityNames } = registry
   return {
     store,
     clock,
     random,
-    inquire: (question) => inquire(registry, clock, question),
+    catalogue,
+    ...(activityNames && activityNames.length > 0 && { handlers: new Set(activityNames) }),
+    inquire: (question) => inquire(deciders, clock, question),
     eager: {
       offer: (name, queue) => {
         for (const worker of workers) {
@@ -237,6 +253,14 @@ function clientPorts(
       },
     },
   }
+}
+
+function catalogueOf(store: Store, { clock, random }: EngineWorld): Catalogue {
+  const send = (operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> => {
+    const patienceMs = limits.storePatienceMs
+    return persist(() => store.records(operations), { clock, random, patienceMs })
+  }
+  return new Catalogue({ records: send, writeId: () => random.integer() }, () => clock.now())
 }
 
 function nameOf(workflow: string | { readonly name: string }): string {
@@ -280,6 +304,7 @@ function settingsOf(options: WorkerOptions, clock: Clock, random: Random) {
     ),
     graceMs: milliseconds(options.grace ?? limits.graceMs, 'grace'),
     warm: between('warm', warm, 0, 1_000_000),
+    pin: options.pin ?? false,
   }
 }
 

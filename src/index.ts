@@ -1,9 +1,11 @@
 // What users import from 'pawl'.
+export type { StoredDefinition } from './catalogue/catalogue.ts'
 export type { Batch, BatchOptions, BatchOutcome } from './client/batch.ts'
+export type { BuildRecord, Builds } from './client/builds.ts'
 export type { EagerStarts } from './client/client.ts'
 export { Client } from './client/client.ts'
 export type { Compare, Page, RunFilter } from './client/filter.ts'
-export type { RunHandle } from './client/handle.ts'
+export type { Migration, RunHandle } from './client/handle.ts'
 export type { HistoryEntry as HistoryEvent, RunRecord } from './client/record.ts'
 export type { ForkOptions } from './client/rewinding.ts'
 export type {
@@ -13,6 +15,7 @@ export type {
   Schedules,
 } from './client/schedules.ts'
 export type { StartOptions } from './client/start-options.ts'
+export type { Submitted } from './client/submitting.ts'
 export type { Why } from './client/why.ts'
 export {
   type Activity,

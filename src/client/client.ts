@@ -1,54 +1,39 @@
 // What a program that starts and watches runs uses. It talks to a store and to nothing else.
-import { storedAttributes } from '../definitions/attributes.ts'
+import type { Catalogue, StoredDefinition } from '../catalogue/catalogue.ts'
 import type { RunRef, Signal, Update } from '../definitions/context.ts'
 import type { Args, Given, WorkflowContract } from '../definitions/contract.ts'
 import { checkPayload } from '../definitions/messages.ts'
-import type { WorkflowOptions } from '../definitions/options.ts'
-import { checkPriority } from '../definitions/priority.ts'
-import { type KnownSchemas, parseInput } from '../definitions/schema.ts'
-import { timeouts } from '../definitions/timeouts.ts'
-import { encodeMessage, encodePayload } from '../kernel/codec.ts'
-import { deriveUuid, digestPayload, isUuid } from '../kernel/digest.ts'
+import type { AnyWorkflow } from '../definitions/workflow.ts'
+import { encodeMessage } from '../kernel/codec.ts'
+import { isUuid } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
-import { encodeExtras } from '../kernel/extras.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Message } from '../kernel/message.ts'
-import { checkId, checkName } from '../kernel/names.ts'
-import { encode } from '../kernel/value.ts'
+import { checkId } from '../kernel/names.ts'
+import { encode, type Json } from '../kernel/value.ts'
 import { persist } from '../runtime/availability.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import { type Random, uuidV7 } from '../runtime/random.ts'
-import type {
-  ClaimedRun,
-  Created,
-  NewRun,
-  SqlClient,
-  Store,
-  StoredMessage,
-} from '../stores/store.ts'
+import type { ClaimedRun, Created, NewRun, SqlClient, Store } from '../stores/store.ts'
 import { signalId, updateId } from './answers.ts'
 import { Batch, type BatchOptions } from './batch.ts'
+import { Builds } from './builds.ts'
 import { type Page, queryOf, type RunFilter } from './filter.ts'
 import { Handle, type HandleHost, type RunHandle } from './handle.ts'
 import { hasTaken } from './history.ts'
+import { type Known, newRun } from './new-run.ts'
 import { type RunRecord, recordOf } from './record.ts'
+import { LIVE } from './recorded-runs.ts'
 import { Results } from './results.ts'
 import { type ScheduleHost, Schedules } from './schedules.ts'
 import {
   type Begin,
-  beginning,
   commonTransaction,
-  countedFrom,
   refuseTransaction,
   type StartOptions,
 } from './start-options.ts'
+import { type Submitted, submitted } from './submitting.ts'
 import { settleWebhook } from './webhooks.ts'
-
-/** What a definition or a declared contract says beside its types. */
-interface Known {
-  readonly options?: WorkflowOptions
-  readonly schemas?: KnownSchemas
-}
 
 /** Lets a worker in the same process take a new run in the write that creates it. */
 export interface EagerStarts {
@@ -62,6 +47,9 @@ export interface ClientPorts {
   readonly clock: Clock
   readonly random: Random
   readonly eager?: EagerStarts
+  readonly catalogue: Catalogue
+  /** Activities that are known here; nothing is known of others when absent. */
+  readonly handlers?: ReadonlySet<string>
   /** Has the code of a run answer a query. */
   readonly inquire: HandleHost['inquire']
 }
@@ -70,6 +58,8 @@ export class Client {
   readonly results: Results
   /** Runs that start by the clock. */
   readonly schedules: Schedules
+  /** Builds that keep the runs they began, and how new runs are shared among them. */
+  readonly builds: Builds
   readonly #ports: ClientPorts
   readonly #host: HandleHost
 
@@ -99,6 +89,39 @@ export class Client {
       pause: (ms, signal) => sleep(ports.clock, ms, signal),
     }
     this.schedules = new Schedules(this.#scheduleHost())
+    this.builds = new Builds({
+      catalogue: ports.catalogue,
+      countRuns: (pin) => this.#countRuns(pin),
+      living: () => this.#livingBuilds(),
+    })
+  }
+
+  /**
+   * Keeps a definition in the store, under its name. A graph given as data (JSON, or text in JSON or YAML) is checked first,
+   * and can be run by any worker; of code, its hash is kept. The same again changes nothing; another is the next version.
+   */
+  submit(definition: AnyWorkflow | Json): Promise<Submitted> {
+    const { catalogue, handlers } = this.#ports
+    return submitted(catalogue, definition, handlers)
+  }
+
+  /** Every version of a definition in the store, newest first. */
+  definitions(name: string): Promise<readonly StoredDefinition[]> {
+    return this.#ports.catalogue.versions(name)
+  }
+
+  async #countRuns(pin: string): Promise<number> {
+    const query = { pin, statuses: LIVE, limit: 1, count: true } as const
+    return (await this.#send((store) => store.list(query))).count ?? 0
+  }
+
+  async #livingBuilds(): Promise<readonly string[]> {
+    const [loaded] = await this.#host.load([{ type: 'sessions' }])
+    const { now, sessions } = loaded?.type === 'sessions' ? loaded : { now: 0, sessions: [] }
+    return sessions.flatMap(({ expiresAt, about }) => {
+      const { build, pin } = JSON.parse(about) as { build?: string; pin?: boolean }
+      return expiresAt > now && pin && build !== undefined ? [build] : []
+    })
   }
 
   #scheduleHost(): ScheduleHost {
@@ -315,53 +338,13 @@ export class Client {
     return this.#ports.eager?.offer(run.name, run.queue)
   }
 
-  async #newRun<In>(
+  #newRun<In>(
     workflow: WorkflowContract<In, unknown> & Known,
     given: unknown,
     options: StartOptions,
   ): Promise<NewRun> {
-    if (workflow?.is !== 'workflow') {
-      throw new PawlError('INPUT_INVALID', 'start takes a workflow as its first argument.')
-    }
-    const { name } = workflow
-    const input = encode(await parseInput(workflow, given), `the input of workflow '${name}'`)
     const { clock, random } = this.#ports
-    const key = options.idempotencyKey
-    const runId =
-      key === undefined
-        ? uuidV7(clock, random)
-        : deriveUuid('key', name, checkId(key, 'an idempotency key'))
-    const { workflowId, memo, attributes, reuse = 'allow' } = options
-    const begins = beginning(options)
-    const timed = timeouts({ ...workflow.options, ...options })
-    const extras = encodeExtras({
-      ...(memo && { memo: encode(memo, 'the memo') }),
-      ...timed,
-      ...(timed.executionTimeoutMs !== undefined && countedFrom(begins)),
-      ...(workflow.schemas?.input && { parsed: true }),
-      ...(options.pending && { pending: true }),
-    })
-    const queue = options.queue ?? workflow.options?.queue ?? 'default'
-    return {
-      runId,
-      name,
-      queue: checkName(queue, 'the name of a queue'),
-      priority: checkPriority(options.priority ?? workflow.options?.priority ?? 0),
-      workflowId: workflowId === undefined ? runId : checkId(workflowId, 'a workflow id'),
-      reuse,
-      input: encodePayload(input),
-      digest: digestPayload(input),
-      ...(extras !== undefined && { extras }),
-      ...(attributes && { attributes: storedAttributes(attributes) }),
-      ...(reuse === 'terminateRunning' && { displaced: this.#makeRoom(runId) }),
-      ...begins,
-    }
-  }
-
-  #makeRoom(runId: string): StoredMessage {
-    const id = `displaced:${runId}`
-    const reason = `run ${runId} was started in its place`
-    return { id, body: encodeMessage({ type: 'terminate', id, reason }) }
+    return newRun(workflow, given, options, () => uuidV7(clock, random))
   }
 
   // A client that gets no answer asks again, but not for ever: somebody waits for it.

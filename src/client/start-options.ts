@@ -4,8 +4,7 @@ import type { Given } from '../definitions/contract.ts'
 import { type Duration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import type { Extras } from '../kernel/extras.ts'
-import { instantOf } from '../kernel/instant.ts'
-import { NEVER } from '../stores/never.ts'
+import { instantOf, NEVER } from '../kernel/instant.ts'
 import type { NewRun, Reuse, SqlClient } from '../stores/store.ts'
 
 export interface StartOptions {
@@ -17,6 +16,8 @@ export interface StartOptions {
   readonly idempotencyKey?: string
   readonly runAt?: Date
   readonly delay?: Duration
+  /** Of a definition that is kept in the store; the newest at the time it begins, when absent. */
+  readonly version?: number
   /** The run is there, and waits for `run.trigger()`. */
   readonly pending?: boolean
   readonly priority?: number

@@ -11,11 +11,25 @@ export abstract class Interpreter implements Execution {
   onBreak: () => void = () => {}
   abstract readonly unasked: readonly string[]
 
-  async advance(events: readonly HistoryEvent[], now: Instant): Promise<readonly Command[]> {
-    return this.react(events, now)
+  async advance(
+    events: readonly HistoryEvent[],
+    now: Instant,
+    replayedThrough = 0,
+  ): Promise<readonly Command[]> {
+    const isOld = ({ seq }: HistoryEvent): boolean => seq <= replayedThrough
+    return this.react(
+      events.filter(isOld),
+      events.filter((event) => !isOld(event)),
+      now,
+    )
   }
 
-  protected abstract react(events: readonly HistoryEvent[], now: Instant): readonly Command[]
+  /** What was seen before by another execution, and what is new. */
+  protected abstract react(
+    old: readonly HistoryEvent[],
+    fresh: readonly HistoryEvent[],
+    now: Instant,
+  ): readonly Command[]
   abstract step(key: string): StepPlan | undefined
   abstract query(name: string, payload: Payload): Payload
 

@@ -4,8 +4,10 @@ import { digest } from '../kernel/digest.ts'
 import { milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { checkName } from '../kernel/names.ts'
+import type { Json } from '../kernel/value.ts'
 import type { AnyActivityContract, AnyWorkflowContract } from './contract.ts'
 import { withScope } from './graph-context.ts'
+import { parsedGraph } from './graph-data/submitted.ts'
 import { type GraphNode, type GraphPlan, type GraphScope, RULES, type Work } from './graph-plan.ts'
 import { shapeHash, shapeOf } from './graph-shape.ts'
 import type { Graph, GraphStepOptions } from './graph-types.ts'
@@ -13,6 +15,7 @@ import type { ActivityOptions, WorkflowOptions } from './options.ts'
 import { stepPlan } from './plan.ts'
 import type { RegisteredActivity } from './registry.ts'
 import { type AnySchema, type KnownSchemas, type Schema, schemasIn } from './schema.ts'
+import type { Workflow } from './workflow.ts'
 
 type AnyFunction = (...args: never[]) => unknown
 type Options = Partial<GraphStepOptions<never, never, never, never, never>> & {
@@ -260,6 +263,8 @@ interface DefineGraph {
     name: string,
     options: WorkflowOptions & { readonly input: Schema<In, unknown> },
   ): Graph<In, {}>
+  /** Checks a graph given as data, JSON or YAML, and reports every problem at once. */
+  parse(document: string | Json): Workflow<Json, Json>
 }
 
 function define(
@@ -271,6 +276,6 @@ function define(
   return new GraphDefinition({ name, options, schemas, nodes: new Map(), activities: [], code: [] })
 }
 
-export const graph = define as unknown as DefineGraph
+export const graph = Object.assign(define, { parse: parsedGraph }) as unknown as DefineGraph
 
 export type { Graph, GraphContext, GraphStep, GraphStepOptions, Skipped } from './graph-types.ts'

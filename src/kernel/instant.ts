@@ -14,3 +14,6 @@ export function instantOf(time: Date | number, what: string): Instant {
     `${what} is ${typeof time === 'number' ? time : 'not a valid Date'}; expected a Date, or milliseconds since 1970 that a Date can hold (at most ${INSTANT_MAX}).`,
   )
 }
+
+/** A time that never comes. It is the last instant a Date can hold, so it sorts after all others. */
+export const NEVER = 8_640_000_000_000_000

@@ -20,7 +20,7 @@ export const limits = {
   attributesMax: 64,
   attributeBytesMax: 1_900,
   /** A shared value, its key, and how many are listed at once. With the longest name of a space the key fits into an index of Postgres. */
-  recordBytesMax: 262_144,
+  recordBytesMax: 1_048_576,
   recordKeyLengthMax: 512,
   recordsListedMax: 500,
   durationMsMax: 100 * 366 * 86_400_000,
@@ -219,6 +219,10 @@ export const limits = {
   /** Ids of messages that a generation remembers of the one before, so that one that is sent again is taken once. */
   messageIdsKept: 1_000,
 
+  /** A worker looks this often for definitions that are new in the store, and for what was said about builds. */
+  catalogueRefreshMs: 5_000,
+  /** Definitions from the store that a worker keeps ready. */
+  definitionsKept: 1_000,
   /** Items a step of a graph is done for. */
   graphItemsMax: 10_000,
 } as const

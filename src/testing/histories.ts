@@ -5,6 +5,7 @@ import type { AnyWorkflow } from '../definitions/workflow.ts'
 import { type ExportedRun, registryOf } from '../engine.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { Deciders } from '../worker/deciders.ts'
 import { judge } from '../worker/rehearsal.ts'
 
 /** Reads what `pawl export`, or `engine.export`, wrote: one run a line. */
@@ -27,9 +28,9 @@ export async function replay(
   histories: readonly ExportedRun[] | Promise<readonly ExportedRun[]>,
 ): Promise<void> {
   const workflows = definitions.filter((each): each is AnyWorkflow => each.is === 'workflow')
-  const registry = registryOf({ workflows })
+  const deciders = new Deciders(registryOf({ workflows }))
   for (const run of await histories) {
-    const found = await judge(registry, systemClock, run)
+    const found = await judge(deciders, systemClock, run)
     const { runId, name } = run.head
     if (found.verdict === 'noCode') {
       throw new PawlError('NO_CODE_HERE', `there is no workflow '${name}' to replay run ${runId}.`)

@@ -1,8 +1,11 @@
 // What to ask the store for, and when: how much there is room for, whether work was left behind, whether this worker
 // should fall quiet for runs that may have killed their last holder, and whether an answer may have been lost.
+import type { Registry } from '../definitions/registry.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Claimed, ClaimRequest } from '../stores/store.ts'
+import type { Directory } from './directory.ts'
+import type { WorkerSettings } from './worker-settings.ts'
 
 /** How full the worker is. */
 export interface Load {
@@ -127,4 +130,16 @@ export class ClaimPlan {
     this.#newsAskedAt = now
     return true
   }
+}
+
+/** What a worker asks for, with what it has code for and whose runs it takes. */
+export function requestOf(
+  { runs, suspects, tasks }: Wish,
+  { build, queues }: WorkerSettings,
+  { activityNames }: Registry,
+  { pins, workflows }: Directory,
+  own: Pick<ClaimRequest, 'session' | 'nonce' | 'held' | 'heldTasks'>,
+): ClaimRequest {
+  const names = { workflows, activities: activityNames }
+  return { ...own, build, ...(pins && { pins }), queues, ...names, runs, suspects, tasks }
 }

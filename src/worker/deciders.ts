@@ -1,17 +1,76 @@
-// The deciders of the workflows a worker has code for, made when they are first needed.
+// Who decides for a run: the code this worker has, or a definition that is kept in the store.
+import type { Catalogue, StoredDefinition } from '../catalogue/catalogue.ts'
 import { deciderOf } from '../deciders/of.ts'
+import { submittedGraph } from '../definitions/graph-data/submitted.ts'
 import type { Registry } from '../definitions/registry.ts'
 import type { Decider } from '../kernel/decider.ts'
+import { PawlError } from '../kernel/errors.ts'
+import type { HistoryEvent } from '../kernel/event.ts'
+import { limits } from '../kernel/limits.ts'
+import type { Head } from '../kernel/run.ts'
 
-export function decidersOf(registry: Registry): (name: string) => Decider | undefined {
-  const known = new Map<string, Decider>()
-  return (name) => {
-    const there = known.get(name)
-    const workflow = there ? undefined : registry.workflow(name)
+/** Which version of a definition: by its number, or by the hash of what it consists of. */
+type Wanted = { readonly version: number } | { readonly hash: string } | 'newest'
+
+export class Deciders {
+  readonly #registry: Registry
+  readonly #catalogue: Catalogue | undefined
+  readonly #coded = new Map<string, Decider>()
+  readonly #submitted = new Map<string, Decider>()
+
+  /** Without a catalogue it knows only code. */
+  constructor(registry: Registry, catalogue?: Catalogue) {
+    this.#registry = registry
+    this.#catalogue = catalogue
+  }
+
+  /** For a run that stands where these events left it. */
+  async of(head: Head, events: readonly HistoryEvent[]): Promise<Decider | undefined> {
+    const wanted = wantedBy(head, events)
+    const coded = this.#ofCode(head.name)
+    if (coded && (wanted === 'newest' || 'hash' in wanted)) return coded
+    const stored = await this.#stored(head.name, wanted)
+    return stored?.document === undefined ? coded : this.#ofDocument(stored)
+  }
+
+  #ofCode(name: string): Decider | undefined {
+    const there = this.#coded.get(name)
+    const workflow = there ? undefined : this.#registry.workflow(name)
     if (!workflow) return there
-    const decider = deciderOf(workflow, registry)
+    const decider = deciderOf(workflow, this.#registry)
     // Names that only the one for all others answers for may be without number.
-    if (registry.workflows.has(name)) known.set(name, decider)
+    if (this.#registry.workflows.has(name)) this.#coded.set(name, decider)
     return decider
   }
+
+  async #stored(name: string, wanted: Wanted): Promise<StoredDefinition | undefined> {
+    const catalogue = this.#catalogue
+    if (wanted === 'newest') return catalogue?.newest(name)
+    if ('hash' in wanted) return catalogue?.withHash(name, wanted.hash)
+    const stored = await catalogue?.version(name, wanted.version)
+    if (stored || !catalogue) return stored
+    const message = `this run goes by version ${wanted.version} of definition '${name}', and the store has no such version.`
+    throw new PawlError('WORKFLOW_NOT_FOUND', message)
+  }
+
+  // A version never changes.
+  #ofDocument(stored: StoredDefinition): Decider {
+    const key = `${stored.name}/${stored.version}`
+    const known = this.#submitted.get(key)
+    if (known) return known
+    const decider = deciderOf(submittedGraph(stored), this.#registry)
+    if (this.#submitted.size >= limits.definitionsKept) this.#submitted.clear()
+    this.#submitted.set(key, decider)
+    return decider
+  }
+}
+
+// What was said last about it: by a migration, by the definition it took, or by whoever started it.
+function wantedBy({ extras }: Head, events: readonly HistoryEvent[]): Wanted {
+  const last = events.findLast(
+    ({ type }) => type === 'DefinitionTaken' || type === 'MigrationRequested',
+  )
+  if (last?.type === 'MigrationRequested') return { hash: last.hash }
+  const version = last?.type === 'DefinitionTaken' ? last.version : extras.version
+  return version === undefined ? 'newest' : { version }
 }

@@ -2,7 +2,7 @@
 // beginning once, or before every turn if the host says so.
 import { assert } from '../kernel/assert.ts'
 import type { Command, RunStep } from '../kernel/command.ts'
-import type { Execution, StepPlan } from '../kernel/decider.ts'
+import type { Decider, Execution, StepPlan } from '../kernel/decider.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import type { Head, RunState } from '../kernel/run.ts'
 import type { Turn } from '../kernel/turn.ts'
@@ -20,6 +20,7 @@ const DONE_AT_ONCE: ReadonlySet<string> = new Set([
 export class HeldExecution {
   readonly #host: RunHost
   #head: Head
+  #decider: Decider | undefined
   #execution: Execution | undefined
   #history: HistoryEvent[] = []
   #replayedThrough = 0
@@ -39,7 +40,8 @@ export class HeldExecution {
   }
 
   /** Opens the code, to be told all of this first. */
-  open(head: Head, history: HistoryEvent[]): void {
+  async open(head: Head, history: HistoryEvent[]): Promise<void> {
+    this.#decider = await this.#host.decider(head, history)
     this.#head = head
     this.#history = history
     this.#replayedThrough = history.length
@@ -117,9 +119,8 @@ export class HeldExecution {
   }
 
   #open(): void {
-    const decider = this.#host.decider(this.#head.name)
-    assert(decider, `a claimed run has code here: ${this.#head.name}`)
+    assert(this.#decider, `a claimed run has code here: ${this.#head.name}`)
     this.#execution?.dispose()
-    this.#execution = decider.open(this.#head, this.#host)
+    this.#execution = this.#decider.open(this.#head, this.#host)
   }
 }

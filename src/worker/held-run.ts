@@ -63,7 +63,7 @@ export class HeldRun {
     if (warm) this.#state = warm.state
     this.#code = new HeldExecution(host, this.#head, warm?.execution)
     const past = { seq: this.#state.seq, bytes: warm?.bytes ?? 0 }
-    this.#writer = new TurnWriter(host, this.#head, claimed.lease, past)
+    this.#writer = new TurnWriter(host, this.#head, claimed.lease, past, () => this.#state)
     this.receive(claimed.messages)
   }
 
@@ -136,7 +136,7 @@ export class HeldRun {
       this.#writer.deaths = 0
       throw poisoned(stored.deaths)
     }
-    this.#code.open(this.#head, past.events)
+    await this.#code.open(this.#head, past.events)
   }
 
   async #turn(): Promise<HeldOutcome | undefined> {

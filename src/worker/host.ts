@@ -14,7 +14,10 @@ export interface RunHost extends World {
   now(): Instant
   after(ms: number, fire: () => void): () => void
   turnId(): number
-  decider(name: string): Decider | undefined
+  /** Who decides for a run that stands where these events left it. */
+  decider(head: Head, events: readonly HistoryEvent[]): Promise<Decider | undefined>
+  /** The build that runs begun here are kept by, if they are. */
+  readonly pin?: string
   history(
     head: Pick<StoredHead, 'runId' | 'generation'>,
     after: number,

@@ -1,13 +1,12 @@
 // Replays runs with today's code, to where they stand and no further: nothing is written and no step is run. It answers
 // queries, and it tells before a deploy which runs the new code would not fit.
-import { deciderOf } from '../deciders/of.ts'
-import type { Registry } from '../definitions/registry.ts'
 import type { Execution } from '../kernel/decider.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { type Failure, failureOf } from '../kernel/failure.ts'
 import type { Payload } from '../kernel/value.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { StoredHead, StoredTurn } from '../stores/store.ts'
+import type { Deciders } from './deciders.ts'
 import { headOf, headSince, pastOf } from './past.ts'
 import { keepRejections } from './rejections.ts'
 
@@ -26,11 +25,11 @@ export type Verdict =
 
 /** Has the code of a run answer a question. */
 export async function inquire(
-  registry: Registry,
+  deciders: Deciders,
   clock: Clock,
   { name, payload, ...run }: RecordedRun & { readonly name: string; readonly payload: Payload },
 ): Promise<Payload> {
-  const asked = await rehearse(registry, clock, run, (execution) => execution.query(name, payload))
+  const asked = await rehearse(deciders, clock, run, (execution) => execution.query(name, payload))
   if (asked) return asked.answer
   throw new PawlError(
     'NO_CODE_HERE',
@@ -39,9 +38,9 @@ export async function inquire(
 }
 
 /** Whether a run would go on with this code. */
-export async function judge(registry: Registry, clock: Clock, run: RecordedRun): Promise<Verdict> {
+export async function judge(deciders: Deciders, clock: Clock, run: RecordedRun): Promise<Verdict> {
   try {
-    const asked = await rehearse(registry, clock, run, (execution) => execution.unasked)
+    const asked = await rehearse(deciders, clock, run, (execution) => execution.unasked)
     return asked ? { verdict: 'moves', unasked: asked.answer } : { verdict: 'noCode' }
   } catch (error) {
     return { verdict: 'differs', failure: failureOf(error) }
@@ -49,18 +48,19 @@ export async function judge(registry: Registry, clock: Clock, run: RecordedRun):
 }
 
 async function rehearse<T>(
-  registry: Registry,
+  deciders: Deciders,
   clock: Clock,
-  { head, turns }: RecordedRun,
+  { head: stored, turns }: RecordedRun,
   ask: (execution: Execution) => T,
 ): Promise<{ readonly answer: T } | undefined> {
-  const workflow = registry.workflow(head.name)
-  if (!workflow) return undefined
   const { events, state } = pastOf(turns)
+  const head = headSince(headOf({ head: stored }), events)
+  const decider = await deciders.of(head, events)
+  if (!decider) return undefined
   const letGo = keepRejections()
   // What the code would make up is never written, and so worth nothing.
   const world = { breathe: () => clock.breathe(), secret: () => '' }
-  const execution = deciderOf(workflow, registry).open(headSince(headOf({ head }), events), world)
+  const execution = decider.open(head, world)
   try {
     await execution.advance(events, Math.max(state.at, head.createdAt), events.length)
     return { answer: ask(execution) }

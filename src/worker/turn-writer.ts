@@ -2,9 +2,9 @@
 import { assert } from '../kernel/assert.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
-import { type Head, statusOf } from '../kernel/run.ts'
+import { type Head, type RunState, statusOf } from '../kernel/run.ts'
 import type { Closing, Turn } from '../kernel/turn.ts'
-import type { Committed, Lease, Next } from '../stores/store.ts'
+import type { Committed, Lease, Next, TurnCommit } from '../stores/store.ts'
 import { type Rest, turnBody } from './commit.ts'
 import type { RunHost } from './host.ts'
 import type { Inbox } from './inbox.ts'
@@ -31,8 +31,16 @@ export class TurnWriter {
   readonly #host: RunHost
   readonly #head: Head
   readonly #lease: Lease
+  readonly #state: () => RunState
 
-  constructor(host: RunHost, head: Head, lease: Lease, past: { seq: number; bytes: number }) {
+  constructor(
+    host: RunHost,
+    head: Head,
+    lease: Lease,
+    past: { readonly seq: number; readonly bytes: number },
+    state: () => RunState,
+  ) {
+    this.#state = state
     this.#host = host
     this.#head = head
     this.#lease = lease
@@ -58,8 +66,19 @@ export class TurnWriter {
       count: events.length,
       at: events.at(-1)?.at ?? this.#host.now(),
       body,
+      ...this.#marks(events),
       ...rest,
     })
+  }
+
+  // What the store is told of the run only when it changes.
+  #marks(events: readonly HistoryEvent[]): Pick<TurnCommit, 'compensating' | 'pin'> {
+    const { pin } = this.#host
+    const changed = events.some(({ type }) => type.startsWith('Compensation'))
+    return {
+      ...(changed && { compensating: this.#state().compensations > 0 }),
+      ...(pin !== undefined && this.seq === 0 && { pin }),
+    }
   }
 
   /** What comes after the last turn of this generation; or why the next cannot be written. */

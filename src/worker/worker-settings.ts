@@ -1,4 +1,5 @@
 // What a worker is made of, and how it is set.
+import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Registry } from '../definitions/registry.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -18,12 +19,15 @@ export interface WorkerSettings {
   readonly graceMs: number
   /** Suspended executions kept in memory. */
   readonly warm: number
+  /** Whether it keeps to runs that its build has begun. */
+  readonly pin: boolean
   /** Replays every turn from the start, as if nothing were ever warm. */
   readonly alwaysReplay: boolean
 }
 
 export interface WorkerPorts {
   readonly store: Store
+  readonly catalogue: Catalogue
   readonly registry: Registry
   readonly clock: Clock
   readonly random: Random
@@ -36,10 +40,11 @@ export interface WorkerPorts {
 }
 
 /** What a worker can do, as its session says it. */
-export function aboutWorker({ queues, build }: WorkerSettings, registry: Registry): string {
+export function aboutWorker({ queues, build, pin }: WorkerSettings, registry: Registry): string {
   return JSON.stringify({
     queues,
     build,
+    ...(pin && { pin }),
     workflows: registry.workflowNames,
     activities: registry.activityNames,
   })

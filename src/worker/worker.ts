@@ -2,7 +2,6 @@
 // loop that claims, and everything that is held under it.
 
 import { barrierIsExact } from '../deciders/function/barrier.ts'
-import type { Decider } from '../kernel/decider.ts'
 import { type Duration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
@@ -16,9 +15,10 @@ import type {
   Hint,
   Store,
 } from '../stores/store.ts'
-import { ClaimPlan, type Wish } from './claim-plan.ts'
+import { ClaimPlan, requestOf } from './claim-plan.ts'
 import { storedMessage } from './commit.ts'
-import { decidersOf } from './deciders.ts'
+import { Deciders } from './deciders.ts'
+import { Directory } from './directory.ts'
 import { Doorbell } from './doorbell.ts'
 import { HeldRun } from './held-run.ts'
 import { HeldTask } from './held-task.ts'
@@ -47,7 +47,7 @@ export class Worker {
   readonly #runner: StepRunner
   readonly #host: RunHost
   readonly #warm: WarmRuns
-  readonly #decider: (name: string) => Decider | undefined
+  readonly #directory: Directory
   readonly #runs = new Map<string, HeldRun>()
   readonly #tasks = new Map<string, HeldTask>()
   readonly #over = new AbortController()
@@ -78,14 +78,15 @@ export class Worker {
     const mayWork = () => this.#session.alive
     const stored = storePorts(ports.store, (call) => this.#send(call))
     this.#runner = new StepRunner({ ...ports, ...stored, slots: this.#slots, now, mayWork })
-    this.#decider = decidersOf(registry)
+    this.#directory = new Directory(ports, settings)
+    const deciders = new Deciders(registry, ports.catalogue)
     this.#host = runHost({
       ports,
       settings,
       storeClock: this.#storeClock,
       slots: this.#slots,
       runner: this.#runner,
-      decider: this.#decider,
+      decider: (head, events) => deciders.of(head, events),
       mayWork,
       send: (call) => this.#send(call),
     })
@@ -102,7 +103,7 @@ export class Worker {
   /** A lease a new run can be created with, if this worker would take it at once. */
   offer(name: string, queue: string): { session: number; nonce: number } | undefined {
     if (this.#phase !== 'working' || !this.#session.alive || this.#plan.isQuiet) return undefined
-    if (!this.#decider(name) || !this.#settings.queues.includes(queue)) return undefined
+    if (!this.#directory.knows(name) || !this.#settings.queues.includes(queue)) return undefined
     if (this.#runs.size >= this.#settings.workflows) return undefined
     const nonce = this.#ports.random.integer()
     this.#offers.set(nonce, 'open')
@@ -141,6 +142,7 @@ export class Worker {
     const letGo = keepRejections()
     this.#over.signal.addEventListener('abort', letGo)
     await this.#send(() => this.#session.open())
+    await this.#look()
     if (this.#phase !== 'starting') return
     this.#phase = 'working'
     this.#change('active')
@@ -159,6 +161,7 @@ export class Worker {
     while (this.#phase === 'working') {
       try {
         if (!this.#session.alive) await this.#reopen()
+        if (this.#directory.isStale) void this.#look()
         this.#doorbell.ringWithin(await this.#claim())
         await this.#doorbell.wait()
       } catch (error) {
@@ -166,6 +169,15 @@ export class Worker {
         this.#ports.logger.log('error', `worker ${this.id} could not claim work: ${String(error)}`)
         await sleep(this.#ports.clock, limits.storeRetryMsMax, this.#over.signal)
       }
+    }
+  }
+
+  // What cannot be looked up now is looked up later; what is known stays known.
+  async #look(): Promise<void> {
+    try {
+      if (await this.#directory.refresh()) this.#doorbell.ring()
+    } catch (error) {
+      this.#ports.logger.log('warn', `definitions could not be looked up: ${String(error)}`)
     }
   }
 
@@ -178,7 +190,13 @@ export class Worker {
   async #claim(): Promise<number> {
     const session = this.#session
     const wish = this.#plan.wish()
-    const request = this.#request(wish)
+    const { registry, random } = this.#ports
+    const request = requestOf(wish, this.#settings, registry, this.#directory, {
+      session: session.id,
+      nonce: random.integer(),
+      held: wish.asksForNews ? [...this.#runs.keys()] : [],
+      heldTasks: [...this.#tasks.keys()],
+    })
     this.#letGoMeanwhile.clear()
     const claimed = await this.#send((store) => this.#claimOnce(store, request))
     this.#storeClock.heard(claimed.now)
@@ -195,24 +213,6 @@ export class Worker {
     } catch (error) {
       this.#plan.doubt(limits.reconcileTimes)
       throw error
-    }
-  }
-
-  #request(wish: Wish): ClaimRequest {
-    const { registry, random } = this.#ports
-    const { runs, suspects, tasks, asksForNews } = wish
-    return {
-      session: this.#session.id,
-      nonce: random.integer(),
-      build: this.#settings.build,
-      queues: this.#settings.queues,
-      workflows: registry.workflowNames,
-      activities: registry.activityNames,
-      runs,
-      suspects,
-      tasks,
-      held: asksForNews ? [...this.#runs.keys()] : [],
-      heldTasks: [...this.#tasks.keys()],
     }
   }
 

@@ -43,14 +43,21 @@ export class GraphExecution extends Interpreter {
     return this.#progress.definition.gone
   }
 
-  protected react(events: readonly HistoryEvent[], now: Instant): readonly Command[] {
+  protected react(
+    old: readonly HistoryEvent[],
+    fresh: readonly HistoryEvent[],
+    now: Instant,
+  ): readonly Command[] {
     const progress = this.#progress
-    progress.read(events)
-    const { nodes, definition, input, toCallOff, updates } = progress
-    for (const event of events)
+    progress.prepare([...old, ...fresh])
+    progress.read(old)
+    // Whether the run may go by this definition depends on where it stood, and not on what has come since.
+    const taken = progress.definition.reconcile(progress.nodes)
+    progress.read(fresh)
+    const { nodes, input, toCallOff, updates } = progress
+    for (const event of fresh)
       if ('key' in event && SETTLES.has(event.type)) this.#plans.delete(event.key)
     const commands: Command[] = []
-    const taken = definition.reconcile(nodes)
     if (taken) commands.push({ type: 'Decide', decision: taken })
     for (const id of updates.splice(0)) commands.push(refuseUpdate(id, 'graph'))
     const parsing = input.ask(progress.seq)

@@ -48,8 +48,12 @@ export class Progress {
     this.input = new InputSchema(graph, head)
   }
 
-  read(events: readonly HistoryEvent[]): void {
+  /** Of all that is to be read, before any of it is. */
+  prepare(events: readonly HistoryEvent[]): void {
     this.definition.prepare(events)
+  }
+
+  read(events: readonly HistoryEvent[]): void {
     for (const event of events) {
       this.seq = event.seq
       this.#fold(event)

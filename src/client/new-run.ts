@@ -1,0 +1,70 @@
+// From what a user starts a run with to what the store is asked to create.
+import { storedAttributes } from '../definitions/attributes.ts'
+import type { WorkflowContract } from '../definitions/contract.ts'
+import type { WorkflowOptions } from '../definitions/options.ts'
+import { checkPriority } from '../definitions/priority.ts'
+import { type KnownSchemas, parseInput } from '../definitions/schema.ts'
+import { timeouts } from '../definitions/timeouts.ts'
+import { encodeMessage, encodePayload } from '../kernel/codec.ts'
+import { deriveUuid, digestPayload } from '../kernel/digest.ts'
+import { PawlError } from '../kernel/errors.ts'
+import { encodeExtras } from '../kernel/extras.ts'
+import { checkId, checkName } from '../kernel/names.ts'
+import { encode } from '../kernel/value.ts'
+import type { NewRun, StoredMessage } from '../stores/store.ts'
+import { beginning, countedFrom, type StartOptions } from './start-options.ts'
+
+/** What is known of a workflow where it is started, besides its name. */
+export interface Known {
+  readonly options?: WorkflowOptions
+  readonly schemas?: KnownSchemas
+  readonly version?: number
+}
+
+export async function newRun<In>(
+  workflow: WorkflowContract<In, unknown> & Known,
+  given: unknown,
+  options: StartOptions,
+  newId: () => string,
+): Promise<NewRun> {
+  if (workflow?.is !== 'workflow') {
+    throw new PawlError('INPUT_INVALID', 'start takes a workflow as its first argument.')
+  }
+  const { name } = workflow
+  const input = encode(await parseInput(workflow, given), `the input of workflow '${name}'`)
+  const key = options.idempotencyKey
+  const runId =
+    key === undefined ? newId() : deriveUuid('key', name, checkId(key, 'an idempotency key'))
+  const { workflowId, memo, attributes, reuse = 'allow', version = workflow.version } = options
+  const begins = beginning(options)
+  const timed = timeouts({ ...workflow.options, ...options })
+  const extras = encodeExtras({
+    ...(memo && { memo: encode(memo, 'the memo') }),
+    ...timed,
+    ...(timed.executionTimeoutMs !== undefined && countedFrom(begins)),
+    ...(workflow.schemas?.input && { parsed: true }),
+    ...(options.pending && { pending: true }),
+    ...(version !== undefined && { version }),
+  })
+  const queue = options.queue ?? workflow.options?.queue ?? 'default'
+  return {
+    runId,
+    name,
+    queue: checkName(queue, 'the name of a queue'),
+    priority: checkPriority(options.priority ?? workflow.options?.priority ?? 0),
+    workflowId: workflowId === undefined ? runId : checkId(workflowId, 'a workflow id'),
+    reuse,
+    input: encodePayload(input),
+    digest: digestPayload(input),
+    ...(extras !== undefined && { extras }),
+    ...(attributes && { attributes: storedAttributes(attributes) }),
+    ...(reuse === 'terminateRunning' && { displaced: roomFor(runId) }),
+    ...begins,
+  }
+}
+
+function roomFor(runId: string): StoredMessage {
+  const id = `displaced:${runId}`
+  const reason = `run ${runId} was started in its place`
+  return { id, body: encodeMessage({ type: 'terminate', id, reason }) }
+}
