@@ -13,7 +13,14 @@ interface OfStep extends OfRun {
 }
 
 export type Announcement =
-  | ({ readonly type: 'run.started' | 'run.suspended' | 'run.continued' | 'run.cancelled' } & OfRun)
+  | ({
+      readonly type:
+        | 'run.started'
+        | 'run.suspended'
+        | 'run.continued'
+        | 'run.compensating'
+        | 'run.cancelled'
+    } & OfRun)
   /** `ms` is how long it took, from its creation. */
   | ({ readonly type: 'run.completed'; readonly output: unknown; readonly ms: number } & OfRun)
   | ({ readonly type: 'run.failed'; readonly failure: Failure; readonly ms: number } & OfRun)

@@ -27,6 +27,8 @@ function announcementOf(head: Head, event: HistoryEvent): Announcement | undefin
       return { type: 'run.cancelled', ...run }
     case 'RunContinued':
       return { type: 'run.continued', ...run }
+    case 'CompensationBegan':
+      return { type: 'run.compensating', ...run }
     case 'RunFailed':
       return { type: 'run.failed', ...run, failure: event.failure, ms: took(head, event) }
     case 'StepStarted': {

@@ -13,7 +13,8 @@ export interface SessionOptions {
   readonly random: Random
   readonly worker: string
   readonly leaseMs: number
-  readonly about: string
+  /** What the worker can do, as it is now. */
+  readonly about: () => string
   readonly heldTasks: () => readonly string[]
   readonly onLostTasks: (taskIds: readonly string[]) => void
   /** The session is gone: everything held under it must stop at once. */
@@ -101,7 +102,7 @@ export class Session {
       beat: this.#beat,
       ttlMs: leaseMs,
       tasks: heldTasks(),
-      about,
+      about: about(),
       ...(close && { close: true }),
     })
   }

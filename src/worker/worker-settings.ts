@@ -40,12 +40,16 @@ export interface WorkerPorts {
 }
 
 /** What a worker can do, as its session says it. */
-export function aboutWorker({ queues, build, pin }: WorkerSettings, registry: Registry): string {
+export function aboutWorker(
+  { queues, build, pin }: WorkerSettings,
+  registry: Registry,
+  workflows: readonly string[] | null,
+): string {
   return JSON.stringify({
     queues,
     build,
     ...(pin && { pin }),
-    workflows: registry.workflowNames,
+    workflows,
     activities: registry.activityNames,
   })
 }

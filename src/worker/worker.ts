@@ -308,7 +308,7 @@ export class Worker {
       random,
       worker: this.id,
       leaseMs,
-      about: aboutWorker(this.#settings, registry),
+      about: () => aboutWorker(this.#settings, registry, this.#directory.workflows),
       heldTasks: () => [...this.#tasks.keys()],
       onLostTasks: (taskIds) => this.#loseTasks(taskIds),
       onDeath: () => this.#loseEverything(),
