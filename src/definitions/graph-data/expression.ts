@@ -11,7 +11,7 @@ export const COMPARISONS = ['==', '!=', '<', '<=', '>', '>='] as const
 export type Comparison = (typeof COMPARISONS)[number]
 
 export type Expression =
-  | { readonly kind: 'literal'; readonly value: null | boolean | number | string }
+  | { readonly kind: 'literal'; readonly value: null | boolean | number | string | readonly [] }
   /** What a wait gives when its time is over. */
   | { readonly kind: 'timeout' }
   | {
@@ -41,6 +41,8 @@ export function parseExpression(
   const parser = new ExpressionParser(new Tokens(text, start))
   return parser.parse()
 }
+
+const EMPTY: readonly [] = Object.freeze([] as const)
 
 class ExpressionParser {
   readonly #tokens: Tokens
@@ -114,8 +116,9 @@ class ExpressionParser {
       case 'word':
         return this.#word(token)
       case 'sign':
-        if (token.text !== '(') throw misplaced(token, 'where a value is expected')
-        return this.#parenthesis(token)
+        if (token.text === '(') return this.#parenthesis(token)
+        if (token.text === '[') return this.#emptyList()
+        throw misplaced(token, 'where a value is expected')
       case 'end':
         throw new Mistake(token.at, 'a value is missing before `}}`')
     }
@@ -126,6 +129,12 @@ class ExpressionParser {
     const close = this.#tokens.take()
     if (!isSign(close, ')')) throw new Mistake(close.at, 'a `)` is missing')
     return inner
+  }
+
+  #emptyList(): Expression {
+    const close = this.#tokens.take()
+    if (!isSign(close, ']')) throw new Mistake(close.at, 'the only list that is written here is []')
+    return { kind: 'literal', value: EMPTY }
   }
 
   #word({ text, at }: Token & { readonly kind: 'word' }): Expression {

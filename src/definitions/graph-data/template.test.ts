@@ -68,6 +68,7 @@ describe('a template alone is the value itself', () => {
     ['{{ "a\\n\\"b\\\\" }}', 'a\n"b\\'],
     ['{{ true }}', true],
     ['{{ null }}', null],
+    ['{{ input.missing ?? [] }}', []],
     // A default for what is missing or null, and it belongs to what is right before it.
     ["{{ input.missing ?? 'd' }}", 'd'],
     ["{{ input.nothing ?? input.city ?? 'd' }}", 'Bonn'],
@@ -153,6 +154,7 @@ describe('mistakes are found before anything runs', () => {
     ['{{ input[x] }}', /column 10: expected a name in quotes/],
     ['{{ input[-1] }}', /column 10/],
     ['{{ input[1.5] }}', /column 10/],
+    ['{{ [1, 2] }}', /the only list that is written here is \[\]/],
     ['{{ input[0 }}', /a `\]` is missing/],
     ['{{ (input.x }}', /a `\)` is missing/],
     ['{{ input.x input.y }}', /column 12: 'input' stands after a value/],
