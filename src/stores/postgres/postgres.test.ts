@@ -11,7 +11,8 @@ beforeAll(async () => {
   database = await freshDatabase(inject('postgresUrl'))
 })
 
-afterAll(() => database.drop())
+// Some twenty thousand files, each of them flushed first.
+afterAll(() => database.drop(), 180_000)
 
 // A schema is much cheaper to make than a database, and keeps cases apart as well.
 async function makeFixture(): Promise<OpenFixture> {
