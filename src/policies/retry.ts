@@ -85,7 +85,7 @@ export function backoffMs(rule: RetryRule, attempt: number, fraction: number): n
 }
 
 function preset(name: string): RetryRule {
-  const found = presets[name as RetryPreset]
+  const found = Object.hasOwn(presets, name) ? presets[name as RetryPreset] : undefined
   if (found) return found
   throw new PawlError(
     'DEFINITION_INVALID',

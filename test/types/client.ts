@@ -109,6 +109,7 @@ export function explain(why: Why): string | undefined {
     case 'ended':
       return why.status
     case 'ready':
+    case 'pending':
       return why.suggestion
   }
 }
