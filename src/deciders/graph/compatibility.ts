@@ -2,14 +2,9 @@
 // steps it has not come to may be new. Anything else could do a thing twice or leave one out, so it is for a person to say.
 import type { GraphPlan } from '../../definitions/graph-plan.ts'
 import { shapeOf } from '../../definitions/graph-shape.ts'
-import { PawlError } from '../../kernel/errors.ts'
+import type { PawlError } from '../../kernel/errors.ts'
 import type { StepShape } from '../../kernel/event.ts'
-
-export interface Incompatible {
-  readonly step: string
-  readonly problem: 'removed' | 'changed' | 'inserted'
-  readonly message: string
-}
+import { type Incompatible, versionMismatch } from '../version-mismatch.ts'
 
 /** `shapes` are what the run knows, by the names of today. `isBehind` says of a step whether it has ended; of one that the run does not know, whether all it comes after has. */
 export function incompatibleSteps(
@@ -32,22 +27,14 @@ export function incompatibleSteps(
   return found
 }
 
-export function versionMismatch(
+export function otherDefinition(
   workflow: string,
   taken: string,
-  plan: GraphPlan,
+  code: string,
   steps: readonly Incompatible[],
 ): PawlError {
-  const lines = steps.slice(0, 20).map(({ message }) => `\n  ${message}`)
-  const rest = steps.length > 20 ? `\n  and ${steps.length - 20} more` : ''
-  const error = new PawlError(
-    'VERSION_MISMATCH',
-    `this run of graph '${workflow}' began by definition ${taken}, and this code is definition ${plan.hash}:${lines.join('')}${rest}
-To go on, deploy code that fits, or say what became of the steps: run.migrate({ definitionHash: '${plan.hash}', steps: { 'old name': 'new name', 'gone': null } }).`,
-    { details: { taken, code: plan.hash, steps: steps.map((each) => ({ ...each })) } },
-  )
-  error.name = 'VersionMismatch'
-  return error
+  const way = `say what became of the steps: run.migrate({ definitionHash: '${code}', steps: { 'old name': 'new name', 'gone': null } })`
+  return versionMismatch(`graph '${workflow}'`, { taken, code }, steps, way)
 }
 
 function removed(step: string): Incompatible {

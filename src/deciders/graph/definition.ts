@@ -3,7 +3,7 @@
 import type { RegisteredGraph } from '../../definitions/registry.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import type { Decision, HistoryEvent, StepShape } from '../../kernel/event.ts'
-import { incompatibleSteps, versionMismatch } from './compatibility.ts'
+import { incompatibleSteps, otherDefinition } from './compatibility.ts'
 import { isEnd, type Nodes } from './nodes.ts'
 
 type Taken = Extract<Decision, { type: 'DefinitionTaken' }>
@@ -109,7 +109,7 @@ export class Definition {
     const shapes = taken.steps.map((shape) => this.#renamedShape(shape))
     const steps = incompatibleSteps(shapes, this.#graph.plan, isBehind)
     if (steps.length > 0)
-      throw versionMismatch(this.#graph.name, taken.hash, this.#graph.plan, steps)
+      throw otherDefinition(this.#graph.name, taken.hash, this.#graph.plan.hash, steps)
   }
 
   #renamedShape([name, what, ...after]: StepShape): StepShape {

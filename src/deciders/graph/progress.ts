@@ -3,15 +3,15 @@
 import { TIMEOUT } from '../../definitions/context.ts'
 import type { GraphScope } from '../../definitions/graph-plan.ts'
 import type { RegisteredGraph } from '../../definitions/registry.ts'
-import { ActivityError, RunError } from '../../kernel/errors.ts'
 import type { HistoryEvent } from '../../kernel/event.ts'
-import { errorOf, type Failure, failureOf } from '../../kernel/failure.ts'
+import type { Failure } from '../../kernel/failure.ts'
 import { INPUT_KEY } from '../../kernel/key.ts'
 import { parseNodeKey } from '../../kernel/node-key.ts'
 import type { Head } from '../../kernel/run.ts'
 import { decode, encode, type Payload } from '../../kernel/value.ts'
+import { failureOfRequest } from '../failure-of-request.ts'
+import { InputSchema } from '../input-schema.ts'
 import { Definition } from './definition.ts'
-import { InputSchema } from './input-schema.ts'
 import { isEnd, type NodeState, Nodes } from './nodes.ts'
 import { Signals } from './signals.ts'
 import { Undoing } from './undoing.ts'
@@ -127,7 +127,7 @@ export class Progress {
         return this.#completed(state, key, parsed.index, event.value)
       case 'StepFailed':
       case 'ChildFailed':
-        if (state.open.delete(key)) this.failed(state, failureOfStep(state.node.name, event))
+        if (state.open.delete(key)) this.failed(state, failureOfRequest(state.node.name, event))
         return
       case 'StepSkipped':
         return this.nodes.settle(state, 'skipped')
@@ -159,7 +159,7 @@ export class Progress {
     }
     this.undone.set(
       key,
-      type === 'StepFailed' ? failureOfStep(`undo ${state.node.name}`, event) : undefined,
+      type === 'StepFailed' ? failureOfRequest(`undo ${state.node.name}`, event) : undefined,
     )
   }
 
@@ -273,16 +273,4 @@ export class Progress {
   stateOf(name: string): NodeState | undefined {
     return this.nodes.get(this.definition.nameNow(name))
   }
-}
-
-function failureOfStep(
-  step: string,
-  event: Extract<HistoryEvent, { type: 'StepFailed' | 'ChildFailed' }>,
-): Failure {
-  const { failure } = event
-  const cause = errorOf(failure)
-  if (event.type === 'ChildFailed')
-    return failureOf(new RunError({ failure, runId: event.child }, { cause }))
-  const { attempt: attempts, reason } = event
-  return failureOf(new ActivityError({ failure, activity: step, attempts, reason }, { cause }))
 }

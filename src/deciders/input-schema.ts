@@ -1,26 +1,29 @@
-// The input of a graph: as it was given, or as its schema made it. What nobody has parsed yet is parsed in a step, and so once.
-import { stepPlan } from '../../definitions/plan.ts'
-import type { RegisteredGraph } from '../../definitions/registry.ts'
-import { parse } from '../../definitions/schema.ts'
-import type { RunStep } from '../../kernel/command.ts'
-import type { StepPlan } from '../../kernel/decider.ts'
-import type { HistoryEvent } from '../../kernel/event.ts'
-import type { Failure } from '../../kernel/failure.ts'
-import { INPUT_KEY } from '../../kernel/key.ts'
-import type { Head } from '../../kernel/run.ts'
-import { decode, type Payload } from '../../kernel/value.ts'
+// The input of a run: as it was given, or as the schema of its workflow made it. What nobody has parsed yet is parsed in a
+// step, and so once.
+import { stepPlan } from '../definitions/plan.ts'
+import type { RegisteredWorkflow } from '../definitions/registry.ts'
+import { parse } from '../definitions/schema.ts'
+import type { RunStep } from '../kernel/command.ts'
+import type { StepPlan } from '../kernel/decider.ts'
+import type { HistoryEvent } from '../kernel/event.ts'
+import type { Failure } from '../kernel/failure.ts'
+import { INPUT_KEY } from '../kernel/key.ts'
+import type { Head } from '../kernel/run.ts'
+import { decode, type Payload } from '../kernel/value.ts'
+
+type Definition = Pick<RegisteredWorkflow, 'style' | 'name' | 'schemas'>
 
 export class InputSchema {
-  readonly #graph: RegisteredGraph
+  readonly #definition: Definition
   readonly #given: Payload
   #parsed: Payload | undefined
   #needed: boolean
   #asked = false
 
-  constructor(graph: RegisteredGraph, head: Head) {
-    this.#graph = graph
+  constructor(definition: Definition, head: Head) {
+    this.#definition = definition
     this.#given = head.input
-    this.#needed = graph.schemas.input !== undefined && head.extras.parsed !== true
+    this.#needed = definition.schemas.input !== undefined && head.extras.parsed !== true
   }
 
   get isKnown(): boolean {
@@ -50,8 +53,8 @@ export class InputSchema {
   }
 
   get plan(): StepPlan {
-    const { name, schemas } = this.#graph
-    const what = `the input of graph '${name}'`
+    const { style, name, schemas } = this.#definition
+    const what = `the input of ${style} '${name}'`
     const body = (): unknown => schemas.input && parse(schemas.input, this.value(), what)
     return { ...stepPlan({}), body }
   }

@@ -1,0 +1,17 @@
+// A step or a child that failed, as the failure of the run that asked for it.
+import { ActivityError, RunError } from '../kernel/errors.ts'
+import type { HistoryEvent } from '../kernel/event.ts'
+import { errorOf, type Failure, failureOf } from '../kernel/failure.ts'
+
+/** `name` is what people call the step. */
+export function failureOfRequest(
+  name: string,
+  event: Extract<HistoryEvent, { type: 'StepFailed' | 'ChildFailed' }>,
+): Failure {
+  const { failure } = event
+  const cause = errorOf(failure)
+  if (event.type === 'ChildFailed')
+    return failureOf(new RunError({ failure, runId: event.child }, { cause }))
+  const { attempt: attempts, reason } = event
+  return failureOf(new ActivityError({ failure, activity: name, attempts, reason }, { cause }))
+}
