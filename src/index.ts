@@ -71,6 +71,19 @@ export {
   type Skipped,
 } from './definitions/graph.ts'
 export type { Rule } from './definitions/graph-plan.ts'
+export {
+  type Act,
+  type Action,
+  type ActionId,
+  type Activities,
+  type Machine,
+  type MachineHandlers,
+  type MachineShape,
+  type Move,
+  machine,
+  type NeedsOnly,
+  type Signals,
+} from './definitions/machine.ts'
 export { query, signal, update } from './definitions/messages.ts'
 export type {
   ActivityOptions,

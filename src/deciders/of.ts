@@ -4,6 +4,7 @@ import { unreachable } from '../kernel/assert.ts'
 import type { Decider } from '../kernel/decider.ts'
 import { functionDecider } from './function/decider.ts'
 import { graphDecider } from './graph/decider.ts'
+import { machineDecider } from './machine/decider.ts'
 
 export function deciderOf(workflow: RegisteredWorkflow, registry: Registry): Decider {
   switch (workflow.style) {
@@ -11,6 +12,8 @@ export function deciderOf(workflow: RegisteredWorkflow, registry: Registry): Dec
       return functionDecider(workflow)
     case 'graph':
       return graphDecider(workflow, (name) => registry.activity(name))
+    case 'machine':
+      return machineDecider(workflow)
     default:
       return unreachable(workflow)
   }

@@ -16,9 +16,13 @@ export function versionMismatch(
 ): PawlError {
   const lines = steps.slice(0, 20).map(({ message }) => `\n  ${message}`)
   const rest = steps.length > 20 ? `\n  and ${steps.length - 20} more` : ''
+  const parted =
+    taken === code
+      ? 'does not fit this code'
+      : `began by definition ${taken}, and this code is definition ${code}`
   const error = new PawlError(
     'VERSION_MISMATCH',
-    `this run of ${workflow} began by definition ${taken}, and this code is definition ${code}:${lines.join('')}${rest}
+    `this run of ${workflow} ${parted}:${lines.join('')}${rest}
 To go on, deploy code that fits, or ${way}.`,
     { details: { taken, code, steps: steps.map((each) => ({ ...each })) } },
   )

@@ -5,12 +5,13 @@ import type { AnyActivity } from './activity.ts'
 import type { Context } from './context.ts'
 import type { ActivityContext } from './contract.ts'
 import type { GraphPlan } from './graph-plan.ts'
+import type { MachinePlan } from './machine-plan.ts'
 import type { ActivityOptions, WorkflowOptions } from './options.ts'
 import type { KnownSchemas } from './schema.ts'
 import type { AnyWorkflow } from './workflow.ts'
 
 /** A workflow, with what its style runs it by. */
-export type RegisteredWorkflow = RegisteredFunction | RegisteredGraph
+export type RegisteredWorkflow = RegisteredFunction | RegisteredGraph | RegisteredMachine
 
 interface Registered {
   readonly name: string
@@ -33,6 +34,11 @@ export interface RegisteredGraph extends Registered {
   readonly version?: number
   /** Those of its steps that are done by whoever takes them from a queue. */
   readonly activities: readonly RegisteredActivity[]
+}
+
+export interface RegisteredMachine extends Registered {
+  readonly style: 'machine'
+  readonly machine: MachinePlan
 }
 
 export interface RegisteredActivity {

@@ -170,7 +170,13 @@ export type Decision =
   /** What a step is done for, each of it on its own. */
   | { readonly type: 'ListTaken'; readonly key: string; readonly items: Payload }
   /** What became of a machine by the event of this number; its state is absent if it stayed the same. */
-  | { readonly type: 'StateMoved'; readonly by: number; readonly state?: Payload }
+  | {
+      readonly type: 'StateMoved'
+      readonly by: number
+      readonly state?: Payload
+      /** What the move said about how activities are to be done, by their keys. Its code is not asked again. */
+      readonly options?: Payload
+    }
 
 /** The name of a step, what it is, and what it comes after. */
 export type StepShape = readonly [name: string, what: string, ...after: string[]]
