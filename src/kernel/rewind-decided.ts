@@ -1,35 +1,30 @@
-// Going back in the history of a graph or a machine. Their code is not asked again for what is recorded, so what is kept is
-// what still stands: not what failed, not what followed from that, and not what was let go. What was undone is kept with its
-// undoing: the graph begins it anew.
+// Going back in the history of a graph. Its code is not asked again for what is recorded, so what is kept is what still
+// stands: not what failed, not what followed from that, and not what was let go. What was undone is kept with its undoing:
+// the graph begins it anew.
 import { PawlError } from './errors.ts'
 import type { Event, HistoryEvent } from './event.ts'
 import { parseNodeKey } from './node-key.ts'
 import { RunState } from './run.ts'
 
-/** Whether the decisions of the run are in its history, so that it is a graph or a machine. */
-export function isDecided(events: readonly HistoryEvent[]): boolean {
-  return events.some(({ type }) => type === 'DefinitionTaken')
+/** Whether it is the history of a graph, or of a machine that has not begun: for that it makes no difference. */
+export function isOfGraph(events: readonly HistoryEvent[]): boolean {
+  return (
+    events.some(({ type }) => type === 'DefinitionTaken') &&
+    !events.some(({ type }) => type === 'StateMoved')
+  )
 }
 
-/** What a graph or a machine that failed, or was cancelled, goes on with. */
-export function standing(events: readonly HistoryEvent[]): HistoryEvent[] {
-  const isMachine = events.some(({ type }) => type === 'StateMoved')
-  return isMachine ? standingOfMachine(events) : standingOfGraph(events)
-}
-
-/** The same, but for a step of a graph and everything that was begun after it. */
+/** The same as `standing`, but for a step and everything that was begun after it. */
 export function standingBefore(events: readonly HistoryEvent[], step: string): HistoryEvent[] {
-  if (events.some(({ type }) => type === 'StateMoved')) {
-    throw new PawlError('NOT_SUPPORTED', 'a machine has no steps to go back to. Start it again.')
-  }
   const place = placeOf(events, step)
   const late = new Set(events.flatMap((event) => (event.seq >= place ? nameIn(event) : [])))
-  return standingOfGraph(events).filter(
+  return standing(events).filter(
     (event) => isUndo(event) || !nameIn(event).some((name) => late.has(name)),
   )
 }
 
-function standingOfGraph(events: readonly HistoryEvent[]): HistoryEvent[] {
+/** What a graph that failed, or was cancelled, goes on with. */
+export function standing(events: readonly HistoryEvent[]): HistoryEvent[] {
   const turned = events.find(isTurn)?.seq ?? Number.POSITIVE_INFINITY
   const gone = new Set<string>()
   for (const event of events) {
@@ -46,25 +41,6 @@ function standingOfGraph(events: readonly HistoryEvent[]): HistoryEvent[] {
     if (!('key' in event)) return true
     return !gone.has(event.key) && (event.seq <= turned || isUndo(event) || !isBegun(event))
   })
-}
-
-function standingOfMachine(events: readonly HistoryEvent[]): HistoryEvent[] {
-  const failed = events.findLast(({ type }) => type === 'StepFailed')
-  const opens = RunState.of(events.filter(({ type }) => !type.startsWith('Run'))).open.values()
-  if (!failed || [...opens].some(({ type }) => type === 'child')) {
-    const why = failed ? 'it had children under way' : 'none of its activities had failed'
-    throw new PawlError(
-      'NOT_SUPPORTED',
-      `this machine cannot be tried again: ${why}. Start it again.`,
-    )
-  }
-  return events.filter(
-    (event) =>
-      event !== failed &&
-      isKept(event) &&
-      !(event.type === 'StateMoved' && event.by >= failed.seq) &&
-      !(event.type === 'StepRetried' && 'key' in failed && event.key === failed.key),
-  )
 }
 
 /** A step that stays open is begun by whoever goes on; nothing is left of it in a queue. */

@@ -8,7 +8,7 @@ import { PawlError } from './errors.ts'
 import type { Event, HistoryEvent, Instant, Passage, Requested } from './event.ts'
 import type { Failure } from './failure.ts'
 import { SHIELD } from './key.ts'
-import { isDecided, standing, standingBefore, unqueued } from './rewind-decided.ts'
+import { isOfGraph, standing, standingBefore, unqueued } from './rewind-decided.ts'
 import { RunState } from './run.ts'
 import type { Payload } from './value.ts'
 
@@ -18,10 +18,10 @@ export type Begins = Omit<Began, 'type' | 'again' | 'looseFrom' | 'beganAt' | 'm
 
 /** Everything that was settled, but for the failure the run ended with. */
 export function retried(events: readonly HistoryEvent[], begins: Begins, now: Instant): Event[] {
-  if (isDecided(events)) return decided(events, standing(events), begins, now)
+  if (isOfGraph(events)) return ofGraph(events, standing(events), begins, now)
   refuseUndone(events)
   const failed = failureOf(events)
-  const past = events.filter(isOfTheCode)
+  const past = withoutLastMove(events).filter(isOfTheCode)
   const again = openIn(past)
   if (failed) again.add(failed.key)
   // What the code did about its failure, or its cancellation, it may not come to this time.
@@ -37,7 +37,7 @@ export function resetTo(
   begins: Begins,
   now: Instant,
 ): Event[] {
-  if (isDecided(events)) return decided(events, standingBefore(events, step), begins, now)
+  if (isOfGraph(events)) return ofGraph(events, standingBefore(events, step), begins, now)
   const past = beforeStep(events, placeOf(events, step))
   const again = openIn(past)
   return assembled(events, without(past, again), { begins, again, now })
@@ -66,10 +66,11 @@ export function forkedAt(
     // Right behind it, and before whatever comes next.
     kept.push(asked, { type: 'StepCompleted', key, attempt: 1, value, at, seq: seq + 0.5 })
   }
-  return assembled(events, kept, { begins, again, now, edited: true })
+  const reborn = dropped !== undefined
+  return assembled(events, kept, { begins, again, now, edited: true, reborn })
 }
 
-function decided(
+function ofGraph(
   events: readonly HistoryEvent[],
   kept: readonly HistoryEvent[],
   begins: Begins,
@@ -99,15 +100,19 @@ interface Assembly {
   readonly turned?: number
   /** Whether steps may have been recorded with other inputs than the code will give them. */
   readonly edited?: boolean
+  /** Whether it has another input, so that even its start is to be decided anew. */
+  readonly reborn?: boolean
 }
 
 // Numbers what is kept anew. Times stay, so time begins with the first of them.
 function assembled(
   all: readonly HistoryEvent[],
   kept: readonly HistoryEvent[],
-  { begins, again, now, turned = Infinity, edited = false }: Assembly,
+  { begins, again, now, turned = Infinity, edited = false, reborn = false }: Assembly,
 ): Event[] {
-  const sorted = kept.toSorted((a, b) => a.seq - b.seq)
+  const stand = reborn ? 0 : movesStandUntil(all, kept)
+  const left = kept.filter((event) => event.type !== 'StateMoved' || event.by < stand)
+  const sorted = left.toSorted((a, b) => a.seq - b.seq)
   const seqs = sorted.map(({ seq }) => seq)
   const loose = seqs.findIndex((seq) => seq > turned)
   const messageIds = knownBefore(all)
@@ -123,6 +128,25 @@ function assembled(
   const events = [began, ...sorted.map((event) => placed(event, seqs, edited))]
   refuseImpossible(events)
   return events
+}
+
+// A machine's move answers one event. It stands as long as that, and all before it, is as it was, and as long as nothing
+// that such a move asked for is to be asked for again; from there on the events are answered anew.
+function movesStandUntil(all: readonly HistoryEvent[], kept: readonly HistoryEvent[]): number {
+  const same = new Set(kept)
+  let until = Infinity
+  for (const event of all) {
+    if (same.has(event) || event.type === 'CalledOff' || !isOfTheCode(event)) continue
+    until = Math.min(until, 'after' in event ? event.after : event.seq)
+  }
+  return until
+}
+
+// The move by which a machine ended itself is made again, by whatever code it has then.
+function withoutLastMove(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
+  if (events.at(-1)?.type !== 'RunFailed') return events
+  const last = events.findLastIndex(({ type }) => type === 'StateMoved')
+  return last < 0 ? events : events.toSpliced(last, 1)
 }
 
 /** Where a step was asked for. A name must be that of one step only. */
@@ -236,16 +260,21 @@ function knownBefore([first]: readonly HistoryEvent[]): readonly string[] {
   return first?.type === 'GenerationBegan' ? (first.messageIds ?? []) : []
 }
 
-// `after` names the event that had last been delivered; it has another number now, or is gone.
+// `after` and `by` name events, which have other numbers now, or are gone.
 function placed(event: HistoryEvent, seqs: readonly number[], edited: boolean): Event {
   const { seq: _, ...body } = event
+  if (body.type === 'StateMoved') return { ...body, by: placeNow(seqs, body.by) }
   if (!('after' in body)) return body
-  const { after: old } = body
-  const later = firstAbove(seqs, old)
-  const after = later === 0 ? 0 : later + 1
+  const after = placeNow(seqs, body.after)
   if (!edited || !('digest' in body)) return { ...body, after }
   const { digest: __, ...rest } = body
   return { ...rest, after }
+}
+
+// Of the last event that is left, up to this one. The new beginning stands before all of them.
+function placeNow(seqs: readonly number[], old: number): number {
+  const left = firstAbove(seqs, old)
+  return left === 0 ? 0 : left + 1
 }
 
 /** How many of these numbers, which are sorted, are not above another. */
