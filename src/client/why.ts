@@ -132,8 +132,21 @@ function waiting(facts: WhyFacts, state: RunState): Why {
             suggestion: `pawl signal ${facts.run.head.runId} ${each.name} '<payload as JSON>'`,
           },
     ) ??
-    pick(open, 'timer', (_, each) => ({ reason: 'timer', until: new Date(each.until) }))
+    pick(open, 'timer', (_, each) => ({ reason: 'timer', until: new Date(each.until) })) ??
+    anySignal(facts)
   return found ?? { reason: 'ready' }
+}
+
+// A machine takes its signals whenever they come, and asks for none.
+function anySignal({ run, turns }: WhyFacts): Why | undefined {
+  const events = turns.flatMap((turn) => decodeTurn(turn.body).events)
+  const taken = events.findLast((event) => event.type === 'DefinitionTaken')
+  const names = (taken?.steps ?? []).flatMap(([, what]) => /^signal:(.*)$/.exec(what)?.[1] ?? [])
+  const [name, ...others] = names
+  if (name === undefined) return undefined
+  const or = others.length > 0 ? ` It takes ${others.join(', ')}, too.` : ''
+  const suggestion = `pawl signal ${run.head.runId} ${name} '<payload as JSON>'${or}`
+  return { reason: 'signal', name, suggestion }
 }
 
 function otherWait({ name, until: at }: Extract<Open, { type: 'wait' }>): Why {

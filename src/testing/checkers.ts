@@ -212,7 +212,9 @@ async function endOfReplay(
   const head = headSince(headOf({ head: headNow(row) }), events)
   const world = { breathe: async () => {}, secret: () => '' }
   const execution = decider.open(head, world)
-  const commands = await execution.advance(events, events.at(-1)?.at ?? 0, events.length)
+  // A machine goes on from its last move, and so would not be asked at all.
+  const told = events.filter((event) => event.type !== 'StateMoved' && !isEnding(event))
+  const commands = await execution.advance(told, events.at(-1)?.at ?? 0, events.length)
   execution.dispose()
   const last = commands.at(-1)
   switch (last?.type) {
