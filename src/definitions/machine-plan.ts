@@ -24,22 +24,22 @@ export type MachineActivity = AnyActivityContract & { readonly options?: Activit
 
 /** Each gives a move, if its code is right. */
 export interface PlanHandlers {
-  start(input: unknown): unknown
-  activityCompleted(
+  readonly start: (input: unknown) => unknown
+  readonly activityCompleted: (
     activity: string,
     state: unknown,
     event: { readonly id: string; readonly result: unknown },
-  ): unknown
-  activityFailed?(
+  ) => unknown
+  readonly activityFailed?: (
     state: unknown,
     event: { readonly activity: string; readonly id: string; readonly failure: Failure },
-  ): unknown
-  childEnded?(
+  ) => unknown
+  readonly childEnded?: (
     state: unknown,
     event: { readonly id: string; readonly outcome: Settled<unknown> },
-  ): unknown
-  timerFired(timer: string, state: unknown): unknown
-  signal(signal: string, state: unknown, payload: unknown): unknown
+  ) => unknown
+  readonly timerFired: (timer: string, state: unknown) => unknown
+  readonly signal: (signal: string, state: unknown, payload: unknown) => unknown
 }
 
 /** What a move asks for. */

@@ -166,7 +166,7 @@ export function machine<
     schemas,
     ...checking('state', state, `the state of ${of}`),
   }
-  return { on: (handlers) => define(drafted, handlers as unknown as Given) as Workflow<In, Out> }
+  return { on: (handlers) => define(drafted, handlers) as Workflow<In, Out> }
 }
 
 interface Parts {

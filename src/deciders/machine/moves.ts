@@ -3,7 +3,7 @@ import type { MachineAction, MachinePlan } from '../../definitions/machine-plan.
 import type { ActivityOptions } from '../../definitions/options.ts'
 import type { RegisteredMachine } from '../../definitions/registry.ts'
 import { checkNow, parseNow } from '../../definitions/schema.ts'
-import { unreachable } from '../../kernel/assert.ts'
+import { assert, unreachable } from '../../kernel/assert.ts'
 import type { Command, EndRun } from '../../kernel/command.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import type { Instant } from '../../kernel/event.ts'
@@ -86,7 +86,7 @@ class Deeds {
 
   #run({ activity: name, input, id, options }: Extract<MachineAction, { action: 'run' }>): void {
     const activity = this.#machine.machine.activities.get(name)
-    if (!activity) return
+    assert(activity, 'act makes only actions of its machine')
     const { key, isRecorded } = this.#requests.ask({ kind: 'activity', name, id }, options)
     if (Object.keys(options).length > 0) this.#options.push([key, options])
     const { wanted } = activityAsk(key, activity, input, options)
@@ -142,9 +142,8 @@ const ACTIONS: ReadonlySet<unknown> = new Set<MachineAction['action']>([
 
 function moveOf(given: unknown, handler: string): readonly [unknown, ...MachineAction[]] {
   if (!Array.isArray(given) || given.length === 0) throw noMove(handler, given)
-  const [state, ...actions] = given as [unknown, ...MachineAction[]]
-  const stranger = actions.find((each) => !ACTIONS.has((each as MachineAction | null)?.action))
-  if (stranger === undefined && !actions.includes(undefined as never)) return [state, ...actions]
+  const [state, ...actions] = given as [unknown, ...(MachineAction | undefined)[]]
+  if (actions.every((each) => ACTIONS.has(each?.action))) return [state, ...actions] as never
   const message = `${handler} gave something behind the state that is no action. Actions are what \`act\` makes, as in [state, act.run('name', input)].`
   throw new PawlError('INPUT_INVALID', message)
 }
