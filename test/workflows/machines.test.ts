@@ -101,6 +101,41 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await run.result()).toBe('begun a b end')
   })
 
+  test('A3 S6: a machine that is told to shut down finishes what is under way first', async () => {
+    const shutdown = signal('shutdown')
+    const [gate, begun] = [new Gate(), new Gate()]
+    const job = activity('job', async (n: number) => {
+      begun.open()
+      await gate.opened
+      return n
+    })
+    const worker = machine('worker', {
+      ...nothing,
+      state: type<{ at: 'working' | 'stopping'; done: number }>(),
+      activities: { job },
+      signals: { shutdown },
+    }).on({
+      start: (_, act) => [{ at: 'working', done: 0 }, act.run('job', 1)],
+      activityCompleted: {
+        job: ({ at, done }, _, act) =>
+          at === 'stopping'
+            ? [{ at, done: done + 1 }, act.complete(`${done + 1} done`)]
+            : [{ at, done: done + 1 }, act.run('job', done)],
+      },
+      signal: { shutdown: ({ done }) => [{ at: 'stopping', done }] },
+    })
+    const engine = await bench.serve({ workflows: [worker], activities: [job] })
+    const run = await engine.start(worker)
+    await begun.opened
+    await run.signal(shutdown)
+    await until(
+      () => run.query(query<void, { at: string }>('state')),
+      ({ at }) => at === 'stopping',
+    )
+    gate.open()
+    expect(await run.result()).toBe('1 done')
+  })
+
   test('A4: timers fire, are replaced and cancelled; a run can be failed', async () => {
     const clock = machine('clock', {
       ...nothing,
