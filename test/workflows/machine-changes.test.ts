@@ -101,6 +101,12 @@ describe.each(kinds)('on %s', (kind) => {
     await again.reset({ step: 'activity:tool#2' })
     expect(await again.result()).toBe('one two')
     expect(calls).toBe(3)
+    // What a result became of is decided anew if it is another.
+    const step = 'activity:tool#2'
+    const early = await again.fork({ step, results: { 'activity:tool#1': ['eins'] } })
+    const late = await again.fork({ step, results: { [step]: ['zwei'] } })
+    expect([await early.result(), await late.result()]).toEqual(['eins two', 'one zwei'])
+    expect(calls).toBe(4)
   })
 })
 
