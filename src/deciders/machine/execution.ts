@@ -67,7 +67,12 @@ export class MachineExecution extends Interpreter {
     return this.#requests.ahead
   }
 
-  protected react(events: readonly HistoryEvent[], now: Instant): readonly Command[] {
+  protected react(
+    old: readonly HistoryEvent[],
+    fresh: readonly HistoryEvent[],
+    now: Instant,
+  ): readonly Command[] {
+    const events = [...old, ...fresh]
     for (const event of events) if (event.type === 'StateMoved') this.#recall(event)
     for (const event of events) {
       this.#seq = event.seq
