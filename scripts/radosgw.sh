@@ -51,6 +51,7 @@ install_programs() {
     ceph-mon ceph-osd radosgw ceph-common >/dev/null || fail 'apt-get install failed'
 }
 
+# Without tcp_nodelay an answer to a GET waits for the kernel's delayed acknowledgement: 45 ms instead of 2.
 write_configuration() {
   cat >ceph.conf <<X
 [global]
@@ -80,7 +81,7 @@ mon_data = $folder/mon
 osd_data = $folder/osd
 keyring = $folder/keyring
 [client.rgw]
-rgw_frontends = beast endpoint=127.0.0.1:$port
+rgw_frontends = beast endpoint=127.0.0.1:$port tcp_nodelay=1
 rgw_rados_pool_pg_num_min = 1
 rgw_data = $folder/rgw
 rgw_enable_usage_log = false
