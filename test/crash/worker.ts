@@ -1,5 +1,6 @@
 // The process that gets killed: a worker like any other, that writes down what it does. It ends with its parent.
 // Usage: node test/crash/worker.ts <store url> <ledger folder> <lease in ms> <queues>
+import { flushCompileCache } from 'node:module'
 import { open } from '../../src/index.ts'
 import { definitions } from './definitions.ts'
 import { LedgerFile } from './ledger.ts'
@@ -22,4 +23,6 @@ const worker = engine.work({
   signals: false,
 })
 await worker.ready
+// It is written when a process exits, which this one is not going to live to see.
+flushCompileCache()
 process.send?.('ready')

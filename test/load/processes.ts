@@ -26,6 +26,8 @@ export class LoadProcess {
     const path = resolve(import.meta.dirname, file)
     const child = spawn(process.execPath, [path, ...args], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      // What it takes to load the source is part of what is measured here.
+      env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' },
     })
     const started = new LoadProcess(child)
     await Promise.race([once(child, 'message'), started.#exited])
