@@ -147,8 +147,10 @@ function unclosed(store: Store): Store {
 }
 
 const PATIENCE_MS = 15_000
+/** Between two looks, so that who waits does not keep a core from those it waits for. */
+const LOOK_MS = 4
 
-/** Reads again and again until what it reads is good. Yields in between, and gives up with what it last saw. */
+/** Reads again and again until what it reads is good. Gives up with what it last saw. */
 export async function until<T>(
   read: () => T | Promise<T>,
   good: (value: T) => boolean,
@@ -158,7 +160,7 @@ export async function until<T>(
     const value = await read()
     if (good(value)) return value
     if (Date.now() > deadline) throw new Error(`not in time; last seen: ${JSON.stringify(value)}`)
-    await new Promise((resolve) => setImmediate(resolve))
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   }
 }
 

@@ -152,8 +152,9 @@ describe.each(kinds)('on %s', (kind) => {
   test('T1 a sleep survives its worker: another engine wakes the run at the recorded time', async () => {
     const naps = workflow('naps', async (ctx) => {
       const before = ctx.now()
-      await ctx.sleep('400ms')
-      return [before + 400, ctx.now()] as const
+      // Long enough that a slow store tells of it before it is over.
+      await ctx.sleep('800ms')
+      return [before + 800, ctx.now()] as const
     })
     const first = await bench.worker({ workflows: [naps] })
     const run = await first.engine.start(naps)
