@@ -22,11 +22,8 @@ const databases: FreshDatabase[] = []
 
 const kills = Number(process.env['PAWL_KILLS'] ?? 100)
 const runs = Number(process.env['PAWL_RUNS'] ?? 5_000)
-// A bucket takes tens of milliseconds for a write, so that blows as frequent as on a disk would hit the same run often enough
-// before anything of it is written to be taken for what kills its workers, and paused.
-const slowly = { pauseMs: 1_800, leaseMs: 3_000 }
 
-interface Plan extends Pick<KillOptions, 'kills' | 'runs' | 'pauseMs' | 'leaseMs'> {
+interface Plan extends Pick<KillOptions, 'kills' | 'runs'> {
   readonly open: () => Promise<string>
 }
 
@@ -45,7 +42,6 @@ const stores: Record<string, Plan> = {
   radosgw: {
     kills: kills / 4,
     runs: runs / 10,
-    ...slowly,
     open: async () => reachable(await sharedRadosgw(inject('radosgwDoor'))),
   },
 }
