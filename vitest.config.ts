@@ -3,6 +3,7 @@
 
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/support/longest-first.ts'
 
 const longProjects = ['simulation', 'crash', 'load'] as const
 const packageTest = 'test/package.test.ts'
@@ -35,6 +36,7 @@ export default defineConfig({
     pool: 'forks',
     // One more than CI has cores: much of what the tests do is to wait for servers and timers.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 30_000,
     exclude: [...configDefaults.exclude, 'dist/**', 'bench/**'],

@@ -1,0 +1,27 @@
+// The order in which test files begin. A long one that comes last keeps one core busy and leaves the others idle, and
+// where vitest has not seen them before it goes by their size, which says little.
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+const longest = [
+  'test/crash/kill.test.ts',
+  'test/crash/every-call.test.ts',
+  'test/simulation/simulation.test.ts',
+  'test/simulation/objects.test.ts',
+  'test/simulation/mutants.test.ts',
+  'src/stores/objects/store.test.ts',
+  'src/stores/postgres/postgres.test.ts',
+  'test/workflows/time-limits.test.ts',
+  'test/workflows/schedules.test.ts',
+  'test/cli/cli.test.ts',
+]
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const found = longest.findIndex((file) => moduleId.endsWith(file))
+      return found === -1 ? longest.length : found
+    }
+    const sorted = await super.sort(files)
+    return sorted.toSorted((a, b) => rank(a) - rank(b))
+  }
+}
