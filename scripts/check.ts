@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { root, runOnProjectNode } from './project-node.ts'
-import { type Context, type Stage, stages, type Tally } from './stages.ts'
+import { type Context, joined, type Stage, stages, type Tally } from './stages.ts'
 
 await runOnProjectNode(import.meta.filename)
 process.exitCode = await check(selectStages())
@@ -29,7 +29,7 @@ async function check(selected: readonly Stage[]): Promise<number> {
   const scratchFolder = await mkdtemp(join(tmpdir(), 'pawl-check-'))
   const tally: Tally = { passed: 0, failed: 0 }
   try {
-    for (const stage of selected) {
+    for (const stage of joined(selected)) {
       if (!(await runStage(stage, { scratchFolder, tally, run }))) return 1
     }
     return 0

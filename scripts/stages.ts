@@ -20,6 +20,8 @@ export type Context = {
 
 export type Stage = {
   readonly name: string
+  /** Test projects that may run beside those of a neighbouring stage: one of them waits while another computes. */
+  readonly sociable?: readonly string[]
   readonly run: (context: Context) => Promise<boolean>
 }
 
@@ -30,12 +32,12 @@ export const stages: readonly Stage[] = [
   { name: 'lint', run: ({ run }) => run('oxlint', ['--type-aware', '--deny-warnings']) },
   { name: 'types', run: checkTypes },
   { name: 'build', run: build },
-  vitestStage('unit'),
-  vitestStage('simulation'),
-  vitestStage('crash'),
-  vitestStage('load'),
+  vitestStage(['unit']),
+  sociable('simulation'),
+  sociable('crash'),
+  vitestStage(['load']),
   { name: 'examples', run: runExamples },
-  vitestStage('package'),
+  vitestStage(['package']),
 ]
 
 async function checkTypes({ run }: Context): Promise<boolean> {
@@ -63,13 +65,28 @@ async function removeStaleOutput(): Promise<void> {
   }
 }
 
-function vitestStage(name: string): Stage {
+/** Neighbours that may run beside each other become one stage. */
+export function joined(selected: readonly Stage[]): readonly Stage[] {
+  return selected.reduce<readonly Stage[]>((done, stage) => {
+    const last = done.at(-1)
+    if (!last?.sociable || !stage.sociable) return [...done, stage]
+    return [...done.slice(0, -1), sociable(...last.sociable, ...stage.sociable)]
+  }, [])
+}
+
+function sociable(...projects: readonly string[]): Stage {
+  return { ...vitestStage(projects), sociable: projects }
+}
+
+function vitestStage(projects: readonly string[]): Stage {
+  const name = projects.join(' and ')
   return {
     name,
     run: async ({ run, scratchFolder, tally }) => {
-      const report = join(scratchFolder, `${name}.json`)
+      const report = join(scratchFolder, `${projects.join('-')}.json`)
       const reporters = ['--reporter=default', '--reporter=json', `--outputFile=${report}`]
-      const args = ['run', '--project', name, '--passWithNoTests', ...reporters]
+      const chosen = projects.flatMap((project) => ['--project', project])
+      const args = ['run', ...chosen, '--passWithNoTests', ...reporters]
       const ok = await run('vitest', args)
       const counted = countTests(await readFile(report, 'utf8').catch(() => undefined))
       tally.passed += counted.passed

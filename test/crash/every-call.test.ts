@@ -24,7 +24,7 @@ const soonAfter = [1, 2, 3, 5, 8]
 
 describe.each(deployments)('%s', (_, deployment) => {
   test('a crash before and after every store call changes nothing', {
-    timeout: 120_000,
+    timeout: 600_000,
   }, async () => {
     const calm = await tell(deployment, [])
     expect(calm.violations).toEqual([])
