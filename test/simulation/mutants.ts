@@ -73,7 +73,7 @@ export const mutants: readonly Mutant[] = [
     patch(rules, 'if (closes && unread.length > 0)', 'if (closes && unread.length > 99)'),
   ),
   from(
-    570,
+    16_250,
     mutant(
       'H5: a warm execution is used whoever held the run since',
       patch('worker/warm.ts', 'if (run.epoch + 1 !== epoch ||', 'if (run.epoch + 1 > epoch ||'),
@@ -88,7 +88,7 @@ export const mutants: readonly Mutant[] = [
     ),
   ),
   from(
-    2_750,
+    3_640,
     mutant(
       'INV5: the store does not compare leases',
       patch(
