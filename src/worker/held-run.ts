@@ -63,7 +63,10 @@ export class HeldRun {
     if (warm) this.#state = warm.state
     this.#code = new HeldExecution(host, this.#head, warm?.execution)
     const past = { seq: this.#state.seq, bytes: warm?.bytes ?? 0 }
-    this.#writer = new TurnWriter(host, this.#head, claimed.lease, past, () => this.#state)
+    this.#writer = new TurnWriter(host, this.#head, claimed.lease, past, {
+      state: () => this.#state,
+      mayWrite: () => this.#mood !== 'abandoned',
+    })
     this.receive(claimed.messages)
   }
 
@@ -382,7 +385,6 @@ export class HeldRun {
     return { type: 'lost' }
   }
 
-  // Until then the run is this worker's alone, so its timers are too.
   #somethingHappens(): Promise<void> {
     const { size, unreadable } = this.#inbox
     const isNow = size > 0 || unreadable !== undefined || this.#steps.hasResults

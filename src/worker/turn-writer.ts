@@ -19,6 +19,12 @@ export function released(isReturned: boolean, due: Instant | undefined, now: Ins
   return { type: 'release', status, ...(wakeAt !== undefined && { wakeAt }) }
 }
 
+/** Of the run that is written: where it stands, and whether it is still the holder's to write. */
+interface HeldState {
+  state(): RunState
+  mayWrite(): boolean
+}
+
 export class TurnWriter {
   /** Events that are durable. */
   seq: number
@@ -31,16 +37,16 @@ export class TurnWriter {
   readonly #host: RunHost
   readonly #head: Head
   readonly #lease: Lease
-  readonly #state: () => RunState
+  readonly #run: HeldState
 
   constructor(
     host: RunHost,
     head: Head,
     lease: Lease,
     past: { readonly seq: number; readonly bytes: number },
-    state: () => RunState,
+    run: HeldState,
   ) {
-    this.#state = state
+    this.#run = run
     this.#host = host
     this.#head = head
     this.#lease = lease
@@ -48,7 +54,10 @@ export class TurnWriter {
     this.bytes = past.bytes
   }
 
+  // A lease can be lost by anything that looks at the time, in the middle of a turn. What was decided half before and half
+  // after that is nothing to write down, even if the store would still take it.
   write(events: readonly HistoryEvent[], rest: Rest): Promise<Committed> {
+    if (!this.#run.mayWrite()) return Promise.resolve({ outcome: 'fenced' })
     let body: string
     try {
       body = events.length === 0 ? '' : turnBody(this.#host.build, events)
@@ -76,7 +85,7 @@ export class TurnWriter {
     const { pin } = this.#host
     const changed = events.some(({ type }) => type.startsWith('Compensation'))
     return {
-      ...(changed && { compensating: this.#state().compensations > 0 }),
+      ...(changed && { compensating: this.#run.state().compensations > 0 }),
       ...(pin !== undefined && this.seq === 0 && { pin }),
     }
   }
