@@ -261,6 +261,24 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
     })
   })
 
+  test('R7: what was done in the very turn in which another failed is undone, with its result', async () => {
+    const log: unknown[] = []
+    const definition = graph('late')
+      .step('bad', { retry: 'none' }, () => {
+        throw new PermanentError('no')
+      })
+      .step('good', { retry: 'none' }, () => 'done')
+      .compensate({ ownFailure: true }, ({ result }) => void log.push(result))
+    await using([definition], { alwaysReplay }, async (engine) => {
+      const run = await engine.start(definition)
+      await expect(run.result()).rejects.toThrow('no')
+      const events = await eventsOf(run)
+      const failed = events.indexOf('StepFailed step:bad#1')
+      expect(events[failed + 1]).toBe('StepCompleted step:good#1')
+      expect(log).toEqual(['done'])
+    })
+  })
+
   test('R7: a crash before or after any turn of the undoing leaves each undone once, in order', async () => {
     const log: string[] = []
     const undo = (name: string) => (): void => void log.push(name)

@@ -72,7 +72,8 @@ export class Progress {
       case 'SignalReceived': {
         const waiter = this.#signals.receive(event.name, event.payload)
         if (typeof waiter === 'string') this.definition.endGone(waiter)
-        else if (waiter) this.#succeed(waiter, () => decode(event.payload))
+        // One that was stopped is called off in this turn, and the signal is kept.
+        else if (waiter?.status === 'begun') this.#succeed(waiter, () => decode(event.payload))
         return
       }
       case 'UpdateReceived':
@@ -118,8 +119,9 @@ export class Progress {
         state.open.add(key)
         return
       case 'TimerFired':
-        if (!state.open.has(key)) return
-        if (parsed.kind === 'delay') return this.nodes.await(state)
+        if (parsed.kind === 'delay')
+          return state.open.has(key) ? this.nodes.await(state) : undefined
+        if (!this.#isEnd(state, key)) return
         this.#signals.forget(state)
         return this.#succeed(state, () => TIMEOUT)
       case 'StepCompleted':
@@ -177,12 +179,17 @@ export class Progress {
   }
 
   #completed(state: NodeState, key: string, index: number | undefined, value: Payload): void {
-    if (!state.open.delete(key)) return
+    if (!this.#isEnd(state, key)) return
     const { items } = state
     if (!items || index === undefined) return this.#succeed(state, () => decode(value))
     items.results[index] = value
     items.ended++
     this.#endList(state)
+  }
+
+  // Also of what was to be called off and was quicker.
+  #isEnd(state: NodeState, key: string): boolean {
+    return state.open.delete(key) || this.toCallOff.delete(key)
   }
 
   listed(state: NodeState, list: readonly unknown[]): void {
@@ -205,9 +212,11 @@ export class Progress {
   }
 
   #succeed(state: NodeState, value: () => unknown): void {
-    if (isEnd(state.status)) return
+    if (isEnd(state.status) && state.status !== 'stopped') return
     state.value = value
-    this.nodes.settle(state, 'succeeded')
+    // Done before it could be told to stop: it is undone as all is that was done.
+    if (state.status === 'stopped') this.nodes.completed.add(state)
+    else this.nodes.settle(state, 'succeeded')
   }
 
   failed(state: NodeState, failure: Failure): void {

@@ -36,9 +36,11 @@ export function undoKey({ node, round }: NodeState): string {
 
 // What failed or was stopped may have done half of what it was to do; it is undone only if it says so, and first.
 function chainOf(nodes: Nodes): NodeState[] {
-  const broken = [...nodes.all()].filter(
-    ({ status, node }) => (status === 'failed' || status === 'stopped') && node.undo?.ownFailure,
-  )
+  const broken = [...nodes.all()].filter((state) => isBroken(state) && !nodes.completed.has(state))
   const done = [...nodes.completed].filter(({ node }) => node.undo)
   return [...broken.reverse(), ...done.reverse()]
+}
+
+function isBroken({ status, node }: NodeState): boolean {
+  return (status === 'failed' || status === 'stopped') && node.undo?.ownFailure === true
 }
