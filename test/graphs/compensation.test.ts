@@ -279,6 +279,34 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
     })
   })
 
+  test('V9: what was undone although it had failed is begun anew, under another key', async () => {
+    const log: string[] = []
+    let works = false
+    const definition = graph('own again')
+      .each('all', { over: () => [1, 2], retry: 'none' }, ({ item, idempotencyKey }) => {
+        log.push(idempotencyKey.slice(36))
+        if (item === 2 && !works) throw new Error('declined')
+      })
+      .compensate({ ownFailure: true }, ({ idempotencyKey }) => {
+        log.push(idempotencyKey.slice(36))
+      })
+    await using([definition], { alwaysReplay }, async (engine) => {
+      const run = await engine.start(definition)
+      for (const round of [1, 2]) {
+        await expect(run.result()).rejects.toThrow('declined')
+        expect(log.splice(0)).toEqual([
+          `:1:step:all#${round}[0]`,
+          `:1:step:all#${round}[1]`,
+          `:1:shield#1/undo:all#${round}`,
+        ])
+        works = round === 2
+        await run.retry()
+      }
+      expect(await run.result()).toEqual({ all: [undefined, undefined] })
+      expect(log).toEqual([':1:step:all#3[0]', ':1:step:all#3[1]'])
+    })
+  })
+
   test('R7: a crash before or after any turn of the undoing leaves each undone once, in order', async () => {
     const log: string[] = []
     const undo = (name: string) => (): void => void log.push(name)

@@ -133,22 +133,25 @@ export class Nodes {
     return open
   }
 
-  /** It was undone: it is as if it had not begun, and begins under another key. */
+  /** It was undone, done or not: it is as if it had not begun, and begins under another key. */
   undo(state: NodeState): void {
-    if (!isEnd(state.status)) return
-    for (const name of this.#dependents.get(state.node.name) ?? []) {
-      const dependent = this.#states.get(name)
-      if (!dependent) continue
-      count(dependent, state.status, -1)
-      this.#consider(dependent)
-    }
-    this.completed.delete(state)
-    this.#unsettled++
+    if (isEnd(state.status)) this.#reopen(state, state.status)
     state.round++
     state.cleared = false
     state.items = undefined
     state.value = undefined
     this.await(state)
+  }
+
+  #reopen(state: NodeState, status: EndStatus): void {
+    for (const name of this.#dependents.get(state.node.name) ?? []) {
+      const dependent = this.#states.get(name)
+      if (!dependent) continue
+      count(dependent, status, -1)
+      this.#consider(dependent)
+    }
+    this.completed.delete(state)
+    this.#unsettled++
   }
 
   #end(state: NodeState, status: EndStatus): void {
