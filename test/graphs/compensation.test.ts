@@ -307,6 +307,29 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
     })
   })
 
+  test('V9: a step that was ruled out by how another ended is not, once that is undone', async () => {
+    const log: string[] = []
+    let first = true
+    const definition = graph('ruled out')
+      .step('reserve', { retry: 'none' }, () => {
+        if (!first) throw new Error('sold out')
+      })
+      .compensate(() => void log.push('release'))
+      .step('apologise', { after: ['reserve'], rule: 'oneFailed' }, () => void log.push('sorry'))
+      .step('charge', { after: ['reserve'], retry: 'none' }, () => {
+        throw new Error('declined')
+      })
+    await using([definition], { alwaysReplay }, async (engine) => {
+      const run = await engine.start(definition)
+      await expect(run.result()).rejects.toThrow('declined')
+      expect(log.splice(0)).toEqual(['release'])
+      first = false
+      await run.retry()
+      await expect(run.result()).rejects.toThrow('sold out')
+      expect(log).toEqual(['sorry'])
+    })
+  })
+
   test('R7: a crash before or after any turn of the undoing leaves each undone once, in order', async () => {
     const log: string[] = []
     const undo = (name: string) => (): void => void log.push(name)

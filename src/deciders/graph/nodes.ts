@@ -147,7 +147,13 @@ export class Nodes {
     for (const name of this.#dependents.get(state.node.name) ?? []) {
       const dependent = this.#states.get(name)
       if (!dependent) continue
+      const isRuledOut = dependent.status === 'skipped' && verdictOf(dependent) === 'skip'
       count(dependent, status, -1)
+      // It was skipped for how this one had ended, and that is open again.
+      if (isRuledOut && verdictOf(dependent) !== 'skip') {
+        this.#reopen(dependent, 'skipped')
+        dependent.status = 'waiting'
+      }
       this.#consider(dependent)
     }
     this.completed.delete(state)
