@@ -330,6 +330,31 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
     })
   })
 
+  test('V9: the rest of a list waits until what it comes after, and was undone, is done again', async () => {
+    const log: unknown[] = []
+    let works = false
+    const definition = graph('list again')
+      .step('open', async ({ idempotencyKey }) => idempotencyKey.slice(-1))
+      .compensate(() => void log.push('close'))
+      .each(
+        'fill',
+        { after: ['open'], over: () => ['x', 'y'], retry: 'none' },
+        ({ item, results }) => {
+          log.push(`${item} ${results.open}`)
+          if (item === 'y' && !works) throw new Error('full')
+        },
+      )
+    await using([definition], { alwaysReplay }, async (engine) => {
+      const run = await engine.start(definition)
+      await expect(run.result()).rejects.toThrow('full')
+      expect(log.splice(0)).toEqual(['x 1', 'y 1', 'close'])
+      works = true
+      await run.retry()
+      await run.result()
+      expect(log).toEqual(['y 2'])
+    })
+  })
+
   test('R7: a crash before or after any turn of the undoing leaves each undone once, in order', async () => {
     const log: string[] = []
     const undo = (name: string) => (): void => void log.push(name)

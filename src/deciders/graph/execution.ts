@@ -152,6 +152,7 @@ export class GraphExecution extends Interpreter {
 
   #beginItems(state: NodeState, commands: Command[]): void {
     const { items, node, round } = state
+    if (!this.#progress.nodes.mayGoOn(state)) return
     const parallel = node.each?.parallel ?? Number.POSITIVE_INFINITY
     for (const index of items?.pending ?? []) {
       if (state.status !== 'begun' || state.open.size >= parallel) return

@@ -84,6 +84,11 @@ export class Nodes {
     return undefined
   }
 
+  /** Whether a step that has begun can go on: what it comes after may have been undone since, and is done anew first. */
+  mayGoOn(state: NodeState): boolean {
+    return verdictOf(state) !== 'wait'
+  }
+
   begin(state: NodeState, status: 'begun' | 'delayed' = 'begun'): void {
     state.status = status
     state.cleared = true
