@@ -4,7 +4,15 @@ import { decodeTurn } from '../kernel/codec.ts'
 import type { Event, Instant } from '../kernel/event.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { RowTurn, RunChange } from '../stores/rows/row.ts'
-import type { Claimed, ClaimedRun, Committed, Created, Store, TurnCommit } from '../stores/store.ts'
+import type {
+  Claimed,
+  ClaimedRun,
+  Committed,
+  Created,
+  NewRun,
+  Store,
+  TurnCommit,
+} from '../stores/store.ts'
 import { asItIs, wrapped } from '../stores/wrapped.ts'
 
 export interface Execution {
@@ -57,11 +65,7 @@ export class Ledger {
   /** Wraps the true store, below all faults, and writes down what it did. */
   watch(store: Store): Store {
     return wrapped(store, asItIs, {
-      create: async (runs) =>
-        this.#created(
-          runs.map((run) => run.runId),
-          await store.create(runs),
-        ),
+      create: async (runs) => this.#created(runs, await store.create(runs)),
       post: async (posts) => {
         const posted = await store.post(posts)
         for (const [index, { runId, message }] of posts.entries()) {
@@ -79,6 +83,7 @@ export class Ledger {
   /** Takes down what became of a run, where a store shows it as it becomes durable. */
   changed({ runId, born, posted, turns, set }: RunChange): void {
     if (born) this.note(`create ${short(runId)}`)
+    if (set?.endedAt === null) this.#ended.delete(runId)
     for (const { id } of posted ?? []) {
       this.note(`post ${id} to ${short(runId)}`)
       this.#accept(runId, id)
@@ -100,10 +105,18 @@ export class Ledger {
     if (!order.includes(messageId)) this.accepted.set(runId, [...order, messageId])
   }
 
-  #created(runIds: readonly string[], created: readonly Created[]): readonly Created[] {
-    for (const [index, each] of created.entries()) {
-      this.note(`create ${short(runIds[index] ?? '')}: ${each.outcome}`)
-      if (each.outcome === 'created' && each.run) this.#granted(each.run)
+  #created(runs: readonly NewRun[], created: readonly Created[]): readonly Created[] {
+    for (const [index, { runId, generation = 1, past }] of runs.entries()) {
+      const each = created[index]
+      this.note(`create ${short(runId)}: ${each?.outcome}`)
+      if (each?.outcome !== 'created') continue
+      // A run that had ended begins again.
+      this.#ended.delete(runId)
+      if (past) {
+        const epoch = this.#epochs.get(runId) ?? 0
+        this.#applied(runId, { seq: 0, epoch, generation, ...past })
+      }
+      if (each.run) this.#granted(each.run)
     }
     return created
   }
