@@ -1,0 +1,52 @@
+// A run that a test moves by hand, turn by turn: what comes in a turn, how often and in which order is the test's to say.
+import { deciderOf } from '../../src/deciders/of.ts'
+import { Registry } from '../../src/definitions/registry.ts'
+import type { AnyWorkflow } from '../../src/index.ts'
+import type { Execution } from '../../src/kernel/decider.ts'
+import type { HistoryEvent } from '../../src/kernel/event.ts'
+import type { Message } from '../../src/kernel/message.ts'
+import { type Head, RunState } from '../../src/kernel/run.ts'
+import { Turn } from '../../src/kernel/turn.ts'
+import { encode } from '../../src/kernel/value.ts'
+
+const world = { breathe: async () => {}, secret: () => '' }
+
+export class ByHand {
+  readonly #open: () => Execution
+  readonly #head: Head
+  readonly #alwaysReplay: boolean
+  readonly #state = new RunState()
+  readonly #history: HistoryEvent[] = []
+  #execution: Execution
+
+  constructor(workflow: AnyWorkflow, alwaysReplay: boolean) {
+    const registry = new Registry([workflow], [])
+    const registered = registry.workflow(workflow.name)
+    if (!registered) throw new Error('the registry has what it was given')
+    this.#head = {
+      ...{ runId: 'run', name: workflow.name, workflowId: 'run', queue: 'default' },
+      ...{ priority: 0, generation: 1, createdAt: 0, input: encode(null, 'input'), extras: {} },
+    }
+    const decider = deciderOf(registered, registry)
+    this.#open = () => decider.open(this.#head, world)
+    this.#execution = this.#open()
+    this.#alwaysReplay = alwaysReplay
+  }
+
+  /** What is recorded of this turn. */
+  async turn(...messages: readonly Message[]): Promise<string[]> {
+    const turn = new Turn(this.#head, this.#state, this.#state.seq)
+    turn.receive(messages)
+    const given = this.#alwaysReplay ? [...this.#history, ...turn.events] : [...turn.events]
+    if (this.#alwaysReplay) this.#execution = this.#open()
+    turn.command(await this.#execution.advance(given, this.#state.seq), () => true)
+    this.#history.push(...turn.events)
+    return turn.events.flatMap((event) => ('key' in event ? [`${event.type} ${event.key}`] : []))
+  }
+}
+
+/** The result of a step, as whoever did it tells. */
+export function ended(step: string, id = `task:${step}`): Message {
+  const outcome = { ok: true, attempt: 1, value: encode(step, 'a result') } as const
+  return { type: 'taskEnded', id, generation: 1, key: `activity:${step}#1`, outcome }
+}
