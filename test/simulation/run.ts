@@ -1,19 +1,37 @@
-// node test/simulation/run.ts <first seed> <count> [trace] [memory|objects] [sink]: simulates seeds until one fails, and says how to see it again.
+// node test/simulation/run.ts <first seed> <count> [trace] [memory|objects] [sink|graph|calm graph]: simulates seeds until one fails, and says how to see it again.
+import type { SimulationEnd } from '../../src/testing/simulator.ts'
+import { simulateGraphs } from './simulate-graphs.ts'
 import { simulateSeed } from './simulate-seed.ts'
 import { simulateSink } from './simulate-sink.ts'
 
-const store = process.argv.includes('objects') ? 'objects' : 'memory'
+const has = (word: string): boolean => process.argv.includes(word)
+const store = has('objects') ? 'objects' : 'memory'
 const [first = 1, count = 1] = process.argv.slice(2, 4).map(Number)
+
+interface Simulated {
+  readonly violations: readonly string[]
+  readonly end: SimulationEnd
+  /** What was to be done, where that is not the same for every seed. */
+  readonly described?: readonly string[]
+}
+
+function simulate(seed: number): Promise<Simulated> {
+  if (has('graph')) return simulateGraphs(seed, { store, calm: has('calm') })
+  return has('sink') ? simulateSink(seed, { store }) : simulateSeed(seed, { store })
+}
+
 for (let seed = first; seed < first + count; seed++) {
-  const { violations, end } = process.argv.includes('sink')
-    ? await simulateSink(seed, { store })
-    : await simulateSeed(seed, { store })
-  if (process.argv.includes('trace')) console.log(end.ledger.trace.join('\n'))
+  const result = await simulate(seed)
+  const { violations, end } = result
+  if (has('trace')) {
+    console.log(end.ledger.trace.join('\n'))
+    for (const text of result.described ?? []) console.log(text)
+  }
   if (violations.length === 0) continue
   console.log(
     `seed ${seed}: ${violations.length} violations\n${violations.slice(0, 10).join('\n')}`,
   )
-  const what = process.argv.includes('sink') ? `${store} sink` : store
+  const what = [store, ...['sink', 'calm', 'graph'].filter(has)].join(' ')
   console.log(`see it again: node test/simulation/run.ts ${seed} 1 trace ${what}`)
   process.exit(1)
 }

@@ -85,8 +85,7 @@ async function decide(
   const commands = await execution.advance(given, turn.asked[0]?.at ?? given.at(-1)?.at ?? 0)
   const keys = new Set(commands.flatMap((command) => ('key' in command ? [command.key] : [])))
   const done = turn.asked.filter(
-    (event) =>
-      (event.type === 'MessageSent' || event.type === 'AttributesSet') && keys.has(event.key),
+    (event) => DONE_AT_ONCE.has(event.type) && 'key' in event && keys.has(event.key),
   )
   const lines = commands.flatMap((command) => worthRecording(command, turn)).map(lineOfCommand)
   const isOver = commands.some(({ type }) => ENDS.has(type))
@@ -105,6 +104,12 @@ function worthRecording(command: Command, { before, happened }: RecordedTurn): C
   return keys.length === 0 ? [] : [{ ...command, keys }]
 }
 
+const DONE_AT_ONCE: ReadonlySet<string> = new Set([
+  'MessageSent',
+  'AttributesSet',
+  'CompensationBegan',
+  'CompensationEnded',
+])
 const ENDS: ReadonlySet<string> = new Set(['CompleteRun', 'FailRun', 'CancelRun', 'ContinueRun'])
 
 function secretOf(event: HistoryEvent): string[] {
@@ -132,6 +137,12 @@ const commandOf: Readonly<Record<string, Command['type']>> = {
   MessageSent: 'SendMessage',
   AttributesSet: 'SetAttributes',
   CalledOff: 'CallOff',
+  CompensationBegan: 'BeginCompensation',
+  CompensationEnded: 'EndCompensation',
+  DefinitionTaken: 'Decide',
+  StepSkipped: 'Decide',
+  StepRefused: 'Decide',
+  ListTaken: 'Decide',
   Patched: 'MarkPatch',
   TokenMade: 'MakeToken',
   UpdateAccepted: 'AcceptUpdate',
@@ -152,7 +163,7 @@ function lineOfEvent(event: HistoryEvent): string {
 }
 
 function lineOfCommand(command: Command): string {
-  return line(command.type, command)
+  return line(command.type, command.type === 'Decide' ? command.decision : command)
 }
 
 function line(type: string, what: object): string {
