@@ -12,8 +12,8 @@ interface Verdict {
   readonly output: string
 }
 
-function simulate({ name, store, sink, first = 1 }: Mutant): Promise<Verdict> {
-  const how = sink ? [store, 'sink'] : [store]
+function simulate({ name, store, program, first = 1 }: Mutant): Promise<Verdict> {
+  const how = program ? [store, program] : [store]
   const args = [
     '--import',
     here('./mutate.ts'),

@@ -1,5 +1,6 @@
 // Bugs worth making on purpose. Each is one that engines of this kind have had, or that an obvious simplification of
 // this one would bring; the simulation must catch every one of them, or its green means nothing.
+import { graphMutants } from './graph-mutants.ts'
 import type { StoreKind } from './simulate-seed.ts'
 
 interface Patch {
@@ -14,8 +15,8 @@ export interface Mutant {
   readonly store: StoreKind
   /** Where to begin, for what few seeds meet. */
   readonly first?: number
-  /** Caught by random programs. */
-  readonly sink?: true
+  /** Caught by random programs, or by random graphs. */
+  readonly program?: 'sink' | 'graph'
   readonly patches: readonly Patch[]
 }
 
@@ -30,7 +31,7 @@ const onObjects = (name: string, ...patches: Patch[]): Mutant => ({
 const inPrograms = (name: string, ...patches: Patch[]): Mutant => ({
   name,
   store: 'memory',
-  sink: true,
+  program: 'sink',
   patches,
 })
 
@@ -326,4 +327,5 @@ export const mutants: readonly Mutant[] = [
       'Promise.resolve(handler.run(payload, id).catch(() => {}) && payload).then(\n      (value) => this.#complete(id, message.name, value),',
     ),
   ),
+  ...graphMutants,
 ]
