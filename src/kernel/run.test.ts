@@ -165,6 +165,18 @@ describe('wakeAt', () => {
     expect([...state.open.values()].map(dueAt)).toEqual([undefined, undefined, undefined])
   })
 
+  test('what has a time is known in the order it was asked for, and forgotten with it', () => {
+    const state = RunState.of(at(timer('t', 700), started('s'), wait('w', 'go', 600)))
+    const timed = (): string[] => [...state.timed()].map(([key]) => key)
+    expect(timed()).toEqual(['t', 'w'])
+    state.apply({ ...retried('s', 650), at: 500 })
+    expect(timed()).toEqual(['t', 'w', 's'])
+    state.apply({ type: 'CalledOff', keys: ['t', 's'], at: 500 })
+    expect(timed()).toEqual(['w'])
+    state.apply({ ...timer('t', 700), at: 500 })
+    expect(timed()).toEqual(['w', 't'])
+  })
+
   test('an endings’ status is its own', () => {
     expect(statusOf({ type: 'RunCompleted', value })).toBe('completed')
     expect(statusOf({ type: 'RunFailed', failure })).toBe('failed')

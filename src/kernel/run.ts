@@ -120,6 +120,8 @@ export class RunState {
   at: Instant = 0
   /** What was asked for and is not settled, in the order it was asked for. */
   readonly open = new Map<string, Open>()
+  /** Keys of what had something due by time when it was asked for, or tried again, in that order. */
+  readonly #timed = new Set<string>()
   #messageIds: Set<string> | undefined
   cancelled = false
   ending: Ending | undefined
@@ -157,12 +159,21 @@ export class RunState {
   /** The earliest time at which something is due without any message; of steps, only those that `counts`. */
   wakeAt(counts: (key: string) => boolean = () => true): Instant | undefined {
     let earliest: Instant | undefined
-    for (const [key, open] of this.open) {
+    for (const [key, open, due] of this.timed()) {
       if (open.type === 'step' && !counts(key)) continue
-      const due = dueAt(open)
-      if (due !== undefined && (earliest === undefined || due < earliest)) earliest = due
+      if (earliest === undefined || due < earliest) earliest = due
     }
     return earliest
+  }
+
+  /** What is open and has something due by time. Of thousands of steps hardly any has, and every turn asks. */
+  *timed(): Generator<[string, Open, Instant]> {
+    for (const key of this.#timed) {
+      const open = this.open.get(key)
+      const due = open && dueAt(open)
+      if (due === undefined) this.#timed.delete(key)
+      else if (open) yield [key, open, due]
+    }
   }
 
   #fold(event: Event): void {
@@ -292,6 +303,8 @@ export class RunState {
   #ask(key: string, open: Open): void {
     assert(!this.open.has(key), `a key is asked for once: ${key}`)
     this.open.set(key, open)
+    this.#timed.delete(key)
+    if (dueAt(open) !== undefined) this.#timed.add(key)
   }
 
   #begun(key: string): void {
@@ -306,6 +319,7 @@ export class RunState {
     step.failed = event.attempt
     step.retryAt = event.until
     step.failure = event.failure
+    this.#timed.add(event.key)
   }
 
   /** Whether calling this off would change anything. */
@@ -358,9 +372,10 @@ export function dueAt(open: Open): Instant | undefined {
     case 'wait':
       return open.until
     case 'step': {
-      const again = open.queued ? undefined : open.retryAt
-      const times = [again, open.startBy, open.closeBy].filter((time) => time !== undefined)
-      return times.length === 0 ? undefined : Math.min(...times)
+      const never = Number.POSITIVE_INFINITY
+      const again = open.queued ? never : (open.retryAt ?? never)
+      const due = Math.min(again, open.startBy ?? never, open.closeBy ?? never)
+      return due === never ? undefined : due
     }
     case 'child':
       return undefined

@@ -88,7 +88,7 @@ export class Turn {
   fireDue(begun?: ReadonlySet<string>): void {
     for (const key of begun ?? []) this.#happen({ type: 'StepBegun', key })
     const due: { readonly until: Instant; readonly body: EventBody; readonly queued?: true }[] = []
-    for (const [key, open] of this.#state.open) {
+    for (const [key, open] of this.#state.timed()) {
       if (open.type === 'step') {
         const late = lateStep(key, open, this.#now)
         if (late) due.push(late)

@@ -177,7 +177,7 @@ export class HeldRun {
   // Continues the run: holds it while there is something to do here, and lets go of it otherwise.
   async #goOn(turn: Turn, now: Instant): Promise<HeldOutcome | undefined> {
     this.#carried.push(...turn.events)
-    this.#steps.stop(letGo(this.#state), (key) => !this.#state.open.has(key))
+    letGo(turn, this.#state, this.#steps)
     const pausing = this.#state.pausing !== undefined
     const ready =
       this.#mood === 'working' && !pausing

@@ -46,11 +46,15 @@ export class LocalSteps {
   /** Whether some body has not ended yet. */
   get underWay(): boolean {
     const ended = new Set(this.#results.map(({ key }) => key))
-    return [...this.#running.keys()].some((key) => !ended.has(key))
+    return this.keys.some((key) => !ended.has(key))
   }
 
   get hasResults(): boolean {
     return this.#results.length > 0
+  }
+
+  get keys(): string[] {
+    return [...this.#running.keys()]
   }
 
   has(key: string): boolean {
@@ -81,11 +85,11 @@ export class LocalSteps {
   }
 
   /** Tells steps that nobody waits for any more, and forgets them. */
-  stop(reason: string, which: (key: string) => boolean = () => true): void {
-    for (const [key, step] of this.#running) {
-      if (!which(key)) continue
+  stop(reason: string, keys: readonly string[] = this.keys): void {
+    for (const key of keys) {
+      const step = this.#running.get(key)
       this.#running.delete(key)
-      step.abort(new CancelledError(reason))
+      step?.abort(new CancelledError(reason))
     }
   }
 

@@ -27,7 +27,7 @@ export function isLate(head: Head, state: RunState, now: Instant): boolean {
 /** Keys of queued steps that should have been begun by now, if there are any: hardly ever. */
 export function overdueSteps(state: RunState, now: Instant): readonly string[] | undefined {
   let overdue: string[] | undefined
-  for (const [key, open] of state.open) {
+  for (const [key, open] of state.timed()) {
     if (open.type !== 'step' || open.startBy === undefined || open.startBy > now) continue
     overdue ??= []
     overdue.push(key)
@@ -108,7 +108,18 @@ export function interruptedSteps(
   })
 }
 
-/** Why steps that are no longer open are stopped. */
-export function letGo({ cancelled }: RunState): string {
-  return cancelled ? 'the run was cancelled' : 'the run no longer waits for it'
+/** Stops steps that nobody waits for since this turn. Its events name them, unless it was cancelled: then it is all that is not shielded. */
+export function letGo({ events }: Turn, state: RunState, steps: LocalSteps): void {
+  const isCancelled = events.some(({ type }) => type === 'CancelRequested')
+  const keys = isCancelled ? steps.keys : events.flatMap(keysIn)
+  const reason = state.cancelled ? 'the run was cancelled' : 'the run no longer waits for it'
+  steps.stop(
+    reason,
+    keys.filter((key) => !state.open.has(key)),
+  )
+}
+
+function keysIn(event: HistoryEvent): readonly string[] {
+  if (event.type === 'CalledOff') return event.keys
+  return 'key' in event ? [event.key] : []
 }
