@@ -8,6 +8,7 @@ export class Undoing {
   /** It has begun. */
   begun = false
   readonly #chain: readonly NodeState[]
+  #done = 0
   readonly #ended: ReadonlyMap<string, Failure | undefined>
 
   /** `ended` are undoings by their keys, with what went wrong. */
@@ -20,9 +21,12 @@ export class Undoing {
     return this.#chain.length === 0
   }
 
-  /** The step to be undone now. */
+  /** The step to be undone now. What is undone stays so, and is not looked at again. */
   get next(): NodeState | undefined {
-    return this.#chain.find((state) => !this.#ended.has(undoKey(state)))
+    for (; ; this.#done++) {
+      const state = this.#chain[this.#done]
+      if (!state || !this.#ended.has(undoKey(state))) return state
+    }
   }
 
   get failures(): readonly Failure[] {
