@@ -37,9 +37,10 @@ export class ByHand {
   async turn(...messages: readonly Message[]): Promise<string[]> {
     const turn = new Turn(this.#head, this.#state, this.#state.seq)
     turn.receive(messages)
-    const given = this.#alwaysReplay ? [...this.#history, ...turn.events] : [...turn.events]
+    const old = this.#alwaysReplay ? this.#history : []
     if (this.#alwaysReplay) this.#execution = this.#open()
-    turn.command(await this.#execution.advance(given, this.#state.seq), () => true)
+    const given = [...old, ...turn.events]
+    turn.command(await this.#execution.advance(given, this.#state.seq, old.length), () => true)
     this.#history.push(...turn.events)
     return turn.events.flatMap((event) => ('key' in event ? [`${event.type} ${event.key}`] : []))
   }

@@ -70,7 +70,8 @@ export async function decidedCold(
   for (const turn of turns) {
     const secrets = turn.asked.flatMap(secretOf)
     const execution = openExecution(workflows, head, () => secrets.shift() ?? '')
-    lines.push(await decide(execution, turn, [...turn.before, ...turn.happened]))
+    const given = [...turn.before, ...turn.happened]
+    lines.push(await decide(execution, turn, given, turn.before.length))
     execution.dispose()
   }
   return lines
@@ -81,8 +82,10 @@ async function decide(
   execution: Execution,
   turn: RecordedTurn,
   given: readonly HistoryEvent[],
+  replayedThrough = 0,
 ): Promise<string[]> {
-  const commands = await execution.advance(given, turn.asked[0]?.at ?? given.at(-1)?.at ?? 0)
+  const now = turn.asked[0]?.at ?? given.at(-1)?.at ?? 0
+  const commands = await execution.advance(given, now, replayedThrough)
   const keys = new Set(commands.flatMap((command) => ('key' in command ? [command.key] : [])))
   const done = turn.asked.filter(
     (event) => DONE_AT_ONCE.has(event.type) && 'key' in event && keys.has(event.key),
