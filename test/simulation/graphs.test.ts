@@ -1,12 +1,11 @@
-// Random graphs on virtual time, compared with a naive reference. PAWL_SEEDS raises their number; PAWL_SEED_FIRST moves on.
+// Random graphs on virtual time, compared with a naive reference.
 import { expect, test } from 'vitest'
+import { count, first } from './seeds.ts'
 import { CALM_GRAPHS, type GraphOptions, simulateGraphs } from './simulate-graphs.ts'
 import { asked, decidedCold, decidedWarm, runsOf, turnsIn } from './three-ways.ts'
 
-const seeds = Number(process.env['PAWL_SEEDS'] ?? 2_000)
-const first = Number(process.env['PAWL_SEED_FIRST'] ?? 1)
-const calmSeeds = Math.ceil(seeds * 0.45)
-const faultySeeds = Math.ceil(seeds * 0.35)
+const calmSeeds = Math.ceil(count * 0.45)
+const faultySeeds = Math.ceil(count * 0.35)
 
 interface Tally {
   graphs: number
@@ -14,9 +13,9 @@ interface Tally {
   readonly ends: Record<string, number>
 }
 
-async function simulateAll(count: number, options: GraphOptions, how: string): Promise<Tally> {
+async function simulateAll(seeds: number, options: GraphOptions, how: string): Promise<Tally> {
   const tally: Tally = { graphs: 0, crashes: 0, ends: {} }
-  for (let seed = first; seed < first + count; seed++) {
+  for (let seed = first; seed < first + seeds; seed++) {
     const { violations, end, stories } = await simulateGraphs(seed, options)
     const again = `seed ${seed}: node test/simulation/run.ts ${seed} 1 trace ${how}`
     expect(violations, again).toEqual([])
@@ -54,7 +53,7 @@ test(`D4, D6, R7: graphs of ${faultySeeds} seeds under crashes, freezes and a ba
 })
 
 test('D4, D6, R7: and on object storage', { timeout: 600_000 }, async () => {
-  await simulateAll(seeds / 20, { store: 'objects' }, 'objects graph')
+  await simulateAll(count / 20, { store: 'objects' }, 'objects graph')
 })
 
 test('a seed of graphs replays to the identical trace', { timeout: 60_000 }, async () => {

@@ -6,6 +6,7 @@ const longest = [
   'test/crash/kill.test.ts',
   'test/crash/every-call.test.ts',
   'test/simulation/simulation.test.ts',
+  'test/simulation/graphs.test.ts',
   'test/simulation/objects.test.ts',
   'test/simulation/mutants.test.ts',
   'src/stores/objects/store.test.ts',
