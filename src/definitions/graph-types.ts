@@ -134,6 +134,8 @@ export interface Graph<
   ): Workflow<In, Result>
 }
 
+/** It runs where the run is. */
+type UndoOptions = Omit<ActivityOptions, 'queue' | 'priority' | 'scheduleToStart'>
 type UndoContext<In, Result> = ActivityContext & { readonly input: In; readonly result: Result }
 
 export interface GraphStep<in out In, in out S extends Named, in out Result> extends Graph<In, S> {
@@ -141,11 +143,11 @@ export interface GraphStep<in out In, in out S extends Named, in out Result> ext
   compensate(undo: (ctx: UndoContext<In, Result>) => void | Promise<void>): Graph<In, S>
   /** With `ownFailure` it is also called if the step itself failed or was cut off; then there is no result. */
   compensate(
-    options: ActivityOptions & { readonly ownFailure: true },
+    options: UndoOptions & { readonly ownFailure: true },
     undo: (ctx: UndoContext<In, Result | undefined>) => void | Promise<void>,
   ): Graph<In, S>
   compensate(
-    options: ActivityOptions & { readonly ownFailure?: false },
+    options: UndoOptions & { readonly ownFailure?: false },
     undo: (ctx: UndoContext<In, Result>) => void | Promise<void>,
   ): Graph<In, S>
 }

@@ -129,6 +129,11 @@ class GraphDefinition {
     const body = this.#function(given, `what undoes step '${node.name}'`)
     const { ownFailure, ...undoOptions } = options
     stepPlan(undoOptions)
+    if (undoOptions.queue !== undefined)
+      throw invalid(
+        this.name,
+        `what undoes step '${node.name}' runs where the run is, and has no queue`,
+      )
     const undo = {
       options: undoOptions,
       body: body as never,

@@ -128,6 +128,8 @@ export function negatives(): void {
   base.step('c', { after: ['a'], rule: 'allDone' }, ({ results }) => results.a.length)
   // @ts-expect-error only a step can be undone
   base.output(() => 1).compensate(() => {})
+  // @ts-expect-error what undoes a step runs where the run is
+  base.step('c', () => 1).compensate({ queue: 'other' }, () => {})
   // @ts-expect-error it is a signal that is waited for
   base.wait('c', { timeout: '1s' }, charge)
 }
