@@ -253,8 +253,9 @@ describe('portability', () => {
   })
 
   test('ignored files are not ours to judge', () => {
-    const ignored = parseIgnoreFile('node_modules/\n# why\n*.db\nbench/results/\n')
+    const ignored = parseIgnoreFile('node_modules\n# why\n*.db\nbench/results/\n')
     expect(ignored('node_modules/')).toBe(true)
+    expect(ignored('node_modules')).toBe(true)
     expect(ignored('bench/node_modules/')).toBe(true)
     expect(ignored('bench/results/')).toBe(true)
     expect(ignored('a.db')).toBe(true)

@@ -131,18 +131,20 @@ export function readRepository(root: string): TextFile[] {
 
 const textFile = /(?:\.(?:[cm]?[jt]sx?|json|md|ya?ml|toml|sql|sh|html|css|txt)|(?:^|\/)[^.]+|rc)$/
 
-/** Knows the forms our .gitignore uses: `folder/`, `path/to/folder/` and `*.suffix`. */
+/** Knows the forms our .gitignore uses: `folder/`, `path/to/folder/`, `*.suffix`, and a name of whatever it is. */
 export function parseIgnoreFile(text: string): (path: string) => boolean {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   const suffixes = lines.filter((line) => line.startsWith('*.')).map((line) => line.slice(1))
   const folders = lines.filter((line) => line.endsWith('/')).map((line) => line.replace(/^\//, ''))
-  const unknown = lines.filter((line) => !line.startsWith('*.') && !line.endsWith('/'))
-  if (unknown.length > 0)
-    throw new Error(`.gitignore has forms tidy does not know: ${unknown.join()}`)
+  const names = lines.filter((line) => /^\w+$/.test(line))
+  const known = suffixes.length + folders.length + names.length
+  if (known !== lines.length)
+    throw new Error(`.gitignore has forms tidy does not know: ${lines.join()}`)
+  const ends = [...folders, ...names, ...names.map((name) => `${name}/`)]
   return (path) =>
     path === '.git/' ||
     suffixes.some((suffix) => path.endsWith(suffix)) ||
-    folders.some((folder) => path === folder || path.endsWith(`/${folder}`))
+    ends.some((end) => path === end || path.endsWith(`/${end}`))
 }
 
 function listFiles(root: string, folder: string, keep: (path: string) => boolean): string[] {
