@@ -41,13 +41,15 @@ function draw(row: Row, timeline: Timeline, layout: Layout): string[] {
 function mark(row: Row): string {
   switch (row.outcome) {
     case 'done':
-      return row.kind === 'cancel' ? paint('dim', '■') : paint('green', '✓')
+      return row.kind === 'mark' ? paint('dim', '■') : paint('green', '✓')
     case 'failed':
       return paint('red', '✗')
     case 'timeout':
       return paint('yellow', '⏱')
     case 'calledOff':
       return paint('dim', '-')
+    case 'skipped':
+      return paint('dim', '○')
     case 'open':
       return paint('yellow', '…')
     default:
@@ -79,21 +81,24 @@ function isWaiting(row: Row): boolean {
 function styleOf(row: Row): Style {
   if (row.outcome === 'failed') return 'red'
   if (row.outcome === 'open') return 'yellow'
-  if (row.outcome === 'calledOff') return 'dim'
+  if (row.outcome === 'calledOff' || row.outcome === 'skipped') return 'dim'
+  if (row.kind === 'undo') return 'magenta'
   return isWaiting(row) ? 'blue' : 'green'
 }
 
 function took(row: Row): string {
   if (row.to === undefined) return paint('yellow', 'open')
-  return row.kind === 'cancel' ? '' : formatDuration(row.to - row.from)
+  return row.kind === 'mark' || row.outcome === 'skipped' ? '' : formatDuration(row.to - row.from)
 }
 
 function remarks(row: Row): string {
-  const kind = row.kind === 'sideEffect' ? 'side effect' : row.kind
-  const attempts = row.attempts > 1 ? `${row.attempts} attempts` : ''
-  const late = { timeout: 'timed out', calledOff: 'called off' }[row.outcome as string] ?? ''
-  const note = row.note === undefined ? '' : plain(row.note)
-  return [row.kind === 'cancel' ? '' : kind, attempts, late, note].filter(Boolean).join(', ')
+  const { kind, attempts, items, outcome, note } = row
+  const tries = attempts > 1 ? `${attempts} attempts` : ''
+  const late = { timeout: 'timed out', calledOff: 'called off', skipped: 'skipped' } as const
+  const end = outcome in late ? late[outcome as keyof typeof late] : ''
+  const done = items ? `${items.ended} of ${items.all} done` : ''
+  const what = kind === 'mark' ? '' : kind === 'sideEffect' ? 'side effect' : kind
+  return [what, done, tries, end, note === undefined ? '' : plain(note)].filter(Boolean).join(', ')
 }
 
 // Attempts that left no failure behind were cut off: the worker died, and another one tried again.

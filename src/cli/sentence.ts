@@ -3,7 +3,7 @@ import type { Why } from '../client/why.ts'
 import { unreachable } from '../kernel/assert.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { clockTime, plain, relative } from './output.ts'
-import { stepName } from './timeline.ts'
+import { stepName } from './step-name.ts'
 
 export function whySentence(why: Why, now: number): string {
   const when = (time: Date): string => `${clockTime(time, now)} (${relative(time, now)})`
@@ -12,7 +12,7 @@ export function whySentence(why: Why, now: number): string {
     case 'ended':
       return `It has ended: ${why.status}.`
     case 'pending':
-      return 'waits to be triggered'
+      return 'It waits to be triggered.'
     case 'ready':
       return 'It is ready, and a living worker can take it: it moves at any moment.'
     case 'timer':

@@ -1,12 +1,14 @@
-// A run's history as rows with a beginning and an end: steps, timers, waits, children. Events are matched as the
-// kernel matches them: by key, and a signal with the oldest wait for its name.
+// A run's history as rows with a beginning and an end: steps, lists, timers, waits, children; and marks for what happened
+// to the run as a whole. Events are matched as the kernel matches them: by key, and a signal with the oldest wait for its name.
 import type { HistoryEntry } from '../client/record.ts'
 import type { Event, StepKind } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { isShielded } from '../kernel/key.ts'
+import { parseNodeKey } from '../kernel/node-key.ts'
+import { stepName } from './step-name.ts'
 
 export interface Row {
-  readonly kind: StepKind | 'sleep' | 'signal' | 'update' | 'child' | 'cancel'
+  readonly kind: StepKind | 'list' | 'undo' | 'sleep' | 'signal' | 'update' | 'child' | 'mark'
   readonly name: string
   readonly key?: string
   readonly from: number
@@ -16,10 +18,12 @@ export interface Row {
   readonly retries: Retried[]
   /** Its attempts were made from the task queue, which keeps their failures to itself. */
   readonly queued?: true
-  outcome: 'open' | 'done' | 'failed' | 'timeout' | 'calledOff'
+  outcome: 'open' | 'done' | 'failed' | 'timeout' | 'calledOff' | 'skipped'
   failure?: Failure
-  /** The run id of a child, or why a run was cancelled. */
+  /** The run id of a child, why a run was cancelled. */
   readonly note?: string
+  /** Of a list: how many it has, and how many of them have ended. */
+  readonly items?: { readonly all: number; ended: number }
 }
 
 export interface Retried {
@@ -32,20 +36,6 @@ export interface Timeline {
   readonly from: number
   readonly to: number
   readonly rows: readonly Row[]
-}
-
-/** The part of a step's key that a person gave: 'charge' of 'activity:charge#1', 'charge #2' of its second call. */
-export function stepName(key: string): string {
-  const match = /^\w+:(.+)#(\d+)$/.exec(key)
-  const name = decodeName(match?.[1] ?? key.replace(/^\[(.*)\]$/, '$1'))
-  const occurrence = match?.[2] ?? '1'
-  return occurrence === '1' ? name : `${name} #${occurrence}`
-}
-
-function decodeName(name: string): string {
-  return name.replace(/%([0-9A-F]{2})/g, (_, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  )
 }
 
 export function timelineOf(history: readonly HistoryEntry[], now: number): Timeline {
@@ -66,15 +56,18 @@ class TimelineBuilder {
   readonly #open = new Map<string, Row>()
   /** Signals nobody waited for yet, by name. */
   readonly #early = new Map<string, Row[]>()
+  /** Lists of a graph, by the key that the keys of their items begin with. */
+  readonly #lists = new Map<string, Row>()
+  /** Where functions undo what they did: keys of those steps begin with one of these. */
+  readonly #undoing = new Set<string>()
 
   add(event: Event): void {
     switch (event.type) {
-      case 'StepStarted':
-        return this.#begin(event.key, event.at, {
-          kind: event.kind,
-          name: stepName(event.key),
-          ...(event.queued && { queued: true }),
-        })
+      case 'StepStarted': {
+        const kind = this.#isUndo(event.key) ? 'undo' : event.kind
+        const queued = event.queued ? { queued: true as const } : {}
+        return this.#begin(event.key, event.at, { kind, name: stepName(event.key), ...queued })
+      }
       case 'TimerStarted':
         return this.#begin(event.key, event.at, { kind: 'sleep', name: stepName(event.key) })
       case 'ChildStarted':
@@ -116,7 +109,29 @@ class TimelineBuilder {
       case 'RunContinued':
         return this.#callOff(event.at)
       case 'CancelRequested':
-        return this.#cancel(event)
+        this.#callOff(event.at, isShielded)
+        return this.#mark(event.at, 'cancel requested', event.reason)
+      default:
+        return this.#addDecided(event)
+    }
+  }
+
+  // What graphs and sagas decided, what was said to the run, and how it ended.
+  #addDecided(event: Event): void {
+    switch (event.type) {
+      case 'StepSkipped':
+        return this.#instant(event, { outcome: 'skipped' })
+      case 'StepRefused':
+        return this.#instant(event, { outcome: 'failed', failure: event.failure })
+      case 'ListTaken':
+        return this.#list(event)
+      case 'CompensationBegan':
+        this.#undoing.add(event.key.slice(0, event.key.lastIndexOf('/') + 1))
+        return this.#mark(event.at, 'compensation began')
+      case 'RunTriggered':
+        return this.#mark(event.at, 'triggered', event.input && 'with another input')
+      case 'MigrationRequested':
+        return this.#mark(event.at, 'migrated', `to definition ${event.hash.slice(0, 12)}`)
       case 'RunCompleted':
       case 'RunFailed':
       case 'RunCancelled':
@@ -128,9 +143,13 @@ class TimelineBuilder {
     }
   }
 
-  #begin(key: string, from: number, what: Pick<Row, 'kind' | 'name' | 'note' | 'queued'>): void {
+  #begin(
+    key: string,
+    from: number,
+    what: Pick<Row, 'kind' | 'name' | 'note' | 'queued' | 'items'>,
+  ): void {
     const row: Row = { ...what, key, from, attempts: 0, retries: [], outcome: 'open' }
-    this.rows.push(row)
+    if (!this.#lists.has(listOf(key))) this.rows.push(row)
     this.#open.set(key, row)
   }
 
@@ -175,18 +194,41 @@ class TimelineBuilder {
     this.#settle({ key, at }, { outcome: isWait ? 'timeout' : 'done' })
   }
 
-  #cancel({ at, reason }: Extract<Event, { type: 'CancelRequested' }>): void {
-    this.#callOff(at, isShielded)
-    this.rows.push({
-      kind: 'cancel',
-      name: 'cancel requested',
+  #mark(at: number, name: string, note?: string): void {
+    const row: Row = {
+      kind: 'mark',
+      name,
       from: at,
       to: at,
       attempts: 0,
       retries: [],
       outcome: 'done',
-      ...(reason !== undefined && { note: reason }),
-    })
+      ...(note !== undefined && { note }),
+    }
+    this.rows.push(row)
+  }
+
+  /** A step that was over before it began. */
+  #instant(
+    { key, at }: { readonly key: string; readonly at: number },
+    result: Pick<Row, 'outcome'> & { readonly failure?: Failure },
+  ): void {
+    this.#begin(key, at, { kind: kindIn(key), name: stepName(key) })
+    this.#settle({ key, at }, result)
+  }
+
+  // However many items it has, a list is one row.
+  #list({ key, at, items }: Extract<Event, { type: 'ListTaken' }>): void {
+    const all = Array.isArray(items.json) ? items.json.length : 0
+    this.#begin(key, at, { kind: 'list', name: stepName(key), items: { all, ended: 0 } })
+    const row = this.#open.get(key)
+    if (row) this.#lists.set(key, row)
+    if (all === 0) this.#settle({ key, at }, { outcome: 'done' })
+  }
+
+  #isUndo(key: string): boolean {
+    if (parseNodeKey(key)?.kind === 'undo') return true
+    return [...this.#undoing].some((place) => place !== '' && key.startsWith(place))
   }
 
   #letGo({ keys, at }: Extract<Event, { type: 'CalledOff' }>): void {
@@ -208,7 +250,29 @@ class TimelineBuilder {
     if (!row) return
     this.#open.delete(key)
     Object.assign(row, { to: at, ...result })
+    const list = this.#lists.get(listOf(key))
+    if (list?.items) this.#settleItem(list, row, at)
   }
+
+  #settleItem(list: Row, { outcome, failure }: Row, at: number): void {
+    const { items, key = '' } = list
+    if (!items || list.to !== undefined) return
+    if (outcome === 'done') items.ended++
+    if (outcome === 'failed') list.failure ??= failure as Failure
+    const isOver = outcome === 'failed' || items.ended === items.all
+    if (isOver) this.#settle({ key, at }, { outcome: outcome === 'failed' ? 'failed' : 'done' })
+  }
+}
+
+/** The key of the list that a key is of, if it is that of an item. */
+function listOf(key: string): string {
+  return parseNodeKey(key)?.index === undefined ? '' : key.slice(0, key.lastIndexOf('['))
+}
+
+function kindIn(key: string): Row['kind'] {
+  const { kind = 'step' } = parseNodeKey(key) ?? {}
+  if (kind === 'delay') return 'sleep'
+  return kind === 'wait' ? 'signal' : kind
 }
 
 // No key of a step looks like this.

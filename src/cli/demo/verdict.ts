@@ -1,5 +1,6 @@
 // What the demo claims, checked: a step whose result is recorded never runs again.
-import { eventOf, stepName } from '../timeline.ts'
+import { stepName } from '../step-name.ts'
+import { eventOf } from '../timeline.ts'
 import type { LedgerLine } from './ledger.ts'
 import { interrupted, plan } from './order.ts'
 import type { Scene } from './scene.ts'
