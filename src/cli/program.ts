@@ -3,17 +3,23 @@ import { readFileSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { Command, CommanderError } from 'commander'
 import { CancelledError, RunError } from '../kernel/errors.ts'
+import { buildsCommand } from './commands/builds.ts'
 import { cancelCommand } from './commands/cancel.ts'
 import { checkCommand } from './commands/check.ts'
+import { definitionsCommand } from './commands/definitions.ts'
 import { demoCommand } from './commands/demo.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { exportCommand } from './commands/export.ts'
+import { migrateCommand } from './commands/migrate.ts'
 import { operationCommands } from './commands/operations.ts'
 import { runCommand } from './commands/run.ts'
 import { runsCommand } from './commands/runs.ts'
 import { scheduleCommand, schedulesCommand } from './commands/schedules.ts'
 import { signalCommand } from './commands/signal.ts'
 import { startCommand } from './commands/start.ts'
+import { stepsCommand } from './commands/steps.ts'
+import { submitCommand } from './commands/submit.ts'
+import { triggerCommand } from './commands/trigger.ts'
 import { whyCommand } from './commands/why.ts'
 import { workerCommand } from './commands/worker.ts'
 import { plain } from './output.ts'
@@ -23,8 +29,10 @@ Examples:
   $ pawl demo                                  see a worker killed and nothing lost
   $ pawl worker ./workflows.ts                 serve what the file exports
   $ pawl start order '{"id": "A1"}' --wait     start a run and print its result
+  $ pawl submit ./report.yaml                  keep a graph in the store, for any worker to run
   $ pawl runs --status failed
   $ pawl run order-A1                          its record and its history
+  $ pawl steps order-A1                        where each of its steps stands
   $ pawl why order-A1                          why it is not moving
 
 The store is --store, else PAWL_STORE, else sqlite:./pawl.db in the current folder.`
@@ -50,13 +58,19 @@ function build(): Command {
   const commands = [
     demoCommand(),
     workerCommand(),
+    submitCommand(),
+    definitionsCommand(),
     startCommand(),
+    triggerCommand(),
     runsCommand(),
     runCommand(),
+    stepsCommand(),
     whyCommand(),
     signalCommand(),
     cancelCommand(),
     ...operationCommands(),
+    migrateCommand(),
+    buildsCommand(),
     schedulesCommand(),
     scheduleCommand(),
     checkCommand(),

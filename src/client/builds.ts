@@ -11,13 +11,15 @@ export interface BuildRecord {
   readonly retired: boolean
   /** Its runs that have not ended. */
   readonly runs: number
+  /** Its workers that are alive. */
+  readonly workers: number
 }
 
 export interface BuildsHost {
   readonly catalogue: Catalogue
   /** Runs under way that a build keeps. */
   countRuns(build: string): Promise<number>
-  /** Builds of workers that are alive and keep the runs they begin. */
+  /** Builds of workers that are alive and keep the runs they begin, once for each worker. */
   living(): Promise<readonly string[]>
 }
 
@@ -38,7 +40,8 @@ export class Builds {
         const percent = percents.get(build)
         const runs = await this.#host.countRuns(build)
         const share = percent === undefined ? {} : { percent }
-        return { build, ...share, retired: retired.includes(build), runs }
+        const workers = living.filter((each) => each === build).length
+        return { build, ...share, retired: retired.includes(build), runs, workers }
       }),
     )
   }

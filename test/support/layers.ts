@@ -53,7 +53,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'engine.ts': [...library, 'index.ts'],
   'index.ts': [...library, 'engine.ts'],
-  cli: [...library, 'engine.ts', 'index.ts'],
+  cli: [...library, 'handlers', 'engine.ts', 'index.ts'],
   testing: [...library, 'codecs', 'engine.ts', 'index.ts', 'cli'],
 }
 

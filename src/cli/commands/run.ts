@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import type { HistoryEntry, RunRecord } from '../../client/record.ts'
 import type { Why } from '../../client/why.ts'
 import { formatDuration } from '../../kernel/duration.ts'
+import { decode } from '../../kernel/value.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { drawTimeline } from '../draw-timeline.ts'
 import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
@@ -19,7 +20,7 @@ import {
   wrap,
 } from '../output.ts'
 import { showFailure, whySentence } from '../sentence.ts'
-import { timelineOf } from '../timeline.ts'
+import { eventOf, timelineOf } from '../timeline.ts'
 
 interface Shown {
   readonly run: RunRecord
@@ -48,12 +49,13 @@ async function showRun(id: string, options: ReadingOptions): Promise<void> {
   })
 }
 
-function linesOf({ run, history, why }: Shown, now: number): string[] {
+function linesOf(shown: Shown, now: number): string[] {
+  const { run, history, why } = shown
   const timeline = timelineOf(history, now)
   const width = columns()
   return [
     `${paint('bold', plain(run.name))}  ${paintStatus(run.status)}`,
-    ...facts(run, now).map(([name, value]) => `  ${paint('dim', name.padEnd(12))} ${value}`),
+    ...facts(shown, now).map(([name, value]) => `  ${paint('dim', name.padEnd(12))} ${value}`),
     '',
     ...drawTimeline(timeline, width),
     ...(timeline.rows.length > 0 ? [''] : []),
@@ -62,7 +64,7 @@ function linesOf({ run, history, why }: Shown, now: number): string[] {
   ]
 }
 
-function facts(run: RunRecord, now: number): [string, string][] {
+function facts({ run, history }: Shown, now: number): [string, string][] {
   const { runId, workflowId, queue, priority, createdAt, endedAt, memo, parentRunId } = run
   const spent = (endedAt?.getTime() ?? now) - createdAt.getTime()
   const lines: [string, string][] = [['run', runId]]
@@ -72,9 +74,18 @@ function facts(run: RunRecord, now: number): [string, string][] {
   lines.push(['started', `${clockTime(createdAt, now)} (${relative(createdAt, now)})`])
   lines.push([endedAt ? 'took' : 'so far', formatDuration(spent)])
   if (run.unreadable) lines.push(['unreadable', plain(run.unreadable.message)])
-  else lines.push(['input', showValue(run.input, 15)])
+  else lines.push(['input', showValue(inputOf(run, history), 15)])
   if (Object.keys(memo).length > 0) lines.push(['memo', showValue(memo, 15)])
   return lines
+}
+
+// A run that was triggered may have been given another input than it was started with.
+function inputOf({ input }: RunRecord, history: readonly HistoryEntry[]): unknown {
+  for (const entry of history) {
+    const event = eventOf(entry)
+    if (event.type === 'RunTriggered' && event.input) return decode(event.input)
+  }
+  return input
 }
 
 function ending(run: RunRecord, width: number): string[] {

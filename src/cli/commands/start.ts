@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { StartOptions } from '../../client/start-options.ts'
 import { workflow } from '../../definitions/workflow.ts'
 import type { Duration } from '../../kernel/duration.ts'
-import { parseJson, type ReadingOptions, reading, withNewEngine } from '../options.ts'
+import { parseCount, parseJson, type ReadingOptions, reading, withNewEngine } from '../options.ts'
 import { paint, print, printJson } from '../output.ts'
 
 interface Options extends ReadingOptions {
@@ -10,6 +10,8 @@ interface Options extends ReadingOptions {
   readonly key?: string
   readonly queue?: string
   readonly delay?: string
+  readonly pending?: true
+  readonly definitionVersion?: number
   readonly wait?: true
 }
 
@@ -23,6 +25,8 @@ export function startCommand(): Command {
       .option('--key <key>', 'an idempotency key: the same key starts one run, however often')
       .option('--queue <name>', "the queue its worker serves ('default')")
       .option('--delay <duration>', "begin later, as in '10m'")
+      .option('--pending', 'let it wait for pawl trigger')
+      .option('--definition-version <n>', 'a version of a submitted definition', parseCount)
       .option('--wait', 'wait for the result and print it'),
   ).action(start)
 }
@@ -34,21 +38,27 @@ async function start(name: string, input: unknown, options: Options): Promise<vo
     const { runId, workflowId } = run
     if (!options.wait) {
       if (options.json) return printJson({ runId, workflowId })
-      print(`run ${paint('bold', runId)} of '${name}' is started`)
+      const waits = options.pending ? 'waits to be triggered' : 'is started'
+      print(`run ${paint('bold', runId)} of '${name}' ${waits}`)
+      if (options.pending) return print(paint('dim', `let it begin: pawl trigger ${workflowId}`))
       return print(paint('dim', `follow it: pawl run ${workflowId}`))
     }
     // Standard output is for the result alone.
-    process.stderr.write(`run ${runId} of '${name}' is started; waiting for its end\n`)
+    const begins = options.pending ? 'waits to be triggered' : 'is started'
+    process.stderr.write(`run ${runId} of '${name}' ${begins}; waiting for its end\n`)
     const output = await run.result()
     printJson(options.json ? { runId, workflowId, output } : output)
   })
 }
 
-function startOptions({ workflowId, key, queue, delay }: Options): StartOptions {
+function startOptions(options: Options): StartOptions {
+  const { workflowId, key, queue, delay, pending, definitionVersion: version } = options
   return {
     ...(workflowId !== undefined && { workflowId }),
     ...(key !== undefined && { idempotencyKey: key }),
     ...(queue !== undefined && { queue }),
+    ...(pending && { pending }),
+    ...(version !== undefined && { version }),
     // Any text goes: what is no duration is refused by name.
     ...(delay !== undefined && { delay: delay as Duration }),
   }

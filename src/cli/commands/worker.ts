@@ -1,7 +1,9 @@
 // Makes this process a worker for what some files export, until it is told to stop.
 import { Command } from 'commander'
 import type { WorkerOptions } from '../../engine.ts'
+import { handlers } from '../../handlers/index.ts'
 import type { Duration } from '../../kernel/duration.ts'
+import { PawlError } from '../../kernel/errors.ts'
 import { type Definitions, definitionsOf } from '../definitions-of.ts'
 import { collect, openStore, parseCount, type StoreOption, withStore } from '../options.ts'
 import { paint, print, showStore } from '../output.ts'
@@ -11,13 +13,19 @@ interface Options extends StoreOption {
   readonly concurrency?: number
   readonly lease?: string
   readonly id?: string
+  readonly handlers?: true
+  readonly pin?: true
+  readonly build?: string
 }
 
 export function workerCommand(): Command {
   return withStore(
     new Command('worker')
-      .description('serve the workflows and activities that files export')
-      .argument('<files...>', 'TypeScript or JavaScript modules')
+      .description('serve the workflows and activities that files export, and what was submitted')
+      .argument('[files...]', 'TypeScript or JavaScript modules')
+      .option('--handlers', 'have the built-in handlers, too, with safe settings')
+      .option('--pin', 'keep to runs that this build has begun')
+      .option('--build <name>', 'the name of this build; else it follows from the code')
       .option('--queue <name>', "a queue to serve (repeatable; 'default')", collect)
       .option('--concurrency <count>', 'runs held, and steps run, at once', parseCount)
       .option('--lease <duration>', 'after this long without a sign of life others take over')
@@ -28,8 +36,9 @@ export function workerCommand(): Command {
 async function work(files: readonly string[], options: Options): Promise<void> {
   // Heard from the beginning: a worker that is told to stop while it starts stops too.
   const told = toldToStop()
-  const definitions = await definitionsOf(files)
-  const engine = await openStore(options, definitions)
+  const definitions = await servedBy(files, options)
+  const { build } = options
+  const engine = await openStore(options, { ...definitions, ...(build !== undefined && { build }) })
   try {
     const worker = engine.work(workerOptions(options))
     await worker.ready
@@ -45,9 +54,25 @@ async function work(files: readonly string[], options: Options): Promise<void> {
   process.exit(0)
 }
 
-function workerOptions({ queue, concurrency, lease, id }: Options): WorkerOptions {
+// A handler that a file exports goes before the built-in one of its name: it may have settings of its own.
+async function servedBy(files: readonly string[], options: Options): Promise<Definitions> {
+  if (files.length === 0 && !options.handlers) {
+    throw new PawlError(
+      'INPUT_INVALID',
+      'name a file of workflows and activities, or use --handlers to run what was submitted with the built-in ones.',
+    )
+  }
+  const definitions = await definitionsOf(files)
+  if (!options.handlers) return definitions
+  const names = new Set(definitions.activities.map(({ name }) => name))
+  const ready = handlers().filter(({ name }) => !names.has(name))
+  return { ...definitions, activities: [...definitions.activities, ...ready] }
+}
+
+function workerOptions({ queue, concurrency, lease, id, pin }: Options): WorkerOptions {
   return {
     signals: false,
+    ...(pin && { pin }),
     ...(queue && { queues: queue }),
     ...(concurrency !== undefined && { concurrency }),
     // Any text goes: what is no duration is refused by name.
@@ -67,6 +92,7 @@ function introduce(id: string, { workflows, activities }: Definitions, options: 
   print(`  queues      ${(options.queue ?? ['default']).join(', ')}`)
   print(`  workflows   ${names(workflows)}`)
   print(`  activities  ${names(activities)}`)
+  if (options.pin) print(`  build       ${options.build ?? 'by its code'}, keeps its runs`)
   print(paint('dim', 'Ctrl-C drains and stops it.'))
 }
 

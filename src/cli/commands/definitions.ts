@@ -1,0 +1,46 @@
+import { Command } from 'commander'
+import type { StoredDefinition } from '../../catalogue/catalogue.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { type ReadingOptions, reading, withEngine } from '../options.ts'
+import { plain, print, printJson, relative, showStore, table } from '../output.ts'
+
+const heads = [
+  { title: 'VERSION', align: 'end' },
+  { title: 'HASH', least: 12 },
+  { title: 'SUBMITTED' },
+  { title: 'RUN BY' },
+] as const
+
+export function definitionsCommand(): Command {
+  return reading(
+    new Command('definitions')
+      .description('list the versions of a definition in the store, newest first')
+      .argument('<name>', 'the name of the workflow'),
+  ).action(list)
+}
+
+async function list(name: string, options: ReadingOptions): Promise<void> {
+  await withEngine(options, async (engine) => {
+    const versions = await engine.definitions(name)
+    if (options.json) return printJson(versions)
+    if (versions.length === 0) {
+      const where = showStore(options.store)
+      return print(`No definition '${plain(name)}' in ${where}. Submit one: pawl submit <file>`)
+    }
+    const now = systemClock.now()
+    for (const line of table(
+      heads,
+      versions.map((each) => cells(each, now)),
+    ))
+      print(line)
+  })
+}
+
+function cells({ version, definitionHash, submittedAt, document }: StoredDefinition, now: number) {
+  return [
+    String(version),
+    definitionHash,
+    relative(new Date(submittedAt), now),
+    document === undefined ? 'workers with its code' : 'any worker',
+  ]
+}

@@ -1,0 +1,66 @@
+// Where every step of a run stands, from what is stored alone.
+import { Command } from 'commander'
+import type { HistoryEntry } from '../../client/record.ts'
+import { formatDuration } from '../../kernel/duration.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
+import { paint, plain, print, printJson, type Style, table } from '../output.ts'
+import { type Step, type StepState, stepsOf } from '../steps.ts'
+
+const heads = [
+  { title: 'STEP', least: 12 },
+  { title: 'KIND' },
+  { title: 'STATE' },
+  { title: 'ATTEMPTS', align: 'end', optional: true },
+  { title: 'TOOK', align: 'end', optional: true },
+] as const
+
+export function stepsCommand(): Command {
+  return reading(
+    new Command('steps')
+      .description('list the steps of a run, those of a graph that have not begun among them')
+      .argument('<id>', 'a run id, or a workflow id (its newest run)'),
+  ).action(showSteps)
+}
+
+async function showSteps(id: string, options: ReadingOptions): Promise<void> {
+  await withEngine(options, async (engine) => {
+    const run = engine.get(refOf(id))
+    const history: HistoryEntry[] = []
+    for await (const entry of run.history()) history.push(entry)
+    const now = systemClock.now()
+    const steps = stepsOf(history, now)
+    if (options.json) return printJson(steps)
+    if (steps.length === 0) return print(`run ${run.runId} has begun no step yet`)
+    for (const line of table(
+      heads,
+      steps.map((step) => cells(step, now)),
+    ))
+      print(line)
+  })
+}
+
+function cells({ step, kind, state, attempts, items, startedAt, endedAt }: Step, now: number) {
+  const none = paint('dim', '-')
+  const spent = startedAt && (endedAt?.getTime() ?? now) - startedAt.getTime()
+  const done = items ? ` ${items.ended}/${items.all}` : ''
+  return [
+    plain(step),
+    kind,
+    paint(styles[state], state) + done,
+    attempts === 0 ? none : String(attempts),
+    spent === undefined ? none : formatDuration(Math.max(0, spent)),
+  ]
+}
+
+const styles: Readonly<Record<StepState, Style>> = {
+  'not begun': 'dim',
+  delayed: 'yellow',
+  waiting: 'yellow',
+  running: 'blue',
+  completed: 'green',
+  failed: 'red',
+  'timed out': 'yellow',
+  'called off': 'dim',
+  skipped: 'dim',
+}

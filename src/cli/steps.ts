@@ -1,0 +1,135 @@
+// The steps of a run, each once, and where it stands. Of a graph all of them, in the order of its definition: that is in the
+// history, so no code is needed.
+import type { HistoryEntry } from '../client/record.ts'
+import { unreachable } from '../kernel/assert.ts'
+import type { StepShape } from '../kernel/event.ts'
+import type { Failure } from '../kernel/failure.ts'
+import { parseNodeKey } from '../kernel/node-key.ts'
+import { eventOf, type Row, timelineOf } from './timeline.ts'
+
+export type StepState =
+  | 'not begun'
+  | 'delayed'
+  | 'waiting'
+  | 'running'
+  | 'completed'
+  | 'failed'
+  | 'timed out'
+  | 'called off'
+  | 'skipped'
+
+export interface Step {
+  readonly step: string
+  readonly kind: string
+  readonly state: StepState
+  /** Begun so far, the one under way among them. */
+  readonly attempts: number
+  readonly key?: string
+  readonly items?: { readonly all: number; readonly ended: number }
+  readonly startedAt?: Date
+  readonly endedAt?: Date
+  readonly failure?: Failure
+}
+
+export function stepsOf(history: readonly HistoryEntry[], now: number): Step[] {
+  const rows = timelineOf(history, now).rows.filter(({ kind }) => kind !== 'mark')
+  const definition = definitionIn(history)
+  if (!definition) return rows.map((row) => stepOf(row, row.name))
+  const byName = Map.groupBy(rows, ({ key = '' }) => definition.nameOf(key))
+  const steps = definition.shapes.flatMap((shape) => graphStep(shape, byName, definition.skipped))
+  const others = rows.filter(({ key = '' }) => !definition.has(key))
+  return [...steps, ...others.map((row) => stepOf(row, row.name))]
+}
+
+interface Definition {
+  readonly shapes: readonly StepShape[]
+  readonly skipped: ReadonlySet<string>
+  /** The name that a step goes by now; empty for what is no step of the graph. */
+  nameOf(key: string): string
+  has(key: string): boolean
+}
+
+// The newest, and under which names it knows what was recorded before.
+function definitionIn(history: readonly HistoryEntry[]): Definition | undefined {
+  let shapes: readonly StepShape[] | undefined
+  let completed = false
+  const names = new Map<string, string>()
+  const skipped = new Set<string>()
+  for (const entry of history) {
+    const event = eventOf(entry)
+    if (event.type === 'DefinitionTaken') shapes = event.steps
+    if (event.type === 'RunCompleted') completed = true
+    if (event.type !== 'MigrationRequested') continue
+    for (const [from, to] of Object.entries(event.steps)) {
+      if (to === null) skipped.add(from)
+      for (const [old, now] of names) if (now === from && to !== null) names.set(old, to)
+      if (to !== null) names.set(from, to)
+    }
+  }
+  if (!shapes) return undefined
+  const known = new Set(shapes.map(([name]) => name))
+  const nameOf = (key: string): string => {
+    const node = parseNodeKey(key)
+    return node && node.kind !== 'undo' ? (names.get(node.name) ?? node.name) : ''
+  }
+  // What a run that has completed did not come to, it passed by: what it came after was skipped.
+  if (completed) for (const name of known) skipped.add(name)
+  return { shapes, skipped, nameOf, has: (key) => known.has(nameOf(key)) }
+}
+
+// Of a step that was begun again, what became of it the last time.
+function graphStep(
+  [name, what]: StepShape,
+  rows: ReadonlyMap<string, readonly Row[]>,
+  skipped: ReadonlySet<string>,
+): Step[] {
+  const own = rows.get(name) ?? []
+  const isDelay = ({ key = '' }: Row): boolean => key.startsWith('delay:')
+  const last = own.findLast((row) => !isDelay(row))
+  if (last) return [{ ...stepOf(last, name), kind: kindOf(what) }]
+  const state = own.some(isDelay) ? 'delayed' : skipped.has(name) ? 'skipped' : 'not begun'
+  return [{ step: name, kind: kindOf(what), state, attempts: 0 }]
+}
+
+function kindOf(what: string): string {
+  return / each\b/.test(what) ? 'list' : (/^\w+/.exec(what)?.[0] ?? 'step')
+}
+
+function stepOf(row: Row, step: string): Step {
+  const { kind, key, items, from, to, failure } = row
+  return {
+    step,
+    kind: kind === 'sideEffect' ? 'side effect' : kind,
+    state: stateOf(row),
+    attempts: attemptsOf(row),
+    ...(key !== undefined && { key }),
+    ...(items && { items }),
+    ...(row.outcome !== 'skipped' && { startedAt: new Date(from) }),
+    ...(to !== undefined && row.outcome !== 'skipped' && { endedAt: new Date(to) }),
+    ...(failure && { failure }),
+  }
+}
+
+function attemptsOf({ kind, attempts, outcome, items }: Row): number {
+  if (items || !['step', 'activity', 'sideEffect', 'undo'].includes(kind)) return 0
+  return outcome === 'open' ? attempts + 1 : attempts
+}
+
+function stateOf({ kind, outcome }: Row): StepState {
+  switch (outcome) {
+    case 'done':
+      return 'completed'
+    case 'failed':
+      return 'failed'
+    case 'timeout':
+      return 'timed out'
+    case 'calledOff':
+      return 'called off'
+    case 'skipped':
+      return 'skipped'
+    case 'open':
+      return kind === 'sleep' || kind === 'signal' || kind === 'child' ? 'waiting' : 'running'
+    default:
+      return unreachable(outcome)
+  }
+}
