@@ -49,6 +49,7 @@ export class Rewinding {
 
   /** From the step its failure came from. Its idempotency keys stay: what was done under them is not done twice. */
   retry(): Promise<void> {
+    this.#refuseUnbegun()
     const { generation } = this.#run.head
     const { keysOf = generation, attempt = 1 } = this.#began ?? {}
     const begins = { reason: 'retried', ...this.#input, keysOf, attempt: attempt + 1 } as const
@@ -80,8 +81,8 @@ export class Rewinding {
     const began = { reason: 'forked', ...begins, from: head.runId } as const
     const past = this.#beginning(forkedAt(this.#events, options.step, edit, began, this.#run.now))
     const { name, queue, priority } = head
-    // It begins now, whenever the other did.
-    const { from: _, delayMs: __, ...rest } = decodeExtras(head.extras)
+    // It begins now, whenever the other did, and waits for nobody to let it.
+    const { from: _, delayMs: __, pending: ___, ...rest } = decodeExtras(head.extras)
     const extras = encodeExtras(rest)
     await this.#ports.create({
       runId,
@@ -106,9 +107,21 @@ export class Rewinding {
 
   /** What this generation began with, and whether it was parsed, if it says so itself. */
   get #input(): { readonly input: Payload; readonly parsed?: boolean | null } {
-    if (!this.#began) return { input: decodePayload(this.#run.head.input) }
-    const { input, parsed } = this.#began
-    return { input, ...(parsed !== undefined && { parsed }) }
+    if (this.#began) {
+      const { input, parsed } = this.#began
+      return { input, ...(parsed !== undefined && { parsed }) }
+    }
+    const triggered = this.#events.find((event) => event.type === 'RunTriggered')
+    if (triggered?.input) return { input: triggered.input, parsed: false }
+    return { input: decodePayload(this.#run.head.input) }
+  }
+
+  // What waited to be triggered and was stopped before that has nothing to go on with.
+  #refuseUnbegun(): void {
+    const { head } = this.#run
+    if (!decodeExtras(head.extras).pending || RunState.of(this.#events).triggered) return
+    const message = `run ${head.runId} ended before it was triggered, so there is nothing to try again. Start another.`
+    throw new PawlError('RUN_ENDED', message)
   }
 
   async #again(events: readonly Event[]): Promise<void> {

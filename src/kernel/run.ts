@@ -131,7 +131,7 @@ export class RunState {
   pausing: { readonly note?: string } | undefined
   /** How many parts of its code undo what they did. */
   compensations = 0
-  /** It was created to wait for this, and it has come. */
+  /** It was created to wait for this, and it has come; or it has begun before, in an earlier generation. */
   triggered = false
   /** When this generation began. */
   beganAt: Instant | undefined
@@ -246,8 +246,9 @@ export class RunState {
         return
       case 'RunTriggered':
         this.#know(event.id)
+        // A generation that goes on with this began when it says so itself.
+        if (!this.triggered) this.beganAt = event.at
         this.triggered = true
-        this.beganAt = event.at
         return
       case 'MigrationRequested':
         return this.#know(event.id)
@@ -261,6 +262,7 @@ export class RunState {
         return
       case 'GenerationBegan':
         assert(this.seq === 1, 'a generation begins at its beginning')
+        this.triggered = true
         for (const id of event.messageIds ?? []) this.#know(id)
         return
       case 'RunContinued':
