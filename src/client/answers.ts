@@ -78,10 +78,9 @@ export function notYet(what: string): never {
 /** The same trigger again changes nothing; another is refused. */
 export function checkTriggered(
   runId: string,
-  before: Event,
+  { input: known }: Extract<Event, { type: 'RunTriggered' }>,
   { input }: { readonly input?: Payload },
 ): void {
-  const known = before.type === 'RunTriggered' ? before.input : undefined
   const digest = (each: Payload | undefined): string | undefined => each && digestPayload(each)
   if (digest(known) === digest(input)) return
   const message = `run ${runId} was triggered before, with another input.`

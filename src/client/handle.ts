@@ -22,11 +22,11 @@ import {
   underWay,
   updateId,
 } from './answers.ts'
-import { eventsOf, hasTaken, type Load, pagesOf, turnsOf } from './history.ts'
+import { eventsOf, hasTaken, type Load, pagesOf, triggerOf, turnsOf } from './history.ts'
 import { entriesOf, type HistoryEntry, type RunRecord, recordOf, startEntry } from './record.ts'
 import { type Ended, RunMissing } from './results.ts'
 import { type ForkOptions, Rewinding, type RewindPorts } from './rewinding.ts'
-import { type Why, whyOf } from './why.ts'
+import { type Why, type WhyFacts, whyOf } from './why.ts'
 
 export interface RunHandle<out Out> {
   readonly runId: string
@@ -99,6 +99,8 @@ export interface HandleHost extends RewindPorts {
     readonly payload: Payload
   }): Promise<Payload>
   pause(ms: number, signal?: AbortSignal): Promise<void>
+  /** What the store knows of a workflow, and what was said about builds. */
+  known(name: string): Promise<Pick<WhyFacts, 'submitted' | 'rollOut'>>
 }
 
 export class Handle<out Out> implements RunHandle<Out> {
@@ -139,9 +141,9 @@ export class Handle<out Out> implements RunHandle<Out> {
   async why(): Promise<Why> {
     const run = await this.#snapshot()
     const { runId } = run.head
-    const [tasks, sessions] = await this.#host.load([
-      { type: 'tasks', runId },
-      { type: 'sessions' },
+    const [[tasks, sessions], known] = await Promise.all([
+      this.#host.load([{ type: 'tasks', runId }, { type: 'sessions' }]),
+      this.#host.known(run.head.name),
     ])
     const turns = run.endedAt === undefined ? await turnsOf(this.#load, run.head) : []
     return whyOf({
@@ -149,6 +151,7 @@ export class Handle<out Out> implements RunHandle<Out> {
       turns,
       tasks: tasks?.type === 'tasks' ? tasks.tasks : [],
       sessions: sessions?.type === 'sessions' ? sessions.sessions : [],
+      ...known,
     })
   }
 
@@ -291,7 +294,7 @@ export class Handle<out Out> implements RunHandle<Out> {
       throw new PawlError('INPUT_INVALID', message)
     }
     const input = given === undefined ? {} : { input: encode(given, 'the input of the run') }
-    const before = (await eventsOf(this.#load, head)).find(({ type }) => type === 'RunTriggered')
+    const before = await triggerOf(this.#load, head.runId)
     if (before) return checkTriggered(head.runId, before, input)
     await this.#post({ type: 'trigger', id: 'trigger', ...input }, true)
   }

@@ -52,6 +52,18 @@ export async function* generationsOf(load: Load, runId: string): AsyncGenerator<
   }
 }
 
+/** What let a run begin that waited for it, as far as that is kept. */
+export async function triggerOf(
+  load: Load,
+  runId: string,
+): Promise<Extract<Event, { type: 'RunTriggered' }> | undefined> {
+  for await (const events of generationsOf(load, runId)) {
+    const found = events.find((event) => event.type === 'RunTriggered')
+    if (found) return found
+  }
+  return undefined
+}
+
 /** Whether a run has taken a message, in whichever of its generations. */
 export async function hasTaken(load: Load, runId: string, messageId: string): Promise<boolean> {
   for await (const events of generationsOf(load, runId)) {
@@ -60,9 +72,17 @@ export async function hasTaken(load: Load, runId: string, messageId: string): Pr
   return false
 }
 
+const MESSAGES: ReadonlySet<Event['type']> = new Set([
+  'SignalReceived',
+  'UpdateReceived',
+  'PauseRequested',
+  'ResumeRequested',
+  'RunTriggered',
+  'MigrationRequested',
+] as const)
+
 function tells(event: Event, messageId: string): boolean {
-  if (event.type === 'SignalReceived' || event.type === 'UpdateReceived')
-    return event.id === messageId
+  if (MESSAGES.has(event.type)) return 'id' in event && event.id === messageId
   return event.type === 'GenerationBegan' && (event.messageIds?.includes(messageId) ?? false)
 }
 

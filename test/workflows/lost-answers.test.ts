@@ -87,3 +87,12 @@ test('a signal the run has taken before it ended is not said to have come too la
   expect(await run.result()).toBe(7)
   expect(await rejection(run.signal(add, 8))).toMatchObject({ code: 'RUN_ENDED' })
 })
+
+test('nor is a trigger that a run has taken; another one is refused', async () => {
+  const engine = await world('post')
+  const run = await engine.start(renewed, 2, { pending: true })
+  await run.trigger(3)
+  expect(await run.result()).toBe(3)
+  await run.trigger(3)
+  expect(await rejection(run.trigger(2))).toMatchObject({ code: 'RUN_ALREADY_EXISTS' })
+})
