@@ -3,6 +3,7 @@ import { Catalogue } from './catalogue/catalogue.ts'
 import { Client, type ClientPorts } from './client/client.ts'
 import { queryOf, type RunFilter } from './client/filter.ts'
 import { LIVE, recordedRuns } from './client/recorded-runs.ts'
+import type { Submitted } from './client/submitting.ts'
 import type { AnyActivity } from './definitions/activity.ts'
 import { Registry } from './definitions/registry.ts'
 import type { AnyWorkflow } from './definitions/workflow.ts'
@@ -12,6 +13,7 @@ import { PawlError } from './kernel/errors.ts'
 import { limits } from './kernel/limits.ts'
 import { checkId, checkName } from './kernel/names.ts'
 import type { Status } from './kernel/run.ts'
+import type { Json } from './kernel/value.ts'
 import { persist } from './runtime/availability.ts'
 import { type Clock, systemClock } from './runtime/clock.ts'
 import { consoleLogger, type Logger } from './runtime/logger.ts'
@@ -155,6 +157,13 @@ export class Engine extends Client implements AsyncDisposable {
     return worker
   }
 
+  // The workers of this process need not find out by themselves.
+  override async submit(definition: AnyWorkflow | Json): Promise<Submitted> {
+    const submitted = await super.submit(definition)
+    await Promise.all(this.#workers.map((worker) => worker.look()))
+    return submitted
+  }
+
   /**
    * Replays every run under way with the code this engine has, and says which would go on and which would not. Nothing is
    * written, and no step is run.
@@ -241,9 +250,9 @@ function clientPorts(
     ...(activityNames && activityNames.length > 0 && { handlers: new Set(activityNames) }),
     inquire: (question) => inquire(deciders, clock, question),
     eager: {
-      offer: (name, queue) => {
+      offer: (run) => {
         for (const worker of workers) {
-          const offer = worker.offer(name, queue)
+          const offer = worker.offer(run)
           if (offer) return offer
         }
         return undefined

@@ -103,6 +103,11 @@ export class Catalogue {
     }
   }
 
+  /** Whether any worker can run the newest version of a definition. */
+  async isRunnable(name: string): Promise<boolean> {
+    return (await this.#records.get<Newest>(NAMES, name))?.value.runnable ?? false
+  }
+
   async rollOut(): Promise<RollOut> {
     return (await this.#records.get<RollOut>(BUILDS, ONLY))?.value ?? nothingSaid
   }

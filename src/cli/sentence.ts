@@ -32,7 +32,7 @@ export function whySentence(why: Why, now: number): string {
     case 'lease':
       return `It is held by ${workerOf(why.worker)}, whose lease lasts until ${when(why.until)}.`
     case 'noWorker':
-      return `It waits for a worker that has code for '${why.type}'.`
+      return `It waits for a worker that has code for '${why.type}'${why.build === undefined ? '' : ` and is of build '${why.build}'`}.`
     case 'paused':
       if (why.note !== undefined) return `It was paused by hand: ${plain(why.note)}`
       return `It is paused${why.failure ? `: ${showFailure(why.failure)}` : '.'}`

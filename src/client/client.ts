@@ -37,7 +37,7 @@ import { settleWebhook } from './webhooks.ts'
 
 /** Lets a worker in the same process take a new run in the write that creates it. */
 export interface EagerStarts {
-  offer(name: string, queue: string): { session: number; nonce: number } | undefined
+  offer(run: NewRun): NewRun['eager']
   /** `isOld` says that the run had been created before; it may have been worked on. */
   accept(run: ClaimedRun, isOld: boolean): void
 }
@@ -87,6 +87,10 @@ export class Client {
       },
       inquire: ports.inquire,
       pause: (ms, signal) => sleep(ports.clock, ms, signal),
+      known: async (name) => ({
+        submitted: await ports.catalogue.isRunnable(name),
+        rollOut: await ports.catalogue.rollOut(),
+      }),
     }
     this.schedules = new Schedules(this.#scheduleHost())
     this.builds = new Builds({
@@ -333,9 +337,9 @@ export class Client {
     }
   }
 
-  #offer(run: NewRun): { session: number; nonce: number } | undefined {
+  #offer(run: NewRun): NewRun['eager'] {
     if (run.startAt !== undefined || run.delayMs !== undefined) return undefined
-    return this.#ports.eager?.offer(run.name, run.queue)
+    return this.#ports.eager?.offer(run)
   }
 
   #newRun<In>(

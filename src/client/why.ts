@@ -4,6 +4,7 @@ import { decodeExtras } from '../kernel/extras.ts'
 import { type Failure, failureOf } from '../kernel/failure.ts'
 import { type Open, RunState, type Status } from '../kernel/run.ts'
 import { isWebhook, webhookName } from '../kernel/webhook.ts'
+import { isFor, pinsOf, type RollOut, unpinned } from '../policies/roll-out.ts'
 import type { RunSnapshot, SessionSnapshot, StoredTurn, TaskSnapshot } from '../stores/store.ts'
 
 export type Why = { readonly suggestion?: string } & (
@@ -30,7 +31,12 @@ export type Why = { readonly suggestion?: string } & (
       readonly failure: Failure
     }
   | { readonly reason: 'lease'; readonly worker: string; readonly until: Date }
-  | { readonly reason: 'noWorker'; readonly type: string }
+  | {
+      readonly reason: 'noWorker'
+      readonly type: string
+      /** The build that has begun the run, whose workers alone go on with it. */
+      readonly build?: string
+    }
   | { readonly reason: 'webhook'; readonly name: string; readonly until?: Date }
   | { readonly reason: 'paused'; readonly note?: string; readonly failure?: Failure }
 )
@@ -40,6 +46,9 @@ export interface WhyFacts {
   readonly turns: readonly StoredTurn[]
   readonly tasks: readonly TaskSnapshot[]
   readonly sessions: readonly SessionSnapshot[]
+  /** Whether its definition is in the store, so that any worker can run it. */
+  readonly submitted: boolean
+  readonly rollOut: RollOut
 }
 
 type Paused = NonNullable<RunSnapshot['paused']>
@@ -49,6 +58,8 @@ interface Abilities {
   /** `null` is any. */
   readonly workflows: readonly string[] | null
   readonly activities: readonly string[] | null
+  readonly build: string
+  readonly pin?: boolean
 }
 
 export function whyOf(facts: WhyFacts): Why {
@@ -111,10 +122,21 @@ function held(facts: WhyFacts, state: RunState): Why {
   return { reason: 'lease', worker, until, suggestion }
 }
 
-function unclaimed({ run, sessions }: WhyFacts): Why {
+function unclaimed(facts: WhyFacts): Why {
+  const { run, sessions } = facts
   const { name, queue } = run.head
-  const able = sessions.some((each) => can(each, run.now, queue, 'workflows', name))
-  return able ? { reason: 'ready' } : noWorker(name, queue)
+  const able = sessions.some((session) => canTake(facts, session))
+  return able ? { reason: 'ready' } : noWorker(name, queue, run.pin)
+}
+
+function canTake({ run, submitted, rollOut }: WhyFacts, session: SessionSnapshot): boolean {
+  const { name, queue, runId } = run.head
+  const about = living(session, run.now)
+  if (!about?.queues.includes(queue)) return false
+  if (!submitted && !(about.workflows?.includes(name) ?? true)) return false
+  const { pin, build } = about
+  const pins = pin ? pinsOf(rollOut, build) : unpinned(rollOut, build)
+  return pins ? isFor(pins, runId, run.pin) : run.pin === undefined || run.pin === build
 }
 
 function waiting(facts: WhyFacts, state: RunState): Why {
@@ -179,7 +201,10 @@ function stepReason(facts: WhyFacts, key: string, open: Extract<Open, { type: 's
     const failure = readFailure(task.failure)
     return { reason: 'backoff', step: key, until: new Date(task.availableAt), failure }
   }
-  const able = sessions.some((each) => can(each, run.now, task.queue, 'activities', task.name))
+  const able = sessions.some((each) => {
+    const about = living(each, run.now)
+    return about?.queues.includes(task.queue) && (about.activities?.includes(task.name) ?? true)
+  })
   return able ? { reason: 'ready' } : noWorker(task.name, task.queue)
 }
 
@@ -189,21 +214,19 @@ function backoff(key: string, open: Extract<Open, { type: 'step' }>): Why {
   return { reason: 'backoff', step: key, until: new Date(retryAt), failure }
 }
 
-function noWorker(type: string, queue: string): Why {
-  const suggestion = `No living worker has code for '${type}' on queue '${queue}'. Start one: pawl worker <file.ts>`
-  return { reason: 'noWorker', type, suggestion }
+function noWorker(type: string, queue: string, build?: string): Why {
+  const missing = `No living worker has code for '${type}' on queue '${queue}'`
+  if (build === undefined) {
+    const suggestion = `${missing}. Start one: pawl worker <file.ts>`
+    return { reason: 'noWorker', type, suggestion }
+  }
+  const suggestion = `${missing} and is of build '${build}', which keeps this run. Start one of it, or let others go on: pawl builds retire '${build}'`
+  return { reason: 'noWorker', type, build, suggestion }
 }
 
-function can(
-  session: SessionSnapshot,
-  now: number,
-  queue: string,
-  what: 'workflows' | 'activities',
-  name: string,
-): boolean {
-  if (session.expiresAt <= now) return false
-  const about = JSON.parse(session.about) as Abilities
-  return about.queues.includes(queue) && (about[what]?.includes(name) ?? true)
+/** What a worker can do, if it is alive. */
+function living({ expiresAt, about }: SessionSnapshot, now: number): Abilities | undefined {
+  return expiresAt > now ? (JSON.parse(about) as Abilities) : undefined
 }
 
 function pick<T extends Open['type']>(

@@ -221,6 +221,8 @@ export const limits = {
 
   /** A worker looks this often for definitions that are new in the store, and for what was said about builds. */
   catalogueRefreshMs: 5_000,
+  /** And reads all their names this often, even if nobody has said that there are others. */
+  catalogueListMs: 60_000,
   /** Definitions from the store that a worker keeps ready. */
   definitionsKept: 1_000,
   /** Items a step of a graph is done for. */

@@ -21,15 +21,35 @@ export interface Pins {
   readonly to: number
 }
 
-export function pinsOf({ shares, retired }: RollOut, build: string): Pins {
-  const builds = [build, ...retired.filter((each) => each !== build)]
+/** Of a worker that keeps to the runs of its build. */
+export function pinsOf(rollOut: RollOut, build: string): Pins {
+  const { shares, retired } = rollOut
+  const builds = servedBy(rollOut, build)
   let from = 0
   for (const each of shares) {
     const to = Math.min(100, from + each.percent)
     if (each.build === build) return { builds, from: shareAt(from), to: shareAt(to) }
     from = to
   }
-  return { builds, from: shareAt(from), to: SHARES }
+  // What is retired begins nothing more.
+  return { builds, from: shareAt(from), to: retired.includes(build) ? shareAt(from) : SHARES }
+}
+
+/** Of a worker that does not: it begins whatever nobody has begun. Absent if that is all there is to say. */
+export function unpinned(rollOut: RollOut, build: string): Pins | undefined {
+  const builds = servedBy(rollOut, build)
+  return builds.length === 1 ? undefined : { builds, from: 0, to: SHARES }
+}
+
+/** Whether a run is one of those, by the build that has begun it, or by its share if none has. */
+export function isFor({ builds, from, to }: Pins, runId: string, pin?: string): boolean {
+  if (pin !== undefined) return builds.includes(pin)
+  const share = Number.parseInt(runId.slice(-4), 16)
+  return from <= share && share < to
+}
+
+function servedBy({ retired }: RollOut, build: string): string[] {
+  return [build, ...retired.filter((each) => each !== build)]
 }
 
 /** The same with a build's share set; named first, it is the last to give way. */

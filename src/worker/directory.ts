@@ -1,24 +1,26 @@
 // What a worker knows from the store of definitions and builds, looked up now and then: which names it can run besides those
 // it has code for, and whose runs it takes.
 import { limits } from '../kernel/limits.ts'
-import { type Pins, pinsOf } from '../policies/roll-out.ts'
+import { isFor, type Pins, pinsOf, unpinned } from '../policies/roll-out.ts'
 import type { WorkerPorts, WorkerSettings } from './worker-settings.ts'
 
 export class Directory {
   readonly #ports: Pick<WorkerPorts, 'registry' | 'catalogue' | 'clock'>
-  /** The build whose runs only are taken, if it keeps to those. */
-  readonly #pin: string | undefined
+  readonly #settings: Pick<WorkerSettings, 'pin' | 'build'>
   #names: ReadonlySet<string> = new Set()
   #changes = -1
   #pins: Pins | undefined
   #lookedAt = Number.NEGATIVE_INFINITY
+  #listedAt = Number.NEGATIVE_INFINITY
 
   constructor(
     ports: Pick<WorkerPorts, 'registry' | 'catalogue' | 'clock'>,
-    { pin, build }: Pick<WorkerSettings, 'pin' | 'build'>,
+    settings: Pick<WorkerSettings, 'pin' | 'build'>,
   ) {
     this.#ports = ports
-    this.#pin = pin ? build : undefined
+    this.#settings = settings
+    // Before it knows its share, a worker that keeps to its own runs begins none.
+    if (settings.pin) this.#pins = { builds: [settings.build], from: 0, to: 0 }
   }
 
   /** Names of workflows to ask for; `null` is any. */
@@ -32,7 +34,9 @@ export class Directory {
     return this.#pins
   }
 
-  knows(name: string): boolean {
+  /** Whether it would begin a new run. */
+  begins({ name, runId }: { readonly name: string; readonly runId: string }): boolean {
+    if (this.#pins && !isFor(this.#pins, runId)) return false
     return this.#ports.registry.workflow(name) !== undefined || this.#names.has(name)
   }
 
@@ -43,12 +47,18 @@ export class Directory {
   /** Answers whether there is something new. */
   async refresh(): Promise<boolean> {
     const { catalogue, clock } = this.#ports
-    this.#lookedAt = clock.monotonic()
-    if (this.#pin !== undefined) this.#pins = pinsOf(await catalogue.rollOut(), this.#pin)
+    const now = clock.monotonic()
+    this.#lookedAt = now
+    const { pin, build } = this.#settings
+    const rollOut = await catalogue.rollOut()
+    this.#pins = pin ? pinsOf(rollOut, build) : unpinned(rollOut, build)
     const changes = await catalogue.changes()
-    if (changes === this.#changes) return false
+    // Whoever submits may die before it says that something has changed.
+    const isDue = now - this.#listedAt >= limits.catalogueListMs
+    if (changes === this.#changes && !isDue) return false
     this.#names = new Set(await catalogue.names())
     this.#changes = changes
+    this.#listedAt = now
     return true
   }
 }

@@ -13,6 +13,7 @@ import type {
   ClaimedTask,
   ClaimRequest,
   Hint,
+  NewRun,
   Store,
 } from '../stores/store.ts'
 import { ClaimPlan, requestOf } from './claim-plan.ts'
@@ -101,9 +102,9 @@ export class Worker {
   }
 
   /** A lease a new run can be created with, if this worker would take it at once. */
-  offer(name: string, queue: string): { session: number; nonce: number } | undefined {
+  offer(run: Pick<NewRun, 'runId' | 'name' | 'queue'>): NewRun['eager'] {
     if (this.#phase !== 'working' || !this.#session.alive || this.#plan.isQuiet) return undefined
-    if (!this.#directory.knows(name) || !this.#settings.queues.includes(queue)) return undefined
+    if (!this.#directory.begins(run) || !this.#settings.queues.includes(run.queue)) return undefined
     if (this.#runs.size >= this.#settings.workflows) return undefined
     const nonce = this.#ports.random.integer()
     this.#offers.set(nonce, 'open')
@@ -142,7 +143,7 @@ export class Worker {
     const letGo = keepRejections()
     this.#over.signal.addEventListener('abort', letGo)
     await this.#send(() => this.#session.open())
-    await this.#look()
+    await this.look()
     if (this.#phase !== 'starting') return
     this.#phase = 'working'
     this.#change('active')
@@ -161,7 +162,7 @@ export class Worker {
     while (this.#phase === 'working') {
       try {
         if (!this.#session.alive) await this.#reopen()
-        if (this.#directory.isStale) void this.#look()
+        if (this.#directory.isStale) void this.look()
         this.#doorbell.ringWithin(await this.#claim())
         await this.#doorbell.wait()
       } catch (error) {
@@ -172,8 +173,8 @@ export class Worker {
     }
   }
 
-  // What cannot be looked up now is looked up later; what is known stays known.
-  async #look(): Promise<void> {
+  /** Looks for new definitions. What cannot be looked up now is looked up later; what is known stays known. */
+  async look(): Promise<void> {
     try {
       if (await this.#directory.refresh()) this.#doorbell.ring()
     } catch (error) {
