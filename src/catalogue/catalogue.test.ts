@@ -12,12 +12,12 @@ const draft = (what: string): Draft => ({
 })
 
 /** Catalogues on one store, as processes have them. One of them may die at one of its writes. */
-function world(): { process(diesAt?: number, when?: 'before' | 'after'): Catalogue } {
+function world(): { process: (diesAt?: number, when?: 'before' | 'after') => Catalogue } {
   const clock = new VirtualClock()
   const store = new MemoryStore({ clock })
   let writeIds = 0
   return {
-    process(diesAt = Number.POSITIVE_INFINITY, when = 'after') {
+    process: (diesAt = Number.POSITIVE_INFINITY, when = 'after') => {
       let writes = 0
       const records = async (
         operations: readonly RecordOperation[],

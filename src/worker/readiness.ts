@@ -1,8 +1,10 @@
 // What of a held run can be begun, when something is due, and whether anything must be written first.
+
+import { deadlineOf } from '../kernel/deadline.ts'
 import type { Execution } from '../kernel/decider.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
-import { deadlineOf, type Head, type OpenStep, type RunState } from '../kernel/run.ts'
+import type { Head, OpenStep, RunState } from '../kernel/run.ts'
 import type { LocalResult, Turn } from '../kernel/turn.ts'
 import { taskId } from './commit.ts'
 import type { RunHost } from './host.ts'

@@ -1,9 +1,11 @@
 // What a worker says when it will not go on with a run.
+
+import { deadlineOf } from '../kernel/deadline.ts'
 import { PawlError } from '../kernel/errors.ts'
 import type { Ending, Instant } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
-import { deadlineOf, type Head, type RunState } from '../kernel/run.ts'
+import type { Head, RunState } from '../kernel/run.ts'
 
 export function tooLong(): Ending {
   const message = `the history of this run passed ${limits.historyEventsMax} events. Begin a new history now and then with ctx.continueAsNew, or split the work into child workflows.`
