@@ -19,10 +19,13 @@ export class InputSchema {
   #parsed: Payload | undefined
   #needed: boolean
   #asked = false
+  /** It is another input than the one its past began with. */
+  readonly #isOther: boolean
 
   constructor(definition: Definition, head: Head) {
     this.#definition = definition
     this.#given = head.input
+    this.#isOther = head.extras.parsed === false
     this.#needed = definition.schemas.input !== undefined && head.extras.parsed !== true
   }
 
@@ -35,9 +38,9 @@ export class InputSchema {
     return decode(this.#parsed ?? this.#given)
   }
 
-  /** A run that began before there was a schema goes on with what it began with. */
+  /** A run that began before there was a schema goes on with what it began with, unless that is known not to be parsed. */
   begunWithout(): void {
-    if (!this.#asked) this.#needed = false
+    if (!this.#asked && !this.#isOther) this.#needed = false
   }
 
   ask(after: number): RunStep | undefined {

@@ -6,6 +6,8 @@ import type { Event, HistoryEvent } from './event.ts'
 import { parseNodeKey } from './node-key.ts'
 import { RunState } from './run.ts'
 
+type StepAsked = Extract<HistoryEvent, { type: 'StepStarted' }>
+
 /** Whether it is the history of a graph, or of a machine that has not begun: for that it makes no difference. */
 export function isOfGraph(events: readonly HistoryEvent[]): boolean {
   return (
@@ -21,6 +23,26 @@ export function standingBefore(events: readonly HistoryEvent[], step: string): H
   return standing(events).filter(
     (event) => isUndo(event) || !nameIn(event).some((name) => late.has(name)),
   )
+}
+
+/** The same for another run, which was told nothing after that; and how the step was asked for, if it is done once. */
+export function standingUpTo(
+  events: readonly HistoryEvent[],
+  step: string,
+): { readonly kept: HistoryEvent[]; readonly asked: StepAsked | undefined } {
+  const place = placeOf(events, step)
+  const [name] = events.flatMap((event) => (event.seq === place ? nameIn(event) : []))
+  const kept = standingBefore(events, step).filter(
+    ({ type, seq }) => seq < place || (type !== 'SignalReceived' && type !== 'UpdateReceived'),
+  )
+  const asked = events.find(
+    (event): event is StepAsked =>
+      event.type === 'StepStarted' &&
+      !isUndo(event) &&
+      parseNodeKey(event.key)?.index === undefined &&
+      stepIn(event.key) === name,
+  )
+  return { kept, asked }
 }
 
 /** What a graph that failed, or was cancelled, goes on with. */
@@ -64,8 +86,7 @@ function placeOf(events: readonly HistoryEvent[], step: string): number {
 
 /** Where the run began to go wrong. */
 function isTurn(event: HistoryEvent): boolean {
-  if (event.type === 'CancelRequested' || event.type === 'StepRefused') return true
-  return (event.type === 'StepFailed' || event.type === 'ChildFailed') && !isUndo(event)
+  return event.type === 'CancelRequested' || (isFailure(event) && !isUndo(event))
 }
 
 function isFailure({ type }: HistoryEvent): boolean {
@@ -85,12 +106,17 @@ function isBegun({ type }: HistoryEvent): boolean {
   return BEGUN.has(type)
 }
 
-function isUndo(event: HistoryEvent): boolean {
+/** The name of the step that has this key in a graph. */
+export function stepIn(key: string): string | undefined {
+  return parseNodeKey(key)?.name
+}
+
+export function isUndo(event: HistoryEvent): boolean {
   return 'key' in event && parseNodeKey(event.key)?.kind === 'undo'
 }
 
 function nameIn(event: HistoryEvent): string[] {
-  const name = 'key' in event ? parseNodeKey(event.key)?.name : undefined
+  const name = 'key' in event ? stepIn(event.key) : undefined
   return name === undefined ? [] : [name]
 }
 

@@ -8,7 +8,15 @@ import { PawlError } from './errors.ts'
 import type { Event, HistoryEvent, Instant, Passage, Requested } from './event.ts'
 import type { Failure } from './failure.ts'
 import { SHIELD } from './key.ts'
-import { isOfGraph, standing, standingBefore, unqueued } from './rewind-decided.ts'
+import {
+  isOfGraph,
+  isUndo,
+  standing,
+  standingBefore,
+  standingUpTo,
+  stepIn,
+  unqueued,
+} from './rewind-decided.ts'
 import { RunState } from './run.ts'
 import type { Payload } from './value.ts'
 
@@ -51,6 +59,10 @@ export function forkedAt(
   begins: Begins,
   now: Instant,
 ): Event[] {
+  if (isOfGraph(events)) {
+    const kept = forkedGraph(events, step, results).filter((event) => keyIn(event) !== dropped)
+    return ofGraph(events, kept, begins, now, true)
+  }
   const place = placeOf(events, step)
   const past = beforeStep(events, place).filter((event) => !isMessage(event) || event.seq < place)
   const again = openIn(past)
@@ -75,8 +87,31 @@ function ofGraph(
   kept: readonly HistoryEvent[],
   begins: Begins,
   now: Instant,
+  edited = false,
 ): Event[] {
-  return assembled(events, kept, { begins, again: new Set(), now }).map(unqueued)
+  return assembled(events, kept, { begins, again: new Set(), now, edited }).map(unqueued)
+}
+
+// Of a graph what its code decided is recorded, too; what it decided after the step, it decides anew.
+function forkedGraph(
+  events: readonly HistoryEvent[],
+  step: string,
+  results: ReadonlyMap<string, Payload>,
+): HistoryEvent[] {
+  const names = namesIn(events)
+  const given = (key: string): Payload | undefined =>
+    results.get(key) ?? results.get(stepIn(key) ?? '') ?? results.get(names.get(key) ?? '')
+  const { kept, asked } = standingUpTo(events, step)
+  const value = asked && given(asked.key)
+  const past = [...kept, ...(value ? [asked] : [])]
+  if (value) {
+    const { key, at, seq } = asked
+    past.push({ type: 'StepCompleted', key, attempt: 1, value, at, seq: seq + 0.5 })
+  }
+  // What somebody has said the result of is not done again for having been undone.
+  const isRedone = (event: HistoryEvent): boolean =>
+    isUndo(event) && 'key' in event && given(event.key) !== undefined
+  return past.filter((event) => !isRedone(event)).map((event) => withResult(event, given))
 }
 
 // What the code did stands in its history, and does not stand any more outside.
@@ -186,6 +221,10 @@ type Asked = Requested & { readonly seq: number; readonly at: Instant }
 
 function isAsked(event: HistoryEvent): event is Asked & HistoryEvent {
   return event.type.endsWith('Started') && 'key' in event
+}
+
+function keyIn(event: HistoryEvent): string | undefined {
+  return 'key' in event ? event.key : undefined
 }
 
 function isMessage({ type }: HistoryEvent): boolean {

@@ -216,6 +216,27 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
     })
   })
 
+  test('S1: a signal goes past a wait that was called off, to who still waits for it', async () => {
+    const definition = graph('called off')
+      .wait('first', {}, more)
+      .step(
+        'fails',
+        { delay: '1s', retry: 'none' },
+        noted('fails', () => false),
+      )
+      .step('told', { after: ['fails'], rule: 'oneFailed' }, noted('told'))
+      .wait('approve', { after: ['told'] }, more)
+      .step('clean up', { after: ['approve'] }, noted('clean up'))
+    await using([definition], { alwaysReplay }, async (engine) => {
+      log.length = 0
+      const run = await engine.start(definition)
+      await engine.clock.advance('5s')
+      await run.signal(more, 1)
+      await expect(run.result()).rejects.toThrow('fails failed')
+      expect(log).toEqual(['fails', 'told', 'clean up'])
+    })
+  })
+
   test('a condition, a list or an input that throws is a failure of its step, and is undone for', async () => {
     log.length = 0
     const broken = (): never => {

@@ -71,6 +71,10 @@ export class Definition {
     else if (ENDS.has(event.type) && !event.key.startsWith('delay:')) this.endGone(name)
   }
 
+  hasEnded(name: string): boolean {
+    return this.#goneOf(name).ended
+  }
+
   endGone(name: string): void {
     const gone = this.#goneOf(name)
     gone.ended = true

@@ -2,6 +2,7 @@
 // (conditions, lists, inputs) is in the history, so the code may change while the run is under way.
 import type { GraphPlan } from '../../definitions/graph-plan.ts'
 import type { RegisteredGraph } from '../../definitions/registry.ts'
+import { assert } from '../../kernel/assert.ts'
 import type { AwaitSignal, Command } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
 import { PawlError } from '../../kernel/errors.ts'
@@ -16,7 +17,7 @@ import { Interpreter, refuseUpdate, unknownQuery } from '../interpreter.ts'
 import type { NodeState } from './nodes.ts'
 import { OUTPUT_KEY, Progress } from './progress.ts'
 import { undoKey } from './undoing.ts'
-import { type ActivityOf, undoAsk, undoPlan, workAsk, workPlan } from './work.ts'
+import { type ActivityOf, type UndoScope, undoAsk, undoPlan, workAsk, workPlan } from './work.ts'
 
 /** After these nobody asks for the plan of a step again. */
 const SETTLES: ReadonlySet<string> = new Set(['StepCompleted', 'StepFailed'])
@@ -205,28 +206,34 @@ export class GraphExecution extends Interpreter {
 
   #undo(commands: Command[]): void {
     const undoing = this.#progress.beginUndoing()
-    const state = undoing.next
-    if (state) {
+    for (let state = undoing.next; state; state = undoing.next) {
       if (this.#progress.undoingKey !== undefined) return
       if (!undoing.begun) {
         commands.push({ type: 'BeginCompensation', key: 'undo#1', after: this.#progress.seq })
         undoing.begun = true
       }
-      const key = undoKey(state)
-      const { node } = state
-      if (!node.undo) return
-      const ask = undoAsk(
-        node.undo,
-        key,
-        `undo ${node.name}`,
-        () => this.#progress.undoScope(state),
-        this.#activities,
-      )
-      commands.push({ ...ask, after: this.#progress.seq })
-      this.#progress.undoingKey = key
-      return
+      if (this.#undoStep(state, commands)) return
     }
     commands.push(this.#ending(undoing.failures))
+  }
+
+  // Whether it could be asked for. If what makes its input fails, it is one more that cannot be undone.
+  #undoStep(state: NodeState, commands: Command[]): boolean {
+    const key = undoKey(state)
+    const { name, undo } = state.node
+    assert(undo, 'only what can be undone is undone')
+    const scope = (): UndoScope => this.#progress.undoScope(state)
+    try {
+      const ask = undoAsk(undo, key, `undo ${name}`, scope, this.#activities)
+      commands.push({ ...ask, after: this.#progress.seq })
+    } catch (error) {
+      const failure = failureOf(error)
+      this.#decide(commands, { type: 'StepRefused', key, failure })
+      this.#progress.undone.set(key, failure)
+      return false
+    }
+    this.#progress.undoingKey = key
+    return true
   }
 
   #ending(failures: readonly Failure[]): Command {

@@ -36,6 +36,8 @@ export class NodeState {
   value: (() => unknown) | undefined
   /** Keys under which it has something open. */
   readonly open = new Set<string>()
+  /** Steps somewhere before it that were undone, and have not ended again. */
+  readonly undone = new Set<NodeState>()
   // Of the steps it comes after.
   readonly ended = { all: 0, succeeded: 0, failed: 0, stopped: 0 }
 
@@ -86,7 +88,7 @@ export class Nodes {
 
   /** Whether a step that has begun can go on: what it comes after may have been undone since, and is done anew first. */
   mayGoOn(state: NodeState): boolean {
-    return verdictOf(state) !== 'wait'
+    return state.undone.size === 0 && verdictOf(state) !== 'wait'
   }
 
   begin(state: NodeState, status: 'begun' | 'delayed' = 'begun'): void {
@@ -108,6 +110,8 @@ export class Nodes {
       const [each, as] = next
       if (isEnd(each.status)) continue
       this.#end(each, as)
+      for (const freed of this.#free(each))
+        if (this.#consider(freed) === 'skip') settled.push([freed, 'skipped'])
       for (const name of this.#dependents.get(each.node.name) ?? []) {
         const dependent = this.#states.get(name)
         assert(dependent, 'what comes after a step is a step')
@@ -138,14 +142,24 @@ export class Nodes {
     return open
   }
 
-  /** It was undone, done or not: it is as if it had not begun, and begins under another key. */
+  /** It was undone, done or not: it is as if it had not begun, and begins under another key. What comes after it waits. */
   undo(state: NodeState): void {
     if (isEnd(state.status)) this.#reopen(state, state.status)
     state.round++
     state.cleared = false
     state.items = undefined
     state.value = undefined
+    for (const each of this.#after([state])) {
+      each.undone.add(state)
+      this.#consider(each)
+    }
     this.await(state)
+  }
+
+  // Who waited for it because it was undone.
+  #free(state: NodeState): readonly NodeState[] {
+    if (state.round === 1) return []
+    return [...this.#after([state])].filter((each) => each.undone.delete(state))
   }
 
   #reopen(state: NodeState, status: EndStatus): void {
@@ -189,7 +203,7 @@ export class Nodes {
 
   #consider(state: NodeState): Verdict {
     if (state.status !== 'waiting') return 'wait'
-    const verdict = verdictOf(state)
+    const verdict = state.undone.size > 0 ? 'wait' : verdictOf(state)
     if (verdict === 'run') this.#ready.add(state)
     else this.#ready.delete(state)
     return verdict

@@ -70,10 +70,11 @@ export class Progress {
         for (const name of this.definition.migrate(event)) this.#skip(name)
         return
       case 'SignalReceived': {
-        const waiter = this.#signals.receive(event.name, event.payload)
+        const waiter = this.#signals.receive(event.name, event.payload, (each) =>
+          typeof each === 'string' ? !this.definition.hasEnded(each) : !isEnd(each.status),
+        )
         if (typeof waiter === 'string') this.definition.endGone(waiter)
-        // One that was stopped is called off in this turn, and the signal is kept.
-        else if (waiter?.status === 'begun') this.#succeed(waiter, () => decode(event.payload))
+        else if (waiter) this.#succeed(waiter, () => decode(event.payload))
         return
       }
       case 'UpdateReceived':
@@ -152,6 +153,7 @@ export class Progress {
   #foldUndo(event: Extract<HistoryEvent, { key: string }>, state: NodeState): void {
     const { key, type } = event
     if (type === 'StepStarted') this.undoingKey = key
+    if (type === 'StepRefused' && this.undoing) this.undone.set(key, event.failure)
     if (type !== 'StepCompleted' && type !== 'StepFailed') return
     this.undoingKey = undefined
     // Of an earlier generation: what was undone then is done again.

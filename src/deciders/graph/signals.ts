@@ -5,11 +5,13 @@ export class Signals<Waiter> {
   readonly #early = new Map<string, Payload[]>()
   readonly #waiting = new Map<string, Waiter[]>()
 
-  /** Answers with who has waited for it; otherwise it is kept. */
-  receive(name: string, payload: Payload): Waiter | undefined {
-    const waiter = this.#waiting.get(name)?.shift()
-    if (waiter === undefined) put(this.#early, name, payload)
-    return waiter
+  /** Answers with who has waited for it longest and still `wants` it; otherwise it is kept. */
+  receive(name: string, payload: Payload, wants: (waiter: Waiter) => boolean): Waiter | undefined {
+    const waiting = this.#waiting.get(name) ?? []
+    for (let waiter = waiting.shift(); waiter !== undefined; waiter = waiting.shift())
+      if (wants(waiter)) return waiter
+    put(this.#early, name, payload)
+    return undefined
   }
 
   /** Answers with one that came before. */

@@ -58,7 +58,7 @@ export function workPlan(
   }
 }
 
-type UndoScope = GraphScope & { readonly result: unknown }
+export type UndoScope = GraphScope & { readonly result: unknown }
 
 export function undoAsk(
   undo: Undo,
