@@ -87,9 +87,40 @@ export function checkTriggered(
   throw new PawlError('RUN_ALREADY_EXISTS', message, { details: { runId } })
 }
 
-export function checkSteps(steps: Readonly<Record<string, string | null>>): void {
+type Renamed = Readonly<Record<string, string | null>>
+
+export function checkSteps(steps: Renamed): void {
   for (const [from, to] of Object.entries(steps)) {
     checkName(from, 'the name of a step')
     if (to !== null) checkName(to, `the new name of step '${from}'`)
   }
+}
+
+/** What one step did must not be taken for what another did. */
+export function refuseMerging(events: readonly Event[], steps: Renamed): void {
+  const names = new Set<string>()
+  for (const step of stepsKnown(events)) {
+    const name = nameIn(steps, step)
+    if (name === null) continue
+    if (names.has(name)) {
+      const message = `two steps of the run would be '${name}'. Give one of them another name, or skip it: { '${step}': null }.`
+      throw new PawlError('INPUT_INVALID', message)
+    }
+    names.add(name)
+  }
+}
+
+// By the definition it goes by, and by the names it has got since.
+function stepsKnown(events: readonly Event[]): readonly string[] {
+  let known: readonly string[] = []
+  for (const event of events) {
+    if (event.type === 'DefinitionTaken') known = event.steps.map(([name]) => name)
+    if (event.type === 'MigrationRequested')
+      known = known.flatMap((name) => nameIn(event.steps, name) ?? [])
+  }
+  return known
+}
+
+function nameIn(steps: Renamed, name: string): string | null {
+  return Object.hasOwn(steps, name) ? (steps[name] ?? null) : name
 }

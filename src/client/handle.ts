@@ -17,6 +17,7 @@ import {
   checkTriggered,
   notFound,
   notYet,
+  refuseMerging,
   resultOf,
   signalId,
   underWay,
@@ -303,6 +304,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     const hash = checkName(definitionHash, 'definitionHash')
     const { head } = await this.#snapshot()
     checkSteps(steps)
+    refuseMerging(await eventsOf(this.#load, head), steps)
     const id = `migrate:${head.runId}:${this.#host.newId()}`
     await this.#post({ type: 'migrate', id, hash, steps: { ...steps } }, true)
   }

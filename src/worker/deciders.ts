@@ -30,7 +30,9 @@ export class Deciders {
     const coded = this.#ofCode(head.name)
     if (coded && (wanted === 'newest' || 'hash' in wanted)) return coded
     const stored = await this.#stored(head.name, wanted)
-    return stored?.document === undefined ? coded : this.#ofDocument(stored)
+    if (stored?.document !== undefined) return this.#ofDocument(stored)
+    if (!coded && wanted !== 'newest' && 'hash' in wanted) throw nobodyHas(head.name, wanted.hash)
+    return coded
   }
 
   #ofCode(name: string): Decider | undefined {
@@ -63,6 +65,11 @@ export class Deciders {
     this.#submitted.set(key, decider)
     return decider
   }
+}
+
+function nobodyHas(name: string, hash: string): PawlError {
+  const message = `this run is to go by definition ${hash} of '${name}', and there is neither code for it here nor such a version in the store. Submit that definition and resume the run, or migrate it to one that is there.`
+  return new PawlError('WORKFLOW_NOT_FOUND', message)
 }
 
 // What was said last about it: by a migration, by the definition it took, or by whoever started it.

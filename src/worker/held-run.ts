@@ -185,7 +185,7 @@ export class HeldRun {
         : []
     const busy = this.#steps.size > 0 || this.#steps.hasResults || ready.length > 0
     if (pausing && !busy) return this.#rest(turn)
-    const soon = (this.#nextDue() ?? Number.POSITIVE_INFINITY) - now <= limits.holdForTimerMs
+    const soon = (this.#nextDue() ?? Infinity) - now <= limits.holdForTimerMs
     const hold = busy || (soon && this.#mood === 'working') || this.#inbox.size > 0
     if (hold && mayWait(this.#carried, turn, this.#code.current, now)) {
       this.#beginSteps(ready)
@@ -215,9 +215,8 @@ export class HeldRun {
     const failure = restful(this.#state.pausing?.note)
     const next: Next = { type: 'pause', failure: JSON.stringify(failure) }
     const committed = await this.#writer.write([], { ...nothing, next })
-    if (committed.outcome === 'more') this.receive(committed.messages)
-    if (committed.outcome !== 'applied')
-      return committed.outcome === 'more' ? undefined : this.#lose()
+    if (committed.outcome === 'more') return void this.receive(committed.messages)
+    if (committed.outcome !== 'applied') return this.#lose()
     this.#host.paused(this.#head, failure)
     return this.#released()
   }
@@ -302,19 +301,21 @@ export class HeldRun {
 
   // Code and history do not fit, or the code waits for what pawl cannot see: not a failure of the run, and not to be
   // tried again by the same code. What happened is kept, attempts cut off now among it; what the code made of it is
-  // not. Cancelling needs no code.
+  // not. Cancelling needs no code, and who migrates it says what it goes by instead.
   async #park(error: unknown, given?: Turn): Promise<HeldOutcome> {
     const now = this.#host.now()
     const turn = given ?? new Turn(this.#head, this.#state, now)
+    if (!given) turn.receive(this.#inbox.take())
     this.#steps.cutOff('the run was paused', now)
     turn.settle(this.#steps.takeResults())
     const { stop, left } = this.#inbox
     if (stop) return this.#endWithout(endingBy(stop), turn)
+    if (changesCode(turn.events)) return this.#putAside(turn)
     const facts = [...this.#carried, ...turn.events]
     const failure = failureOf(error)
     const next = this.#writer.pausedBy(failure, left)
-    const rest = { ...nothing, outbox: outbound(this.#head, turn.outgoing), next }
-    const committed = await this.#writer.write(facts, { ...rest, consumed: [...turn.consumed] })
+    const sent = { consumed: [...turn.consumed], outbox: outbound(this.#head, turn.outgoing) }
+    const committed = await this.#writer.write(facts, { ...nothing, ...sent, next })
     if (committed.outcome === 'more') {
       // If nothing of it is new, it was taken by a turn that came to nothing: whoever is next reads it again.
       if (!this.#inbox.receive(committed.messages)) return this.#lose()

@@ -6,7 +6,7 @@ import type { PawlError } from '../../kernel/errors.ts'
 import type { StepShape } from '../../kernel/event.ts'
 import { type Incompatible, versionMismatch } from '../version-mismatch.ts'
 
-/** `shapes` are what the run knows, by the names of today. `isBehind` says of a step whether it has ended; of one that the run does not know, whether all it comes after has. */
+/** `shapes` are what the run knows. `isBehind` says of a step whether it has ended; of one that the run does not know, whether all it comes after has. */
 export function incompatibleSteps(
   shapes: readonly StepShape[],
   plan: GraphPlan,

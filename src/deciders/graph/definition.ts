@@ -2,7 +2,8 @@
 // code that begins it, and goes on by another only if that fits, or if somebody has said how.
 import type { RegisteredGraph } from '../../definitions/registry.ts'
 import { PawlError } from '../../kernel/errors.ts'
-import type { Decision, HistoryEvent, StepShape } from '../../kernel/event.ts'
+import type { Decision, HistoryEvent } from '../../kernel/event.ts'
+import type { NodeKey } from '../../kernel/node-key.ts'
 import { incompatibleSteps, otherDefinition } from './compatibility.ts'
 import { isEnd, type Nodes } from './nodes.ts'
 
@@ -21,7 +22,12 @@ export class Definition {
   #taken: Taken | undefined
   /** The definition somebody wants it to go by, which it does not yet. */
   #wanted: string | undefined
-  readonly #renamed = new Map<string, string>()
+  /** Migrations that lie ahead of what was read last. */
+  readonly #ahead: Migration[] = []
+  /** What was recorded under another name than the step has now. */
+  readonly #names = new Map<string, string>()
+  /** Names that stood in such keys, and up to which number: who has the name now goes on from there. */
+  readonly spent = new Map<string, number>()
   readonly #gone = new Map<string, Gone>()
 
   constructor(graph: RegisteredGraph) {
@@ -34,21 +40,28 @@ export class Definition {
     return [...this.#gone.keys()]
   }
 
-  /** The name a step goes by now. */
-  nameNow(name: string): string {
-    return this.#renamed.get(name) ?? name
+  /** The name that the step of a key goes by now. It is known by what the key stood for when it was asked for. */
+  nameOf(key: string, { name, round }: NodeKey): string {
+    const known = this.#names.get(key)
+    if (known !== undefined || this.#ahead.length === 0) return known ?? name
+    const now = this.#renamed(name)
+    if (now === name) return name
+    this.#names.set(key, now)
+    this.spent.set(name, Math.max(round, this.spent.get(name) ?? 0))
+    return now
   }
 
   /** Names are needed to read what was recorded before they changed. */
   prepare(events: readonly HistoryEvent[]): void {
-    for (const event of events) {
-      if (event.type !== 'MigrationRequested') continue
-      for (const [from, to] of Object.entries(event.steps)) {
-        if (to === null) continue
-        for (const [old, now] of this.#renamed) if (now === from) this.#renamed.set(old, to)
-        this.#renamed.set(from, to)
-      }
-    }
+    for (const event of events) if (event.type === 'MigrationRequested') this.#ahead.push(event)
+  }
+
+  // Names change all at once: with `{ a: 'b', b: 'a' }` two steps have changed places.
+  #renamed(name: string): string {
+    return this.#ahead.reduce((now, { steps }) => {
+      const next = Object.hasOwn(steps, now) ? steps[now] : undefined
+      return next ?? now
+    }, name)
   }
 
   take(taken: Taken): void {
@@ -59,9 +72,11 @@ export class Definition {
   /** Answers with the steps that are not to be done. */
   migrate({ hash, steps }: Migration): readonly string[] {
     this.#wanted = hash
+    this.#ahead.shift()
     const skipped = Object.keys(steps).filter((name) => steps[name] === null)
-    for (const name of skipped) this.#goneOf(name).ended = true
-    return skipped.map((name) => this.nameNow(name))
+    const names = skipped.map((name) => this.#renamed(name))
+    for (const name of names) this.#goneOf(name).ended = true
+    return names
   }
 
   foldGone(event: Extract<HistoryEvent, { key: string }>, name: string | undefined): void {
@@ -110,15 +125,9 @@ export class Definition {
       const state = nodes.get(step)
       return state ? isEnd(state.status) : this.#gone.get(step)?.ended === true
     }
-    const shapes = taken.steps.map((shape) => this.#renamedShape(shape))
-    const steps = incompatibleSteps(shapes, this.#graph.plan, isBehind)
+    const steps = incompatibleSteps(taken.steps, this.#graph.plan, isBehind)
     if (steps.length > 0)
       throw otherDefinition(this.#graph.name, taken.hash, this.#graph.plan.hash, steps)
-  }
-
-  #renamedShape([name, what, ...after]: StepShape): StepShape {
-    const now = (each: string): string => this.nameNow(each)
-    return [now(name), what, ...after.map(now)]
   }
 
   #goneOf(name: string): Gone {

@@ -92,7 +92,7 @@ export class GraphExecution extends Interpreter {
 
   #planOf(key: string): StepPlan | undefined {
     const parsed = parseNodeKey(key)
-    const state = parsed && this.#progress.stateOf(parsed.name)
+    const state = parsed && this.#progress.stateOf(key, parsed)
     if (!parsed || !state) return undefined
     if (parsed.kind !== 'undo')
       return workPlan(

@@ -78,6 +78,12 @@ export class Nodes {
     return this.#unsettled === 0
   }
 
+  /** Keys with this name, up to this number, were those of another step. */
+  spend(name: string, round: number): void {
+    const state = this.#states.get(name)
+    if (state && state.round <= round) state.round = round + 1
+  }
+
   takeReady(): NodeState | undefined {
     for (const state of this.#ready) {
       this.#ready.delete(state)

@@ -6,7 +6,7 @@ import type { RegisteredGraph } from '../../definitions/registry.ts'
 import type { HistoryEvent } from '../../kernel/event.ts'
 import type { Failure } from '../../kernel/failure.ts'
 import { INPUT_KEY } from '../../kernel/key.ts'
-import { parseNodeKey } from '../../kernel/node-key.ts'
+import { type NodeKey, parseNodeKey } from '../../kernel/node-key.ts'
 import type { Head } from '../../kernel/run.ts'
 import { decode, encode, type Payload } from '../../kernel/value.ts'
 import { failureOfRequest } from '../failure-of-request.ts'
@@ -68,6 +68,7 @@ export class Progress {
         return this.definition.take(event)
       case 'MigrationRequested':
         for (const name of this.definition.migrate(event)) this.#skip(name)
+        for (const [name, round] of this.definition.spent) this.nodes.spend(name, round)
         return
       case 'SignalReceived': {
         const waiter = this.#signals.receive(event.name, event.payload, (each) =>
@@ -106,8 +107,9 @@ export class Progress {
     if (key === INPUT_KEY) return this.input.fold(event, (failure) => this.fail(failure))
     if (key === OUTPUT_KEY && event.type === 'StepRefused') return this.fail(event.failure)
     const parsed = parseNodeKey(key)
-    const state = parsed && this.stateOf(parsed.name)
-    if (!parsed || !state) return this.#foldGone(event, parsed?.name)
+    const name = parsed && this.definition.nameOf(key, parsed)
+    const state = name === undefined ? undefined : this.nodes.get(name)
+    if (!parsed || !state) return this.#foldGone(event, name)
     if (parsed.kind === 'undo') return this.#foldUndo(event, state)
     switch (event.type) {
       case 'StepStarted':
@@ -239,7 +241,7 @@ export class Progress {
   #letGo(key: string): void {
     this.toCallOff.delete(key)
     const parsed = parseNodeKey(key)
-    const state = parsed && this.stateOf(parsed.name)
+    const state = parsed && this.stateOf(key, parsed)
     if (!state?.open.delete(key)) return
     if (parsed?.index !== undefined && state.items) {
       state.items.pending.add(parsed.index)
@@ -281,7 +283,7 @@ export class Progress {
     return Object.fromEntries(known)
   }
 
-  stateOf(name: string): NodeState | undefined {
-    return this.nodes.get(this.definition.nameNow(name))
+  stateOf(key: string, parsed: NodeKey): NodeState | undefined {
+    return this.nodes.get(this.definition.nameOf(key, parsed))
   }
 }
