@@ -17,7 +17,7 @@ export function withScope<Scope extends object>(
     lastHeartbeat: <Details>() => ctx.lastHeartbeat<Details>(),
     runOnce: <R>(key: string, fn: () => R | Promise<R>) => ctx.runOnce(key, fn),
   }
-  const context = Object.assign(own, scope)
+  const context = Object.defineProperties(own, Object.getOwnPropertyDescriptors(scope))
   for (const name of ['idempotencyKey', 'signal', 'log'] as const)
     Object.defineProperty(context, name, { get: () => ctx[name], enumerable: true })
   return context as ActivityContext & typeof own & Scope

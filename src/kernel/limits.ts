@@ -225,8 +225,9 @@ export const limits = {
   catalogueListMs: 60_000,
   /** Definitions from the store that a worker keeps ready. */
   definitionsKept: 1_000,
-  /** Items a step of a graph is done for. */
+  /** Items a step of a graph is done for; and what the inputs of those under way may take in all, unless it is one. */
   graphItemsMax: 10_000,
+  graphItemsBytes: 1_048_576,
 } as const
 
 assert(limits.leaseRenewalsPerLife >= 3, 'a lease survives two lost renewals')

@@ -138,6 +138,44 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
     })
   })
 
+  test('D11: what the items of a list are given need not fit into one turn', async () => {
+    const measure = activity('measure', async ({ text }: { text: string }) => text.length)
+    const definition = graph.parse({
+      name: 'large',
+      nodes: [
+        {
+          id: 'all',
+          handler: 'measure',
+          each: '{{ input.list }}',
+          with: { text: '{{ input.text }}' },
+        },
+      ],
+    })
+    const activities = [measure]
+    await using([definition], { alwaysReplay, activities }, async (engine) => {
+      const list = Array.from({ length: 200 }, (_, n) => n)
+      const run = await engine.start(definition, { list, text: 'x'.repeat(100_000) })
+      expect(await run.result()).toEqual({ all: list.map(() => 100_000) })
+    })
+  })
+
+  test('D11: each item has its own copy of what it sees, made when it looks', async () => {
+    const definition = graph('copies')
+      .step('list', () => [1, 2, 3])
+      .each(
+        'items',
+        { after: ['list'], over: ({ results }) => results.list },
+        ({ results, item }) => {
+          results.list.push(item)
+          return [Object.keys(results).join(), results.list.length]
+        },
+      )
+      .output(({ results }) => results.items)
+    await using([definition], { alwaysReplay }, async (engine) => {
+      expect(await engine.execute(definition)).toEqual([1, 2, 3].map(() => ['list', 4]))
+    })
+  })
+
   test('D11: an item that fails fails the step, and no more of the list are begun', async () => {
     const begun: number[] = []
     const definition = graph('broken list').each(

@@ -155,10 +155,16 @@ export class GraphExecution extends Interpreter {
     const { items, node, round } = state
     if (!this.#progress.nodes.mayGoOn(state)) return
     const parallel = node.each?.parallel ?? Number.POSITIVE_INFINITY
+    const weights = items?.weights ?? new Map<string, number>()
+    let bytes = 0
+    for (const key of state.open) bytes += weights.get(key) ?? 0
     for (const index of items?.pending ?? []) {
       if (state.status !== 'begun' || state.open.size >= parallel) return
+      // The rest begins when some of them have ended: a turn that asks for all would be too large to be stored.
+      if (bytes >= limits.graphItemsBytes) return
       const key = nodeKey({ kind: kindOf(state), name: node.name, round, index })
       this.#guarded(state, key, commands, () => this.#ask(state, key, commands, index))
+      bytes += weights.get(key) ?? 0
     }
     this.#progress.lists.delete(state)
   }
@@ -182,7 +188,7 @@ export class GraphExecution extends Interpreter {
       this.#activities,
     )
     if (ask) commands.push({ ...ask, after: this.#progress.seq })
-    this.#progress.opened(state, key, index)
+    this.#progress.opened(state, key, index, ask?.input)
   }
 
   #decide(commands: Command[], decision: Decision): void {

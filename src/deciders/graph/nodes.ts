@@ -21,6 +21,8 @@ export interface Items {
   readonly results: (Payload | undefined)[]
   /** Those that are not begun, and how many have ended. */
   readonly pending: Set<number>
+  /** What the inputs of those under way take, by their keys. */
+  readonly weights: Map<string, number>
   ended: number
 }
 

@@ -3,6 +3,7 @@
 import { TIMEOUT } from '../../definitions/context.ts'
 import type { GraphScope } from '../../definitions/graph-plan.ts'
 import type { RegisteredGraph } from '../../definitions/registry.ts'
+import { encodePayload } from '../../kernel/codec.ts'
 import type { HistoryEvent } from '../../kernel/event.ts'
 import type { Failure } from '../../kernel/failure.ts'
 import { INPUT_KEY } from '../../kernel/key.ts'
@@ -12,6 +13,7 @@ import { decode, encode, type Payload } from '../../kernel/value.ts'
 import { failureOfRequest } from '../failure-of-request.ts'
 import { InputSchema } from '../input-schema.ts'
 import { Definition } from './definition.ts'
+import { lazily } from './lazily.ts'
 import { isEnd, type NodeState, Nodes } from './nodes.ts'
 import { Signals } from './signals.ts'
 import { Undoing } from './undoing.ts'
@@ -114,7 +116,7 @@ export class Progress {
     switch (event.type) {
       case 'StepStarted':
       case 'ChildStarted':
-        return this.opened(state, key, parsed.index)
+        return this.opened(state, key, parsed.index, event.input)
       case 'WaitStarted':
         return this.awaited(state, key, event.name)
       case 'TimerStarted':
@@ -169,10 +171,11 @@ export class Progress {
     )
   }
 
-  opened(state: NodeState, key: string, index: number | undefined): void {
+  opened(state: NodeState, key: string, index: number | undefined, input?: Payload): void {
     this.nodes.begin(state)
     state.open.add(key)
     if (index !== undefined) state.items?.pending.delete(index)
+    if (index !== undefined && input) state.items?.weights.set(key, encodePayload(input).length)
   }
 
   awaited(state: NodeState, key: string, signal: string): void {
@@ -187,6 +190,7 @@ export class Progress {
     const { items } = state
     if (!items || index === undefined) return this.#succeed(state, () => decode(value))
     items.results[index] = value
+    items.weights.delete(key)
     items.ended++
     this.#endList(state)
   }
@@ -203,6 +207,7 @@ export class Progress {
       inputs,
       results: new Array(inputs.length),
       pending: new Set(inputs.keys()),
+      weights: new Map(),
       ended: 0,
     }
     this.lists.add(state)
@@ -265,9 +270,11 @@ export class Progress {
   }
 
   scopeOf(state: NodeState, index?: number): GraphScope {
-    const scope = { input: this.input.value(), results: this.results(state.node.sees) }
     const item = index === undefined ? undefined : state.items?.inputs[index]
-    return item && index !== undefined ? { ...scope, item: decode(item), index } : scope
+    const own = item && index !== undefined ? { item: decode(item), index } : {}
+    const scope = { input: undefined, results: this.results(state.node.sees), ...own }
+    lazily(scope, 'input', () => this.input.value())
+    return scope
   }
 
   undoScope(state: NodeState): GraphScope & { readonly result: unknown } {
@@ -275,12 +282,14 @@ export class Progress {
   }
 
   results(names: Iterable<string>): Readonly<Record<string, unknown>> {
-    const known: [string, unknown][] = []
+    const results = {}
     for (const name of names) {
       const state = this.nodes.get(name)
-      if (state?.status === 'succeeded') known.push([name, state.value?.()])
+      if (state?.status !== 'succeeded') continue
+      const { value } = state
+      lazily(results, name, () => value?.())
     }
-    return Object.fromEntries(known)
+    return results
   }
 
   stateOf(key: string, parsed: NodeKey): NodeState | undefined {
