@@ -1,6 +1,13 @@
 import type { ContinueRun, EndRun } from '../../kernel/command.ts'
 import type { Failure } from '../../kernel/failure.ts'
 
+/** How the code is left when it continues as new: not a failure, and nothing to be undone for. */
+export class Continued extends Error {
+  constructor() {
+    super('the run continues as new. Do not catch this: let it end the function.')
+  }
+}
+
 /** What the sagas of a run undo, and what they could not undo. */
 export class Compensations {
   underWay = 0

@@ -12,7 +12,7 @@ import type { Head } from '../../kernel/run.ts'
 import { decode, encode, type Payload } from '../../kernel/value.ts'
 import { makeToken } from '../../kernel/webhook.ts'
 import { drained } from './barrier.ts'
-import { Compensations } from './compensations.ts'
+import { Compensations, Continued } from './compensations.ts'
 import { Handlers, type MessageHandler } from './handlers.ts'
 import { isMessage, Journal, type Settlement } from './journal.ts'
 import type { Identity, Wanted } from './matching.ts'
@@ -223,7 +223,7 @@ export class FunctionExecution implements Execution {
     if (this.root.cancelled) throw this.root.cancelled
     const input = encode(given, `the input workflow '${this.workflow.name}' continues with`)
     if (this.#inTurn) this.#outcome ??= { ok: 'again', input }
-    throw new Error('the run continues as new. Do not catch this: let it end the function.')
+    throw new Continued()
   }
 
   /** Calls off what was asked for in a scope, and refuses whatever is asked for there later. */

@@ -1,6 +1,6 @@
 // A saga: steps that are undone if what they are part of does not come to a good end.
 import { failureOf } from '../../kernel/failure.ts'
-import type { Compensations } from './compensations.ts'
+import { type Compensations, Continued } from './compensations.ts'
 import { misuse } from './misuse.ts'
 
 type Undo = (ctx: Undoing) => Promise<unknown>
@@ -17,14 +17,19 @@ interface Shielding {
 export class Saga {
   readonly #compensations: Compensations
   readonly #undos: Undo[] = []
+  /** Where to undo, since it has failed. */
+  #failed: Shielding | undefined
+  #isUndoing = false
 
   constructor(compensations: Compensations) {
     this.#compensations = compensations
   }
 
+  /** What goes on beside that which failed may still be done: it is undone at once. */
   add(undo: unknown): void {
     if (typeof undo !== 'function') throw misuse('saga.compensate takes a function', undo)
     this.#undos.push(undo as Undo)
+    if (this.#failed) void this.#undo(this.#failed)
   }
 
   /** Undoes everything if the work fails or is cancelled, newest first; then it fails as it did. */
@@ -32,11 +37,17 @@ export class Saga {
     try {
       return await work
     } catch (error) {
-      if (this.#undos.length > 0) {
-        await context.shield((ctx: Undoing) => this.#compensate(ctx))
-      }
+      if (error instanceof Continued) throw error
+      this.#failed = context
+      await this.#undo(context)
       throw error
     }
+  }
+
+  async #undo(context: Shielding): Promise<void> {
+    if (this.#isUndoing || this.#undos.length === 0) return
+    this.#isUndoing = true
+    await context.shield((ctx: Undoing) => this.#compensate(ctx))
   }
 
   // Whoever won against it does not end the run before it has undone what it did.
@@ -51,6 +62,7 @@ export class Saga {
         compensations.failures.push(failureOf(error))
       }
     }
+    this.#isUndoing = false
     ctx.mark('EndCompensation')
     compensations.underWay--
   }
