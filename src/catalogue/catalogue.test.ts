@@ -77,3 +77,30 @@ test('what any worker can run is listed by name; code is not', async () => {
   expect(await catalogue.isRunnable('coded')).toBe(false)
   expect(await catalogue.changes()).toBe(2)
 })
+
+test('D3: what was submitted last is the newest, whoever is slow', async () => {
+  const store = new MemoryStore({ clock: new VirtualClock() })
+  let writeIds = 0
+  const on = (before: (operation: RecordOperation) => Promise<void>): Catalogue =>
+    new Catalogue(
+      {
+        records: async (operations) => {
+          for (const operation of operations) await before(operation)
+          return store.records(operations)
+        },
+        writeId: () => ++writeIds,
+      },
+      () => 0,
+    )
+  const quick = on(async () => {})
+  // Somebody else submits when the slow one has told workers of its version, and has nothing left to do but to return.
+  let looks = 0
+  const slow = on(async ({ type, space }) => {
+    if (type === 'put' && space === 'definition-changes') looks = 1
+    else if (looks > 0 && looks++ === 1) await quick.submit(draft('later'))
+  })
+  expect(await slow.submit(draft('first'))).toMatchObject({ version: 1 })
+  await quick.submit(draft('later'))
+  expect((await quick.versions('report')).map(({ version }) => version)).toEqual([2, 1])
+  expect(await quick.newest('report')).toMatchObject(draft('later'))
+})

@@ -50,9 +50,11 @@ export class Catalogue {
       if (newest?.contentHash === draft.contentHash) return newest
       const version = (newest?.version ?? 0) + 1
       const stored: StoredDefinition = { ...draft, version, submittedAt: this.#now() }
-      // If somebody else has written this version, it is theirs, and ours is the next or the same.
-      await this.#records.put(VERSIONS, versionKey(draft.name, version), 0, stored)
+      const key = versionKey(draft.name, version)
+      const isOurs = await this.#records.put(VERSIONS, key, 0, stored)
       await this.#point(draft.name, version)
+      // If somebody else has written this version, it is theirs, and ours is the next or the same.
+      if (isOurs) return stored
     }
   }
 
