@@ -7,9 +7,9 @@ import { decodeExtras, encodeExtras } from '../kernel/extras.ts'
 import { INPUT_KEY } from '../kernel/key.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Message } from '../kernel/message.ts'
-import { forkedAt, resetTo, retried } from '../kernel/rewind.ts'
+import { type Begins, forkedAt, resetTo, retried } from '../kernel/rewind.ts'
 import { RunState } from '../kernel/run.ts'
-import { encode, type Payload } from '../kernel/value.ts'
+import { encode } from '../kernel/value.ts'
 import type { Beginning, Created, NewRun, RunSnapshot, StoredTurn } from '../stores/store.ts'
 
 export interface ForkOptions {
@@ -106,10 +106,11 @@ export class Rewinding {
   }
 
   /** What this generation began with, and whether it was parsed, if it says so itself. */
-  get #input(): { readonly input: Payload; readonly parsed?: boolean | null } {
+  get #input(): Pick<Begins, 'input' | 'parsed' | 'triggeredAt'> {
     if (this.#began) {
-      const { input, parsed } = this.#began
-      return { input, ...(parsed !== undefined && { parsed }) }
+      const { input, parsed, triggeredAt } = this.#began
+      const known = { ...(parsed !== undefined && { parsed }) }
+      return { input, ...known, ...(triggeredAt !== undefined && { triggeredAt }) }
     }
     const triggered = this.#events.find((event) => event.type === 'RunTriggered')
     if (triggered?.input) return { input: triggered.input, parsed: false }

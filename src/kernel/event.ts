@@ -210,6 +210,8 @@ export type Passage =
       readonly beganAt?: Instant
       /** How often it has been begun because it had failed; 1 when absent. */
       readonly attempt?: number
+      /** When the run was triggered, if it was created to wait for that and nothing else here says so. */
+      readonly triggeredAt?: Instant
       /** The generation whose idempotency keys its steps go on with; its own when absent. */
       readonly keysOf?: number
       /** Whether its input is parsed, as in what is known of a run from its beginning; that holds when absent. */

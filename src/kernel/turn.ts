@@ -136,7 +136,14 @@ export class Turn {
     const { messageIds } = this.#state
     const kept = messageIds.filter((id) => !carried.some((message) => message.id === id))
     const bodies: EventBody[] = [
-      { type: 'GenerationBegan', reason: 'continued', input, parsed: null, messageIds: kept },
+      {
+        type: 'GenerationBegan',
+        reason: 'continued',
+        input,
+        parsed: null,
+        messageIds: kept,
+        ...this.#triggered,
+      },
       ...carried,
       ...this.#pauseCarried(),
     ]
@@ -146,6 +153,12 @@ export class Turn {
       outgoing,
       dropped,
     }
+  }
+
+  // From when on all generations together are counted.
+  get #triggered(): { readonly triggeredAt?: Instant } {
+    const { pending, from } = this.#head.extras
+    return pending && from !== undefined ? { triggeredAt: from } : {}
   }
 
   // Who wants the run to rest wants that of whatever it continues as.

@@ -87,13 +87,18 @@ export function headSince(given: Head, events: readonly HistoryEvent[]): Head {
   const head = given.extras.pending ? headTriggered(given, events) : given
   const [first] = events
   if (first?.type !== 'GenerationBegan') return head
-  const { input, keysOf, attempt, parsed } = first
+  const { input, keysOf, attempt, parsed, triggeredAt } = first
+  const extras = {
+    ...head.extras,
+    ...(parsed !== undefined && { parsed }),
+    ...(triggeredAt !== undefined && { from: triggeredAt }),
+  }
   return {
     ...head,
     input,
+    extras,
     ...(keysOf !== undefined && { keysOf }),
     ...(attempt !== undefined && { attempt }),
-    ...(parsed !== undefined && { extras: { ...head.extras, parsed } }),
   }
 }
 
