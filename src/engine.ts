@@ -150,8 +150,10 @@ export class Engine extends Client implements AsyncDisposable {
       onEnded: (runId: string, body: string) => this.results.ended(runId, body),
       onLetGo: (runId: string) => this.results.letGo(runId),
     }
-    const build = buildOf(this.#registry, this.#options)
-    const worker = new Worker(ports, { ...settingsOf(options, clock, random), build, alwaysReplay })
+    const code = checkName(this.#options.build ?? this.#registry.fingerprint, 'the build')
+    const build = buildOf(code, this.#options)
+    const settings = { ...settingsOf(options, clock, random), build, code, alwaysReplay }
+    const worker = new Worker(ports, settings)
     this.#workers.push(worker)
     if (options.signals ?? true) this.#forget.push(onShutdown(() => worker.drain()))
     return worker
@@ -228,8 +230,7 @@ function withCodecs(store: Store, { codecs = [], logger = consoleLogger }: OpenO
 }
 
 // A worker with other codecs or keys is another build: what one could not read, the next may be able to.
-function buildOf(registry: Registry, { build, codecs = [] }: OpenOptions): string {
-  const name = checkName(build ?? registry.fingerprint, 'the build')
+function buildOf(name: string, { codecs = [] }: OpenOptions): string {
   return codecs.length === 0 ? name : `${name}+${new Codecs(codecs).fingerprint}`
 }
 

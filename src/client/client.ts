@@ -123,8 +123,8 @@ export class Client {
     const [loaded] = await this.#host.load([{ type: 'sessions' }])
     const { now, sessions } = loaded?.type === 'sessions' ? loaded : { now: 0, sessions: [] }
     return sessions.flatMap(({ expiresAt, about }) => {
-      const { build, pin } = JSON.parse(about) as { build?: string; pin?: boolean }
-      return expiresAt > now && pin && build !== undefined ? [build] : []
+      const { code, pin } = JSON.parse(about) as { code?: string; pin?: boolean }
+      return expiresAt > now && pin && code !== undefined ? [code] : []
     })
   }
 

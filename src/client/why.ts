@@ -58,7 +58,8 @@ interface Abilities {
   /** `null` is any. */
   readonly workflows: readonly string[] | null
   readonly activities: readonly string[] | null
-  readonly build: string
+  /** Its build, as people name it. */
+  readonly code: string
   readonly pin?: boolean
 }
 
@@ -134,9 +135,9 @@ function canTake({ run, submitted, rollOut }: WhyFacts, session: SessionSnapshot
   const about = living(session, run.now)
   if (!about?.queues.includes(queue)) return false
   if (!submitted && !(about.workflows?.includes(name) ?? true)) return false
-  const { pin, build } = about
-  const pins = pin ? pinsOf(rollOut, build) : unpinned(rollOut, build)
-  return pins ? isFor(pins, runId, run.pin) : run.pin === undefined || run.pin === build
+  const { pin, code } = about
+  const pins = pin ? pinsOf(rollOut, code) : unpinned(rollOut, code)
+  return pins ? isFor(pins, runId, run.pin) : run.pin === undefined || run.pin === code
 }
 
 function waiting(facts: WhyFacts, state: RunState): Why {

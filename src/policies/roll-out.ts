@@ -35,10 +35,10 @@ export function pinsOf(rollOut: RollOut, build: string): Pins {
   return { builds, from: shareAt(from), to: retired.includes(build) ? shareAt(from) : SHARES }
 }
 
-/** Of a worker that does not: it begins whatever nobody has begun. Absent if that is all there is to say. */
-export function unpinned(rollOut: RollOut, build: string): Pins | undefined {
+/** Of a worker that does not: it begins whatever nobody has begun. Absent if that follows from what it is called itself. */
+export function unpinned(rollOut: RollOut, build: string, worker = build): Pins | undefined {
   const builds = servedBy(rollOut, build)
-  return builds.length === 1 ? undefined : { builds, from: 0, to: SHARES }
+  return builds.length === 1 && worker === build ? undefined : { builds, from: 0, to: SHARES }
 }
 
 /** Whether a run is one of those, by the build that has begun it, or by its share if none has. */

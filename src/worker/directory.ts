@@ -1,12 +1,12 @@
 // What a worker knows from the store of definitions and builds, looked up now and then: which names it can run besides those
 // it has code for, and whose runs it takes.
 import { limits } from '../kernel/limits.ts'
-import { isFor, type Pins, pinsOf, unpinned } from '../policies/roll-out.ts'
+import { isFor, type Pins, pinsOf, type RollOut, unpinned } from '../policies/roll-out.ts'
 import type { WorkerPorts, WorkerSettings } from './worker-settings.ts'
 
 export class Directory {
   readonly #ports: Pick<WorkerPorts, 'registry' | 'catalogue' | 'clock'>
-  readonly #settings: Pick<WorkerSettings, 'pin' | 'build'>
+  readonly #settings: Pick<WorkerSettings, 'pin' | 'build' | 'code'>
   #names: ReadonlySet<string> = new Set()
   #changes = -1
   #pins: Pins | undefined
@@ -15,12 +15,12 @@ export class Directory {
 
   constructor(
     ports: Pick<WorkerPorts, 'registry' | 'catalogue' | 'clock'>,
-    settings: Pick<WorkerSettings, 'pin' | 'build'>,
+    settings: Pick<WorkerSettings, 'pin' | 'build' | 'code'>,
   ) {
     this.#ports = ports
     this.#settings = settings
     // Before it knows its share, a worker that keeps to its own runs begins none.
-    if (settings.pin) this.#pins = { builds: [settings.build], from: 0, to: 0 }
+    if (settings.pin) this.#pins = { builds: [settings.code], from: 0, to: 0 }
   }
 
   /** Names of workflows to ask for; `null` is any. */
@@ -49,16 +49,22 @@ export class Directory {
     const { catalogue, clock } = this.#ports
     const now = clock.monotonic()
     this.#lookedAt = now
-    const { pin, build } = this.#settings
-    const rollOut = await catalogue.rollOut()
-    this.#pins = pin ? pinsOf(rollOut, build) : unpinned(rollOut, build)
+    const isOther = this.#learn(await catalogue.rollOut())
     const changes = await catalogue.changes()
     // Whoever submits may die before it says that something has changed.
     const isDue = now - this.#listedAt >= limits.catalogueListMs
-    if (changes === this.#changes && !isDue) return false
+    if (changes === this.#changes && !isDue) return isOther
     this.#names = new Set(await catalogue.names())
     this.#changes = changes
     this.#listedAt = now
     return true
+  }
+
+  #learn(rollOut: RollOut): boolean {
+    const { pin, build, code } = this.#settings
+    const pins = pin ? pinsOf(rollOut, code) : unpinned(rollOut, code, build)
+    const isOther = JSON.stringify(pins) !== JSON.stringify(this.#pins)
+    this.#pins = pins
+    return isOther
   }
 }

@@ -124,8 +124,7 @@ export class HeldRun {
   async #read(): Promise<void> {
     const stored = await loadTurns(this.#host, this.#claimed, this.#again)
     // Known before anything can go wrong with what they say, so that even then the run can be paused.
-    this.#writer.seq = stored.reached
-    this.#writer.deaths = stored.deaths
+    this.#writer.follow(stored)
     this.#fruitless = stored.fruitless
     const past = pastOf(stored.turns)
     if (this.#unborn !== undefined) throw this.#unborn
@@ -179,10 +178,8 @@ export class HeldRun {
     this.#carried.push(...turn.events)
     letGo(turn, this.#state, this.#steps)
     const pausing = this.#state.pausing !== undefined
-    const ready =
-      this.#mood === 'working' && !pausing
-        ? readySteps(this.#state, this.#steps, this.#code.current, now)
-        : []
+    const mayBegin = this.#mood === 'working' && !pausing
+    const ready = mayBegin ? readySteps(this.#state, this.#steps, this.#code.current, now) : []
     const busy = this.#steps.size > 0 || this.#steps.hasResults || ready.length > 0
     if (pausing && !busy) return this.#rest(turn)
     const soon = (this.#nextDue() ?? Infinity) - now <= limits.holdForTimerMs
@@ -203,6 +200,7 @@ export class HeldRun {
     const events = [...this.#carried, ...turn.events]
     const next: Next = { type: 'release', status: 'waiting', ...due }
     const committed = await this.#writer.write(events, { ...sentBy(this.#head, turn), next })
+    if (committed.outcome === 'rejected') return this.#fail(committed.reason)
     if (committed.outcome !== 'applied' && committed.outcome !== 'duplicate') return this.#lose()
     this.#durable(events, turn.consumed)
     return this.#cold('wakeAt' in due ? due.wakeAt : undefined)
@@ -215,8 +213,9 @@ export class HeldRun {
     const failure = restful(this.#state.pausing?.note)
     const next: Next = { type: 'pause', failure: JSON.stringify(failure) }
     const committed = await this.#writer.write([], { ...nothing, next })
-    if (committed.outcome === 'more') return void this.receive(committed.messages)
-    if (committed.outcome !== 'applied') return this.#lose()
+    if (committed.outcome === 'more') this.receive(committed.messages)
+    if (committed.outcome !== 'applied')
+      return committed.outcome === 'more' ? undefined : this.#lose()
     this.#host.paused(this.#head, failure)
     return this.#released()
   }
@@ -376,8 +375,7 @@ export class HeldRun {
     const due = wakeAt === undefined ? {} : { wakeAt }
     const { epoch } = this
     const about = { state: this.#state, head: this.#head, epoch, bytes: this.#writer.bytes }
-    const warm = { execution: this.#code.current, ...about }
-    return { type: 'released', warm, ...due }
+    return { type: 'released', warm: { execution: this.#code.current, ...about }, ...due }
   }
 
   #lose(): HeldOutcome {

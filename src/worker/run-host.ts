@@ -33,7 +33,7 @@ export function runHost(parts: HostParts): RunHost {
     build: settings.build,
     alwaysReplay: settings.alwaysReplay,
     decider: parts.decider,
-    ...(settings.pin && { pin: settings.build }),
+    ...(settings.pin && { pin: settings.code }),
     now: () => storeClock.now(),
     after: (ms, fire) => clock.after(ms, fire),
     breathe: () => clock.breathe(),

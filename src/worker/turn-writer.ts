@@ -8,6 +8,7 @@ import type { Committed, Lease, Next, TurnCommit } from '../stores/store.ts'
 import { type Rest, turnBody } from './commit.ts'
 import type { RunHost } from './host.ts'
 import type { Inbox } from './inbox.ts'
+import type { StoredPast } from './past.ts'
 
 export const nothing = { consumed: [], outbox: [], tasks: [], dropped: [] }
 export const HOLD: Next = { type: 'hold' }
@@ -32,6 +33,8 @@ export class TurnWriter {
   bytes: number
   /** Deaths of earlier holders that no turn has made up for. */
   deaths = 0
+  /** Where the first turn of a worker stands: a fork has a past before that. */
+  #first = 0
   /** The text of the turn written last. */
   lastBody = ''
   readonly #host: RunHost
@@ -52,6 +55,14 @@ export class TurnWriter {
     this.#lease = lease
     this.seq = past.seq
     this.bytes = past.bytes
+  }
+
+  /** Goes on behind what is stored. */
+  follow({ turns, reached, deaths }: StoredPast): void {
+    this.seq = reached
+    this.deaths = deaths
+    const [past, ...others] = turns
+    this.#first = past?.epoch === 0 && others.length === 0 ? reached : 0
   }
 
   // A lease can be lost by anything that looks at the time, in the middle of a turn. What was decided half before and half
@@ -75,18 +86,20 @@ export class TurnWriter {
       count: events.length,
       at: events.at(-1)?.at ?? this.#host.now(),
       body,
-      ...this.#marks(events),
+      ...this.#marks(events, rest.next),
       ...rest,
     })
   }
 
   // What the store is told of the run only when it changes.
-  #marks(events: readonly HistoryEvent[]): Pick<TurnCommit, 'compensating' | 'pin'> {
+  #marks(events: readonly HistoryEvent[], next: Next): Pick<TurnCommit, 'compensating' | 'pin'> {
     const { pin } = this.#host
+    // Who could not even begin does not keep it from others.
+    const begins = this.seq === this.#first && next.type !== 'pause'
     const changed = events.some(({ type }) => type.startsWith('Compensation'))
     return {
       ...(changed && { compensating: this.#run.state().compensations > 0 }),
-      ...(pin !== undefined && this.seq === 0 && { pin }),
+      ...(pin !== undefined && begins && { pin }),
     }
   }
 

@@ -10,6 +10,8 @@ import type { Bus } from '../telemetry/bus.ts'
 export interface WorkerSettings {
   readonly id: string
   readonly build: string
+  /** The build as people name it: without what its codecs add. Runs are pinned to this. */
+  readonly code: string
   readonly queues: readonly string[]
   /** Runs held at once. */
   readonly workflows: number
@@ -41,13 +43,14 @@ export interface WorkerPorts {
 
 /** What a worker can do, as its session says it. */
 export function aboutWorker(
-  { queues, build, pin }: WorkerSettings,
+  { queues, build, code, pin }: WorkerSettings,
   registry: Registry,
   workflows: readonly string[] | null,
 ): string {
   return JSON.stringify({
     queues,
     build,
+    code,
     ...(pin && { pin }),
     workflows,
     activities: registry.activityNames,

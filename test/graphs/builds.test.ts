@@ -1,5 +1,6 @@
 // Builds that keep the runs they began: who takes which run, how new ones are shared out, and what is said of those that wait.
 import { type AnyWorkflow, type RunHandle, signal, workflow } from 'pawl'
+import { compress } from 'pawl/codecs'
 import { describe, expect, test } from 'vitest'
 import { SHARES } from '../../src/policies/roll-out.ts'
 import { rejection, until, useStore, waitsFor } from '../workflows/each-store.ts'
@@ -116,5 +117,45 @@ describe.each(['memory', 'sqlite', 'postgres', 'file'] as const)('on %s', (kind)
       async () => engine.execute(quick),
       (build) => build === 'b',
     )
+  })
+
+  test('N8: a build is called what its user calls it, also with codecs', async () => {
+    const codecs = [compress()]
+    const client = await bench.engine({ codecs })
+    await client.builds.rollOut('a', 100)
+    await bench.worker({ workflows: of('a'), build: 'a', codecs }, { pin: true })
+    const run = await client.start(kept)
+    await waitsFor(run, 'signal')
+    expect(await client.builds.list()).toMatchObject([{ build: 'a', percent: 100, runs: 1 }])
+    // And one that does not pin goes on with what is called so.
+    await bench.closeEngines()
+    const other = await bench.worker({ workflows: of('a'), build: 'a', codecs })
+    await other.engine.get(run.runId).signal(go)
+    expect(await other.engine.get(run.runId).result()).toEqual(['a', 'a'])
+  })
+
+  test('N7: a build that cannot even begin a run does not keep it from others', async () => {
+    const wrong = workflow('quick', async () => {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      return 'wrong'
+    })
+    const { engine, worker } = await bench.worker({ workflows: [wrong], build: 'a' }, { pin: true })
+    const run = await engine.start(wrong)
+    await until(
+      () => run.describe(),
+      ({ status }) => status === 'paused',
+    )
+    await worker.drain()
+    await begin('b')
+    expect(await run.result()).toBe('b')
+  })
+
+  test('N7: a fork is kept by the build that goes on with it', async () => {
+    const { engine } = await begin('a')
+    const run = await engine.start(kept)
+    await waitsFor(run, 'signal')
+    const fork = await run.fork({ step: 'wait:go#1' })
+    await waitsFor(fork, 'signal')
+    expect(await engine.builds.list()).toMatchObject([{ build: 'a', runs: 2 }])
   })
 })
