@@ -110,6 +110,16 @@ export class Catalogue {
     return (await this.#records.get<Newest>(NAMES, name))?.value.runnable ?? false
   }
 
+  /** What a worker looks for now and then. */
+  async look(): Promise<{ readonly changes: number; readonly rollOut: RollOut }> {
+    const [changes, builds] = await this.#records.getAll<unknown>([
+      [CHANGES, ONLY],
+      [BUILDS, ONLY],
+    ])
+    const rollOut = (builds?.value as RollOut | undefined) ?? nothingSaid
+    return { changes: changes?.version ?? 0, rollOut }
+  }
+
   async rollOut(): Promise<RollOut> {
     return (await this.#records.get<RollOut>(BUILDS, ONLY))?.value ?? nothingSaid
   }

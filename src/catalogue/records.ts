@@ -25,8 +25,19 @@ export class Records {
   }
 
   async get<T>(space: string, key: string): Promise<Versioned<T> | undefined> {
-    const [outcome] = await this.#ports.records([{ type: 'get', space, key }])
-    return outcome?.type === 'get' && outcome.record ? read<T>(outcome.record) : undefined
+    const [there] = await this.getAll<T>([[space, key]])
+    return there
+  }
+
+  /** By space and key, in one question. */
+  async getAll<T>(
+    keys: readonly (readonly [space: string, key: string])[],
+  ): Promise<(Versioned<T> | undefined)[]> {
+    const asked = keys.map(([space, key]) => ({ type: 'get', space, key }) as const)
+    const outcomes = await this.#ports.records(asked)
+    return outcomes.map((outcome) =>
+      outcome.type === 'get' && outcome.record ? read<T>(outcome.record) : undefined,
+    )
   }
 
   async list<T>(space: string, after: string | undefined, limit: number): Promise<[string, T][]> {

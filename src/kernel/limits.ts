@@ -219,8 +219,10 @@ export const limits = {
   /** Ids of messages that a generation remembers of the one before, so that one that is sent again is taken once. */
   messageIdsKept: 1_000,
 
-  /** A worker looks this often for definitions that are new in the store, and for what was said about builds. */
-  catalogueRefreshMs: 5_000,
+  /** A worker looks this often for definitions that are new in the store, and for what was said about builds; and this
+   * often while others write. */
+  catalogueRefreshMs: 30_000,
+  catalogueHeardMs: 1_000,
   /** And reads all their names this often, even if nobody has said that there are others. */
   catalogueListMs: 60_000,
   /** Definitions from the store that a worker keeps ready. */

@@ -5,16 +5,17 @@ import { isFor, type Pins, pinsOf, type RollOut, unpinned } from '../policies/ro
 import type { WorkerPorts, WorkerSettings } from './worker-settings.ts'
 
 export class Directory {
-  readonly #ports: Pick<WorkerPorts, 'registry' | 'catalogue' | 'clock'>
+  readonly #ports: Pick<WorkerPorts, 'registry' | 'catalogue' | 'clock' | 'logger'>
   readonly #settings: Pick<WorkerSettings, 'pin' | 'build' | 'code'>
   #names: ReadonlySet<string> = new Set()
   #changes = -1
   #pins: Pins | undefined
   #lookedAt = Number.NEGATIVE_INFINITY
+  #heard = false
   #listedAt = Number.NEGATIVE_INFINITY
 
   constructor(
-    ports: Pick<WorkerPorts, 'registry' | 'catalogue' | 'clock'>,
+    ports: Pick<WorkerPorts, 'registry' | 'catalogue' | 'clock' | 'logger'>,
     settings: Pick<WorkerSettings, 'pin' | 'build' | 'code'>,
   ) {
     this.#ports = ports
@@ -40,17 +41,34 @@ export class Directory {
     return this.#ports.registry.workflow(name) !== undefined || this.#names.has(name)
   }
 
-  get isStale(): boolean {
-    return this.#ports.clock.monotonic() - this.#lookedAt >= limits.catalogueRefreshMs
+  /** Something was written by somebody: it is worth a look soon. */
+  hear(): void {
+    this.#heard = true
   }
 
-  /** Answers whether there is something new. */
-  async refresh(): Promise<boolean> {
+  /** How long until it should be looked at again. */
+  get dueInMs(): number {
+    const everyMs = this.#heard ? limits.catalogueHeardMs : limits.catalogueRefreshMs
+    return Math.max(0, this.#lookedAt + everyMs - this.#ports.clock.monotonic())
+  }
+
+  /** Answers whether there is something new. What cannot be looked up now is looked up later; what is known stays known. */
+  async look(): Promise<boolean> {
+    try {
+      return await this.#refresh()
+    } catch (error) {
+      this.#ports.logger.log('warn', `definitions could not be looked up: ${String(error)}`)
+      return false
+    }
+  }
+
+  async #refresh(): Promise<boolean> {
     const { catalogue, clock } = this.#ports
     const now = clock.monotonic()
     this.#lookedAt = now
-    const isOther = this.#learn(await catalogue.rollOut())
-    const changes = await catalogue.changes()
+    this.#heard = false
+    const { rollOut, changes } = await catalogue.look()
+    const isOther = this.#learn(rollOut)
     // Whoever submits may die before it says that something has changed.
     const isDue = now - this.#listedAt >= limits.catalogueListMs
     if (changes === this.#changes && !isDue) return isOther

@@ -140,21 +140,23 @@ export class Worker {
         'this JavaScript runtime orders microtasks in a way pawl cannot rely on. Run workers on Node 24 or newer.',
       )
     }
-    const letGo = keepRejections()
-    this.#over.signal.addEventListener('abort', letGo)
+    this.#over.signal.addEventListener('abort', keepRejections())
     await this.#send(() => this.#session.open())
     await this.look()
     if (this.#phase !== 'starting') return
     this.#phase = 'working'
     this.#change('active')
-    const deaf = this.#ports.store.wake((hint) => this.#hear(hint))
-    this.#over.signal.addEventListener('abort', deaf)
+    this.#over.signal.addEventListener(
+      'abort',
+      this.#ports.store.wake((hint) => this.#hear(hint)),
+    )
     void this.#loop()
   }
 
   #hear(hint: Hint): void {
     if (hint.type === 'ended' || (hint.type === 'news' && hint.session !== this.#session.id)) return
     if (hint.type !== 'ready') this.#plan.expectNews()
+    if (hint.type !== 'news') this.#directory.hear()
     this.#doorbell.ring()
   }
 
@@ -162,7 +164,8 @@ export class Worker {
     while (this.#phase === 'working') {
       try {
         if (!this.#session.alive) await this.#reopen()
-        if (this.#directory.isStale) void this.look()
+        if (this.#directory.dueInMs === 0) void this.look()
+        this.#doorbell.ringWithin(this.#directory.dueInMs + 1)
         this.#doorbell.ringWithin(await this.#claim())
         await this.#doorbell.wait()
       } catch (error) {
@@ -173,13 +176,9 @@ export class Worker {
     }
   }
 
-  /** Looks for new definitions. What cannot be looked up now is looked up later; what is known stays known. */
+  /** Looks for new definitions. */
   async look(): Promise<void> {
-    try {
-      if (await this.#directory.refresh()) this.#doorbell.ring()
-    } catch (error) {
-      this.#ports.logger.log('warn', `definitions could not be looked up: ${String(error)}`)
-    }
+    if (await this.#directory.look()) this.#doorbell.ring()
   }
 
   async #reopen(): Promise<void> {
@@ -345,8 +344,8 @@ export class Worker {
   // what went wrong may go wrong again.
   #lost(runId: string): void {
     if (this.#session.alive) this.#plan.doubt(limits.reconcileTimes)
-    const at = new Date(this.#ports.clock.now())
-    this.#ports.bus.announce(() => ({ type: 'lease.lost', at, runId, worker: this.id }))
+    const told = { type: 'lease.lost', at: new Date(this.#ports.clock.now()), runId } as const
+    this.#ports.bus.announce(() => ({ ...told, worker: this.id }))
   }
 
   async #drain(graceMs: number): Promise<void> {
@@ -386,8 +385,8 @@ export class Worker {
   }
 
   #change(status: 'active' | 'draining' | 'stopped'): void {
-    const at = new Date(this.#ports.clock.now())
-    this.#ports.bus.announce(() => ({ type: 'worker.changed', at, worker: this.id, status }))
+    const told = { type: 'worker.changed', at: new Date(this.#ports.clock.now()), status } as const
+    this.#ports.bus.announce(() => ({ ...told, worker: this.id }))
   }
 
   // A worker has all the time its lease gives it; the session stops it when that is over.

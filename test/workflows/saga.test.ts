@@ -278,6 +278,51 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
     }))
 })
 
+describe.each(ways)('%s, beside others', (_, alwaysReplay) => {
+  const seen = new Set<string>()
+  const noted = (text: string) => (): void => void seen.add(text)
+
+  test('R7: what is done beside a failure, after it, is undone, too', async () => {
+    seen.clear()
+    const definition = workflow('beside', async (ctx) => {
+      const saga = ctx.saga(async (inner) => {
+        const slow = async () => {
+          await inner.sleep('10s')
+          await inner.run('slow', noted('slow'))
+          inner.compensate(async (undo) => void (await undo.run('undo slow', noted('undo slow'))))
+        }
+        const fails = inner.run('fails', { retry: 'none' }, () => {
+          throw new Error('no')
+        })
+        await Promise.all([slow(), fails])
+      })
+      await saga.catch(() => {})
+      await ctx.sleep('1m')
+    })
+    await using([definition], { alwaysReplay }, async (engine) => {
+      const run = await engine.start(definition)
+      await run.result()
+      expect([...seen]).toEqual(['slow', 'undo slow'])
+    })
+  })
+
+  test('R7: a saga that continues as new has not failed', async () => {
+    seen.clear()
+    const definition = workflow('rounds', async (ctx, round: number): Promise<number> => {
+      await ctx.saga(async (inner) => {
+        await inner.run('work', noted(`work ${round}`))
+        inner.compensate(async (undo) => void (await undo.run('undo', noted(`undo ${round}`))))
+        if (round < 2) ctx.continueAsNew(round + 1)
+      })
+      return round
+    })
+    await using([definition], { alwaysReplay }, async (engine) => {
+      expect(await engine.execute(definition, 1)).toBe(2)
+      expect([...seen]).toEqual(['work 1', 'work 2'])
+    })
+  })
+})
+
 describe.each(['memory', 'sqlite', 'postgres', 'file', 's3'] as const)('on %s', (kind) => {
   const bench = useStore(kind)
 

@@ -225,6 +225,7 @@ export class PostgresStore implements Store {
 
   async records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> {
     const answers = await this.#call<RecordAnswer[]>('records', JSON.stringify(operations))
+    if (operations.some(({ type }) => type === 'put')) this.#hints.tell([{ type: 'ready' }])
     return operations.map(({ type }, index) => recordsOf(type, answers[index]))
   }
 

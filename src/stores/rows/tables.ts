@@ -39,7 +39,11 @@ export class Tables {
     for (const taskId of changes.tasksGone) this.tasks.delete(taskId)
     for (const session of changes.sessions) this.sessions.set(session.session, session)
     for (const session of changes.sessionsGone) this.sessions.delete(session)
-    for (const record of changes.records) this.putRecord(record)
+    for (const record of changes.records) {
+      this.putRecord(record)
+      // It may say what there is to be done.
+      hints.ready = true
+    }
     return hints.all()
   }
 

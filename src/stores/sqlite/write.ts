@@ -77,6 +77,8 @@ export class SqliteWriter {
   }
 
   operate(operation: RecordOperation): RecordOutcome {
+    // A record may say what there is to be done.
+    if (operation.type === 'put') this.hints.push({ type: 'ready' })
     return operate(this.#sql, operation)
   }
 
