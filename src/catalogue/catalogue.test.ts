@@ -96,11 +96,22 @@ test('D3: what was submitted last is the newest, whoever is slow', async () => {
   // Somebody else submits when the slow one has told workers of its version, and has nothing left to do but to return.
   let looks = 0
   const slow = on(async ({ type, space }) => {
-    if (type === 'put' && space === 'definition-changes') looks = 1
+    if (type === 'put' && space === 'definition-changes') looks = Math.max(looks, 1)
     else if (looks > 0 && looks++ === 1) await quick.submit(draft('later'))
   })
   expect(await slow.submit(draft('first'))).toMatchObject({ version: 1 })
   await quick.submit(draft('later'))
   expect((await quick.versions('report')).map(({ version }) => version)).toEqual([2, 1])
   expect(await quick.newest('report')).toMatchObject(draft('later'))
+})
+
+test('D3: a name that is data does not become code, or the other way round', async () => {
+  const { process } = world()
+  const { document: _, ...code } = draft('code')
+  const catalogue = process()
+  await catalogue.submit(draft('data'))
+  await expect(catalogue.submit(code)).rejects.toMatchObject({ code: 'DEFINITION_CONFLICT' })
+  expect(await catalogue.names()).toEqual(['report'])
+  await catalogue.submit({ ...code, name: 'other' })
+  await expect(catalogue.submit({ ...draft('data'), name: 'other' })).rejects.toThrow('is code')
 })

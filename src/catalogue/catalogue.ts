@@ -1,5 +1,6 @@
 // Definitions that are kept in the store, each with all versions it had; and what was said about builds. A version is
 // written before the name points to it, so whoever finds one that the name does not point to yet sees to that.
+import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Json } from '../kernel/value.ts'
 import { nothingSaid, type RollOut } from '../policies/roll-out.ts'
@@ -48,6 +49,7 @@ export class Catalogue {
     for (;;) {
       const newest = await this.newest(draft.name)
       if (newest?.contentHash === draft.contentHash) return newest
+      if (newest) refuseOtherKind(newest, draft)
       const version = (newest?.version ?? 0) + 1
       const stored: StoredDefinition = { ...draft, version, submittedAt: this.#now() }
       const key = versionKey(draft.name, version)
@@ -137,6 +139,18 @@ export class Catalogue {
     await this.#records.put(NAMES, name, there?.version ?? 0, newest)
     await this.#records.change<number>(CHANGES, ONLY, (changes = 0) => changes + 1)
   }
+}
+
+// Runs of older versions go by them: who can run those is asked for them under this name.
+function refuseOtherKind(newest: StoredDefinition, draft: Draft): void {
+  const [was, is] = [newest, draft].map(({ document }) =>
+    document === undefined ? 'code' : 'data',
+  )
+  if (was === is) return
+  throw new PawlError(
+    'DEFINITION_CONFLICT',
+    `definition '${draft.name}' is ${was} in this store (version ${newest.version}), and this one is ${is}. Runs would not know what they go by: give it another name.`,
+  )
 }
 
 function versionKey(name: string, version: number): string {

@@ -66,7 +66,7 @@ interface Abilities {
 export function whyOf(facts: WhyFacts): Why {
   const { run } = facts
   if (run.endedAt !== undefined) return { reason: 'ended', status: run.status }
-  if (run.paused) return paused(run.head.runId, run.paused)
+  if (run.paused) return paused(run.head.runId, run.paused, run.pin)
   const state = RunState.of(facts.turns.flatMap((turn) => decodeTurn(turn.body).events))
   if (run.session !== undefined) return held(facts, state)
   if (decodeExtras(run.head.extras).pending && !state.triggered)
@@ -79,7 +79,7 @@ export function whyOf(facts: WhyFacts): Why {
   return waiting(facts, state)
 }
 
-function paused(runId: string, { build, failure: text }: Paused): Why {
+function paused(runId: string, { build, failure: text }: Paused, pin: string | undefined): Why {
   const failure = readFailure(text)
   if (build === '') {
     return { reason: 'paused', note: failure.message, suggestion: `pawl resume ${runId}` }
@@ -89,7 +89,9 @@ function paused(runId: string, { build, failure: text }: Paused): Why {
     failure,
     suggestion: failure.code?.startsWith('CODEC_')
       ? `Start a worker with the codecs and keys that are missing: it tries again by itself. After pawl resume ${runId} any worker does.`
-      : 'Fix the code as the failure says and start a worker with it: another build tries again.',
+      : pin === undefined
+        ? 'Fix the code as the failure says and start a worker with it: another build tries again.'
+        : `Fix the code as the failure says, start a worker with it, and let it take the runs of build '${pin}': pawl builds retire '${pin}'`,
   }
 }
 

@@ -65,6 +65,15 @@ export function standing(events: readonly HistoryEvent[]): HistoryEvent[] {
   })
 }
 
+/** Keys of steps that were done after the run had begun to go wrong: if they are done again, it is for something else. */
+export function doneSince(events: readonly HistoryEvent[]): Set<string> {
+  const turned = events.find(isTurn)?.seq ?? Number.POSITIVE_INFINITY
+  const done = events.filter((event) => event.seq > turned && isBegun(event) && !isUndo(event))
+  const [first] = events
+  const before = first?.type === 'GenerationBegan' ? (first.again ?? []) : []
+  return new Set([...before, ...done.flatMap((event) => ('key' in event ? [event.key] : []))])
+}
+
 /** A step that stays open is begun by whoever goes on; nothing is left of it in a queue. */
 export function unqueued(event: Event): Event {
   if (event.type !== 'StepStarted') return event

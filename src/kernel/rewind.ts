@@ -9,6 +9,7 @@ import type { Event, HistoryEvent, Instant, Passage, Requested } from './event.t
 import type { Failure } from './failure.ts'
 import { SHIELD } from './key.ts'
 import {
+  doneSince,
   isOfGraph,
   isUndo,
   standing,
@@ -89,7 +90,7 @@ function ofGraph(
   now: Instant,
   edited = false,
 ): Event[] {
-  return assembled(events, kept, { begins, again: new Set(), now, edited }).map(unqueued)
+  return assembled(events, kept, { begins, again: doneSince(events), now, edited }).map(unqueued)
 }
 
 // Of a graph what its code decided is recorded, too; what it decided after the step, it decides anew.

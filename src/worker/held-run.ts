@@ -18,11 +18,10 @@ import { LocalSteps } from './local-steps.ts'
 import { Nap } from './nap.ts'
 import { changesCode, headSince, loadTurns, pastOf, readHead, waitsForTrigger } from './past.ts'
 import { begunOf, isLate, letGo, mayWait, nextDue, overdueSteps, readySteps } from './readiness.ts'
-import { hesitationMs, poisoned, restful, timedOut, tooLong, unstorable } from './refusals.ts'
+import { poisoned, restful, timedOut, tooLong, unstorable } from './refusals.ts'
 import { HOLD, nothing, released, TurnWriter } from './turn-writer.ts'
+import { type Mood, Waiting } from './waiting.ts'
 import type { WarmRun } from './warm.ts'
-
-type Mood = 'working' | 'returning' | 'abandoned'
 
 export class HeldRun {
   readonly runId: string
@@ -45,6 +44,7 @@ export class HeldRun {
   readonly #steps: LocalSteps
   #mood: Mood = 'working'
   readonly #nap: Nap
+  readonly #waiting: Waiting
 
   /** `again` says that the lease was granted before, and the run may have been worked on since. */
   constructor(host: RunHost, claimed: ClaimedRun, warm: WarmRun | undefined, again: boolean) {
@@ -60,6 +60,7 @@ export class HeldRun {
       (key, step, plan, attempt) => host.begin(this.#head, key, step, plan, attempt),
       () => this.#nap.wake(),
     )
+    this.#waiting = new Waiting(host, this.#nap, this.#steps, this.#inbox, () => this.#mood)
     if (warm) this.#state = warm.state
     this.#code = new HeldExecution(host, this.#head, warm?.execution)
     const past = { seq: this.#state.seq, bytes: warm?.bytes ?? 0 }
@@ -193,6 +194,7 @@ export class HeldRun {
 
   // Its code is not to begin yet, or to be opened anew: whoever comes next reads the run from its beginning.
   async #putAside(turn: Turn): Promise<HeldOutcome> {
+    await this.#waiting.calm()
     const now = this.#host.now()
     this.#steps.cutOff('the run goes by another definition', now)
     turn.settle(this.#steps.takeResults())
@@ -312,6 +314,8 @@ export class HeldRun {
     if (changesCode(turn.events)) return this.#putAside(turn)
     const facts = [...this.#carried, ...turn.events]
     const failure = failureOf(error)
+    const isMisfit = facts.length === 0 && failure.code === 'VERSION_MISMATCH'
+    if (isMisfit) await this.#waiting.hesitate(this.#fruitless)
     const next = this.#writer.pausedBy(failure, left)
     const sent = { consumed: [...turn.consumed], outbox: outbound(this.#head, turn.outgoing) }
     const committed = await this.#writer.write(facts, { ...nothing, ...sent, next })
@@ -328,28 +332,20 @@ export class HeldRun {
 
   // Nothing is decided without a message that is there and cannot be read. What is running is finished first.
   async #standStill(error: unknown): Promise<HeldOutcome> {
-    const isCalm = (): boolean => !this.#steps.underWay || this.#inbox.stop !== undefined
-    while (!isCalm() && this.#mood !== 'abandoned') await this.#nap.take(Number.POSITIVE_INFINITY)
-    await this.#hesitate()
+    await this.#waiting.calm()
+    await this.#waiting.hesitate(this.#fruitless)
     return this.#mood === 'abandoned' ? this.#lose() : this.#park(error)
   }
 
   // Nothing is known of the run, so nothing is taken, not even a message: whoever can read it finds it as it was.
   async #leave(error: unknown): Promise<HeldOutcome> {
-    await this.#hesitate()
+    await this.#waiting.hesitate(this.#fruitless)
     if (this.#mood === 'abandoned') return this.#lose()
     const failure = failureOf(error)
     const outcome = await this.#writer.leave(failure, this.#inbox)
     if (outcome === 'applied') return this.#parked(failure)
     const { stop } = this.#inbox
     return stop && outcome === 'stopped' ? this.#endWithout(endingBy(stop)) : this.#lose()
-  }
-
-  // Two builds that can both not read it would hand it to and fro as fast as they can.
-  async #hesitate(): Promise<void> {
-    const until = this.#host.now() + hesitationMs(this.#fruitless)
-    while (this.#mood === 'working' && !this.#inbox.stop && this.#host.now() < until)
-      await this.#nap.take(until - this.#host.now())
   }
 
   #parked(failure: Failure): HeldOutcome {

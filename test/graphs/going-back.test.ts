@@ -203,4 +203,51 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
       expect(await fork.result()).toEqual({ a: 10, b: 50 })
     })
   })
+
+  test('V9: what cleans up after a failure has a key of its own each time', async () => {
+    const keys: string[] = []
+    const definition = graph('cleaned')
+      .step('fails', { retry: 'none' }, (): string => {
+        throw new Error('no')
+      })
+      .step('clean up', { after: ['fails'], rule: 'allDone' }, ({ idempotencyKey }) => {
+        keys.push(idempotencyKey.slice(36))
+      })
+    await using([definition], { alwaysReplay }, async (engine) => {
+      const run = await engine.start(definition)
+      await expect(run.result()).rejects.toThrow('no')
+      await run.retry()
+      await expect(run.result()).rejects.toThrow('no')
+      await run.retry()
+      await expect(run.result()).rejects.toThrow('no')
+      expect(keys).toEqual([':1:step:clean up#1', ':1:step:clean up#2', ':1:step:clean up#3'])
+    })
+  })
+
+  test.each([
+    '/',
+    '#',
+    '[0]',
+    ':',
+    '__proto__',
+    '🐈',
+    'shield#1/',
+    '%2F',
+    'undo x',
+    'toString',
+    'step:a#1',
+  ])('a step may be called %s', async (name) => {
+    const definition = graph('named')
+      .step(name as 'odd', () => 1)
+      .compensate(() => {})
+      .step('last', { after: [name as 'odd'] }, ({ results }) => Object.entries(results))
+    await using([definition], { alwaysReplay }, async (engine) => {
+      expect(await engine.execute(definition)).toEqual(
+        Object.fromEntries([
+          [name, 1],
+          ['last', [[name, 1]]],
+        ]),
+      )
+    })
+  })
 })

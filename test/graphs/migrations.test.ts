@@ -1,7 +1,7 @@
 // What a migration can say about the steps of a run, and what becomes of a run that was told something wrong.
 import { activity, graph, PawlError, type RunHandle, signal, type Workflow } from 'pawl'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { rejection, until, useStore, waitsFor } from '../workflows/each-store.ts'
+import { Gate, rejection, until, useStore, waitsFor } from '../workflows/each-store.ts'
 
 const go = signal<string>('go')
 const name = 'moving'
@@ -145,5 +145,21 @@ describe.each(['memory', 'sqlite'] as const)('on %s', (kind) => {
     await run.migrate({ definitionHash, steps: { give1: null } })
     await run.signal(go, 'on')
     expect(await run.result()).toEqual({ pause: 'on', give2: { n: 2 } })
+  })
+
+  test('N4: what is running when a migration comes is finished, and counts', async () => {
+    const gate = new Gate()
+    const began = new Gate()
+    const running = graph(name).step('a', { retry: 'none' }, async ({ attempt }) => {
+      began.open()
+      await gate.opened
+      return `attempt ${attempt}`
+    })
+    const engine = await bench.serve({ workflows: [running] })
+    const run = await engine.start(running)
+    await began.opened
+    await run.migrate({ definitionHash: running.definitionHash })
+    gate.open()
+    expect(await run.result()).toEqual({ a: 'attempt 1' })
   })
 })

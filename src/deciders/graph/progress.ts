@@ -99,6 +99,9 @@ export class Progress {
       case 'CalledOff':
         for (const key of event.keys) this.#letGo(key)
         return
+      case 'GenerationBegan':
+        for (const key of event.again ?? []) this.#anew(key)
+        return
       default:
         if ('key' in event) this.#foldKeyed(event)
     }
@@ -255,6 +258,13 @@ export class Progress {
     }
     this.#signals.forget(state)
     this.nodes.await(state)
+  }
+
+  // What an earlier generation did about its failure is not what is done this time: it has a key of its own.
+  #anew(key: string): void {
+    const parsed = parseNodeKey(key)
+    const state = parsed && this.stateOf(key, parsed)
+    if (state) state.round = Math.max(state.round, parsed.round + 1)
   }
 
   #skip(name: string): void {
