@@ -27,7 +27,7 @@ import { eventsOf, hasTaken, type Load, pagesOf, triggerOf, turnsOf } from './hi
 import { entriesOf, type HistoryEntry, type RunRecord, recordOf, startEntry } from './record.ts'
 import { type Ended, RunMissing } from './results.ts'
 import { type ForkOptions, Rewinding, type RewindPorts } from './rewinding.ts'
-import { type Why, type WhyFacts, whyOf } from './why.ts'
+import { isUnclaimed, nothingKnown, type Why, type WhyFacts, whyOf } from './why.ts'
 
 export interface RunHandle<out Out> {
   readonly runId: string
@@ -142,10 +142,12 @@ export class Handle<out Out> implements RunHandle<Out> {
   async why(): Promise<Why> {
     const run = await this.#snapshot()
     const { runId } = run.head
-    const [[tasks, sessions], known] = await Promise.all([
-      this.#host.load([{ type: 'tasks', runId }, { type: 'sessions' }]),
-      this.#host.known(run.head.name),
+    const [tasks, sessions] = await this.#host.load([
+      { type: 'tasks', runId },
+      { type: 'sessions' },
     ])
+    // Who could take it matters only if nobody has.
+    const known = isUnclaimed(run) ? await this.#host.known(run.head.name) : nothingKnown
     const turns = run.endedAt === undefined ? await turnsOf(this.#load, run.head) : []
     return whyOf({
       run,

@@ -4,7 +4,7 @@ import { decodeExtras } from '../kernel/extras.ts'
 import { type Failure, failureOf } from '../kernel/failure.ts'
 import { type Open, RunState, type Status } from '../kernel/run.ts'
 import { isWebhook, webhookName } from '../kernel/webhook.ts'
-import { isFor, pinsOf, type RollOut, unpinned } from '../policies/roll-out.ts'
+import { isFor, nothingSaid, pinsOf, type RollOut, unpinned } from '../policies/roll-out.ts'
 import type { RunSnapshot, SessionSnapshot, StoredTurn, TaskSnapshot } from '../stores/store.ts'
 
 export type Why = { readonly suggestion?: string } & (
@@ -63,6 +63,15 @@ interface Abilities {
   readonly pin?: boolean
 }
 
+/** Of a run that somebody has, or that waits for something, nothing more need be known. */
+export const nothingKnown = { submitted: false, rollOut: nothingSaid } as const
+
+/** Whether it is due, and with nobody. */
+export function isUnclaimed(run: RunSnapshot): boolean {
+  if (run.endedAt !== undefined || run.paused || run.session !== undefined) return false
+  return run.unread > 0 || (run.wakeAt !== undefined && run.wakeAt <= run.now)
+}
+
 export function whyOf(facts: WhyFacts): Why {
   const { run } = facts
   if (run.endedAt !== undefined) return { reason: 'ended', status: run.status }
@@ -74,8 +83,7 @@ export function whyOf(facts: WhyFacts): Why {
   // Messages do not make it begin any earlier.
   if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > run.now)
     return { reason: 'timer', until: new Date(run.wakeAt) }
-  const due = run.unread > 0 || (run.wakeAt !== undefined && run.wakeAt <= run.now)
-  if (due) return unclaimed(facts)
+  if (isUnclaimed(run)) return unclaimed(facts)
   return waiting(facts, state)
 }
 
