@@ -83,7 +83,7 @@ export function checkTriggered(
 ): void {
   const digest = (each: Payload | undefined): string | undefined => each && digestPayload(each)
   if (digest(known) === digest(input)) return
-  const message = `run ${runId} was triggered before, with another input.`
+  const message = `run ${runId} was triggered before, with another input. A run begins once: start another for this one.`
   throw new PawlError('RUN_ALREADY_EXISTS', message, { details: { runId } })
 }
 

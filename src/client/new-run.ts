@@ -28,7 +28,9 @@ export async function newRun<In>(
   newId: () => string,
 ): Promise<NewRun> {
   if (workflow?.is !== 'workflow') {
-    throw new PawlError('INPUT_INVALID', 'start takes a workflow as its first argument.')
+    const byName =
+      typeof workflow === 'string' ? ` By its name: start(workflow.declare('${workflow}'), …).` : ''
+    throw new PawlError('INPUT_INVALID', `start takes a workflow as its first argument.${byName}`)
   }
   const { name } = workflow
   const input = encode(await parseInput(workflow, given), `the input of workflow '${name}'`)

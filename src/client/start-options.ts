@@ -41,7 +41,7 @@ export function beginning(options: StartOptions): Pick<NewRun, 'startAt' | 'dela
   if (pending && (runAt !== undefined || delay !== undefined)) {
     throw new PawlError(
       'INPUT_INVALID',
-      'a run that waits to be triggered has no time to begin at.',
+      'a run that waits to be triggered has no time to begin at. Leave out `pending`, or `delay` and `runAt`.',
     )
   }
   if (pending) return { startAt: NEVER }

@@ -228,7 +228,8 @@ function backoff(key: string, open: Extract<Open, { type: 'step' }>): Why {
 function noWorker(type: string, queue: string, build?: string): Why {
   const missing = `No living worker has code for '${type}' on queue '${queue}'`
   if (build === undefined) {
-    const suggestion = `${missing}. Start one: pawl worker <file.ts>`
+    const serving = queue === 'default' ? '' : ` --queue '${queue}'`
+    const suggestion = `${missing}. Start one: pawl worker <file.ts>${serving}`
     return { reason: 'noWorker', type, suggestion }
   }
   const suggestion = `${missing} and is of build '${build}', which keeps this run. Start one of it, or let others go on: pawl builds retire '${build}'`

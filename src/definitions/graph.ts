@@ -7,6 +7,7 @@ import { checkName } from '../kernel/names.ts'
 import type { Json } from '../kernel/value.ts'
 import type { AnyActivityContract, AnyWorkflowContract } from './contract.ts'
 import { withScope } from './graph-context.ts'
+import { nearest } from './graph-data/nearest.ts'
 import { parsedGraph } from './graph-data/submitted.ts'
 import { type GraphNode, type GraphPlan, type GraphScope, RULES, type Work } from './graph-plan.ts'
 import { shapeHash, shapeOf } from './graph-shape.ts'
@@ -170,12 +171,13 @@ class GraphDefinition {
     const { nodes } = this.#draft
     const { when, delay, over, parallel, rule = 'allSucceeded' } = options
     const after = [...new Set<string>(options.after ?? [])]
-    if (nodes.has(name)) throw invalid(this.name, `there are two steps '${name}'`)
+    if (nodes.has(name))
+      throw invalid(this.name, `there are two steps '${name}': give one of them another name`)
     for (const parent of after) {
       if (!nodes.has(parent))
         throw invalid(
           this.name,
-          `step '${name}' comes after '${parent}', and there is no such step before it`,
+          `step '${name}' comes after '${parent}', and there is no such step before it${meant(parent, nodes.keys())}`,
         )
     }
     if (!RULES.includes(rule))
@@ -256,6 +258,11 @@ function ownActivity(
 function planOf({ name, nodes, output }: Draft): GraphPlan {
   const shapes = [...nodes.values()].map(shapeOf)
   return { name, hash: shapeHash(shapes), shapes, nodes, ...(output && { output }) }
+}
+
+function meant(name: string, steps: Iterable<string>): string {
+  const near = nearest(name, steps)
+  return near === undefined ? ': write that one first' : ` (did you mean '${near}'?)`
 }
 
 function invalid(graph: string, problem: string): PawlError {

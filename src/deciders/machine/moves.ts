@@ -152,7 +152,7 @@ function noMove(handler: string, given: unknown): PawlError {
   const isPromise = typeof (given as { then?: unknown } | null)?.then === 'function'
   const why = isPromise
     ? 'a promise; it must answer at once, and what takes time is for an activity'
-    : 'something else'
+    : `${given === undefined ? 'nothing' : 'something else'}; to change the state alone, give [state]`
   const message = `${handler} must give [state, ...actions], and gave ${why}.`
   return new PawlError('INPUT_INVALID', message)
 }

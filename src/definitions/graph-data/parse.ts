@@ -33,7 +33,9 @@ export function parseGraph(
   known: { readonly handlers?: ReadonlySet<string> | undefined } = {},
 ): ParsedGraph {
   const problems = new Problems()
-  const source = objectAt(readDocument(document, problems), [], problems)
+  const read = readDocument(document, problems)
+  if (read === null) problems.add([], 'WRONG_TYPE', 'it is empty; expected `name` and `nodes`')
+  const source = read === null ? undefined : objectAt(read, [], problems)
   if (source === undefined) return problems.refuse()
   const fields = new Fields(source, [], problems)
   const name = readName(fields)
