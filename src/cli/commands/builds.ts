@@ -39,7 +39,9 @@ async function list(engine: Engine, { json }: ReadingOptions): Promise<void> {
   const found = await engine.builds.list()
   if (json) return printJson(found)
   if (found.length === 0)
-    return print('No build keeps its runs. Start a worker with --pin, and --build to name it.')
+    return print(
+      'No living worker keeps its runs, and no build was rolled out or retired. Start a worker with --pin, and --build to name it.',
+    )
   for (const line of table(heads, found.map(cells))) print(line)
 }
 
