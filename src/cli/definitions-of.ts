@@ -54,7 +54,26 @@ async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
   if (!existsSync(path)) {
     throw new PawlError('INPUT_INVALID', `there is no file ${relative('.', path) || file}.`)
   }
-  return (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>
+  if (/\.(ya?ml|json)$/i.test(path)) {
+    throw new PawlError(
+      'INPUT_INVALID',
+      `${file} is no code. If it is a graph: pawl submit ${file}`,
+    )
+  }
+  try {
+    return (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>
+  } catch (error) {
+    throw error instanceof SyntaxError ? placed(error, file) : error
+  }
+}
+
+// Node says in the stack alone where it is; it may be in a file that this one imports.
+function placed(error: SyntaxError, file: string): PawlError {
+  const place = /^file:\S+:\d+$/m.exec(error.stack ?? '')?.[0]
+  const where = place === undefined ? '' : ` (${place})`
+  return new PawlError('DEFINITION_INVALID', `${file} cannot be read: ${error.message}${where}`, {
+    cause: error,
+  })
 }
 
 async function definitionsIn(

@@ -95,11 +95,14 @@ function paused(runId: string, { build, failure: text }: Paused, pin: string | u
   return {
     reason: 'paused',
     failure,
-    suggestion: failure.code?.startsWith('CODEC_')
-      ? `Start a worker with the codecs and keys that are missing: it tries again by itself. After pawl resume ${runId} any worker does.`
-      : pin === undefined
-        ? 'Fix the code as the failure says and start a worker with it: another build tries again.'
-        : `Fix the code as the failure says, start a worker with it, and let it take the runs of build '${pin}': pawl builds retire '${pin}'`,
+    suggestion:
+      failure.code === 'WORKFLOW_NOT_FOUND'
+        ? `Start another run with a version that is there, and end this one: pawl terminate ${runId}`
+        : failure.code?.startsWith('CODEC_')
+          ? `Start a worker with the codecs and keys that are missing: it tries again by itself. After pawl resume ${runId} any worker does.`
+          : pin === undefined
+            ? 'Fix the code as the failure says and start a worker with it: another build tries again.'
+            : `Fix the code as the failure says, start a worker with it, and let it take the runs of build '${pin}': pawl builds retire '${pin}'`,
   }
 }
 

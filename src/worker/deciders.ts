@@ -51,7 +51,7 @@ export class Deciders {
     if ('hash' in wanted) return catalogue?.withHash(name, wanted.hash)
     const stored = await catalogue?.version(name, wanted.version)
     if (stored || !catalogue) return stored
-    const message = `this run goes by version ${wanted.version} of definition '${name}', and the store has no such version. See which there are: pawl definitions ${name}; and start another run with one of them.`
+    const message = `this run goes by version ${wanted.version} of definition '${name}', and the store has no such version. See which there are: pawl definitions ${name}`
     throw new PawlError('WORKFLOW_NOT_FOUND', message)
   }
 
