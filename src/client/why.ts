@@ -97,7 +97,7 @@ function paused(runId: string, { build, failure: text }: Paused, pin: string | u
     failure,
     suggestion:
       failure.code === 'WORKFLOW_NOT_FOUND'
-        ? `Start another run with a version that is there, and end this one: pawl terminate ${runId}`
+        ? `Submit what is missing, and have it go on: pawl resume ${runId}; or end it: pawl terminate ${runId}`
         : failure.code?.startsWith('CODEC_')
           ? `Start a worker with the codecs and keys that are missing: it tries again by itself. After pawl resume ${runId} any worker does.`
           : pin === undefined
