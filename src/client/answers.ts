@@ -96,6 +96,22 @@ export function checkSteps(steps: Renamed): void {
   }
 }
 
+/** Of steps that the run does not have nothing can be said. */
+export function refuseUnknown(events: readonly Event[], steps: Renamed): void {
+  const known = new Set<string>()
+  for (const event of events) {
+    if (event.type === 'DefinitionTaken') for (const [name] of event.steps) known.add(name)
+    if (event.type !== 'MigrationRequested') continue
+    for (const name of Object.values(event.steps)) if (name !== null) known.add(name)
+  }
+  // One that has not begun has taken no definition yet.
+  const unknown = known.size === 0 ? [] : Object.keys(steps).filter((name) => !known.has(name))
+  if (unknown.length === 0) return
+  const names = [...known].slice(0, 20).join(', ')
+  const message = `the run has no step '${unknown[0]}' that could be renamed or skipped; it has: ${names}.`
+  throw new PawlError('INPUT_INVALID', message)
+}
+
 /** What one step did must not be taken for what another did. */
 export function refuseMerging(events: readonly Event[], steps: Renamed): void {
   const names = new Set<string>()

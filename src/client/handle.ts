@@ -18,6 +18,7 @@ import {
   notFound,
   notYet,
   refuseMerging,
+  refuseUnknown,
   resultOf,
   signalId,
   underWay,
@@ -306,7 +307,9 @@ export class Handle<out Out> implements RunHandle<Out> {
     const hash = checkName(definitionHash, 'definitionHash')
     const { head } = await this.#snapshot()
     checkSteps(steps)
-    refuseMerging(await eventsOf(this.#load, head), steps)
+    const events = await eventsOf(this.#load, head)
+    refuseUnknown(events, steps)
+    refuseMerging(events, steps)
     const id = `migrate:${head.runId}:${this.#host.newId()}`
     await this.#post({ type: 'migrate', id, hash, steps: { ...steps } }, true)
   }

@@ -78,7 +78,9 @@ export function whyOf(facts: WhyFacts): Why {
   if (run.paused) return paused(run.head.runId, run.paused, run.pin)
   const state = RunState.of(facts.turns.flatMap((turn) => decodeTurn(turn.body).events))
   if (run.session !== undefined) return held(facts, state)
-  if (decodeExtras(run.head.extras).pending && !state.triggered)
+  // What was said to it since and nobody has taken: only a trigger, or an end, makes it due.
+  const isDue = run.wakeAt !== undefined && run.wakeAt <= run.now
+  if (decodeExtras(run.head.extras).pending && !state.triggered && !isDue)
     return { reason: 'pending', suggestion: `pawl trigger ${run.head.runId}` }
   // Messages do not make it begin any earlier.
   if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > run.now)

@@ -162,4 +162,40 @@ describe.each(['memory', 'sqlite'] as const)('on %s', (kind) => {
     gate.open()
     expect(await run.result()).toEqual({ a: 'attempt 1' })
   })
+
+  test('N4: a step that has ended is not done again under a name that nobody has explained', async () => {
+    const next = graph(name)
+      .step('alpha', noted('alpha'))
+      .wait('pause', { after: ['alpha'] }, go)
+      .step('b', { after: ['pause'] }, noted('b'))
+    const run = await moved(next)
+    const paused = (text: string) =>
+      until(
+        () => run.describe(),
+        ({ status, failure }) => status === 'paused' && failure?.message.includes(text) === true,
+      )
+    const definitionHash = next.definitionHash
+    const unknown = await rejection(run.migrate({ definitionHash, steps: { aa: 'alpha' } }))
+    expect((unknown as PawlError).message).toContain("no step 'aa'")
+    await run.migrate({ definitionHash })
+    await paused("step 'a' has ended and is gone, and 'alpha' is new")
+    await run.migrate({ definitionHash, steps: { a: 'alhpa' } })
+    await paused("'alhpa'")
+    await run.migrate({ definitionHash, steps: { alhpa: 'alpha' } })
+    await run.signal(go, 'on')
+    expect(await run.result()).toEqual({ alpha: 'a', pause: 'on', b: 'b' })
+    expect(log).toEqual(['a 1', 'b 1'])
+  })
+
+  test('N4: one that is said to be gone makes room for a new one', async () => {
+    const next = graph(name)
+      .step('alpha', noted('alpha'))
+      .wait('pause', { after: ['alpha'] }, go)
+      .step('b', { after: ['pause'] }, noted('b'))
+    const run = await moved(next)
+    await run.migrate({ definitionHash: next.definitionHash, steps: { a: null } })
+    await run.signal(go, 'on')
+    expect(await run.result()).toMatchObject({ pause: 'on', b: 'b' })
+    expect(log).toContain('alpha 1')
+  })
 })

@@ -27,6 +27,27 @@ export function incompatibleSteps(
   return found
 }
 
+/**
+ * What a migration must say and has not: it may give no name that is none, and leave out no step that has not ended. If
+ * there are steps the run is past and does not know, one of them may be an old one renamed: then what became of every step
+ * that is gone must be said.
+ */
+export function leftUnsaid(
+  known: ReadonlySet<string>,
+  given: ReadonlySet<string>,
+  plan: GraphPlan,
+  isBehind: (step: string) => boolean,
+): Incompatible[] {
+  const misnamed = [...given].filter((name) => !plan.nodes.has(name)).map(nameless)
+  const isNew = [...plan.nodes.values()].filter(
+    ({ name, after }) => !known.has(name) && after.every(isBehind) && !isBehind(name),
+  )
+  const gone = [...known].filter((name) => !plan.nodes.has(name) && !given.has(name))
+  const unsaid = gone.filter((name) => !isBehind(name)).map(removed)
+  const doubtful = isNew.length === 0 ? [] : gone.filter(isBehind)
+  return [...misnamed, ...unsaid, ...doubtful.map((name) => perhapsRenamed(name, isNew[0]?.name))]
+}
+
 export function otherDefinition(
   workflow: string,
   taken: string,
@@ -35,6 +56,16 @@ export function otherDefinition(
 ): PawlError {
   const way = `say what became of the steps: run.migrate({ definitionHash: '${code}', steps: { 'old name': 'new name', 'gone': null } })`
   return versionMismatch(`graph '${workflow}'`, { taken, code }, steps, way)
+}
+
+function nameless(step: string): Incompatible {
+  const message = `a step is to be called '${step}', and the code has no such step`
+  return { step, problem: 'removed', message }
+}
+
+function perhapsRenamed(step: string, to: string | undefined): Incompatible {
+  const message = `step '${step}' has ended and is gone, and '${to}' is new: say whether it is that one ('${step}': '${to}') or not ('${step}': null)`
+  return { step, problem: 'removed', message }
 }
 
 function removed(step: string): Incompatible {

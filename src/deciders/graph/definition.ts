@@ -4,7 +4,7 @@ import type { RegisteredGraph } from '../../definitions/registry.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import type { Decision, HistoryEvent } from '../../kernel/event.ts'
 import type { NodeKey } from '../../kernel/node-key.ts'
-import { incompatibleSteps, otherDefinition } from './compatibility.ts'
+import { incompatibleSteps, leftUnsaid, otherDefinition } from './compatibility.ts'
 import { isEnd, type Nodes } from './nodes.ts'
 
 type Taken = Extract<Decision, { type: 'DefinitionTaken' }>
@@ -29,6 +29,9 @@ export class Definition {
   /** Names that stood in such keys, and up to which number: who has the name now goes on from there. */
   readonly spent = new Map<string, number>()
   readonly #gone = new Map<string, Gone>()
+  /** Its steps by the names they have by now, but for those that are skipped; and names that migrations gave. */
+  #known: ReadonlySet<string> = new Set()
+  readonly #given = new Set<string>()
 
   constructor(graph: RegisteredGraph) {
     this.#graph = graph
@@ -67,16 +70,29 @@ export class Definition {
   take(taken: Taken): void {
     this.#taken = taken
     this.#wanted = undefined
+    this.#known = new Set(taken.steps.map(([name]) => name))
+    this.#given.clear()
   }
 
   /** Answers with the steps that are not to be done. */
   migrate({ hash, steps }: Migration): readonly string[] {
     this.#wanted = hash
     this.#ahead.shift()
+    this.#rename(steps)
     const skipped = Object.keys(steps).filter((name) => steps[name] === null)
     const names = skipped.map((name) => this.#renamed(name))
     for (const name of names) this.#goneOf(name).ended = true
     return names
+  }
+
+  #rename(steps: Migration['steps']): void {
+    const known = [...this.#known].flatMap((name) => {
+      if (!Object.hasOwn(steps, name)) return [name]
+      return steps[name] ?? []
+    })
+    this.#known = new Set(known)
+    for (const name of Object.keys(steps)) this.#given.delete(name)
+    for (const name of Object.values(steps)) if (name !== null) this.#given.add(name)
   }
 
   foldGone(event: Extract<HistoryEvent, { key: string }>, name: string | undefined): void {
@@ -113,7 +129,7 @@ export class Definition {
     if (taken?.hash === hash && (this.#wanted ?? hash) === hash) return undefined
     if (this.#wanted !== undefined && this.#wanted !== hash)
       throw otherWanted(name, this.#wanted, hash)
-    if (taken && this.#wanted === undefined) this.#refuse(taken, nodes)
+    if (taken) this.#refuse(taken, nodes)
     const version = this.#version === undefined ? {} : { version: this.#version }
     const next: Taken = { type: 'DefinitionTaken', hash, ...version, steps: plan.shapes }
     this.take(next)
@@ -125,7 +141,11 @@ export class Definition {
       const state = nodes.get(step)
       return state ? isEnd(state.status) : this.#gone.get(step)?.ended === true
     }
-    const steps = incompatibleSteps(taken.steps, this.#graph.plan, isBehind)
+    const { plan } = this.#graph
+    const steps =
+      this.#wanted === undefined
+        ? incompatibleSteps(taken.steps, plan, isBehind)
+        : leftUnsaid(this.#known, this.#given, plan, isBehind)
     if (steps.length > 0)
       throw otherDefinition(this.#graph.name, taken.hash, this.#graph.plan.hash, steps)
   }

@@ -80,7 +80,7 @@ type PathExpression = Extract<Expression, { kind: 'path' }>
 function walk({ root, keys }: PathExpression, sight: Sight): Found {
   let value = rootOf(root, sight)
   for (const [index, key] of keys.entries()) {
-    const next = own(value, key)
+    const next = root === 'nodes' && index === 0 ? resultOf(sight, key) : own(value, key)
     if (next === undefined) return { missing: why(root, keys.slice(0, index + 1), value) }
     value = next.value
   }
@@ -89,6 +89,11 @@ function walk({ root, keys }: PathExpression, sight: Sight): Found {
 
 function rootOf(root: PathExpression['root'], sight: Sight): unknown {
   return root === 'input' ? sight.input() : sight[root]
+}
+
+// Results are made when somebody looks at them, and by nobody but us.
+function resultOf({ nodes }: Sight, id: string | number): { readonly value: unknown } | undefined {
+  return typeof id === 'string' && Object.hasOwn(nodes, id) ? { value: nodes[id] } : undefined
 }
 
 function own(value: unknown, key: string | number): { readonly value: unknown } | undefined {
