@@ -28,8 +28,9 @@ export async function newRun<In>(
   newId: () => string,
 ): Promise<NewRun> {
   if (workflow?.is !== 'workflow') {
+    const other: unknown = workflow
     const byName =
-      typeof workflow === 'string' ? ` By its name: start(workflow.declare('${workflow}'), …).` : ''
+      typeof other === 'string' ? ` By its name: start(workflow.declare('${other}'), …).` : ''
     throw new PawlError('INPUT_INVALID', `start takes a workflow as its first argument.${byName}`)
   }
   const { name } = workflow
