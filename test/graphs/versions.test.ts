@@ -52,10 +52,8 @@ const rows: readonly Row[] = [
       .wait('pause', {}, go)
       .step('b', { after: ['pause'] }, noted('b'))
       .step('c', { after: ['b'] }, noted('c')),
-    // What comes after it comes after something else now, and that is for a person to say.
-    goesOn: false,
-    steps: ['pause'],
-    ran: ['a'],
+    goesOn: true,
+    ran: ['a', 'b', 'c'],
   },
   {
     scenario: 'step removed, not yet run',

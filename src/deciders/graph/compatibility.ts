@@ -14,11 +14,15 @@ export function incompatibleSteps(
 ): Incompatible[] {
   const found: Incompatible[] = []
   const known = new Map(shapes.map((shape) => [shape[0], shape]))
+  // What came after a step that has ended and is gone comes after the others as before.
+  const isGone = (step: string): boolean => !plan.nodes.has(step) && isBehind(step)
   for (const [name, shape] of known) {
     const node = plan.nodes.get(name)
+    const [, what, ...after] = shape
+    const left: StepShape = [name, what, ...after.filter((step) => !isGone(step))]
     if (!node) {
       if (!isBehind(name)) found.push(removed(name))
-    } else if (signature(shapeOf(node)) !== signature(shape))
+    } else if (signature(shapeOf(node)) !== signature(left))
       found.push(changed(shape, shapeOf(node)))
   }
   for (const { name, after } of plan.nodes.values()) {
