@@ -176,5 +176,7 @@ describe('A13: verifyWebhook', () => {
     const given = headers({ 'webhook-signature': `v1,${signed}` })
     expect(() => verify(given, '{"a":1}', '')).toThrow(/is empty/)
     expect(() => verify(given, '{"a":1}', [])).toThrow(/is empty/)
+    // Base64 of nothing.
+    expect(() => verify(given, '{"a":1}', 'whsec_A')).toThrow(/is empty/)
   })
 })

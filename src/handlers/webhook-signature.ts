@@ -80,7 +80,8 @@ function keyOf(secret: string): Buffer {
 
 function secretsOf(secret: WebhookSecret): readonly string[] {
   const all = typeof secret === 'string' ? [secret] : secret
-  if (all.length > 0 && all.every((each) => typeof each === 'string' && each !== '')) return all
+  const isKey = (each: unknown): boolean => typeof each === 'string' && keyOf(each).length > 0
+  if (all.length > 0 && all.every(isKey)) return all
   // With an empty key everybody could sign.
   throw refused('SECRET_UNKNOWN', 'the secret of a webhook is empty; expected a text.')
 }
