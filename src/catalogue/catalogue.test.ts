@@ -75,7 +75,7 @@ test('what any worker can run is listed by name; code is not', async () => {
   await catalogue.submit({ ...code, name: 'coded' })
   expect(await catalogue.names()).toEqual(['report'])
   expect(await catalogue.isRunnable('coded')).toBe(false)
-  expect(await catalogue.changes()).toBe(2)
+  expect((await catalogue.look()).changes).toBe(2)
 })
 
 test('D3: what was submitted last is the newest, whoever is slow', async () => {

@@ -90,11 +90,6 @@ export class Catalogue {
     return found
   }
 
-  /** A number that is another one whenever a name has come or changed. */
-  async changes(): Promise<number> {
-    return (await this.#records.get(CHANGES, ONLY))?.version ?? 0
-  }
-
   /** Names of definitions that any worker can run. */
   async names(): Promise<string[]> {
     const names: string[] = []
@@ -112,7 +107,7 @@ export class Catalogue {
     return (await this.#records.get<Newest>(NAMES, name))?.value.runnable ?? false
   }
 
-  /** What a worker looks for now and then. */
+  /** What a worker looks for now and then; `changes` is another number whenever a name has come or changed. */
   async look(): Promise<{ readonly changes: number; readonly rollOut: RollOut }> {
     const [changes, builds] = await this.#records.getAll<unknown>([
       [CHANGES, ONLY],
