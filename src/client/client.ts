@@ -68,11 +68,11 @@ export class Client {
     this.results = new Results(ports.store, ports.clock)
     this.#host = {
       load: (asks) => this.#send((store) => store.load(asks)),
-      post: async (runId, message, urgent) => {
+      post: async (runId, message, wakes) => {
         const post = {
           runId,
           message: { id: message.id, body: encodeMessage(message) },
-          ...(urgent && { urgent: true as const }),
+          ...wakes,
         }
         const [posted] = await this.#send((store) => store.post([post]))
         return posted ?? { outcome: 'missing' }

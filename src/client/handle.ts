@@ -10,7 +10,7 @@ import { isStop, type Message } from '../kernel/message.ts'
 import { checkName } from '../kernel/names.ts'
 import { RunState } from '../kernel/run.ts'
 import { decode, encode, type Payload } from '../kernel/value.ts'
-import type { LoadAsk, Loaded, Posted, RunSnapshot, StoredTurn } from '../stores/store.ts'
+import type { LoadAsk, Loaded, Posted, RunSnapshot, StoredTurn, Wakes } from '../stores/store.ts'
 import {
   answerOf,
   checkSteps,
@@ -92,7 +92,7 @@ export interface Migration {
 /** What a handle needs of its client. */
 export interface HandleHost extends RewindPorts {
   load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]>
-  post(runId: string, message: Message, urgent: boolean): Promise<Posted>
+  post(runId: string, message: Message, wakes: Wakes): Promise<Posted>
   wait(runId: string, signal?: AbortSignal): Promise<Ended>
   inquire(question: {
     readonly head: RunSnapshot['head']
@@ -272,10 +272,9 @@ export class Handle<out Out> implements RunHandle<Out> {
       const id = `settle:${this.#host.newId()}`
       await this.#post({ type: 'settle', id, step, value, note })
     }
-    // What is not paused hears of it in its time, and not before its start.
-    const { paused } = await this.#snapshot()
+    // The store decides in the write that takes the message whether the run is paused: it may become so at any moment.
     const id = `resume:${this.#host.newId()}`
-    await this.#post({ type: 'resume', id }, paused !== undefined)
+    await this.#post({ type: 'resume', id }, { resumes: true })
   }
 
   // What nobody waits for cannot be settled, and a slip of the pen should not look as if it had been.
@@ -300,7 +299,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     const input = given === undefined ? {} : { input: encode(given, 'the input of the run') }
     const before = await triggerOf(this.#load, head.runId)
     if (before) return checkTriggered(head.runId, before, input)
-    await this.#post({ type: 'trigger', id: 'trigger', ...input }, true)
+    await this.#post({ type: 'trigger', id: 'trigger', ...input }, { urgent: true })
   }
 
   async migrate({ definitionHash, steps = {} }: Migration): Promise<void> {
@@ -311,7 +310,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     refuseUnknown(events, steps)
     refuseMerging(events, steps)
     const id = `migrate:${head.runId}:${this.#host.newId()}`
-    await this.#post({ type: 'migrate', id, hash, steps: { ...steps } }, true)
+    await this.#post({ type: 'migrate', id, hash, steps: { ...steps } }, { urgent: true })
   }
 
   async retry(): Promise<void> {
@@ -344,10 +343,14 @@ export class Handle<out Out> implements RunHandle<Out> {
     return { run, rewinding: new Rewinding(this.#host, { run, turns }) }
   }
 
-  async #post(message: Message, urgent = isStop(message)): Promise<void> {
+  async #post(message: Message, wakes?: Wakes): Promise<void> {
     encodeMessage(message)
     const runId = await this.#resolve()
-    const { outcome } = await this.#host.post(runId, message, urgent)
+    const { outcome } = await this.#host.post(
+      runId,
+      message,
+      wakes ?? (isStop(message) ? { urgent: true } : {}),
+    )
     if (outcome === 'missing') throw notFound(this.#ref)
     if (outcome === 'closed' && !isStop(message)) {
       // Or it has taken this very message, and the answer to that got lost.

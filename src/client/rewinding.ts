@@ -10,7 +10,7 @@ import type { Message } from '../kernel/message.ts'
 import { type Begins, forkedAt, resetTo, retried } from '../kernel/rewind.ts'
 import { RunState } from '../kernel/run.ts'
 import { encode } from '../kernel/value.ts'
-import type { Beginning, Created, NewRun, RunSnapshot, StoredTurn } from '../stores/store.ts'
+import type { Beginning, Created, NewRun, RunSnapshot, StoredTurn, Wakes } from '../stores/store.ts'
 
 export interface ForkOptions {
   /** The key of the step to go on from, or its name if there is one step of it. */
@@ -22,7 +22,7 @@ export interface ForkOptions {
 }
 
 export interface RewindPorts {
-  post(runId: string, message: Message, urgent: boolean): Promise<unknown>
+  post(runId: string, message: Message, wakes: Wakes): Promise<unknown>
   create(run: NewRun): Promise<Created>
   newId(): string
   newTurnId(): number
@@ -147,7 +147,7 @@ export class Rewinding {
       if (open.type !== 'child' || open.onClose === 'abandon') continue
       const id = `parent:${runId}:${generation}`
       const reason = 'its parent went back to before it was started'
-      await this.#ports.post(open.child, { type: 'cancel', id, reason }, true)
+      await this.#ports.post(open.child, { type: 'cancel', id, reason }, { urgent: true })
     }
   }
 

@@ -39,7 +39,7 @@ export async function settleWebhook(
       pauseMs = Math.min(pauseMs * 2, limits.resultPollMsMax)
       continue
     }
-    const { outcome } = await host.post(runId, { type: 'signal', id, name, payload }, false)
+    const { outcome } = await host.post(runId, { type: 'signal', id, name, payload }, {})
     if (outcome === 'accepted') return
     told = outcome === 'duplicate' ? 'duplicate' : 'closed'
   }

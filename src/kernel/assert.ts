@@ -48,6 +48,7 @@ export type PawlErrorCode =
   | 'STORE_UNAVAILABLE'
   | 'STORE_URL_INVALID'
   | 'STORE_READ_ONLY'
+  | 'STORE_REFUSED'
   | 'STORE_TOO_OLD'
   | 'STORE_UNSUITABLE'
   | 'SCHEMA_TOO_NEW'

@@ -45,8 +45,16 @@ export const limits = {
   /** After a claim whose answer was lost, this many claims look for what it took; and one now and then without cause. */
   reconcileTimes: 3,
   renewalsPerReconcile: 10,
-  /** A turn may be stamped this far ahead of the store's own clock, and no further. */
+  /** What was found again may be lost again, so the next claim is in no hurry. */
+  reconcilePauseMs: 250,
+  /** A turn may be stamped this far ahead of the store's own clock, or as late as anything before it. */
   clockAheadMsMax: 5_000,
+  /** A clock that is off by more than this since it was last read has jumped; by less, it is only a little fast or slow. */
+  clockStepMs: 50,
+  /** Whether a session is silent is asked again after this long at the soonest. */
+  silenceLookMs: 10,
+  /** How long a holder waits before it sends a turn again that was stamped ahead of the store's clock. */
+  aheadRetryMs: 500,
   /** A run whose worker died this often, while running alone, is parked as poison. */
   poisonDeliveries: 8,
 
@@ -100,10 +108,17 @@ export const limits = {
   claimRunsMin: 64,
   /** Sleeping runs of others that a claim looks past for the next of its own. Behind them, it is told to look again when the last is due. */
   runsPassedMax: 1_000,
-  /** Runs whose holder died once are tried in groups of this many; those that lost more, alone. */
+  /** Runs whose holder died once are tried in groups of this many at first; each group that does no harm lets the next
+   * be twice as large, up to a limit. Those that lost more are tried alone. */
   suspectsTogether: 32,
+  suspectsTogetherMax: 128,
+  /** A worker that lives this long after it has begun suspects tries the next. */
+  probationMs: 100,
+  /** Runs that lost this many holders or more are tried alone until they have come to something, or this has passed. */
+  graveDeaths: 3,
+  graveProbationMs: 2_000,
   /** How long a busy worker holds back for suspects, and how long it does not after that was in vain. */
-  quietMsMax: 1_000,
+  quietMsMax: 500,
   restlessMs: 30_000,
   /** How often an idle worker asks even though nothing woke it. */
   idlePollMs: 5_000,
@@ -112,6 +127,9 @@ export const limits = {
   /** The first and the longest pause between two tries of a store call that failed. */
   storeRetryMsMin: 10,
   storeRetryMsMax: 2_000,
+  /** A worker tells of a store it cannot use after this long, and this often while that lasts. */
+  outageToldAfterMs: 1_000,
+  outageToldEveryMs: 60_000,
   /** A client gives up on an unavailable store after this long. */
   storePatienceMs: 30_000,
   /** How soon the answer to an update is looked for. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { limits } from '../kernel/limits.ts'
-import { isUnavailable, unavailable } from '../runtime/availability.ts'
+import { isUnavailable, refused, unavailable } from '../runtime/availability.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { coalesced } from './coalesced.ts'
 import { MemoryStore } from './memory/store.ts'
@@ -35,7 +35,7 @@ function pickyStore(poison: ReadonlySet<string>): { store: Store; sizes: number[
   const take = <T, Out>(items: readonly T[], body: (item: T) => string, out: Out): Out[] => {
     sizes.push(items.length)
     const bad = items.map(body).find((each) => poison.has(each))
-    if (bad !== undefined) throw new Error(`cannot store ${bad}`)
+    if (bad !== undefined) throw refused('a test store', new Error(`cannot store ${bad}`))
     return items.map(() => out)
   }
   const store: Store = {

@@ -1,11 +1,12 @@
 // Group commit. Wraps a store so that single calls travel in batches: while one batch is under way the next
 // collects, so an idle system adds no delay and a busy one pays for a durable write once per batch. An element
-// that no batch can carry is found by halving, and refused alone.
+// that the store refuses is found by halving, and refused alone. Any other error says nothing about the elements, so
+// it goes to all callers of the batch, who send again.
 import { limits } from '../kernel/limits.ts'
 import { checkRecord } from '../kernel/record.ts'
-import { isUnavailable } from '../runtime/availability.ts'
+import { isRefused, isUnavailable, outageOf, unavailable } from '../runtime/availability.ts'
 import type { Committed, NewRun, Post, Store, TaskOutcome, TurnCommit } from './store.ts'
-import { asItIs, wrapped } from './wrapped.ts'
+import { type Around, wrapped } from './wrapped.ts'
 
 /** `breathe` lets the process have a turn: those who were just answered get to say what they want next. */
 export function coalesced(store: Store, breathe: () => Promise<void> = async () => {}): Store {
@@ -25,19 +26,32 @@ export function coalesced(store: Store, breathe: () => Promise<void> = async () 
     () => 256,
     breathe,
   )
-  return wrapped(store, asItIs, {
+  return wrapped(store, explained, {
     create: (runs) => Promise.all(runs.map((run) => create.add(run))),
     post: (posts) => Promise.all(posts.map((each) => post.add(each))),
     settle: (outcomes) => Promise.all(outcomes.map((each) => settle.add(each))),
     // Few and small, so they travel as they come; but nothing that no store takes is sent.
     records: async (operations) => {
       for (const operation of operations) checkRecord(operation)
-      return store.records(operations)
+      return store.records(operations).catch((error: unknown) => {
+        throw outageOf(error)
+      })
     },
     // The turns of one run stay in one lane, so they cannot overtake each other.
     commit: (turns) => Promise.all(turns.map((turn) => laneOf(lanes, turn.runId).add(turn))),
   })
 }
+
+/** What a store throws without an explanation is unavailability, from whatever method. */
+const explained: Around =
+  (_method, call) =>
+  async (...args) => {
+    try {
+      return await call(...args)
+    } catch (error) {
+      throw outageOf(error)
+    }
+  }
 
 interface Waiting<In, Out> {
   readonly item: In
@@ -103,8 +117,9 @@ class Lane<In, Out> {
       const outs = await this.#send(batch.map((each) => each.item))
       for (const [index, each] of batch.entries()) each.resolve(outs[index] as Out)
     } catch (error) {
-      if (isUnavailable(error)) for (const each of batch) each.reject(error)
-      else await this.#bisect(batch, error)
+      const known = outageOf(error)
+      if (isUnavailable(known)) for (const each of batch) each.reject(known)
+      else await this.#bisect(batch, known)
     }
   }
 
@@ -129,7 +144,11 @@ function commitLane(store: Store, breathe: () => Promise<void>): Lane<TurnCommit
     (turns: TurnCommit[]) => store.commit(turns),
     (turn) => turn.body.length,
     breathe,
-    (error) => ({ outcome: 'rejected', reason: String(error) }),
+    (error) => {
+      // Only what the store refuses may end a run.
+      if (!isRefused(error)) throw unavailable('the store failed', error)
+      return { outcome: 'rejected', reason: String(error) }
+    },
   )
 }
 

@@ -40,6 +40,7 @@ export interface LeaseColumns {
 export interface ClaimedColumns extends HeadColumns, LeaseColumns {
   readonly generation: number
   readonly seq: number
+  readonly turn_id: number
 }
 
 export interface SnapshotColumns extends HeadColumns {
@@ -126,6 +127,7 @@ export function claimedRunOf(row: ClaimedColumns, messages: readonly StoredMessa
     lease: leaseOf(row),
     deliveries: row.deliveries,
     seq: row.seq,
+    turnId: row.turn_id,
     messages,
   }
 }
@@ -141,11 +143,12 @@ export function snapshotOf(row: SnapshotColumns, now: number): RunSnapshot {
     head: headOf(row, row.generation ?? 1),
     attributes: attributesOf(row.attributes),
     status: row.status,
-    updatedAt: row.updated_at,
+    // The clock may have been set back since.
+    updatedAt: Math.min(row.updated_at, now),
     deliveries: row.deliveries ?? 0,
     unread: Number(row.unread),
     now,
-    ...(row.closed_at !== null && { endedAt: row.closed_at }),
+    ...(row.closed_at !== null && { endedAt: Math.min(row.closed_at, now) }),
     ...(row.last !== null && { last: row.last }),
     ...(at !== null && at < NEVER && { wakeAt: at }),
     ...(session !== null && session !== 0 && { session }),

@@ -7,10 +7,12 @@
 // throws has said nothing: the write may have happened.
 import type { Instant } from '../kernel/event.ts'
 import type { ParentLink } from '../kernel/run.ts'
+import type { Claimed, ClaimedRun, ClaimRequest, Lease } from './claiming.ts'
 import type { Hint, Listed, ListQuery, LoadAsk, Loaded } from './reading.ts'
 import type { RecordOperation, RecordOutcome } from './record.ts'
-import type { Attributes, StoredHead } from './values.ts'
+import type { Attributes, StoredMessage } from './values.ts'
 
+export type * from './claiming.ts'
 export type * from './reading.ts'
 export type * from './record.ts'
 export type * from './values.ts'
@@ -32,9 +34,10 @@ export interface Store {
 
   /**
    * Leases runs that are due or have messages, and tasks, to a living session; counts the delivery. What it
-   * returns about a run was read after the lease was granted. With `reconcile` it
-   * first gives again what the session holds without knowing, so that no lost answer leaves a run with nobody. Also brings unread messages of the runs in `held`, frees what dead sessions held, and
-   * completes deliveries between runs that an earlier commit left undone.
+   * returns about a run was read after the lease was granted. With `reconcile` it first returns leases this session
+   * holds but did not list: the answer that granted them was lost. Also brings unread messages of the runs in `held`,
+   * frees what silent sessions held (see `SeenClock`), and completes deliveries between runs that an earlier commit left
+   * undone.
    */
   claim(request: ClaimRequest): Promise<Claimed>
 
@@ -50,7 +53,10 @@ export interface Store {
   /** Keeps small texts for the steps of a run until it ends. `once` never replaces what is there. */
   note(notes: readonly Note[]): Promise<readonly Noted[]>
 
-  /** Opens (beat 1), extends, or closes a session. One write for all that the worker holds. */
+  /**
+   * Opens (beat 1), extends, or closes a session. One write for all that the worker holds. A session lives until a
+   * claim frees it, so a renewal that comes late still extends it.
+   */
   renew(beat: SessionBeat): Promise<Renewed>
 
   /**
@@ -86,13 +92,6 @@ export interface Traits {
   readonly lanes: number
   /** Whether hints cross processes. Without it others find out by polling. */
   readonly push: boolean
-}
-
-/** The right to write a run or a task. A write whose lease is not the current one is refused by the store. */
-export interface Lease {
-  readonly session: number
-  readonly epoch: number
-  readonly nonce: number
 }
 
 export interface NewRun {
@@ -154,86 +153,19 @@ export type Created =
       readonly archived?: true
     }
 
-export interface StoredMessage {
-  readonly id: string
-  readonly body: string
-}
 export interface Post {
   readonly runId: string
   readonly message: StoredMessage
-  /** Wakes even a run whose start lies in the future. */
+  /** Wakes even a run whose start lies in the future, and a paused one. */
   readonly urgent?: true
+  /** Wakes a paused run, whatever paused it. One whose start lies in the future still waits for that. */
+  readonly resumes?: true
 }
+/** Which runs a message wakes beside those that wait for one. */
+export type Wakes = Pick<Post, 'urgent' | 'resumes'>
+
 export interface Posted {
   readonly outcome: 'accepted' | 'duplicate' | 'closed' | 'missing'
-}
-
-export interface ClaimRequest {
-  readonly session: number
-  readonly nonce: number
-  readonly build: string
-  /**
-   * Of runs that are pinned to a build, those of these builds; of the others, those whose share lies in [from, to). The
-   * share of a run is the number that the last four digits of its id are, so 0 to 65,535. When absent: runs that are
-   * pinned to `build`, and all that are not pinned.
-   */
-  readonly pins?: {
-    readonly builds: readonly string[]
-    readonly from: number
-    readonly to: number
-  }
-  readonly queues: readonly string[]
-  /** Names this worker has code for; `null` means any. */
-  readonly workflows: readonly string[] | null
-  readonly activities: readonly string[] | null
-  readonly runs: number
-  /**
-   * Above 0, and if there are any: only runs whose last holder died, at most this many of those that lost one
-   * holder, or a single one that lost more. At 0 such runs are not given out.
-   */
-  readonly suspects: number
-  readonly tasks: number
-  readonly held: readonly string[]
-  readonly heldTasks: readonly string[]
-  /**
-   * An answer may have been lost: leases of this session that are not in `held` and `heldTasks` are given again. If
-   * there are any, nothing new is granted.
-   */
-  readonly reconcile?: true
-}
-
-export interface Claimed {
-  readonly now: Instant
-  readonly runs: readonly ClaimedRun[]
-  readonly tasks: readonly ClaimedTask[]
-  readonly news: readonly { readonly runId: string; readonly messages: readonly StoredMessage[] }[]
-  /** When something in these queues is due next, if nothing happens before. */
-  readonly nextDue?: Instant
-  /** There are runs whose last holder died, waiting for a worker that asks for them. */
-  readonly suspects?: true
-  /** The session is dead; nothing was granted and nothing is held any more. */
-  readonly dead?: true
-}
-
-export interface ClaimedRun {
-  readonly head: StoredHead
-  readonly lease: Lease
-  /** Grants since the run was last released; above 1 the previous holder died. */
-  readonly deliveries: number
-  /** Events at the last release. History may reach further if a holder died since. */
-  readonly seq: number
-  readonly messages: readonly StoredMessage[]
-}
-
-export interface ClaimedTask {
-  readonly taskId: string
-  readonly runId: string
-  readonly name: string
-  readonly body: string
-  readonly lease: Lease
-  /** Attempts whose end was recorded. */
-  readonly failed: number
-  readonly deliveries: number
 }
 
 export interface TurnCommit {
@@ -306,8 +238,14 @@ export interface NewTask {
 
 export type Committed =
   | { readonly outcome: 'applied' | 'duplicate' }
-  /** The lease is no longer the caller's, or the turn is stamped ahead of the store's clock. Nothing was written. */
+  /** The lease is no longer the caller's, or another turn stands at this place. Nothing was written. */
   | { readonly outcome: 'fenced' }
+  /**
+   * Nothing was written: the turn is stamped more than five seconds ahead of the store's clock, later than the run was
+   * last updated, and later than the holder's session was ever good for. The lease is the caller's still, who may send
+   * the same turn later.
+   */
+  | { readonly outcome: 'ahead'; readonly now: Instant }
   /** Nothing was written: the turn would end or pause the run, and there are messages it has neither taken nor left. */
   | { readonly outcome: 'more'; readonly messages: readonly StoredMessage[] }
   /** Nothing was written, and this turn can never be. */

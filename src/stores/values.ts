@@ -18,3 +18,8 @@ export interface StoredHead {
   readonly extras?: string
   readonly parent?: ParentLink
 }
+
+export interface StoredMessage {
+  readonly id: string
+  readonly body: string
+}

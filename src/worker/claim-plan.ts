@@ -5,6 +5,7 @@ import { limits } from '../kernel/limits.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Claimed, ClaimRequest } from '../stores/store.ts'
 import type { Directory } from './directory.ts'
+import { Suspects } from './suspects.ts'
 import type { WorkerSettings } from './worker-settings.ts'
 
 /** How full the worker is. */
@@ -22,13 +23,10 @@ export type Wish = Pick<ClaimRequest, 'runs' | 'suspects' | 'tasks' | 'reconcile
 export class ClaimPlan {
   readonly #clock: Clock
   readonly #load: () => Load
+  readonly #suspects: Suspects
   /** The last claim left work behind. */
   #hungry = false
   #hungryForTasks = false
-  #suspectsWait = false
-  #quietSince: number | undefined
-  #restlessUntil = Number.NEGATIVE_INFINITY
-  #suspectsAskedAt = Number.NEGATIVE_INFINITY
   /** How many more claims look for leases this worker does not know of. */
   #doubt = 0
   #newsAskedAt = Number.NEGATIVE_INFINITY
@@ -36,17 +34,19 @@ export class ClaimPlan {
   constructor(clock: Clock, load: () => Load) {
     this.#clock = clock
     this.#load = load
+    this.#suspects = new Suspects(clock, () => this.#isIdle())
   }
 
   /** Runs wait that may have killed their last holder. Until they are tried, nothing else is begun beside them. */
   get isQuiet(): boolean {
-    return this.#suspectsWait
+    return this.#suspects.isQuiet
   }
 
   /** Work was left behind, and there is enough room to be worth a claim. */
   get hasAppetite(): boolean {
     const { runs, runsMax, freeSlots } = this.#load()
-    if (this.#suspectsWait && this.#quietSince !== undefined) return this.#isIdle()
+    if (this.#suspects.holdsBack) return false
+    if (this.#suspects.wait && this.#isIdle()) return true
     if (this.#hungryForTasks && freeSlots > 0) return true
     return this.#hungry && runsMax - runs >= Math.min(limits.claimRunsMin, runsMax)
   }
@@ -67,9 +67,8 @@ export class ClaimPlan {
 
   wish(): Wish {
     const { runs, runsMax, freeSlots } = this.#load()
-    const now = this.#clock.monotonic()
-    const holdBack = this.#holdsBack(now)
-    const suspects = !holdBack && this.#takesSuspects(now) ? limits.suspectsTogether : 0
+    const suspects = this.#suspects.take()
+    const holdBack = this.#suspects.holdsBack
     return {
       runs: holdBack ? 0 : Math.min(limits.claimRuns, Math.max(0, runsMax - runs)),
       suspects,
@@ -82,18 +81,16 @@ export class ClaimPlan {
   /** Takes note of an answer, and says how long to wait for the next claim if nothing happens before. */
   learn(wish: Wish, claimed: Claimed, now: number): number {
     if (wish.reconcile) this.#doubt--
-    this.#suspectsWait = claimed.suspects === true
-    if (!this.#suspectsWait) this.#quietSince = undefined
+    const gotSuspects = this.#suspects.learn(claimed)
     // What was found again says nothing about what is left; and it may be lost again, so there is no hurry.
-    if (wish.reconcile && claimed.runs.length > 0) return limits.quietMsMax / 4
+    if (wish.reconcile && claimed.runs.length > 0) return limits.reconcilePauseMs
     // A claim for nothing says nothing about what is left, and one for suspects nothing about the others.
-    const suspects = claimed.runs.some((run) => run.deliveries > 1)
-    if (wish.runs > 0) this.#hungry = suspects || claimed.runs.length >= wish.runs
+    if (wish.runs > 0) this.#hungry = gotSuspects || claimed.runs.length >= wish.runs
     // No room to ask for any: whatever rang may still be there.
     else this.#hungry = true
     this.#hungryForTasks = claimed.tasks.length >= wish.tasks
-    if (this.hasAppetite || (this.#suspectsWait && this.#isIdle())) return 0
-    if (this.#suspectsWait) return limits.quietMsMax / 4
+    if (this.hasAppetite) return 0
+    if (this.#suspects.isQuiet) return this.#suspects.pauseMs
     const due = claimed.nextDue === undefined ? limits.idlePollMs : claimed.nextDue - now
     return Math.max(1, Math.min(due, limits.idlePollMs))
   }
@@ -101,26 +98,6 @@ export class ClaimPlan {
   #isIdle(): boolean {
     const { runs, tasks } = this.#load()
     return runs + tasks === 0
-  }
-
-  // A busy worker holds back for a moment, so that suspects can be tried on their own. If it does not come to rest it
-  // goes on with everything, suspects among it, and holds back again only much later: nothing waits for ever.
-  #holdsBack(now: number): boolean {
-    if (!this.#suspectsWait || this.#isIdle() || now < this.#restlessUntil) return false
-    this.#quietSince ??= now
-    if (now - this.#quietSince <= limits.quietMsMax) return true
-    this.#quietSince = undefined
-    this.#restlessUntil = now + limits.restlessMs
-    return false
-  }
-
-  // Idle, always. Busy and restless, every now and then, since an answer with suspects has nothing else.
-  #takesSuspects(now: number): boolean {
-    if (this.#isIdle()) return true
-    if (!this.#suspectsWait || now >= this.#restlessUntil) return false
-    if (now - this.#suspectsAskedAt < limits.quietMsMax / 4) return false
-    this.#suspectsAskedAt = now
-    return true
   }
 
   // Asking about a thousand runs each time would cost more than the claim: when there was a hint, and now and then.
@@ -138,7 +115,7 @@ export function requestOf(
   { build, queues }: WorkerSettings,
   { activityNames }: Registry,
   { pins, workflows }: Directory,
-  own: Pick<ClaimRequest, 'session' | 'nonce' | 'held' | 'heldTasks'>,
+  own: Pick<ClaimRequest, 'session' | 'clock' | 'nonce' | 'held' | 'heldTasks'>,
 ): ClaimRequest {
   const names = { workflows, activities: activityNames }
   return { ...own, build, ...(pins && { pins }), queues, ...names, runs, suspects, tasks }

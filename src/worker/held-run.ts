@@ -12,7 +12,7 @@ import { isUnavailable } from '../runtime/availability.ts'
 import type { ClaimedRun, Next, StoredMessage } from '../stores/store.ts'
 import { outbound, sentBy, tasksOf } from './commit.ts'
 import { HeldExecution } from './held-execution.ts'
-import type { HeldOutcome, RunHost } from './host.ts'
+import type { Again, HeldOutcome, RunHost } from './host.ts'
 import { Inbox } from './inbox.ts'
 import { LocalSteps } from './local-steps.ts'
 import { Nap } from './nap.ts'
@@ -33,7 +33,7 @@ export class HeldRun {
   /** Events of turns that are not durable yet, because they can be decided again. */
   #carried: HistoryEvent[] = []
   readonly #writer: TurnWriter
-  readonly #again: boolean
+  readonly #again: Again
   /** Grants since the last durable turn that led to nothing. */
   #fruitless = 0
   /** Why what it was born with cannot be read. */
@@ -46,8 +46,7 @@ export class HeldRun {
   readonly #nap: Nap
   readonly #waiting: Waiting
 
-  /** `again` says that the lease was granted before, and the run may have been worked on since. */
-  constructor(host: RunHost, claimed: ClaimedRun, warm: WarmRun | undefined, again: boolean) {
+  constructor(host: RunHost, claimed: ClaimedRun, warm: WarmRun | undefined, again: Again) {
     this.#again = again
     this.#host = host
     this.#claimed = claimed
@@ -63,12 +62,17 @@ export class HeldRun {
     this.#waiting = new Waiting(host, this.#nap, this.#steps, this.#inbox, () => this.#mood)
     if (warm) this.#state = warm.state
     this.#code = new HeldExecution(host, this.#head, warm?.execution)
-    const past = { seq: this.#state.seq, bytes: warm?.bytes ?? 0 }
+    const past = { seq: this.#state.seq, bytes: warm?.bytes ?? 0, turnId: claimed.turnId }
     this.#writer = new TurnWriter(host, this.#head, claimed.lease, past, {
       state: () => this.#state,
       mayWrite: () => this.#mood !== 'abandoned',
     })
     this.receive(claimed.messages)
+  }
+
+  /** Whether step bodies were begun of whose end nothing is durable. */
+  get hasBegun(): boolean {
+    return this.#steps.hasBegun
   }
 
   get epoch(): number {
@@ -361,6 +365,7 @@ export class HeldRun {
   #durable(events: readonly HistoryEvent[], consumed: readonly string[]): void {
     this.#writer.seq += events.length
     this.#inbox.forget(consumed)
+    this.#steps.settle()
     this.#host.announce(this.#head, events)
     this.#code.log()
   }
@@ -369,15 +374,15 @@ export class HeldRun {
     const wakeAt = this.#nextDue()
     if (this.#host.alwaysReplay) return this.#cold(wakeAt)
     const due = wakeAt === undefined ? {} : { wakeAt }
-    const { epoch } = this
-    const about = { state: this.#state, head: this.#head, epoch, bytes: this.#writer.bytes }
+    const { turnId, bytes } = this.#writer
+    const about = { state: this.#state, head: this.#head, turnId, bytes }
     return { type: 'released', warm: { execution: this.#code.current, ...about }, ...due }
   }
 
   #lose(): HeldOutcome {
     this.#steps.stop('the lease was lost')
     this.#code.dispose()
-    return { type: 'lost' }
+    return { type: 'lost', began: this.hasBegun }
   }
 
   #somethingHappens(): Promise<void> {

@@ -48,4 +48,13 @@ export interface RunHost extends World {
 export type HeldOutcome =
   | { readonly type: 'ended'; readonly body: string }
   | { readonly type: 'released'; readonly warm?: WarmRun; readonly wakeAt?: Instant }
-  | { readonly type: 'lost' }
+  /** `began` says that step bodies were begun and cut off. */
+  | { readonly type: 'lost'; readonly began: boolean }
+
+/** What this worker did under the same lease before it was given to it once more. */
+export interface Again {
+  /** The lease was granted before, and the run may have been worked on since. */
+  readonly isOld: boolean
+  /** How often bodies were begun under it and cut off. */
+  readonly cutOff: number
+}

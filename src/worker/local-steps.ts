@@ -34,6 +34,9 @@ export class LocalSteps {
   readonly #begin: Begin
   readonly #onResult: () => void
   #results: LocalResult[] = []
+  /** Whether bodies were begun of whose end nothing is durable. */
+  hasBegun = false
+
   constructor(begin: Begin, onResult: () => void) {
     this.#begin = begin
     this.#onResult = onResult
@@ -70,6 +73,7 @@ export class LocalSteps {
     }
     const running = this.#begin(key, step, plan, attempt)
     if (!running) return
+    this.hasBegun = true
     this.#running.set(key, { ...running, step, plan, attempt })
     void running.result.then((result) => {
       if (this.#running.get(key)?.result === running.result) this.#results.push(result)
@@ -82,6 +86,11 @@ export class LocalSteps {
     this.#results = []
     for (const { key } of results) this.#running.delete(key)
     return results
+  }
+
+  /** All results that were taken so far are durable. */
+  settle(): void {
+    this.hasBegun = this.#running.size > 0
   }
 
   /** Tells steps that nobody waits for any more, and forgets them. */

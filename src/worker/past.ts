@@ -6,7 +6,7 @@ import { decodeExtras } from '../kernel/extras.ts'
 import { limits } from '../kernel/limits.ts'
 import { type Head, RunState } from '../kernel/run.ts'
 import type { ClaimedRun, StoredHead, StoredTurn } from '../stores/store.ts'
-import type { RunHost } from './host.ts'
+import type { Again, RunHost } from './host.ts'
 
 export interface Past {
   readonly state: RunState
@@ -30,15 +30,16 @@ export interface StoredPast {
 export async function loadTurns(
   host: RunHost,
   claimed: ClaimedRun,
-  again: boolean,
+  { isOld, cutOff }: Again,
 ): Promise<StoredPast> {
   const { deliveries, seq, head, lease } = claimed
-  const fresh = deliveries === 1 && seq === 0 && !again
+  const fresh = deliveries === 1 && seq === 0 && !isOld
   const turns = fresh ? [] : await loadAll(host, head)
   const last = turns.at(-1)
   const epochs = lease.epoch - (last?.epoch ?? 0)
   const reached = last ? last.seq + last.count : 0
-  return { turns, reached, deaths: Math.min(deliveries - 1, epochs), fruitless: epochs - 1 }
+  const deaths = Math.min(deliveries - 1, epochs) + cutOff
+  return { turns, reached, deaths, fruitless: epochs - 1 }
 }
 
 export function pastOf(turns: readonly StoredTurn[]): Past {

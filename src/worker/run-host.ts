@@ -4,8 +4,9 @@ import type { HistoryEvent } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Head } from '../kernel/run.ts'
+import { sleep } from '../runtime/clock.ts'
 import { secret } from '../runtime/random.ts'
-import type { Store, StoredHead, StoredTurn } from '../stores/store.ts'
+import type { Committed, Store, StoredHead, StoredTurn, TurnCommit } from '../stores/store.ts'
 import { announceEvents } from './announce.ts'
 import type { RunHost } from './host.ts'
 import type { Slots } from './slots.ts'
@@ -42,10 +43,7 @@ export function runHost(parts: HostParts): RunHost {
     waitingTasks: (runId) => waitingTasks(send, runId),
     newestOf: (workflowId) => newestOf(send, workflowId),
     secret: () => secret(random),
-    commit: async (turn) => {
-      const [committed] = await send((store) => store.commit([turn]))
-      return committed ?? { outcome: 'fenced' }
-    },
+    commit: (turn) => commit(parts, turn),
     queues: (step, plan, head) =>
       !registry.activity(step.name) ||
       !settings.queues.includes(plan.queue ?? head.queue) ||
@@ -56,6 +54,22 @@ export function runHost(parts: HostParts): RunHost {
     paused: (head, failure) => harmless(() => paused(ports, head, failure)),
     suspended: (head) => harmless(() => suspended(ports, head)),
     log: (head, execution) => harmless(() => log(ports, head, execution)),
+  }
+}
+
+// A turn that is stamped ahead of the store's clock is right, and only early: the lease and all that runs under it are
+// kept, and the same turn is sent again until its time has come.
+async function commit({ ports, send, mayWork }: HostParts, turn: TurnCommit): Promise<Committed> {
+  for (let told = false; ; told = true) {
+    const [committed = { outcome: 'fenced' } as const] = await send((store) => store.commit([turn]))
+    if (committed.outcome !== 'ahead') return committed
+    if (!told) {
+      const behind = Math.round((turn.at - committed.now) / 1_000)
+      const text = `the store's clock is ${behind} s behind run ${turn.runId}, which waits for it. Was the clock set back?`
+      ports.logger.log('warn', text)
+    }
+    await sleep(ports.clock, limits.aheadRetryMs)
+    if (!mayWork()) return { outcome: 'fenced' }
   }
 }
 

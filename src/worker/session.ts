@@ -2,7 +2,7 @@
 // or hangs is the same thing: without a confirmed one the holder stops itself before others may take over.
 
 import { limits } from '../kernel/limits.ts'
-import { isUnavailable } from '../runtime/availability.ts'
+import type { Persistence } from '../runtime/availability.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Random } from '../runtime/random.ts'
 import type { Renewed, Store } from '../stores/store.ts'
@@ -19,7 +19,10 @@ export interface SessionOptions {
   readonly onLostTasks: (taskIds: readonly string[]) => void
   /** The session is gone: everything held under it must stop at once. */
   readonly onDeath: () => void
-  readonly onRenewed: (now: number, beat: number) => void
+  /** The store's time, the number of the renewal, and when it was sent. */
+  readonly onRenewed: (now: number, beat: number, sent: number) => void
+  /** Hears of renewals that failed, and of those that were answered. */
+  readonly watch: NonNullable<Persistence['watch']>
 }
 
 export class Session {
@@ -85,9 +88,10 @@ export class Session {
       if (this.#dead) return
       if (!renewed.alive) return this.die()
       this.#confirm(renewed, sent)
+      this.#options.watch.answered()
     } catch (error) {
-      // No answer is no renewal. The deadline set by the last confirmed one keeps running.
-      if (!isUnavailable(error)) return this.die()
+      // No answer is no renewal, whatever the reason. The deadline set by the last confirmed one keeps running.
+      this.#options.watch.failed(error)
       failed = true
     }
     if (!this.#dead) this.#schedule(failed)
@@ -110,7 +114,7 @@ export class Session {
   // Measured from before the renewal was sent: the store's copy of the lease cannot end earlier than that.
   #confirm(renewed: Renewed, sent: number): void {
     const { clock, leaseMs, onLostTasks, onRenewed } = this.#options
-    onRenewed(renewed.now, this.#beat)
+    onRenewed(renewed.now, this.#beat, sent)
     if (renewed.lostTasks.length > 0) onLostTasks(renewed.lostTasks)
     this.#stopSelf()
     this.#deadline = sent + leaseMs * limits.leaseSelfStopShare

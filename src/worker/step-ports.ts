@@ -22,8 +22,12 @@ export function storePorts(
     },
     transact: async (of, body) => {
       if (!store.transact) throw unsupported(store)
-      const text = await store.transact(of, async (sql) =>
-        encodePayload(encode(await body(sql as never), `the result of transaction '${of.key}'`)),
+      const { transact } = store
+      // Sent again while the database is away: what was committed is found, and what was not is done once more.
+      const text = await send(() =>
+        transact.call(store, of, async (sql) =>
+          encodePayload(encode(await body(sql as never), `the result of transaction '${of.key}'`)),
+        ),
       )
       return decode(decodePayload(text))
     },

@@ -1,26 +1,53 @@
 // What time it is for the store, as far as this process can tell. The store's clock rules leases and timers; its
 // answers carry it, and in between this process counts on with a clock that never jumps.
+//
+// An answer was written between its request and its arrival, so each one gives bounds for how far the two clocks are
+// apart. The lower bound is what is believed: a time that has surely come. An answer that is read late only has a
+// wider range, and takes nothing back. Two ranges that do not meet say that the store's clock was set.
 import type { Instant } from '../kernel/event.ts'
+import { limits } from '../kernel/limits.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { SeenClock } from '../stores/store.ts'
 
 export class StoreClock {
   readonly #clock: Clock
-  #base: Instant
-  #since: number
+  /** How far the store's clock is ahead of the monotonic one, at least and at most. */
+  #low: number
+  #high: number
+  #steadySince: number | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
-    this.#base = clock.now()
-    this.#since = clock.monotonic()
+    this.#low = clock.now() - clock.monotonic()
+    this.#high = this.#low
   }
 
   now(): Instant {
-    return Math.floor(this.#base + (this.#clock.monotonic() - this.#since))
+    return Math.floor(this.#low + this.#clock.monotonic())
   }
 
-  /** An answer said so. It was written a moment ago, so it is never ahead. */
-  heard(now: Instant): void {
-    this.#base = now
-    this.#since = this.#clock.monotonic()
+  /** An answer to what was sent at `sent` of the monotonic clock said so. */
+  heard(now: Instant, sent: number): void {
+    const arrived = this.#clock.monotonic()
+    const [low, high] = [now - arrived, now - sent]
+    const { clockStepMs } = limits
+    const jumped = low > this.#high + clockStepMs || high < this.#low - clockStepMs
+    if (this.#steadySince === undefined || jumped) {
+      this.#steadySince = arrived
+      this.#low = low
+      this.#high = high
+      return
+    }
+    // Clocks that are a little fast or slow drift out of the bounds they gave before.
+    if (low > this.#high) this.#high = high
+    else if (high < this.#low) this.#low = high
+    this.#low = Math.max(this.#low, low)
+    this.#high = Math.max(this.#low, Math.min(this.#high, high))
+  }
+
+  /** What a claim that is sent now says about the store's clock. */
+  seen(): SeenClock {
+    const now = this.#clock.monotonic()
+    return { now: this.now(), steadyMs: Math.floor(now - (this.#steadySince ?? now)) }
   }
 }

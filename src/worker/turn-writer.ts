@@ -37,6 +37,8 @@ export class TurnWriter {
   #first = 0
   /** The text of the turn written last. */
   lastBody = ''
+  /** The last durable turn. */
+  turnId: number
   readonly #host: RunHost
   readonly #head: Head
   readonly #lease: Lease
@@ -46,7 +48,7 @@ export class TurnWriter {
     host: RunHost,
     head: Head,
     lease: Lease,
-    past: { readonly seq: number; readonly bytes: number },
+    past: { readonly seq: number; readonly bytes: number; readonly turnId: number },
     run: HeldState,
   ) {
     this.#run = run
@@ -55,11 +57,13 @@ export class TurnWriter {
     this.#lease = lease
     this.seq = past.seq
     this.bytes = past.bytes
+    this.turnId = past.turnId
   }
 
   /** Goes on behind what is stored. */
   follow({ turns, reached, deaths }: StoredPast): void {
     this.seq = reached
+    this.turnId = turns.at(-1)?.turnId ?? this.turnId
     this.deaths = deaths
     const [past, ...others] = turns
     this.#first = past?.epoch === 0 && others.length === 0 ? reached : 0
@@ -67,21 +71,22 @@ export class TurnWriter {
 
   // A lease can be lost by anything that looks at the time, in the middle of a turn. What was decided half before and half
   // after that is nothing to write down, even if the store would still take it.
-  write(events: readonly HistoryEvent[], rest: Rest): Promise<Committed> {
-    if (!this.#run.mayWrite()) return Promise.resolve({ outcome: 'fenced' })
+  async write(events: readonly HistoryEvent[], rest: Rest): Promise<Committed> {
+    if (!this.#run.mayWrite()) return { outcome: 'fenced' }
     let body: string
     try {
       body = events.length === 0 ? '' : turnBody(this.#host.build, events)
     } catch (error) {
-      return Promise.resolve({ outcome: 'rejected', reason: String(error) })
+      return { outcome: 'rejected', reason: String(error) }
     }
     this.bytes += body.length
     this.lastBody = body
-    return this.#host.commit({
+    const turnId = this.#host.turnId()
+    const committed = await this.#host.commit({
       runId: this.#head.runId,
       lease: this.#lease,
       generation: this.#head.generation,
-      turnId: this.#host.turnId(),
+      turnId,
       seq: this.seq,
       count: events.length,
       at: events.at(-1)?.at ?? this.#host.now(),
@@ -89,6 +94,9 @@ export class TurnWriter {
       ...this.#marks(events, rest.next),
       ...rest,
     })
+    const isDurable = committed.outcome === 'applied' || committed.outcome === 'duplicate'
+    if (isDurable && events.length > 0) this.turnId = turnId
+    return committed
   }
 
   // What the store is told of the run only when it changes.

@@ -3,18 +3,17 @@
 import type { Execution } from '../kernel/decider.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Head, RunState } from '../kernel/run.ts'
+import type { ClaimedRun } from '../stores/store.ts'
 
 export interface WarmRun {
   readonly execution: Execution
   readonly state: RunState
   /** As its generation knows it. */
   readonly head: Head
-  /** The epoch under which it was released. If the next grant is the very next epoch, nobody else held it since. */
-  readonly epoch: number
+  /** The last turn it knows of. Turn ids are random: no other history has it, even if the store lost its last writes. */
+  readonly turnId: number
   readonly bytes: number
 }
-
-type Generation = Pick<Head, 'runId' | 'generation'>
 
 export class WarmRuns {
   readonly #runs = new Map<string, WarmRun>()
@@ -39,11 +38,14 @@ export class WarmRuns {
     }
   }
 
-  /** The execution left behind under `epoch - 1`, if it is still here. Any other is stale and is dropped. */
-  take({ runId, generation }: Generation, epoch: number): WarmRun | undefined {
+  /** The execution of exactly the history that was claimed, if it is still here. Any other is stale and is dropped. */
+  take({ head, turnId, deliveries }: ClaimedRun): WarmRun | undefined {
+    const { runId, generation } = head
     const run = this.#runs.get(runId)
     if (!run) return undefined
-    if (run.epoch + 1 !== epoch || run.head.generation !== generation) {
+    // With more than one delivery a holder died, and may have written turns after the last release.
+    const fits = run.turnId === turnId && deliveries === 1 && run.head.generation === generation
+    if (!fits) {
       this.drop(runId)
       return undefined
     }

@@ -5,7 +5,7 @@ import { barrierIsExact } from '../deciders/function/barrier.ts'
 import { type Duration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
-import { isUnavailable, persist } from '../runtime/availability.ts'
+import { isUnavailable } from '../runtime/availability.ts'
 import { sleep } from '../runtime/clock.ts'
 import type {
   Claimed,
@@ -24,6 +24,7 @@ import { Doorbell } from './doorbell.ts'
 import { HeldRun } from './held-run.ts'
 import { HeldTask } from './held-task.ts'
 import type { HeldOutcome, RunHost } from './host.ts'
+import { LeaseBook } from './lease-book.ts'
 import { keepRejections } from './rejections.ts'
 import { runHost } from './run-host.ts'
 import { Session } from './session.ts'
@@ -31,6 +32,7 @@ import { Slots } from './slots.ts'
 import { storePorts } from './step-ports.ts'
 import { StepRunner } from './step-runner.ts'
 import { StoreClock } from './store-clock.ts'
+import { StoreLine } from './store-line.ts'
 import { type WarmRun, WarmRuns } from './warm.ts'
 import { aboutWorker, type WorkerPorts, type WorkerSettings } from './worker-settings.ts'
 
@@ -42,6 +44,7 @@ export class Worker {
   readonly #ports: WorkerPorts
   readonly #settings: WorkerSettings
   readonly #storeClock: StoreClock
+  readonly #line: StoreLine
   readonly #doorbell: Doorbell
   readonly #plan: ClaimPlan
   readonly #slots: Slots
@@ -54,9 +57,7 @@ export class Worker {
   readonly #over = new AbortController()
   #session: Session
   #phase: Phase = 'starting'
-  /** Leases offered to new runs, until the answer to their creation is in. */
-  readonly #offers = new Map<number, 'open' | 'taken'>()
-  readonly #letGoMeanwhile = new Set<string>()
+  readonly #leases = new LeaseBook()
   #drained: Promise<void> | undefined
   #settled: () => void = () => {}
 
@@ -66,6 +67,7 @@ export class Worker {
     this.id = settings.id
     const { clock, registry } = ports
     this.#storeClock = new StoreClock(clock)
+    this.#line = new StoreLine(settings.id, ports, this.#over.signal)
     this.#doorbell = new Doorbell(clock)
     this.#slots = new Slots(settings.activities)
     this.#plan = new ClaimPlan(clock, () => ({
@@ -77,7 +79,7 @@ export class Worker {
     this.#warm = new WarmRuns(settings.warm)
     const now = () => this.#storeClock.now()
     const mayWork = () => this.#session.alive
-    const stored = storePorts(ports.store, (call) => this.#send(call))
+    const stored = storePorts(ports.store, (call) => this.#line.send(call))
     this.#runner = new StepRunner({ ...ports, ...stored, slots: this.#slots, now, mayWork })
     this.#directory = new Directory(ports, settings)
     const deciders = new Deciders(registry, ports.catalogue)
@@ -89,7 +91,7 @@ export class Worker {
       runner: this.#runner,
       decider: (head, events) => deciders.of(head, events),
       mayWork,
-      send: (call) => this.#send(call),
+      send: (call) => this.#line.send(call),
     })
     this.#session = this.#newSession()
     this.ready = this.#start()
@@ -107,20 +109,15 @@ export class Worker {
     if (!this.#directory.begins(run) || !this.#settings.queues.includes(run.queue)) return undefined
     if (this.#runs.size >= this.#settings.workflows) return undefined
     const nonce = this.#ports.random.integer()
-    this.#offers.set(nonce, 'open')
-    // Most are answered at once. Those that never are must not pile up.
-    const [oldest] = this.#offers.keys()
-    if (this.#offers.size > limits.offersMax && oldest !== undefined) this.#offers.delete(oldest)
+    this.#leases.offer(nonce)
     return { session: this.#session.id, nonce }
   }
 
   /** Takes a run that was created with an offered lease. */
   accept(claimed: ClaimedRun, isOld: boolean): void {
     if (claimed.lease.session !== this.#session.id || !this.#session.alive) return
-    const again = this.#offers.get(claimed.lease.nonce) === 'taken'
-    this.#offers.delete(claimed.lease.nonce)
-    // A claim that looked for lost answers was faster than this one.
-    if (!again && !this.#isKnown(claimed)) this.#hold(claimed, isOld)
+    if (this.#leases.accept(claimed.lease.nonce) && !this.#isKnown(claimed))
+      this.#hold(claimed, isOld)
   }
 
   /** Takes no new work, finishes what it holds, and gives back the rest after `grace`. */
@@ -141,7 +138,7 @@ export class Worker {
       )
     }
     this.#over.signal.addEventListener('abort', keepRejections())
-    await this.#send(() => this.#session.open())
+    await this.#line.send(() => this.#session.open())
     await this.look()
     if (this.#phase !== 'starting') return
     this.#phase = 'working'
@@ -183,7 +180,7 @@ export class Worker {
 
   async #reopen(): Promise<void> {
     this.#session = this.#newSession()
-    await this.#send(() => this.#session.open())
+    await this.#line.send(() => this.#session.open())
   }
 
   /** One claim. Answers how long to wait for the next, if nothing rings before. */
@@ -193,13 +190,13 @@ export class Worker {
     const { registry, random } = this.#ports
     const request = requestOf(wish, this.#settings, registry, this.#directory, {
       session: session.id,
+      clock: this.#storeClock.seen(),
       nonce: random.integer(),
       held: wish.asksForNews ? [...this.#runs.keys()] : [],
       heldTasks: [...this.#tasks.keys()],
     })
-    this.#letGoMeanwhile.clear()
-    const claimed = await this.#send((store) => this.#claimOnce(store, request))
-    this.#storeClock.heard(claimed.now)
+    this.#leases.claims()
+    const claimed = await this.#line.send((store) => this.#claimOnce(store, request))
     if (claimed.dead) session.die()
     if (!session.alive) return 0
     this.#take(claimed, this.#plan.inDoubt)
@@ -209,7 +206,11 @@ export class Worker {
   async #claimOnce(store: Store, request: ClaimRequest): Promise<Claimed> {
     try {
       const again = { reconcile: true, held: [...this.#runs.keys()] } as const
-      return await store.claim({ ...request, ...(this.#plan.inDoubt && again) })
+      const sent = this.#ports.clock.monotonic()
+      const clock = this.#storeClock.seen()
+      const claimed = await store.claim({ ...request, clock, ...(this.#plan.inDoubt && again) })
+      this.#storeClock.heard(claimed.now, sent)
+      return claimed
     } catch (error) {
       this.#plan.doubt(limits.reconcileTimes)
       throw error
@@ -227,16 +228,17 @@ export class Worker {
 
   // What a claim gives again may have been taken over, or even let go, while its answer was on the way.
   #isKnown({ head, lease }: ClaimedRun): boolean {
-    if (this.#letGoMeanwhile.has(`${head.runId} ${lease.epoch}`)) return true
-    return this.#runs.get(head.runId)?.epoch === lease.epoch
+    const { runId } = head
+    if (this.#leases.wasLetGo({ runId, epoch: lease.epoch })) return true
+    return this.#runs.get(runId)?.epoch === lease.epoch
   }
 
   // An old lease was granted before, and the run may have been worked on under it.
   #hold(claimed: ClaimedRun, isOld: boolean): void {
     const { runId } = claimed.head
     const { epoch, nonce } = claimed.lease
-    if (this.#offers.has(nonce)) this.#offers.set(nonce, 'taken')
-    const held = new HeldRun(this.#host, claimed, this.#warm.take(claimed.head, epoch), isOld)
+    const again = this.#leases.take({ runId, epoch }, nonce, isOld)
+    const held = new HeldRun(this.#host, claimed, this.#warm.take(claimed), again)
     this.#runs.set(runId, held)
     if (this.#phase !== 'working') held.giveBack()
     void held.drive().then(
@@ -247,11 +249,11 @@ export class Worker {
 
   #letGo(held: HeldRun, outcome: HeldOutcome): void {
     if (this.#runs.get(held.runId) === held) this.#runs.delete(held.runId)
-    this.#letGoMeanwhile.add(`${held.runId} ${held.epoch}`)
+    this.#leases.letGo(held)
     if (outcome.type === 'released') this.#remember(held.runId, outcome)
     if (outcome.type === 'ended') this.#ports.onEnded(held.runId, outcome.body)
     else this.#ports.onLetGo(held.runId)
-    if (outcome.type === 'lost') this.#lost(held.runId)
+    if (outcome.type === 'lost') this.#lost(held, outcome.began)
     if (outcome.type !== 'lost' && this.#plan.hasAppetite) this.#doorbell.ring()
     if (this.#runs.size + this.#tasks.size === 0) this.#settled()
   }
@@ -266,7 +268,7 @@ export class Worker {
     warm.execution.onBreak = () => {
       const id = `nudge:${this.#ports.random.integer()}`
       const message = storedMessage({ type: 'nudge', id })
-      void this.#send((store) => store.post([{ runId, message }])).catch(() => {})
+      void this.#line.send((store) => store.post([{ runId, message }])).catch(() => {})
     }
     if (warm.execution.broken) warm.execution.onBreak()
     this.#warm.put(runId, warm)
@@ -277,7 +279,7 @@ export class Worker {
     if (!isUnavailable(error)) {
       this.#ports.logger.log('error', `run ${held.runId} was dropped: ${String(error)}`)
     }
-    this.#letGo(held, { type: 'lost' })
+    this.#letGo(held, { type: 'lost', began: held.hasBegun })
     this.#session.die()
   }
 
@@ -286,10 +288,12 @@ export class Worker {
     this.#tasks.set(task.taskId, held)
     const outcome = await held.run()
     if (this.#tasks.get(task.taskId) !== held) return
-    await this.#send((store) => store.settle([outcome])).catch((error: unknown) => {
-      if (!isUnavailable(error))
-        this.#ports.logger.log('error', `a task was not settled: ${String(error)}`)
-    })
+    await this.#line
+      .send((store) => store.settle([outcome]))
+      .catch((error: unknown) => {
+        if (!isUnavailable(error))
+          this.#ports.logger.log('error', `a task was not settled: ${String(error)}`)
+      })
     this.#forgetTask(held)
     if (this.#plan.hasAppetite) this.#doorbell.ring()
   }
@@ -312,13 +316,14 @@ export class Worker {
       heldTasks: () => [...this.#tasks.keys()],
       onLostTasks: (taskIds) => this.#loseTasks(taskIds),
       onDeath: () => this.#loseEverything(),
-      onRenewed: (now, beat) => this.#renewed(now, beat),
+      onRenewed: (now, beat, sent) => this.#renewed(now, beat, sent),
+      watch: this.#line,
     })
     return session
   }
 
-  #renewed(now: number, beat: number): void {
-    this.#storeClock.heard(now)
+  #renewed(now: number, beat: number, sent: number): void {
+    this.#storeClock.heard(now, sent)
     if (beat % limits.renewalsPerReconcile === 0) this.#plan.doubt(1)
     if (this.#plan.inDoubt) this.#doorbell.ring()
   }
@@ -332,18 +337,21 @@ export class Worker {
   }
 
   #loseEverything(): void {
+    this.#line.died(this.#runs.size, this.#tasks.size)
     this.#loseTasks([...this.#tasks.keys()])
     for (const held of [...this.#runs.values()])
       held.abandon('this worker could not renew its lease')
     this.#warm.clear()
-    this.#offers.clear()
+    this.#leases.clear()
     this.#doorbell.ring()
   }
 
   // Perhaps it is still ours, and nobody's: then a later claim that looks for such leases brings it back. Not at once:
   // what went wrong may go wrong again.
-  #lost(runId: string): void {
+  #lost(held: HeldRun, began: boolean): void {
     if (this.#session.alive) this.#plan.doubt(limits.reconcileTimes)
+    if (this.#session.alive && began) this.#leases.cutOff(held)
+    const { runId } = held
     const told = { type: 'lease.lost', at: new Date(this.#ports.clock.now()), runId } as const
     this.#ports.bus.announce(() => ({ ...told, worker: this.id }))
   }
@@ -387,13 +395,5 @@ export class Worker {
   #change(status: 'active' | 'draining' | 'stopped'): void {
     const told = { type: 'worker.changed', at: new Date(this.#ports.clock.now()), status } as const
     this.#ports.bus.announce(() => ({ ...told, worker: this.id }))
-  }
-
-  // A worker has all the time its lease gives it; the session stops it when that is over.
-  #send<T>(call: (store: Store) => Promise<T>): Promise<T> {
-    const { store, clock, random } = this.#ports
-    const signal = this.#over.signal
-    const patienceMs = Number.POSITIVE_INFINITY
-    return persist(() => call(store), { clock, random, patienceMs, signal })
   }
 }

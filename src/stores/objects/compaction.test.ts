@@ -171,7 +171,14 @@ test('P15: a hundred thousand finished runs do not slow claiming', async () => {
   await second.create([plain])
   expect(second.replica.tables.live.size).toBe(1)
   const asked = { build: 'b', queues: ['default'], workflows: null, activities: null }
-  const wish = { runs: 10, suspects: 0, tasks: 0, held: [], heldTasks: [] }
+  const wish = {
+    runs: 10,
+    suspects: 0,
+    tasks: 0,
+    held: [],
+    heldTasks: [],
+    clock: { now: 2 ** 52, steadyMs: 2 ** 40 },
+  }
   const { runs } = await second.claim({ session: SESSION, nonce: 3, ...asked, ...wish })
   expect(runs.map((run) => run.head.runId)).toEqual([idOf(200_001)])
   expect((await second.list({ limit: 1, count: true })).count).toBe(100_001)

@@ -2,7 +2,7 @@
 import type pg from 'pg'
 import { digest } from '../../kernel/digest.ts'
 import { PawlError } from '../../kernel/errors.ts'
-import { unavailable } from '../../runtime/availability.ts'
+import { refused, unavailable } from '../../runtime/availability.ts'
 import { functions } from './functions/index.ts'
 import { migrations } from './schema.ts'
 
@@ -72,8 +72,8 @@ export function connectionOptions(
   }
 }
 
-// Only what is wrong with the data itself, or with our own statements, can never go through. All else may pass.
-const LASTING = /^(22|23|42|54|0A)/
+/** What is wrong with the data itself: not a value of its type, a constraint, more than the server can hold. */
+const REFUSED = /^(22|23|54)/
 
 /** What went wrong, as one of pawl's errors where there is something to say about it. */
 export function explain(error: unknown): unknown {
@@ -81,7 +81,7 @@ export function explain(error: unknown): unknown {
   const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }
   const refusal = refusals[code]
   if (refusal) return new PawlError(refusal[0], `${message}. ${refusal[1]}`, { cause: error })
-  return LASTING.test(code) ? error : unavailable('Postgres', error)
+  return REFUSED.test(code) ? refused('Postgres', error) : unavailable('Postgres', error)
 }
 
 const refusals: Readonly<Record<string, readonly [PawlError['code'], string]>> = {

@@ -141,6 +141,7 @@ function newlyHeld(run: NewRun, now: number): { run: ClaimedRun } {
       lease: { session, epoch: 1, nonce },
       deliveries: 1,
       seq: past?.count ?? 0,
+      turnId: past?.turnId ?? 0,
       messages: message ? [message] : [],
     },
   }

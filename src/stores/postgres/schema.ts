@@ -150,4 +150,10 @@ export const migrations: readonly string[] = [
     primary key (space, key)
   ) with (fillfactor = 50);
   `,
+  `
+  -- How long each renewal is good for, and the latest any of them was: a clock may be set back meanwhile.
+  alter table {schema}.session add column ttl_ms int8 not null default 30000, add column latest int8 not null default 0;
+  -- The last turn when the run was released.
+  alter table {schema}.live add column turn_id int8 not null default 0;
+  `,
 ]

@@ -71,6 +71,7 @@ interface RecordAnswer {
   readonly records?: readonly StoredRecord[] | null
 }
 interface CommitAnswer {
+  readonly now: number
   /** Some run was released with something to do: messages had come meanwhile. */
   readonly ready: boolean
   readonly posted: Delivered[] | null
@@ -160,10 +161,11 @@ export class PostgresStore implements Store {
   }
 
   async post(messages: readonly Post[]): Promise<readonly Posted[]> {
-    const posts = messages.map(({ runId, message, urgent }) => ({
+    const posts = messages.map(({ runId, message, urgent, resumes }) => ({
       runId,
       ...message,
       urgent: urgent === true,
+      resumes: resumes === true,
     }))
     const delivered = await this.#call<Delivered[]>('post_messages', JSON.stringify(posts))
     this.#hints.tell(wakeUps(delivered))
@@ -194,7 +196,7 @@ export class PostgresStore implements Store {
     const answer = await this.#call<CommitAnswer>('commit_turns', ...commitArguments(turns))
     const outcomes: Committed[] = turns.map(() => ({ outcome: 'applied' }))
     for (const { n, outcome, messages } of answer.refused ?? []) {
-      outcomes[n - 1] = refusalOf(outcome, messages ?? [])
+      outcomes[n - 1] = refusalOf(outcome, messages ?? [], answer.now)
     }
     const ready: Hint[] = answer.ready ? [{ type: 'ready' }] : []
     this.#hints.tell([...ready, ...wakeUps(answer.posted ?? []), ...this.#hintsOf(turns, outcomes)])
@@ -294,8 +296,10 @@ export class PostgresStore implements Store {
   }
 }
 
-function refusalOf(outcome: string, messages: readonly StoredMessage[]): Committed {
+function refusalOf(outcome: string, messages: readonly StoredMessage[], now: number): Committed {
   switch (outcome) {
+    case 'ahead':
+      return { outcome, now }
     case 'duplicate':
     case 'fenced':
       return { outcome }

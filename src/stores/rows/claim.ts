@@ -1,6 +1,7 @@
 // Who gets what, and what is said along with it.
 import type { Instant } from '../../kernel/event.ts'
 import { BY_HAND, NEVER } from '../never.ts'
+import { silentAt } from '../silence.ts'
 import type { Claimed, ClaimRequest } from '../store.ts'
 import type { Grip, RunRow, TaskRow } from './row.ts'
 import type { Transaction } from './transaction.ts'
@@ -54,8 +55,9 @@ export function nextDue(tx: Transaction, request: ClaimRequest): Instant | undef
     if (isMine(row.head, request.queues, request.workflows) && isFor(row, request)) consider(row)
   }
   for (const row of tx.tasks()) if (isMine(row, request.queues, request.activities)) consider(row)
-  for (const { session, expiresAt } of tx.sessions()) {
-    if (session !== request.session) next = Math.min(next, expiresAt)
+  for (const each of tx.sessions()) {
+    if (each.session === request.session) continue
+    next = Math.min(next, silentAt(each, tx.now, request.clock))
   }
   return next === NEVER ? undefined : next
 }

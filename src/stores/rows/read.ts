@@ -143,7 +143,8 @@ export function snapshot(
     head: headOf(row),
     attributes: row.attributes ?? {},
     status: statusOf(row),
-    updatedAt,
+    // The clock may have been set back since.
+    updatedAt: Math.min(updatedAt, now),
     deliveries,
     unread: inbox.length,
     now,

@@ -73,6 +73,9 @@ export interface SessionRow {
   readonly worker: string
   readonly beat: number
   readonly expiresAt: Instant
+  /** What the last renewal asked for, and the latest that any of them was good for. Rows of older releases lack both. */
+  readonly ttlMs?: number
+  readonly latest?: Instant
   readonly about: string
 }
 

@@ -3,6 +3,7 @@
 import type { Instant } from '../../kernel/event.ts'
 import { limits } from '../../kernel/limits.ts'
 import { BY_HAND, NEVER } from '../never.ts'
+import { isSilent } from '../silence.ts'
 import type {
   Beginning,
   Claimed,
@@ -26,7 +27,15 @@ import type {
 } from '../store.ts'
 import { chooseRuns, chooseTasks, hasSuspects, newsFor, nextDue } from './claim.ts'
 import { noteKey } from './read.ts'
-import { type Grip, hasEnded, headOf, type RunRow, type RunState, type TaskRow } from './row.ts'
+import {
+  type Grip,
+  hasEnded,
+  headOf,
+  type RunRow,
+  type RunState,
+  type SessionRow,
+  type TaskRow,
+} from './row.ts'
 import type { Transaction } from './transaction.ts'
 
 /** Whether what a turn sends to others arrives with it, or is carried over by a later claim. */
@@ -68,7 +77,8 @@ function beginAgain(tx: Transaction, run: NewRun, there: RunRow | undefined): Cr
     return { outcome: 'refused', runId }
   if (!tx.isAtHand(runId)) return { outcome: 'refused', runId, archived: true }
   for (const task of [...tx.tasks()]) if (task.runId === runId) tx.dropTask(task.taskId)
-  const at = { updatedAt: tx.now, endedAt: undefined, at: tx.now }
+  const updatedAt = Math.max(tx.now, there.updatedAt)
+  const at = { updatedAt, endedAt: undefined, at: tx.now }
   tx.change(there, { ...at, ...released, deliveries: 0, status: 'pending', paused: undefined })
   beginGeneration(tx, there, generation, past)
   return { outcome: 'created', now: tx.now }
@@ -86,13 +96,13 @@ function beginGeneration(
   tx.change(row, { generation, seq: count, reached: count, turnId, ...without })
 }
 
-export function post(tx: Transaction, { runId, message, urgent }: Post): Posted {
+export function post(tx: Transaction, { runId, message, urgent, resumes }: Post): Posted {
   const row = tx.run(runId)
   if (!row) return { outcome: 'missing' }
   if (hasEnded(row)) return { outcome: 'closed' }
   if (row.inbox.some((each) => each.id === message.id)) return { outcome: 'duplicate' }
   tx.post(row, message)
-  if (row.session === 0 && (!row.paused || urgent)) {
+  if (row.session === 0 && (!row.paused || urgent || resumes)) {
     // A start that lies ahead holds back only a run that has not begun.
     const earliest = urgent || row.status !== 'pending' ? 0 : row.startAt
     tx.change(row, { paused: undefined, at: Math.min(row.at, Math.max(tx.now, earliest)) })
@@ -102,7 +112,7 @@ export function post(tx: Transaction, { runId, message, urgent }: Post): Posted 
 
 export function claim(tx: Transaction, request: ClaimRequest, delivery: Delivery): Claimed {
   const { now } = tx
-  reap(tx)
+  reap(tx, request)
   if (delivery === 'deferred') for (const row of [...tx.undelivered()]) deliver(tx, row)
   if (!tx.session(request.session)) return { now, runs: [], tasks: [], news: [], dead: true }
   const runs = chooseRuns(tx, request).map(
@@ -127,8 +137,7 @@ export function commit(tx: Transaction, turn: TurnCommit, delivery: Delivery): C
   if (!row) return { outcome: 'fenced' }
   if (isRecorded(tx, row, turn)) return { outcome: 'duplicate' }
   if (!isHolder(row, turn.lease)) return { outcome: 'fenced' }
-  // Stamped with a time that has not come: its writer's idea of time is wrong, and so is what it decided by it.
-  if (turn.at > tx.now + limits.clockAheadMsMax) return { outcome: 'fenced' }
+  if (isAhead(tx, row, turn)) return { outcome: 'ahead', now: tx.now }
   if (turn.generation !== row.generation || turn.seq !== row.reached) return { outcome: 'fenced' }
   const { left = [] } = turn.next.type === 'pause' ? turn.next : {}
   const unread = row.inbox.filter(({ id }) => !turn.consumed.includes(id) && !left.includes(id))
@@ -170,10 +179,14 @@ export function renew(tx: Transaction, beat: SessionBeat): Renewed {
   const { now } = tx
   const { session, worker, about } = beat
   const known = tx.session(session)
-  const alive = !beat.close && (beat.beat === 1 || (known !== undefined && known.expiresAt > now))
+  // An expired session that no claim has freed holds all its leases still: the clock may have jumped.
+  const alive = !beat.close && (beat.beat === 1 || known !== undefined)
   if (alive) {
-    tx.putSession({ session, worker, about, beat: beat.beat, expiresAt: now + beat.ttlMs })
-  } else if (known) free(tx, session)
+    const { ttlMs } = beat
+    const expiresAt = now + ttlMs
+    const latest = Math.max(expiresAt, known?.latest ?? known?.expiresAt ?? 0)
+    tx.putSession({ session, worker, about, beat: beat.beat, expiresAt, ttlMs, latest })
+  } else if (known) free(tx, known)
   const lostTasks = beat.tasks.filter((id) => tx.task(id)?.session !== session)
   return { now, alive, lostTasks }
 }
@@ -222,7 +235,7 @@ function applyTurn(tx: Transaction, row: RunRow, turn: TurnCommit): void {
   for (const id of turn.dropped) tx.dropTask(id)
   const { inbox } = tx.run(turn.runId) ?? row
   tx.change(row, {
-    updatedAt: tx.now,
+    updatedAt: Math.max(tx.now, turn.at),
     ...(count > 0 && { reached: seq + count, turnId }),
     ...marks(row, turn),
     ...(turn.attributes && { attributes: { ...row.attributes, ...turn.attributes } }),
@@ -263,14 +276,21 @@ function moved(
   }
 }
 
-// A dead session's leases are freed by whoever claims next; its writes are refused from then on.
-function reap(tx: Transaction): void {
-  for (const { session, expiresAt } of [...tx.sessions()]) {
-    if (expiresAt <= tx.now) free(tx, session)
+// Stamped with a time that has not come: the writer's idea of time is wrong, or the store's clock was set back. What
+// is not later than the run's own past, or than its holder's session was good for, was right when it was decided.
+function isAhead(tx: Transaction, row: RunRow, { at }: TurnCommit): boolean {
+  if (at <= tx.now + limits.clockAheadMsMax || at <= row.updatedAt) return false
+  return at > (tx.session(row.session)?.latest ?? 0)
+}
+
+// A silent session's leases are freed by whoever claims next; its writes are refused from then on.
+function reap(tx: Transaction, { session, clock }: ClaimRequest): void {
+  for (const each of [...tx.sessions()]) {
+    if (each.session !== session && isSilent(each, tx.now, clock)) free(tx, each)
   }
 }
 
-function free(tx: Transaction, session: number): void {
+function free(tx: Transaction, { session }: SessionRow): void {
   tx.dropSession(session)
   for (const row of [...tx.liveRuns()]) {
     if (row.session === session) tx.change(row, { ...released, at: Math.min(row.at, tx.now) })
@@ -353,8 +373,9 @@ function newTask(task: NewTask, row: RunRow, now: Instant): TaskRow {
 }
 
 function claimedRun(row: RunRow): ClaimedRun {
-  const { session, epoch, nonce, deliveries, seq, inbox } = row
-  return { head: headOf(row), lease: { session, epoch, nonce }, deliveries, seq, messages: inbox }
+  const { session, epoch, nonce, deliveries, seq, turnId, inbox: messages } = row
+  const lease = { session, epoch, nonce }
+  return { head: headOf(row), lease, deliveries, seq, turnId, messages }
 }
 
 function claimedTask(row: TaskRow): ClaimedTask {

@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { PawlError } from '../../kernel/errors.ts'
-import { unavailable } from '../../runtime/availability.ts'
+import { refused, unavailable } from '../../runtime/availability.ts'
 import { migrations } from './schema.ts'
 
 /** Below this, two connections that write and checkpoint at once can corrupt the file. */
@@ -40,8 +40,8 @@ export function openAnother(file: string): DatabaseSync {
   }
 }
 
-/** Statement error, too big, constraint, mismatch, misuse, out of range. */
-const LASTING: ReadonlySet<number> = new Set([1, 18, 19, 20, 21, 25])
+/** What is wrong with the data itself: too big, a constraint, another type. */
+const REFUSED: ReadonlySet<number> = new Set([18, 19, 20])
 
 /** Whether the error only says that somebody else is writing. */
 export function isBusy(error: unknown): boolean {
@@ -67,8 +67,8 @@ export function explain(error: unknown, file: string): unknown {
       { cause: error },
     )
   }
-  // Only what is wrong with the data or with our own statements can never go through. All else may pass.
-  return LASTING.has(code) ? error : unavailable(`SQLite file ${file}`, error)
+  const name = `SQLite file ${file}`
+  return REFUSED.has(code) ? refused(name, error) : unavailable(name, error)
 }
 
 /**

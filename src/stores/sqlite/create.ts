@@ -31,6 +31,7 @@ interface AtRest {
   readonly session: number | null
   readonly parked_build: string | null
   readonly pin: string | null
+  readonly updated_at: number
 }
 
 export class SqliteCreator {
@@ -115,7 +116,7 @@ export class SqliteCreator {
     const [session, nonce, grants] = eager ? [eager.session, eager.nonce, 1] : [0, 0, 0]
     this.#sql.insertLive.run(
       ...[runId, lane, startAt, startAt, session, grants, nonce, grants],
-      ...[eager ? 'running' : 'pending', 1, past?.count ?? 0, now, null],
+      ...[eager ? 'running' : 'pending', 1, past?.count ?? 0, now, null, past?.turnId ?? 0],
     )
     if (past) this.begin(runId, 1, 0, past)
     if (attributes) this.setAttributes(runId, attributes)
@@ -144,7 +145,8 @@ export class SqliteCreator {
     this.#sql.deleteTasks.run(runId)
     this.#sql.insertLive.run(
       ...[runId, there.lane, now, now, 0, there.epoch, 0, 0],
-      ...['pending', generation, past.count, now, there.pin],
+      ...['pending', generation, past.count, Math.max(now, there.updated_at), there.pin],
+      past.turnId,
     )
     this.begin(runId, generation, there.epoch, past)
     this.#ports.tell({ type: 'ready' })

@@ -5,6 +5,7 @@ import { PawlError } from '../../kernel/errors.ts'
 import { limits } from '../../kernel/limits.ts'
 import type { Status } from '../../kernel/run.ts'
 import { attributeColumns } from '../attributes.ts'
+import { type Expiring, isSilent, silentAt } from '../silence.ts'
 import {
   COMPARISONS,
   cursorOf,
@@ -112,7 +113,8 @@ export class SqliteReader {
   isAnythingDue(request: ClaimRequest, lanes: Lanes, now: number): boolean {
     const { runs, tasks, build } = request
     if (request.reconcile) return true
-    if (this.#sql.deadSessions.get(now) || !this.#sql.session.get(request.session)) return true
+    if (!this.#sql.session.get(request.session)) return true
+    if (this.#others(request).some((each) => isSilent(each, now, request.clock))) return true
     const asked = { ...mineOf(request), build }
     const due = (lane: number): unknown => this.#sql.anyDueRun.get({ ...asked, lane, now })
     const parked = (lane: number): unknown => this.#sql.anyParked.get({ ...asked, lane })
@@ -132,9 +134,11 @@ export class SqliteReader {
     const times = [
       ...lanes.runs.map((lane) => this.#nextRun(mine, lane, now)),
       ...lanes.tasks.map((lane) => this.#sql.nextTask.get(lane, now) as At),
-      this.#sql.nextExpiry.get(request.session) as At,
     ]
-    const next = Math.min(...times.map((time) => time?.at ?? Number.POSITIVE_INFINITY))
+    const next = Math.min(
+      ...times.map((time) => time?.at ?? Number.POSITIVE_INFINITY),
+      ...this.#others(request).map((each) => silentAt(each, now, request.clock)),
+    )
     return {
       news: this.#news(request),
       ...(suspects && { suspects: true as const }),
@@ -152,6 +156,10 @@ export class SqliteReader {
     const many = look(limits.runsPassedMax)
     const last = many.length < limits.runsPassedMax ? undefined : many.at(-1)
     return many.find((run) => run.mine) ?? last
+  }
+
+  #others({ session }: ClaimRequest): Expiring[] {
+    return this.#sql.otherSessions.all(session) as unknown as Expiring[]
   }
 
   operate(operation: RecordOperation): RecordOutcome {

@@ -147,4 +147,11 @@ export const migrations: readonly string[] = [
     primary key (space, key)
   ) strict, without rowid;
   `,
+  `
+  -- How long each renewal is good for, and the latest any of them was: a clock may be set back meanwhile.
+  alter table session add column ttl_ms integer not null default 30000;
+  alter table session add column latest integer not null default 0;
+  -- The last turn when the run was released.
+  alter table live add column turn_id integer not null default 0;
+  `,
 ]

@@ -40,19 +40,19 @@ const texts = {
   putName: `insert into name values (?, ?) on conflict (workflow_id) do update set run_id = excluded.run_id`,
   insertRun: 'insert into run values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   insertLive: `insert into live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status,
-    generation, seq, updated_at, pin) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  live: `select lane, session, epoch, nonce, deliveries, generation, seq, parked_build, compensating, pin from live
-    where run_id = ?`,
+    generation, seq, updated_at, pin, turn_id) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  live: `select lane, session, epoch, nonce, deliveries, generation, seq, parked_build, compensating, pin, updated_at
+    from live where run_id = ?`,
   atRest: `select run.lane, coalesce(live.generation, closed.generation) as generation,
     coalesce(live.epoch, closed.epoch) as epoch, live.session, live.parked_build,
-    coalesce(live.pin, closed.pin) as pin
+    coalesce(live.pin, closed.pin) as pin, coalesce(live.updated_at, closed.closed_at) as updated_at
     from run left join live on live.run_id = run.run_id left join closed on closed.run_id = run.run_id
     where run.run_id = ?`,
   // A run that has not begun waits for its time, and a paused one for another build; not if it is urgent.
   wakeRun: `update live set at = min(at, max(?1, iif(?2 or status <> 'pending', 0, start_at))),
     parked_build = null, parked_failure = null where run_id = ?3`,
-  claimed: `select ${HEAD}, live.generation, live.session, live.epoch, live.nonce, live.deliveries, live.seq
-    from live join run on run.run_id = live.run_id join lane l on l.lane = run.lane where live.run_id = ?`,
+  claimed: `select ${HEAD}, live.generation, live.session, live.epoch, live.nonce, live.deliveries, live.seq,
+    live.turn_id from live join run on run.run_id = live.run_id join lane l on l.lane = run.lane where live.run_id = ?`,
   runsOfSession: `select run_id from live where lane in (select lane from lane union all select -lane from lane)
     and at < ${NEVER} and session = ?`,
   dueRuns: `select run_id from live where lane = :lane and at <= :now and ${FREE} and ${MINE} order by at limit :limit`,
@@ -62,9 +62,9 @@ const texts = {
   grantRun: `update live set session = ?, nonce = ?, epoch = epoch + 1, deliveries = deliveries + 1,
     at = min(at, ?), status = 'running' where run_id = ?`,
   release: `update live set session = 0, nonce = 0, deliveries = 0, lane = abs(lane), at = ?, status = ?, seq = ?,
-    updated_at = ?, parked_build = ?, parked_failure = ? where run_id = ?`,
+    turn_id = iif(?, ?, turn_id), updated_at = max(?, ?), parked_build = ?, parked_failure = ? where run_id = ?`,
   // What only a message can wake is not held, so this passes by it.
-  freeRuns: `update live set session = 0, nonce = 0, lane = -abs(lane), at = min(at, ?1)
+  freeRuns: `update live set session = 0, nonce = 0, lane = -abs(lane), at = min(at, ?1), updated_at = max(updated_at, ?3)
     where lane in (select lane from lane union all select -lane from lane) and at < ${NEVER} and session = ?2`,
   setGeneration: 'update live set generation = ?, compensating = 0 where run_id = ?',
   mark: 'update live set compensating = ?, pin = ? where run_id = ?',
@@ -118,12 +118,14 @@ const texts = {
   deleteTasks: 'delete from task where run_id = ?',
   tasksOfRun: `select ${TASK} where run_id = ? order by task_id`,
 
-  session: 'select expires_at from session where session = ?',
+  session: 'select expires_at, latest from session where session = ?',
   sessions: 'select session, worker, expires_at, about from session order by session',
-  putSession: `insert into session values (?, ?, ?, ?, ?) on conflict (session)
-    do update set worker = excluded.worker, beat = excluded.beat, expires_at = excluded.expires_at,
-      about = excluded.about`,
-  deadSessions: 'select session from session where expires_at <= ?',
+  putSession: `insert into session (session, worker, beat, expires_at, about, ttl_ms, latest) values (?, ?, ?, ?, ?, ?, ?)
+    on conflict (session) do update set worker = excluded.worker, beat = excluded.beat, about = excluded.about,
+      expires_at = excluded.expires_at, ttl_ms = excluded.ttl_ms,
+      latest = max(latest, session.expires_at, excluded.latest)`,
+  otherSessions:
+    'select session, expires_at as expiresAt, ttl_ms as ttlMs from session where session <> ?',
   deleteSession: 'delete from session where session = ?',
 
   lane: 'select lane from lane where kind = ? and queue = ? and name = ? and priority = ?',
@@ -143,7 +145,6 @@ const texts = {
   nextRuns: `select at, ${MINE} as mine from live where lane = :lane and at > :now and at < ${NEVER} and session = 0
     order by at limit :limit`,
   nextTask: 'select min(at) as at from task where lane = ? and at > ? and session = 0',
-  nextExpiry: 'select min(expires_at) as at from session where session <> ?',
   anyDueRun: `select 1 as found from live where lane = :lane and at <= :now and ${FREE} and ${MINE} limit 1`,
   anyParked: `select 1 as found from live indexed by live_parked where ${PARKED} and ${MINE} limit 1`,
   anyDueTask: 'select 1 as found from task where lane = ? and at <= ? and session = 0 limit 1',

@@ -2,6 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { limits } from '../../kernel/limits.ts'
 import { BY_HAND, NEVER } from '../never.ts'
+import { type Expiring, isSilent } from '../silence.ts'
 import {
   type ClaimedColumns,
   claimedRunOf,
@@ -44,6 +45,7 @@ type LiveRow = LeaseColumns & {
   readonly parked_build: string | null
   readonly compensating: number
   readonly pin: string | null
+  readonly updated_at: number
 }
 
 export class SqliteWriter {
@@ -82,13 +84,13 @@ export class SqliteWriter {
     return operate(this.#sql, operation)
   }
 
-  post({ runId, message, urgent }: Post, now: number): Posted {
+  post({ runId, message, urgent, resumes }: Post, now: number): Posted {
     const live = one<LiveRow>(this.#sql.live, runId)
     if (!live) return { outcome: this.#sql.closedTurn.get(runId) ? 'closed' : 'missing' }
     const inserted = this.#sql.insertMessage.run(runId, message.id, message.body)
     if (Number(inserted.changes) === 0) return { outcome: 'duplicate' }
     if (live.session !== 0) this.hints.push({ type: 'news', session: live.session })
-    else if (live.parked_build === null || urgent) {
+    else if (live.parked_build === null || urgent || resumes) {
       this.#sql.wakeRun.run(now, urgent ? 1 : 0, runId)
       this.hints.push({ type: 'ready' })
     }
@@ -96,8 +98,11 @@ export class SqliteWriter {
   }
 
   claim(request: ClaimRequest, now: number): Pick<Claimed, 'runs' | 'tasks' | 'dead'> {
-    for (const { session } of all<{ session: number }>(this.#sql.deadSessions, now)) {
-      this.#free(session, now)
+    for (const each of all<Expiring & { session: number }>(
+      this.#sql.otherSessions,
+      request.session,
+    )) {
+      if (isSilent(each, now, request.clock)) this.#free(each.session, now)
     }
     if (!this.#sql.session.get(request.session)) return { runs: [], tasks: [], dead: true }
     return { runs: this.#claimRuns(request, now), tasks: this.#claimTasks(request, now) }
@@ -108,8 +113,7 @@ export class SqliteWriter {
     const live = one<LiveRow & { generation: number }>(this.#sql.live, runId)
     if (!live || !isHolder(live, lease) || live.generation !== generation)
       return this.#staleTurn(turn)
-    // Stamped with a time that has not come: its writer's idea of time is wrong, and so is what it decided by it.
-    if (turn.at > now + limits.clockAheadMsMax) return { outcome: 'fenced' }
+    if (this.#isAhead(turn, live, now)) return { outcome: 'ahead', now }
     const reached = one<{ seq: number; turn_id: number; next: number }>(
       this.#sql.lastTurn,
       runId,
@@ -144,10 +148,12 @@ export class SqliteWriter {
 
   renew(beat: SessionBeat, now: number): Renewed {
     const { session, worker, about } = beat
-    const known = one<{ expires_at: number }>(this.#sql.session, session)
-    const alive =
-      !beat.close && (beat.beat === 1 || (known !== undefined && known.expires_at > now))
-    if (alive) this.#sql.putSession.run(session, worker, beat.beat, now + beat.ttlMs, about)
+    const known = this.#sql.session.get(session)
+    // An expired session that no claim has freed holds all its leases still: the clock may have jumped.
+    const alive = !beat.close && (beat.beat === 1 || known !== undefined)
+    const expiresAt = now + beat.ttlMs
+    const until = [expiresAt, about, beat.ttlMs, expiresAt]
+    if (alive) this.#sql.putSession.run(session, worker, beat.beat, ...until)
     else if (known) this.#free(session, now)
     const lostTasks = beat.tasks.filter(
       (id) => one<TaskColumns>(this.#sql.task, id)?.session !== session,
@@ -253,7 +259,7 @@ export class SqliteWriter {
     if (turn.attributes) this.#creator.setAttributes(runId, turn.attributes)
     if (next.type === 'end') {
       const which = [generation, seq, count, turnId, lease.epoch]
-      this.#sql.close.run(runId, next.status, now, ...which, body, pin)
+      this.#sql.close.run(runId, next.status, Math.max(now, turn.at), ...which, body, pin)
       this.#sql.deleteLive.run(runId)
       this.#sql.deleteNotes.run(runId)
       this.hints.push({ type: 'ended', runId })
@@ -275,17 +281,20 @@ export class SqliteWriter {
     if (next.type === 'continue') {
       const generation = turn.generation + 1
       this.#creator.begin(runId, generation, turn.lease.epoch, next.past)
-      this.#sql.release.run(now, 'running', next.past.count, now, null, null, runId)
+      const { count, turnId } = next.past
+      this.#sql.release.run(now, 'running', count, 1, turnId, now, turn.at, null, null, runId)
       this.#sql.setGeneration.run(generation, runId)
       this.hints.push({ type: 'ready' })
       return
     }
+    const last = [turn.count > 0 ? 1 : 0, turn.turnId, now, turn.at]
     if (next.type === 'pause') {
-      this.#sql.release.run(NEVER, 'paused', seq, now, next.build ?? BY_HAND, next.failure, runId)
+      const { build = BY_HAND, failure } = next
+      this.#sql.release.run(NEVER, 'paused', seq, ...last, build, failure, runId)
       return
     }
     const at = this.#unread(runId).length > 0 ? now : (next.wakeAt ?? NEVER)
-    this.#sql.release.run(at, next.status, seq, now, null, null, runId)
+    this.#sql.release.run(at, next.status, seq, ...last, null, null, runId)
     if (at <= now) this.hints.push({ type: 'ready' })
   }
 
@@ -296,9 +305,18 @@ export class SqliteWriter {
     }
   }
 
+  // Stamped with a time that has not come: the writer's idea of time is wrong, or the store's clock was set back. What
+  // is not later than the run's own past, or than its holder's session was good for, was right when it was decided.
+  #isAhead({ at, lease }: TurnCommit, { updated_at }: LiveRow, now: number): boolean {
+    if (at <= now + limits.clockAheadMsMax || at <= updated_at) return false
+    return at > (one<{ latest: number }>(this.#sql.session, lease.session)?.latest ?? 0)
+  }
+
   #free(session: number, now: number): void {
+    // No turn of it was stamped later.
+    const { latest = 0 } = one<{ latest: number }>(this.#sql.session, session) ?? {}
     this.#sql.deleteSession.run(session)
-    this.#sql.freeRuns.run(now, session)
+    this.#sql.freeRuns.run(now, session, latest)
     this.#sql.freeTasks.run(now, session)
     this.hints.push({ type: 'ready' })
   }

@@ -20,6 +20,7 @@ import {
   postTo,
   released,
   snapshot,
+  TTL_MS,
   turn,
 } from './builders.ts'
 import type { Case } from './case.ts'
@@ -69,14 +70,14 @@ export const batchCases: readonly Case[] = [
       const batch = runs.map((run, index) => {
         if (index % 10 === 3) return turn(run, { lease: { ...run.lease, nonce: 5 } })
         if (index === 47) return turn(run, { seq: 9 })
-        if (index === 48) return turn(run, { at: clock.now() + 3_600_000 })
+        if (index === 48) return turn(run, { at: clock.now() + TTL_MS + 1 })
         if (index === 50) return turn(run, { next: ended })
         if (index === 60) return recorded
         return turn(run, { next: index % 2 === 0 ? ended : released() })
       })
       const expected = runs.map((_, index) => {
         if (index % 10 === 3 || index === 47) return 'fenced'
-        if (index === 48) return 'fenced'
+        if (index === 48) return 'ahead'
         if (index === 50) return 'more'
         return index === 60 ? 'duplicate' : 'applied'
       })

@@ -1,5 +1,4 @@
 // Committing: all of a turn or nothing of it, once, and only under the lease in force.
-import { limits } from '../../kernel/limits.ts'
 import type { ClaimedRun, Store, TurnCommit } from '../../stores/store.ts'
 import {
   ALICE,
@@ -279,27 +278,4 @@ const repeated: readonly Case[] = [
   },
 ]
 
-const stamped: readonly Case[] = [
-  {
-    name: 'H19: a turn stamped further ahead than the bound is fenced, and nothing is written',
-    async run({ store, clock }) {
-      const run = await hold(store)
-      const one = turn(run, { at: clock.now() + limits.clockAheadMsMax + 1, tasks: [newTask('t')] })
-      const answer = await commit(store, one)
-      holds(answer.outcome === 'fenced', `the turn is fenced, not ${answer.outcome}`)
-      same(await history(store, 'run'), [], 'history')
-      same(await tasksOf(store, 'run'), [], 'tasks')
-      await apply(store, turn(run))
-    },
-  },
-  {
-    name: 'H19: a turn stamped within the bound is applied',
-    async run({ store, clock }) {
-      const run = await hold(store)
-      await apply(store, turn(run, { at: clock.now() + limits.clockAheadMsMax }))
-      await apply(store, turn(run, { seq: 1, at: clock.now() - 60_000 }))
-    },
-  },
-]
-
-export const commitCases: readonly Case[] = [...applied, ...fenced, ...repeated, ...stamped]
+export const commitCases: readonly Case[] = [...applied, ...fenced, ...repeated]

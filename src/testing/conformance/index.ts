@@ -4,6 +4,7 @@ import { attributeCases } from './attributes.ts'
 import { batchCases } from './batches.ts'
 import type { Case, OpenFixture } from './case.ts'
 import { claimCases } from './claim.ts'
+import { clockCases } from './clocks.ts'
 import { commitCases } from './commit.ts'
 import { compensatingCases } from './compensating.ts'
 import { createCases } from './create.ts'
@@ -44,6 +45,7 @@ export const conformance: readonly Case[] = [
   ...againCases,
   ...taskCases,
   ...sessionCases,
+  ...clockCases,
   ...outboxCases,
   ...pauseCases,
   ...pinCases,

@@ -2,6 +2,7 @@
 import {
   ALICE,
   apply,
+  BOB,
   claim,
   find,
   history,
@@ -203,6 +204,8 @@ export const loadCases: readonly Case[] = [
       await store.list({ limit: 10 })
       same(await find(store, 'run'), before, 'the state')
       same(before.session, ALICE, 'only a claim frees what the dead held')
+      await openSession(store, BOB)
+      await claim(store, {}, BOB)
       same((await claim(store)).dead, true, 'the claim')
     },
   },

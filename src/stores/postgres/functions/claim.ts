@@ -20,7 +20,7 @@ begin
     'workflow_id', run.workflow_id, 'parent_id', run.parent_id, 'parent_generation', run.parent_generation,
     'parent_key', run.parent_key, 'created_at', run.created_at, 'input', run.input, 'extras', run.extras,
     'generation', live.generation, 'session', live.session, 'epoch', live.epoch, 'nonce', live.nonce,
-    'deliveries', live.deliveries, 'seq', live.seq,
+    'deliveries', live.deliveries, 'seq', live.seq, 'turn_id', live.turn_id,
     'messages', (select json_agg(json_build_object('id', i.message_id, 'body', i.body) order by i.id)
                  from {schema}.inbox i where i.run_id = live.run_id))), '[]')
   from unnest(p_runs) as wanted(run_id)
@@ -32,23 +32,29 @@ end $$;`
 export const claim = `
 create or replace function {schema}.free_session(p_now int8, p_session int8) returns void
 language plpgsql as $$
-declare v_runs uuid[];
+declare v_runs uuid[]; v_latest int8;
 begin
-  delete from {schema}.session where session = p_session;
+  delete from {schema}.session where session = p_session returning latest into v_latest;
   -- In the order everybody locks in. What only a message can wake is not held, so this passes by it.
   v_runs := array(select run_id from {schema}.live
     where lane = any(array(select lane from {schema}.lane union all select -lane from {schema}.lane))
       and at < ${NEVER} and session = p_session order by run_id for no key update);
-  update {schema}.live set session = 0, nonce = 0, lane = -abs(lane), at = least(at, p_now)
-    where run_id = any(v_runs);
+  -- No turn of the session was stamped later than its latest.
+  update {schema}.live set session = 0, nonce = 0, lane = -abs(lane), at = least(at, p_now),
+    updated_at = greatest(updated_at, v_latest) where run_id = any(v_runs);
   update {schema}.task set session = 0, nonce = 0, at = least(at, p_now)
     where lane = any(array(select lane from {schema}.lane)) and session = p_session;
 end $$;
 
-create or replace function {schema}.reap(p_now int8) returns boolean language plpgsql as $$
-declare v_session int8; v_any boolean := false;
+-- p_clock is the claimer's: see SeenClock.
+create or replace function {schema}.reap(p_now int8, p_me int8, p_clock json) returns boolean language plpgsql as $$
+declare v_session int8; v_any boolean := false; v_seen int8 := (p_clock->>'now')::int8;
+  v_steady int8 := (p_clock->>'steadyMs')::int8;
 begin
-  for v_session in select session from {schema}.session where expires_at <= p_now for update skip locked loop
+  for v_session in select session from {schema}.session where session <> p_me
+      and v_steady >= ttl_ms * ${limits.leaseSelfStopShare} and (expires_at <= least(p_now, v_seen) or
+        (expires_at > p_now + ttl_ms + ${limits.clockStepMs} and p_now >= v_seen - ${limits.clockStepMs}))
+      for update skip locked loop
     perform {schema}.free_session(p_now, v_session);
     v_any := true;
   end loop;
@@ -133,6 +139,7 @@ create or replace function {schema}.outlook(p_now int8, q json, p_runs int4[], p
 language plpgsql as $$
 declare v_next int8; v_at int8; v_mine boolean; v_lane int4; v_suspects boolean := false; v_held uuid[]; v_news json;
   v_session int8 := (q->>'session')::int8; v_build text := q->>'build';
+  v_steady int8 := (q->'clock'->>'steadyMs')::int8;
   ${PINS}
 begin
   foreach v_lane in array p_runs loop
@@ -154,8 +161,10 @@ begin
       order by at limit 1;
     v_next := least(v_next, v_at);
   end loop;
-  select least(v_next, min(expires_at)) into v_next from {schema}.session
-    where session <> v_session;
+  select least(v_next, min(greatest(p_now + ${limits.silenceLookMs},
+      p_now + ceil(ttl_ms * ${limits.leaseSelfStopShare})::int8 - v_steady,
+      case when expires_at > p_now + ttl_ms + ${limits.clockStepMs} then p_now else expires_at end))) into v_next
+    from {schema}.session where session <> v_session;
   v_held := array(select value::uuid from json_array_elements_text(q->'held'));
   if cardinality(v_held) > 0 then
     select json_agg(json_build_object('runId', found.run_id, 'messages', found.messages)) into v_news from (
@@ -178,7 +187,7 @@ declare
   v_asked json := json_build_object('session', q->'session', 'nonce', q->'nonce', 'build', q->'build', 'pins', q->'pins',
     'runs', q->'runs', 'suspects', q->'suspects', 'tasks', q->'tasks');
 begin
-  perform {schema}.reap(v_now);
+  perform {schema}.reap(v_now, v_session, q->'clock');
   -- Held until this is durable: a reaper cannot declare the session dead while leases are being granted to it.
   perform 1 from {schema}.session where session = v_session for key share;
   if not found then return json_build_object('now', v_now, 'dead', true); end if;

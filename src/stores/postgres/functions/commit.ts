@@ -3,6 +3,15 @@ import { NEVER } from '../../never.ts'
 import { PLANS } from './plans.ts'
 
 export const commit = `
+-- Stamped with a time that has not come: the writer's idea of time is wrong, or the server's clock was set back. What
+-- is not later than the run's own past, or than its holder's session was good for, was right when it was decided.
+create or replace function {schema}.is_ahead(p_run uuid, p_session int8, p_at int8) returns boolean
+language plpgsql as $$
+begin
+  return not exists (select 1 from {schema}.live where run_id = p_run and updated_at >= p_at)
+    and not exists (select 1 from {schema}.session where session = p_session and latest >= p_at);
+end $$;
+
 -- The everyday case, one turn that holds on or ends and sends nothing out: the same rules as below, without the cost of
 -- sets. Answers nothing where it wrote; where it did not, the caller asks commit_turns, which says why.
 create or replace function {schema}.commit_turn(p_now int8, p_ahead int8, p_run uuid, p_session int8, p_epoch int4,
@@ -21,7 +30,7 @@ begin
   end if;
   if exists (select 1 from {schema}.inbox where run_id = p_run) then return false; end if;
   insert into {schema}.closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body, pin)
-    values (p_run, case p_next when 4 then 'completed' when 5 then 'failed' else 'cancelled' end, v_now, p_generation,
+    values (p_run, case p_next when 4 then 'completed' when 5 then 'failed' else 'cancelled' end, greatest(v_now, p_at), p_generation,
       p_seq, p_count, p_turn, p_epoch, p_body, v_pin);
   delete from {schema}.live where run_id = p_run;
   delete from {schema}.note where run_id = p_run;
@@ -56,7 +65,7 @@ begin
   ok as materialized (
     select t.*, coalesce(l.pin, t.new_pin) as pin from t join {schema}.live l on l.run_id = t.run_id
     where l.session = t.session and l.epoch = t.epoch and l.nonce = t.nonce and l.generation = t.generation
-      and t.at <= v_now + p_ahead
+      and (t.at <= v_now + p_ahead or not {schema}.is_ahead(t.run_id, t.session, t.at))
       and t.seq = coalesce((select h.seq + h.count from {schema}.turn h
         where h.run_id = t.run_id and h.generation = t.generation order by h.seq desc limit 1), 0)
       and (t.next < 3 or not exists (select 1 from {schema}.inbox i where i.run_id = t.run_id
@@ -66,7 +75,7 @@ begin
       select run_id, generation, seq, count, turn_id, epoch, body from ok where next < 4 and count > 0),
   closed as (
     insert into {schema}.closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body, pin)
-      select run_id, case next when 4 then 'completed' when 5 then 'failed' else 'cancelled' end, v_now, generation,
+      select run_id, case next when 4 then 'completed' when 5 then 'failed' else 'cancelled' end, greatest(v_now, at), generation,
         seq, count, turn_id, epoch, body, pin from ok where next >= 4),
   gone as (delete from {schema}.live l using ok where l.run_id = ok.run_id and ok.next >= 4),
   unnoted as (delete from {schema}.note o using ok where o.run_id = ok.run_id and ok.next >= 4),
@@ -78,13 +87,14 @@ begin
   if exists (select 1 from unnest(p_nexts) x where x between 1 and 3) then
     with released as (update {schema}.live l set session = 0, nonce = 0, lane = abs(l.lane), seq = t.seq + t.count,
       deliveries = case when (p_extra->'pauses'->(t.n::text)->>'uncounted')::boolean then l.deliveries - 1 else 0 end,
-      updated_at = v_now, compensating = coalesce(t.undoing, l.compensating), pin = coalesce(l.pin, t.new_pin), status = case t.next when 1 then 'waiting' when 2 then 'running' else 'paused' end,
+      turn_id = case when t.count > 0 then t.turn_id else l.turn_id end,
+      updated_at = greatest(v_now, t.at), compensating = coalesce(t.undoing, l.compensating), pin = coalesce(l.pin, t.new_pin), status = case t.next when 1 then 'waiting' when 2 then 'running' else 'paused' end,
       at = case when t.next = 3 then ${NEVER}
         when exists (select 1 from {schema}.inbox i where i.run_id = t.run_id) then v_now else t.wake end,
       parked_build = case when t.next = 3 then coalesce(p_extra->'pauses'->(t.n::text)->>'build', '') end,
       parked_failure = case when t.next = 3 then p_extra->'pauses'->(t.n::text)->>'failure' end
-    from unnest(p_runs, p_seqs, p_counts, p_nexts, p_wakes, v_undoing, v_pins) with ordinality
-      as t(run_id, seq, count, next, wake, undoing, new_pin, n)
+    from unnest(p_runs, p_seqs, p_counts, p_turns, p_ats, p_nexts, p_wakes, v_undoing, v_pins) with ordinality
+      as t(run_id, seq, count, turn_id, at, next, wake, undoing, new_pin, n)
     where l.run_id = t.run_id and t.n = any(v_applied) and t.next between 1 and 3
     returning l.at) select coalesce(bool_or(at <= v_now), false) into v_ready from released;
   end if;
@@ -114,7 +124,7 @@ language sql volatile as $$
       when exists (select 1 from {schema}.closed c where c.run_id = t.run_id and c.turn_id = t.turn_id) then 'duplicate'
       when not exists (select 1 from {schema}.live l where l.run_id = t.run_id and l.session = t.session
         and l.epoch = t.epoch and l.nonce = t.nonce) then 'fenced'
-      when t.at > p_now + p_ahead then 'fenced'
+      when t.at > p_now + p_ahead and {schema}.is_ahead(t.run_id, t.session, t.at) then 'ahead'
       when t.next >= 3 and exists (select 1 from {schema}.inbox i where i.run_id = t.run_id) then 'more'
       else 'fenced' end,
     'messages', case when t.next >= 3 then (
@@ -149,20 +159,20 @@ begin
     continue when (x->>'n')::int4 <> all(p_applied);
     perform {schema}.begin_generation((x->>'runId')::uuid, (x->>'generation')::int4, (x->>'epoch')::int4, x->'past');
     update {schema}.live set generation = (x->>'generation')::int4, seq = (x->'past'->>'count')::int4, at = p_now,
-        compensating = false
+        turn_id = (x->'past'->>'turnId')::int8, compensating = false
       where run_id = (x->>'runId')::uuid;
   end loop;
   for x in select value from json_array_elements(p->'starts') loop
     continue when (x->>'n')::int4 <> all(p_applied);
     v_answer := {schema}.create_run(p_now, x->'run');
     if v_answer->>'outcome' = 'refused' then
-      v_out := v_out || {schema}.deliver(p_now, (x->>'sender')::uuid, x->>'id', x->>'body', false);
+      v_out := v_out || {schema}.deliver(p_now, (x->>'sender')::uuid, x->>'id', x->>'body', false, false);
     end if;
   end loop;
   for x in select value from json_array_elements(p->'posts') loop
     continue when (x->>'n')::int4 <> all(p_applied);
     v_out := v_out || {schema}.deliver(p_now, (x->>'target')::uuid, x->>'id', x->>'body',
-      coalesce((x->>'urgent')::boolean, false));
+      coalesce((x->>'urgent')::boolean, false), false);
   end loop;
   return array_to_json(v_out);
 end $$;`

@@ -70,15 +70,17 @@ begin
   if v_live.run_id is not null then
     -- Changed and not replaced: whoever waits to tell it something must find it afterwards.
     update {schema}.live set lane = v_lane, at = p_now, start_at = p_now, nonce = 0, deliveries = 0, status = 'pending',
-      generation = v_generation, seq = (r->'past'->>'count')::int4, updated_at = p_now, parked_build = null,
-      parked_failure = null, compensating = false where run_id = v_run;
+      generation = v_generation, seq = (r->'past'->>'count')::int4, turn_id = (r->'past'->>'turnId')::int8,
+      updated_at = greatest(updated_at, p_now), parked_build = null, parked_failure = null, compensating = false
+      where run_id = v_run;
   else
     insert into {schema}.turn (run_id, generation, seq, count, turn_id, epoch, body)
       select run_id, generation, seq, count, turn_id, epoch, body from {schema}.closed
       where run_id = v_run and count > 0;
     delete from {schema}.closed where run_id = v_run;
-    insert into {schema}.live (run_id, lane, at, start_at, epoch, generation, seq, updated_at, pin)
-      values (v_run, v_lane, p_now, p_now, v_epoch, v_generation, (r->'past'->>'count')::int4, p_now, v_closed.pin);
+    insert into {schema}.live (run_id, lane, at, start_at, epoch, generation, seq, turn_id, updated_at, pin)
+      values (v_run, v_lane, p_now, p_now, v_epoch, v_generation, (r->'past'->>'count')::int4,
+        (r->'past'->>'turnId')::int8, greatest(v_closed.closed_at, p_now), v_closed.pin);
   end if;
   perform {schema}.begin_generation(v_run, v_generation, v_epoch, r->'past');
   return json_build_object('outcome', 'created', 'mine', false);
@@ -89,7 +91,7 @@ create or replace function {schema}.there_is(p_now int8, p_run uuid, r json) ret
 declare v_told json;
 begin
   if r->'message' is not null then
-    v_told := {schema}.deliver(p_now, p_run, r->'message'->>'id', r->'message'->>'body', false);
+    v_told := {schema}.deliver(p_now, p_run, r->'message'->>'id', r->'message'->>'body', false, false);
   end if;
   return json_build_object('outcome', 'existing', 'runId', p_run, 'posted', v_told->>'outcome', 'told', v_told->'session',
     'mine', p_run = (r->>'runId')::uuid and exists (select 1 from {schema}.live where run_id = p_run
@@ -114,6 +116,7 @@ declare
   v_there {schema}.run%rowtype;
   v_name text := nullif(r->>'workflowId', r->>'runId');
   v_latest uuid; v_status text; v_lane int4; v_start int8; v_eager boolean := false; v_told json;
+  v_seq int4 := coalesce((r->'past'->>'count')::int4, 0); v_turn int8 := coalesce((r->'past'->>'turnId')::int8, 0);
 begin
   if (r->>'generation')::int4 > 1 then return {schema}.begin_again(p_now, r); end if;
   select * into v_there from {schema}.run where run_id = v_run;
@@ -136,7 +139,7 @@ begin
         if r->>'reuse' = 'returnExisting' and v_status is null then
           return {schema}.there_is(p_now, v_latest, r);
         elsif r->>'reuse' = 'terminateRunning' and v_status is null and r->'displaced' is not null then
-          v_told := {schema}.deliver(p_now, v_latest, r->'displaced'->>'id', r->'displaced'->>'body', true);
+          v_told := {schema}.deliver(p_now, v_latest, r->'displaced'->>'id', r->'displaced'->>'body', true, false);
         elsif r->>'reuse' = 'reject' or (r->>'reuse' = 'allowIfFailed'
             and coalesce(v_status not in ('failed', 'cancelled'), true)) then
           return json_build_object('outcome', 'refused', 'runId', v_latest);
@@ -160,12 +163,13 @@ begin
     v_eager := found;
   end if;
   if v_eager then
-    insert into {schema}.live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status, seq, updated_at)
+    insert into {schema}.live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status, seq, turn_id,
+        updated_at)
       values (v_run, v_lane, v_start, v_start, (r->'eager'->>'session')::int8, 1, (r->'eager'->>'nonce')::int8, 1,
-        'running', coalesce((r->'past'->>'count')::int4, 0), p_now);
+        'running', v_seq, v_turn, p_now);
   else
-    insert into {schema}.live (run_id, lane, at, start_at, seq, updated_at)
-      values (v_run, v_lane, v_start, v_start, coalesce((r->'past'->>'count')::int4, 0), p_now);
+    insert into {schema}.live (run_id, lane, at, start_at, seq, turn_id, updated_at)
+      values (v_run, v_lane, v_start, v_start, v_seq, v_turn, p_now);
   end if;
   if r->'past' is not null then perform {schema}.begin_generation(v_run, 1, 0, r->'past'); end if;
   if r->'attributes' is not null then perform {schema}.set_attributes(v_run, r->'attributes'); end if;
@@ -224,8 +228,8 @@ end $$;`
 
 export const post = `
 -- The caller has locked the run's row, so no release can pass between the insert and the wake-up.
-create or replace function {schema}.deliver(p_now int8, p_run uuid, p_id text, p_body text, p_urgent boolean)
-returns json language plpgsql as $$
+create or replace function {schema}.deliver(p_now int8, p_run uuid, p_id text, p_body text, p_urgent boolean,
+  p_resumes boolean) returns json language plpgsql as $$
 declare v_live {schema}.live%rowtype;
 begin
   select * into v_live from {schema}.live where run_id = p_run for no key update;
@@ -236,7 +240,7 @@ begin
   insert into {schema}.inbox (run_id, message_id, body) values (p_run, p_id, p_body) on conflict do nothing;
   if not found then return json_build_object('outcome', 'duplicate'); end if;
   -- A run that has not begun waits for its time, and a paused one for another build; not if it is urgent.
-  if v_live.session = 0 and (v_live.parked_build is null or p_urgent) then
+  if v_live.session = 0 and (v_live.parked_build is null or p_urgent or p_resumes) then
     update {schema}.live set parked_build = null, parked_failure = null, at = least(at, greatest(p_now,
       case when p_urgent or v_live.status <> 'pending' then 0 else start_at end)) where run_id = p_run;
   end if;
@@ -251,7 +255,7 @@ begin
     order by run_id for no key update;
   for m in select value from json_array_elements(p) loop
     v_out := v_out || {schema}.deliver(v_now, (m->>'runId')::uuid, m->>'id', m->>'body',
-      coalesce((m->>'urgent')::boolean, false));
+      coalesce((m->>'urgent')::boolean, false), coalesce((m->>'resumes')::boolean, false));
   end loop;
   return array_to_json(v_out);
 end $$;`

@@ -37,7 +37,7 @@ begin
     elsif s->>'type' = 'done' then
       delete from {schema}.task where task_id = v_task.task_id;
       v_out := v_out || json_build_object('outcome', 'applied', 'session', {schema}.deliver(v_now, v_task.run_id,
-        s->>'id', s->>'body', false)->>'session');
+        s->>'id', s->>'body', false, false)->>'session');
     elsif s->>'type' = 'return' then
       update {schema}.task set session = 0, nonce = 0, deliveries = deliveries - 1 where task_id = v_task.task_id;
       v_out := v_out || json_build_object('outcome', 'applied');
@@ -53,22 +53,22 @@ end $$;
 create or replace function {schema}.renew(p_now int8, b json) returns json language plpgsql ${PLANS} as $$
 declare
   v_now int8 := {schema}.clock(p_now); v_session int8 := (b->>'session')::int8; v_alive boolean := false;
+  v_ttl int8 := (b->>'ttlMs')::int8;
 begin
   if (b->>'close')::boolean then
     perform 1 from {schema}.session where session = v_session for update;
     if found then perform {schema}.free_session(v_now, v_session); end if;
   elsif (b->>'beat')::int8 = 1 then
-    insert into {schema}.session values (v_session, b->>'worker', 1, v_now + (b->>'ttlMs')::int8, b->>'about')
-      on conflict (session) do update set expires_at = excluded.expires_at;
+    insert into {schema}.session (session, worker, beat, expires_at, about, ttl_ms, latest)
+      values (v_session, b->>'worker', 1, v_now + v_ttl, b->>'about', v_ttl, v_now + v_ttl)
+      on conflict (session) do update set expires_at = excluded.expires_at, ttl_ms = excluded.ttl_ms,
+        latest = greatest(session.latest, session.expires_at, excluded.latest);
     v_alive := true;
   else
-    update {schema}.session set beat = (b->>'beat')::int8, expires_at = v_now + (b->>'ttlMs')::int8
-      where session = v_session and expires_at > v_now;
+    -- An expired session that no claim has freed holds all its leases still: the clock may have jumped.
+    update {schema}.session set beat = (b->>'beat')::int8, expires_at = v_now + v_ttl, ttl_ms = v_ttl,
+      latest = greatest(latest, expires_at, v_now + v_ttl) where session = v_session;
     v_alive := found;
-    if not v_alive then
-      perform 1 from {schema}.session where session = v_session for update;
-      if found then perform {schema}.free_session(v_now, v_session); end if;
-    end if;
   end if;
   return json_build_object('now', v_now, 'alive', v_alive, 'lost', (
     select json_agg(w.id) from (select value as id from json_array_elements_text(b->'tasks')) w

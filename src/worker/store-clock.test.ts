@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { VirtualClock } from '../testing/virtual-clock.ts'
+import { StoreClock } from './store-clock.ts'
+
+/** A store whose clock is `ahead` of this process's, asked over a line that takes some time each way. */
+function world(ahead: number) {
+  const clock = new VirtualClock()
+  const store = { ahead }
+  const storeClock = new StoreClock(clock)
+  const ask = async (there = 1, back = 1): Promise<void> => {
+    const sent = clock.monotonic()
+    await clock.advance(there)
+    const now = clock.now() + store.ahead
+    await clock.advance(back)
+    storeClock.heard(now, sent)
+  }
+  const real = (): number => clock.now() + store.ahead
+  return { clock, store, storeClock, ask, real }
+}
+
+describe('the time of the store, as a worker knows it', () => {
+  test('is never ahead, and as far behind as an answer takes to come', async () => {
+    const { storeClock, ask, real, clock } = world(-7_000)
+    await ask(3, 5)
+    expect(real() - storeClock.now()).toBe(5)
+    await clock.advance(10_000)
+    expect(real() - storeClock.now()).toBe(5)
+  })
+
+  test('faults 2.3: an answer that is read late takes nothing back', async () => {
+    const { storeClock, ask, real } = world(0)
+    await ask(1, 1)
+    await ask(1, 600)
+    expect(real() - storeClock.now()).toBe(1)
+  })
+
+  test.each([-3_600_000, -10_000, -3_000, -60, 60, 10_000, 3_600_000])(
+    'stores D2: follows a clock that was set by %i ms, and is not steady since',
+    async (jump) => {
+      const { storeClock, store, ask, real, clock } = world(1_000)
+      await ask()
+      await clock.advance(60_000)
+      await ask()
+      expect(storeClock.seen().steadyMs).toBeGreaterThanOrEqual(60_000)
+      store.ahead += jump
+      await ask()
+      expect(Math.abs(real() - storeClock.now())).toBeLessThanOrEqual(2)
+      expect(storeClock.seen().steadyMs).toBe(0)
+      await clock.advance(5_000)
+      expect(storeClock.seen().steadyMs).toBe(5_000)
+    },
+  )
+
+  test('a jump that it has not heard of yet does not show in what it expects', async () => {
+    const { storeClock, store, ask, clock } = world(0)
+    await ask()
+    store.ahead += 3_600_000
+    await clock.advance(1_000)
+    expect(storeClock.seen().now).toBeLessThanOrEqual(clock.now())
+  })
+
+  test('a clock that is a little fast or slow is followed, and is steady', async () => {
+    for (const drift of [-1, 1]) {
+      const { storeClock, store, ask, real, clock } = world(0)
+      await ask()
+      for (let n = 0; n < 200; n++) {
+        await clock.advance(998)
+        store.ahead += drift
+        await ask()
+      }
+      expect(Math.abs(real() - storeClock.now())).toBeLessThanOrEqual(4)
+      expect(storeClock.seen().steadyMs).toBeGreaterThanOrEqual(199_000)
+    }
+  })
+
+  test('answers that take long do not look like jumps', async () => {
+    const { storeClock, ask, clock } = world(0)
+    await ask()
+    for (const [there, back] of [
+      [5_000, 1],
+      [1, 5_000],
+      [3_000, 3_000],
+    ]) {
+      await ask(there, back)
+    }
+    await clock.advance(0)
+    expect(storeClock.seen().steadyMs).toBeGreaterThanOrEqual(16_000)
+  })
+})
