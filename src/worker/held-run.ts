@@ -8,7 +8,6 @@ import { limits } from '../kernel/limits.ts'
 import { endingBy } from '../kernel/message.ts'
 import { type Head, type OpenStep, RunState, statusOf } from '../kernel/run.ts'
 import { Turn } from '../kernel/turn.ts'
-import { isUnavailable } from '../runtime/availability.ts'
 import type { ClaimedRun, Next, StoredMessage } from '../stores/store.ts'
 import { outbound, sentBy, tasksOf } from './commit.ts'
 import { HeldExecution } from './held-execution.ts'
@@ -19,6 +18,7 @@ import { Nap } from './nap.ts'
 import { changesCode, headSince, loadTurns, pastOf, readHead, waitsForTrigger } from './past.ts'
 import { begunOf, isLate, letGo, mayWait, nextDue, overdueSteps, readySteps } from './readiness.ts'
 import { poisoned, restful, timedOut, tooLong, unstorable } from './refusals.ts'
+import { NoAnswer } from './store-line.ts'
 import { HOLD, nothing, released, TurnWriter } from './turn-writer.ts'
 import { type Mood, Waiting } from './waiting.ts'
 import type { WarmRun } from './warm.ts'
@@ -114,8 +114,7 @@ export class HeldRun {
       }
     } catch (error) {
       if (this.#mood === 'abandoned') return this.#lose()
-      // The store gave up on us, not the code on its history.
-      if (isUnavailable(error)) throw error
+      if (error instanceof NoAnswer) throw error
       return this.#isRead ? this.#park(error) : this.#leave(error)
     }
   }
@@ -167,7 +166,7 @@ export class HeldRun {
       if (first) await this.#code.countDeaths(turn, this.#state, this.#writer.deaths, now)
       this.#writer.deaths = 0
     } catch (error) {
-      if (this.#mood === 'abandoned' || isUnavailable(error)) throw error
+      if (this.#mood === 'abandoned' || error instanceof NoAnswer) throw error
       return this.#park(error, turn)
     }
     // A holder that lost its lease meanwhile has no say in what becomes of the run, even if the store would listen.

@@ -3,11 +3,18 @@
 // when it is over.
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
-import { persist } from '../runtime/availability.ts'
+import { isUnavailable, persist } from '../runtime/availability.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Random } from '../runtime/random.ts'
 import type { Store } from '../stores/store.ts'
+
+/** The worker stopped before the store answered. What was sent may have been written. */
+export class NoAnswer extends Error {
+  constructor(cause: unknown) {
+    super('the worker stopped before its store answered', { cause })
+  }
+}
 
 export interface LinePorts {
   readonly store: Store
@@ -30,11 +37,15 @@ export class StoreLine {
   }
 
   // A worker has all the time its lease gives it; the session stops it when that is over.
-  send<T>(call: (store: Store) => Promise<T>): Promise<T> {
+  async send<T>(call: (store: Store) => Promise<T>): Promise<T> {
     const { store, clock, random } = this.#ports
     const patienceMs = Number.POSITIVE_INFINITY
-    const signal = this.#signal
-    return persist(() => call(store), { clock, random, patienceMs, signal, watch: this })
+    const how = { clock, random, patienceMs, signal: this.#signal, watch: this }
+    try {
+      return await persist(() => call(store), how)
+    } catch (error) {
+      throw isUnavailable(error) ? new NoAnswer(error) : error
+    }
   }
 
   /** The session is over: everything held under it was stopped. */

@@ -5,7 +5,6 @@ import { barrierIsExact } from '../deciders/function/barrier.ts'
 import { type Duration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
-import { isUnavailable } from '../runtime/availability.ts'
 import { sleep } from '../runtime/clock.ts'
 import type {
   Claimed,
@@ -32,7 +31,7 @@ import { Slots } from './slots.ts'
 import { storePorts } from './step-ports.ts'
 import { StepRunner } from './step-runner.ts'
 import { StoreClock } from './store-clock.ts'
-import { StoreLine } from './store-line.ts'
+import { NoAnswer, StoreLine } from './store-line.ts'
 import { type WarmRun, WarmRuns } from './warm.ts'
 import { aboutWorker, type WorkerPorts, type WorkerSettings } from './worker-settings.ts'
 
@@ -276,7 +275,7 @@ export class Worker {
 
   // Not an outcome any run can have: a defect of ours, or a store that gave up. The lease is not to be trusted.
   #stumble(held: HeldRun, error: unknown): void {
-    if (!isUnavailable(error)) {
+    if (!(error instanceof NoAnswer)) {
       this.#ports.logger.log('error', `run ${held.runId} was dropped: ${String(error)}`)
     }
     this.#letGo(held, { type: 'lost', began: held.hasBegun })
@@ -291,7 +290,7 @@ export class Worker {
     await this.#line
       .send((store) => store.settle([outcome]))
       .catch((error: unknown) => {
-        if (!isUnavailable(error))
+        if (!(error instanceof NoAnswer))
           this.#ports.logger.log('error', `a task was not settled: ${String(error)}`)
       })
     this.#forgetTask(held)
