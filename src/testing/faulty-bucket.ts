@@ -18,8 +18,16 @@ export class FaultyBucket {
   readonly #clock: Clock
   readonly #random: SeededRandom
   readonly #faults: () => Faults
+  readonly #trouble: () => Error | undefined
 
-  constructor(inner: Bucket, clock: Clock, random: SeededRandom, faults: () => Faults) {
+  constructor(
+    inner: Bucket,
+    clock: Clock,
+    random: SeededRandom,
+    faults: () => Faults,
+    trouble: () => Error | undefined = () => undefined,
+  ) {
+    this.#trouble = trouble
     this.#inner = inner
     this.#clock = clock
     this.#random = random
@@ -51,6 +59,8 @@ export class FaultyBucket {
       if (this.#random.chance(0.5)) this.#later(call)
       throw unavailable('simulated network', new Error('no answer in time'))
     }
+    const trouble = this.#trouble()
+    if (trouble) throw trouble
     const out = await call()
     if (this.#random.chance(duplicate)) this.#later(call)
     const noAnswer = this.#random.chance(loseAnswer)

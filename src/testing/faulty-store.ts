@@ -38,12 +38,21 @@ export const badNetwork: Faults = {
 export class FaultyStore {
   /** May be changed while it runs: faults begin, and stop. */
   faults: Faults
+  /** While there is one, every call fails with an error that it makes. */
+  readonly #trouble: () => Error | undefined
   readonly store: Store
   readonly #clock: Clock
   readonly #random: SeededRandom
 
-  constructor(inner: Store, clock: Clock, random: SeededRandom, faults: Faults) {
+  constructor(
+    inner: Store,
+    clock: Clock,
+    random: SeededRandom,
+    faults: Faults,
+    trouble: () => Error | undefined = () => undefined,
+  ) {
     this.faults = faults
+    this.#trouble = trouble
     this.#clock = clock
     this.#random = random
     this.store = this.#wrap(inner)
@@ -63,6 +72,8 @@ export class FaultyStore {
     return async (...args) => {
       await this.#travel()
       if (this.#random.chance(this.faults.failBefore)) throw lost(method, 'did not arrive')
+      const trouble = this.#trouble()
+      if (trouble) throw trouble
       const out = await call(...args)
       if (this.#random.chance(this.faults.duplicate)) {
         void this.#travel().then(() => call(...args).catch(() => {}))

@@ -14,6 +14,7 @@ import type {
   TurnCommit,
 } from '../stores/store.ts'
 import { asItIs, wrapped } from '../stores/wrapped.ts'
+import type { SetClock } from './set-clock.ts'
 
 export interface Execution {
   readonly runId: string
@@ -29,6 +30,29 @@ export interface Execution {
   readonly order: number
 }
 
+/** A step body while it runs. */
+export interface RunningBody {
+  readonly runId: string
+  readonly key: string
+  readonly process: string
+  /** Whether it was told to stop, or its process cannot go on. */
+  isOver(): boolean
+}
+
+/** What was known when the store was copied. */
+interface Copy {
+  readonly durable: ReadonlyMap<string, number>
+  readonly epochs: ReadonlyMap<string, number>
+  readonly ended: ReadonlySet<string>
+  readonly lengths: ReadonlyMap<string, number>
+}
+const nothing: Copy = {
+  durable: new Map(),
+  epochs: new Map(),
+  ended: new Set(),
+  lengths: new Map(),
+}
+
 export class Ledger {
   readonly executions: Execution[] = []
   /** When the result of a step became durable, by run and key. */
@@ -41,6 +65,14 @@ export class Ledger {
   readonly #epochs = new Map<string, number>()
   readonly #histories = new Map<string, string[]>()
   readonly #ended = new Set<string>()
+  /** When timers were set, and for how long. */
+  readonly #timers = new Map<string, { readonly at: Instant; readonly until: Instant }>()
+  readonly #bodies = new Map<string, RunningBody[]>()
+  /** Until when the last renewal of each worker is good, in true time. */
+  readonly #renewals = new Map<string, Instant>()
+  #copy: Copy | undefined
+  /** Fail-overs so far. */
+  failOvers = 0
   #order = 0
 
   constructor(clock: Clock) {
@@ -62,10 +94,64 @@ export class Ledger {
     this.note(`${process} runs ${key} of ${short(runId)}, attempt ${attempt}`)
   }
 
+  /** A body that runs is not begun once more, by anybody. The answer says that it has ended. */
+  begins(body: RunningBody): () => void {
+    // A lease from before a fail-over may be granted once more, and its holder cannot know that yet.
+    if (this.failOvers > 0) return () => {}
+    const { runId, key } = body
+    const id = `${runId} ${key}`
+    const others = this.#bodies.get(id)?.filter((each) => !each.isOver()) ?? []
+    for (const each of others)
+      this.violate(`INV6: ${body.process} began ${id} while it was running in ${each.process}`)
+    this.#bodies.set(id, [...others, body])
+    return () => {
+      const left = this.#bodies.get(id)?.filter((each) => each !== body) ?? []
+      this.#bodies.set(id, left)
+    }
+  }
+
+  renewed(worker: string, ttlMs: number): void {
+    this.#renewals.set(worker, this.#clock.now() + ttlMs)
+  }
+
+  /** Whether the last renewal of a worker is still good, whatever clocks say. */
+  isGood(worker: string): boolean {
+    return (this.#renewals.get(worker) ?? 0) > this.#clock.now()
+  }
+
+  /** A copy of the store was made. */
+  copy(): void {
+    this.#copy = {
+      durable: new Map(this.durable),
+      epochs: new Map(this.#epochs),
+      ended: new Set(this.#ended),
+      lengths: new Map([...this.#histories].map(([id, history]) => [id, history.length])),
+    }
+  }
+
+  /** The store is as it was when it was copied. What happened since may happen again. */
+  failOver(): void {
+    this.failOvers++
+    const { durable, epochs, ended, lengths } = this.#copy ?? nothing
+    refill(this.durable, durable)
+    refill(this.#epochs, epochs)
+    this.#ended.clear()
+    for (const runId of ended) this.#ended.add(runId)
+    for (const [id, history] of this.#histories) history.length = lengths.get(id) ?? 0
+    // Attempts that nobody remembers cannot be counted, and what runs under a lease that is gone is not known to run.
+    this.executions.length = 0
+    this.#bodies.clear()
+  }
+
   /** Wraps the true store, below all faults, and writes down what it did. */
-  watch(store: Store): Store {
+  watch(store: Store, clock: SetClock): Store {
     return wrapped(store, asItIs, {
-      create: async (runs) => this.#created(runs, await store.create(runs)),
+      renew: async (beat) => {
+        const renewed = await store.renew(beat)
+        if (renewed.alive) this.renewed(beat.worker, beat.ttlMs)
+        return renewed
+      },
+      create: async (runs) => this.#created(runs, await store.create(runs), clock),
       post: async (posts) => {
         const posted = await store.post(posts)
         for (const [index, { runId, message }] of posts.entries()) {
@@ -76,12 +162,12 @@ export class Ledger {
         return posted
       },
       claim: async (request) => this.#claimed(await store.claim(request)),
-      commit: async (turns) => this.#committed(turns, await store.commit(turns)),
+      commit: async (turns) => this.#committed(turns, await store.commit(turns), clock),
     })
   }
 
   /** Takes down what became of a run, where a store shows it as it becomes durable. */
-  changed({ runId, born, posted, turns, set }: RunChange): void {
+  changed({ runId, born, posted, turns, set }: RunChange, clock: SetClock): void {
     if (born) this.note(`create ${short(runId)}`)
     if (set?.endedAt === null) this.#ended.delete(runId)
     for (const { id } of posted ?? []) {
@@ -90,7 +176,7 @@ export class Ledger {
     }
     for (const turn of turns ?? []) {
       this.note(`turn ${short(runId)} epoch ${turn.epoch} seq ${turn.seq}+${turn.count}`)
-      this.#applied(runId, turn)
+      this.#applied(runId, turn, clock)
     }
     if (set?.endedAt) this.#ended.add(runId)
     if (set?.epoch) {
@@ -105,7 +191,11 @@ export class Ledger {
     if (!order.includes(messageId)) this.accepted.set(runId, [...order, messageId])
   }
 
-  #created(runs: readonly NewRun[], created: readonly Created[]): readonly Created[] {
+  #created(
+    runs: readonly NewRun[],
+    created: readonly Created[],
+    clock: SetClock,
+  ): readonly Created[] {
     for (const [index, { runId, generation = 1, past }] of runs.entries()) {
       const each = created[index]
       this.note(`create ${short(runId)}: ${each?.outcome}`)
@@ -114,7 +204,7 @@ export class Ledger {
       this.#ended.delete(runId)
       if (past) {
         const epoch = this.#epochs.get(runId) ?? 0
-        this.#applied(runId, { seq: 0, epoch, generation, ...past })
+        this.#applied(runId, { seq: 0, epoch, generation, ...past }, clock)
       }
       if (each.run) this.#granted(each.run)
     }
@@ -131,7 +221,11 @@ export class Ledger {
     this.#epochs.set(head.runId, Math.max(lease.epoch, this.#epochs.get(head.runId) ?? 0))
   }
 
-  #committed(turns: readonly TurnCommit[], committed: readonly Committed[]): readonly Committed[] {
+  #committed(
+    turns: readonly TurnCommit[],
+    committed: readonly Committed[],
+    clock: SetClock,
+  ): readonly Committed[] {
     for (const [index, turn] of turns.entries()) {
       const outcome = committed[index]?.outcome
       const epoch = turn.lease.epoch
@@ -139,17 +233,17 @@ export class Ledger {
         `commit ${short(turn.runId)} epoch ${epoch} seq ${turn.seq}+${turn.count} ${turn.next.type}: ${outcome}`,
       )
       if (outcome !== 'applied') continue
-      this.#applied(turn.runId, { ...turn, epoch })
+      this.#applied(turn.runId, { ...turn, epoch }, clock)
       if (turn.next.type === 'continue') {
         const generation = turn.generation + 1
-        this.#applied(turn.runId, { seq: 0, epoch, generation, ...turn.next.past })
+        this.#applied(turn.runId, { seq: 0, epoch, generation, ...turn.next.past }, clock)
       }
       if (turn.next.type === 'end') this.#ended.add(turn.runId)
     }
     return committed
   }
 
-  #applied(runId: string, turn: RowTurn): void {
+  #applied(runId: string, turn: RowTurn, clock: SetClock): void {
     const newest = this.#epochs.get(runId) ?? 0
     if (turn.epoch < newest)
       this.violate(`INV5: epoch ${turn.epoch} wrote after ${newest} was granted: ${runId}`)
@@ -163,14 +257,27 @@ export class Ledger {
       this.violate(`INV3: a turn begins at ${turn.seq} after ${history.length} events`)
     history.push(...events.map((event) => JSON.stringify(event)))
     this.#histories.set(id, history)
-    for (const event of events) this.#recorded(id, event)
+    for (const event of events) this.#recorded(id, event, clock)
   }
 
-  #recorded(id: string, event: Event): void {
+  #recorded(id: string, event: Event, clock: SetClock): void {
     const order = this.#order++
     if (event.type === 'StepCompleted') this.durable.set(`${id} ${event.key}`, order)
-    if (event.at > this.#clock.now())
+    if (event.at > clock.latest)
       this.violate(`INV8: an event is stamped in the future: ${event.type}`)
+    if ('key' in event) this.#timed(`${id} ${event.key}`, event, clock)
+  }
+
+  // Early is what fires before its time by the store's clock, and before as much time has really passed.
+  #timed(timer: string, event: Event, clock: SetClock): void {
+    const at = this.#clock.now()
+    if (event.type === 'TimerStarted') {
+      this.#timers.set(timer, { at: at + event.until - event.at, until: event.until })
+    } else if (event.type === 'TimerFired') {
+      const set = this.#timers.get(timer)
+      if (set && at < set.at && clock.latest < set.until)
+        this.violate(`INV8: timer ${timer} fired ${set.at - at} ms early`)
+    }
   }
 
   /** The events written to a run, in order, as text. */
@@ -181,6 +288,11 @@ export class Ledger {
   now(): Instant {
     return this.#clock.now()
   }
+}
+
+function refill<Key, Value>(map: Map<Key, Value>, from: ReadonlyMap<Key, Value>): void {
+  map.clear()
+  for (const [key, value] of from) map.set(key, value)
 }
 
 /** What a run is called in one of its generations; the first is the run itself. */

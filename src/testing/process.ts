@@ -28,6 +28,11 @@ export class MortalProcess {
     return this.#dead
   }
 
+  /** Stopped, or just about to find out that it was. */
+  get frozen(): boolean {
+    return this.#world.now() <= this.#frozenUntil
+  }
+
   kill(): void {
     this.#dead = true
   }

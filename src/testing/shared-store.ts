@@ -7,13 +7,15 @@ import { LOG } from '../stores/objects/layout.ts'
 import { ObjectStore } from '../stores/objects/store.ts'
 import { Tables } from '../stores/rows/tables.ts'
 import type { Store } from '../stores/store.ts'
-import { wrapped } from '../stores/wrapped.ts'
+import { asItIs, wrapped } from '../stores/wrapped.ts'
 import { type Around, FaultyBucket } from './faulty-bucket.ts'
 import { type Faults, FaultyStore, noFaults } from './faulty-store.ts'
 import type { Ledger } from './ledger.ts'
 import { ObjectSpace, SpaceBucket } from './object-space.ts'
 import type { MortalProcess } from './process.ts'
 import type { SeededRandom } from './seeded-random.ts'
+import { SetClock } from './set-clock.ts'
+import { copyOf } from './tables-copy.ts'
 
 export interface SharedWorld {
   readonly clock: Clock
@@ -27,22 +29,36 @@ export interface SharedStore {
   /** A process's own access to it, over a network of its own. */
   open(process: MortalProcess, random: SeededRandom): Store
   readonly tables: Tables
+  /** The store's own. */
+  readonly clock: SetClock
+  /** While there is one, every call fails with an error that it makes. */
+  trouble: (() => Error) | undefined
+  /** Makes a copy of all there is, and goes back to the last one. */
+  readonly copy?: () => void
+  readonly failOver?: () => void
   /** From now on nothing goes wrong on the way. */
   calm(): void
 }
 
 /** The store is elsewhere, and every call to it travels. */
 export function sharedMemory(
-  { clock, ledger, faults, around = simply }: SharedWorld,
+  { clock: world, ledger, faults, around = simply }: SharedWorld,
   delivery: 'atomic' | 'deferred',
 ): SharedStore {
+  const clock = new SetClock(world)
   const database = new MemoryDatabase()
   const networks: FaultyStore[] = []
+  const resent = new Resent()
+  let copied = copyOf(database.tables)
   let current = faults
-  return {
+  const shared: SharedStore = {
+    clock,
+    trouble: undefined,
     open: (process, random) => {
-      const store = ledger.watch(new MemoryStore({ clock, database, delivery }))
-      const network = new FaultyStore(store, clock, random, current)
+      const own = new MemoryStore({ clock, database, delivery })
+      const store = ledger.watch(resent.watch(own), clock)
+      const trouble = () => shared.trouble?.()
+      const network = new FaultyStore(store, world, random, current, trouble)
       networks.push(network)
       return process.guard(
         wrapped(
@@ -53,19 +69,62 @@ export function sharedMemory(
         ),
       )
     },
-    tables: database.tables,
+    get tables() {
+      return database.tables
+    },
+    copy() {
+      copied = copyOf(database.tables)
+      resent.clear()
+      ledger.copy()
+    },
+    failOver() {
+      database.tables = copyOf(copied)
+      ledger.failOver()
+      const store = ledger.watch(new MemoryStore({ clock, database, delivery }), clock)
+      resent.send(store)
+    },
     calm() {
       current = noFaults
       for (const network of networks) network.faults = noFaults
     },
   }
+  return shared
+}
+
+/** What clients were told is safe, since the last copy: they send it again after a fail-over that lost it. */
+class Resent {
+  readonly #calls: ((store: Store) => Promise<unknown>)[] = []
+
+  watch(store: Store): Store {
+    return wrapped(store, asItIs, {
+      create: (runs) => {
+        const given = runs.map(({ eager: _, ...run }) => run)
+        this.#calls.push((to) => to.create(given))
+        return store.create(runs)
+      },
+      post: (posts) => {
+        this.#calls.push((to) => to.post(posts))
+        return store.post(posts)
+      },
+    })
+  }
+
+  clear(): void {
+    this.#calls.length = 0
+  }
+
+  send(store: Store): void {
+    // A store in memory does all of it before anybody else has a turn.
+    for (const call of this.#calls) void call(store)
+  }
 }
 
 /** The store is a part of each process; the objects are elsewhere, and every request for one travels. */
 export function sharedObjects(
-  { clock, ledger, faults, around = simply }: SharedWorld,
+  { clock: world, ledger, faults, around = simply }: SharedWorld,
   settings: Partial<CompactorSettings>,
 ): SharedStore {
+  const clock = new SetClock(world)
   const space = new ObjectSpace(clock)
   const tables = new Tables()
   let position = 0
@@ -78,11 +137,16 @@ export function sharedObjects(
     if (entry.n !== position + 1) ledger.violate(`the log has a gap before ${entry.n}`)
     position = entry.n
     tables.apply(entry.changes, entry.at)
-    for (const change of entry.changes.runs) ledger.changed(change)
+    for (const change of entry.changes.runs) ledger.changed(change, clock)
+    for (const { worker, ttlMs } of entry.changes.sessions) ledger.renewed(worker, ttlMs ?? 0)
   }
-  return {
+  const shared: SharedStore = {
+    clock,
+    trouble: undefined,
     open: (process, random) => {
-      const far = new FaultyBucket(new SpaceBucket(space, clock), clock, random, () => current)
+      const near = new SpaceBucket(space, clock)
+      const trouble = () => shared.trouble?.()
+      const far = new FaultyBucket(near, world, random, () => current, trouble)
       const bucket = far.within(process, around)
       const store = new ObjectStore({
         bucket,
@@ -98,6 +162,7 @@ export function sharedObjects(
       current = noFaults
     },
   }
+  return shared
 }
 
 const simply: Around = (_process, call) => call()

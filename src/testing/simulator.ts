@@ -11,6 +11,7 @@ import type { Logger } from '../runtime/logger.ts'
 import type { Tables } from '../stores/rows/tables.ts'
 import type { Faults } from './faulty-store.ts'
 import { Ledger } from './ledger.ts'
+import { Fate, type Misfortunes, noMisfortunes } from './misfortunes.ts'
 import { MortalProcess } from './process.ts'
 import { SeededRandom } from './seeded-random.ts'
 import type { SharedStore, SharedWorld } from './shared-store.ts'
@@ -37,6 +38,7 @@ export interface SimulationOptions {
   /** Crashes and freezes per second of virtual time, for all workers together. */
   readonly crashesPerSecond: number
   readonly freezesPerSecond: number
+  readonly misfortunes?: Misfortunes
   readonly store: (world: SharedWorld) => SharedStore
   readonly alwaysReplay: boolean
   /** Suspended executions each worker keeps. */
@@ -81,6 +83,7 @@ export class Simulation {
   #spawned = 0
   #crashes = 0
   #calm = false
+  readonly #fate: Fate
 
   constructor(options: SimulationOptions) {
     this.#options = options
@@ -89,6 +92,8 @@ export class Simulation {
     this.ledger = new Ledger(this.clock)
     const { clock, ledger } = this
     this.#shared = options.store({ clock, ledger, faults: options.faults })
+    const rates = options.misfortunes ?? noMisfortunes
+    this.#fate = new Fate(this.#shared, ledger, this.#random.fork('fate'), rates)
   }
 
   async run(): Promise<SimulationEnd> {
@@ -114,7 +119,7 @@ export class Simulation {
     if (failure !== undefined)
       this.ledger.violate(`the program failed: ${failureOf(failure).message}`)
     this.#calmDown()
-    await this.#advanceUntil(() => this.#allEnded())
+    await this.#advanceUntil(() => done && this.#allEnded())
     return {
       tables: this.#shared.tables,
       ledger: this.ledger,
@@ -140,6 +145,7 @@ export class Simulation {
   #strike(seconds: number): void {
     const { crashesPerSecond, freezesPerSecond, leaseMs } = this.#options
     const bound = Math.min(seconds, 1)
+    this.#fate.strike(this.clock.now(), bound)
     if (this.#chaos.chance(crashesPerSecond * bound)) this.#crash(this.#chaos.pick(this.#workers))
     if (this.#chaos.chance(freezesPerSecond * bound)) {
       const ms = this.#chaos.below(leaseMs * 3)
@@ -161,6 +167,7 @@ export class Simulation {
     this.ledger.note('calm')
     this.#calm = true
     this.#shared.calm()
+    this.#fate.calm()
     // One more, so that whatever was needed is served.
     this.#spawnWorker()
   }
@@ -211,11 +218,9 @@ export class Simulation {
     )
   }
 
+  // A fail-over may have lost the session, and its worker cannot know that yet.
   #sessionAlive(name: string): boolean {
-    const now = this.clock.now()
-    return [...this.#shared.tables.sessions.values()].some(
-      (session) => session.worker === name && session.expiresAt > now,
-    )
+    return this.ledger.isGood(name)
   }
 
   #allEnded(): boolean {

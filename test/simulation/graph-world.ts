@@ -13,6 +13,7 @@ import {
   workflow,
 } from '../../src/index.ts'
 import { sleep } from '../../src/runtime/clock.ts'
+import { simulatedBody } from '../../src/testing/simulated-body.ts'
 import type { Definitions, ProgramWorld, SimulatedWorld } from '../../src/testing/simulator.ts'
 import type { SeenByUndo } from './graph-end.ts'
 import { conditionOf, itemsOf, valueOf } from './graph-reference.ts'
@@ -56,7 +57,7 @@ export class Story {
   runId: string | undefined
   /** The second begins when the run has ended badly and is told to go on. */
   generation = 1
-  readonly undos: (SeenByUndo & { readonly generation: number })[] = []
+  readonly undos: (SeenByUndo & { readonly generation: number; readonly failOvers: number })[] = []
 
   constructor(spec: GraphSpec, index: number) {
     this.spec = spec
@@ -179,13 +180,13 @@ async function perform(
   ms: number,
   end: End,
 ): Promise<void> {
-  const { process, ledger } = world
-  const { runId, stepKey: key, attempt, maxAttempts } = ctx
-  const what = { runId, generation, key, attempt, maxAttempts, process: process.name }
-  ledger.executed({ ...what, sessionAlive: world.sessionAlive() })
+  const { stepKey: key, attempt } = ctx
   const { how } = end
-  if (how === 'hangs' || ms > 0)
-    await sleep(process.clock, how === 'hangs' ? HOUR_MS : ms, ctx.signal)
+  const rest = async (): Promise<void> => {
+    if (how === 'hangs' || ms > 0)
+      await sleep(world.process.clock, how === 'hangs' ? HOUR_MS : ms, ctx.signal)
+  }
+  await simulatedBody(world, ctx, rest, generation)
   if (how === 'fails' && end.permanently) throw new PermanentError(`${key} fails for good`)
   if (how === 'fails' || how === 'drags') throw new Error(`${key} fails`)
   if (how === 'succeeds' && attempt <= end.retries) throw new Error(`${key} fails for now`)
@@ -317,7 +318,7 @@ class Maker {
     return made.compensate({ retry: PATIENT, ownFailure }, async (ctx) => {
       const { stepKey: key, result } = ctx
       const { generation, undos } = this.#story
-      undos.push({ key, generation, result })
+      undos.push({ key, generation, result, failOvers: this.#world.ledger.failOvers })
       await perform(this.#world, ctx, generation, 3, FINE)
       if (!works) throw new PermanentError(`${key} cannot be undone`)
     })

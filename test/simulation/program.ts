@@ -17,6 +17,7 @@ import {
 import { sleep } from '../../src/runtime/clock.ts'
 import type { Acknowledged } from '../../src/testing/checkers.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
+import { simulatedBody } from '../../src/testing/simulated-body.ts'
 import type { Definitions, ProgramWorld, SimulatedWorld } from '../../src/testing/simulator.ts'
 
 export const go = signal<number>('go')
@@ -34,23 +35,15 @@ export function definitions(world: SimulatedWorld): Definitions {
 
 /** A step body: is written down, takes a while, and gives a value that depends on nothing but its place. */
 function body(world: SimulatedWorld) {
-  return async (step: ActivityContext): Promise<number> => {
-    const { runId, stepKey: key, attempt, maxAttempts } = step
-    const { process, ledger } = world
-    ledger.executed({
-      runId,
-      key,
-      attempt,
-      maxAttempts,
-      process: process.name,
-      sessionAlive: world.sessionAlive(),
+  return (step: ActivityContext): Promise<number> =>
+    simulatedBody(world, step, async () => {
+      const { runId, stepKey: key, attempt } = step
+      checkCause(world, runId, key)
+      const random = new SeededRandom(world.seed).fork(`${runId} ${key} ${attempt}`)
+      const ms = random.chance(0.05) ? random.below(4_000) : random.below(40)
+      if (random.chance(0.8)) await sleep(world.process.clock, ms, step.signal)
+      return key.length
     })
-    checkCause(world, runId, key)
-    const random = new SeededRandom(world.seed).fork(`${runId} ${key} ${attempt}`)
-    const ms = random.chance(0.05) ? random.below(4_000) : random.below(40)
-    if (random.chance(0.8)) await sleep(process.clock, ms, step.signal)
-    return key.length
-  }
 }
 
 // Nothing leaves before what it rests on is durable: link n is begun because link n - 1 was recorded.

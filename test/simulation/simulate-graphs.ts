@@ -4,6 +4,7 @@ import { turnsOf } from '../../src/stores/rows/row.ts'
 import { checkAll, checkReplay } from '../../src/testing/checkers.ts'
 import { badNetwork, noFaults } from '../../src/testing/faulty-store.ts'
 import { short } from '../../src/testing/ledger.ts'
+import { misfortunesOf, noMisfortunes } from '../../src/testing/misfortunes.ts'
 import { MortalProcess } from '../../src/testing/process.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { type Definitions, Simulation, type SimulationEnd } from '../../src/testing/simulator.ts'
@@ -40,13 +41,18 @@ export async function simulateGraphs(
   const { calm = false } = options
   const plan = new SeededRandom(seed).fork('plan')
   const count = calm ? CALM_GRAPHS : 1 + plan.below(2)
-  const world = new GraphWorld(options.specs ?? graphsOf(seed, count))
+  const misfortunes = calm ? noMisfortunes : misfortunesOf(plan.fork('misfortunes'))
+  const specs = options.specs ?? graphsOf(seed, count)
+  // A fail-over can lose that somebody told a run to go on, and that it had ended.
+  const once = specs.map(({ again: _, ...spec }) => spec)
+  const world = new GraphWorld(misfortunes.failOvers > 0 ? once : specs)
   const simulation = new Simulation({
     seed,
     workers: calm ? 1 : 1 + plan.below(3),
     faults: calm || plan.chance(0.2) ? noFaults : badNetwork,
     crashesPerSecond: calm ? 0 : plan.pick([0, 1, 3]),
     freezesPerSecond: calm ? 0 : plan.pick([0, 1]),
+    misfortunes,
     store: storeOf(options.store ?? 'memory', plan.pick(['atomic', 'deferred'] as const)),
     alwaysReplay: options.alwaysReplay ?? plan.chance(0.4),
     warm: plan.pick([0, 2, 2_000]),
@@ -69,7 +75,7 @@ export async function simulateGraphs(
   return { violations, end, stories, described, workflows: definitions.workflows }
 }
 
-function checkStory({ tables }: SimulationEnd, story: Story): string[] {
+function checkStory({ tables, ledger }: SimulationEnd, story: Story): string[] {
   const { spec, runId = '', undos } = story
   const found: string[] = []
   const generations = tables.run(runId)?.generation
@@ -81,7 +87,11 @@ function checkStory({ tables }: SimulationEnd, story: Story): string[] {
     const kept = generation === 1 ? 0 : (turns[0]?.count ?? 0)
     const facts = factsOf(spec, events, (step) => story.heals(step, generation))
     const walked = { spec, events, kept, facts }
-    const seen = undos.filter((each) => each.generation === generation)
+    // What was undone before a fail-over may have been undone in a history that is lost.
+    const { failOvers } = ledger
+    const seen = undos.filter(
+      (each) => each.generation === generation && each.failOvers === failOvers,
+    )
     for (const what of [...walk(walked), ...checkEnd(walked), ...checkUndoing(walked, seen)])
       found.push(`graph ${story.name} (${short(runId)}, generation ${generation}): ${what}`)
   }

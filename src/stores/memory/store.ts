@@ -35,7 +35,7 @@ import type {
 
 /** Several stores may share one database, as several processes share a file; the simulator relies on it. */
 export class MemoryDatabase {
-  readonly tables = new Tables()
+  tables = new Tables()
   readonly listeners = new Set<(hint: Hint) => void>()
 }
 

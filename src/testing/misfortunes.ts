@@ -1,0 +1,102 @@
+// What befalls a simulated deployment beside crashes and a bad network: clocks that are set, times in which the store
+// answers every call with an error of its infrastructure, and fail-overs to a copy that lacks the last writes.
+import { PawlError } from '../kernel/errors.ts'
+import type { Ledger } from './ledger.ts'
+import type { SeededRandom } from './seeded-random.ts'
+import type { SharedStore } from './shared-store.ts'
+
+/** How often, per second of virtual time. */
+export interface Misfortunes {
+  readonly clockJumps: number
+  readonly outages: number
+  readonly failOvers: number
+}
+
+export const noMisfortunes: Misfortunes = { clockJumps: 0, outages: 0, failOvers: 0 }
+
+/** Misfortunes of a seed: most seeds have one kind or none, some have all. */
+export function misfortunesOf(random: SeededRandom): Misfortunes {
+  return {
+    clockJumps: random.pick([0, 0.5, 2]),
+    outages: random.pick([0, 0, 0.5]),
+    failOvers: random.pick([0, 0, 0.5, 1.5]),
+  }
+}
+
+const JUMPS_MS = [200, 3_000, 10_000, 60_000, 3_600_000]
+/** A copy is at most this far behind. */
+const BEHIND_MS_MAX = 400
+const OUTAGE_MS_MAX = 2_500
+
+export class Fate {
+  readonly #store: SharedStore
+  readonly #ledger: Ledger
+  readonly #random: SeededRandom
+  readonly #rates: Misfortunes
+  #outageUntil = 0
+  #copiedAt = Number.NEGATIVE_INFINITY
+
+  constructor(store: SharedStore, ledger: Ledger, random: SeededRandom, rates: Misfortunes) {
+    this.#store = store
+    this.#ledger = ledger
+    this.#random = random
+    this.#rates = rates
+  }
+
+  /** Time has passed; chance may strike. */
+  strike(now: number, seconds: number): void {
+    const { clockJumps, outages, failOvers } = this.#rates
+    if (this.#outageUntil > 0 && now >= this.#outageUntil) this.#endOutage()
+    if (this.#random.chance(clockJumps * seconds)) this.#setClock()
+    if (this.#random.chance(outages * seconds)) this.#beginOutage(now)
+    if (failOvers > 0) this.#failOver(now, failOvers * seconds)
+  }
+
+  /** Nothing more befalls anybody, and the clock is right. */
+  calm(): void {
+    this.#endOutage()
+    this.#store.clock.correct()
+  }
+
+  #setClock(): void {
+    const { clock } = this.#store
+    const off = this.#random.pick(JUMPS_MS) * (this.#random.chance(0.5) ? 1 : -1)
+    // Whoever sets a clock wrong is often corrected.
+    if (clock.offset !== 0 && this.#random.chance(0.5)) clock.set(0)
+    else clock.set(clock.offset + off)
+    this.#ledger.note(`the store's clock is set ${clock.offset} ms off`)
+  }
+
+  #beginOutage(now: number): void {
+    this.#outageUntil = now + this.#random.below(OUTAGE_MS_MAX)
+    this.#store.trouble = () => errorOf(this.#random)
+    this.#ledger.note('outage begins')
+  }
+
+  #endOutage(): void {
+    this.#outageUntil = 0
+    this.#store.trouble = undefined
+    this.#ledger.note('outage ends')
+  }
+
+  #failOver(now: number, chance: number): void {
+    if (this.#random.chance(chance)) {
+      this.#ledger.note('fail-over')
+      this.#store.failOver?.()
+    } else if (now - this.#copiedAt > BEHIND_MS_MAX) {
+      this.#copiedAt = now
+      this.#store.copy?.()
+    }
+  }
+}
+
+/** Errors that say nothing about what was sent. Only some of them are known to pawl. */
+function errorOf(random: SeededRandom): Error {
+  return random.pick([
+    new PawlError('STORE_URL_INVALID', 'role "app" is not permitted to log in'),
+    new PawlError('STORE_READ_ONLY', 'permission denied for table live'),
+    new PawlError('STORE_UNSUITABLE', 'a segment is missing'),
+    new Error('function pawl.commit_turns(…) does not exist'),
+    new TypeError('cannot read properties of undefined'),
+  ])
+}
