@@ -51,8 +51,9 @@ export const limits = {
   clockAheadMsMax: 5_000,
   /** A clock that is off by more than this since it was last read has jumped; by less, it is only a little fast or slow. */
   clockStepMs: 50,
-  /** Whether a session is silent is asked again after this long at the soonest. */
-  silenceLookMs: 10,
+  /** A renewal that is later than this, or than a twelfth of the lease, was missed; and as many sessions are told of. */
+  renewalLateMsMax: 1_000,
+  lateSessionsMax: 1_000,
   /** How long a holder waits before it sends a turn again that was stamped ahead of the store's clock. */
   aheadRetryMs: 500,
   /** A run whose worker died this often, while running alone, is parked as poison. */

@@ -10,24 +10,23 @@ export interface Lease {
 }
 
 /**
- * What a claimer knows of the store's clock. Clocks are set, forwards and backwards, and a clock that jumped says
- * nothing about who is alive: a session is freed only by a claimer that has seen the clock run steadily for so long that
- * a living holder would have renewed, or stopped itself.
+ * A session that has missed a renewal, as far as the store's clock tells: it was renewed longer than a third of `ttlMs`
+ * ago, or later than it can have been.
  *
- * A session is silent if `steadyMs` is at least two thirds of its `ttlMs`, and it expired (by the store's clock and by
- * `now`), or expires later than its last renewal can have said (the clock was set back since). The claimer's own
- * session never is.
+ * Clocks are set, forwards and backwards, so a clock alone never says that somebody is dead. A claimer that has found a
+ * session late at the same beat for two thirds of its `ttlMs`, by a clock of its own that never jumps, knows that its
+ * holder has not renewed, and so has stopped itself. It names the session in its next claim, and that frees it.
  */
-export interface SeenClock {
-  /** What time it should be for the store at least. */
-  readonly now: Instant
-  /** For how long the store's clock has run in step with the claimer's own, since it jumped or was first heard of. */
-  readonly steadyMs: number
+export interface LateSession {
+  readonly session: number
+  readonly beat: number
+  readonly ttlMs: number
 }
 
 export interface ClaimRequest {
   readonly session: number
-  readonly clock: SeenClock
+  /** Sessions to free, if they are at these beats still. Never the claimer's own. */
+  readonly silent: readonly Pick<LateSession, 'session' | 'beat'>[]
   readonly nonce: number
   readonly build: string
   /**
@@ -65,6 +64,8 @@ export interface Claimed {
   readonly runs: readonly ClaimedRun[]
   readonly tasks: readonly ClaimedTask[]
   readonly news: readonly { readonly runId: string; readonly messages: readonly StoredMessage[] }[]
+  /** Sessions of others that have missed a renewal. */
+  readonly late?: readonly LateSession[]
   /** When something in these queues is due next, if nothing happens before. */
   readonly nextDue?: Instant
   /** There are runs whose last holder died, waiting for a worker that asks for them. */

@@ -77,6 +77,7 @@ export interface TaskSnapshot {
 export interface SessionSnapshot {
   readonly session: number
   readonly worker: string
+  readonly beat: number
   readonly expiresAt: Instant
   readonly about: string
 }

@@ -94,6 +94,7 @@ export interface TurnColumns {
 export interface SessionColumns {
   readonly session: number
   readonly worker: string
+  readonly beat: number
   readonly expires_at: number
   readonly about: string
 }
@@ -189,8 +190,8 @@ export function taskSnapshotOf(row: TaskColumns): TaskSnapshot {
 }
 
 export function sessionOf(row: SessionColumns): SessionSnapshot {
-  const { session, worker, expires_at: expiresAt, about } = row
-  return { session, worker, expiresAt, about }
+  const { session, worker, beat, expires_at: expiresAt, about } = row
+  return { session, worker, beat, expiresAt, about }
 }
 
 const ENDED: readonly Status[] = ['completed', 'failed', 'cancelled']

@@ -36,7 +36,7 @@ export interface Store {
    * Leases runs that are due or have messages, and tasks, to a living session; counts the delivery. What it
    * returns about a run was read after the lease was granted. With `reconcile` it first returns leases this session
    * holds but did not list: the answer that granted them was lost. Also brings unread messages of the runs in `held`,
-   * frees what silent sessions held (see `SeenClock`), and completes deliveries between runs that an earlier commit left
+   * frees what silent sessions held (see `LateSession`), and completes deliveries between runs that an earlier commit left
    * undone.
    */
   claim(request: ClaimRequest): Promise<Claimed>

@@ -122,16 +122,17 @@ export function checkExecutions(ledger: Ledger): string[] {
   const counts = new Map<string, number>()
   return ledger.executions.flatMap((execution) => {
     const { runId, generation = 1, key, process, order } = execution
-    const { attempt, maxAttempts, sessionAlive } = execution
+    const { attempt, maxAttempts, sessionAlive, isUnaware } = execution
     const id = `${inGeneration(runId, generation)} ${key}`
     const found: string[] = []
     const durable = ledger.durable.get(id)
-    if (durable !== undefined && order > durable)
+    if (durable !== undefined && order > durable && !isUnaware)
       found.push(`INV2: ${id} ran again in ${process} after its result was durable`)
     if (!sessionAlive) found.push(`INV6: ${process} began ${id} after its lease had ended`)
     const times = (counts.get(id) ?? 0) + 1
     counts.set(id, times)
-    if (times > maxAttempts)
+    // Attempts that a fail-over has lost are made once more.
+    if (times > maxAttempts && ledger.failOvers === 0)
       found.push(`INV14: ${id} ran ${times} times; its policy allows ${maxAttempts}`)
     if (attempt > maxAttempts)
       found.push(`INV14: ${id} was called attempt ${attempt} of ${maxAttempts}`)

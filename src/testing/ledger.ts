@@ -26,6 +26,8 @@ export interface Execution {
   readonly maxAttempts: number
   /** Whether the store considered the session of this process alive. */
   readonly sessionAlive: boolean
+  /** Whether its process has heard nothing of the store since a fail-over. */
+  readonly isUnaware: boolean
   /** Position among everything that happened. */
   readonly order: number
 }
@@ -70,6 +72,8 @@ export class Ledger {
   readonly #bodies = new Map<string, RunningBody[]>()
   /** Until when the last renewal of each worker is good, in true time. */
   readonly #renewals = new Map<string, Instant>()
+  readonly #renewedAt = new Map<string, Instant>()
+  #failedOverAt = Number.NEGATIVE_INFINITY
   #copy: Copy | undefined
   /** Fail-overs so far. */
   failOvers = 0
@@ -88,9 +92,10 @@ export class Ledger {
     this.note(`VIOLATION ${what}`)
   }
 
-  executed(execution: Omit<Execution, 'order'>): void {
+  executed(execution: Omit<Execution, 'order' | 'isUnaware'>): void {
     const { runId, key, attempt, process } = execution
-    this.executions.push({ ...execution, order: this.#order++ })
+    const isUnaware = (this.#renewedAt.get(process) ?? 0) <= this.#failedOverAt
+    this.executions.push({ ...execution, isUnaware, order: this.#order++ })
     this.note(`${process} runs ${key} of ${short(runId)}, attempt ${attempt}`)
   }
 
@@ -112,6 +117,7 @@ export class Ledger {
 
   renewed(worker: string, ttlMs: number): void {
     this.#renewals.set(worker, this.#clock.now() + ttlMs)
+    this.#renewedAt.set(worker, this.#clock.now())
   }
 
   /** Whether the last renewal of a worker is still good, whatever clocks say. */
@@ -132,6 +138,7 @@ export class Ledger {
   /** The store is as it was when it was copied. What happened since may happen again. */
   failOver(): void {
     this.failOvers++
+    this.#failedOverAt = this.#clock.now()
     const { durable, epochs, ended, lengths } = this.#copy ?? nothing
     refill(this.durable, durable)
     refill(this.#epochs, epochs)

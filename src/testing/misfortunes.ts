@@ -34,6 +34,7 @@ export class Fate {
   readonly #random: SeededRandom
   readonly #rates: Misfortunes
   #outageUntil = 0
+  #outageOverAt = 0
   #copiedAt = Number.NEGATIVE_INFINITY
 
   constructor(store: SharedStore, ledger: Ledger, random: SeededRandom, rates: Misfortunes) {
@@ -46,15 +47,17 @@ export class Fate {
   /** Time has passed; chance may strike. */
   strike(now: number, seconds: number): void {
     const { clockJumps, outages, failOvers } = this.#rates
-    if (this.#outageUntil > 0 && now >= this.#outageUntil) this.#endOutage()
+    if (this.#outageUntil > 0 && now >= this.#outageUntil) this.#endOutage(now)
     if (this.#random.chance(clockJumps * seconds)) this.#setClock()
-    if (this.#random.chance(outages * seconds)) this.#beginOutage(now)
+    // Not one after the other: a client is patient, but not for ever.
+    const mayBegin = this.#outageUntil === 0 && now - this.#outageOverAt > OUTAGE_MS_MAX
+    if (this.#random.chance(outages * seconds) && mayBegin) this.#beginOutage(now)
     if (failOvers > 0) this.#failOver(now, failOvers * seconds)
   }
 
   /** Nothing more befalls anybody, and the clock is right. */
   calm(): void {
-    this.#endOutage()
+    this.#endOutage(0)
     this.#store.clock.correct()
   }
 
@@ -73,8 +76,9 @@ export class Fate {
     this.#ledger.note('outage begins')
   }
 
-  #endOutage(): void {
+  #endOutage(now: number): void {
     this.#outageUntil = 0
+    this.#outageOverAt = now
     this.#store.trouble = undefined
     this.#ledger.note('outage ends')
   }

@@ -97,14 +97,21 @@ class Resent {
 
   watch(store: Store): Store {
     return wrapped(store, asItIs, {
-      create: (runs) => {
+      create: async (runs) => {
+        const created = await store.create(runs)
         const given = runs.map(({ eager: _, ...run }) => run)
         this.#calls.push((to) => to.create(given))
-        return store.create(runs)
+        return created
       },
-      post: (posts) => {
-        this.#calls.push((to) => to.post(posts))
-        return store.post(posts)
+      post: async (posts) => {
+        const posted = await store.post(posts)
+        // Not what pauses: the run may have ended before it was resumed, and then nobody resumes it any more.
+        const taken = posts.filter(
+          ({ message }, index) =>
+            posted[index]?.outcome === 'accepted' && !message.id.startsWith('pause:'),
+        )
+        this.#calls.push((to) => to.post(taken))
+        return posted
       },
     })
   }

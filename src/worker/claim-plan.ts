@@ -115,7 +115,7 @@ export function requestOf(
   { build, queues }: WorkerSettings,
   { activityNames }: Registry,
   { pins, workflows }: Directory,
-  own: Pick<ClaimRequest, 'session' | 'clock' | 'nonce' | 'held' | 'heldTasks'>,
+  own: Pick<ClaimRequest, 'session' | 'silent' | 'nonce' | 'held' | 'heldTasks'>,
 ): ClaimRequest {
   const names = { workflows, activities: activityNames }
   return { ...own, build, ...(pins && { pins }), queues, ...names, runs, suspects, tasks }

@@ -186,7 +186,8 @@ export class HeldRun {
     const ready = mayBegin ? readySteps(this.#state, this.#steps, this.#code.current, now) : []
     const busy = this.#steps.size > 0 || this.#steps.hasResults || ready.length > 0
     if (pausing && !busy) return this.#rest(turn)
-    const soon = (this.#nextDue() ?? Infinity) - now <= limits.holdForTimerMs
+    // By the store's clock, which may be behind the run's own time if it was set back.
+    const soon = (this.#nextDue() ?? Infinity) - this.#host.now() <= limits.holdForTimerMs
     const hold = busy || (soon && this.#mood === 'working') || this.#inbox.size > 0
     if (hold && mayWait(this.#carried, turn, this.#code.current, now)) {
       this.#beginSteps(ready)

@@ -7,14 +7,13 @@
 import type { Instant } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { SeenClock } from '../stores/store.ts'
 
 export class StoreClock {
   readonly #clock: Clock
   /** How far the store's clock is ahead of the monotonic one, at least and at most. */
   #low: number
   #high: number
-  #steadySince: number | undefined
+  #isKnown = false
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -26,28 +25,23 @@ export class StoreClock {
     return Math.floor(this.#low + this.#clock.monotonic())
   }
 
-  /** An answer to what was sent at `sent` of the monotonic clock said so. */
-  heard(now: Instant, sent: number): void {
+  /** An answer to what was sent at `sent` of the monotonic clock said so. Says whether the clock has jumped since. */
+  heard(now: Instant, sent: number): boolean {
     const arrived = this.#clock.monotonic()
     const [low, high] = [now - arrived, now - sent]
     const { clockStepMs } = limits
     const jumped = low > this.#high + clockStepMs || high < this.#low - clockStepMs
-    if (this.#steadySince === undefined || jumped) {
-      this.#steadySince = arrived
+    if (!this.#isKnown || jumped) {
+      this.#isKnown = true
       this.#low = low
       this.#high = high
-      return
+      return true
     }
     // Clocks that are a little fast or slow drift out of the bounds they gave before.
     if (low > this.#high) this.#high = high
     else if (high < this.#low) this.#low = high
     this.#low = Math.max(this.#low, low)
     this.#high = Math.max(this.#low, Math.min(this.#high, high))
-  }
-
-  /** What a claim that is sent now says about the store's clock. */
-  seen(): SeenClock {
-    const now = this.#clock.monotonic()
-    return { now: this.now(), steadyMs: Math.floor(now - (this.#steadySince ?? now)) }
+    return false
   }
 }

@@ -23,6 +23,7 @@ import { Doorbell } from './doorbell.ts'
 import { HeldRun } from './held-run.ts'
 import { HeldTask } from './held-task.ts'
 import type { HeldOutcome, RunHost } from './host.ts'
+import { LateSessions } from './late-sessions.ts'
 import { LeaseBook } from './lease-book.ts'
 import { keepRejections } from './rejections.ts'
 import { runHost } from './run-host.ts'
@@ -44,6 +45,7 @@ export class Worker {
   readonly #settings: WorkerSettings
   readonly #storeClock: StoreClock
   readonly #line: StoreLine
+  readonly #late: LateSessions
   readonly #doorbell: Doorbell
   readonly #plan: ClaimPlan
   readonly #slots: Slots
@@ -66,6 +68,7 @@ export class Worker {
     this.id = settings.id
     const { clock, registry } = ports
     this.#storeClock = new StoreClock(clock)
+    this.#late = new LateSessions(clock)
     this.#line = new StoreLine(settings.id, ports, this.#over.signal)
     this.#doorbell = new Doorbell(clock)
     this.#slots = new Slots(settings.activities)
@@ -159,7 +162,10 @@ export class Worker {
   async #loop(): Promise<void> {
     while (this.#phase === 'working') {
       try {
-        if (!this.#session.alive) await this.#reopen()
+        if (!this.#session.alive) {
+          this.#session = this.#newSession()
+          await this.#line.send(() => this.#session.open())
+        }
         if (this.#directory.dueInMs === 0) void this.look()
         this.#doorbell.ringWithin(this.#directory.dueInMs + 1)
         this.#doorbell.ringWithin(await this.#claim())
@@ -177,11 +183,6 @@ export class Worker {
     if (await this.#directory.look()) this.#doorbell.ring()
   }
 
-  async #reopen(): Promise<void> {
-    this.#session = this.#newSession()
-    await this.#line.send(() => this.#session.open())
-  }
-
   /** One claim. Answers how long to wait for the next, if nothing rings before. */
   async #claim(): Promise<number> {
     const session = this.#session
@@ -189,7 +190,7 @@ export class Worker {
     const { registry, random } = this.#ports
     const request = requestOf(wish, this.#settings, registry, this.#directory, {
       session: session.id,
-      clock: this.#storeClock.seen(),
+      silent: this.#late.silent,
       nonce: random.integer(),
       held: wish.asksForNews ? [...this.#runs.keys()] : [],
       heldTasks: [...this.#tasks.keys()],
@@ -199,16 +200,17 @@ export class Worker {
     if (claimed.dead) session.die()
     if (!session.alive) return 0
     this.#take(claimed, this.#plan.inDoubt)
-    return this.#plan.learn(wish, claimed, this.#storeClock.now())
+    this.#late.learn(claimed.late)
+    const pauseMs = this.#plan.learn(wish, claimed, this.#storeClock.now())
+    return Math.min(pauseMs, this.#late.dueInMs)
   }
 
   async #claimOnce(store: Store, request: ClaimRequest): Promise<Claimed> {
     try {
       const again = { reconcile: true, held: [...this.#runs.keys()] } as const
       const sent = this.#ports.clock.monotonic()
-      const clock = this.#storeClock.seen()
-      const claimed = await store.claim({ ...request, clock, ...(this.#plan.inDoubt && again) })
-      this.#storeClock.heard(claimed.now, sent)
+      const claimed = await store.claim({ ...request, ...(this.#plan.inDoubt && again) })
+      this.#hearTime(claimed.now, sent)
       return claimed
     } catch (error) {
       this.#plan.doubt(limits.reconcileTimes)
@@ -322,9 +324,14 @@ export class Worker {
   }
 
   #renewed(now: number, beat: number, sent: number): void {
-    this.#storeClock.heard(now, sent)
+    this.#hearTime(now, sent)
     if (beat % limits.renewalsPerReconcile === 0) this.#plan.doubt(1)
     if (this.#plan.inDoubt) this.#doorbell.ring()
+  }
+
+  // What waits for a time looks at the clock again if that was set.
+  #hearTime(now: number, sent: number): void {
+    if (this.#storeClock.heard(now, sent)) for (const held of this.#runs.values()) held.receive([])
   }
 
   #loseTasks(taskIds: readonly string[]): void {
@@ -345,14 +352,13 @@ export class Worker {
     this.#doorbell.ring()
   }
 
-  // Perhaps it is still ours, and nobody's: then a later claim that looks for such leases brings it back. Not at once:
-  // what went wrong may go wrong again.
+  // Perhaps the lease is still ours: then a later claim brings it back. Not at once: it may go wrong again.
   #lost(held: HeldRun, began: boolean): void {
     if (this.#session.alive) this.#plan.doubt(limits.reconcileTimes)
     if (this.#session.alive && began) this.#leases.cutOff(held)
     const { runId } = held
-    const told = { type: 'lease.lost', at: new Date(this.#ports.clock.now()), runId } as const
-    this.#ports.bus.announce(() => ({ ...told, worker: this.id }))
+    const at = new Date(this.#ports.clock.now())
+    this.#ports.bus.announce(() => ({ type: 'lease.lost', at, runId, worker: this.id }))
   }
 
   async #drain(graceMs: number): Promise<void> {
@@ -392,7 +398,7 @@ export class Worker {
   }
 
   #change(status: 'active' | 'draining' | 'stopped'): void {
-    const told = { type: 'worker.changed', at: new Date(this.#ports.clock.now()), status } as const
-    this.#ports.bus.announce(() => ({ ...told, worker: this.id }))
+    const at = new Date(this.#ports.clock.now())
+    this.#ports.bus.announce(() => ({ type: 'worker.changed', at, status, worker: this.id }))
   }
 }

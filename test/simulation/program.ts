@@ -9,7 +9,6 @@ import {
   type Engine,
   PermanentError,
   type RunHandle,
-  signal,
   TIMEOUT,
   type Workflow,
   workflow,
@@ -19,8 +18,9 @@ import type { Acknowledged } from '../../src/testing/checkers.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { simulatedBody } from '../../src/testing/simulated-body.ts'
 import type { Definitions, ProgramWorld, SimulatedWorld } from '../../src/testing/simulator.ts'
+import { machines } from './machines.ts'
+import { go } from './signals.ts'
 
-export const go = signal<number>('go')
 const RETRY = { maxAttempts: 12, initial: 20, max: 200 } as const
 
 export function definitions(world: SimulatedWorld): Definitions {
@@ -30,7 +30,12 @@ export function definitions(world: SimulatedWorld): Definitions {
   const { child, parent } = families(world)
   const { racer, scoped, listener } = structuredWorkflows(world, child)
   const plain = [chain, fan, once, flaky, remote, patient, collector, sleeper]
-  return { workflows: [...plain, child, parent, racer, scoped, listener], activities }
+  const all = [...plain, child, parent, racer, scoped, listener]
+  const counting = machines(world, body(world))
+  return {
+    workflows: [...all, ...counting.workflows],
+    activities: [...activities, ...counting.activities],
+  }
 }
 
 /** A step body: is written down, takes a while, and gives a value that depends on nothing but its place. */
@@ -49,6 +54,8 @@ function body(world: SimulatedWorld) {
 // Nothing leaves before what it rests on is durable: link n is begun because link n - 1 was recorded.
 function checkCause(world: SimulatedWorld, runId: string, key: string): void {
   const n = Number(/^step:link#(\d+)$/.exec(key)?.[1] ?? 1)
+  // The cause was durable, and a fail-over has lost it.
+  if (world.ledger.failOvers > 0) return
   if (n === 1 || world.ledger.durable.has(`${runId} step:link#${n - 1}`)) return
   world.ledger.violate(`an effect left before its cause was durable: ${key} of ${runId}`)
 }
@@ -259,9 +266,22 @@ async function oneStory(
   kept.runs.add(run.runId)
   ledger.note(`acknowledged start ${n}`)
   for (let k = random.below(5); k > 0; k--) await signalOnce(run, world, kept)
+  if (random.chance(0.2)) await rest(run, world)
   if (!random.chance(0.15)) return
   await world.pause(random.below(300))
   await run.cancel('the client changed its mind')
+}
+
+// Whoever pauses a run resumes it, at whatever moment that comes.
+async function rest(run: RunHandle<unknown>, world: ProgramWorld): Promise<void> {
+  const { random } = world
+  try {
+    await run.pause('for a moment')
+    await world.pause(random.below(100))
+    await run.resume()
+  } catch {
+    // The run had ended.
+  }
 }
 
 async function begin(
@@ -282,6 +302,8 @@ async function begin(
     'racer',
     'scoped',
     'listener',
+    'ticker',
+    'relay',
   ] as const
   const name = random.pick(names)
   const contract = workflow.declare<number, unknown>(name)

@@ -123,7 +123,7 @@ export class PostgresReader {
         return { type: 'notes', notes: notesOf(rows) }
       }
       case 'sessions': {
-        const text = `select session, worker, expires_at, about from ${this.#schema}.session order by session`
+        const text = `select session, worker, beat, expires_at, about from ${this.#schema}.session order by session`
         const [time, rows] = await Promise.all([
           this.#clock(now),
           this.#query<SessionColumns>(text, []),

@@ -63,6 +63,7 @@ interface ClaimAnswer {
     readonly nextDue: number | null
     readonly suspects: boolean
     readonly news: Claimed['news'] | null
+    readonly late: Claimed['late'] | null
   }
 }
 interface RecordAnswer {
@@ -175,13 +176,14 @@ export class PostgresStore implements Store {
   async claim(request: ClaimRequest): Promise<Claimed> {
     const answer = await this.#call<ClaimAnswer>('claim', JSON.stringify(request))
     if (answer.dead) return { now: answer.now, runs: [], tasks: [], news: [], dead: true }
-    const { nextDue, suspects, news } = answer.outlook
+    const { nextDue, suspects, news, late } = answer.outlook
     return {
       now: answer.now,
       runs: (answer.runs ?? []).map((row) => claimedRunOf(row, row.messages ?? [])),
       tasks: (answer.tasks ?? []).map(claimedTaskOf),
       news: news ?? [],
       ...(suspects && { suspects: true }),
+      ...(late && { late }),
       ...(nextDue !== null && { nextDue }),
     }
   }

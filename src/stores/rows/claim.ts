@@ -1,8 +1,9 @@
 // Who gets what, and what is said along with it.
 import type { Instant } from '../../kernel/event.ts'
+import { limits } from '../../kernel/limits.ts'
+import { isLate, lateAt } from '../lateness.ts'
 import { BY_HAND, NEVER } from '../never.ts'
-import { silentAt } from '../silence.ts'
-import type { Claimed, ClaimRequest } from '../store.ts'
+import type { Claimed, ClaimRequest, LateSession } from '../store.ts'
 import type { Grip, RunRow, TaskRow } from './row.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -56,10 +57,18 @@ export function nextDue(tx: Transaction, request: ClaimRequest): Instant | undef
   }
   for (const row of tx.tasks()) if (isMine(row, request.queues, request.activities)) consider(row)
   for (const each of tx.sessions()) {
-    if (each.session === request.session) continue
-    next = Math.min(next, silentAt(each, tx.now, request.clock))
+    const late = lateAt(each, tx.now)
+    // Those that are late already are the claimer's to remember.
+    if (each.session !== request.session && late > tx.now) next = Math.min(next, late)
   }
   return next === NEVER ? undefined : next
+}
+
+export function lateSessions(tx: Transaction, request: ClaimRequest): LateSession[] {
+  return [...tx.sessions()]
+    .filter((each) => each.session !== request.session && isLate(each, tx.now))
+    .slice(0, limits.lateSessionsMax)
+    .map(({ session, beat, ttlMs = limits.leaseMs }) => ({ session, beat, ttlMs }))
 }
 
 function chooseSuspects(free: readonly RunRow[], count: number): RunRow[] {

@@ -3,7 +3,6 @@
 import type { Instant } from '../../kernel/event.ts'
 import { limits } from '../../kernel/limits.ts'
 import { BY_HAND, NEVER } from '../never.ts'
-import { isSilent } from '../silence.ts'
 import type {
   Beginning,
   Claimed,
@@ -25,7 +24,7 @@ import type {
   TaskOutcome,
   TurnCommit,
 } from '../store.ts'
-import { chooseRuns, chooseTasks, hasSuspects, newsFor, nextDue } from './claim.ts'
+import { chooseRuns, chooseTasks, hasSuspects, lateSessions, newsFor, nextDue } from './claim.ts'
 import { noteKey } from './read.ts'
 import {
   type Grip,
@@ -122,12 +121,14 @@ export function claim(tx: Transaction, request: ClaimRequest, delivery: Delivery
     (row) => holds(row, request) ?? grantTask(tx, row, request),
   )
   const due = nextDue(tx, request)
+  const late = lateSessions(tx, request)
   return {
     now,
     runs: runs.map(claimedRun),
     tasks: tasks.map(claimedTask),
     news: newsFor(tx, request),
     ...(hasSuspects(tx, request) && { suspects: true as const }),
+    ...(late.length > 0 && { late }),
     ...(due !== undefined && { nextDue: due }),
   }
 }
@@ -283,10 +284,11 @@ function isAhead(tx: Transaction, row: RunRow, { at }: TurnCommit): boolean {
   return at > (tx.session(row.session)?.latest ?? 0)
 }
 
-// A silent session's leases are freed by whoever claims next; its writes are refused from then on.
-function reap(tx: Transaction, { session, clock }: ClaimRequest): void {
-  for (const each of [...tx.sessions()]) {
-    if (each.session !== session && isSilent(each, tx.now, clock)) free(tx, each)
+// The leases of a session that a claimer found silent are freed; its writes are refused from then on.
+function reap(tx: Transaction, { session, silent }: ClaimRequest): void {
+  for (const each of silent) {
+    const row = tx.session(each.session)
+    if (row && row.session !== session && row.beat === each.beat) free(tx, row)
   }
 }
 

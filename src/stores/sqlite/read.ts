@@ -5,7 +5,7 @@ import { PawlError } from '../../kernel/errors.ts'
 import { limits } from '../../kernel/limits.ts'
 import type { Status } from '../../kernel/run.ts'
 import { attributeColumns } from '../attributes.ts'
-import { type Expiring, isSilent, silentAt } from '../silence.ts'
+import { isLate, lateAt } from '../lateness.ts'
 import {
   COMPARISONS,
   cursorOf,
@@ -25,6 +25,7 @@ import {
 import type {
   Claimed,
   ClaimRequest,
+  LateSession,
   Listed,
   ListQuery,
   LoadAsk,
@@ -41,6 +42,8 @@ import { SNAPSHOT, STATUS, type Statements, statements } from './statements.ts'
 type Lanes = { readonly runs: readonly number[]; readonly tasks: readonly number[] }
 type At = { readonly at: number | null } | undefined
 type NextRun = { readonly at: number; readonly mine: number }
+
+type Other = LateSession & { readonly expiresAt: number }
 
 export class SqliteReader {
   readonly #database: DatabaseSync
@@ -114,7 +117,7 @@ export class SqliteReader {
     const { runs, tasks, build } = request
     if (request.reconcile) return true
     if (!this.#sql.session.get(request.session)) return true
-    if (this.#others(request).some((each) => isSilent(each, now, request.clock))) return true
+    if (request.silent.length > 0) return true
     const asked = { ...mineOf(request), build }
     const due = (lane: number): unknown => this.#sql.anyDueRun.get({ ...asked, lane, now })
     const parked = (lane: number): unknown => this.#sql.anyParked.get({ ...asked, lane })
@@ -127,21 +130,26 @@ export class SqliteReader {
     request: ClaimRequest,
     lanes: Lanes,
     now: number,
-  ): Pick<Claimed, 'nextDue' | 'suspects' | 'news'> {
+  ): Pick<Claimed, 'nextDue' | 'suspects' | 'news' | 'late'> {
     const mine = mineOf(request)
     const asked = { ...mine, build: request.build, now }
     const suspects = lanes.runs.some((lane) => this.#sql.anyDueRun.get({ ...asked, lane: -lane }))
+    const others = this.#others(request)
+    const late = others.filter((each) => isLate(each, now)).slice(0, limits.lateSessionsMax)
     const times = [
       ...lanes.runs.map((lane) => this.#nextRun(mine, lane, now)),
       ...lanes.tasks.map((lane) => this.#sql.nextTask.get(lane, now) as At),
     ]
     const next = Math.min(
       ...times.map((time) => time?.at ?? Number.POSITIVE_INFINITY),
-      ...this.#others(request).map((each) => silentAt(each, now, request.clock)),
+      ...others.map((each) => lateAt(each, now)).filter((at) => at > now),
     )
     return {
       news: this.#news(request),
       ...(suspects && { suspects: true as const }),
+      ...(late.length > 0 && {
+        late: late.map(({ session, beat, ttlMs }) => ({ session, beat, ttlMs })),
+      }),
       ...(Number.isFinite(next) && { nextDue: next }),
     }
   }
@@ -158,8 +166,8 @@ export class SqliteReader {
     return many.find((run) => run.mine) ?? last
   }
 
-  #others({ session }: ClaimRequest): Expiring[] {
-    return this.#sql.otherSessions.all(session) as unknown as Expiring[]
+  #others({ session }: ClaimRequest): Other[] {
+    return this.#sql.otherSessions.all(session) as unknown as Other[]
   }
 
   operate(operation: RecordOperation): RecordOutcome {

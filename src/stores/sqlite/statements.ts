@@ -118,14 +118,14 @@ const texts = {
   deleteTasks: 'delete from task where run_id = ?',
   tasksOfRun: `select ${TASK} where run_id = ? order by task_id`,
 
-  session: 'select expires_at, latest from session where session = ?',
-  sessions: 'select session, worker, expires_at, about from session order by session',
+  session: 'select beat, latest from session where session = ?',
+  sessions: 'select session, worker, beat, expires_at, about from session order by session',
   putSession: `insert into session (session, worker, beat, expires_at, about, ttl_ms, latest) values (?, ?, ?, ?, ?, ?, ?)
     on conflict (session) do update set worker = excluded.worker, beat = excluded.beat, about = excluded.about,
       expires_at = excluded.expires_at, ttl_ms = excluded.ttl_ms,
       latest = max(latest, session.expires_at, excluded.latest)`,
   otherSessions:
-    'select session, expires_at as expiresAt, ttl_ms as ttlMs from session where session <> ?',
+    'select session, beat, expires_at as expiresAt, ttl_ms as ttlMs from session where session <> ?',
   deleteSession: 'delete from session where session = ?',
 
   lane: 'select lane from lane where kind = ? and queue = ? and name = ? and priority = ?',

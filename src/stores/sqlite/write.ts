@@ -2,7 +2,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { limits } from '../../kernel/limits.ts'
 import { BY_HAND, NEVER } from '../never.ts'
-import { type Expiring, isSilent } from '../silence.ts'
 import {
   type ClaimedColumns,
   claimedRunOf,
@@ -98,11 +97,9 @@ export class SqliteWriter {
   }
 
   claim(request: ClaimRequest, now: number): Pick<Claimed, 'runs' | 'tasks' | 'dead'> {
-    for (const each of all<Expiring & { session: number }>(
-      this.#sql.otherSessions,
-      request.session,
-    )) {
-      if (isSilent(each, now, request.clock)) this.#free(each.session, now)
+    for (const { session, beat } of request.silent) {
+      const row = one<{ beat: number }>(this.#sql.session, session)
+      if (row?.beat === beat && session !== request.session) this.#free(session, now)
     }
     if (!this.#sql.session.get(request.session)) return { runs: [], tasks: [], dead: true }
     return { runs: this.#claimRuns(request, now), tasks: this.#claimTasks(request, now) }

@@ -1,7 +1,7 @@
 // Clocks that are set. What was promised by one time must hold by another: nobody loses a lease because a clock jumped,
 // and what was decided before is taken after.
 import { limits } from '../../kernel/limits.ts'
-import type { ClaimRequest, Store } from '../../stores/store.ts'
+import type { Claimed, ClaimRequest, Store } from '../../stores/store.ts'
 import {
   ALICE,
   apply,
@@ -30,11 +30,6 @@ import { holds, same } from './check.ts'
 const HOUR = 3_600_000
 const LEASE_MS = 3_000
 
-/** What a claimer says that has heard of no jump since `steadyMs`. */
-function seen(now: number, steadyMs: number): Pick<ClaimRequest, 'clock'> {
-  return { clock: { now, steadyMs } }
-}
-
 /** Alice holds a run under a short lease, and Bob is there. */
 async function two(store: Store) {
   await openSession(store, ALICE, LEASE_MS)
@@ -43,83 +38,71 @@ async function two(store: Store) {
   return take(store, 'run')
 }
 
+/** A claim by somebody who has watched nobody yet. */
+function look(store: Store, overrides: Partial<ClaimRequest> = {}): Promise<Claimed> {
+  return claim(store, { suspects: 9, silent: [], ...overrides }, BOB)
+}
+
+/** When a session that is renewed now has missed the next renewal. */
+const MISSED_MS = LEASE_MS / limits.leaseRenewalsPerLife + LEASE_MS / 12
+
 const jumps: readonly Case[] = [
   {
-    name: 'stores D2: a clock that is set forward kills no session that renews as it should',
+    name: 'a session that has missed a renewal is late, and who claims is told when one will be',
+    async run({ store, clock }) {
+      await two(store)
+      const first = await look(store)
+      same([first.late, first.nextDue], [undefined, clock.now() + MISSED_MS], 'before')
+      await clock.advance(MISSED_MS)
+      const { late, runs } = await look(store)
+      same(late, [{ session: ALICE, beat: 1, ttlMs: LEASE_MS }], 'who is late')
+      same(runs, [], 'nothing is freed by that')
+      await store.renew(beat(ALICE, { beat: 2, ttlMs: LEASE_MS }))
+      same((await look(store)).late, undefined, 'after a renewal')
+    },
+  },
+  {
+    name: 'stores D2: a clock alone frees nothing, however far it was set forward',
     async run({ store, clock }) {
       const run = await two(store)
-      const before = clock.now()
-      clock.set(before + HOUR)
-      const unaware = await claim(store, { suspects: 9, ...seen(before, HOUR) }, BOB)
-      same(unaware.runs, [], 'for a claimer that has not heard of it')
-      const aware = await claim(store, { suspects: 9, ...seen(clock.now(), 0) }, BOB)
-      same(aware.runs, [], 'for one that has just heard of it')
-      same((await claim(store)).dead, undefined, 'the holder’s claim')
+      clock.set(clock.now() + HOUR)
+      const { late, runs } = await look(store)
+      same([late?.length, runs.length], [1, 0], 'late, and not freed')
+      same((await claim(store, { silent: [] })).dead, undefined, 'the holder’s claim')
       same((await store.renew(beat(ALICE, { beat: 2, ttlMs: LEASE_MS }))).alive, true, 'renewal')
       await apply(store, turn(run, { at: clock.now() }))
     },
   },
   {
-    name: 'after a clock was set forward a session that stays silent is freed once a living one would have renewed',
-    async run({ store, clock }) {
+    name: 'stores D2: a session that a claimer found silent is freed, at the beat it was found at and no other',
+    async run({ store }) {
       await two(store)
-      clock.set(clock.now() + HOUR)
-      const steadyMs = LEASE_MS * limits.leaseSelfStopShare
-      await clock.advance(steadyMs)
-      const early = await claim(store, { suspects: 9, ...seen(clock.now(), steadyMs - 1) }, BOB)
-      same(early.runs, [], 'a moment before')
-      const freed = await claim(store, { suspects: 9, ...seen(clock.now(), steadyMs) }, BOB)
-      same(idsOf(freed.runs), ['run'], 'what is freed')
+      const named = [{ session: ALICE, beat: 1 }]
+      await store.renew(beat(ALICE, { beat: 2, ttlMs: LEASE_MS }))
+      same((await look(store, { silent: named })).runs, [], 'it has renewed since')
+      const freed = await look(store, { silent: [{ session: ALICE, beat: 2 }] })
+      same(idsOf(freed.runs), ['run'], 'what is freed, although its time is not over by the clock')
+      same((await store.renew(beat(ALICE, { beat: 3 }))).alive, false, 'its renewal')
     },
   },
   {
-    name: 'a session is not silent before its time, however long the clock was steady',
-    async run({ store, clock }) {
+    name: 'nobody finds its own session silent, or one that is gone',
+    async run({ store }) {
       await two(store)
-      await clock.advance(LEASE_MS - 1)
-      const { runs, nextDue } = await claim(store, { suspects: 9 }, BOB)
-      same(runs, [], 'what is freed')
-      holds((nextDue ?? 0) >= clock.now() + 1, 'there is something to look for soon')
-      await clock.advance(1)
-      same(idsOf((await claim(store, { suspects: 9 }, BOB)).runs), ['run'], 'then')
+      const ghosts = [BOB, CAROL].map((session) => ({ session, beat: 1 }))
+      same((await look(store, { silent: ghosts })).dead, undefined, 'the claim')
+      same((await look(store)).dead, undefined, 'the next')
     },
   },
   {
-    name: 'a claimer that is new to the clock is told when to look for silent sessions, and never at once',
-    async run({ store, clock }) {
-      await two(store)
-      await clock.advance(LEASE_MS * 10)
-      const now = clock.now()
-      const { runs, nextDue } = await claim(store, { suspects: 9, ...seen(now, 500) }, BOB)
-      same([runs.length, nextDue], [0, now + LEASE_MS * limits.leaseSelfStopShare - 500], 'when')
-      const lagging = await claim(store, { suspects: 9, ...seen(now - LEASE_MS * 20, HOUR) }, BOB)
-      same(lagging.nextDue, now + limits.silenceLookMs, 'for one whose idea of time is behind')
-    },
-  },
-  {
-    name: 'stores D2: a clock that is set back kills nobody, and who is silent since is freed all the same',
-    async run({ store, clock }) {
-      await two(store)
-      const before = clock.now()
-      clock.set(before - HOUR)
-      const unaware = await claim(store, { suspects: 9, ...seen(before, HOUR) }, BOB)
-      same(unaware.runs, [], 'for a claimer that has not heard of it')
-      const aware = await claim(store, { suspects: 9, ...seen(clock.now(), 0) }, BOB)
-      same(aware.runs, [], 'for one that has just heard of it')
-      await clock.advance(LEASE_MS)
-      const freed = await claim(store, { suspects: 9, ...seen(clock.now(), LEASE_MS) }, BOB)
-      same(idsOf(freed.runs), ['run'], 'what is freed')
-    },
-  },
-  {
-    name: 'a session that renews after the clock was set back is as alive as any other',
+    name: 'stores D2: after a clock was set back all sessions are late until they renew',
     async run({ store, clock }) {
       const run = await two(store)
       clock.set(clock.now() - HOUR)
+      const { late, runs } = await look(store)
+      same([late?.length, runs.length], [1, 0], 'late, and not freed')
       await store.renew(beat(ALICE, { beat: 2, ttlMs: LEASE_MS }))
-      await clock.advance(LEASE_MS - 1)
-      const { runs } = await claim(store, { suspects: 9, ...seen(clock.now(), LEASE_MS * 2) }, BOB)
-      same(runs, [], 'what is freed')
+      same((await look(store)).late, undefined, 'after a renewal')
       await apply(store, turn(run, { at: clock.now() }))
     },
   },
@@ -189,9 +172,9 @@ const stamped: readonly Case[] = [
       const at = clock.now() + 1_000
       await apply(store, turn(run, { at }))
       clock.set(clock.now() - HOUR)
-      const clockSeen = seen(clock.now(), LEASE_MS)
       await openSession(store, CAROL, 1_000)
-      const [freed] = (await claim(store, { suspects: 9, ...clockSeen }, CAROL)).runs
+      const silent = [{ session: ALICE, beat: 1 }]
+      const [freed] = (await claim(store, { suspects: 9, silent }, CAROL)).runs
       holds(freed !== undefined, 'the run is freed')
       await apply(store, turn(freed, { seq: 1, at, next: released() }))
     },

@@ -46,20 +46,22 @@ begin
     where lane = any(array(select lane from {schema}.lane)) and session = p_session;
 end $$;
 
--- p_clock is the claimer's: see SeenClock.
-create or replace function {schema}.reap(p_now int8, p_me int8, p_clock json) returns boolean language plpgsql as $$
-declare v_session int8; v_any boolean := false; v_seen int8 := (p_clock->>'now')::int8;
-  v_steady int8 := (p_clock->>'steadyMs')::int8;
+create or replace function {schema}.reap(p_now int8, p_me int8, p_silent json) returns void language plpgsql as $$
+declare v_session int8;
 begin
-  for v_session in select session from {schema}.session where session <> p_me
-      and v_steady >= ttl_ms * ${limits.leaseSelfStopShare} and (expires_at <= least(p_now, v_seen) or
-        (expires_at > p_now + ttl_ms + ${limits.clockStepMs} and p_now >= v_seen - ${limits.clockStepMs}))
-      for update skip locked loop
+  if json_array_length(p_silent) = 0 then return; end if;
+  for v_session in select session from {schema}.session
+      join (select (value->>'session')::int8 as id, (value->>'beat')::int8 as seen from json_array_elements(p_silent)) s
+      on session = id where beat = seen and session <> p_me for update of session skip locked loop
     perform {schema}.free_session(p_now, v_session);
-    v_any := true;
   end loop;
-  return v_any;
 end $$;
+
+-- When a session has missed a renewal: see lateness.ts.
+create or replace function {schema}.late_at(p_expires int8, p_ttl int8, p_now int8) returns int8 language sql immutable as $$
+  select case when p_expires > p_now + p_ttl + ${limits.clockStepMs} then p_now else
+    ceil(p_expires - p_ttl + p_ttl / ${limits.leaseRenewalsPerLife}.0 + least(p_ttl / 12.0, ${limits.renewalLateMsMax}))::int8 end
+$$;
 
 create or replace function {schema}.grant_lane(p_now int8, q json, p_lane int4, p_count int4, p_deliveries int4)
 returns uuid[] language plpgsql as $$
@@ -139,7 +141,7 @@ create or replace function {schema}.outlook(p_now int8, q json, p_runs int4[], p
 language plpgsql as $$
 declare v_next int8; v_at int8; v_mine boolean; v_lane int4; v_suspects boolean := false; v_held uuid[]; v_news json;
   v_session int8 := (q->>'session')::int8; v_build text := q->>'build';
-  v_steady int8 := (q->'clock'->>'steadyMs')::int8;
+  v_late json;
   ${PINS}
 begin
   foreach v_lane in array p_runs loop
@@ -161,10 +163,10 @@ begin
       order by at limit 1;
     v_next := least(v_next, v_at);
   end loop;
-  select least(v_next, min(greatest(p_now + ${limits.silenceLookMs},
-      p_now + ceil(ttl_ms * ${limits.leaseSelfStopShare})::int8 - v_steady,
-      case when expires_at > p_now + ttl_ms + ${limits.clockStepMs} then p_now else expires_at end))) into v_next
-    from {schema}.session where session <> v_session;
+  select least(v_next, min(late) filter (where late > p_now)), json_agg(json_build_object('session', session, 'beat', beat,
+      'ttlMs', ttl_ms)) filter (where late <= p_now and n < ${limits.lateSessionsMax}) into v_next, v_late
+    from (select session, beat, ttl_ms, {schema}.late_at(expires_at, ttl_ms, p_now) as late, row_number() over () as n
+      from {schema}.session where session <> v_session) others;
   v_held := array(select value::uuid from json_array_elements_text(q->'held'));
   if cardinality(v_held) > 0 then
     select json_agg(json_build_object('runId', found.run_id, 'messages', found.messages)) into v_news from (
@@ -173,7 +175,7 @@ begin
     where exists (select 1 from {schema}.live l where l.run_id = found.run_id
       and l.session = v_session);
   end if;
-  return json_build_object('nextDue', v_next, 'suspects', v_suspects, 'news', v_news);
+  return json_build_object('nextDue', v_next, 'suspects', v_suspects, 'news', v_news, 'late', v_late);
 end $$;
 
 create or replace function {schema}.claim(p_now int8, q json) returns json language plpgsql ${PLANS} as $$
@@ -187,7 +189,7 @@ declare
   v_asked json := json_build_object('session', q->'session', 'nonce', q->'nonce', 'build', q->'build', 'pins', q->'pins',
     'runs', q->'runs', 'suspects', q->'suspects', 'tasks', q->'tasks');
 begin
-  perform {schema}.reap(v_now, v_session, q->'clock');
+  perform {schema}.reap(v_now, v_session, q->'silent');
   -- Held until this is durable: a reaper cannot declare the session dead while leases are being granted to it.
   perform 1 from {schema}.session where session = v_session for key share;
   if not found then return json_build_object('now', v_now, 'dead', true); end if;

@@ -1,0 +1,88 @@
+// Machines of the simulated deployment: what they hear they count, so that nothing can be heard twice or not at all.
+import { type ActivityContext, activity, machine, type } from '../../src/index.ts'
+import type { Definitions, SimulatedWorld } from '../../src/testing/simulator.ts'
+import { go } from './signals.ts'
+
+const RETRY = { maxAttempts: 12, initial: 20, max: 200 } as const
+
+type Work = (step: ActivityContext) => Promise<number>
+
+/** Which of its activities have ended, and what it was told. */
+interface Counted {
+  readonly wanted: number
+  readonly done: readonly string[]
+  readonly heard: number
+}
+
+export function machines(world: SimulatedWorld, work: Work): Definitions {
+  const tick = activity('tick', { retry: RETRY }, async (n: number, step) => {
+    await work(step)
+    return n
+  })
+  const tock = activity('tock', { retry: RETRY, queue: 'other' }, async (n: number, step) => {
+    await work(step)
+    return n
+  })
+  const counted = (state: Counted, id: string): Counted => {
+    if (state.done.includes(id)) world.ledger.violate(`a machine heard twice that ${id} has ended`)
+    return { ...state, done: [...state.done, id] }
+  }
+  const ticker = machine('ticker', {
+    input: type<number>(),
+    state: type<Counted>(),
+    output: type<Counted>(),
+    activities: { tick, tock },
+    signals: { go },
+    timers: ['deadline', 'late'],
+  }).on({
+    start: (wanted, act) => [
+      { wanted, done: [], heard: 0 },
+      ...Array.from({ length: wanted }, (_, n) =>
+        n % 2 === 0 ? act.run('tick', n, { id: `t${n}` }) : act.run('tock', n, { id: `t${n}` }),
+      ),
+      act.timer('deadline', 3_600_000),
+    ],
+    activityCompleted: {
+      tick: (state, { id }, act) => {
+        const next = counted(state, id)
+        return next.done.length < next.wanted ? [next] : [next, act.timer('late', 15)]
+      },
+      tock: (state, { id }, act) => {
+        const next = counted(state, id)
+        return next.done.length < next.wanted ? [next] : [next, act.timer('late', 15)]
+      },
+    },
+    activityFailed: (state, { id }, act) => [state, act.fail(`${id} failed`)],
+    timerFired: {
+      deadline: (state, act) => [state, act.fail('no time left')],
+      late: (state, act) => [state, act.complete(state)],
+    },
+    signal: { go: (state) => [{ ...state, heard: state.heard + 1 }] },
+  })
+  const relay = machine('relay', {
+    input: type<number>(),
+    state: type<{ leg: number; legs: number }>(),
+    output: type<number>(),
+    activities: { tick },
+    signals: { go },
+    timers: ['rest'],
+  }).on({
+    start: (legs, act) => [{ leg: 1, legs }, act.run('tick', 1, { id: 'leg 1' })],
+    activityCompleted: {
+      tick: (state, { result }, act) => {
+        if (result !== state.leg)
+          world.ledger.violate(`leg ${result} ended while leg ${state.leg} was run`)
+        return [state, act.timer('rest', 10 * state.leg)]
+      },
+    },
+    activityFailed: (state, { id }, act) => [state, act.fail(`${id} failed`)],
+    timerFired: {
+      rest: ({ leg, legs }, act) =>
+        leg === legs
+          ? [{ leg, legs }, act.complete(leg)]
+          : [{ leg: leg + 1, legs }, act.run('tick', leg + 1, { id: `leg ${leg + 1}` })],
+    },
+    signal: { go: (state) => [state] },
+  })
+  return { workflows: [ticker, relay], activities: [tick, tock] }
+}
