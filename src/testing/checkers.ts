@@ -122,11 +122,11 @@ export function checkExecutions(ledger: Ledger): string[] {
   const counts = new Map<string, number>()
   return ledger.executions.flatMap((execution) => {
     const { runId, generation = 1, key, process, order } = execution
-    const { attempt, maxAttempts, sessionAlive, isUnaware } = execution
+    const { attempt, maxAttempts, sessionAlive, isOlder } = execution
     const id = `${inGeneration(runId, generation)} ${key}`
     const found: string[] = []
     const durable = ledger.durable.get(id)
-    if (durable !== undefined && order > durable && !isUnaware)
+    if (durable !== undefined && order > durable && !isOlder)
       found.push(`INV2: ${id} ran again in ${process} after its result was durable`)
     if (!sessionAlive) found.push(`INV6: ${process} began ${id} after its lease had ended`)
     const times = (counts.get(id) ?? 0) + 1

@@ -26,8 +26,8 @@ export interface Execution {
   readonly maxAttempts: number
   /** Whether the store considered the session of this process alive. */
   readonly sessionAlive: boolean
-  /** Whether its process has heard nothing of the store since a fail-over. */
-  readonly isUnaware: boolean
+  /** Whether its process may have leases that a fail-over has lost, and not know it yet. */
+  readonly isOlder: boolean
   /** Position among everything that happened. */
   readonly order: number
 }
@@ -72,7 +72,7 @@ export class Ledger {
   readonly #bodies = new Map<string, RunningBody[]>()
   /** Until when the last renewal of each worker is good, in true time. */
   readonly #renewals = new Map<string, Instant>()
-  readonly #renewedAt = new Map<string, Instant>()
+  readonly #begunAt = new Map<string, Instant>()
   #failedOverAt = Number.NEGATIVE_INFINITY
   #copy: Copy | undefined
   /** Fail-overs so far. */
@@ -92,10 +92,10 @@ export class Ledger {
     this.note(`VIOLATION ${what}`)
   }
 
-  executed(execution: Omit<Execution, 'order' | 'isUnaware'>): void {
+  executed(execution: Omit<Execution, 'order' | 'isOlder'>): void {
     const { runId, key, attempt, process } = execution
-    const isUnaware = (this.#renewedAt.get(process) ?? 0) <= this.#failedOverAt
-    this.executions.push({ ...execution, isUnaware, order: this.#order++ })
+    const isOlder = (this.#begunAt.get(process) ?? 0) <= this.#failedOverAt
+    this.executions.push({ ...execution, isOlder, order: this.#order++ })
     this.note(`${process} runs ${key} of ${short(runId)}, attempt ${attempt}`)
   }
 
@@ -117,7 +117,7 @@ export class Ledger {
 
   renewed(worker: string, ttlMs: number): void {
     this.#renewals.set(worker, this.#clock.now() + ttlMs)
-    this.#renewedAt.set(worker, this.#clock.now())
+    if (!this.#begunAt.has(worker)) this.#begunAt.set(worker, this.#clock.now())
   }
 
   /** Whether the last renewal of a worker is still good, whatever clocks say. */

@@ -39,7 +39,7 @@ export class MortalProcess {
 
   /** Stops the process for a while, as SIGSTOP does: the world goes on, and it does not notice. */
   freeze(ms: number): void {
-    this.#frozenUntil = this.#world.now() + ms
+    this.#frozenUntil = Math.max(this.#frozenUntil, this.#world.now() + ms)
   }
 
   #after(ms: number, fire: () => void): () => void {
