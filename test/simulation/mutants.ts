@@ -1,5 +1,6 @@
 // Bugs worth making on purpose. Each is one that engines of this kind have had, or that an obvious simplification of
 // this one would bring; the simulation must catch every one of them, or its green means nothing.
+import { edgeMutants } from './edge-mutants.ts'
 import { graphMutants } from './graph-mutants.ts'
 import type { StoreKind } from './simulate-seed.ts'
 
@@ -77,15 +78,19 @@ export const mutants: readonly Mutant[] = [
     16_250,
     mutant(
       'H5: a warm execution is used whoever held the run since',
-      patch('worker/warm.ts', 'if (run.epoch + 1 !== epoch ||', 'if (run.epoch + 1 > epoch ||'),
+      patch(
+        'worker/warm.ts',
+        'const fits = run.turnId === turnId && deliveries === 1 && run.head.generation === generation',
+        'const fits = run.head.generation === generation',
+      ),
     ),
   ),
   mutant(
     'H6: a commit without an answer is taken for applied',
     patch(
       'worker/run-host.ts',
-      'const [committed] = await send((store) => store.commit([turn]))',
-      "const [committed] = await ports.store.commit([turn]).catch(() => [{ outcome: 'applied' } as const])",
+      'await send((store) => store.commit([turn]))',
+      "await ports.store.commit([turn]).catch(() => [{ outcome: 'applied' } as const])",
     ),
   ),
   from(
@@ -139,7 +144,7 @@ export const mutants: readonly Mutant[] = [
     "H19: the worker's own clock decides what is due",
     patch(
       'worker/store-clock.ts',
-      'return Math.floor(this.#base + (this.#clock.monotonic() - this.#since))',
+      'return Math.floor(this.#low + this.#clock.monotonic())',
       'return this.#clock.now()',
     ),
   ),
@@ -192,9 +197,9 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'INV6: leases are taken over before they end',
     patch(
-      rules,
-      'if (expiresAt <= tx.now) free(tx, session)',
-      'if (expiresAt <= tx.now + 400) free(tx, session)',
+      'worker/late-sessions.ts',
+      'return since + ttlMs * limits.leaseSelfStopShare',
+      'return since + ttlMs * 0.2',
     ),
   ),
   mutant(
@@ -328,4 +333,5 @@ export const mutants: readonly Mutant[] = [
     ),
   ),
   ...graphMutants,
+  ...edgeMutants,
 ]

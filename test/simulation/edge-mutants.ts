@@ -1,0 +1,120 @@
+// Planted bugs of the edges: what an error of a store means, what a clock may do, what a fail-over gives back, and how a
+// machine goes on.
+import type { Mutant } from './mutants.ts'
+
+const planted = (name: string, ...patches: Mutant['patches'][number][]): Mutant => ({
+  name,
+  store: 'memory',
+  patches,
+})
+const patch = (file: string, find: string, replace: string) => ({ file, find, replace })
+
+const coalesced = 'stores/coalesced.ts'
+const availability = 'runtime/availability.ts'
+const rules = 'stores/rows/rules.ts'
+const worker = 'worker/worker.ts'
+const lateSessions = 'worker/late-sessions.ts'
+const storeClock = 'worker/store-clock.ts'
+const warm = 'worker/warm.ts'
+
+export const edgeMutants: readonly Mutant[] = [
+  planted(
+    'D1: a turn is refused because of an error that says nothing about it',
+    patch(coalesced, 'if (!isRefused(error)) throw', 'if (error === undefined) throw'),
+    patch(coalesced, 'if (isUnavailable(known)) for', 'if (isUnavailable(error)) for'),
+  ),
+  planted(
+    'D1: an error that a store does not explain is thrown as it is',
+    patch(
+      availability,
+      "return error instanceof PawlError ? error : unavailable('the store failed', error)",
+      'return error as PawlError',
+    ),
+  ),
+  planted(
+    'D1: missing rights and wrong credentials do not pass',
+    patch(
+      availability,
+      "  'STORE_READ_ONLY',\n  'STORE_URL_INVALID',\n  'STORE_UNSUITABLE',\n",
+      "  'STORE_READ_ONLY',\n",
+    ),
+  ),
+  planted(
+    'D2: a late session is freed by whoever sees it, without waiting',
+    patch(
+      lateSessions,
+      'return since + ttlMs * limits.leaseSelfStopShare',
+      'return since + ttlMs * 0',
+    ),
+  ),
+  planted(
+    'D2: a session is freed although it has renewed since it was seen',
+    patch(rules, '&& row.beat === each.beat) free(tx, row)', ') free(tx, row)'),
+    patch(
+      lateSessions,
+      'before?.beat === each.beat ? before.since : now',
+      'before ? before.since : now',
+    ),
+    patch('stores/lateness.ts', 'ttlMs / limits.leaseRenewalsPerLife + latenessMs', '0'),
+  ),
+  planted(
+    'D2: an expired session is dead, whatever made it expire',
+    patch(
+      rules,
+      '(beat.beat === 1 || known !== undefined)',
+      '(beat.beat === 1 || (known !== undefined && known.expiresAt > now))',
+    ),
+    patch(rules, 'return at > (tx.session(row.session)?.latest ?? 0)', 'return false'),
+  ),
+  planted(
+    'D2: a turn that is stamped ahead of the clock loses its lease, and what it cut off is not counted',
+    patch(
+      rules,
+      "if (isAhead(tx, row, turn)) return { outcome: 'ahead', now: tx.now }",
+      "if (turn.at > tx.now + limits.clockAheadMsMax) return { outcome: 'fenced' }",
+    ),
+    patch(worker, 'if (this.#session.alive && began) this.#leases.cutOff(held)', ''),
+  ),
+  planted(
+    'D2: the latest time the store may show is taken for its time',
+    patch(
+      storeClock,
+      'this.#low + this.#clock.monotonic()',
+      'this.#high + this.#clock.monotonic()',
+    ),
+  ),
+  planted(
+    'faults 2.3: an answer that is read late sets the clock back',
+    patch(storeClock, 'this.#low = Math.max(this.#low, low)', 'this.#low = low'),
+    patch(
+      storeClock,
+      'const jumped = low > this.#high + clockStepMs || high < this.#low - clockStepMs',
+      'const jumped = low !== this.#low',
+    ),
+    patch('kernel/turn.ts', 'this.#now = Math.max(now, state.at)', 'this.#now = now'),
+  ),
+  planted(
+    'D3: a warm execution is used although its last turn was lost',
+    patch(warm, 'run.turnId === turnId && deliveries === 1', 'deliveries === 1'),
+  ),
+  planted(
+    'D3: a warm execution is used although a holder died since',
+    patch(warm, 'run.turnId === turnId && deliveries === 1', 'deliveries > 0'),
+  ),
+  planted(
+    'D3: leases of before a fail-over are good after it',
+    patch(
+      rules,
+      'return isLeasedBy(row, lease) && row.epoch === lease.epoch',
+      'return row.epoch === lease.epoch',
+    ),
+  ),
+  planted(
+    'faults 2.2: a resume does not wake a run that has just been paused',
+    patch(rules, '(!row.paused || urgent || resumes)', '(!row.paused || urgent)'),
+  ),
+  planted(
+    'M1: a machine forgets what it was told in the turn in which it moved',
+    patch(rules, 'tx.take(row, turn.consumed)', 'tx.take(row, row.inbox.map(({ id }) => id))'),
+  ),
+]
