@@ -59,3 +59,21 @@ test.each<[unknown, RegExp]>([
     /'sqlite:\.\/pawl\.db', 'postgres:/,
   )
 })
+
+test.each<[string, RegExp]>([
+  ['sqlite:./pawl.db?mode=ro', /a sqlite: URL has no parameter 'mode': it has none/],
+  ['file:./pawl?retentoin=30d', /no parameter 'retentoin'; .* Did you mean 'retention'\?/],
+  ['file:./pawl?pool=8', /a file: URL has no parameter 'pool'; it has retention, project\.$/],
+  ['s3://runs/a?regoin=eu-west-1', /Did you mean 'region'\?/],
+  ['s3://runs/a?porject=off', /Did you mean 'project'\?/],
+  ['s3://runs/a?region=a&region=b', /'region' of the s3: URL must have one value/],
+  ['s3://runs/a?se%9Bcret=hush', /no parameter 'se.cret'/],
+  ['file:./pawl?a\u009bb=1', /no parameter 'a\\u009bb'/],
+])('stores: the unknown parameter of %j is refused', async (url, message) => {
+  const opened = openStore(url, systemClock)
+  await expect(opened).rejects.toMatchObject({
+    code: 'STORE_URL_INVALID',
+    message: expect.stringMatching(message),
+  })
+  await expect(opened).rejects.not.toThrow(/hush/)
+})

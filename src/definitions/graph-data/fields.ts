@@ -1,7 +1,8 @@
 // The fields of one object of a document: taken one by one, each under its own name or an older one, and what nobody took is
 // told of. What was taken is kept under its own name: that is the object as it is stored.
 import type { Json } from '../../kernel/value.ts'
-import { kindOf, type Path, type Problems, quote } from './problems.ts'
+import { quote } from '../../kernel/visible.ts'
+import { kindOf, type Path, type Problems } from './problems.ts'
 
 export type JsonObject = { readonly [key: string]: Json }
 

@@ -1,5 +1,5 @@
 // Which fields a node may have, by what it does; and what to say about the others.
-import { quote } from './problems.ts'
+import { quote } from '../../kernel/visible.ts'
 
 export type NodeKind = 'activity' | 'input' | 'output' | 'child' | 'wait'
 

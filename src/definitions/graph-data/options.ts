@@ -3,11 +3,12 @@ import { type Duration, milliseconds } from '../../kernel/duration.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import { checkName } from '../../kernel/names.ts'
 import type { Json } from '../../kernel/value.ts'
+import { quote } from '../../kernel/visible.ts'
 import { retryRule } from '../../policies/retry.ts'
 import type { ActivityOptions, ChildOptions, Placement, Retry, RetryPolicy } from '../options.ts'
 import { checkPriority } from '../priority.ts'
 import { Fields, objectAt } from './fields.ts'
-import { kindOf, type Path, type Problems, quote } from './problems.ts'
+import { kindOf, type Path, type Problems } from './problems.ts'
 
 export function readActivityOptions(fields: Fields): ActivityOptions {
   const startToClose = readDuration(fields, 'startToClose', 'timeout')

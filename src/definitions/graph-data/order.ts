@@ -2,8 +2,9 @@
 // a place to begin. All of it in time and memory that grow with nodes and edges, and not faster.
 import { limits } from '../../kernel/limits.ts'
 import { pathText } from '../../kernel/names.ts'
+import { quote } from '../../kernel/visible.ts'
 import { cyclesAmong } from './cycles.ts'
-import { type Path, type Problems, quote } from './problems.ts'
+import type { Path, Problems } from './problems.ts'
 
 /** A node as far as order is concerned. */
 export interface Placed {

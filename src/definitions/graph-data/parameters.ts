@@ -3,10 +3,11 @@
 import { PermanentError } from '../../kernel/errors.ts'
 import { checkName } from '../../kernel/names.ts'
 import type { Json } from '../../kernel/value.ts'
+import { quote } from '../../kernel/visible.ts'
 import { FORBIDDEN } from './expression.ts'
 import { Fields, objectAt } from './fields.ts'
 import { oneOf } from './options.ts'
-import { kindOf, type Path, type Problems, quote } from './problems.ts'
+import { kindOf, type Path, type Problems } from './problems.ts'
 import { forbidden } from './template.ts'
 
 /** Fills in and checks what a run was started with. */

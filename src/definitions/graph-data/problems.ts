@@ -3,7 +3,8 @@
 import { PawlError } from '../../kernel/errors.ts'
 import { limits } from '../../kernel/limits.ts'
 import { pathText } from '../../kernel/names.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../../kernel/nearest.ts'
+import { quote } from '../../kernel/visible.ts'
 
 export type Path = readonly (string | number)[]
 
@@ -102,13 +103,6 @@ export class Problems {
   }
 }
 
-/** A name as a message shows it. */
-export function quote(text: string): string {
-  const shown = text.length > quoteLengthMax ? `${text.slice(0, quoteLengthMax)}…` : text
-  // Control characters and halves of surrogate pairs must not reach a terminal.
-  return `'${JSON.stringify(shown.toWellFormed()).slice(1, -1).replaceAll('\\"', '"')}'`
-}
-
 /** What a value is, for a message. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null'
@@ -117,7 +111,6 @@ export function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-const quoteLengthMax = 60
 const messageLengthMax = 600
 
 function clip(message: string): string {

@@ -1,8 +1,10 @@
 // What templates say about other nodes: they exist, and they come before. A node sees those it comes after and those it names.
+
+import { quote } from '../../kernel/visible.ts'
 import { areAncestors } from './ancestors.ts'
 import type { NodeDraft } from './node.ts'
 import type { Order } from './order.ts'
-import { type Problems, quote } from './problems.ts'
+import type { Problems } from './problems.ts'
 import type { Reference } from './template.ts'
 
 /** For each node, the ids of those whose results it sees. */

@@ -3,11 +3,12 @@
 import { limits } from '../../kernel/limits.ts'
 import { pathText } from '../../kernel/names.ts'
 import { encode, type Json } from '../../kernel/value.ts'
+import { quote } from '../../kernel/visible.ts'
 import { TIMEOUT } from '../context.ts'
 import { evaluate, refusal, type Sight } from './evaluate.ts'
 import { type Expression, FORBIDDEN, parseExpression, type Root } from './expression.ts'
 import { Mistake } from './mistake.ts'
-import { kindOf, type Path, type Problems, quote } from './problems.ts'
+import { kindOf, type Path, type Problems } from './problems.ts'
 
 export type Template =
   /** Nothing in it is a template. */

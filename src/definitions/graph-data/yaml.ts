@@ -14,8 +14,9 @@ import {
   Parser,
 } from 'yaml'
 import { limits } from '../../kernel/limits.ts'
+import { quote } from '../../kernel/visible.ts'
 import { positionIn } from './position.ts'
-import { type Path, type Problems, quote } from './problems.ts'
+import type { Path, Problems } from './problems.ts'
 
 /** `before` begins the message if the text cannot be read. */
 export function parseYaml(text: string, problems: Problems, before: string): unknown {

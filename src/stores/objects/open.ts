@@ -3,6 +3,7 @@ import { type Duration, milliseconds } from '../../kernel/duration.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { consoleLogger } from '../../runtime/logger.ts'
+import { parametersOf } from '../url-parameters.ts'
 import type { Bucket } from './bucket.ts'
 import { DirectoryBucket } from './directory-bucket.ts'
 import { ABOUT } from './layout.ts'
@@ -79,12 +80,7 @@ function takeApart(given: string): { url: string; own: ReadonlyMap<string, strin
     own.set(name, decoded(name, value))
     return false
   })
-  if (rest.length > 0 && /^file:/i.test(base)) {
-    throw new PawlError(
-      'STORE_URL_INVALID',
-      `a file: URL has no parameter '${rest[0]?.split('=')[0]}'; it has retention and project.`,
-    )
-  }
+  if (/^file:/i.test(base)) parametersOf(rest.join('&'), 'file', [...OWN])
   return { url: rest.length > 0 ? `${base}?${rest.join('&')}` : base, own }
 }
 

@@ -1,6 +1,7 @@
 // Which bucket, where, and under which prefix: `s3://bucket/prefix?endpoint=https://host&region=eu-west-1`.
 import { PawlError } from '../../kernel/errors.ts'
 import { environment } from '../../runtime/environment.ts'
+import { parametersOf } from '../url-parameters.ts'
 
 export interface S3Place {
   readonly bucket: string
@@ -13,7 +14,9 @@ export interface S3Place {
 }
 
 const EXAMPLE = "Expected 's3://bucket/prefix?endpoint=https://host&region=eu-west-1'"
-const PARAMETERS: ReadonlySet<string> = new Set(['endpoint', 'region', 'profile'])
+
+/** The store's own parameters are taken off before, and are named so that a slip in one of them is recognised. */
+const PARAMETERS = ['endpoint', 'region', 'profile', 'retention', 'project']
 
 /** The URL is taken apart by hand, because a URL resolves `..` before one can refuse it. It is never quoted: it may hold secrets. */
 export function placeOf(url: string): S3Place {
@@ -26,7 +29,7 @@ export function placeOf(url: string): S3Place {
     )
   }
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$/.test(bucket)) refuse(`'${bucket}' cannot be a bucket`)
-  const parameters = parametersOf(query)
+  const parameters = parametersOf(query, 's3', PARAMETERS)
   const region =
     parameters.get('region') ??
     environment('AWS_REGION') ??
@@ -36,16 +39,6 @@ export function placeOf(url: string): S3Place {
   const profile = parameters.get('profile')
   const base = baseOf(bucket, region, parameters.get('endpoint'))
   return { bucket, prefix: prefixOf(path), base, region, ...(profile && { profile }) }
-}
-
-function parametersOf(query: string): ReadonlyMap<string, string> {
-  const parameters = new Map<string, string>()
-  for (const [name, value] of new URLSearchParams(query)) {
-    if (!PARAMETERS.has(name)) refuse(`an S3 URL has no parameter '${name}'`)
-    if (parameters.has(name) || value === '') refuse(`'${name}' must have one value`)
-    parameters.set(name, value)
-  }
-  return parameters
 }
 
 function prefixOf(path: string): string {

@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { PawlError } from '../../kernel/errors.ts'
 import { refused, unavailable } from '../../runtime/availability.ts'
+import { parametersOf } from '../url-parameters.ts'
 import { migrations } from './schema.ts'
 
 /** Below this, two connections that write and checkpoint at once can corrupt the file. */
@@ -92,7 +93,11 @@ export function reserveLog(database: DatabaseSync, file: string): void {
 }
 
 function fileOf(url: string): string {
-  const path = url.replace(/^sqlite:/i, '').replace(/^\/\/(?=\/)/, '')
+  const [path = '', query = ''] = url
+    .replace(/^sqlite:/i, '')
+    .replace(/^\/\/(?=\/)/, '')
+    .split(/\?(.*)/s)
+  parametersOf(query, 'sqlite', [])
   if (path === '' || path === ':memory:') {
     throw new PawlError(
       'STORE_URL_INVALID',
