@@ -14,6 +14,7 @@ import { limits } from './kernel/limits.ts'
 import { checkId, checkName } from './kernel/names.ts'
 import type { Status } from './kernel/run.ts'
 import type { Json } from './kernel/value.ts'
+import { visibleJson } from './kernel/visible.ts'
 import { persist } from './runtime/availability.ts'
 import { type Clock, systemClock } from './runtime/clock.ts'
 import { consoleLogger, type Logger } from './runtime/logger.ts'
@@ -189,7 +190,7 @@ export class Engine extends Client implements AsyncDisposable {
       const lost = [input, extras, ...turns.map(({ body }) => body)].find(isUnreadable)
       if (lost !== undefined) throw whyUnreadable(lost)
       const exported: ExportedRun = { pawl: 1, status: run.status, head: run.head, turns }
-      yield JSON.stringify(exported)
+      yield visibleJson(JSON.stringify(exported))
     }
   }
 

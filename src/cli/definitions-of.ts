@@ -7,6 +7,7 @@ import type { AnyActivity } from '../definitions/activity.ts'
 import { hasCode } from '../definitions/registry.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
 import { PawlError } from '../kernel/errors.ts'
+import { pawlCommand } from '../kernel/shell.ts'
 import type { Codec } from '../stores/codec.ts'
 
 export interface Definitions {
@@ -57,7 +58,7 @@ async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
   if (/\.(ya?ml|json)$/i.test(path)) {
     throw new PawlError(
       'INPUT_INVALID',
-      `${file} is no code. If it is a graph: pawl submit ${file}`,
+      `${file} is no code. If it is a graph: ${pawlCommand('submit', [file])}`,
     )
   }
   try {

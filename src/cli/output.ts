@@ -1,8 +1,10 @@
 // How the command line looks: colours, tables, times. Colours appear only where a person reads, which Node's
-// styleText decides (a terminal, and no NO_COLOR). Text from runs never reaches a terminal as commands to it.
+// styleText decides (a terminal, and no NO_COLOR). Everything is written by `print` and `printError`, which let nothing
+// through that a terminal would obey, except the colours of this file.
 import { inspect, stripVTControlCharacters, styleText } from 'node:util'
 import { formatDuration } from '../kernel/duration.ts'
 import type { Status } from '../kernel/run.ts'
+import { visible, visibleLines } from '../kernel/visible.ts'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta' | 'blue'
 
@@ -26,7 +28,29 @@ const statusStyles: Readonly<Record<Status, Style>> = {
 }
 
 export function print(text = ''): void {
-  process.stdout.write(`${text}\n`)
+  process.stdout.write(`${harmless(text, process.stdout)}\n`)
+}
+
+/** On standard error, which is not for results. */
+export function printError(text: string): void {
+  process.stderr.write(`${harmless(text, process.stderr)}\n`)
+}
+
+/** What the command line is about to fail with: `error:` in red, and the rest. */
+export function errorLine(text: string): string {
+  return `${styleText('red', 'error:', { stream: process.stderr })} ${text}`
+}
+
+const escape = String.fromCharCode(27)
+const styling = new RegExp(`(${escape}\\[[0-9;]*m)`)
+/** Bold, dim, colours, and the ends of them: all that `paint` makes. */
+const painting = new RegExp(`(${escape}\\[(?:1|2|22|3[1-6]|39)m)`)
+
+/** Text that leaves a terminal as it is. Of text that is not painted, no colours are let through either. */
+function harmless(text: string, stream: NodeJS.WriteStream): string {
+  if (styleText('red', '.', { stream }) === '.') return visibleLines(text)
+  const parts = text.split(painting)
+  return parts.map((part, index) => (index % 2 === 1 ? part : visibleLines(part))).join('')
 }
 
 /** What `--json` prints, and nothing beside it. */
@@ -50,13 +74,14 @@ export function showValue(value: unknown, indent: number): string {
     .join(`\n${' '.repeat(indent)}`)
 }
 
-const controls = /\p{Cc}/gu
-
-/** One line without control characters, whoever wrote it. */
+/** One line, as wide as it is long: characters that a terminal would obey are shown by their escapes. */
 export function plain(text: string): string {
-  return stripVTControlCharacters(text)
-    .replace(/[\r\n\t]+/g, ' ')
-    .replace(controls, '�')
+  return visible(text.replace(/[\r\n\t]+/g, ' '))
+}
+
+/** The same for prose, which may come with the colours of whoever wrote it. */
+export function plainProse(text: string): string {
+  return plain(stripVTControlCharacters(text))
 }
 
 /** The columns of the terminal, or `otherwise` where there is none. Some terminals do not say: 0. */
@@ -75,9 +100,6 @@ export function padEnd(text: string, width: number): string {
 export function padStart(text: string, width: number): string {
   return ' '.repeat(Math.max(0, width - visibleLength(text))) + text
 }
-
-const escape = String.fromCharCode(27)
-const styling = new RegExp(`(${escape}\\[[0-9;]*m)`)
 
 /** At most `width` columns, whatever colours are in it. */
 export function clip(text: string, width: number): string {

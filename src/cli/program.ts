@@ -1,6 +1,5 @@
 // The commands, put together, and how they end: 0 is fine, 1 is refused or failed, 2 is not understood.
 import { readFileSync } from 'node:fs'
-import { styleText } from 'node:util'
 import { Command, CommanderError } from 'commander'
 import { CancelledError, RunError } from '../kernel/errors.ts'
 import { buildsCommand } from './commands/builds.ts'
@@ -22,7 +21,7 @@ import { submitCommand } from './commands/submit.ts'
 import { triggerCommand } from './commands/trigger.ts'
 import { whyCommand } from './commands/why.ts'
 import { workerCommand } from './commands/worker.ts'
-import { plain } from './output.ts'
+import { errorLine, plainProse, print, printError } from './output.ts'
 
 const examples = `
 Examples:
@@ -83,6 +82,10 @@ function build(): Command {
   }
   for (const command of [program, ...commands]) {
     command.exitOverride().showHelpAfterError('(add --help for the options)')
+    command.configureOutput({
+      writeOut: (text) => print(withoutNewline(text)),
+      writeErr: (text) => printError(withoutNewline(text)),
+    })
   }
   return program
 }
@@ -95,9 +98,8 @@ function version(): string {
 
 function report(error: unknown, debug: boolean): void {
   const message = error instanceof Error ? error.message : String(error)
-  const head = styleText('red', 'error:', { stream: process.stderr })
-  process.stderr.write(`${head} ${plain(message)} (${codeOf(error)})\n`)
-  if (debug && error instanceof Error) process.stderr.write(`${error.stack ?? ''}\n`)
+  printError(errorLine(`${plainProse(message)} (${codeOf(error)})`))
+  if (debug && error instanceof Error) printError(error.stack ?? '')
 }
 
 function codeOf(error: unknown): string {
@@ -105,6 +107,11 @@ function codeOf(error: unknown): string {
   if (error instanceof CancelledError) return 'RUN_CANCELLED'
   const code: unknown = (error as { readonly code?: unknown } | null | undefined)?.code
   return typeof code === 'string' ? code : 'UNEXPECTED'
+}
+
+// Help and errors come with the newline that is written behind everything.
+function withoutNewline(text: string): string {
+  return text.replace(/\n$/, '')
 }
 
 // `pawl runs | head` closes the pipe: whoever read it has seen enough.

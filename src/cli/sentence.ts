@@ -2,10 +2,14 @@
 import type { Why } from '../client/why.ts'
 import { unreachable } from '../kernel/assert.ts'
 import type { Failure } from '../kernel/failure.ts'
-import { clockTime, plain, relative } from './output.ts'
+import { clockTime, plain, plainProse, relative } from './output.ts'
 import { stepName } from './step-name.ts'
 
 export function whySentence(why: Why, now: number): string {
+  return plain(sentenceOf(why, now))
+}
+
+function sentenceOf(why: Why, now: number): string {
   const when = (time: Date): string => `${clockTime(time, now)} (${relative(time, now)})`
   const atLongest = (until?: Date): string => (until ? `, at the longest until ${when(until)}` : '')
   switch (why.reason) {
@@ -34,15 +38,20 @@ export function whySentence(why: Why, now: number): string {
     case 'noWorker':
       return `It waits for a worker that has code for '${why.type}'${why.build === undefined ? '' : ` and is of build '${why.build}'`}.`
     case 'paused':
-      if (why.note !== undefined) return `It was paused by hand: ${plain(why.note)}`
+      if (why.note !== undefined) return `It was paused by hand: ${why.note}`
       return `It is paused${why.failure ? `: ${showFailure(why.failure)}` : '.'}`
     default:
       return unreachable(why)
   }
 }
 
+/** What would move it: a line each, not wrapped, because a command that is broken into lines cannot be pasted. */
+export function suggestionLines({ suggestion = '' }: Why): string[] {
+  return suggestion === '' ? [] : suggestion.split('\n').map(plain)
+}
+
 export function showFailure(failure: Failure): string {
-  return plain(`${failure.type}: ${failure.message}`)
+  return plainProse(`${failure.type}: ${failure.message}`)
 }
 
 function workerOf(worker: string | undefined): string {

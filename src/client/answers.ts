@@ -4,7 +4,7 @@ import { digestPayload } from '../kernel/digest.ts'
 import { CancelledError, PawlError, RunError } from '../kernel/errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { errorOf } from '../kernel/failure.ts'
-import { checkId, checkName } from '../kernel/names.ts'
+import { checkKnownId, checkKnownName } from '../kernel/names.ts'
 import { decode, type Payload } from '../kernel/value.ts'
 import type { RunSnapshot } from '../stores/store.ts'
 import { endingOf } from './record.ts'
@@ -18,11 +18,11 @@ export function underWay({ head, status }: RunSnapshot, what: string): PawlError
 }
 
 export function signalId(messageId: string): string {
-  return `signal:${checkId(messageId, 'a message id')}`
+  return `signal:${checkKnownId(messageId, 'a message id')}`
 }
 
 export function updateId(messageId: string): string {
-  return `update:${checkId(messageId, 'a message id')}`
+  return `update:${checkKnownId(messageId, 'a message id')}`
 }
 
 export function answerOf(
@@ -91,8 +91,8 @@ type Renamed = Readonly<Record<string, string | null>>
 
 export function checkSteps(steps: Renamed): void {
   for (const [from, to] of Object.entries(steps)) {
-    checkName(from, 'the name of a step')
-    if (to !== null) checkName(to, `the new name of step '${from}'`)
+    checkKnownName(from, 'the name of a step')
+    if (to !== null) checkKnownName(to, `the new name of step '${from}'`)
   }
 }
 

@@ -1,6 +1,6 @@
 // Builds of the user's code that keep the runs they began, and how new runs are shared among them.
 import type { Catalogue } from '../catalogue/catalogue.ts'
-import { checkName } from '../kernel/names.ts'
+import { checkKnownName } from '../kernel/names.ts'
 import { withoutBuild, withShare } from '../policies/roll-out.ts'
 
 export interface BuildRecord {
@@ -48,13 +48,13 @@ export class Builds {
 
   /** Gives a build so many of the new runs. It keeps those it has begun, whatever it is given. */
   async rollOut(build: string, percent: number): Promise<void> {
-    checkName(build, 'the build')
+    checkKnownName(build, 'the build')
     await this.#host.catalogue.changeRollOut((there) => withShare(there, build, percent))
   }
 
   /** Has a build begin nothing more, and lets any other go on with what it began. */
   async retire(build: string): Promise<void> {
-    checkName(build, 'the build')
+    checkKnownName(build, 'the build')
     await this.#host.catalogue.changeRollOut((there) => withoutBuild(there, build))
   }
 }

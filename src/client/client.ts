@@ -9,8 +9,9 @@ import { isUuid } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Message } from '../kernel/message.ts'
-import { checkId } from '../kernel/names.ts'
+import { checkKnownId } from '../kernel/names.ts'
 import { encode, type Json } from '../kernel/value.ts'
+import { quote } from '../kernel/visible.ts'
 import { persist } from '../runtime/availability.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import { type Random, uuidV7 } from '../runtime/random.ts'
@@ -232,11 +233,11 @@ export class Client {
   get<Out>(workflow: WorkflowContract<never, Out>, run: RunRef): RunHandle<Out>
   get(first: RunRef | WorkflowContract<never, unknown>, second?: RunRef): RunHandle<unknown> {
     const ref = second ?? (first as RunRef)
-    if (typeof ref !== 'string') checkId(ref.workflowId, 'a workflow id')
+    if (typeof ref !== 'string') checkKnownId(ref.workflowId, 'a workflow id')
     else if (!isUuid(ref)) {
       throw new PawlError(
         'RUN_ID_INVALID',
-        `'${ref.slice(0, 80)}' is not a run id. Run ids are UUIDs such as the one start() gives; for a name of your own use get({ workflowId: '…' }).`,
+        `${quote(ref)} is not a run id. Run ids are UUIDs such as the one start() gives; for a name of your own use get({ workflowId: '…' }).`,
       )
     }
     return new Handle(this.#host, ref)

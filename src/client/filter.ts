@@ -2,7 +2,7 @@
 import { type AttributeValue, storedAttribute } from '../definitions/attributes.ts'
 import type { WorkflowContract } from '../definitions/contract.ts'
 import { PawlError } from '../kernel/errors.ts'
-import { checkName } from '../kernel/names.ts'
+import { checkKnownName } from '../kernel/names.ts'
 import type { Status } from '../kernel/run.ts'
 import type { AttributeTest, ListQuery } from '../stores/store.ts'
 
@@ -66,7 +66,7 @@ export function queryOf(filter: RunFilter): Omit<ListQuery, 'limit'> {
 const COMPARISONS = ['gt', 'gte', 'lt', 'lte'] as const
 
 function testsOf([given, compare]: [string, Compare]): AttributeTest[] {
-  const name = checkName(given, 'the name of an attribute')
+  const name = checkKnownName(given, 'the name of an attribute')
   if (typeof compare !== 'object' || compare instanceof Date || compare === null) {
     return [{ name, is: 'eq', value: storedAttribute(name, compare) }]
   }

@@ -7,7 +7,7 @@ import { PawlError } from '../kernel/errors.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import { limits } from '../kernel/limits.ts'
 import { isStop, type Message } from '../kernel/message.ts'
-import { checkName } from '../kernel/names.ts'
+import { checkKnownName } from '../kernel/names.ts'
 import { RunState } from '../kernel/run.ts'
 import { decode, encode, type Payload } from '../kernel/value.ts'
 import type { LoadAsk, Loaded, Posted, RunSnapshot, StoredTurn, Wakes } from '../stores/store.ts'
@@ -303,7 +303,7 @@ export class Handle<out Out> implements RunHandle<Out> {
   }
 
   async migrate({ definitionHash, steps = {} }: Migration): Promise<void> {
-    const hash = checkName(definitionHash, 'definitionHash')
+    const hash = checkKnownName(definitionHash, 'definitionHash')
     const { head } = await this.#snapshot()
     checkSteps(steps)
     const events = await eventsOf(this.#load, head)

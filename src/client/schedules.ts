@@ -9,7 +9,7 @@ import { type Duration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Message } from '../kernel/message.ts'
-import { checkId, checkName } from '../kernel/names.ts'
+import { checkId, checkKnownId, checkName } from '../kernel/names.ts'
 import { decode, encode } from '../kernel/value.ts'
 import { slotsBetween, type Timing, timingOf } from '../policies/timing.ts'
 import {
@@ -149,7 +149,7 @@ export class Schedules {
 
   // What has its id may be another run each time: one that was deleted may have been set again.
   get(id: string): Schedule {
-    checkId(id, 'the id of a schedule')
+    checkKnownId(id, 'the id of a schedule')
     const tell = (message: Control): Promise<void> => this.#tell(id, message)
     const live = (): Promise<RunRecord> => this.#live(id, this.#run(id))
     return {

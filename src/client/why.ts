@@ -3,6 +3,8 @@ import { decodeFailure, decodeTurn } from '../kernel/codec.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import { type Failure, failureOf } from '../kernel/failure.ts'
 import { type Open, RunState, type Status } from '../kernel/run.ts'
+import { pawlCommand, shellWord } from '../kernel/shell.ts'
+import { quote, visible } from '../kernel/visible.ts'
 import { isWebhook, webhookName } from '../kernel/webhook.ts'
 import { isFor, nothingSaid, pinsOf, type RollOut, unpinned } from '../policies/roll-out.ts'
 import type { RunSnapshot, SessionSnapshot, StoredTurn, TaskSnapshot } from '../stores/store.ts'
@@ -81,7 +83,7 @@ export function whyOf(facts: WhyFacts): Why {
   // What was said to it since and nobody has taken: only a trigger, or an end, makes it due.
   const isDue = run.wakeAt !== undefined && run.wakeAt <= run.now
   if (decodeExtras(run.head.extras).pending && !state.triggered && !isDue)
-    return { reason: 'pending', suggestion: `pawl trigger ${run.head.runId}` }
+    return { reason: 'pending', suggestion: pawlCommand('trigger', [run.head.runId]) }
   // Messages do not make it begin any earlier.
   if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > run.now)
     return { reason: 'timer', until: new Date(run.wakeAt) }
@@ -91,21 +93,25 @@ export function whyOf(facts: WhyFacts): Why {
 
 function paused(runId: string, { build, failure: text }: Paused, pin: string | undefined): Why {
   const failure = readFailure(text)
-  if (build === '') {
-    return { reason: 'paused', note: failure.message, suggestion: `pawl resume ${runId}` }
+  const resume = pawlCommand('resume', [runId])
+  if (build === '') return { reason: 'paused', note: failure.message, suggestion: resume }
+  return { reason: 'paused', failure, suggestion: wayOut(runId, failure, pin) }
+}
+
+function wayOut(runId: string, { code }: Failure, pin: string | undefined): string {
+  const resume = pawlCommand('resume', [runId])
+  if (code === 'WORKFLOW_NOT_FOUND') {
+    const terminate = pawlCommand('terminate', [runId], { placeholder: "--reason '<why>'" })
+    return `Submit what is missing, then resume the run: ${resume}\nOr end it: ${terminate}`
   }
-  return {
-    reason: 'paused',
-    failure,
-    suggestion:
-      failure.code === 'WORKFLOW_NOT_FOUND'
-        ? `Submit what is missing, and have it go on: pawl resume ${runId}; or end it: pawl terminate ${runId}`
-        : failure.code?.startsWith('CODEC_')
-          ? `Start a worker with the codecs and keys that are missing: it tries again by itself. After pawl resume ${runId} any worker does.`
-          : pin === undefined
-            ? 'Fix the code as the failure says and start a worker with it: another build tries again.'
-            : `Fix the code as the failure says, start a worker with it, and let it take the runs of build '${pin}': pawl builds retire '${pin}'`,
+  if (code?.startsWith('CODEC_')) {
+    return `Start a worker with the codecs and keys that are missing: it tries again by itself. To let any worker try again: ${resume}`
   }
+  if (pin === undefined) {
+    return 'Fix the code as the failure says and start a worker with it: another build tries again.'
+  }
+  const retire = pawlCommand('builds', ['retire', pin])
+  return `Fix the code as the failure says, start a worker with it, and let it take the runs of build ${quote(pin)}: ${retire}`
 }
 
 // Who asks may not be able to read it either. Then that is the answer.
@@ -125,14 +131,15 @@ function held(facts: WhyFacts, state: RunState): Why {
   const until = new Date(session?.expiresAt ?? run.now)
   const alive = session !== undefined && session.expiresAt > run.now
   if (!alive) {
-    const suggestion = `The lease of ${worker} has ended; any worker for '${run.head.name}' takes over. Start one: pawl worker <file.ts>`
+    const suggestion = `The lease of ${visible(worker)} has ended; any worker for ${quote(run.head.name)} takes over. Start one: pawl worker <file.ts>`
     return { reason: 'lease', worker, until, suggestion }
   }
-  const suggestion = `If worker ${worker} is dead, another takes over at ${until.toISOString()}.`
+  const suggestion = `If worker ${visible(worker)} is dead, another takes over at ${until.toISOString()}.`
   for (const [key, open] of state.open) {
     if (open.type !== 'step' || open.queued) continue
     if (open.retryAt !== undefined && open.retryAt > run.now) return backoff(key, open)
-    const attempt = open.failed + run.deliveries
+    // An attempt that a dead holder cut off is counted in `failed` before the next one begins.
+    const attempt = open.failed + 1
     return { reason: 'activity', step: key, attempt, worker, until, suggestion }
   }
   return { reason: 'lease', worker, until, suggestion }
@@ -167,7 +174,7 @@ function waiting(facts: WhyFacts, state: RunState): Why {
             reason: 'signal',
             name: each.name,
             ...(each.until !== undefined && { until: new Date(each.until) }),
-            suggestion: `pawl signal ${facts.run.head.runId} ${each.name} '<payload as JSON>'`,
+            suggestion: signalCommand(facts.run.head.runId, each.name),
           },
     ) ??
     pick(open, 'timer', (_, each) => ({ reason: 'timer', until: new Date(each.until) })) ??
@@ -182,9 +189,12 @@ function anySignal({ run, turns }: WhyFacts): Why | undefined {
   const names = (taken?.steps ?? []).flatMap(([, what]) => /^signal:(.*)$/.exec(what)?.[1] ?? [])
   const [name, ...others] = names
   if (name === undefined) return undefined
-  const or = others.length > 0 ? ` It takes ${others.join(', ')}, too.` : ''
-  const suggestion = `pawl signal ${run.head.runId} ${name} '<payload as JSON>'${or}`
-  return { reason: 'signal', name, suggestion }
+  const also = others.length > 0 ? `It also takes ${others.map(quote).join(', ')}: ` : ''
+  return { reason: 'signal', name, suggestion: `${also}${signalCommand(run.head.runId, name)}` }
+}
+
+function signalCommand(runId: string, name: string): string {
+  return pawlCommand('signal', [runId, name], { placeholder: "'<payload as JSON>'" })
 }
 
 function otherWait({ name, until: at }: Extract<Open, { type: 'wait' }>): Why {
@@ -231,13 +241,14 @@ function backoff(key: string, open: Extract<Open, { type: 'step' }>): Why {
 }
 
 function noWorker(type: string, queue: string, build?: string): Why {
-  const missing = `No living worker has code for '${type}' on queue '${queue}'`
+  const missing = `No living worker has code for ${quote(type)} on queue ${quote(queue)}`
   if (build === undefined) {
-    const serving = queue === 'default' ? '' : ` --queue '${queue}'`
+    const serving = queue === 'default' ? '' : ` --queue ${shellWord(queue)}`
     const suggestion = `${missing}. Start one: pawl worker <file.ts>${serving}`
     return { reason: 'noWorker', type, suggestion }
   }
-  const suggestion = `${missing} and is of build '${build}', which keeps this run. Start one of it, or let others go on: pawl builds retire '${build}'`
+  const retire = pawlCommand('builds', ['retire', build])
+  const suggestion = `${missing} and is of build ${quote(build)}, which keeps this run. Start one of it, or let others go on: ${retire}`
   return { reason: 'noWorker', type, build, suggestion }
 }
 

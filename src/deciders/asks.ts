@@ -15,7 +15,7 @@ import { timeouts } from '../definitions/timeouts.ts'
 import type { RunStep, SendMessage, StartChild } from '../kernel/command.ts'
 import type { StepPlan } from '../kernel/decider.ts'
 import { digestPayload, isUuid } from '../kernel/digest.ts'
-import { checkId, checkName } from '../kernel/names.ts'
+import { checkKnownId, checkKnownName } from '../kernel/names.ts'
 import { encode } from '../kernel/value.ts'
 import { misuse } from './function/misuse.ts'
 
@@ -42,9 +42,9 @@ export function childAsk(
     name,
     input,
     digest: digestPayload(input),
-    ...(queue !== undefined && { queue: checkName(queue, 'the name of a queue') }),
+    ...(queue !== undefined && { queue: checkKnownName(queue, 'the name of a queue') }),
     ...(priority !== undefined && { priority: checkPriority(priority) }),
-    ...(workflowId !== undefined && { workflowId: checkId(workflowId, 'a workflow id') }),
+    ...(workflowId !== undefined && { workflowId: checkKnownId(workflowId, 'a workflow id') }),
     ...(parentClose && parentClose !== 'cancel' && { onClose: parentClose }),
     ...(attributes && { attributes: storedAttributes(attributes) }),
     ...(Object.keys(extras).length > 0 && { extras }),
@@ -77,7 +77,7 @@ export function signalTo(to: RunRef, signal: unknown): Sent {
   const { is, name } = (signal ?? {}) as { is?: string; name?: string }
   if (is !== 'signal' || name === undefined)
     throw misuse('ctx.signal takes a run id and a signal', signal)
-  if (typeof to === 'object' && to !== null) checkId(to.workflowId, 'a workflow id')
+  if (typeof to === 'object' && to !== null) checkKnownId(to.workflowId, 'a workflow id')
   else if (typeof to !== 'string' || !isUuid(to))
     throw misuse('ctx.signal takes the id of a run, or { workflowId }', to)
   return signal as Sent

@@ -2,7 +2,7 @@
 import { PawlError } from '../kernel/errors.ts'
 import type { AttributeValues } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
-import { checkName } from '../kernel/names.ts'
+import { checkKnownName } from '../kernel/names.ts'
 
 export type AttributeValue = string | number | boolean | Date
 export type Attributes = Readonly<Record<string, AttributeValue>>
@@ -16,7 +16,7 @@ export function storedAttributes(attributes: Attributes): AttributeValues {
   }
   return Object.fromEntries(
     entries.map(([name, value]) => [
-      checkName(name, 'the name of an attribute'),
+      checkKnownName(name, 'the name of an attribute'),
       storedAttribute(name, value),
     ]),
   )

@@ -5,7 +5,7 @@ import { type Duration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import type { StepShape } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
-import { checkId, checkName } from '../kernel/names.ts'
+import { checkKnownId, checkName } from '../kernel/names.ts'
 import type { Settled } from './context.ts'
 import type {
   AnyActivityContract,
@@ -274,7 +274,10 @@ function actOf(machine: string, { activities, timers }: Parts): Made {
       ms: milliseconds(duration, `timer '${name}'`),
     }),
     cancelTimer: (name: string) => ({ action: 'cancelTimer', timer: timerOf(name) }),
-    cancel: (id: string) => ({ action: 'cancel', id: checkId(id, 'what act.cancel lets go of') }),
+    cancel: (id: string) => ({
+      action: 'cancel',
+      id: checkKnownId(id, 'what act.cancel lets go of'),
+    }),
     child(workflow: AnyWorkflowContract, input: unknown, given: ChildOptions & ActionId = {}) {
       if (workflow?.is !== 'workflow')
         throw new PawlError('INPUT_INVALID', `act.child of ${machine} takes a workflow.`)
@@ -287,7 +290,7 @@ function actOf(machine: string, { activities, timers }: Parts): Made {
 }
 
 function idOf(id: string | undefined): string | undefined {
-  return id === undefined ? undefined : checkId(id, 'the id of an action')
+  return id === undefined ? undefined : checkKnownId(id, 'the id of an action')
 }
 
 function refuseStrangers(of: string, { activities, signals, timers }: Parts): void {

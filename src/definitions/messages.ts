@@ -1,5 +1,5 @@
 // The messages users send to a run: each has a name, and a type for what it carries.
-import { checkName } from '../kernel/names.ts'
+import { checkKnownName } from '../kernel/names.ts'
 import type { Query, Signal, Update } from './context.ts'
 import { type AnySchema, checking, checkNow, parse, type Schema } from './schema.ts'
 
@@ -7,7 +7,7 @@ import { type AnySchema, checking, checkNow, parse, type Schema } from './schema
 export function signal<Payload = void>(name: string): Signal<Payload>
 export function signal<Accepted>(name: string, schema: Schema<Accepted, unknown>): Signal<Accepted>
 export function signal(name: string, schema?: AnySchema): Signal<unknown> {
-  checkName(name, 'the name of a signal')
+  checkKnownName(name, 'the name of a signal')
   const known = checking('schema', schema, `signal '${name}'`)
   return { is: 'signal', name, ...known } as unknown as Signal<unknown>
 }
@@ -36,10 +36,13 @@ function payloadOf(name: string): string {
 
 /** Asks a run something. It changes nothing, and is answered from where the run stands. */
 export function query<Payload = void, Out = unknown>(name: string): Query<Payload, Out> {
-  return { is: 'query', name: checkName(name, 'the name of a query') } as Query<Payload, Out>
+  return { is: 'query', name: checkKnownName(name, 'the name of a query') } as Query<Payload, Out>
 }
 
 /** Has a run do something, and is answered when it is done. */
 export function update<Payload = void, Out = void>(name: string): Update<Payload, Out> {
-  return { is: 'update', name: checkName(name, 'the name of an update') } as Update<Payload, Out>
+  return { is: 'update', name: checkKnownName(name, 'the name of an update') } as Update<
+    Payload,
+    Out
+  >
 }

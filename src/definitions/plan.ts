@@ -1,7 +1,7 @@
 // From the options of a step to what is done about it: every default filled in, every duration in milliseconds.
 import type { StepPlan } from '../kernel/decider.ts'
 import { milliseconds } from '../kernel/duration.ts'
-import { checkName } from '../kernel/names.ts'
+import { checkKnownName } from '../kernel/names.ts'
 import { retryRule } from '../policies/retry.ts'
 import type { RunOptions } from './options.ts'
 import { checkPriority } from './priority.ts'
@@ -20,7 +20,7 @@ export function stepPlan(options: RunOptions): StepPlan {
       scheduleToCloseMs: milliseconds(scheduleToClose, 'scheduleToClose'),
     }),
     ...(heartbeat !== undefined && { heartbeatMs: milliseconds(heartbeat, 'heartbeat') }),
-    ...(queue !== undefined && { queue: checkName(queue, 'the name of a queue') }),
+    ...(queue !== undefined && { queue: checkKnownName(queue, 'the name of a queue') }),
     ...(priority !== undefined && { priority: checkPriority(priority) }),
   }
 }

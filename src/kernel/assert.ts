@@ -1,6 +1,7 @@
 // The two errors that everything else throws, at the bottom so that all may import them: a failed
 // assertion, which is a bug in pawl, and a PawlError, by which pawl refuses. Users know the latter
 // from errors.ts.
+import { visibleLines } from './visible.ts'
 
 export class AssertionFailure extends Error {
   override readonly name: string = 'AssertionFailure'
@@ -67,7 +68,8 @@ export class PawlError extends Error {
     message: string,
     options?: ErrorOptions & { readonly details?: unknown },
   ) {
-    super(message, options)
+    // Names and ids are told as they were given; a message goes to logs and terminals.
+    super(visibleLines(message), options)
     this.code = code
     if (options?.details !== undefined) this.details = options.details
   }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { deriveUuid, deriveUuidNear, digest, digestPayload, isUuid } from './digest.ts'
 import { PawlError } from './errors.ts'
 import { limits } from './limits.ts'
-import { checkId, checkName } from './names.ts'
+import { checkId, checkKnownId, checkKnownName, checkName } from './names.ts'
 
 test.each(['a', 'charge card', 'déjà-vu', '支払い', '🦆', 'a/b:c.d', ' '])(
   '%s is a name',
@@ -23,7 +23,8 @@ test.each<[unknown, RegExp]>([
   ['a\u0000b', /U\+0000 in "a\\u0000b"/],
   ['a\nb', /U\+000A/],
   ['\u001b[31m', /U\+001B/],
-  ['a\u007f', /U\+007F/],
+  ['a\u007f', /U\+007F in "a\\u007f"/],
+  ['a\u009b31m', /U\+009B in "a\\u009b31m"/],
   ['a\ud800', /surrogate/],
   ['\udc00a', /surrogate/],
 ])('%s is refused', (value, problem) => {
@@ -32,6 +33,13 @@ test.each<[unknown, RegExp]>([
     expect(error.code).toBe('INPUT_INVALID')
     expect(error.message).toMatch(/^queue name .*expected a string of 1 to \d+ characters/)
     expect(error.message).toMatch(problem)
+  }
+})
+
+test('faults 3.1: a name from an earlier release may hold C1, and still no C0 or DEL', () => {
+  for (const check of [checkKnownName, checkKnownId]) {
+    expect(check('a\u009b31m', 'name')).toBe('a\u009b31m')
+    expect(refused(() => check('a\u007f', 'name')).message).toContain('"a\\u007f"')
   }
 })
 

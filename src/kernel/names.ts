@@ -1,24 +1,42 @@
 // What a name or an id may be. Both end up in stores, URLs, logs and terminals, so neither may hold
 // what one of those refuses (NUL in Postgres, lone surrogates in UTF-8) or obeys (control
-// characters). And how a message names what has no name: a place in a value, a class.
+// characters). Marks of the writing direction are part of some languages: they are allowed, and never
+// printed as they are. And how a message names what has no name: a place in a value, a class.
 
 import { PawlError } from './assert.ts'
 import { limits } from './limits.ts'
+import { visibleJson } from './visible.ts'
 
-/** Names of definitions, signals, queues and steps. */
+/** Names of definitions, queues and builds. */
 export function checkName(value: unknown, what: string): string {
-  return check(value, what, limits.nameLengthMax)
+  return check(value, what, limits.nameLengthMax, C1_END)
 }
 
-/** Workflow ids, idempotency keys and message ids. */
+/** Workflow ids, idempotency keys and ids of schedules and workers. */
 export function checkId(value: unknown, what: string): string {
-  return check(value, what, limits.idLengthMax)
+  return check(value, what, limits.idLengthMax, C1_END)
+}
+
+/**
+ * A name that a store or a history may have from an earlier release, which did not refuse C1 characters: of signals and
+ * steps, whose names are checked again in every replay, and of what is looked for.
+ */
+export function checkKnownName(value: unknown, what: string): string {
+  return check(value, what, limits.nameLengthMax, DEL)
+}
+
+/** The same for ids, and for ids of messages. */
+export function checkKnownId(value: unknown, what: string): string {
+  return check(value, what, limits.idLengthMax, DEL)
 }
 
 /** Keys of shared values. */
 export function checkRecordKey(value: unknown, what: string): string {
-  return check(value, what, limits.recordKeyLengthMax)
+  return check(value, what, limits.recordKeyLengthMax, DEL)
 }
+
+const DEL = 0x7f
+const C1_END = 0x9f
 
 /** A place in a value, shortened: `the result of step 'charge' at items[3].owner`. */
 export function placeOf(what: string, path: readonly (string | number)[]): string {
@@ -42,13 +60,13 @@ export function classNameOf(value: object): string {
   return typeof name === 'string' && name !== '' ? name : 'without a name'
 }
 
-function check(value: unknown, what: string, lengthMax: number): string {
+function check(value: unknown, what: string, lengthMax: number, lastControl: number): string {
   if (typeof value !== 'string') throw refusal(what, `is ${kindOf(value)}`, lengthMax)
   if (value === '') throw refusal(what, 'is empty', lengthMax)
   if (value.length > lengthMax) {
     throw refusal(what, `has ${value.length} characters (${show(value)})`, lengthMax)
   }
-  const control = controlAt(value)
+  const control = controlAt(value, lastControl)
   if (control >= 0) {
     const code = value.charCodeAt(control).toString(16).toUpperCase().padStart(4, '0')
     throw refusal(what, `has the control character U+${code} in ${show(value)}`, lengthMax)
@@ -59,10 +77,10 @@ function check(value: unknown, what: string, lengthMax: number): string {
   return value
 }
 
-function controlAt(text: string): number {
+function controlAt(text: string, last: number): number {
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at)
-    if (unit < 0x20 || unit === 0x7f) return at
+    if (unit < 0x20 || (unit >= DEL && unit <= last)) return at
   }
   return -1
 }
@@ -79,7 +97,7 @@ function kindOf(value: unknown): string {
 
 function show(text: string): string {
   const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text
-  return JSON.stringify(shown.toWellFormed())
+  return visibleJson(JSON.stringify(shown.toWellFormed()))
 }
 
 function placePart(key: string | number): string {

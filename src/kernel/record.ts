@@ -1,7 +1,7 @@
 // What may be asked of shared values. It is checked before bodies are encoded: the limits are of what is said.
 import { PawlError } from './assert.ts'
 import { limits } from './limits.ts'
-import { checkName, checkRecordKey } from './names.ts'
+import { checkKnownName, checkRecordKey } from './names.ts'
 
 /** As much of an operation on a record as there is to check. */
 export interface CheckedRecord {
@@ -14,7 +14,7 @@ export interface CheckedRecord {
 }
 
 export function checkRecord({ space, key, version, body, after, limit }: CheckedRecord): void {
-  checkName(space, 'the space of a record')
+  checkKnownName(space, 'the space of a record')
   if (key !== undefined) checkRecordKey(key, 'the key of a record')
   if (after !== undefined) checkRecordKey(after, 'the key that records are listed from')
   if (version !== undefined && (!Number.isSafeInteger(version) || version < 0))

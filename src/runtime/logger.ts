@@ -1,5 +1,6 @@
 // Where log lines go unless the user says otherwise: standard error, one line each.
 import { inspect } from 'node:util'
+import { visibleLines } from '../kernel/visible.ts'
 
 const INSPECT = { breakLength: Number.POSITIVE_INFINITY, depth: 4 } as const
 
@@ -10,6 +11,6 @@ export interface Logger {
 export const consoleLogger: Logger = {
   log(level, message, fields) {
     const rest = fields && Object.keys(fields).length > 0 ? ` ${inspect(fields, INSPECT)}` : ''
-    console.error(`pawl ${level}: ${message}${rest}`)
+    console.error(visibleLines(`pawl ${level}: ${message}${rest}`))
   },
 }

@@ -1,7 +1,7 @@
 // What a step leaves behind for its next attempt: how far it got, and what of it is done once and for all.
 import { decodePayload, encodePayload } from '../kernel/codec.ts'
 import { limits } from '../kernel/limits.ts'
-import { checkName } from '../kernel/names.ts'
+import { checkKnownName } from '../kernel/names.ts'
 import { decode, encode } from '../kernel/value.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Note, Noted } from '../stores/store.ts'
@@ -58,7 +58,7 @@ export class StepNotes {
   }
 
   async once(given: string, fn: () => unknown): Promise<unknown> {
-    const name = `once:${checkName(given, 'the key of runOnce')}`
+    const name = `once:${checkKnownName(given, 'the key of runOnce')}`
     const known = this.#found[name]
     if (known !== undefined) return decode(decodePayload(known))
     const doing = this.#once.get(name) ?? this.#do(name, given, fn)

@@ -18,6 +18,9 @@ export interface Ended {
 export class CommandLine implements AsyncDisposable {
   readonly folder: string
   readonly store: string
+  readonly main = main
+  /** Variables for the programs that are started from now on. */
+  environment: Readonly<Record<string, string>> = {}
   readonly #running = new Set<Program>()
 
   private constructor(folder: string) {
@@ -36,7 +39,7 @@ export class CommandLine implements AsyncDisposable {
 
   /** Starts `pawl …` and leaves it running. */
   begin(...args: string[]): Program {
-    const program = new Program(args, this.folder)
+    const program = new Program(args, this.folder, this.environment)
     this.#running.add(program)
     void program.ended.then(() => this.#running.delete(program))
     return program
@@ -62,12 +65,12 @@ export class Program {
   #stdout = ''
   #stderr = ''
 
-  constructor(args: readonly string[], cwd: string) {
+  constructor(args: readonly string[], cwd: string, environment: Readonly<Record<string, string>>) {
     const { FORCE_COLOR: _, PAWL_STORE: __, PAWL_CODECS: ___, ...env } = process.env
     this.#child = spawn(process.execPath, [main, ...args], {
       cwd,
       // What a program leaves in the folder for such things is removed with ours.
-      env: { ...env, TMPDIR: cwd },
+      env: { ...env, TMPDIR: cwd, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#child.stdout?.on('data', (chunk: Buffer) => {

@@ -105,3 +105,29 @@ test('T5: schedules are listed, paused with a note, triggered and deleted', asyn
   await does('schedule', 'delete', 'nightly')
   await expect.poll(() => does('schedules'), { timeout: 20_000 }).toMatch(/No schedules/)
 })
+
+test('faults 2.4: after each take-over, why says which attempt is running', {
+  timeout: 60_000,
+}, async () => {
+  const file = await cli.define(
+    'slow.ts',
+    `import { appendFileSync } from 'node:fs'
+export const slow = pawl.workflow('slow', async (ctx) => ctx.run('step', async ({ attempt }) => {
+  appendFileSync('begun', attempt + '\\n')
+  await new Promise((resolve) => setTimeout(resolve, 600_000))
+}))`,
+  )
+  await does('start', 'slow', '--workflow-id', 's')
+  const engine = await open(cli.store)
+  for (const attempt of [1, 2, 3]) {
+    const worker = cli.begin('worker', file, '--lease', '500ms')
+    const begun = (): Promise<string> => readFile(join(cli.folder, 'begun'), 'utf8').catch(() => '')
+    await expect.poll(begun, { timeout: 20_000 }).toMatch(new RegExp(`^${attempt}$`, 'm'))
+    await expect
+      .poll(() => engine.get({ workflowId: 's' }).why(), { timeout: 20_000 })
+      .toMatchObject({ reason: 'activity', attempt })
+    worker.kill('SIGKILL')
+    await worker.ended
+  }
+  await engine.close()
+})

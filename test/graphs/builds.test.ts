@@ -37,7 +37,7 @@ describe.each(['memory', 'sqlite', 'postgres', 'file'] as const)('on %s', (kind)
     expect(await b.engine.execute(quick)).toBe('b')
     const why = await run.why()
     expect(why).toMatchObject({ reason: 'noWorker', type: 'kept', build: 'a' })
-    expect(why.suggestion).toMatch(/build 'a'.*pawl builds retire 'a'/)
+    expect(why.suggestion).toMatch(/build 'a'.*pawl builds retire a/)
     expect(await b.engine.builds.list()).toEqual([
       { build: 'b', retired: false, runs: 0, workers: 1 },
     ])

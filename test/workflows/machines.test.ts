@@ -94,7 +94,7 @@ describe.each(kinds)('on %s', (kind) => {
     await bench.serve({ workflows: [book] }, { warm: 0 })
     expect(await waitsFor(run, 'signal')).toMatchObject({
       name: 'note',
-      suggestion: expect.stringContaining('It takes rest, too'),
+      suggestion: expect.stringContaining("It also takes 'rest': pawl signal"),
     })
     expect(await run.query(state)).toEqual(['begun', 'a', 'b'])
     await run.signal(note, 'end')

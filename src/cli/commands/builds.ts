@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import type { BuildRecord } from '../../client/builds.ts'
 import type { Engine } from '../../engine.ts'
 import { PawlError } from '../../kernel/errors.ts'
+import { pawlCommand } from '../../kernel/shell.ts'
 import { type ReadingOptions, reading, withEngine } from '../options.ts'
 import { paint, plain, print, printJson, table } from '../output.ts'
 
@@ -68,15 +69,15 @@ async function act(
     throw new PawlError('INPUT_INVALID', `${verb} which build? See pawl builds.`)
   if (verb === 'retire') {
     await engine.builds.retire(build)
-    return `build '${build}' begins nothing more; others go on with its runs`
+    return `build '${plain(build)}' begins nothing more; others go on with its runs`
   }
   if (percent === undefined || percent.trim() === '') {
     throw new PawlError(
       'INPUT_INVALID',
-      `how many of the new runs? pawl builds roll-out ${build} 30`,
+      `how many of the new runs? ${pawlCommand('builds', ['roll-out', build, '30'])}`,
     )
   }
   const share = Number(percent.replace(/\s*%$/, ''))
   await engine.builds.rollOut(build, share)
-  return `build '${build}' begins ${share} % of the new runs; workers hear of it within seconds`
+  return `build '${plain(build)}' begins ${share} % of the new runs; workers hear of it within seconds`
 }

@@ -46,7 +46,7 @@ function report(found: readonly CheckedRun[], { store }: Options): void {
   for (const run of of('moves')) {
     if (run.verdict !== 'moves' || run.unasked.length === 0) continue
     print(`${paint('yellow', 'moves')}         ${titleOf(run)}`)
-    print(indented(`no longer asked for: ${run.unasked.join(', ')}`))
+    print(indented(`no longer asked for: ${run.unasked.map(plain).join(', ')}`))
   }
   const noCode = new Map<string, number>()
   for (const { name } of of('noCode')) noCode.set(name, (noCode.get(name) ?? 0) + 1)

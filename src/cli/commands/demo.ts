@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { formatDuration } from '../../kernel/duration.ts'
+import { shellWord } from '../../kernel/shell.ts'
 import { type Told, tell } from '../demo/director.ts'
 import { interrupted } from '../demo/order.ts'
 import { newScreen } from '../demo/screen.ts'
@@ -81,7 +82,9 @@ function conclude({ workflowId, result, verdict, elapsedMs }: Told, store: strin
   print()
   print(`result  ${showValue(result, 8)}`)
   print(`took    ${formatDuration(elapsedMs)}`)
-  print(`look    ${paint('cyan', `${selfCommand()} run ${workflowId} --store ${store}`)}`)
+  print(
+    `look    ${paint('cyan', `${selfCommand()} run ${workflowId} --store ${shellWord(store)}`)}`,
+  )
 }
 
 function explanation(steps: Told['verdict']['steps']): string[] {

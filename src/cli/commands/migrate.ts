@@ -5,7 +5,7 @@ import type { Engine } from '../../engine.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import type { Status } from '../../kernel/run.ts'
 import { collect, parseCount, refOf, type StoreOption, withEngine, withStore } from '../options.ts'
-import { print } from '../output.ts'
+import { plain, print } from '../output.ts'
 
 interface Options extends StoreOption {
   readonly to: string
@@ -40,7 +40,7 @@ async function migrate(id: string | undefined, options: Options): Promise<void> 
     }
     const run = engine.get(refOf(id))
     await run.migrate(to)
-    print(`run ${run.runId} was told to go by definition ${to.definitionHash}`)
+    print(plain(`run ${run.runId} was told to go by definition ${to.definitionHash}`))
   })
 }
 
@@ -57,8 +57,8 @@ async function migrateMany(
   }
   const filter = { workflow, ...(status && { status: status as readonly Status[] }) }
   const { matched, done, failures } = await engine.batch(filter, { limit }).migrate(to)
-  print(`${matched} runs found, ${done} told to go by definition ${to.definitionHash}`)
-  for (const { runId, code } of failures) print(`  ${runId} refused it (${code})`)
+  print(plain(`${matched} runs found, ${done} told to go by definition ${to.definitionHash}`))
+  for (const { runId, code } of failures) print(plain(`  ${runId} refused it (${code})`))
   if (failures.length > 0) process.exitCode = 1
 }
 

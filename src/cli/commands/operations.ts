@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import type { RunHandle } from '../../client/handle.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import { collect, parseJson, refOf, type StoreOption, withEngine, withStore } from '../options.ts'
-import { print } from '../output.ts'
+import { plain, print } from '../output.ts'
 
 /** A command about one run: what it does, and what it says when that is done. */
 function about<Options extends StoreOption>(
@@ -16,7 +16,7 @@ function about<Options extends StoreOption>(
     await withEngine(options, async (engine) => {
       const run = engine.get(refOf(id))
       await run.describe()
-      print(await act(run, args, options))
+      print(plain(await act(run, args, options)))
     })
   })
 }

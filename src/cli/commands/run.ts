@@ -19,7 +19,7 @@ import {
   showValue,
   wrap,
 } from '../output.ts'
-import { showFailure, whySentence } from '../sentence.ts'
+import { showFailure, suggestionLines, whySentence } from '../sentence.ts'
 import { eventOf, timelineOf } from '../timeline.ts'
 
 interface Shown {
@@ -70,7 +70,7 @@ function facts({ run, history }: Shown, now: number): [string, string][] {
   const lines: [string, string][] = [['run', runId]]
   if (workflowId !== runId) lines.push(['workflow id', plain(workflowId)])
   if (parentRunId !== undefined) lines.push(['parent', parentRunId])
-  lines.push(['queue', priority === 0 ? queue : `${queue}, priority ${priority}`])
+  lines.push(['queue', plain(priority === 0 ? queue : `${queue}, priority ${priority}`)])
   lines.push(['started', `${clockTime(createdAt, now)} (${relative(createdAt, now)})`])
   lines.push([endedAt ? 'took' : 'so far', formatDuration(spent)])
   if (run.unreadable) lines.push(['unreadable', plain(run.unreadable.message)])
@@ -105,9 +105,8 @@ function failed(failure: NonNullable<RunRecord['failure']>, width: number): stri
 
 function waiting(why: Why, now: number, width: number): string[] {
   const lines = wrap(whySentence(why, now), width - 5)
-  const advice = why.suggestion === undefined ? [] : wrap(why.suggestion, width - 5)
   return [
     ...lines.map((line, index) => `${index === 0 ? paint('yellow', 'why') : '   '}  ${line}`),
-    ...advice.map((line) => `     ${paint('cyan', line)}`),
+    ...suggestionLines(why).map((line) => `     ${paint('cyan', line)}`),
   ]
 }

@@ -3,6 +3,7 @@ import type { RunFilter } from '../../client/filter.ts'
 import type { RunRecord } from '../../client/record.ts'
 import { formatDuration } from '../../kernel/duration.ts'
 import type { Status } from '../../kernel/run.ts'
+import { shellWord } from '../../kernel/shell.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import {
   collect,
@@ -71,7 +72,7 @@ async function runs(options: Options): Promise<void> {
     ))
       print(line)
     if (page.cursor !== undefined)
-      print(paint('dim', `more: the same with --cursor ${page.cursor}`))
+      print(paint('dim', `more: the same with --cursor ${shellWord(page.cursor)}`))
   })
 }
 

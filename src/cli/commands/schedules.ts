@@ -47,7 +47,7 @@ function cells(
   return [
     plain(id),
     plain(workflow),
-    'cron' in timing ? [timing.cron].flat().join('; ') : `every ${timing.every}`,
+    plain('cron' in timing ? [timing.cron].flat().join('; ') : `every ${timing.every}`),
     paused ? paint('yellow', 'paused') : soon,
     plain(note ?? ''),
   ]
@@ -72,7 +72,7 @@ export function scheduleCommand(): Command {
       .option('--to <time>', 'the last instant to fill in'),
   ).action(async (verb: string, id: string, options: VerbOptions) => {
     await withEngine(options, async (engine) => {
-      print(await act(engine.schedules.get(id), verb as Verb, options))
+      print(plain(await act(engine.schedules.get(id), verb as Verb, options)))
     })
   })
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { signal } from '../../definitions/messages.ts'
 import { parseJson, refOf, type StoreOption, withEngine, withStore } from '../options.ts'
-import { print } from '../output.ts'
+import { plain, print } from '../output.ts'
 
 interface Options extends StoreOption {
   readonly messageId?: string
@@ -25,6 +25,6 @@ async function send(id: string, name: string, payload: unknown, options: Options
     await run.signal(signal<unknown>(name), payload, {
       ...(messageId !== undefined && { messageId }),
     })
-    print(`signal '${name}' sent to run ${run.runId}`)
+    print(`signal '${plain(name)}' sent to run ${run.runId}`)
   })
 }

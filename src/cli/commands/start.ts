@@ -2,8 +2,9 @@ import { Command } from 'commander'
 import type { StartOptions } from '../../client/start-options.ts'
 import { workflow } from '../../definitions/workflow.ts'
 import type { Duration } from '../../kernel/duration.ts'
+import { pawlCommand } from '../../kernel/shell.ts'
 import { parseCount, parseJson, type ReadingOptions, reading, withNewEngine } from '../options.ts'
-import { paint, print, printJson } from '../output.ts'
+import { paint, plain, print, printError, printJson } from '../output.ts'
 
 interface Options extends ReadingOptions {
   readonly workflowId?: string
@@ -39,13 +40,13 @@ async function start(name: string, input: unknown, options: Options): Promise<vo
     if (!options.wait) {
       if (options.json) return printJson({ runId, workflowId })
       const waits = options.pending ? 'waits to be triggered' : 'is started'
-      print(`run ${paint('bold', runId)} of '${name}' ${waits}`)
-      if (options.pending) return print(paint('dim', `let it begin: pawl trigger ${workflowId}`))
-      return print(paint('dim', `follow it: pawl run ${workflowId}`))
+      print(`run ${paint('bold', runId)} of '${plain(name)}' ${waits}`)
+      const [what, verb] = options.pending ? ['let it begin', 'trigger'] : ['follow it', 'run']
+      return print(paint('dim', `${what}: ${pawlCommand(verb, [workflowId])}`))
     }
     // Standard output is for the result alone.
     const begins = options.pending ? 'waits to be triggered' : 'is started'
-    process.stderr.write(`run ${runId} of '${name}' ${begins}; waiting for its end\n`)
+    printError(`run ${runId} of '${plain(name)}' ${begins}; waiting for its end`)
     const output = await run.result()
     printJson(options.json ? { runId, workflowId, output } : output)
   })

@@ -1,11 +1,11 @@
 // Keeps a graph given as data in the store, or says everything that is wrong with it.
 import { readFile } from 'node:fs/promises'
-import { styleText } from 'node:util'
 import { Command } from 'commander'
 import type { GraphProblem } from '../../definitions/graph-data/problems.ts'
 import { PawlError } from '../../kernel/errors.ts'
+import { pawlCommand } from '../../kernel/shell.ts'
 import { type ReadingOptions, reading, withNewEngine } from '../options.ts'
-import { paint, plain, print, printJson } from '../output.ts'
+import { errorLine, paint, plain, print, printError, printJson } from '../output.ts'
 
 export function submitCommand(): Command {
   return reading(
@@ -22,7 +22,8 @@ async function submit(file: string, options: ReadingOptions): Promise<void> {
       const { name, version, definitionHash } = await engine.submit(text)
       if (options.json) return printJson({ name, version, definitionHash })
       print(`'${plain(name)}' version ${paint('bold', String(version))}  ${definitionHash}`)
-      print(paint('dim', `start it: pawl start ${plain(name)} '<input as JSON>'`))
+      const command = pawlCommand('start', [name], { placeholder: "'<input as JSON>'" })
+      print(paint('dim', `start it: ${command}`))
     } catch (error) {
       const problems = problemsIn(error)
       if (!problems) throw error
@@ -49,11 +50,10 @@ function problemsIn(error: unknown): readonly GraphProblem[] | undefined {
 }
 
 function report(file: string, problems: readonly GraphProblem[]): void {
-  const head = styleText('red', 'error:', { stream: process.stderr })
   const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
-  process.stderr.write(`${head} ${file} has ${count} (DEFINITION_INVALID)\n`)
+  printError(errorLine(`${plain(file)} has ${count} (DEFINITION_INVALID)`))
   for (const { path, code, message } of problems) {
     const place = path === '' ? '' : `${path}: `
-    process.stderr.write(`  ${plain(`${place}${message} (${code})`)}\n`)
+    printError(`  ${plain(`${place}${message} (${code})`)}`)
   }
 }

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { systemClock } from '../../runtime/clock.ts'
 import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
 import { columns, paint, print, printJson, wrap } from '../output.ts'
-import { whySentence } from '../sentence.ts'
+import { suggestionLines, whySentence } from '../sentence.ts'
 
 export function whyCommand(): Command {
   return reading(
@@ -18,7 +18,6 @@ async function why(id: string, options: ReadingOptions): Promise<void> {
     const reason = await run.why()
     if (options.json) return printJson({ runId: run.runId, ...reason })
     for (const line of wrap(whySentence(reason, systemClock.now()), columns())) print(line)
-    if (reason.suggestion === undefined) return
-    for (const line of wrap(reason.suggestion, columns() - 2)) print(`  ${paint('cyan', line)}`)
+    for (const line of suggestionLines(reason)) print(`  ${paint('cyan', line)}`)
   })
 }

@@ -6,7 +6,7 @@ import type { Duration } from '../../kernel/duration.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import { type Definitions, definitionsOf } from '../definitions-of.ts'
 import { collect, openStore, parseCount, type StoreOption, withStore } from '../options.ts'
-import { paint, print, showStore } from '../output.ts'
+import { paint, plain, print, showStore } from '../output.ts'
 
 interface Options extends StoreOption {
   readonly queue?: readonly string[]
@@ -84,15 +84,15 @@ function workerOptions({ queue, concurrency, lease, id, pin }: Options): WorkerO
 function introduce(id: string, { workflows, activities }: Definitions, options: Options): void {
   const names = (definitions: readonly { readonly name: string }[]): string =>
     definitions
-      .map(({ name }) => name)
+      .map(({ name }) => plain(name))
       .toSorted()
       .join(', ') || paint('dim', 'none')
-  print(`worker ${paint('bold', id)} is working`)
+  print(`worker ${paint('bold', plain(id))} is working`)
   print(`  store       ${showStore(options.store)}`)
-  print(`  queues      ${(options.queue ?? ['default']).join(', ')}`)
+  print(`  queues      ${plain((options.queue ?? ['default']).join(', '))}`)
   print(`  workflows   ${names(workflows)}`)
   print(`  activities  ${names(activities)}`)
-  if (options.pin) print(`  build       ${options.build ?? 'by its code'}, keeps its runs`)
+  if (options.pin) print(`  build       ${plain(options.build ?? 'by its code')}, keeps its runs`)
   print(paint('dim', 'Ctrl-C drains and stops it.'))
 }
 

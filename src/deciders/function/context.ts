@@ -26,7 +26,7 @@ import type { StepKind } from '../../kernel/event.ts'
 import { instantOf } from '../../kernel/instant.ts'
 import { escapeKey, SHIELD } from '../../kernel/key.ts'
 import { limits } from '../../kernel/limits.ts'
-import { checkName } from '../../kernel/names.ts'
+import { checkKnownName } from '../../kernel/names.ts'
 import { webhookName, webhookSignal } from '../../kernel/webhook.ts'
 import { activityAsk, childAsk, signalAsk, signalTo } from '../asks.ts'
 import type { FunctionExecution } from './execution.ts'
@@ -79,7 +79,7 @@ export class FunctionContext {
   ): DurablePromise<unknown> {
     if (typeof what !== 'string') return this.#activity(what, first, second ?? {})
     const [options, body] = typeof first === 'function' ? [{}, first] : [first ?? {}, second]
-    return this.#inline('step', checkName(what, 'the name of a step'), options, body)
+    return this.#inline('step', checkKnownName(what, 'the name of a step'), options, body)
   }
 
   bind(
@@ -157,7 +157,7 @@ export class FunctionContext {
   }
 
   webhook(name: string, schema?: AnySchema): Webhook<unknown> {
-    const key = this.#occurrence('webhook', checkName(name, 'the name of a webhook'))
+    const key = this.#occurrence('webhook', checkKnownName(name, 'the name of a webhook'))
     const known = checking('schema', schema, `webhook '${name}'`)
     const token = this.#execution.token(key)
     const url = `/webhooks/${token}`
@@ -219,7 +219,7 @@ export class FunctionContext {
     if (typeof fn !== 'function')
       throw misuse('ctx.scope takes a function as its last argument', fn)
     const { timeout } = options as { timeout?: Duration }
-    const segment = this.#occurrence('scope', checkName(name, 'the name of a scope'))
+    const segment = this.#occurrence('scope', checkKnownName(name, 'the name of a scope'))
     const scope = new Scope(`${segment}/`, this.#scope)
     const control = new ScopeControl((error) => this.#execution.cancel(scope, error))
     const timer =
@@ -267,18 +267,22 @@ export class FunctionContext {
 
   transaction(name: string, fn: unknown): DurablePromise<unknown> {
     if (typeof fn !== 'function') throw misuse('ctx.transaction takes a function', fn)
-    const [key, identity] = this.#identify('transaction', checkName(name, 'the name of a step'), {})
+    const [key, identity] = this.#identify(
+      'transaction',
+      checkKnownName(name, 'the name of a step'),
+      {},
+    )
     const plan: StepPlan = { ...stepPlan({}), transaction: fn as StepPlan['transaction'] & object }
     return this.#ask({ type: 'RunStep', kind: 'step', key, name }, identity, plan)
   }
 
   patched(id: string): boolean {
-    return this.#execution.patched(checkName(id, 'the id of a patch'))
+    return this.#execution.patched(checkKnownName(id, 'the id of a patch'))
   }
 
   // The mark stays in the histories that have it; nothing asks for it any more.
   deprecatePatch(id: string): void {
-    checkName(id, 'the id of a patch')
+    checkKnownName(id, 'the id of a patch')
   }
 
   sideEffect(body: () => unknown): DurablePromise<unknown> {
@@ -381,7 +385,7 @@ export class FunctionContext {
       ...(was !== undefined && { was, formerKey: this.#occurrence(kind, was) }),
     }
     if (key === undefined) return [this.#occurrence(kind, name), identity]
-    return [`${this.#scope.path}[${escapeKey(checkName(key, 'the key of a step'))}]`, identity]
+    return [`${this.#scope.path}[${escapeKey(checkKnownName(key, 'the key of a step'))}]`, identity]
   }
 
   #occurrence(kind: string, name: string): string {

@@ -4,7 +4,7 @@ import { CANCELLED, type Cancelled, TIMEOUT, type Timeout } from '../../definiti
 import { CancelledError, PawlError } from '../../kernel/errors.ts'
 import { failureOf } from '../../kernel/failure.ts'
 import { escapeKey } from '../../kernel/key.ts'
-import { checkName } from '../../kernel/names.ts'
+import { checkKnownName } from '../../kernel/names.ts'
 import type { FunctionExecution } from './execution.ts'
 import { misuse } from './misuse.ts'
 import type { Scope } from './scope.ts'
@@ -254,7 +254,7 @@ export function mapPlan(items: readonly unknown[], options: unknown, fn: unknown
     throw new PawlError('INPUT_INVALID', "ctx.map's concurrency is a whole number above 0.")
   }
   const keys = items.map((item: unknown, index) =>
-    key ? checkName(key(item), 'the key of an item') : String(index),
+    key ? checkKnownName(key(item), 'the key of an item') : String(index),
   )
   if (new Set(keys).size < keys.length) {
     throw new PawlError('DUPLICATE_STEP_KEY', 'ctx.map needs a key of its own for every item.')

@@ -2,7 +2,7 @@
 // all of it is told; the step is made of it only when nothing is.
 import { milliseconds } from '../../kernel/duration.ts'
 import { PawlError } from '../../kernel/errors.ts'
-import { checkName } from '../../kernel/names.ts'
+import { checkKnownName } from '../../kernel/names.ts'
 import type { Json } from '../../kernel/value.ts'
 import { quote } from '../../kernel/visible.ts'
 import { type GraphNode, RULES, type Undo, type Work } from '../graph-plan.ts'
@@ -92,7 +92,7 @@ class NodeReader {
   }
 
   #id(): string | undefined {
-    const id = this.#fields.checked('id', (value) => checkName(value, 'the id of a node'))
+    const id = this.#fields.checked('id', (value) => checkKnownName(value, 'the id of a node'))
     if (id === undefined && !this.#fields.has('id')) this.#fields.missing('id', 'name the node')
     if (id !== undefined && FORBIDDEN.has(id)) {
       this.#around.problems.add([...this.#fields.path, 'id'], 'FORBIDDEN_NAME', forbidden(id))
@@ -112,7 +112,7 @@ class NodeReader {
       const message = `a node does one thing, and this has ${given.map((word) => `\`${word}\``).join(' and ')}: make them nodes of their own`
       fields.problems.add(fields.path, 'CONFLICTING_FIELDS', message)
     }
-    const names = words.map((word) => fields.checked(word, (value) => checkName(value, word)))
+    const names = words.map((word) => fields.checked(word, (value) => checkKnownName(value, word)))
     const [handler, workflow, wait] = names
     if (given.length !== 1) return undefined
     if (workflow !== undefined) return { kind: 'child', name: workflow }
@@ -215,7 +215,7 @@ class NodeReader {
     const source = field && objectAt(field.value, field.path, this.#around.problems)
     if (field === undefined || source === undefined) return undefined
     const fields = new Fields(source, field.path, this.#around.problems)
-    const activity = fields.checked('handler', (value) => checkName(value, 'handler'))
+    const activity = fields.checked('handler', (value) => checkKnownName(value, 'handler'))
     if (activity !== undefined) this.#checkHandler(activity, [...field.path, 'handler'])
     else if (!fields.has('handler')) fields.missing('handler', 'name the activity that undoes it')
     const given = this.#with(fields, FOR_UNDO)

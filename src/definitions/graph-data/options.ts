@@ -1,7 +1,7 @@
 // The options of activities and children as a document says them. They are checked by the functions that use them later.
 import { type Duration, milliseconds } from '../../kernel/duration.ts'
 import { PawlError } from '../../kernel/errors.ts'
-import { checkName } from '../../kernel/names.ts'
+import { checkKnownName } from '../../kernel/names.ts'
 import type { Json } from '../../kernel/value.ts'
 import { quote } from '../../kernel/visible.ts'
 import { retryRule } from '../../policies/retry.ts'
@@ -57,7 +57,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]): (value
 }
 
 function readPlacement(fields: Fields): Placement {
-  const queue = fields.checked('queue', (value) => checkName(value, 'the name of a queue'))
+  const queue = fields.checked('queue', (value) => checkKnownName(value, 'the name of a queue'))
   const priority = fields.checked('priority', (value) => checkPriority(value as number))
   return { ...(queue !== undefined && { queue }), ...(priority !== undefined && { priority }) }
 }
@@ -91,7 +91,7 @@ function readPolicy(value: Json, path: Path, problems: Problems): RetryPolicy | 
 function readNonRetryable(fields: Fields): void {
   for (const [index, type] of (fields.typed('nonRetryable', 'list') ?? []).entries()) {
     const path = [...fields.path, 'nonRetryable', index]
-    const check = (): string => checkName(type, 'the type of a failure')
+    const check = (): string => checkKnownName(type, 'the type of a failure')
     fields.problems.attempt(path, 'INVALID_VALUE', check)
   }
 }

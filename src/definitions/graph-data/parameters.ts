@@ -1,7 +1,7 @@
 // What a graph wants to be started with. Defaults are filled in wherever its input is seen, and what is missing or of another
 // type is refused there; nothing is recorded, as the same input always gives the same.
 import { PermanentError } from '../../kernel/errors.ts'
-import { checkName } from '../../kernel/names.ts'
+import { checkKnownName } from '../../kernel/names.ts'
 import type { Json } from '../../kernel/value.ts'
 import { quote } from '../../kernel/visible.ts'
 import { FORBIDDEN } from './expression.ts'
@@ -41,7 +41,7 @@ function readParameter(
   path: Path,
   problems: Problems,
 ): Parameter | undefined {
-  problems.attempt(path, 'INVALID_VALUE', () => checkName(name, 'the name of a parameter'))
+  problems.attempt(path, 'INVALID_VALUE', () => checkKnownName(name, 'the name of a parameter'))
   if (FORBIDDEN.has(name)) problems.add(path, 'FORBIDDEN_NAME', forbidden(name))
   const source = objectAt(value, path, problems)
   if (source === undefined) return undefined

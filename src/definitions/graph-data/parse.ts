@@ -3,7 +3,7 @@
 import { assert } from '../../kernel/assert.ts'
 import { digest } from '../../kernel/digest.ts'
 import { limits } from '../../kernel/limits.ts'
-import { checkName } from '../../kernel/names.ts'
+import { checkKnownName, checkName } from '../../kernel/names.ts'
 import type { Json } from '../../kernel/value.ts'
 import type { GraphPlan } from '../graph-plan.ts'
 import { shapeHash, shapeOf } from '../graph-shape.ts'
@@ -11,7 +11,7 @@ import { Fields, type JsonObject, objectAt } from './fields.ts'
 import { type NodeDraft, readNode, type Surroundings } from './node.ts'
 import { orderOf } from './order.ts'
 import { type InputOf, readParameters } from './parameters.ts'
-import { Problems } from './problems.ts'
+import { type Path, Problems } from './problems.ts'
 import { readDocument, tellSize } from './read.ts'
 import { checkReferences } from './references.ts'
 import { type Giving, resultsOf, Scopes } from './scope.ts'
@@ -27,10 +27,13 @@ export interface ParsedGraph {
   readonly inputOf: InputOf
 }
 
-/** Throws DEFINITION_INVALID with all problems in its `details`. Activities are looked for if it is said which there are. */
+/**
+ * Throws DEFINITION_INVALID with all problems in its `details`. Activities are looked for if it is said which there are.
+ * A document that is `stored` was accepted before, and may have names that are refused today.
+ */
 export function parseGraph(
   document: unknown,
-  known: { readonly handlers?: ReadonlySet<string> | undefined } = {},
+  known: { readonly handlers?: ReadonlySet<string> | undefined; readonly stored?: true } = {},
 ): ParsedGraph {
   const problems = new Problems()
   const read = readDocument(document, problems)
@@ -45,6 +48,7 @@ export function parseGraph(
   const templates = new Templates(problems)
   const around = { problems, templates, handlers: known.handlers, inputOf, scopes }
   const nodes = readNodes(fields, around)
+  if (!known.stored) refuseOldNames(name, nodes, problems)
   const output = readOutput(fields, around)
   fields.take('$schema')
   delete fields.kept['$schema']
@@ -61,7 +65,24 @@ export function parseGraph(
 
 function readName(fields: Fields): string | undefined {
   if (!fields.has('name')) fields.missing('name', 'name the graph')
-  return fields.checked('name', (value) => checkName(value, 'the name of a graph'))
+  return fields.checked('name', (value) => checkKnownName(value, 'the name of a graph'))
+}
+
+const NAMES = ['id', 'handler', 'workflow', 'wait', 'queue']
+
+function refuseOldNames(
+  name: string | undefined,
+  nodes: readonly NodeDraft[],
+  problems: Problems,
+): void {
+  const check = (value: Json | undefined, path: Path): void => {
+    if (typeof value !== 'string' || value === '') return
+    problems.attempt(path, 'INVALID_VALUE', () => checkName(value, String(path.at(-1))))
+  }
+  check(name, ['name'])
+  for (const { document, path } of nodes) {
+    for (const field of NAMES) check(document[field], [...path, field])
+  }
 }
 
 function readNodes(fields: Fields, around: Surroundings): NodeDraft[] {

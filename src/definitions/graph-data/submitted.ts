@@ -9,7 +9,7 @@ export function submittedGraph(stored: {
   readonly version: number
   readonly document?: Json
 }): RegisteredGraph {
-  return { ...registered(stored.document), version: stored.version }
+  return { ...registered(stored.document, { stored: true }), version: stored.version }
 }
 
 /** One that a program has, from JSON, or from text in JSON or YAML. Throws everything that is wrong with it at once. */
@@ -19,11 +19,14 @@ export function parsedGraph(document: string | Json): Workflow<Json, Json> {
   return workflow as typeof workflow & Workflow<Json, Json>
 }
 
-function registered(given: unknown): RegisteredGraph & {
+function registered(
+  given: unknown,
+  known: { readonly stored?: true } = {},
+): RegisteredGraph & {
   readonly document: Json
   readonly documentHash: string
 } {
-  const { plan, document, documentHash } = parseGraph(given)
+  const { plan, document, documentHash } = parseGraph(given, known)
   return {
     style: 'graph',
     name: plan.name,
