@@ -83,8 +83,15 @@ function expectHarmless({ stdout, stderr }: Ended, of: string): void {
   }
 }
 
-async function prepared(): Promise<{ readonly waiting: string; readonly commands: string[][] }> {
-  const file = await cli.define('definitions.ts', definitions)
+const [waits, fails, hooks, paused, ended] = [
+  `waits ${reversed}`,
+  `fails ${reversed}`,
+  `hooks ${reversed}`,
+  `paused ${reversed}`,
+  `ended ${reversed}`,
+]
+
+async function prepared(file: string): Promise<void> {
   const worker = cli.begin(
     'worker',
     file,
@@ -99,8 +106,6 @@ async function prepared(): Promise<{ readonly waiting: string; readonly commands
   await createOld(false)
   await createOld(true)
   const engine = await open(cli.store)
-  const ids = ['waits', 'fails', 'hooks', 'paused', 'ended'].map((name) => `${name} ${reversed}`)
-  const [waits = '', fails = '', hooks = '', paused = '', ended = ''] = ids
   for (const id of [waits, paused, ended]) {
     await engine.start(workflow.declare(`waits${reversed}`), undefined, { workflowId: id })
   }
@@ -124,7 +129,10 @@ async function prepared(): Promise<{ readonly waiting: string; readonly commands
     `name: "\\x9b31m"\nnodes: [{id: "\\u202e", wait: "\\x9b"}]`,
   )
   await writeFile(join(cli.folder, 'good.yaml'), `name: "a\\u202e"\nnodes: [{id: a, wait: b}]`)
-  const commands = [
+}
+
+function commandsFor(file: string): string[][] {
+  return [
     ['runs'],
     ['runs', '--workflow', old],
     ['runs', '--status', old],
@@ -174,7 +182,6 @@ async function prepared(): Promise<{ readonly waiting: string; readonly commands
     [old],
     ['runs', `--${old}`],
   ]
-  return { waiting: waits, commands }
 }
 
 /** Several at once: each is a process. */
@@ -189,7 +196,9 @@ async function each<T>(items: readonly T[], act: (item: T) => Promise<void>): Pr
 const json = ['runs', 'run', 'why', 'steps', 'start', 'builds', 'schedules', 'definitions', 'check']
 
 test('faults 3.1, 3.3: no command prints what a terminal obeys', { timeout: 240_000 }, async () => {
-  const { waiting, commands } = await prepared()
+  const file = await cli.define('definitions.ts', definitions)
+  await prepared(file)
+  const commands = commandsFor(file)
   const { stdout: help } = await cli.pawl('--help')
   const known = [...help.matchAll(/^ {2}([a-z]+) .*$/gm)].map(([, name = '']) => name)
   const walked = new Set(commands.map(([name]) => name))
@@ -207,7 +216,7 @@ test('faults 3.1, 3.3: no command prints what a terminal obeys', { timeout: 240_
   })
   cli.environment = { FORCE_COLOR: '1' }
   await each(
-    [['run', waiting], ['why', waiting], ['runs'], ['schedules'], ['run', text]],
+    [['run', waits], ['why', waits], ['runs'], ['schedules'], ['run', text]],
     async (args) => {
       expectHarmless(await cli.pawl(...args), `${args.join(' ')} in colour`)
     },
