@@ -25,7 +25,7 @@ import { coalesced } from './stores/coalesced.ts'
 import { type Codec, Codecs, checkCodecs } from './stores/codec.ts'
 import { encoded } from './stores/encoded.ts'
 import { observed } from './stores/observed.ts'
-import { openStore, type StoreOptions } from './stores/open.ts'
+import { openPatiently, type StoreOptions } from './stores/open.ts'
 import type { RecordOperation, RecordOutcome, Store } from './stores/store.ts'
 import type { Announcement, Listener } from './telemetry/announcement.ts'
 import { Bus } from './telemetry/bus.ts'
@@ -76,7 +76,10 @@ export type StoreUrl =
   `${'memory' | 'sqlite' | 'postgres' | 'postgresql' | 's3' | 'file'}:${string}`
 type KnownUrl<Url extends string> = string extends Url ? Url : Url extends StoreUrl ? Url : StoreUrl
 
-/** Opens a store. A literal URL is checked by the compiler; any other, here. */
+/**
+ * Opens a store. A literal URL is checked by the compiler; any other, here. A store that is unavailable is waited for
+ * as long as other calls wait, 30 s.
+ */
 export async function open<const Url extends string>(
   store: KnownUrl<Url>,
   options: OpenOptions = {},
@@ -84,7 +87,8 @@ export async function open<const Url extends string>(
   const registry = registryOf(options)
   const world = { clock: systemClock, random: systemRandom }
   checkCodecs(options.codecs ?? [])
-  return new Engine(await openStore(store, world.clock, options), registry, options, world)
+  const ports = { ...world, logger: options.logger ?? consoleLogger }
+  return new Engine(await openPatiently(store, ports, options), registry, options, world)
 }
 
 /** All code an engine has: the user's, and pawl's own. */

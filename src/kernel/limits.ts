@@ -133,6 +133,8 @@ export const limits = {
   outageToldEveryMs: 60_000,
   /** A client gives up on an unavailable store after this long. */
   storePatienceMs: 30_000,
+  /** `open` says that it waits for the store after this long. */
+  openNoticeMs: 1_000,
   /** How soon the answer to an update is looked for. */
   updatePollMsMin: 5,
   resultPollMsMin: 50,

@@ -1,6 +1,11 @@
 // From a URL to a store. Drivers are loaded only when their store is asked for.
+import { formatDuration } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
+import { limits } from '../kernel/limits.ts'
+import { persist } from '../runtime/availability.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Random } from '../runtime/random.ts'
 import { MemoryStore } from './memory/store.ts'
 import type { CredentialProvider } from './objects/credentials.ts'
 import type { Store } from './store.ts'
@@ -11,6 +16,45 @@ const EXAMPLES =
 export interface StoreOptions {
   /** Where the s3 store gets its credentials; by default from the environment, then from the profile file. */
   readonly credentials?: CredentialProvider
+}
+
+export interface OpenPorts {
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+}
+
+/**
+ * Opens a store, and waits for one that is unavailable as long as a client waits for any answer. What waiting cannot
+ * mend, such as a wrong password or a schema that is too new, is thrown at once.
+ */
+export async function openPatiently(
+  url: string,
+  { clock, random, logger }: OpenPorts,
+  options: StoreOptions = {},
+): Promise<Store> {
+  let reason = 'it has not answered yet'
+  const patienceMs = limits.storePatienceMs
+  const cancelNotice = clock.after(limits.openNoticeMs, () => {
+    const patience = formatDuration(patienceMs)
+    logger.log('warn', `waiting up to ${patience} for the store to become available: ${reason}`)
+  })
+  const attempt = async (): Promise<{ readonly store: Store } | { readonly error: unknown }> => {
+    try {
+      return { store: await openStore(url, clock, options) }
+    } catch (error) {
+      if (!(error instanceof PawlError) || error.code !== 'STORE_UNAVAILABLE') return { error }
+      reason = error.message
+      throw error
+    }
+  }
+  try {
+    const opened = await persist(attempt, { clock, random, patienceMs })
+    if ('error' in opened) throw opened.error
+    return opened.store
+  } finally {
+    cancelNotice()
+  }
 }
 
 export async function openStore(

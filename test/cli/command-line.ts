@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -87,11 +88,19 @@ export class Program {
   }
 
   /** Resolves when it has printed this. */
-  async prints(text: string): Promise<void> {
-    while (!this.#stdout.includes(text)) {
-      const data = this.#child.stdout && once(this.#child.stdout, 'data')
-      const ended = await Promise.race([data, this.ended])
-      if (ended && 'code' in ended && !this.#stdout.includes(text)) {
+  prints(text: string): Promise<void> {
+    return this.#says(text, this.#child.stdout, () => this.#stdout)
+  }
+
+  /** Resolves when it has printed this on standard error. */
+  complains(text: string): Promise<void> {
+    return this.#says(text, this.#child.stderr, () => this.#stderr)
+  }
+
+  async #says(text: string, stream: Readable | null, said: () => string): Promise<void> {
+    while (!said().includes(text)) {
+      const ended = await Promise.race([stream && once(stream, 'data'), this.ended])
+      if (ended && 'code' in ended && !said().includes(text)) {
         throw new Error(`it ended without printing '${text}': ${this.#stdout}${this.#stderr}`)
       }
     }

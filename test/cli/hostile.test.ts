@@ -240,8 +240,6 @@ describe('faults 3.2: what is suggested can be pasted', () => {
 
   /** Runs a line as a person would who pasted it, with `pawl` on the path. */
   async function paste(line: string): Promise<string> {
-    const shim = `#!/bin/sh\nexec '${process.execPath}' '${cli.main}' "$@"\n`
-    await writeFile(join(cli.folder, 'pawl'), shim, { mode: 0o755 })
     const env = { PATH: `${cli.folder}:${process.env['PATH'] ?? ''}`, PAWL_STORE: cli.store }
     const { stdout } = await promisify(execFile)('sh', ['-c', line], { cwd: cli.folder, env })
     return stdout
@@ -252,6 +250,8 @@ describe('faults 3.2: what is suggested can be pasted', () => {
   }
 
   test('by start, why and trigger, for any name', { timeout: 120_000 }, async () => {
+    const shim = `#!/bin/sh\nexec '${process.execPath}' '${cli.main}' "$@"\n`
+    await writeFile(join(cli.folder, 'pawl'), shim, { mode: 0o755 })
     const waits = workflow('waits', async (ctx, name: string) => ctx.wait(signal<string>(name)))
     const engine = await open(cli.store, { workflows: [waits] })
     engine.work({ signals: false })

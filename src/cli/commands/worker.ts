@@ -38,7 +38,10 @@ async function work(files: readonly string[], options: Options): Promise<void> {
   const told = toldToStop()
   const definitions = await servedBy(files, options)
   const { build } = options
-  const engine = await openStore(options, { ...definitions, ...(build !== undefined && { build }) })
+  const opening = openStore(options, { ...definitions, ...(build !== undefined && { build }) })
+  // Opening may wait for a store that is away. A worker that has nothing yet need not drain.
+  const engine = await Promise.race([opening, told])
+  if (!engine) process.exit(0)
   try {
     const worker = engine.work(workerOptions(options))
     await worker.ready
