@@ -132,6 +132,14 @@ class TimelineBuilder {
         return this.#mark(event.at, 'triggered', event.input && 'with another input')
       case 'MigrationRequested':
         return this.#mark(event.at, 'migrated', `to definition ${event.hash.slice(0, 12)}`)
+      case 'MessageDiscarded': {
+        const { at, message, note } = event
+        return this.#mark(
+          at,
+          'message discarded',
+          note === undefined ? message : `${message}: ${note}`,
+        )
+      }
       case 'RunCompleted':
       case 'RunFailed':
       case 'RunCancelled':

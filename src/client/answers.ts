@@ -6,15 +6,29 @@ import type { Event } from '../kernel/event.ts'
 import { errorOf } from '../kernel/failure.ts'
 import { checkKnownId, checkKnownName } from '../kernel/names.ts'
 import { decode, type Payload } from '../kernel/value.ts'
+import { quote } from '../kernel/visible.ts'
 import type { RunSnapshot } from '../stores/store.ts'
 import { endingOf } from './record.ts'
 import type { Ended } from './results.ts'
+import { readFailure, unreadableMessageIn } from './why.ts'
 
 export function underWay({ head, status }: RunSnapshot, what: string): PawlError {
   return new PawlError(
     'RUN_NOT_AT_REST',
     `run ${head.runId} is ${status}; only a run that has ended or is paused can be ${what}. Pause it first: run.pause().`,
   )
+}
+
+/** A slip of the pen should not look as if the message had been dropped that keeps the run from going on. */
+export function refuseOtherMessage(
+  runId: string,
+  paused: RunSnapshot['paused'],
+  messageId: string,
+): void {
+  const known = paused && unreadableMessageIn(readFailure(paused.failure))
+  if (known === undefined || known === messageId) return
+  const message = `run ${runId} is not paused because of message ${quote(messageId)}, but because of ${quote(known)}. Discard that one.`
+  throw new PawlError('INPUT_INVALID', message)
 }
 
 export function signalId(messageId: string): string {

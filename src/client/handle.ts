@@ -7,7 +7,7 @@ import { PawlError } from '../kernel/errors.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import { limits } from '../kernel/limits.ts'
 import { isStop, type Message } from '../kernel/message.ts'
-import { checkKnownName } from '../kernel/names.ts'
+import { checkKnownId, checkKnownName } from '../kernel/names.ts'
 import { RunState } from '../kernel/run.ts'
 import { decode, encode, type Payload } from '../kernel/value.ts'
 import type { LoadAsk, Loaded, Posted, RunSnapshot, StoredTurn, Wakes } from '../stores/store.ts'
@@ -18,6 +18,7 @@ import {
   notFound,
   notYet,
   refuseMerging,
+  refuseOtherMessage,
   refuseUnknown,
   resultOf,
   signalId,
@@ -71,6 +72,11 @@ export interface RunHandle<out Out> {
     readonly result: unknown
     readonly note: string
   }): Promise<void>
+  /**
+   * Drops a message that no worker can read, and that therefore keeps the run from going on; `why` names it. What it
+   * said is lost. A message that can be read is taken, not dropped.
+   */
+  discardMessage(messageId: string, note?: string): Promise<void>
   /** Lets a run begin that was started with `pending`; with another input, if one is given. */
   trigger(input?: unknown): Promise<void>
   /** Has a graph go by another definition: steps under their new names, or skipped. */
@@ -288,6 +294,15 @@ export class Handle<out Out> implements RunHandle<Out> {
     const known = steps.map(([key]) => key).join(', ') || 'none'
     const message = `no step '${step}' of run ${head.runId} is open; open are: ${known}.`
     throw new PawlError('INPUT_INVALID', message)
+  }
+
+  async discardMessage(messageId: string, note?: string): Promise<void> {
+    const message = checkKnownId(messageId, 'a message id')
+    const { head, paused } = await this.#snapshot()
+    refuseOtherMessage(head.runId, paused, message)
+    const id = `discard:${this.#host.newId()}`
+    const discard = { type: 'discard', id, message, ...(note !== undefined && { note }) } as const
+    await this.#post(discard, { resumes: true })
   }
 
   async trigger(given?: unknown): Promise<void> {

@@ -79,6 +79,7 @@ const MESSAGES: ReadonlySet<Event['type']> = new Set([
   'ResumeRequested',
   'RunTriggered',
   'MigrationRequested',
+  'MessageDiscarded',
 ] as const)
 
 function tells(event: Event, messageId: string): boolean {

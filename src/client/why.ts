@@ -40,7 +40,13 @@ export type Why = { readonly suggestion?: string } & (
       readonly build?: string
     }
   | { readonly reason: 'webhook'; readonly name: string; readonly until?: Date }
-  | { readonly reason: 'paused'; readonly note?: string; readonly failure?: Failure }
+  | {
+      readonly reason: 'paused'
+      readonly note?: string
+      readonly failure?: Failure
+      /** The message that no worker could read, if it was paused because of that. */
+      readonly messageId?: string
+    }
 )
 
 export interface WhyFacts {
@@ -95,17 +101,30 @@ function paused(runId: string, { build, failure: text }: Paused, pin: string | u
   const failure = readFailure(text)
   const resume = pawlCommand('resume', [runId])
   if (build === '') return { reason: 'paused', note: failure.message, suggestion: resume }
-  return { reason: 'paused', failure, suggestion: wayOut(runId, failure, pin) }
+  const messageId = unreadableMessageIn(failure)
+  const suggestion = wayOut(runId, failure, pin, messageId)
+  return { reason: 'paused', failure, ...(messageId !== undefined && { messageId }), suggestion }
 }
 
-function wayOut(runId: string, { code }: Failure, pin: string | undefined): string {
+function wayOut(
+  runId: string,
+  { code }: Failure,
+  pin: string | undefined,
+  messageId: string | undefined,
+): string {
   const resume = pawlCommand('resume', [runId])
   if (code === 'WORKFLOW_NOT_FOUND') {
     const terminate = pawlCommand('terminate', [runId], { placeholder: "--reason '<why>'" })
     return `Submit what is missing, then resume the run: ${resume}\nOr end it: ${terminate}`
   }
-  if (code?.startsWith('CODEC_')) {
-    return `Start a worker with the codecs and keys that are missing: it tries again by itself. To let any worker try again: ${resume}`
+  if (code?.startsWith('CODEC_') || messageId !== undefined) {
+    const missing =
+      code === 'SCHEMA_TOO_NEW' ? 'the newer pawl' : 'the codecs and keys that are missing'
+    const drop =
+      messageId === undefined
+        ? ''
+        : `\nOr drop the message, and lose what it said: ${pawlCommand('discard', [runId, messageId])}`
+    return `Start a worker with ${missing}: it tries again by itself. To let any worker try again: ${resume}${drop}`
   }
   if (pin === undefined) {
     return 'Fix the code as the failure says and start a worker with it: another build tries again.'
@@ -114,8 +133,14 @@ function wayOut(runId: string, { code }: Failure, pin: string | undefined): stri
   return `Fix the code as the failure says, start a worker with it, and let it take the runs of build ${quote(pin)}: ${retire}`
 }
 
+/** The id of the message that a run was paused for, because no worker could read it. */
+export function unreadableMessageIn({ details }: Failure): string | undefined {
+  const { unreadableMessage: id } = (details ?? {}) as { readonly unreadableMessage?: unknown }
+  return typeof id === 'string' ? id : undefined
+}
+
 // Who asks may not be able to read it either. Then that is the answer.
-function readFailure(text: string): Failure {
+export function readFailure(text: string): Failure {
   try {
     return decodeFailure(text)
   } catch (error) {

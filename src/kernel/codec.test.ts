@@ -63,6 +63,7 @@ test.each<Message>([
   { type: 'cancel', id: 'c', reason: 'why' },
   { type: 'cancel', id: 'c' },
   { type: 'nudge', id: 'n' },
+  { type: 'discard', id: 'd', message: 'm', note: 'why' },
   {
     type: 'taskEnded',
     id: 't',

@@ -146,6 +146,13 @@ export type Progress =
       readonly hash: string
       readonly steps: Readonly<Record<string, string | null>>
     }
+  /** An operator dropped a message that no worker could read. The code does not hear of either. */
+  | {
+      readonly type: 'MessageDiscarded'
+      readonly id: string
+      readonly message: string
+      readonly note?: string
+    }
   /** Somebody has begun with it, so that it is not given up for not being begun. */
   | { readonly type: 'StepBegun'; readonly key: string }
   /** Whoever knows the token settles the wait for it. */

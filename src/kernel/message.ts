@@ -40,6 +40,13 @@ export type Message =
       readonly hash: string
       readonly steps: Readonly<Record<string, string | null>>
     }
+  /** Drops a message that cannot be read, and that keeps the run from going on. */
+  | {
+      readonly type: 'discard'
+      readonly id: string
+      readonly message: string
+      readonly note?: string
+    }
   /** Says nothing; the run is looked at because it came. */
   | { readonly type: 'nudge'; readonly id: string }
   | {

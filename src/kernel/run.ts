@@ -97,6 +97,7 @@ type Whole =
   | 'CancelRequested'
   | 'RunTriggered'
   | 'MigrationRequested'
+  | 'MessageDiscarded'
   | Compensated['type']
   | Decision['type']
   | Passage['type']
@@ -252,6 +253,9 @@ export class RunState {
         return
       case 'MigrationRequested':
         return this.#know(event.id)
+      case 'MessageDiscarded':
+        this.#know(event.id)
+        return this.#know(event.message)
       case 'PauseRequested':
         this.#know(event.id)
         this.pausing = event.note === undefined ? {} : { note: event.note }

@@ -211,6 +211,8 @@ export class Turn {
         const { id, hash, steps } = message
         return { type: 'MigrationRequested', id, hash, steps }
       }
+      case 'discard':
+        return this.#discard(message)
       case 'nudge':
         return undefined
       case 'taskEnded':
@@ -220,6 +222,13 @@ export class Turn {
       default:
         return unreachable(message)
     }
+  }
+
+  // A message that was read has been taken before, because it came before.
+  #discard({ id, message, note }: Extract<Message, { type: 'discard' }>): EventBody | undefined {
+    if (this.#state.knows(message)) return undefined
+    this.consumed.push(message)
+    return { type: 'MessageDiscarded', id, message, ...(note !== undefined && { note }) }
   }
 
   #settledByHand({

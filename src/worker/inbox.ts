@@ -1,7 +1,9 @@
 // The messages of a held run, from when they come until a turn has taken them for good. One that cannot be read here is
 // left where it is, and so is what came after it: whoever can read it gets them in their order.
 import { decodeMessage } from '../kernel/codec.ts'
+import { PawlError } from '../kernel/errors.ts'
 import { isStop, type Message, type Stop } from '../kernel/message.ts'
+import { quote } from '../kernel/visible.ts'
 import type { StoredMessage } from '../stores/store.ts'
 
 export class Inbox {
@@ -13,6 +15,12 @@ export class Inbox {
   /** Why the first of them is not. */
   unreadable: unknown
   stop: Stop | undefined
+  #discards = false
+
+  /** Whether there is something to do however long others have been unable to go on. */
+  get isPressing(): boolean {
+    return this.stop !== undefined || this.#discards
+  }
 
   /** How many wait for a turn. */
   get size(): number {
@@ -45,13 +53,21 @@ export class Inbox {
   #put({ id, body }: StoredMessage): void {
     try {
       const message = decodeMessage(body)
+      // What stops a run, or drops what cannot be read, is heard whatever came before it.
       if (isStop(message)) this.stop ??= message
-      // What stops a run is heard whatever came before it.
+      else if (message.type === 'discard') this.#discards = true
       else if (this.left.length > 0) return void this.left.push(id)
       this.#waiting.push(message)
     } catch (error) {
-      this.unreadable ??= error
+      this.unreadable ??= unreadableMessage(id, error)
       this.left.push(id)
     }
   }
+}
+
+function unreadableMessage(messageId: string, cause: unknown): PawlError {
+  const code = cause instanceof PawlError ? cause.code : 'NOT_SERIALISABLE'
+  const because = cause instanceof Error ? cause.message : String(cause)
+  const message = `message ${quote(messageId)} cannot be read: ${because}`
+  return new PawlError(code, message, { cause, details: { unreadableMessage: messageId } })
 }

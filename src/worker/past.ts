@@ -118,9 +118,16 @@ export function waitsForTrigger({ extras }: Head, { triggered, ending }: RunStat
   return extras.pending === true && !triggered && !ending
 }
 
-const CHANGES_CODE: ReadonlySet<string> = new Set(['RunTriggered', 'MigrationRequested'])
+const BEGINS_ANEW: ReadonlySet<string> = new Set([
+  'RunTriggered',
+  'MigrationRequested',
+  'MessageDiscarded',
+])
 
-/** Whether the code of the run must be opened anew, because what it goes by has changed. */
+/**
+ * Whether the run must be read anew: its code, because what it goes by has changed, or its inbox, because what kept
+ * other messages from being taken is gone.
+ */
 export function changesCode(events: readonly HistoryEvent[]): boolean {
-  return events.some(({ type }) => CHANGES_CODE.has(type))
+  return events.some(({ type }) => BEGINS_ANEW.has(type))
 }

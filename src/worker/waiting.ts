@@ -37,7 +37,7 @@ export class Waiting {
   /** Two builds that can both not go on with it would hand it to and fro as fast as they can. */
   async hesitate(fruitless: number): Promise<void> {
     const until = this.#host.now() + hesitationMs(fruitless)
-    while (this.#mood() === 'working' && !this.#inbox.stop && this.#host.now() < until)
+    while (this.#mood() === 'working' && !this.#inbox.isPressing && this.#host.now() < until)
       await this.#nap.take(until - this.#host.now())
   }
 }

@@ -152,6 +152,7 @@ function commandsFor(file: string): string[][] {
     ['signal', waits, `other ${old}`, JSON.stringify(text)],
     ['cancel', hooks, '--reason', text],
     ['pause', waits, '--note', text],
+    ['discard', waits, old, '--note', text],
     ['resume', paused],
     ['retry', fails],
     ['reset', ended, text],

@@ -28,7 +28,14 @@ function isOptions(value: unknown): boolean {
 const id = ['<id>', 'a run id, or a workflow id'] as const
 
 export function operationCommands(): Command[] {
-  return [terminateCommand(), pauseCommand(), resumeCommand(), retryCommand(), ...rewinds()]
+  return [
+    terminateCommand(),
+    pauseCommand(),
+    resumeCommand(),
+    discardCommand(),
+    retryCommand(),
+    ...rewinds(),
+  ]
 }
 
 function terminateCommand(): Command {
@@ -67,6 +74,18 @@ function resumeCommand(): Command {
       throw new PawlError('INPUT_INVALID', 'a step that is settled by hand needs a --note: why?')
     } else await run.resume({ step, result, note })
     return `run ${run.runId} goes on`
+  })
+}
+
+function discardCommand(): Command {
+  const command = new Command('discard')
+    .description('drop a message that no worker can read, so that the run goes on without it')
+    .argument(...id)
+    .argument('<message>', 'the id of the message, as pawl why shows it')
+    .option('--note <text>', 'why, for its history')
+  return about<StoreOption & { note?: string }>(command, async (run, [message = ''], { note }) => {
+    await run.discardMessage(message, note)
+    return `message '${message}' of run ${run.runId} will be dropped`
   })
 }
 
