@@ -99,13 +99,21 @@ export function refOf(id: string): RunRef {
 /** For commander: an argument that must be JSON. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text, finite)
   } catch (error) {
+    if (error instanceof InvalidArgumentError) throw error
     const problem = error instanceof Error ? error.message : String(error)
     throw new InvalidArgumentError(
       `It is not JSON: ${problem}. Quote it for your shell, as in '{"id": 1}' or '"text"'.`,
     )
   }
+}
+
+// JSON may name larger numbers than there are; they would come out as Infinity.
+function finite(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value !== 'number' || Number.isFinite(value)) return value
+  const source = context?.source?.slice(0, 40) ?? 'a number'
+  throw new InvalidArgumentError(`${source} is too large for a number. Write it as text.`)
 }
 
 export function parseCount(text: string): number {

@@ -34,7 +34,8 @@ export async function newRun<In>(
     throw new PawlError('INPUT_INVALID', `start takes a workflow as its first argument.${byName}`)
   }
   const { name } = workflow
-  const input = encode(await parseInput(workflow, given), `the input of workflow '${name}'`)
+  const parsed = await parseInput(workflow, given)
+  const input = encode(parsed.input, `the input of workflow '${name}'`)
   const key = options.idempotencyKey
   const runId =
     key === undefined ? newId() : deriveUuid('key', name, checkId(key, 'an idempotency key'))

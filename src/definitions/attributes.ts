@@ -25,7 +25,8 @@ export function storedAttributes(attributes: Attributes): AttributeValues {
 export function storedAttribute(name: string, value: unknown): AttributeValues[string] {
   if (value instanceof Date && Number.isFinite(value.getTime())) return { at: value.getTime() }
   if (typeof value === 'boolean') return value
-  if (typeof value === 'number' && Number.isFinite(value)) return value
+  // SQL has no negative zero, and JSON neither.
+  if (typeof value === 'number' && Number.isFinite(value)) return Object.is(value, -0) ? 0 : value
   if (typeof value === 'string') {
     if (Buffer.byteLength(value) <= limits.attributeBytesMax && isSound(value)) return value
     const message = `attribute '${name}' is a text that is longer than ${limits.attributeBytesMax} bytes, or not well formed. Keep long texts in the memo.`

@@ -90,12 +90,17 @@ export async function parse(
   return taken(await schema['~standard'].validate(value), what, refusal)
 }
 
-/** What the schema of a workflow makes of an input, as far as whoever starts it has the schema. */
+/**
+ * What the schema of a workflow makes of an input, as far as whoever starts it has the schema. It comes in an object,
+ * because a promise that is an input must be refused and not awaited.
+ */
 export async function parseInput(
   { name, schemas }: { readonly name: string; readonly schemas?: KnownSchemas },
   given: unknown,
-): Promise<unknown> {
-  return schemas?.input ? parse(schemas.input, given, `the input of workflow '${name}'`) : given
+): Promise<{ readonly input: unknown }> {
+  if (!schemas?.input) return { input: given }
+  const result = await schemas.input['~standard'].validate(given)
+  return { input: taken(result, `the input of workflow '${name}'`, 'INPUT_INVALID') }
 }
 
 /** The same as `parse` at once; `undefined` if the schema has to wait for something. */

@@ -9,6 +9,9 @@ export const limits = {
   turnBytesMax: 16 * 1_048_576,
   /** Replay is linear in history; a run past this is failed with advice to split it. */
   historyEventsMax: 100_000,
+  /** Text of the turns of one generation: the same for a run with few and large ones. A quarter of it is logged. */
+  historyBytesMax: 256 * 1_048_576,
+  historyBytesWarned: 64 * 1_048_576,
   nameLengthMax: 256,
   idLengthMax: 512,
   causeDepthMax: 10,
@@ -221,6 +224,9 @@ export const limits = {
   graphExpressionLengthMax: 2_000,
   graphExpressionDepthMax: 32,
   graphExpressionsMax: 50_000,
+  /** Lines of YAML, and its brackets, braces and commas, which are counted before it is parsed. */
+  graphLinesMax: 100_000,
+  graphSignsMax: 200_000,
   /** Words and signs of YAML, lines and spaces among them; and references to anchors. */
   graphTokensMax: 500_000,
   graphAliasesMax: 1_000,

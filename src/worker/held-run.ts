@@ -171,7 +171,7 @@ export class HeldRun {
     }
     // A holder that lost its lease meanwhile has no say in what becomes of the run, even if the store would listen.
     if (this.#mood === 'abandoned') return this.#lose()
-    if (this.#state.seq > limits.historyEventsMax) turn.ending ??= tooLong()
+    turn.ending ??= tooLong(this.#state.seq, this.#writer.bytes)
     if (isLate(this.#head, this.#state, now)) turn.ending ??= timedOut(this.#head, this.#state, now)
     if (turn.ending || turn.continuation) return this.#end(turn)
     return this.#goOn(turn, now)

@@ -42,6 +42,8 @@ export interface RunHost extends World {
   /** It waits for something, and nobody holds it. */
   suspended(head: Head): void
   log(head: Head, execution: Execution): void
+  /** Tells people something about the run that they should know. */
+  warn(head: Head, message: string): void
 }
 
 /** How a worker came to let go of a run. */

@@ -7,9 +7,24 @@ import type { Failure } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Head, RunState } from '../kernel/run.ts'
 
-export function tooLong(): Ending {
-  const message = `the history of this run passed ${limits.historyEventsMax} events. Begin a new history now and then with ctx.continueAsNew, or split the work into child workflows.`
-  return { type: 'RunFailed', failure: { type: 'HistoryTooLong', message, retryable: false } }
+/** How a run ends whose history has passed a limit; `undefined` while it has not. */
+export function tooLong(events: number, bytes: number): Ending | undefined {
+  const message =
+    events > limits.historyEventsMax
+      ? `the history of this run passed ${limits.historyEventsMax} events. ${SHORTER}`
+      : `the history of this run passed ${limits.historyBytesMax} bytes. ${SMALLER} ${SHORTER}`
+  const failure = { type: 'HistoryTooLong', message, retryable: false }
+  const isTooLong = events > limits.historyEventsMax || bytes > limits.historyBytesMax
+  return isTooLong ? { type: 'RunFailed', failure } : undefined
+}
+
+const SHORTER =
+  'Begin a new history now and then with ctx.continueAsNew, or split the work into child workflows.'
+const SMALLER = 'Keep large inputs and results elsewhere and pass references.'
+
+/** What the log says of a run that is on its way to the limit. */
+export function heavy(bytes: number): string {
+  return `its history has ${bytes} bytes; at ${limits.historyBytesMax} it fails. ${SMALLER} ${SHORTER}`
 }
 
 export function poisoned(deaths: number): PawlError {

@@ -54,6 +54,7 @@ export function runHost(parts: HostParts): RunHost {
     paused: (head, failure) => harmless(() => paused(ports, head, failure)),
     suspended: (head) => harmless(() => suspended(ports, head)),
     log: (head, execution) => harmless(() => log(ports, head, execution)),
+    warn: (head, message) => harmless(() => warn(ports, head, message)),
   }
 }
 
@@ -109,9 +110,13 @@ function announce({ bus }: WorkerPorts, head: Head, events: readonly HistoryEven
 
 function paused({ bus, clock, logger }: WorkerPorts, head: Head, failure: Failure): void {
   const { runId, name: workflow } = head
-  logger.log('warn', `run ${runId} of '${workflow}' is paused: ${failure.message}`)
+  warn({ logger }, head, `it is paused: ${failure.message}`)
   const at = new Date(clock.now())
   bus.announce(() => ({ type: 'run.paused', at, runId, workflow, failure }))
+}
+
+function warn({ logger }: Pick<WorkerPorts, 'logger'>, { runId, name }: Head, text: string): void {
+  logger.log('warn', `run ${runId} of '${name}': ${text}`)
 }
 
 function suspended({ bus, clock }: WorkerPorts, { runId, name: workflow }: Head): void {

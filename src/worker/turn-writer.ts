@@ -2,6 +2,7 @@
 import { assert } from '../kernel/assert.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
+import { limits } from '../kernel/limits.ts'
 import { type Head, type RunState, statusOf } from '../kernel/run.ts'
 import type { Closing, Turn } from '../kernel/turn.ts'
 import type { Committed, Lease, Next, TurnCommit } from '../stores/store.ts'
@@ -9,6 +10,7 @@ import { type Rest, turnBody } from './commit.ts'
 import type { RunHost } from './host.ts'
 import type { Inbox } from './inbox.ts'
 import type { StoredPast } from './past.ts'
+import { heavy } from './refusals.ts'
 
 export const nothing = { consumed: [], outbox: [], tasks: [], dropped: [] }
 export const HOLD: Next = { type: 'hold' }
@@ -79,7 +81,7 @@ export class TurnWriter {
     } catch (error) {
       return { outcome: 'rejected', reason: String(error) }
     }
-    this.bytes += body.length
+    this.#grow(body.length)
     this.lastBody = body
     const turnId = this.#host.turnId()
     const committed = await this.#host.commit({
@@ -97,6 +99,13 @@ export class TurnWriter {
     const isDurable = committed.outcome === 'applied' || committed.outcome === 'duplicate'
     if (isDurable && events.length > 0) this.turnId = turnId
     return committed
+  }
+
+  #grow(bytes: number): void {
+    const before = this.bytes
+    this.bytes += bytes
+    const { historyBytesWarned: limit } = limits
+    if (before < limit && this.bytes >= limit) this.#host.warn(this.#head, heavy(this.bytes))
   }
 
   // What the store is told of the run only when it changes.

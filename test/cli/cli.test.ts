@@ -178,6 +178,12 @@ describe('with a worker', () => {
 describe('what is wrong is said in one line', () => {
   const cases = [
     { name: 'input that is not JSON', args: ['start', 'greet', '{bad'], code: 2, says: /not JSON/ },
+    {
+      name: 'faults 4.9: a number that is none',
+      args: ['start', 'greet', '{"n": [1e999]}'],
+      code: 2,
+      says: /1e999 is too large for a number/,
+    },
     { name: 'an unknown command', args: ['nope'], code: 2, says: /unknown command 'nope'/ },
     { name: 'an argument left out', args: ['start'], code: 2, says: /missing required argument/ },
     { name: 'a store of no kind', args: ['runs', '--store', 'nope:x'], code: 1, says: /sqlite:/ },
@@ -195,6 +201,12 @@ describe('what is wrong is said in one line', () => {
       says: /there is no file nope.ts/,
     },
     {
+      name: 'a folder that is no graph',
+      args: ['submit', '.'],
+      code: 1,
+      says: /\. cannot be read: EISDIR\. Expected a graph/,
+    },
+    {
       name: 'a delay that is none',
       args: ['start', 'a', '--delay', 'soon'],
       code: 1,
@@ -207,6 +219,12 @@ describe('what is wrong is said in one line', () => {
     expect(ended).toMatchObject({ code, stdout: '' })
     expect(ended.stderr).toMatch(says)
     expect(ended.stderr).toMatch(code === 1 ? /^error: .* \([A-Z_]+\)\n$/ : /^error: /)
+  })
+
+  test('faults 4.9: a device that has no end', async () => {
+    const { code, stderr } = await cli.pawl('submit', '/dev/zero')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/\/dev\/zero has 1 problem[^]*more than 1000000 bytes/)
   })
 
   test('an id nobody has', async () => {

@@ -1,9 +1,10 @@
 // What pawl says when it cannot do what was asked: a stable code, and a message that says what to do.
+import assert from 'node:assert/strict'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { activity, open, signal, workflow } from 'pawl'
+import { activity, open, type Schema, signal, workflow } from 'pawl'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -38,6 +39,31 @@ describe.each(kinds)('on %s', (kind) => {
         }),
       )
     }
+  })
+
+  test('faults 4.8: an input that is a promise, a thenable or a proxy that throws is refused', async () => {
+    const engine = await bench.engine()
+    const plain = workflow('plain', async () => 1)
+    const any = {
+      '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) },
+    }
+    const checked = workflow('checked', { input: any as Schema<unknown> }, async () => 1)
+    const throwing = new Proxy({ a: 1 }, { get: () => assert.fail('a trap') })
+    const inputs: unknown[] = [Promise.resolve(1), { then: () => {} }, throwing]
+    for (const input of inputs) {
+      const refused = { code: 'NOT_SERIALISABLE' }
+      await expect(engine.start(plain, input as never)).rejects.toMatchObject(refused)
+      await expect(engine.start(checked, input)).rejects.toMatchObject(refused)
+      const many = engine.startMany(plain, [{ input: input as never }])
+      await expect(many).rejects.toMatchObject(refused)
+    }
+    expect((await engine.list()).items).toEqual([])
+  })
+
+  test('faults 4.8: an attribute of -0 is 0, as SQL has it', async () => {
+    const engine = await bench.engine()
+    const run = await engine.start(workflow.declare('w'), undefined, { attributes: { n: -0 } })
+    expect((await run.describe()).attributes).toStrictEqual({ n: 0 })
   })
 
   test('starting what is no workflow, twice-timed or badly named is refused', async () => {
@@ -173,7 +199,7 @@ describe('a Postgres server', () => {
   test.each(['127.0.0.1', 'localhost'])(
     'that cannot be reached at %s is unavailable, and the reason is told',
     async (host) => {
-      const error = await rejection(open(`postgres://nobody@${host}:1/x`))
+      const error = await rejection(openStore(`postgres://nobody@${host}:1/x`, systemClock))
       expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
       expect(String(error)).toMatch(/ECONNREFUSED/)
     },

@@ -1,8 +1,9 @@
 // Keeps a graph given as data in the store, or says everything that is wrong with it.
-import { readFile } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { Command } from 'commander'
 import type { GraphProblem } from '../../definitions/graph-data/problems.ts'
 import { PawlError } from '../../kernel/errors.ts'
+import { limits } from '../../kernel/limits.ts'
 import { pawlCommand } from '../../kernel/shell.ts'
 import { type ReadingOptions, reading, withNewEngine } from '../options.ts'
 import { errorLine, paint, plain, print, printError, printJson } from '../output.ts'
@@ -34,13 +35,21 @@ async function submit(file: string, options: ReadingOptions): Promise<void> {
   })
 }
 
+// No more than is needed to refuse it for its size: a device has no end.
 async function contentsOf(file: string): Promise<string> {
   try {
-    return await readFile(file, 'utf8')
+    await using handle = await open(file)
+    const buffer = Buffer.alloc(limits.graphBytesMax + 1)
+    let length = 0
+    for (let read = -1; read !== 0 && length < buffer.length; length += read) {
+      read = (await handle.read(buffer, length, buffer.length - length)).bytesRead
+    }
+    return buffer.toString('utf8', 0, length)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    const what = code === 'ENOENT' ? `there is no file ${file}.` : `${file} cannot be read: ${code}`
-    throw new PawlError('INPUT_INVALID', what)
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') throw new PawlError('INPUT_INVALID', `there is no file ${file}.`)
+    const why = `${file} cannot be read: ${code ?? message}. Expected a graph in JSON or YAML.`
+    throw new PawlError('INPUT_INVALID', why)
   }
 }
 

@@ -165,10 +165,13 @@ const texts: readonly (readonly [string, () => string, string])[] = [
   ['colons', () => full(': '), 'LIMIT'],
   ['anchors', () => much('&a '), 'SYNTAX'],
   ['tags', () => much('!a '), 'SYNTAX'],
-  ['documents', () => full('---\n'), 'SYNTAX'],
-  ['directives', () => full('%a b\n'), 'SYNTAX'],
+  ['documents', () => full('---\n'), 'LIMIT'],
+  ['directives', () => full('%a b\n'), 'LIMIT'],
   ['commas', () => `[${much(',')}]`, 'SYNTAX'],
-  ['brackets that close', () => full(']'), 'SYNTAX'],
+  ['brackets that close', () => full(']'), 'LIMIT'],
+  ['two documents', () => 'name: a\n---\nname: b\n', 'SYNTAX'],
+  ['a directive', () => '%a b\n', 'SYNTAX'],
+  ['a bracket that closes', () => ']', 'SYNTAX'],
   ['quotes', () => much('"'), 'SYNTAX'],
   ['wrong escapes', () => `"${much('\\x')}"`, 'SYNTAX'],
   [
@@ -327,4 +330,18 @@ describe('D1: nothing but a PawlError', () => {
       { numRuns: 500 },
     )
   })
+})
+
+test.each([
+  ['blank lines', '\n'.repeat(900_000), /more than 100000 lines/],
+  ['empty objects', `a: [${'{},'.repeat(300_000)}`, /more than 200000 brackets, braces and commas/],
+])('faults 4.10: YAML of 0.9 MB of %s is refused before it is parsed', (_, text, message) => {
+  expect(() => parseGraph(text)).toThrow(message)
+})
+
+test('faults 4.10: a large document of many lines and brackets is taken', () => {
+  const node = (_: unknown, index: number): string =>
+    `  - id: n${index}\n    handler: keep\n    with:\n      - {a: [1, 2], b: "{{ input.x }}"}\n\n`
+  const text = `name: large\nnodes:\n${Array.from({ length: 9_000 }, node).join('')}`
+  expect(parseGraph(text).plan.nodes.size).toBe(9_000)
 })

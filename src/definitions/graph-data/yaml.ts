@@ -25,10 +25,33 @@ export function parseYaml(text: string, problems: Problems, before: string): unk
     problems.add([], 'SYNTAX', `${before}line ${line}, column ${column}: ${why}`)
     return problems.refuse()
   }
+  refuseSigns(text, problems)
   const document = compose(tokensOf(text, problems, refuse), text.length)
   const first = document.errors[0] ?? document.warnings[0]
   if (first !== undefined) return refuse(first.pos[0], first.message)
   return new Reading(problems).value(document.contents, [])
+}
+
+const NEWLINE = 10
+const SIGNS: ReadonlySet<number> = new Set(Buffer.from('{}[],'))
+
+// Counting costs a few milliseconds; finding out by parsing that there is nothing in it would block for seconds.
+function refuseSigns(text: string, problems: Problems): void {
+  let lines = 0
+  let signs = 0
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === NEWLINE) lines++
+    else if (SIGNS.has(unit)) signs++
+  }
+  const { graphLinesMax, graphSignsMax } = limits
+  const tooMany =
+    lines > graphLinesMax
+      ? `${graphLinesMax} lines`
+      : `${graphSignsMax} brackets, braces and commas`
+  if (lines <= graphLinesMax && signs <= graphSignsMax) return
+  problems.add([], 'LIMIT', `it has more than ${tooMany}: split it into several graphs`)
+  problems.refuse()
 }
 
 type Refuse = (offset: number, why: string) => never
