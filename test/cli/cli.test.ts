@@ -44,18 +44,6 @@ async function served(): Promise<void> {
   await worker.prints('is working')
 }
 
-/** Resolves when the run is waiting for something, as the store has it. */
-async function waiting(workflowId: string): Promise<void> {
-  const engine = await open(cli.store)
-  try {
-    await expect
-      .poll(() => engine.get({ workflowId }).describe(), { timeout: 20_000, interval: 20 })
-      .toMatchObject({ status: 'waiting' })
-  } finally {
-    await engine.close()
-  }
-}
-
 describe('without a worker', () => {
   test('a list of nothing says how to start a run, and makes no file', async () => {
     const { code, stdout } = await cli.pawl('runs')
@@ -128,7 +116,7 @@ describe('with a worker', () => {
     await served()
     for (const id of ['one', 'two']) {
       await cli.pawl('start', 'wait', '--workflow-id', id)
-      await waiting(id)
+      await cli.reaches(id, 'waiting')
     }
     expect(await json('why', 'one')).toMatchObject({ reason: 'signal', name: 'go' })
     expect((await cli.pawl('run', 'one')).stdout).toMatch(/… go .* open +signal/)
@@ -156,7 +144,7 @@ describe('with a worker', () => {
     await served()
     const { stdout } = await cli.pawl('start', 'wait', '--workflow-id', 'w1')
     expect(stdout).toContain('w1')
-    await waiting('w1')
+    await cli.reaches('w1', 'waiting')
     const same = await cli.pawl('check', await cli.define('same.ts', greeting))
     expect(same).toMatchObject({ code: 0, stderr: '' })
     expect(same.stdout).toContain('1 move freely, 0 would differ')

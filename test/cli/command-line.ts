@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
+import { open } from 'pawl'
+import { expect } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..')
 const main = join(root, 'src', 'cli', 'main.ts')
@@ -44,6 +46,18 @@ export class CommandLine implements AsyncDisposable {
     this.#running.add(program)
     void program.ended.then(() => this.#running.delete(program))
     return program
+  }
+
+  /** Resolves when the run has this status, as the store has it. */
+  async reaches(workflowId: string, status: string): Promise<void> {
+    const engine = await open(this.store)
+    try {
+      await expect
+        .poll(() => engine.get({ workflowId }).describe(), { timeout: 20_000, interval: 20 })
+        .toMatchObject({ status })
+    } finally {
+      await engine.close()
+    }
   }
 
   /** Writes a module of definitions, `pawl` being what it imports from. */

@@ -1,7 +1,6 @@
 // Graphs, sagas and builds from the command line: submitted, started, triggered, looked at, moved, kept by their build.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { open } from 'pawl'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { CommandLine } from './command-line.ts'
 
@@ -53,17 +52,6 @@ async function submits(document: string): Promise<string> {
   return does('submit', 'report.yaml', '--json')
 }
 
-async function reaches(workflowId: string, status: string): Promise<void> {
-  const engine = await open(cli.store)
-  try {
-    await expect
-      .poll(() => engine.get({ workflowId }).describe(), { timeout: 20_000, interval: 20 })
-      .toMatchObject({ status })
-  } finally {
-    await engine.close()
-  }
-}
-
 test('D2: a graph is submitted, started pending, triggered, and its steps are shown without its code', {
   timeout: 60_000,
 }, async () => {
@@ -85,7 +73,7 @@ test('D2: a graph is submitted, started pending, triggered, and its steps are sh
   const worker = cli.begin('worker', await cli.define('code.ts', code))
   await worker.prints('is working')
   await does('trigger', 'r1', '{"people": ["Ada", "Eve", "Bob"]}')
-  await reaches('r1', 'waiting')
+  await cli.reaches('r1', 'waiting')
   expect(await does('steps', 'r1')).toMatch(
     /start +step +completed +1 .*\ngreet +list +completed 3\/3 .*\nrehearse +activity +skipped.*\napproval +wait +waiting.*\ndone +step +not begun/,
   )
@@ -95,7 +83,7 @@ test('D2: a graph is submitted, started pending, triggered, and its steps are sh
   expect(shown).toMatch(/✓ greet .* list, 3 of 3 done\n/)
   expect(shown).toMatch(/○ rehearse .* skipped\n/)
   await does('signal', 'r1', 'approval', '{"ok": true}')
-  await reaches('r1', 'completed')
+  await cli.reaches('r1', 'completed')
   const steps = JSON.parse(await does('steps', 'r1', '--json')) as object[]
   expect(steps.at(-1)).toMatchObject({ step: 'done', state: 'completed', attempts: 1 })
 })
@@ -123,7 +111,7 @@ test('N4: a run, and many at once, are moved to another definition', async () =>
   await worker.prints('is working')
   for (const id of ['r1', 'r2'])
     await does('start', 'report', '{"people": []}', '--workflow-id', id)
-  for (const id of ['r1', 'r2']) await reaches(id, 'waiting')
+  for (const id of ['r1', 'r2']) await cli.reaches(id, 'waiting')
   const renamed = report.replace('id: approval', 'id: consent').replace('[approval,', '[consent,')
   const { definitionHash: to } = JSON.parse(await submits(renamed)) as { definitionHash: string }
   const step = ['--step', 'approval=consent'] as const
@@ -131,7 +119,7 @@ test('N4: a run, and many at once, are moved to another definition', async () =>
   const many = ['--workflow', 'report', '--status', 'waiting', '--limit', '5'] as const
   expect(await does('migrate', '--to', to, ...step, ...many)).toMatch(/^2 runs found, 2 told/)
   for (const id of ['r1', 'r2']) await does('signal', id, 'approval')
-  for (const id of ['r1', 'r2']) await reaches(id, 'completed')
+  for (const id of ['r1', 'r2']) await cli.reaches(id, 'completed')
   expect(await does('steps', 'r1')).toMatch(/consent +wait +completed/)
   expect(await does('run', 'r1')).toMatch(/■ migrated .* to definition/)
 })
@@ -140,7 +128,7 @@ test('R7: a run that undoes what it did shows where that began, and what was und
   const worker = cli.begin('worker', await cli.define('code.ts', code), '--handlers')
   await worker.prints('is working')
   await does('start', 'trip', '--workflow-id', 't1')
-  await reaches('t1', 'failed')
+  await cli.reaches('t1', 'failed')
   const shown = await does('run', 't1')
   expect(shown).toMatch(/✗ book hotel[^]*■ compensation began[^]*✓ cancel flight .* undo\n/)
   expect(await does('steps', 't1')).toMatch(/cancel flight +undo +completed +1/)

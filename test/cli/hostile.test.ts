@@ -64,17 +64,6 @@ export const hooks = pawl.workflow('hooks', async (ctx) => { await ctx.wait(ctx.
 export default [flaky]
 `
 
-async function settled(workflowId: string, status: string): Promise<void> {
-  const engine = await open(cli.store)
-  try {
-    await expect
-      .poll(() => engine.get({ workflowId }).describe(), { timeout: 20_000, interval: 20 })
-      .toMatchObject({ status })
-  } finally {
-    await engine.close()
-  }
-}
-
 function expectHarmless({ stdout, stderr }: Ended, of: string): void {
   for (const output of [stdout, stderr]) {
     const found = active.exec(output.replaceAll(paint, ''))
@@ -111,7 +100,7 @@ async function prepared(file: string): Promise<void> {
   }
   await engine.start(workflow.declare('fails'), undefined, { workflowId: fails })
   await engine.start(workflow.declare('hooks'), undefined, { workflowId: hooks })
-  for (const id of [waits, hooks, paused, ended]) await settled(id, 'waiting')
+  for (const id of [waits, hooks, paused, ended]) await cli.reaches(id, 'waiting')
   await engine.get({ workflowId: ended }).terminate(text)
   await engine.get({ workflowId: paused }).pause(text)
   const daily = { cron: '0 2 * * *', workflow: workflow.declare(`waits${reversed}`) }
@@ -119,9 +108,9 @@ async function prepared(file: string): Promise<void> {
   await engine.builds.rollOut(old, 30)
   await engine.submit({ name: reversed, nodes: [{ id: reversed, wait: reversed }] })
   await engine.close()
-  await settled(ended, 'failed')
-  await settled(paused, 'paused')
-  await settled(fails, 'failed')
+  await cli.reaches(ended, 'failed')
+  await cli.reaches(paused, 'paused')
+  await cli.reaches(fails, 'failed')
   worker.kill('SIGTERM')
   expectHarmless(await worker.ended, 'worker')
   await writeFile(

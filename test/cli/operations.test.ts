@@ -37,29 +37,18 @@ async function does(...args: string[]): Promise<string> {
   return stdout
 }
 
-async function status(workflowId: string, wanted: string): Promise<void> {
-  const engine = await open(cli.store)
-  try {
-    await expect
-      .poll(() => engine.get({ workflowId }).describe(), { timeout: 20_000, interval: 20 })
-      .toMatchObject({ status: wanted })
-  } finally {
-    await engine.close()
-  }
-}
-
 test('V9 V11: a run is retried, reset, forked, paused, resumed and terminated', {
   timeout: 60_000,
 }, async () => {
   const worker = cli.begin('worker', await cli.define('shop.ts', shop))
   await worker.prints('is working')
   await does('start', 'order', '5', '--workflow-id', 'a')
-  await status('a', 'failed')
+  await cli.reaches('a', 'failed')
   await writeFile(join(cli.folder, 'open'), '')
   expect(await does('retry', 'a')).toMatch(/goes on/)
-  await status('a', 'completed')
+  await cli.reaches('a', 'completed')
   expect(await does('reset', 'a', 'ship')).toMatch(/goes on from ship/)
-  await status('a', 'completed')
+  await cli.reaches('a', 'completed')
   const forked = await does('fork', 'a', 'ship', '--result', 'charge="paid in cash"')
   const runId = /run (\S+) began/.exec(forked)?.[1] ?? ''
   const engine = await open(cli.store)
@@ -69,14 +58,14 @@ test('V9 V11: a run is retried, reset, forked, paused, resumed and terminated', 
   expect(unknown.stderr).toMatch(/there is no step 'refund'.*activity:charge#1.*\(INPUT_INVALID\)/)
 
   await does('start', 'wait', '--workflow-id', 'w')
-  await status('w', 'waiting')
+  await cli.reaches('w', 'waiting')
   await does('pause', 'w', '--note', 'looking into it')
-  await status('w', 'paused')
+  await cli.reaches('w', 'paused')
   expect(await does('why', 'w')).toMatch(/paused by hand: looking into it[\s\S]*pawl resume/)
   await does('resume', 'w')
-  await status('w', 'waiting')
+  await cli.reaches('w', 'waiting')
   await does('terminate', 'w', '--reason', 'enough')
-  await status('w', 'failed')
+  await cli.reaches('w', 'failed')
 
   const lines = (await does('export', '--workflow', 'order')).trim().split('\n')
   expect(lines.map((line) => (JSON.parse(line) as { status: string }).status)).toEqual([
