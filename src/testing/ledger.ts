@@ -48,6 +48,8 @@ interface Copy {
   readonly ended: ReadonlySet<string>
   readonly lengths: ReadonlyMap<string, number>
 }
+const CLAIMS_PER_INSTANT_MAX = 5_000
+
 const nothing: Copy = {
   durable: new Map(),
   epochs: new Map(),
@@ -78,6 +80,7 @@ export class Ledger {
   /** Fail-overs so far. */
   failOvers = 0
   #order = 0
+  #claims = { at: 0, count: 0 }
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -168,7 +171,10 @@ export class Ledger {
         }
         return posted
       },
-      claim: async (request) => this.#claimed(await store.claim(request)),
+      claim: async (request) => {
+        if (this.#standsStill()) return new Promise(() => {})
+        return this.#claimed(await store.claim(request))
+      },
       commit: async (turns) => this.#committed(turns, await store.commit(turns), clock),
     })
   }
@@ -190,6 +196,16 @@ export class Ledger {
       this.note(`grant ${short(runId)} epoch ${set.epoch}`)
       this.#epochs.set(runId, set.epoch)
     }
+  }
+
+  // Whoever claims again and again without time passing would do so for ever: it is told of, and gets no answer.
+  #standsStill(): boolean {
+    const now = this.#clock.now()
+    this.#claims =
+      this.#claims.at === now ? { at: now, count: this.#claims.count + 1 } : { at: now, count: 1 }
+    if (this.#claims.count === CLAIMS_PER_INSTANT_MAX)
+      this.violate('livelock: claims go round in circles')
+    return this.#claims.count >= CLAIMS_PER_INSTANT_MAX
   }
 
   // The same message may be accepted again once it was taken; it counts where it came first.

@@ -6,13 +6,16 @@ import { StoreClock } from './store-clock.ts'
 function world(ahead: number) {
   const clock = new VirtualClock()
   const store = { ahead }
-  const storeClock = new StoreClock(clock)
+  let jumps = 0
+  const storeClock = new StoreClock(clock, () => void jumps++)
   const ask = async (there = 1, back = 1): Promise<boolean> => {
     const sent = clock.monotonic()
     await clock.advance(there)
     const now = clock.now() + store.ahead
     await clock.advance(back)
-    return storeClock.heard(now, sent)
+    const before = jumps
+    storeClock.heard(now, sent)
+    return jumps > before
   }
   const real = (): number => clock.now() + store.ahead
   return { clock, store, storeClock, ask, real }

@@ -10,13 +10,15 @@ import type { Clock } from '../runtime/clock.ts'
 
 export class StoreClock {
   readonly #clock: Clock
+  readonly #onJump: () => void
   /** How far the store's clock is ahead of the monotonic one, at least and at most. */
   #low: number
   #high: number
   #isKnown = false
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, onJump: () => void = () => {}) {
     this.#clock = clock
+    this.#onJump = onJump
     this.#low = clock.now() - clock.monotonic()
     this.#high = this.#low
   }
@@ -25,8 +27,8 @@ export class StoreClock {
     return Math.floor(this.#low + this.#clock.monotonic())
   }
 
-  /** An answer to what was sent at `sent` of the monotonic clock said so. Says whether the clock has jumped since. */
-  heard(now: Instant, sent: number): boolean {
+  /** An answer to what was sent at `sent` of the monotonic clock said so. */
+  heard(now: Instant, sent: number): void {
     const arrived = this.#clock.monotonic()
     const [low, high] = [now - arrived, now - sent]
     const { clockStepMs } = limits
@@ -35,13 +37,12 @@ export class StoreClock {
       this.#isKnown = true
       this.#low = low
       this.#high = high
-      return true
+      return this.#onJump()
     }
     // Clocks that are a little fast or slow drift out of the bounds they gave before.
     if (low > this.#high) this.#high = high
     else if (high < this.#low) this.#low = high
     this.#low = Math.max(this.#low, low)
     this.#high = Math.max(this.#low, Math.min(this.#high, high))
-    return false
   }
 }

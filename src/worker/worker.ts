@@ -67,7 +67,8 @@ export class Worker {
     this.#settings = settings
     this.id = settings.id
     const { clock, registry } = ports
-    this.#storeClock = new StoreClock(clock)
+    const lookAgain = (): void => this.#runs.forEach((held) => held.receive([]))
+    this.#storeClock = new StoreClock(clock, lookAgain)
     this.#late = new LateSessions(clock)
     this.#line = new StoreLine(settings.id, ports, this.#over.signal)
     this.#doorbell = new Doorbell(clock)
@@ -210,7 +211,7 @@ export class Worker {
       const again = { reconcile: true, held: [...this.#runs.keys()] } as const
       const sent = this.#ports.clock.monotonic()
       const claimed = await store.claim({ ...request, ...(this.#plan.inDoubt && again) })
-      this.#hearTime(claimed.now, sent)
+      this.#storeClock.heard(claimed.now, sent)
       return claimed
     } catch (error) {
       this.#plan.doubt(limits.reconcileTimes)
@@ -324,14 +325,9 @@ export class Worker {
   }
 
   #renewed(now: number, beat: number, sent: number): void {
-    this.#hearTime(now, sent)
+    this.#storeClock.heard(now, sent)
     if (beat % limits.renewalsPerReconcile === 0) this.#plan.doubt(1)
     if (this.#plan.inDoubt) this.#doorbell.ring()
-  }
-
-  // What waits for a time looks at the clock again if that was set.
-  #hearTime(now: number, sent: number): void {
-    if (this.#storeClock.heard(now, sent)) for (const held of this.#runs.values()) held.receive([])
   }
 
   #loseTasks(taskIds: readonly string[]): void {

@@ -1,5 +1,5 @@
 // Machines of the simulated deployment: what they hear they count, so that nothing can be heard twice or not at all.
-import { type ActivityContext, activity, machine, type } from '../../src/index.ts'
+import { type Activity, type ActivityContext, activity, machine, type } from '../../src/index.ts'
 import type { Definitions, SimulatedWorld } from '../../src/testing/simulator.ts'
 import { go } from './signals.ts'
 
@@ -59,7 +59,12 @@ export function machines(world: SimulatedWorld, work: Work): Definitions {
     },
     signal: { go: (state) => [{ ...state, heard: state.heard + 1 }] },
   })
-  const relay = machine('relay', {
+  return { workflows: [ticker, relayOf(world, tick)], activities: [tick, tock] }
+}
+
+/** One leg after the other, with a rest between. */
+function relayOf(world: SimulatedWorld, tick: Activity<number, number>) {
+  return machine('relay', {
     input: type<number>(),
     state: type<{ leg: number; legs: number }>(),
     output: type<number>(),
@@ -84,5 +89,4 @@ export function machines(world: SimulatedWorld, work: Work): Definitions {
     },
     signal: { go: (state) => [state] },
   })
-  return { workflows: [ticker, relay], activities: [tick, tock] }
 }
