@@ -100,6 +100,9 @@ export const limits = {
 
   /** A step's transaction on SQLite may keep the file to itself this long, and waits as long for it. */
   sqliteTransactionMsMax: 5_000,
+  /** How long a call waits for a SQLite file that another process has locked, and the longest pause between two tries. */
+  sqliteBusyMsMax: 10_000,
+  sqlitePauseMsMax: 20,
 
   /** Details of heartbeats are written down at most this often. */
   heartbeatKeptMs: 1_000,
@@ -240,6 +243,12 @@ export const limits = {
   batchLanes: 16,
   listPageMax: 1_000,
   listPageDefault: 50,
+  /** What SQLite reads at a time for a list: rows it looks at, rows it counts, and runs it shows. */
+  listSliceRuns: 1_000,
+  countSliceRuns: 10_000,
+  listShownRuns: 50,
+  /** Names and their queues and priorities that are looked at one by one. Of more, all runs are looked at. */
+  listLanesMax: 64,
   historyPageTurns: 500,
   /** Generations of a run whose history is kept, the newest among them. */
   generationsKept: 16,
@@ -264,6 +273,10 @@ assert(limits.leaseSelfStopShare < 1, 'a holder stops before others may take ove
 assert(
   limits.sqliteTransactionMsMax < limits.leaseMs / limits.leaseRenewalsPerLife,
   'a transaction that keeps all others from writing costs nobody a lease',
+)
+assert(
+  limits.sqliteTransactionMsMax < limits.sqliteBusyMsMax,
+  'who waits for a transaction of another process outlasts it',
 )
 assert(
   (limits.scheduleOthersMax + 2) * limits.payloadBytesMax + limits.turnSlotBytes <

@@ -202,6 +202,11 @@ export function onlyStatuses(query: ListQuery): { live: Status[]; closed: Status
   if (!count || !statuses || names || attributes) return undefined
   const others = [workflowId, createdAfter, createdBefore, query.pin]
   if (others.some((other) => other !== undefined)) return undefined
+  return statusesOf(statuses)
+}
+
+/** By the table that has them. */
+export function statusesOf(statuses: readonly Status[]): { live: Status[]; closed: Status[] } {
   return {
     live: statuses.filter((status) => !ENDED.includes(status)),
     closed: statuses.filter((status) => ENDED.includes(status)),

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { PawlError } from '../../kernel/errors.ts'
 import { refused, unavailable } from '../../runtime/availability.ts'
 import { parametersOf } from '../url-parameters.ts'
-import { migrations } from './schema.ts'
+import { migrate } from './migrate.ts'
 
 /** Below this, two connections that write and checkpoint at once can corrupt the file. */
 const OLDEST = '3.51.3'
@@ -14,41 +14,34 @@ const OLDEST = '3.51.3'
 const LOG_PAGES = 1_000
 const PAGE_BYTES = 4_096
 
-export function openConnection(url: string): { database: DatabaseSync; file: string } {
-  const file = fileOf(url)
+/** May throw that the file is locked: then it can be called again. */
+export function openConnection(file: string): DatabaseSync {
   const database = openFile(file)
   try {
     refuseOldLibrary(database)
     configure(database)
     migrate(database, file)
-    return { database, file }
+    return database
   } catch (error) {
     database.close()
-    throw explain(error, file)
+    throw error
   }
 }
 
-/** One more connection to a file that is open. It does not wait for a lock: whoever has it may be this process. */
+/** One more connection to a file that is open. */
 export function openAnother(file: string): DatabaseSync {
   const database = openFile(file)
   try {
     configure(database)
-    database.exec('pragma busy_timeout = 0')
     return database
   } catch (error) {
     database.close()
-    throw explain(error, file)
+    throw error
   }
 }
 
 /** What is wrong with the data itself: too big, a constraint, another type. */
 const REFUSED: ReadonlySet<number> = new Set([18, 19, 20])
-
-/** Whether the error only says that somebody else is writing. */
-export function isBusy(error: unknown): boolean {
-  const code = (error as { errcode?: number } | null)?.errcode
-  return code !== undefined && (code & 0xff) === 5
-}
 
 /** What went wrong, as one of pawl's errors where there is something to say about it. */
 export function explain(error: unknown, file: string): unknown {
@@ -81,18 +74,18 @@ export function reserveLog(database: DatabaseSync, file: string): void {
   try {
     if (statSync(`${file}-wal`).size >= bytes) return
     database.exec('begin immediate')
-    database.exec('drop table if exists reserved')
-    database.exec('create table reserved (space blob)')
-    database.exec(`insert into reserved values (zeroblob(${bytes}))`)
+    database.exec('drop table if exists pawl_reserved')
+    database.exec('create table pawl_reserved (space blob)')
+    database.exec(`insert into pawl_reserved (space) values (zeroblob(${bytes}))`)
     database.exec('commit')
-    database.exec('drop table reserved')
+    database.exec('drop table pawl_reserved')
   } catch {
     // Somebody else is writing, or the disk is full. It is only about speed.
     if (database.isTransaction) database.exec('rollback')
   }
 }
 
-function fileOf(url: string): string {
+export function fileOf(url: string): string {
   const [path = '', query = ''] = url
     .replace(/^sqlite:/i, '')
     .replace(/^\/\/(?=\/)/, '')
@@ -113,6 +106,13 @@ function openFile(file: string): DatabaseSync {
     throw new PawlError(
       'STORE_URL_INVALID',
       `the folder ${folder} does not exist. Create it, or give a path in one that does.`,
+    )
+  }
+  const there = statSync(file, { throwIfNoEntry: false })
+  if (there && !there.isFile()) {
+    throw new PawlError(
+      'STORE_URL_INVALID',
+      `${file} is ${there.isDirectory() ? 'a folder' : 'a device'}, and not a file. Give the path of a SQLite file, or one where a file can be created.`,
     )
   }
   try {
@@ -147,37 +147,14 @@ function compare(a: string, b: string): number {
 }
 
 function configure(database: DatabaseSync): void {
-  // Waiting for the lock blocks this process, so it waits briefly and tries again later.
-  database.exec('pragma busy_timeout = 50')
+  // SQLite would wait for a lock by blocking this process.
+  database.exec('pragma busy_timeout = 0')
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = full')
+  // Without these, macOS leaves what is flushed in the cache of the disk. Other systems ignore them.
+  database.exec('pragma fullfsync = on')
+  database.exec('pragma checkpoint_fullfsync = on')
   database.exec(`pragma wal_autocheckpoint = ${LOG_PAGES}`)
   database.exec('pragma cache_size = -32768')
   database.exec('pragma temp_store = memory')
-}
-
-function migrate(database: DatabaseSync, file: string): void {
-  const { user_version: version } = database.prepare('pragma user_version').get() as {
-    user_version: number
-  }
-  if (version > migrations.length) {
-    throw new PawlError(
-      'SCHEMA_TOO_NEW',
-      `${file} was written by a newer pawl (schema ${version}, this one knows ${migrations.length}). Upgrade pawl in this process.`,
-    )
-  }
-  if (version === migrations.length) return
-  database.exec('begin immediate')
-  try {
-    // Another process may have been faster; look again now that nobody else can write.
-    const { user_version: current } = database.prepare('pragma user_version').get() as {
-      user_version: number
-    }
-    for (const migration of migrations.slice(current)) database.exec(migration)
-    database.exec(`pragma user_version = ${migrations.length}`)
-    database.exec('commit')
-  } catch (error) {
-    database.exec('rollback')
-    throw error
-  }
 }

@@ -20,7 +20,8 @@ function schemaOf(file: string): string[] {
   const rows = database
     .prepare(
       `select t.name, c.name as column, c.type, c."notnull", c.pk from sqlite_schema t, pragma_table_info(t.name) c
-        where t.type = 'table' order by t.name, c.cid`,
+          where t.type = 'table'
+        union all select name, sql, '', 0, 0 from sqlite_schema where type = 'index' order by 1, 2`,
     )
     .all()
   database.close()
@@ -30,17 +31,19 @@ function schemaOf(file: string): string[] {
 const live = '01900000-0000-7000-8000-000000000001'
 const gone = '01900000-0000-7000-8000-000000000002'
 
-/** A file as version `version` left it, with a run that waits and one that has ended. */
+/** A file as version `version` left it, without a prefix, with a run that waits and one that has ended. */
 function older(file: string, version: number): void {
   const database = new DatabaseSync(file)
-  for (const migration of migrations.slice(0, version)) database.exec(migration)
+  for (const migration of migrations.slice(0, version))
+    database.exec(migration.replaceAll('pawl_', ''))
   database.exec(`pragma user_version = ${version}`)
   database.exec(`insert into lane values (1, 'run', 'default', 'order', 0)`)
   for (const id of [live, gone])
     database.exec(`insert into run values ('${id}', 1, null, null, null, null, 5, 'd', '{}', null)`)
   database.exec(`insert into live (run_id, lane, at, start_at, status, updated_at)
     values ('${live}', 1, 0, 0, 'waiting', 5)`)
-  database.exec(`insert into closed values ('${gone}', 'completed', 6, 1, 0, 1, 9, 1, '{}')`)
+  database.exec(`insert into closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body)
+    values ('${gone}', 'completed', 6, 1, 0, 1, 9, 1, '{}')`)
   database.close()
 }
 
@@ -55,6 +58,7 @@ test.each(migrations.map((_, index) => index + 1).slice(0, -1))(
     expect(schemaOf(file)).toEqual(schemaOf(fresh))
     const { runs } = await store.list({ limit: 9 })
     expect(runs.map(({ status }) => status).toSorted()).toEqual(['completed', 'waiting'])
+    expect((await store.list({ limit: 9, statuses: ['completed'] })).runs).toHaveLength(1)
     await openSession(store, ALICE)
     await apply(store, turn(await take(store, live), { pin: 'x', compensating: true }))
     expect((await store.list({ limit: 9, pin: 'x' })).runs).toMatchObject([

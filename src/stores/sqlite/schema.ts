@@ -5,7 +5,7 @@
 
 export const migrations: readonly string[] = [
   `
-  create table lane (
+  create table pawl_lane (
     lane integer primary key,
     kind text not null check (kind in ('run', 'task')),
     queue text not null,
@@ -14,7 +14,7 @@ export const migrations: readonly string[] = [
     unique (kind, queue, name, priority)
   ) strict;
 
-  create table session (
+  create table pawl_session (
     session integer primary key,
     worker text not null,
     beat integer not null,
@@ -22,7 +22,7 @@ export const migrations: readonly string[] = [
     about text not null
   ) strict;
 
-  create table run (
+  create table pawl_run (
     run_id text primary key,
     lane integer not null,
     workflow_id text,
@@ -34,13 +34,13 @@ export const migrations: readonly string[] = [
     input text not null,
     memo text
   ) strict, without rowid;
-  create index run_created on run (created_at, run_id);
-  create index run_workflow on run (workflow_id, created_at) where workflow_id is not null;
+  create index pawl_run_created on pawl_run (created_at, run_id);
+  create index pawl_run_workflow on pawl_run (workflow_id, created_at) where workflow_id is not null;
 
   -- The newest run of each workflow id that is not simply a run id.
-  create table name (workflow_id text primary key, run_id text not null) strict, without rowid;
+  create table pawl_name (workflow_id text primary key, run_id text not null) strict, without rowid;
 
-  create table live (
+  create table pawl_live (
     run_id text primary key,
     lane integer not null,
     at integer not null,
@@ -56,10 +56,10 @@ export const migrations: readonly string[] = [
     parked_build text,
     parked_failure text
   ) strict, without rowid;
-  create index live_due on live (lane, at);
-  create index live_parked on live (lane) where parked_build is not null;
+  create index pawl_live_due on pawl_live (lane, at);
+  create index pawl_live_parked on pawl_live (lane) where parked_build is not null;
 
-  create table turn (
+  create table pawl_turn (
     run_id text not null,
     generation integer not null,
     seq integer not null,
@@ -70,7 +70,7 @@ export const migrations: readonly string[] = [
     primary key (run_id, generation, seq)
   ) strict, without rowid;
 
-  create table closed (
+  create table pawl_closed (
     run_id text primary key,
     status text not null,
     closed_at integer not null,
@@ -82,7 +82,7 @@ export const migrations: readonly string[] = [
     body text not null
   ) strict, without rowid;
 
-  create table inbox (
+  create table pawl_inbox (
     id integer primary key autoincrement,
     run_id text not null,
     message_id text not null,
@@ -90,7 +90,7 @@ export const migrations: readonly string[] = [
     unique (run_id, message_id)
   ) strict;
 
-  create table task (
+  create table pawl_task (
     task_id text primary key,
     run_id text not null,
     lane integer not null,
@@ -103,14 +103,14 @@ export const migrations: readonly string[] = [
     failure text,
     body text not null
   ) strict, without rowid;
-  create index task_due on task (lane, at);
-  create index task_run on task (run_id);
+  create index pawl_task_due on pawl_task (lane, at);
+  create index pawl_task_run on pawl_task (run_id);
   `,
   `
-  alter table run rename column memo to extras;
+  alter table pawl_run rename column memo to extras;
 
   -- What runs are found by. One of text and number is set; kind says what it stands for.
-  create table attribute (
+  create table pawl_attribute (
     run_id text not null,
     name text not null,
     kind text not null check (kind in ('text', 'number', 'boolean', 'instant')),
@@ -118,11 +118,11 @@ export const migrations: readonly string[] = [
     number real,
     primary key (run_id, name)
   ) strict, without rowid;
-  create index attribute_text on attribute (name, text) where text is not null;
-  create index attribute_number on attribute (name, kind, number) where number is not null;
+  create index pawl_attribute_text on pawl_attribute (name, text) where text is not null;
+  create index pawl_attribute_number on pawl_attribute (name, kind, number) where number is not null;
 
   -- What steps under way leave behind for their next attempt.
-  create table note (
+  create table pawl_note (
     run_id text not null,
     generation integer not null,
     key text not null,
@@ -133,12 +133,12 @@ export const migrations: readonly string[] = [
   `,
   `
   -- Whether it undoes what it did, and the build whose workers it is for.
-  alter table live add column compensating integer not null default 0;
-  alter table live add column pin text;
-  alter table closed add column pin text;
+  alter table pawl_live add column compensating integer not null default 0;
+  alter table pawl_live add column pin text;
+  alter table pawl_closed add column pin text;
 
   -- Small shared values, changed by whoever knows the version.
-  create table record (
+  create table pawl_record (
     space text not null,
     key text not null,
     version integer not null,
@@ -149,9 +149,27 @@ export const migrations: readonly string[] = [
   `,
   `
   -- How long each renewal is good for, and the latest any of them was: a clock may be set back meanwhile.
-  alter table session add column ttl_ms integer not null default 30000;
-  alter table session add column latest integer not null default 0;
+  alter table pawl_session add column ttl_ms integer not null default 30000;
+  alter table pawl_session add column latest integer not null default 0;
   -- The last turn when the run was released.
-  alter table live add column turn_id integer not null default 0;
+  alter table pawl_live add column turn_id integer not null default 0;
+  `,
+  `
+  -- What is held leaves the indexes of what is due, and is found by its session. A run that is pinned to a build nobody
+  -- serves, or paused by the build that looks for work, is passed by without a look.
+  drop index pawl_live_due;
+  create index pawl_live_due on pawl_live (lane, pin, at) where session = 0;
+  create index pawl_live_held on pawl_live (session) where session <> 0;
+  drop index pawl_live_parked;
+  create index pawl_live_parked on pawl_live (lane, pin, parked_build) where parked_build is not null and session = 0;
+  drop index pawl_task_due;
+  create index pawl_task_due on pawl_task (lane, at) where session = 0;
+  create index pawl_task_held on pawl_task (session) where session <> 0;
+
+  -- Runs by name and by status, newest first.
+  create index pawl_run_lane on pawl_run (lane, created_at);
+  alter table pawl_closed add column created_at integer not null default 0;
+  update pawl_closed set created_at = (select run.created_at from pawl_run run where run.run_id = pawl_closed.run_id);
+  create index pawl_closed_status on pawl_closed (status, created_at);
   `,
 ]

@@ -2,11 +2,11 @@
 // each transaction is one flush to the disk, and that flush is nearly all it costs. Several processes may share the
 // file; whoever finds it locked tries again a little later.
 import { type FSWatcher, watch } from 'node:fs'
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { PawlError } from '../../kernel/errors.ts'
 import { limits } from '../../kernel/limits.ts'
-import { unavailable } from '../../runtime/availability.ts'
-import { type Clock, sleep } from '../../runtime/clock.ts'
+import { isUnavailable, unavailable } from '../../runtime/availability.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type {
   Claimed,
   ClaimRequest,
@@ -34,7 +34,10 @@ import type {
   Traits,
   TurnCommit,
 } from '../store.ts'
-import { explain, isBusy, openConnection, reserveLog } from './connection.ts'
+import { explain, fileOf, openConnection, reserveLog } from './connection.ts'
+import { FileIdentity } from './identity.ts'
+import { type LockWait, whenFree } from './lock.ts'
+import { diagnose, refuseNewer } from './migrate.ts'
 import { SqliteReader } from './read.ts'
 import { SqliteTransactions } from './transactions.ts'
 import { SqliteWriter } from './write.ts'
@@ -44,9 +47,6 @@ interface Pending {
   readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
 }
-
-/** Tries at a locked file before the caller is told that it is unavailable. */
-const TRIES = 100
 
 const FLUSHES_BETWEEN_BREATHS = 4
 
@@ -61,6 +61,11 @@ export class SqliteStore implements Store {
   readonly #writer: SqliteWriter
   readonly #reader: SqliteReader
   readonly #transactions: SqliteTransactions
+  readonly #identity: FileIdentity
+  readonly #wait: LockWait
+  readonly #begin: StatementSync
+  readonly #commit: StatementSync
+  readonly #schema: StatementSync
   readonly #listeners = new Set<(hint: Hint) => void>()
   #pending: Pending[] = []
   #flushing = false
@@ -72,26 +77,34 @@ export class SqliteStore implements Store {
   #closed = false
 
   static async open(url: string, clock: Clock): Promise<SqliteStore> {
-    for (let tries = 1; ; tries++) {
-      try {
-        const { database, file } = openConnection(url)
-        return new SqliteStore(database, file, clock)
-      } catch (error) {
-        // Two processes that open a new file at once may meet in its first migration.
-        if (tries >= TRIES || !isBusy((error as Error).cause)) throw error
-        await sleep(clock, tries)
-      }
+    const file = fileOf(url)
+    try {
+      return await whenFree(() => new SqliteStore(file, clock), { file, clock })
+    } catch (error) {
+      throw explain(error, file)
     }
   }
 
-  private constructor(database: DatabaseSync, file: string, clock: Clock) {
-    this.#database = database
+  /** May throw that the file is locked: then it can be called again. */
+  private constructor(file: string, clock: Clock) {
+    this.#database = openConnection(file)
     this.#file = file
     this.#clock = clock
-    this.#writer = new SqliteWriter(database)
-    this.#reader = new SqliteReader(database)
-    this.#transactions = new SqliteTransactions(file, clock)
-    this.#version = this.#reader.dataVersion()
+    this.#wait = { clock, file }
+    try {
+      this.#writer = new SqliteWriter(this.#database)
+      this.#reader = new SqliteReader(this.#database)
+      this.#begin = this.#database.prepare('begin immediate')
+      this.#commit = this.#database.prepare('commit')
+      this.#schema = this.#database.prepare('pragma user_version')
+      this.#version = this.#reader.dataVersion()
+      this.#identity = new FileIdentity(file, clock)
+      this.#transactions = new SqliteTransactions(file, clock, this.#identity)
+    } catch (error) {
+      const found = diagnose(error, this.#database, file)
+      this.#database.close()
+      throw found
+    }
   }
 
   create(runs: readonly NewRun[]): Promise<readonly Created[]> {
@@ -133,7 +146,7 @@ export class SqliteStore implements Store {
 
   // One instant for the whole claim: what is not due at it is due later, and is said so.
   async claim(request: ClaimRequest): Promise<Claimed> {
-    const look = this.#read((now) => ({
+    const look = await this.#read((now) => ({
       now,
       due: this.#reader.isAnythingDue(request, this.#writer.lanesOf(request), now),
     }))
@@ -151,7 +164,12 @@ export class SqliteStore implements Store {
   }
 
   async list(query: ListQuery): Promise<Listed> {
-    return this.#read((now) => this.#reader.list(query, now))
+    let isFirst = true
+    return this.#reader.list(query, async (read) => {
+      if (!isFirst) await this.#clock.breathe()
+      isFirst = false
+      return this.#read(read)
+    })
   }
 
   wake(listener: (hint: Hint) => void): () => void {
@@ -204,32 +222,34 @@ export class SqliteStore implements Store {
     } catch (error) {
       this.#writer.hints = []
       this.#writer.forgetLanes()
-      if (batch.length > 1 && !isBusy((error as Error).cause)) {
+      if (batch.length > 1 && !isUnavailable(error)) {
         for (const each of batch) await this.#flush([each])
       } else for (const each of batch) each.reject(error)
     }
   }
 
-  // Begun and ended without letting go of the process: a lock held across an await could meet itself.
   async #transaction(batch: Pending[]): Promise<unknown[]> {
-    for (let tries = 1; ; tries++) {
-      if (this.#transactions.current) await this.#transactions.current
-      try {
-        return this.#transactOnce(batch)
-      } catch (error) {
-        if (!isBusy(error) || tries >= TRIES) throw explain(error, this.#file)
-        await sleep(this.#clock, 1 + (tries % 16))
-      }
+    try {
+      return await whenFree(() => this.#transactOnce(batch), {
+        ...this.#wait,
+        ready: () => this.#transactions.current,
+      })
+    } catch (error) {
+      throw this.#explained(error)
     }
   }
 
+  // Begun and ended without letting go of the process: a lock held across an await could meet itself.
   #transactOnce(batch: Pending[]): unknown[] {
     if (this.#closed) throw closedAlready()
-    this.#database.exec('begin immediate')
+    this.#identity.checkNowAndThen()
+    this.#begin.run()
     try {
+      refuseNewer((this.#schema.get() as { user_version: number }).user_version, this.#file)
       const now = this.#clock.now()
       const results = batch.map(({ work }) => work(now))
-      this.#database.exec('commit')
+      this.#commit.run()
+      this.#identity.check()
       return results
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('rollback')
@@ -238,13 +258,20 @@ export class SqliteStore implements Store {
     }
   }
 
-  #read<T>(read: (now: number) => T): T {
-    if (this.#closed) throw closedAlready()
+  async #read<T>(read: (now: number) => T): Promise<T> {
     try {
-      return read(this.#clock.now())
+      return await whenFree(() => {
+        if (this.#closed) throw closedAlready()
+        this.#identity.checkNowAndThen()
+        return read(this.#clock.now())
+      }, this.#wait)
     } catch (error) {
-      throw explain(error, this.#file)
+      throw this.#explained(error)
     }
+  }
+
+  #explained(error: unknown): unknown {
+    return explain(diagnose(error, this.#database, this.#file), this.#file)
   }
 
   #tell(): void {
@@ -276,7 +303,7 @@ export class SqliteStore implements Store {
     this.#clock.after(ms, () => {
       this.#looking = false
       if (this.#closed) return
-      const version = this.#reader.dataVersion()
+      const version = this.#seen()
       if (version === this.#version) {
         if (ms < LAST_LOOK_MS) this.#lookSoon(ms * 2)
         return
@@ -284,6 +311,15 @@ export class SqliteStore implements Store {
       this.#version = version
       for (const listener of this.#listeners) listener({ type: 'changed' })
     })
+  }
+
+  #seen(): number {
+    try {
+      return this.#reader.dataVersion()
+    } catch {
+      // The file is locked, or gone. Whoever reads or writes next is told.
+      return this.#version
+    }
   }
 }
 

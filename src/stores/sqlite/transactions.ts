@@ -2,23 +2,28 @@
 // into it between two queries. One at a time in this process, since a file has one writer anyway.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { limits } from '../../kernel/limits.ts'
-import { type Clock, sleep } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { askedTooLate, endedInside, NOTE, notUnderWay, tookTooLong } from '../sql-step.ts'
 import type { Sql, StepOf } from '../store.ts'
-import { explain, isBusy, openAnother } from './connection.ts'
+import { explain, openAnother } from './connection.ts'
+import type { FileIdentity } from './identity.ts'
+import { whenFree } from './lock.ts'
+import { diagnose, refuseNewer, versionOf } from './migrate.ts'
 
 type Body = (sql: Sql) => Promise<string>
 
 export class SqliteTransactions {
   readonly #file: string
   readonly #clock: Clock
+  readonly #identity: FileIdentity
   #last: Promise<unknown> = Promise.resolve()
   /** Resolves when the one that has the file lets go of it. The store's own writes wait for that. */
   current: Promise<void> | undefined
 
-  constructor(file: string, clock: Clock) {
+  constructor(file: string, clock: Clock, identity: FileIdentity) {
     this.#file = file
     this.#clock = clock
+    this.#identity = identity
   }
 
   run(of: StepOf, body: Body): Promise<string> {
@@ -35,15 +40,15 @@ export class SqliteTransactions {
 
   async #hold(of: StepOf, body: Body): Promise<string> {
     const free = Promise.withResolvers<void>()
-    const database = openAnother(this.#file)
+    const database = await this.#begun(free.promise)
     try {
-      await this.#begin(database, free.promise)
-      const { known, isLive } = this.#own(() => look(database, of))
+      const { known, isLive } = this.#own(database, () => look(database, of, this.#file))
       if (known !== undefined) return known
       if (!isLive) throw notUnderWay(of)
       const text = await this.#bounded(of, (over) => ask(database, of, body, over))
       if (!database.isTransaction) throw endedInside(of)
-      this.#own(() => record(database, of, text))
+      this.#own(database, () => record(database, of, text))
+      this.#identity.check()
       return text
     } finally {
       // Whatever is not committed by now is rolled back by it.
@@ -53,19 +58,27 @@ export class SqliteTransactions {
     }
   }
 
-  async #begin(database: DatabaseSync, free: Promise<void>): Promise<void> {
-    const asked = this.#clock.monotonic()
-    for (let tries = 1; ; tries++) {
-      try {
-        database.exec('begin immediate')
-        this.current = free
-        return
-      } catch (error) {
-        const waited = this.#clock.monotonic() - asked
-        if (!isBusy(error) || waited > limits.sqliteTransactionMsMax)
-          throw explain(error, this.#file)
-        await sleep(this.#clock, 1 + (tries % 16))
-      }
+  async #begun(free: Promise<void>): Promise<DatabaseSync> {
+    const wait = { clock: this.#clock, file: this.#file, patienceMs: limits.sqliteTransactionMsMax }
+    try {
+      const database = await whenFree(() => this.#beginOnce(), wait)
+      this.current = free
+      return database
+    } catch (error) {
+      throw explain(error, this.#file)
+    }
+  }
+
+  #beginOnce(): DatabaseSync {
+    // A file that is not there would be made anew.
+    this.#identity.check()
+    const database = openAnother(this.#file)
+    try {
+      database.exec('begin immediate')
+      return database
+    } catch (error) {
+      database.close()
+      throw error
     }
   }
 
@@ -84,21 +97,26 @@ export class SqliteTransactions {
   }
 
   /** A statement of the store's own. */
-  #own<T>(statement: () => T): T {
+  #own<T>(database: DatabaseSync, statement: () => T): T {
     try {
       return statement()
     } catch (error) {
-      throw explain(error, this.#file)
+      throw explain(diagnose(error, database, this.#file), this.#file)
     }
   }
 }
 
 /** What the step came to before, if it has, and whether its run is under way. */
-function look(database: DatabaseSync, of: StepOf): { known?: string; isLive: boolean } {
+function look(
+  database: DatabaseSync,
+  of: StepOf,
+  file: string,
+): { known?: string; isLive: boolean } {
   const { runId, generation, key } = of
-  const live = database.prepare('select 1 from live where run_id = ? and generation = ?')
+  refuseNewer(versionOf(database), file)
+  const live = database.prepare('select 1 from pawl_live where run_id = ? and generation = ?')
   const note = database.prepare(
-    'select body from note where run_id = ? and generation = ? and key = ? and name = ?',
+    'select body from pawl_note where run_id = ? and generation = ? and key = ? and name = ?',
   )
   const found = note.get(runId, generation, key, NOTE) as { body: string } | undefined
   const isLive = live.get(runId, generation) !== undefined
@@ -118,7 +136,9 @@ function ask(database: DatabaseSync, of: StepOf, body: Body, over: AbortSignal):
 
 function record(database: DatabaseSync, of: StepOf, text: string): void {
   const { runId, generation, key } = of
-  const note = database.prepare('insert into note values (?, ?, ?, ?, ?)')
+  const note = database.prepare(
+    'insert into pawl_note (run_id, generation, key, name, body) values (?, ?, ?, ?, ?)',
+  )
   note.run(runId, generation, key, NOTE, text)
   database.exec('commit')
 }

@@ -34,7 +34,7 @@ import type {
   TurnCommit,
 } from '../store.ts'
 import { SqliteCreator } from './create.ts'
-import { mineOf } from './pins.ts'
+import { DueRuns } from './due.ts'
 import { operate } from './records.ts'
 import { type Statements, statements } from './statements.ts'
 
@@ -159,42 +159,50 @@ export class SqliteWriter {
   }
 
   #claimRuns(request: ClaimRequest, now: number): ClaimedRun[] {
-    const { session, nonce, build } = request
-    const asked = { ...mineOf(request), build }
+    const { session, nonce } = request
     const strays = request.reconcile ? this.#strayRuns(request) : []
     if (strays.length > 0) return strays.map((runId) => this.#claimed(runId))
     const lanes = this.#lanesOf('run', request.queues, request.workflows, nonce)
     const runIds = this.#suspects(lanes, request, now)
-    for (const lane of runIds.length > 0 ? [] : lanes) {
-      const room = request.runs - runIds.length
-      if (room <= 0) break
-      const due = found(this.#sql.dueRuns, { ...asked, lane, now, limit: room })
-      const limit = room - due.length
-      runIds.push(...due, ...found(this.#sql.parkedRuns, { ...asked, lane, limit }))
-    }
+    if (runIds.length === 0) runIds.push(...this.#ready(lanes, request, now))
     for (const runId of runIds) this.#sql.grantRun.run(session, nonce, now, runId)
     return runIds.map((runId) => this.#claimed(runId))
+  }
+
+  #ready(lanes: readonly number[], request: ClaimRequest, now: number): string[] {
+    const runs = new DueRuns(this.#sql, request)
+    const [due, parked] = [new Set(runs.lanes(lanes, now)), new Set(runs.parkedLanes(lanes))]
+    const runIds: string[] = []
+    for (const lane of lanes) {
+      const room = request.runs - runIds.length
+      if (room <= 0) break
+      const found = due.has(lane) ? runs.runs(lane, now, room) : []
+      const left = room - found.length
+      runIds.push(...found, ...(left > 0 && parked.has(lane) ? runs.parked(lane, left) : []))
+    }
+    return runIds
   }
 
   // Runs whose holder died wait in a lane of their own, so that the ordinary claim never meets them.
   #suspects(lanes: readonly number[], request: ClaimRequest, now: number): string[] {
     const count = Math.min(request.suspects, request.runs)
     if (count === 0) return []
-    const due: string[] = []
-    for (const lane of lanes) {
-      const asked = { ...mineOf(request), build: request.build, lane: -lane, now }
-      const grave = found(this.#sql.graveSuspect, asked)
+    const runs = new DueRuns(this.#sql, request)
+    const found: string[] = []
+    const own = lanes.map((lane) => -lane)
+    for (const lane of runs.lanes(own, now)) {
+      const grave = runs.grave(lane, now)
       if (grave.length > 0) return grave
-      due.push(...found(this.#sql.dueRuns, { ...asked, limit: count - due.length }))
+      found.push(...runs.runs(lane, now, count - found.length))
     }
-    return due
+    return found
   }
 
   #claimTasks(request: ClaimRequest, now: number): ClaimedTask[] {
     const { session, nonce } = request
     const again = request.reconcile ? this.#strayTasks(request) : []
     const chosen = [...again]
-    for (const lane of this.#lanesOf('task', request.queues, request.activities, nonce)) {
+    for (const lane of this.#dueTaskLanes(request, now)) {
       const room = again.length > 0 ? 0 : request.tasks - chosen.length
       if (room <= 0) break
       chosen.push(...all<{ task_id: string }>(this.#sql.dueTasks, lane, now, room))
@@ -205,6 +213,12 @@ export class SqliteWriter {
     return chosen.map(({ task_id }) =>
       claimedTaskOf(one<TaskColumns>(this.#sql.task, task_id) as TaskColumns),
     )
+  }
+
+  #dueTaskLanes({ queues, activities, nonce }: ClaimRequest, now: number): number[] {
+    const lanes = JSON.stringify(this.#lanesOf('task', queues, activities, nonce))
+    const due = this.#sql.dueTaskLanes.all({ lanes, now }) as unknown as { lane: number }[]
+    return due.map(({ lane }) => lane)
   }
 
   #strayRuns({ session, held }: ClaimRequest): string[] {
@@ -373,10 +387,4 @@ function one<T>(statement: StatementSync, ...args: (string | number | null)[]): 
 
 function all<T>(statement: StatementSync, ...args: (string | number | null)[]): T[] {
   return statement.all(...args) as Row[] as T[]
-}
-
-/** Ids of runs that a claim asks for. */
-function found(statement: StatementSync, asked: Record<string, string | number>): string[] {
-  const rows = statement.all(asked) as unknown as { run_id: string }[]
-  return rows.map(({ run_id }) => run_id)
 }

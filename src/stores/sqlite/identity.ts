@@ -1,0 +1,55 @@
+// A SQLite file that is deleted, moved or replaced under a connection stays open without its name: what is written to
+// it is gone with the process. So before a write is acknowledged, the name must still lead to the file that is open,
+// and so must those of its log and of the memory its writers share.
+import { statSync } from 'node:fs'
+import { PawlError } from '../../kernel/errors.ts'
+import type { Clock } from '../../runtime/clock.ts'
+
+/** How often a process that only reads looks. */
+const LOOK_MS = 1_000
+
+export class FileIdentity {
+  readonly #clock: Clock
+  readonly #file: string
+  readonly #known: readonly (readonly [path: string, id: string | undefined])[]
+  #lookedAt: number
+  #isGone = false
+
+  /** To be made while a connection is open that has read from the file: then all three are there. */
+  constructor(file: string, clock: Clock) {
+    this.#clock = clock
+    this.#file = file
+    const paths = [file, `${file}-wal`, `${file}-shm`]
+    this.#known = paths.map((path) => [path, idOf(path)] as const)
+    this.#lookedAt = clock.monotonic()
+  }
+
+  /** Throws if one of the files is not there any more. */
+  check(): void {
+    this.#lookedAt = this.#clock.monotonic()
+    this.#isGone = true
+    for (const [path, id] of this.#known) {
+      const found = idOf(path)
+      if (found !== id) throw gone(path, this.#file, found === undefined)
+    }
+    this.#isGone = false
+  }
+
+  /** The same, but looks only now and then, unless it was gone the last time. */
+  checkNowAndThen(): void {
+    if (this.#isGone || this.#clock.monotonic() - this.#lookedAt >= LOOK_MS) this.check()
+  }
+}
+
+function idOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found && `${found.dev}:${found.ino}`
+}
+
+function gone(path: string, file: string, isMissing: boolean): PawlError {
+  const what = isMissing ? 'was deleted or moved away' : 'was replaced by another file'
+  return new PawlError(
+    'STORE_UNAVAILABLE',
+    `SQLite file ${file}: ${path} ${what} while it was open, so nothing more is written. If it was moved, move it back; if not, stop every process that uses it, restore the file from a backup, and start them again.`,
+  )
+}

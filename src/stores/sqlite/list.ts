@@ -1,0 +1,219 @@
+// Lists and counts runs without walking through all of them. What is asked for says where to look: at one workflow id,
+// at the runs of a name, at those that ended in some way, at those that have not ended, or at those with an attribute.
+// The smallest of these is walked, and every condition is tested on what it gives. A walk goes in slices with a pause
+// between two, because a read blocks the process, with its timers and renewals.
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { limits } from '../../kernel/limits.ts'
+import { cursorOf, type SnapshotColumns, snapshotOf } from '../sql-rows.ts'
+import type { Listed, ListQuery } from '../store.ts'
+import {
+  aspectsOf,
+  both,
+  boundsOf,
+  type Condition,
+  conditionOf,
+  NEWEST,
+  type Plan,
+  plansOf,
+  type Source,
+} from './sources.ts'
+import { SNAPSHOT, SNAPSHOT_JOINS } from './statements.ts'
+
+/** Does one short read, after a pause unless it is the first. */
+export type Slice = <T>(read: (now: number) => T) => Promise<T>
+
+/** Behind which row a walk goes on: from its beginning when absent. */
+type Place = readonly SQLInputValue[] | undefined
+
+type Match = { readonly created_at: number; readonly run_id: string }
+
+export class RunLister {
+  readonly #database: DatabaseSync
+  readonly #query: ListQuery
+  readonly #slice: Slice
+  readonly #condition: Condition
+
+  constructor(database: DatabaseSync, query: ListQuery, slice: Slice) {
+    this.#database = database
+    this.#query = query
+    this.#slice = slice
+    this.#condition = conditionOf(query)
+  }
+
+  async list(): Promise<Listed> {
+    const { plan, isSmall } = await this.#slice(() => this.#plan())
+    if (this.#query.count) return { runs: [], count: await this.#count(plan) }
+    const { limit } = this.#query
+    const found = await this.#find(plan, isSmall, limit + 1)
+    const page = found.slice(0, limit)
+    const last = page.at(-1)
+    const more = found.length > page.length && last ? { cursor: cursorOf(last) } : {}
+    return { runs: await this.#shown(page), ...more }
+  }
+
+  /** The smallest, or the first if there is much of everything. */
+  #plan(): { plan: Plan; isSmall: boolean } {
+    const plans = plansOf(this.#query, this.#database)
+    const sizes = plans.map(({ sources }) => this.#sizeOf(sources))
+    const least = Math.min(...sizes)
+    return { plan: plans[sizes.indexOf(least)] as Plan, isSmall: least < limits.listSliceRuns }
+  }
+
+  /** How many rows there are to walk through, as far as it matters. */
+  #sizeOf(sources: readonly Source[]): number {
+    let size = 0
+    for (const source of sources) {
+      const { where, values } = this.#rest(source, this.#startOf(source))
+      const rows = `select 1 from ${tableOf(source)} where ${where} limit ?`
+      const statement = this.#database.prepare(`select count(*) as size from (${rows})`)
+      const room = limits.listSliceRuns - size
+      size += (statement.get(...values, room) as { size: number }).size
+    }
+    return size
+  }
+
+  async #find({ sources }: Plan, isSmall: boolean, limit: number): Promise<Match[]> {
+    if (!isSmall && sources.some(({ isOrdered }) => !isOrdered)) {
+      // What is asked for may be common. Then there is enough of it among the newest.
+      const first = await this.#matches(NEWEST, limit, 1)
+      if (first.length >= limit) return first
+    }
+    const found = new Map<string, Match>()
+    for (const source of sources)
+      for (const match of await this.#matches(source, limit)) found.set(match.run_id, match)
+    return newestFirst([...found.values()]).slice(0, limit)
+  }
+
+  /** The newest runs of a source that fulfil the query. */
+  async #matches(
+    source: Source,
+    limit: number,
+    slices = Number.POSITIVE_INFINITY,
+  ): Promise<Match[]> {
+    let matches: Match[] = []
+    let walked = 0
+    // Of what is common, a page is full soon.
+    const isQuick = source.isOrdered && slices > 1
+    const size = isQuick ? Math.min(2 * limit, limits.listSliceRuns) : limits.listSliceRuns
+    await this.#walk(source, size, (range) => {
+      const { where, values } = this.#condition
+      const text = `select run.created_at, run.run_id from ${joined(source, range)} where ${where}`
+      const rows = this.#database
+        .prepare(text)
+        .all(...range.values, ...values) as unknown as Match[]
+      matches = newestFirst([...matches, ...rows]).slice(0, limit)
+      return (source.isOrdered && matches.length >= limit) || ++walked >= slices
+    })
+    return matches
+  }
+
+  async #count({ sources, covers }: Plan): Promise<number> {
+    const isCovered = aspectsOf(this.#query).every((aspect) => covers.includes(aspect))
+    const { where, values } = isCovered ? both() : this.#condition
+    const size = isCovered ? limits.countSliceRuns : limits.listSliceRuns
+    let total = 0
+    for (const source of sources) {
+      await this.#walk(source, size, (range) => {
+        const from = isCovered ? rowsOf(source, range) : joined(source, range)
+        const statement = this.#database.prepare(
+          `select count(*) as count from ${from} where ${where}`,
+        )
+        total += (statement.get(...range.values, ...values) as { count: number }).count
+        return false
+      })
+    }
+    return total
+  }
+
+  /** Goes through a source in slices, at first of `size` rows, until `visit` says that it is enough. */
+  async #walk(source: Source, size: number, visit: (range: Condition) => boolean): Promise<void> {
+    const { columns, order, until } = walkOf(source)
+    let from = this.#startOf(source)
+    let width = size
+    for (let isDone = false; !isDone; ) {
+      isDone = await this.#slice(() => {
+        const rest = this.#rest(source, from)
+        const border = this.#database.prepare(
+          `select ${columns.join(', ')} from ${tableOf(source)} where ${rest.where} order by ${order} limit 1 offset ?`,
+        )
+        const last = border.get(...rest.values, width - 1)
+        const to = last && columns.map((column) => last[column] as SQLInputValue)
+        const slice = to ? both(source, beyond(source, from), { where: until, values: to }) : rest
+        const isEnough = visit(both(slice, source.filter ?? both()))
+        from = to
+        width = Math.min(width * 4, Math.max(size, limits.listSliceRuns))
+        return isEnough || to === undefined
+      })
+    }
+  }
+
+  #startOf({ isOrdered }: Source): Place {
+    return isOrdered ? boundsOf(this.#query).behind : undefined
+  }
+
+  /** What is left of a source behind a place. Never two bounds on one side: SQLite would look at one of them only. */
+  #rest(source: Source, from: Place): Condition {
+    const { since } = boundsOf(this.#query)
+    const isBounded = source.isOrdered && since !== undefined
+    const end = isBounded ? { where: 'created_at >= ?', values: [since] } : both()
+    return both(source, beyond(source, from), end)
+  }
+
+  /** The condition is tested again, because a run may have changed since it was found. */
+  async #shown(page: readonly Match[]): Promise<Listed['runs']> {
+    const { where, values } = this.#condition
+    const text = `${SNAPSHOT} where run.run_id in (select value from json_each(?)) and ${where}
+      order by run.created_at desc, run.run_id desc`
+    const shown: Listed['runs'][number][] = []
+    for (let at = 0; at < page.length; at += limits.listShownRuns) {
+      const ids = page.slice(at, at + limits.listShownRuns).map(({ run_id }) => run_id)
+      const runs = await this.#slice((now) => {
+        const rows = this.#database.prepare(text).all(JSON.stringify(ids), ...values) as unknown
+        return (rows as SnapshotColumns[]).map((row) => snapshotOf(row, now))
+      })
+      shown.push(...runs)
+    }
+    return shown
+  }
+}
+
+/** The order of a source, and how its places are compared. */
+function walkOf({ isOrdered }: Source): {
+  readonly columns: readonly string[]
+  readonly order: string
+  readonly behind: string
+  readonly until: string
+} {
+  if (!isOrdered)
+    return { columns: ['run_id'], order: 'run_id', behind: 'run_id > ?', until: 'run_id <= ?' }
+  return {
+    columns: ['created_at', 'run_id'],
+    order: 'created_at desc, run_id desc',
+    behind: '(created_at, run_id) < (?, ?)',
+    until: '(created_at, run_id) >= (?, ?)',
+  }
+}
+
+function beyond(source: Source, from: Place): Condition {
+  return from ? { where: walkOf(source).behind, values: from } : both()
+}
+
+function tableOf({ table, index }: Source): string {
+  return index === undefined ? table : `${table} indexed by ${index}`
+}
+
+function rowsOf(source: Source, range: Condition): string {
+  return `(select run_id from ${tableOf(source)} where ${range.where})`
+}
+
+/** Rows of a source with all that is known of their runs; the source is walked first. */
+function joined(source: Source, range: Condition): string {
+  return `${rowsOf(source, range)} found cross join pawl_run run on run.run_id = found.run_id ${SNAPSHOT_JOINS}`
+}
+
+function newestFirst(matches: Match[]): Match[] {
+  return matches.sort(
+    (a, b) =>
+      b.created_at - a.created_at || (a.run_id < b.run_id ? 1 : a.run_id > b.run_id ? -1 : 0),
+  )
+}

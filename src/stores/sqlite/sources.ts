@@ -1,0 +1,193 @@
+// Where the runs of a query are to be looked for, and what they must fulfil.
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { PawlError } from '../../kernel/errors.ts'
+import { limits } from '../../kernel/limits.ts'
+import type { Status } from '../../kernel/run.ts'
+import { attributeColumns } from '../attributes.ts'
+import { COMPARISONS, readCursor, statusesOf } from '../sql-rows.ts'
+import type { AttributeTest, ListQuery } from '../store.ts'
+import { LIVE_STATUS, STATUS } from './statements.ts'
+
+export interface Condition {
+  readonly where: string
+  readonly values: readonly SQLInputValue[]
+}
+
+/** Where some runs are found, in an order that a walk can be resumed in. */
+export interface Source extends Condition {
+  readonly table: string
+  readonly index?: string
+  /** Newest first; by run id if not. */
+  readonly isOrdered: boolean
+  /** Tested on a row of the source before it is joined with its run. */
+  readonly filter?: Condition
+}
+
+type Aspect = 'workflowId' | 'statuses' | 'names' | 'attributes' | 'created' | 'pin'
+
+/** Sources that together hold every run of the query. */
+export interface Plan {
+  readonly sources: readonly Source[]
+  /** What every run of these sources fulfils. */
+  readonly covers: readonly Aspect[]
+}
+
+/** Ways to look for the runs of a query, the most promising first. One that finds no source finds no run. */
+export function plansOf(query: ListQuery, database: DatabaseSync): Plan[] {
+  const { workflowId, statuses, names, attributes = [] } = query
+  const plans: Plan[] = []
+  const add = (sources: Source[], ...covers: Aspect[]): void => {
+    const bounded = sources.every(({ isOrdered }) => isOrdered) ? (['created'] as const) : []
+    plans.push({ sources, covers: [...covers, ...bounded] })
+  }
+  if (workflowId !== undefined) add(namesakes(workflowId), 'workflowId')
+  if (statuses) add(withStatuses(statuses), 'statuses')
+  const lanes = names && lanesOf(database, names)
+  if (lanes && lanes.length <= limits.listLanesMax)
+    add(
+      lanes.map((lane) => ordered('pawl_run', 'pawl_run_lane', is('lane', lane))),
+      'names',
+    )
+  for (const test of attributes) {
+    const covers = attributes.length === 1 ? (['attributes'] as const) : []
+    if (test.is === 'eq') add([withAttribute(test)], ...covers)
+  }
+  add([NEWEST])
+  return plans
+}
+
+export const NEWEST: Source = {
+  table: 'pawl_run',
+  index: 'pawl_run_created',
+  where: 'true',
+  values: [],
+  isOrdered: true,
+}
+
+/** What a query asks for. */
+export function aspectsOf(query: ListQuery): Aspect[] {
+  const { workflowId, statuses, names, attributes, pin, createdAfter, createdBefore, cursor } =
+    query
+  const asked: [Aspect, unknown][] = [
+    ['workflowId', workflowId],
+    ['statuses', statuses],
+    ['names', names],
+    ['attributes', attributes?.[0]],
+    ['pin', pin],
+    ['created', createdAfter ?? createdBefore ?? cursor],
+  ]
+  return asked.flatMap(([aspect, given]) => (given === undefined ? [] : [aspect]))
+}
+
+/** All that a run must fulfil, tested on its rows. */
+export function conditionOf(query: ListQuery): Condition {
+  const { names, statuses, workflowId, pin, attributes = [] } = query
+  const all: Condition[] = [createdWithin(query)]
+  const add = (where: string, ...values: SQLInputValue[]): void => {
+    all.push({ where, values })
+  }
+  if (names) add('l.name in (select value from json_each(?))', JSON.stringify(names))
+  if (statuses) add(`${STATUS} in (select value from json_each(?))`, JSON.stringify(statuses))
+  if (workflowId !== undefined) add('coalesce(run.workflow_id, run.run_id) = ?', workflowId)
+  if (pin !== undefined) add('coalesce(live.pin, closed.pin) = ?', pin)
+  for (const { name, is: comparison, value } of attributes) {
+    const { kind, text, number } = attributeColumns(value)
+    const [column, other] = text === null ? ['number', number] : ['text', text]
+    add(
+      `exists (select 1 from pawl_attribute a where a.run_id = run.run_id and a.name = ? and a.kind = ?
+        and a.${column} ${COMPARISONS[comparison]} ?)`,
+      ...[name, kind, other],
+    )
+  }
+  return both(...all)
+}
+
+/** Where a walk from the newest run begins, behind which place, and before which instant it ends. */
+export function boundsOf({ createdAfter, createdBefore, cursor }: ListQuery): {
+  readonly behind?: readonly [createdAt: number, runId: string]
+  readonly since?: number
+} {
+  const places: [number, string][] = [
+    ...(createdBefore === undefined ? [] : ([[createdBefore, '']] as [number, string][])),
+    ...(cursor === undefined ? [] : [placeOf(cursor)]),
+  ]
+  const [behind] = places.sort(([a, x], [b, y]) => a - b || (x < y ? -1 : 1))
+  return { ...(behind && { behind }), ...(createdAfter !== undefined && { since: createdAfter }) }
+}
+
+function createdWithin(query: ListQuery): Condition {
+  const { behind, since } = boundsOf(query)
+  return both(
+    ...(behind ? [{ where: '(run.created_at, run.run_id) < (?, ?)', values: behind }] : []),
+    ...(since === undefined ? [] : [{ where: 'run.created_at >= ?', values: [since] }]),
+  )
+}
+
+function placeOf(cursor: string): [createdAt: number, runId: string] {
+  const place = readCursor(cursor)
+  if (place) return [place.createdAt, place.runId]
+  throw new PawlError(
+    'INPUT_INVALID',
+    'the cursor is not one that list gave. Leave it out to begin at the newest run.',
+  )
+}
+
+// A run that nobody named is called by its id, and its name is not written down.
+function namesakes(workflowId: string): Source[] {
+  const named = { where: 'workflow_id = ? and workflow_id is not null', values: [workflowId] }
+  const called = { where: 'run_id = ? and workflow_id is null', values: [workflowId] }
+  return [ordered('pawl_run', 'pawl_run_workflow', named), ordered('pawl_run', undefined, called)]
+}
+
+// Those that have not ended come first: a run that ends meanwhile is then found twice rather than never.
+function withStatuses(statuses: readonly Status[]): Source[] {
+  const { live, closed } = statusesOf([...new Set(statuses)])
+  const filter = {
+    where: `${LIVE_STATUS} in (select value from json_each(?))`,
+    values: [JSON.stringify(live)],
+  }
+  const open: Source = {
+    table: 'pawl_live live',
+    where: 'true',
+    values: [],
+    isOrdered: false,
+    filter,
+  }
+  return [
+    ...(live.length > 0 ? [open] : []),
+    ...closed.map((status) => ordered('pawl_closed', 'pawl_closed_status', is('status', status))),
+  ]
+}
+
+function withAttribute({ name, value }: AttributeTest): Source {
+  const { kind, text, number } = attributeColumns(value)
+  const [index, where, values] =
+    text === null
+      ? ['pawl_attribute_number', 'kind = ? and number = ? and number is not null', [kind, number]]
+      : ['pawl_attribute_text', 'text = ? and text is not null', [text]]
+  const found = both(is('name', name), { where, values })
+  return { table: 'pawl_attribute', index, ...found, isOrdered: false }
+}
+
+function lanesOf(database: DatabaseSync, names: readonly string[]): number[] {
+  const text = `select lane from pawl_lane where kind = 'run' and name in (select value from json_each(?)) limit ?`
+  const rows = database.prepare(text).all(JSON.stringify(names), limits.listLanesMax + 1)
+  return (rows as { lane: number }[]).map(({ lane }) => lane)
+}
+
+function ordered(table: string, index: string | undefined, condition: Condition): Source {
+  return { table, ...(index !== undefined && { index }), ...condition, isOrdered: true }
+}
+
+function is(column: string, value: SQLInputValue): Condition {
+  return { where: `${column} = ?`, values: [value] }
+}
+
+export function both(...all: readonly Condition[]): Condition {
+  const tested = all.filter(({ where }) => where !== 'true')
+  if (tested.length === 0) return { where: 'true', values: [] }
+  return {
+    where: tested.map(({ where }) => where).join(' and '),
+    values: tested.flatMap(({ values }) => values),
+  }
+}
