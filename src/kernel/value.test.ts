@@ -30,6 +30,7 @@ test.each<[string, unknown, Json, readonly Note[]]>([
   ['a URL', new URL('https://a.example/b?c#d'), 'https://a.example/b?c#d', [['url']]],
   ['bytes', new Uint8Array([1, 2, 255]), 'AQL/', [['bytes']]],
   ['no bytes', new Uint8Array(), '', [['bytes']]],
+  ['faults 4.8: an ArrayBuffer', new Uint8Array([1, 2, 255]).buffer, 'AQL/', [['buffer']]],
   ['a set', new Set([1, 'a']), [1, 'a'], [['set']]],
   ['a map', new Map<unknown, unknown>([['k', 1]]), [['k', 1]], [['map']]],
 ])('%s comes back as it went in', (_, value, json, notes) => {
@@ -54,10 +55,9 @@ test('an undefined property stays present, a hole becomes undefined', () => {
   expect(roundTrip(sparse)).toStrictEqual([1, undefined, 3])
 })
 
-test('buffers and array buffers come back as bytes with memory of their own', () => {
+test('buffers come back as bytes with memory of their own', () => {
   const big = Buffer.from('xhellox')
   expect(roundTrip(big.subarray(1, 6))).toStrictEqual(new Uint8Array(Buffer.from('hello')))
-  expect(roundTrip(new Uint8Array([7, 8]).buffer)).toStrictEqual(new Uint8Array([7, 8]))
   const back = roundTrip(big) as Uint8Array
   expect(Object.getPrototypeOf(back)).toBe(Uint8Array.prototype)
   expect(back.buffer.byteLength).toBe(7)

@@ -184,7 +184,8 @@ function copyOther(value: object, draft: Draft): Json {
 
 function copyKind(tag: string, value: object, draft: Draft): Json {
   const name = classNameOf(value)
-  if (tag === 'Uint8Array' || tag === 'ArrayBuffer') return copyBytes(value as Uint8Array, draft)
+  if (tag === 'Uint8Array') return copyBytes('bytes', value as Uint8Array, draft)
+  if (tag === 'ArrayBuffer') return copyBytes('buffer', new Uint8Array(value as ArrayBuffer), draft)
   if (tag !== name) return refuseClass(name, draft)
   switch (tag) {
     case 'Date':
@@ -204,11 +205,10 @@ function isoOf(date: Date): string | null {
   return Number.isNaN(date.getTime()) ? null : date.toISOString()
 }
 
-// Buffer.from takes an ArrayBuffer as well.
-function copyBytes(bytes: Uint8Array, draft: Draft): Json {
+function copyBytes(kind: 'bytes' | 'buffer', bytes: Uint8Array, draft: Draft): Json {
   const length = Math.ceil(bytes.byteLength / 3) * 4
   grow(draft, length, length + 3)
-  return noted('bytes', Buffer.from(bytes).toString('base64'), draft)
+  return noted(kind, Buffer.from(bytes).toString('base64'), draft)
 }
 
 /** What an error has besides its own enumerable data. A name is usually on the prototype. */
@@ -355,6 +355,7 @@ const revivers: ReadonlyMap<string, (value: unknown) => unknown> = new Map([
   ['outcome', (name) => Symbol.for(outcomes.find((each) => each === name) ?? 'pawl.unknown')],
   ['url', urlOf],
   ['bytes', bytesOf],
+  ['buffer', (value) => bytesOf(value).buffer],
   ['set', (value) => new Set(listOf(value, 'set'))],
   ['map', (value) => new Map(listOf(value, 'map').map(pairOf))],
   ['error', (value) => errorOf(value, new Error())],

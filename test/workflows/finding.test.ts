@@ -33,6 +33,8 @@ const region = workflow('region', async (ctx, at: string) => {
   return at
 })
 
+const zero = workflow('zero', async (ctx) => ctx.setAttributes({ set: -0 }))
+
 async function regions(engine: Engine): Promise<void> {
   const about = [
     { region: 'eu', total: 5, urgent: true, due: new Date(1_000) },
@@ -79,6 +81,19 @@ describe.each(kinds)('on %s', (kind) => {
     )
     expect(next.items.map(({ attributes }) => attributes['region'])).toEqual(['eu'])
     expect(await rejection(count({ nested: {} }))).toMatchObject({ code: 'INPUT_INVALID' })
+  })
+
+  test('faults 4.8: an attribute that is -0 is 0 on every store, and found as it', async () => {
+    const engine = await bench.engine({ workflows: [zero] })
+    engine.work({ signals: false })
+    const run = await engine.start(zero, undefined, { attributes: { given: -0 } })
+    await run.result()
+    const { attributes } = await run.describe()
+    expect(attributes).toStrictEqual({ given: 0, set: 0 })
+    for (const compare of [0, -0]) {
+      const { items } = await engine.list({ attributes: { given: compare, set: compare } })
+      expect(items.map(({ runId }) => runId)).toEqual([run.runId])
+    }
   })
 
   test('O2: code sets attributes as it goes; the run is found by them while it runs and after', async () => {
