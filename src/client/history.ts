@@ -2,7 +2,7 @@
 import { decodeTurn } from '../kernel/codec.ts'
 import type { Event } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
-import type { LoadAsk, Loaded, StoredHead, StoredTurn } from '../stores/store.ts'
+import type { HistoryPage, LoadAsk, Loaded, StoredHead, StoredTurn } from '../stores/store.ts'
 
 export type Load = (asks: readonly LoadAsk[]) => Promise<readonly Loaded[]>
 export type Generation = Pick<StoredHead, 'runId' | 'generation'>
@@ -16,14 +16,15 @@ export async function* pagesOf(
   load: Load,
   of: Generation,
   after = 0,
-  first?: readonly StoredTurn[],
+  first?: HistoryPage,
 ): AsyncGenerator<readonly StoredTurn[]> {
   for (let from = after, known = first; ; ) {
-    const turns = known ?? turnsIn((await load([historyAsk(of, from)]))[0])
+    const { turns, more } = known ?? pageIn((await load([historyAsk(of, from)]))[0])
     known = undefined
     yield turns
     const last = turns.at(-1)
-    if (!last || turns.length < limits.historyPageTurns) return
+    const isFull = more ?? turns.length >= limits.historyPageTurns
+    if (!last || !isFull) return
     from = last.seq + last.count
   }
 }
@@ -31,7 +32,7 @@ export async function* pagesOf(
 export async function turnsOf(
   load: Load,
   of: Generation,
-  first?: readonly StoredTurn[],
+  first?: HistoryPage,
 ): Promise<StoredTurn[]> {
   const turns: StoredTurn[] = []
   for await (const page of pagesOf(load, of, 0, first)) turns.push(...page)
@@ -87,6 +88,6 @@ function tells(event: Event, messageId: string): boolean {
   return event.type === 'GenerationBegan' && (event.messageIds?.includes(messageId) ?? false)
 }
 
-export function turnsIn(loaded: Loaded | undefined): readonly StoredTurn[] {
-  return loaded?.type === 'history' ? loaded.turns : []
+export function pageIn(loaded: Loaded | undefined): HistoryPage {
+  return loaded?.type === 'history' ? loaded : { turns: [] }
 }

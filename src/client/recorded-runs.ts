@@ -1,7 +1,7 @@
 // Whole runs as they are stored, many at a time: to be replayed elsewhere, or to be kept.
 import type { Status } from '../kernel/run.ts'
 import type { ListQuery, RunSnapshot, Store, StoredTurn } from '../stores/store.ts'
-import { historyAsk, type Load, turnsIn, turnsOf } from './history.ts'
+import { historyAsk, type Load, pageIn, turnsOf } from './history.ts'
 
 export const LIVE: readonly Status[] = ['pending', 'running', 'waiting', 'paused', 'compensating']
 
@@ -21,7 +21,7 @@ export async function* recordedRuns(
     const load: Load = (asks) => store.load(asks)
     const histories = await load(page.runs.map(({ head }) => historyAsk(head, 0)))
     for (const [index, run] of page.runs.entries()) {
-      yield { run, turns: await turnsOf(load, run.head, turnsIn(histories[index])) }
+      yield { run, turns: await turnsOf(load, run.head, pageIn(histories[index])) }
     }
     cursor = page.cursor
     if (cursor === undefined) return

@@ -250,6 +250,8 @@ export const limits = {
   /** Names and their queues and priorities that are looked at one by one. Of more, all runs are looked at. */
   listLanesMax: 64,
   historyPageTurns: 500,
+  /** A page ends with the turn that makes it as large as this, so that no page holds many of the largest. */
+  historyPageBytes: 8 * 1_048_576,
   /** Generations of a run whose history is kept, the newest among them. */
   generationsKept: 16,
   /** Ids of messages that a generation remembers of the one before, so that one that is sent again is taken once. */

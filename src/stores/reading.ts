@@ -27,7 +27,7 @@ export type LoadAsk =
 export type Loaded =
   | { readonly type: 'run'; readonly run?: RunSnapshot }
   | { readonly type: 'named'; readonly runId?: string }
-  | { readonly type: 'history'; readonly turns: readonly StoredTurn[] }
+  | ({ readonly type: 'history' } & HistoryPage)
   | { readonly type: 'tasks'; readonly tasks: readonly TaskSnapshot[] }
   | { readonly type: 'notes'; readonly notes: Readonly<Record<string, string>> }
   | {
@@ -35,6 +35,12 @@ export type Loaded =
       readonly now: Instant
       readonly sessions: readonly SessionSnapshot[]
     }
+
+export interface HistoryPage {
+  readonly turns: readonly StoredTurn[]
+  /** The page ends early, because its turns are large: there may be more, although it has fewer than asked for. */
+  readonly more?: true
+}
 
 export interface StoredTurn {
   readonly seq: number

@@ -3,7 +3,7 @@ import type { Decider, Execution, StepPlan, World } from '../kernel/decider.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import type { Head, OpenStep } from '../kernel/run.ts'
-import type { Committed, StoredHead, StoredTurn, TurnCommit } from '../stores/store.ts'
+import type { Committed, HistoryPage, StoredHead, TurnCommit } from '../stores/store.ts'
 import type { RunningStep } from './local-steps.ts'
 import type { WarmRun } from './warm.ts'
 
@@ -18,10 +18,7 @@ export interface RunHost extends World {
   decider(head: Head, events: readonly HistoryEvent[]): Promise<Decider | undefined>
   /** The build that runs begun here are kept by, if they are. */
   readonly pin?: string
-  history(
-    head: Pick<StoredHead, 'runId' | 'generation'>,
-    after: number,
-  ): Promise<readonly StoredTurn[]>
+  history(head: Pick<StoredHead, 'runId' | 'generation'>, after: number): Promise<HistoryPage>
   /** The newest run of a workflow id. */
   newestOf(workflowId: string): Promise<string | undefined>
   /** Ids of tasks of the run that nobody has begun with. */

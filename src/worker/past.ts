@@ -58,9 +58,10 @@ async function loadAll(host: RunHost, head: StoredHead): Promise<StoredTurn[]> {
   const turns: StoredTurn[] = []
   for (let after = 0; ; ) {
     const page = await host.history(head, after)
-    turns.push(...page)
-    const last = page.at(-1)
-    if (!last || page.length < limits.historyPageTurns) return turns
+    turns.push(...page.turns)
+    const last = page.turns.at(-1)
+    const isFull = page.more ?? page.turns.length >= limits.historyPageTurns
+    if (!last || !isFull) return turns
     after = last.seq + last.count
   }
 }

@@ -6,7 +6,7 @@ import { limits } from '../kernel/limits.ts'
 import type { Head } from '../kernel/run.ts'
 import { sleep } from '../runtime/clock.ts'
 import { secret } from '../runtime/random.ts'
-import type { Committed, Store, StoredHead, StoredTurn, TurnCommit } from '../stores/store.ts'
+import type { Committed, HistoryPage, Store, StoredHead, TurnCommit } from '../stores/store.ts'
 import { announceEvents } from './announce.ts'
 import type { RunHost } from './host.ts'
 import type { Slots } from './slots.ts'
@@ -85,10 +85,10 @@ async function history(
   send: HostParts['send'],
   { runId, generation }: Pick<StoredHead, 'runId' | 'generation'>,
   after: number,
-): Promise<readonly StoredTurn[]> {
+): Promise<HistoryPage> {
   const ask = { type: 'history', runId, generation, after, turns: limits.historyPageTurns } as const
   const [loaded] = await send((store) => store.load([ask]))
-  return loaded?.type === 'history' ? loaded.turns : []
+  return loaded?.type === 'history' ? loaded : { turns: [] }
 }
 
 async function newestOf(send: HostParts['send'], workflowId: string): Promise<string | undefined> {

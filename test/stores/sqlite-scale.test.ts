@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { open, signal, workflow } from 'pawl'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { limits } from '../../src/kernel/limits.ts'
 import type { Status } from '../../src/kernel/run.ts'
@@ -10,7 +11,7 @@ import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { SqliteStore } from '../../src/stores/sqlite/index.ts'
 import { migrations } from '../../src/stores/sqlite/schema.ts'
 import { texts } from '../../src/stores/sqlite/statements.ts'
-import type { AttributeTest, ListQuery } from '../../src/stores/store.ts'
+import type { AttributeTest, HistoryPage, ListQuery } from '../../src/stores/store.ts'
 
 const RUNS = 20_000
 const FIRST_AT = 1_700_000_000_000
@@ -230,4 +231,42 @@ describe('stores §2: plans of the statements of SQLite', () => {
     )
     for (const { sql } of rows) expect(sql).toMatch(/where session = 0$/)
   })
+})
+
+test('stores §2: a page of a history on SQLite is bounded by bytes, and the history is read whole', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'pawl-pages-'))
+  const url = `sqlite:${join(folder, 'pawl.db')}` as const
+  const body = 'x'.repeat(900_000)
+  const large = workflow('large', async (ctx) => {
+    for (let n = 0; n < 20; n++) await ctx.run(`step ${n}`, async () => body)
+    return ctx.wait(signal<string>('go'))
+  })
+  const engine = await open(url, { workflows: [large] })
+  engine.work({ signals: false })
+  const run = await engine.start(large, undefined)
+  while ((await run.describe()).status !== 'waiting') await systemClock.breathe()
+  await engine.close()
+
+  const store = await SqliteStore.open(url, systemClock)
+  const ask = { type: 'history', runId: run.runId, after: 0, turns: 500 } as const
+  const [page] = await store.load([ask])
+  const { turns, more } = page as HistoryPage
+  expect(more).toBe(true)
+  const bytes = turns.slice(0, -1).reduce((sum, turn) => sum + turn.body.length, 0)
+  expect(bytes).toBeLessThan(limits.historyPageBytes)
+  // Reading has ended with the page, or nothing could be written.
+  const beat = { session: 1, worker: 'w', beat: 1, ttlMs: 1_000, tasks: [], about: '{}' }
+  expect(await store.renew(beat)).toMatchObject({ alive: true })
+  await store.close()
+
+  const again = await open(url, { workflows: [large] })
+  again.work({ signals: false })
+  const handle = again.get(large, run.runId)
+  let steps = 0
+  for await (const { type } of handle.history()) if (type === 'StepCompleted') steps++
+  expect(steps).toBe(20)
+  await handle.signal(signal<string>('go'), 'done')
+  expect(await handle.result()).toBe('done')
+  await again.close()
+  await rm(folder, { recursive: true })
 })

@@ -18,6 +18,7 @@ import {
 import type {
   Claimed,
   ClaimRequest,
+  HistoryPage,
   LateSession,
   Listed,
   ListQuery,
@@ -27,6 +28,7 @@ import type {
   RecordOutcome,
   RunSnapshot,
   StoredMessage,
+  StoredTurn,
 } from '../store.ts'
 import { DueRuns, earliest } from './due.ts'
 import { RunLister, type Slice } from './list.ts'
@@ -57,10 +59,8 @@ export class SqliteReader {
         return { type: 'named', ...(named && { runId: named.run_id }) }
       }
       case 'history': {
-        const rows = this.#sql.history.all(
-          ...[ask.runId, ask.after, ask.turns, ask.generation ?? this.#generation(ask.runId)],
-        ) as unknown
-        return { type: 'history', turns: (rows as TurnColumns[]).map(turnOf) }
+        const generation = ask.generation ?? this.#generation(ask.runId)
+        return { type: 'history', ...this.#page(ask.runId, generation, ask.after, ask.turns) }
       }
       case 'tasks': {
         const rows = this.#sql.tasksOfRun.all(ask.runId) as unknown
@@ -136,6 +136,18 @@ export class SqliteReader {
   dataVersion(): number {
     return (this.#database.prepare('pragma data_version').get() as { data_version: number })
       .data_version
+  }
+
+  #page(runId: string, generation: number, after: number, most: number): HistoryPage {
+    const turns: StoredTurn[] = []
+    let bytes = 0
+    for (const row of this.#sql.history.iterate(runId, after, most, generation)) {
+      const turn = turnOf(row as unknown as TurnColumns)
+      turns.push(turn)
+      bytes += turn.body.length
+      if (bytes >= limits.historyPageBytes) return { turns, more: true }
+    }
+    return { turns }
   }
 
   #news(request: ClaimRequest): Claimed['news'] {
