@@ -209,6 +209,7 @@ describe('stores §2: plans of the statements of SQLite', () => {
   const indexes: [keyof typeof texts, string][] = [
     ['dueRuns', 'pawl_live_due (lane=? AND pin=? AND at<?)'],
     ['dueLanes', 'pawl_live_due (lane=? AND pin=? AND at<?)'],
+    ['graveSuspect', 'pawl_live_grave (lane=? AND pin=? AND at<?)'],
     ['nextRunOfPins', 'pawl_live_due (lane=? AND pin=? AND at>? AND at<?)'],
     ['parkedRuns', 'pawl_live_parked (lane=? AND pin=? AND parked_build>? AND parked_build<?)'],
     ['parkedLanes', 'pawl_live_parked (lane=? AND pin=? AND parked_build>? AND parked_build<?)'],

@@ -159,6 +159,7 @@ export const migrations: readonly string[] = [
   -- serves, or paused by the build that looks for work, is passed by without a look.
   drop index pawl_live_due;
   create index pawl_live_due on pawl_live (lane, pin, at) where session = 0;
+  create index pawl_live_grave on pawl_live (lane, pin, at) where session = 0 and deliveries > 1;
   create index pawl_live_held on pawl_live (session) where session <> 0;
   drop index pawl_live_parked;
   create index pawl_live_parked on pawl_live (lane, pin, parked_build) where parked_build is not null and session = 0;

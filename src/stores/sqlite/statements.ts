@@ -71,7 +71,7 @@ export const texts = {
   runsOfSession: 'select run_id from pawl_live where session = ? and session <> 0',
   dueRuns: `select run_id, at from pawl_live live where ${due(':lane', ':pin')} order by at limit :limit`,
   parkedRuns: `${parked(':lane', ':pin', 'run_id')} limit :limit`,
-  graveSuspect: `select run_id, at from pawl_live live where ${due(':lane', ':pin')} and deliveries > 1
+  graveSuspect: `select run_id, at from pawl_live live indexed by pawl_live_grave where ${due(':lane', ':pin')} and deliveries > 1
     order by at limit 1`,
   dueLanes: `select l.value as lane from json_each(:lanes) l where exists (
     select 1 from json_each(:pins) p cross join pawl_live live where ${due('l.value', 'p.value')})`,
