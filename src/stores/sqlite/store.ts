@@ -146,10 +146,11 @@ export class SqliteStore implements Store {
 
   // One instant for the whole claim: what is not due at it is due later, and is said so.
   async claim(request: ClaimRequest): Promise<Claimed> {
-    const look = await this.#read((now) => ({
-      now,
-      due: this.#reader.isAnythingDue(request, this.#writer.lanesOf(request), now),
-    }))
+    const look = await this.#read((now) => {
+      // A worker that writes nothing must learn of a newer schema, too.
+      this.#refuseNewer()
+      return { now, due: this.#reader.isAnythingDue(request, this.#writer.lanesOf(request), now) }
+    })
     const granted = look.due
       ? await this.#write((now) => ({ now, ...this.#writer.claim(request, now) }))
       : { now: look.now, runs: [], tasks: [] }
@@ -245,7 +246,7 @@ export class SqliteStore implements Store {
     this.#identity.checkNowAndThen()
     this.#begin.run()
     try {
-      refuseNewer((this.#schema.get() as { user_version: number }).user_version, this.#file)
+      this.#refuseNewer()
       const now = this.#clock.now()
       const results = batch.map(({ work }) => work(now))
       this.#commit.run()
@@ -268,6 +269,10 @@ export class SqliteStore implements Store {
     } catch (error) {
       throw this.#explained(error)
     }
+  }
+
+  #refuseNewer(): void {
+    refuseNewer((this.#schema.get() as { user_version: number }).user_version, this.#file)
   }
 
   #explained(error: unknown): unknown {

@@ -195,6 +195,7 @@ describe('stores D12: an older and a newer pawl on one file', () => {
     await expect(store.commit([turn(held)])).rejects.toMatchObject(tooNew)
     await expect(store.create([newRun(B)])).rejects.toMatchObject(tooNew)
     await expect(openSession(store, ALICE)).rejects.toMatchObject(tooNew)
+    await expect(claim(store)).rejects.toMatchObject(tooNew)
     const step = { runId: A, generation: 1, key: 's' }
     await expect(store.transact(step, async () => 'x')).rejects.toMatchObject(tooNew)
     expect(await store.load([{ type: 'run', runId: A }])).toMatchObject([
