@@ -1,6 +1,12 @@
+import pg from 'pg'
 import { afterAll, beforeAll, describe, inject, test } from 'vitest'
 import { type FreshDatabase, freshDatabase } from '../../../test/support/database.ts'
-import { conformance, type OpenFixture, runCase } from '../../testing/conformance/index.ts'
+import {
+  conformance,
+  failOverCases,
+  type OpenFixture,
+  runCase,
+} from '../../testing/conformance/index.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import { PostgresStore } from './index.ts'
 
@@ -13,6 +19,30 @@ beforeAll(async () => {
 
 // Some twenty thousand files, each of them flushed first.
 afterAll(() => database.drop(), 180_000)
+
+/** Puts back all rows as they were before the work, beside the stores that are connected. */
+async function losingWrites(url: string, work: () => Promise<void>): Promise<void> {
+  const schema = new URL(url).searchParams.get('schema') ?? ''
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ name: string }>(
+      'select tablename as name from pg_tables where schemaname = $1',
+      [schema],
+    )
+    for (const { name } of rows)
+      await client.query(`create temp table copy_${name} as table ${schema}.${name}`)
+    await work()
+    await client.query('begin')
+    for (const { name } of rows) {
+      await client.query(`delete from ${schema}.${name}`)
+      await client.query(`insert into ${schema}.${name} overriding system value table copy_${name}`)
+    }
+    await client.query('commit')
+  } finally {
+    await client.end()
+  }
+}
 
 // A schema is much cheaper to make than a database, and keeps cases apart as well.
 async function makeFixture(): Promise<OpenFixture> {
@@ -27,9 +57,11 @@ async function makeFixture(): Promise<OpenFixture> {
   const close = async (): Promise<void> => {
     await Promise.all(stores.map((store) => store.close()))
   }
-  return { store: await open(), clock, other: open, close }
+  const losing = (work: () => Promise<void>) => losingWrites(url, work)
+  return { store: await open(), clock, other: open, close, losing }
 }
 
 describe('postgres store', () => {
-  for (const each of conformance) test(each.name, () => runCase(each, makeFixture))
+  for (const each of [...conformance, ...failOverCases])
+    test(each.name, () => runCase(each, makeFixture))
 })

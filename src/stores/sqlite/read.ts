@@ -1,5 +1,5 @@
 // The reading half of the SQLite store. Nothing here writes.
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { unreachable } from '../../kernel/assert.ts'
 import { limits } from '../../kernel/limits.ts'
 import { isLate, lateAt } from '../lateness.ts'
@@ -43,9 +43,12 @@ export class SqliteReader {
   readonly #database: DatabaseSync
   readonly #sql: Statements
 
+  readonly #version: StatementSync
+
   constructor(database: DatabaseSync) {
     this.#database = database
     this.#sql = statements(database)
+    this.#version = database.prepare('pragma data_version')
   }
 
   load(ask: LoadAsk, now: number): Loaded {
@@ -134,8 +137,7 @@ export class SqliteReader {
   }
 
   dataVersion(): number {
-    return (this.#database.prepare('pragma data_version').get() as { data_version: number })
-      .data_version
+    return (this.#version.get() as { data_version: number }).data_version
   }
 
   #page(runId: string, generation: number, after: number, most: number): HistoryPage {

@@ -63,6 +63,8 @@ export class SqliteStore implements Store {
   readonly #transactions: SqliteTransactions
   readonly #identity: FileIdentity
   readonly #wait: LockWait
+  /** The version of the data in the last transaction here. */
+  #writtenAt = 0
   readonly #begin: StatementSync
   readonly #commit: StatementSync
   readonly #schema: StatementSync
@@ -247,6 +249,7 @@ export class SqliteStore implements Store {
     this.#begin.run()
     try {
       this.#refuseNewer()
+      this.#forgetIfOthersWrote()
       const now = this.#clock.now()
       const results = batch.map(({ work }) => work(now))
       this.#commit.run()
@@ -257,6 +260,13 @@ export class SqliteStore implements Store {
       this.#writer.hints = []
       throw error
     }
+  }
+
+  // What is known by heart may be gone: the file may have been put back to what it was.
+  #forgetIfOthersWrote(): void {
+    const version = this.#reader.dataVersion()
+    if (version !== this.#writtenAt) this.#writer.forgetLanes()
+    this.#writtenAt = version
   }
 
   async #read<T>(read: (now: number) => T): Promise<T> {

@@ -14,6 +14,8 @@ export interface Fixture {
   readonly clock: VirtualClock
   /** A second store on the same data, as another process would have. The fixture closes it. */
   readonly other: () => Promise<Store>
+  /** Does the work, and loses what it wrote: as a fail-over to a copy that was made before. */
+  readonly losing?: ((work: () => Promise<void>) => Promise<void>) | undefined
 }
 
 export interface OpenFixture extends Fixture {

@@ -29,6 +29,7 @@ import { suspectCases } from './suspects.ts'
 import { taskCases } from './tasks.ts'
 
 export type { Case, Fixture, OpenFixture } from './case.ts'
+export { failOverCases } from './fail-over.ts'
 
 export const conformance: readonly Case[] = [
   ...createCases,
@@ -63,9 +64,10 @@ export const conformance: readonly Case[] = [
 export async function runCase(one: Case, makeFixture: () => Promise<OpenFixture>): Promise<void> {
   const fixture = await makeFixture()
   const labels = new Labels()
-  const { store, clock, other } = fixture
+  const { store, clock, other, losing } = fixture
+  const labelled = { store: labels.on(store), other: async () => labels.on(await other()) }
   try {
-    await one.run({ store: labels.on(store), clock, other: async () => labels.on(await other()) })
+    await one.run({ ...labelled, clock, losing })
   } finally {
     await fixture.close()
   }
