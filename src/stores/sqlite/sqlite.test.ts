@@ -21,7 +21,7 @@ async function losingWrites(file: string, work: () => Promise<void>): Promise<vo
     database.exec(`attach '${file}.copy' as copy`)
     const tables = database.prepare("select name from sqlite_schema where type = 'table'").all()
     database.exec('begin immediate')
-    for (const { name } of tables) {
+    for (const { name } of tables as { name: string }[]) {
       database.exec(`delete from main.${name}; insert into main.${name} select * from copy.${name}`)
     }
     database.exec('commit')
