@@ -137,6 +137,14 @@ export const limits = {
   /** A worker tells of a store it cannot use after this long, and this often while that lasts. */
   outageToldAfterMs: 1_000,
   outageToldEveryMs: 60_000,
+  /** How long a write to Postgres waits for a row that another transaction has locked. */
+  lockMsMax: 2_000,
+  /** Pause between two tries of a migration that could not have its locks. */
+  migrationPauseMs: 500,
+  /** Functions of a release of pawl that no worker has used for so long are dropped. */
+  releaseUnusedMs: 86_400_000,
+  /** A connection that nobody used for so long is closed. Opening one takes longer than most calls. */
+  connectionIdleMs: 300_000,
   /** A client gives up on an unavailable store after this long. */
   storePatienceMs: 30_000,
   /** `open` says that it waits for the store after this long. */

@@ -1,45 +1,8 @@
 // Reaching a Postgres database: the driver, the pool, the schema, or an error that says what to do.
 import type pg from 'pg'
-import { digest } from '../../kernel/digest.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import { refused, unavailable } from '../../runtime/availability.ts'
-import { functions } from './functions/index.ts'
-import { migrations } from './schema.ts'
-
-export interface Place {
-  /** The connection string without the parts that are pawl's own. */
-  readonly url: string
-  /** The schema's name, quoted. */
-  readonly schema: string
-  readonly channel: string
-  readonly pool: number
-}
-
-export function placeOf(given: string): Place {
-  let url: URL
-  try {
-    url = new URL(given)
-  } catch {
-    throw new PawlError(
-      'STORE_URL_INVALID',
-      "the Postgres URL cannot be read. Expected 'postgres://user:password@host:5432/database?schema=pawl'; special characters in the password must be percent-encoded.",
-    )
-  }
-  const name = url.searchParams.get('schema') ?? 'pawl'
-  if (!/^[a-z_][a-z0-9_]{0,47}$/.test(name)) {
-    throw new PawlError(
-      'STORE_URL_INVALID',
-      `schema '${name}' is not a name pawl uses: small letters, digits and underscores, at most 48.`,
-    )
-  }
-  const pool = Number(url.searchParams.get('pool') ?? 8)
-  if (!Number.isInteger(pool) || pool < 3 || pool > 1_000) {
-    throw new PawlError('STORE_URL_INVALID', 'pool must be a whole number from 3 to 1000.')
-  }
-  url.searchParams.delete('schema')
-  url.searchParams.delete('pool')
-  return { url: url.toString(), schema: `"${name}"`, channel: `pawl_${name}`, pool }
-}
+import type { Place } from './place.ts'
 
 export async function loadDriver(): Promise<typeof pg> {
   try {
@@ -56,20 +19,38 @@ export async function loadDriver(): Promise<typeof pg> {
   }
 }
 
+/** What a connection is for: it says what the server should do if it hangs. */
+export type Purpose = 'pawl' | 'pawl hints' | 'pawl steps'
+
+/** Set by a start-up option. Where it is missing, a pooler has dropped the options. */
+export const MARK = 'pawl.direct'
+
+/**
+ * Behind a pooler in transaction mode (`isPooled`) there are no start-up options, since connections of the server are
+ * shared; the functions set what a transaction needs.
+ */
 export function connectionOptions(
   place: Place,
-  name: string,
-  asynchronous = false,
+  purpose: Purpose,
+  isPooled = false,
 ): pg.ClientConfig {
   return {
     connectionString: place.url,
-    application_name: name,
+    application_name: purpose,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
     // A connection that has silently died must not hold up what waits behind it.
     query_timeout: 30_000,
-    options: `-c synchronous_commit=${asynchronous ? 'off' : 'on'}`,
+    ...(!isPooled && { options: startUpOptions(place, purpose) }),
   }
+}
+
+// The server takes the last of two that say the same: what pawl relies on stands behind what the URL says.
+function startUpOptions({ options }: Place, purpose: Purpose): string {
+  const relied = `-c ${MARK}=on`
+  // What a body in a transaction may do, and in which isolation, is its author's business.
+  if (purpose === 'pawl steps') return `${options} ${relied}`
+  return `${options} -c default_transaction_isolation=read\\ committed ${relied}`
 }
 
 /** What is wrong with the data itself: not a value of its type, a constraint, more than the server can hold. */
@@ -96,63 +77,4 @@ const refusals: Readonly<Record<string, readonly [PawlError['code'], string]>> =
     'STORE_READ_ONLY',
     'The user needs a schema of its own: `create schema pawl authorization <user>`, or the right to create one.',
   ],
-}
-
-/** Brings the schema up to date. Processes that start together wait for each other. */
-export async function migrate(client: pg.ClientBase, { schema }: Place): Promise<void> {
-  const wanted = digest(functions(schema))
-  const before = await versionOf(client, schema)
-  if (before?.version === migrations.length && before.functions === wanted) return
-  refuseNewer(before, schema)
-  const lock = `hashtextextended('pawl ' || $1, 0)`
-  // Taken before the transaction begins, so that it sees all that was done by those it waited for.
-  await client.query(`select pg_advisory_lock(${lock})`, [schema])
-  try {
-    await client.query('begin')
-    await migrateLocked(client, schema, wanted)
-    await client.query('commit')
-  } catch (error) {
-    await client.query('rollback').catch(() => {})
-    throw error
-  } finally {
-    await client.query(`select pg_advisory_unlock(${lock})`, [schema]).catch(() => {})
-  }
-}
-
-async function migrateLocked(client: pg.ClientBase, schema: string, wanted: string): Promise<void> {
-  const current = await versionOf(client, schema)
-  refuseNewer(current, schema)
-  if (!current) {
-    // Without the right to create schemas this still works in one that was made for us.
-    const name = schema.slice(1, -1)
-    const { rows } = await client.query('select 1 from pg_namespace where nspname = $1', [name])
-    if (rows.length === 0) await client.query(`create schema ${schema}`)
-    await client.query(
-      `create table ${schema}.about (version int4 not null, functions text not null)`,
-    )
-    await client.query(`insert into ${schema}.about values (0, '')`)
-  }
-  for (const migration of migrations.slice(current?.version ?? 0)) {
-    await client.query(migration.replaceAll('{schema}', schema))
-  }
-  await client.query(functions(schema))
-  const about = [migrations.length, wanted]
-  await client.query(`update ${schema}.about set version = $1, functions = $2`, about)
-}
-
-type Version = { readonly version: number; readonly functions: string } | undefined
-
-async function versionOf(client: pg.ClientBase, schema: string): Promise<Version> {
-  const { rows } = await client.query('select to_regclass($1) as found', [`${schema}.about`])
-  if (!(rows[0] as { found: string | null }).found) return undefined
-  const about = await client.query(`select version, functions from ${schema}.about`)
-  return about.rows[0] as Version
-}
-
-function refuseNewer(found: Version, schema: string): void {
-  if (!found || found.version <= migrations.length) return
-  throw new PawlError(
-    'SCHEMA_TOO_NEW',
-    `schema ${schema} was written by a newer pawl (version ${found.version}, this one knows ${migrations.length}). Upgrade pawl in this process.`,
-  )
 }

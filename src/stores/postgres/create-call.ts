@@ -2,6 +2,7 @@
 import { type ClaimedColumns, claimedRunOf } from '../sql-rows.ts'
 import type { ClaimedRun, Created, Hint, NewRun, Posted, StoredMessage } from '../store.ts'
 import { newRun, SEPARATOR } from './commit-call.ts'
+import { nameOf } from './functions/index.ts'
 import type { Hints } from './hints.ts'
 import type { Lanes } from './lanes.ts'
 
@@ -105,7 +106,7 @@ export class PostgresCreator {
 
   async #claimed(runIds: readonly string[]) {
     const rows = await this.#ports.query<{ answer: ClaimedRow[] }>(
-      `select ${this.#ports.schema}.claimed($1) as answer`,
+      `select ${nameOf(this.#ports.schema, 'claimed')}($1) as answer`,
       [runIds],
     )
     const found = rows[0]?.answer ?? []

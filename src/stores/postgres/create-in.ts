@@ -2,6 +2,7 @@
 import type { Created, Hint, NewRun, SqlClient } from '../store.ts'
 import { explain } from './connection.ts'
 import { PostgresCreator } from './create-call.ts'
+import { nameOf } from './functions/index.ts'
 import { bulletinOf } from './hints.ts'
 import type { Lanes } from './lanes.ts'
 
@@ -27,7 +28,7 @@ export async function createIn(
   // As text: how the caller's driver reads JSON is the caller's business.
   const call = async <T>(name: string, ...values: unknown[]): Promise<T> => {
     const places = [now, ...values].map((_, index) => `$${index + 1}`).join(', ')
-    const text = `select ${schema}.${name}(${places})::text as answer`
+    const text = `select ${nameOf(schema, name)}(${places})::text as answer`
     const [row] = await query<{ answer: string | null }>(text, [now, ...values])
     return JSON.parse(row?.answer ?? 'null') as T
   }

@@ -20,6 +20,7 @@ import {
   turnOf,
 } from '../sql-rows.ts'
 import type { Listed, ListQuery, LoadAsk, Loaded, RunSnapshot } from '../store.ts'
+import { nameOf } from './functions/index.ts'
 
 const LIVE_STATUS = `case when live.compensating and live.status in ('running', 'waiting') then 'compensating'
   else live.status end`
@@ -143,21 +144,22 @@ export class PostgresReader {
   }
 
   async #named(workflowId: string): Promise<Loaded> {
-    const text = `select ${this.#schema}.newest($1) as run_id`
+    const text = `select ${nameOf(this.#schema, 'newest')}($1) as run_id`
     const [row] = await this.#query<{ run_id: string | null }>(text, [workflowId])
     return { type: 'named', ...(row?.run_id && { runId: row.run_id }) }
   }
 
   async #runs(runIds: readonly string[], now: number | null): Promise<Map<string, RunSnapshot>> {
-    const text = `${this.#snapshot.replace('select run.run_id', `select ${this.#schema}.clock($2) as now, run.run_id`)} where run.run_id = any($1)`
+    const text = `${this.#snapshot.replace('select run.run_id', `select ${nameOf(this.#schema, 'clock')}($2) as now, run.run_id`)} where run.run_id = any($1)`
     const rows = await this.#query<SnapshotColumns & { now: number }>(text, [runIds, now])
     return new Map(rows.map((row) => [row.run_id, snapshotOf(row, row.now)]))
   }
 
   async #clock(now: number | null): Promise<number> {
-    const [row] = await this.#query<{ now: number }>(`select ${this.#schema}.clock($1) as now`, [
-      now,
-    ])
+    const [row] = await this.#query<{ now: number }>(
+      `select ${nameOf(this.#schema, 'clock')}($1) as now`,
+      [now],
+    )
     return row?.now ?? 0
   }
 }

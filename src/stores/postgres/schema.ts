@@ -156,4 +156,26 @@ export const migrations: readonly string[] = [
   -- The last turn when the run was released.
   alter table {schema}.live add column turn_id int8 not null default 0;
   `,
+  `
+  -- Releases of pawl whose functions are installed, and the oldest version of the tables whose functions still work on
+  -- these. A process of an older release learns from them that it must be upgraded.
+  alter table {schema}.about add column oldest int4 not null default 0;
+  create table {schema}.release (release text primary key, used_at int8 not null);
+
+  -- Functions had the same names in all releases so far. Whoever still calls one is told to stop, with a code that costs
+  -- no run anything.
+  do $do$
+  declare f record;
+  begin
+    for f in select proname, pg_get_function_identity_arguments(oid) as given, pg_get_function_result(oid) as result
+        from pg_proc where pronamespace = '{schema}'::regnamespace loop
+      execute format('create or replace function {schema}.%I(%s) returns %s language plpgsql as %L', f.proname, f.given,
+        f.result, $$begin raise exception 'the tables of schema {schema} were brought up to date by a newer pawl: upgrade pawl in this process'
+          using errcode = '55000'; end$$);
+    end loop;
+  end $do$;
+  `,
 ]
+
+/** The oldest version of these tables whose functions still work on the newest. */
+export const OLDEST_AT_WORK: number = 5

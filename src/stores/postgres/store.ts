@@ -33,19 +33,15 @@ import type {
   Traits,
   TurnCommit,
 } from '../store.ts'
+import { PostgresCalls } from './calls.ts'
 import { commitArguments, everydayArguments } from './commit-call.ts'
-import {
-  connectionOptions,
-  explain,
-  loadDriver,
-  migrate,
-  type Place,
-  placeOf,
-} from './connection.ts'
+import { connectionOptions, loadDriver } from './connection.ts'
 import { type ClaimedRow, type Delivered, PostgresCreator, wakeUps } from './create-call.ts'
 import { createIn } from './create-in.ts'
 import { Hints } from './hints.ts'
 import { Lanes } from './lanes.ts'
+import { type Place, placeOf } from './place.ts'
+import { reach } from './reach.ts'
 import { PostgresReader } from './read.ts'
 import { PostgresTransactions } from './transactions.ts'
 
@@ -83,7 +79,8 @@ interface PostgresParts {
   readonly pool: pg.Pool
   readonly place: Place
   readonly clock: Clock
-  readonly options: PostgresOptions
+  readonly now: () => number | null
+  readonly calls: PostgresCalls
   readonly connect: () => pg.Client
   readonly transactions: PostgresTransactions
 }
@@ -92,8 +89,8 @@ export class PostgresStore implements Store {
   readonly traits: Traits = { name: 'postgres', durability: 'fsync', lanes: 2, push: true }
   readonly #pool: pg.Pool
   readonly #schema: string
-  readonly #clock: Clock
-  readonly #virtual: boolean
+  readonly #now: () => number | null
+  readonly #calls: PostgresCalls
   readonly #hints: Hints
   readonly #reader: PostgresReader
   readonly #lanes: Lanes
@@ -107,48 +104,41 @@ export class PostgresStore implements Store {
   ): Promise<PostgresStore> {
     const place = placeOf(url)
     const driver = await loadDriver()
-    const types = new driver.TypeOverrides()
-    types.setTypeParser(20, Number)
-    const pool = new driver.Pool({ ...connectionOptions(place, 'pawl'), max: place.pool, types })
-    pool.on('error', () => {})
-    try {
-      const client = await pool.connect()
-      try {
-        await migrate(client, place)
-      } finally {
-        client.release()
-      }
-    } catch (error) {
-      await pool.end()
-      throw explain(error)
-    }
-    const connect = (): pg.Client => new driver.Client(connectionOptions(place, 'pawl hints', true))
-    const own = new driver.Pool({ ...connectionOptions(place, 'pawl steps'), max: place.pool })
-    const transactions = new PostgresTransactions(own, place.schema)
-    return new PostgresStore({ pool, place, clock, options, connect, transactions })
+    const { pool, isPooled } = await reach(driver, place, clock)
+    const connect = (): pg.Client =>
+      new driver.Client(connectionOptions(place, 'pawl hints', isPooled))
+    const own = new driver.Pool({
+      ...connectionOptions(place, 'pawl steps', isPooled),
+      max: place.pool,
+    })
+    const now = (): number | null => (options.virtualTime ? clock.now() : null)
+    const calls = new PostgresCalls({ pool, place, clock, now, isPooled })
+    const transactions = new PostgresTransactions(own, place.schema, () => calls.install())
+    return new PostgresStore({ pool, place, clock, now, calls, connect, transactions })
   }
 
-  private constructor({ pool, place, clock, options, connect, transactions }: PostgresParts) {
+  private constructor({ pool, place, clock, now, calls, connect, transactions }: PostgresParts) {
     this.#pool = pool
     this.#schema = place.schema
-    this.#clock = clock
-    this.#virtual = options.virtualTime === true
+    this.#now = now
+    this.#calls = calls
     this.#hints = new Hints({
       connect,
       channel: place.channel,
       clock,
       self: systemRandom.integer(),
     })
-    this.#lanes = new Lanes((text, values) => this.#query(text, values), place.schema)
+    const query = calls.query.bind(calls)
+    this.#lanes = new Lanes(query, place.schema)
     this.#transactions = transactions
     this.#creator = new PostgresCreator({
       schema: place.schema,
       hints: this.#hints,
       lanes: this.#lanes,
-      call: (name, ...values) => this.#call(name, ...values),
-      query: (text, values) => this.#query(text, values),
+      call: calls.call.bind(calls),
+      query,
     })
-    this.#reader = new PostgresReader((text, values) => this.#query(text, values), place.schema)
+    this.#reader = new PostgresReader(query, place.schema)
   }
 
   create(runs: readonly NewRun[]): Promise<readonly Created[]> {
@@ -168,13 +158,13 @@ export class PostgresStore implements Store {
       urgent: urgent === true,
       resumes: resumes === true,
     }))
-    const delivered = await this.#call<Delivered[]>('post_messages', JSON.stringify(posts))
+    const delivered = await this.#calls.call<Delivered[]>('post_messages', JSON.stringify(posts))
     this.#hints.tell(wakeUps(delivered))
     return delivered.map(({ outcome }) => ({ outcome }))
   }
 
   async claim(request: ClaimRequest): Promise<Claimed> {
-    const answer = await this.#call<ClaimAnswer>('claim', JSON.stringify(request))
+    const answer = await this.#calls.call<ClaimAnswer>('claim', JSON.stringify(request))
     if (answer.dead) return { now: answer.now, runs: [], tasks: [], news: [], dead: true }
     const { nextDue, suspects, news, late } = answer.outlook
     return {
@@ -190,12 +180,12 @@ export class PostgresStore implements Store {
 
   async commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]> {
     const everyday = everydayArguments(turns)
-    if (everyday && (await this.#call<boolean>('commit_turn', ...everyday))) {
+    if (everyday && (await this.#calls.call<boolean>('commit_turn', ...everyday))) {
       const applied: Committed[] = [{ outcome: 'applied' }]
       this.#hints.tell(this.#hintsOf(turns, applied))
       return applied
     }
-    const answer = await this.#call<CommitAnswer>('commit_turns', ...commitArguments(turns))
+    const answer = await this.#calls.call<CommitAnswer>('commit_turns', ...commitArguments(turns))
     const outcomes: Committed[] = turns.map(() => ({ outcome: 'applied' }))
     for (const { n, outcome, messages } of answer.refused ?? []) {
       outcomes[n - 1] = refusalOf(outcome, messages ?? [], answer.now)
@@ -210,7 +200,7 @@ export class PostgresStore implements Store {
       if (result.type !== 'done') return { taskId, ...lease, ...result }
       return { taskId, ...lease, type: result.type, ...result.message }
     })
-    const settled = await this.#call<(Settled & { session?: number | null })[]>(
+    const settled = await this.#calls.call<(Settled & { session?: number | null })[]>(
       'settle_tasks',
       JSON.stringify(given),
     )
@@ -223,12 +213,12 @@ export class PostgresStore implements Store {
   }
 
   async note(notes: readonly Note[]): Promise<readonly Noted[]> {
-    const answers = await this.#call<{ body: string | null }[]>('note', JSON.stringify(notes))
+    const answers = await this.#calls.call<{ body: string | null }[]>('note', JSON.stringify(notes))
     return answers.map(({ body }) => (body === null ? {} : { body }))
   }
 
   async records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> {
-    const answers = await this.#call<RecordAnswer[]>('records', JSON.stringify(operations))
+    const answers = await this.#calls.call<RecordAnswer[]>('records', JSON.stringify(operations))
     if (operations.some(({ type }) => type === 'put')) this.#hints.tell([{ type: 'ready' }])
     return operations.map(({ type }, index) => recordsOf(type, answers[index]))
   }
@@ -238,7 +228,7 @@ export class PostgresStore implements Store {
   }
 
   async renew(beat: SessionBeat): Promise<Renewed> {
-    const answer = await this.#call<{ now: number; alive: boolean; lost: string[] | null }>(
+    const answer = await this.#calls.call<{ now: number; alive: boolean; lost: string[] | null }>(
       'renew',
       JSON.stringify(beat),
     )
@@ -275,26 +265,6 @@ export class PostgresStore implements Store {
       if (next.type === 'end') hints.push({ type: 'ended', runId })
     }
     return ready ? [...hints, { type: 'ready' }] : hints
-  }
-
-  #now(): number | null {
-    return this.#virtual ? this.#clock.now() : null
-  }
-
-  async #call<T>(name: string, ...values: unknown[]): Promise<T> {
-    const places = values.map((_, index) => `$${index + 2}`).join(', ')
-    const text = `select ${this.#schema}.${name}($1${places && `, ${places}`}) as answer`
-    const rows = await this.#query<{ answer: T }>(text, [this.#now(), ...values], name)
-    return rows[0]?.answer as T
-  }
-
-  async #query<Row>(text: string, values: readonly unknown[], name?: string): Promise<Row[]> {
-    try {
-      const { rows } = await this.#pool.query({ text, values: [...values], ...(name && { name }) })
-      return rows as Row[]
-    } catch (error) {
-      throw explain(error)
-    }
   }
 }
 

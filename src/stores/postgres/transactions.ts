@@ -4,7 +4,9 @@ import type pg from 'pg'
 import { PermanentError } from '../../kernel/errors.ts'
 import { askedTooLate, endedInside, NOTE, notUnderWay } from '../sql-step.ts'
 import type { Sql, StepOf } from '../store.ts'
+import { isMissing } from './calls.ts'
 import { explain } from './connection.ts'
+import { nameOf } from './functions/index.ts'
 
 type Body = (sql: Sql) => Promise<string>
 
@@ -17,14 +19,27 @@ interface Outcome {
 export class PostgresTransactions {
   readonly #pool: pg.Pool
   readonly #schema: string
+  readonly #install: () => Promise<void>
 
-  constructor(pool: pg.Pool, schema: string) {
+  /** `install` brings the database up to date, or says why not. */
+  constructor(pool: pg.Pool, schema: string, install: () => Promise<void>) {
     this.#pool = pool
     this.#schema = schema
+    this.#install = install
     pool.on('error', ignore)
   }
 
   async run(of: StepOf, body: Body): Promise<string> {
+    try {
+      return await this.#attempt(of, body)
+    } catch (error) {
+      if (!(error instanceof NotInstalled)) throw error
+    }
+    await this.#install()
+    return this.#attempt(of, body)
+  }
+
+  async #attempt(of: StepOf, body: Body): Promise<string> {
     const client = await this.#connect()
     // A connection that is lost between two queries has nobody else to tell; the next query fails.
     client.on('error', ignore)
@@ -62,9 +77,11 @@ export class PostgresTransactions {
 
   async #within(client: pg.PoolClient, of: StepOf, body: Body): Promise<Outcome> {
     const { runId, generation, key } = of
-    const [before] = await own<{ live: boolean; xid: string }>(
+    // The transaction is told from the next by its begin. To number it would keep the server from clearing away what
+    // others delete, for as long as the body takes. The clock is this release's: a newer one may have dropped it.
+    const [before] = await own<{ live: boolean; begun: string }>(
       client,
-      `select pg_current_xact_id()::text as xid, exists (
+      `select ${nameOf(this.#schema, 'clock')}(null), transaction_timestamp()::text as begun, exists (
         select 1 from ${this.#schema}.live where run_id = $1 and generation = $2) as live`,
       [runId, generation],
     )
@@ -73,14 +90,14 @@ export class PostgresTransactions {
     if (!before?.live) throw notUnderWay(of)
     const text = await ask(client, of, body)
     // Only now: a run that is locked while the body runs could not go on meanwhile.
-    const [after] = await own<{ xid: string }>(
+    const [after] = await own<{ begun: string }>(
       client,
-      `select pg_current_xact_id()::text as xid from ${this.#schema}.live
+      `select transaction_timestamp()::text as begun from ${this.#schema}.live
         where run_id = $1 and generation = $2 for share`,
       [runId, generation],
     )
     if (!after) throw notUnderWay(of)
-    if (after.xid !== before.xid) throw endedInside(of)
+    if (after.begun !== before.begun) throw endedInside(of)
     const noted = await own(
       client,
       `insert into ${this.#schema}.note values ($1, $2, $3, $4, $5) on conflict do nothing returning body`,
@@ -126,9 +143,13 @@ async function own<Row>(
   try {
     return (await client.query(text, [...values])).rows as Row[]
   } catch (error) {
+    if (isMissing(error)) throw new NotInstalled()
     throw (error as { code?: string }).code === '25P02' ? wentOn(error) : explain(error)
   }
 }
+
+/** Something a statement of the store needs is not there. What a body misses is its own affair. */
+class NotInstalled extends Error {}
 
 function wentOn(cause: unknown): PermanentError {
   return new PermanentError(

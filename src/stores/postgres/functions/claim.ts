@@ -2,6 +2,7 @@
 import { limits } from '../../../kernel/limits.ts'
 import { NEVER } from '../../never.ts'
 import { PLANS } from './plans.ts'
+import { PASSING } from './transaction.ts'
 
 /** What a request says about pins, read once: JSON is parsed anew at every arrow. */
 const PINS = `v_builds text[] := array(select json_array_elements_text(
@@ -189,6 +190,7 @@ declare
   v_asked json := json_build_object('session', q->'session', 'nonce', q->'nonce', 'build', q->'build', 'pins', q->'pins',
     'runs', q->'runs', 'suspects', q->'suspects', 'tasks', q->'tasks');
 begin
+  ${PASSING}
   perform {schema}.reap(v_now, v_session, q->'silent');
   -- Held until this is durable: a reaper cannot declare the session dead while leases are being granted to it.
   perform 1 from {schema}.session where session = v_session for key share;

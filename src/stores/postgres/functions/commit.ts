@@ -1,6 +1,7 @@
 // Writing turns and what they send out.
 import { NEVER } from '../../never.ts'
 import { PLANS } from './plans.ts'
+import { DURABLE } from './transaction.ts'
 
 export const commit = `
 -- Stamped with a time that has not come: the writer's idea of time is wrong, or the server's clock was set back. What
@@ -19,6 +20,7 @@ create or replace function {schema}.commit_turn(p_now int8, p_ahead int8, p_run 
 returns boolean language plpgsql ${PLANS} as $$
 declare v_now int8 := {schema}.clock(p_now); v_pin text;
 begin
+  ${DURABLE}
   select pin into v_pin from {schema}.live where run_id = p_run and session = p_session and epoch = p_epoch and nonce = p_nonce
     and generation = p_generation for no key update;
   if not found or p_at > v_now + p_ahead or p_seq <> coalesce((select h.seq + h.count from {schema}.turn h
@@ -51,6 +53,7 @@ declare
   -- One for each turn, or none at all.
   v_undoing boolean[] := '{}'; v_pins text[] := '{}';
 begin
+  ${DURABLE}
   if p_extra is not null then
     v_undoing := array(select json_array_elements_text(p_extra->'undoing')::boolean);
     v_pins := array(select json_array_elements_text(p_extra->'pins'));

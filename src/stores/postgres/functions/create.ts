@@ -1,6 +1,7 @@
 // Accepting runs and messages.
 import { limits } from '../../../kernel/limits.ts'
 import { PLANS } from './plans.ts'
+import { DURABLE, DURABLE_ANYWHERE } from './transaction.ts'
 
 export const lanes = `
 create or replace function {schema}.lane_of(p_kind text, p_queue text, p_name text, p_priority int4)
@@ -182,6 +183,7 @@ end $$;
 create or replace function {schema}.create_runs(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
 declare v_now int8 := {schema}.clock(p_now); v_out json[] := '{}'; r json;
 begin
+  ${DURABLE_ANYWHERE}
   for r in select value from json_array_elements(p) loop
     v_out := v_out || {schema}.create_run(v_now, r);
   end loop;
@@ -193,6 +195,7 @@ create or replace function {schema}.create_one(p_now int8, p_run uuid, p_lane in
   p_session int8, p_nonce int8, p_channel text, p_hint text) returns json language plpgsql ${PLANS} as $$
 declare v_now int8 := {schema}.clock(p_now); v_eager boolean := false;
 begin
+  ${DURABLE_ANYWHERE}
   insert into {schema}.run (run_id, lane, created_at, digest, input) values (p_run, p_lane, v_now, p_digest, p_input)
     on conflict do nothing;
   if not found then return null; end if;
@@ -215,6 +218,7 @@ create or replace function {schema}.create_plain(p_now int8, p_runs uuid[], p_la
   p_inputs text) returns json language plpgsql ${PLANS} as $$
 declare v_now int8 := {schema}.clock(p_now); v_new uuid[];
 begin
+  ${DURABLE_ANYWHERE}
   with fresh as (
     insert into {schema}.run (run_id, lane, created_at, digest, input)
       select r, l, v_now, d, i from unnest(p_runs, p_lanes, p_digests, string_to_array(p_inputs, E'\\x1e'))
@@ -250,6 +254,7 @@ end $$;
 create or replace function {schema}.post_messages(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
 declare v_now int8 := {schema}.clock(p_now); v_out json[] := '{}'; m json;
 begin
+  ${DURABLE}
   perform 1 from {schema}.live
     where run_id = any(array(select (value->>'runId')::uuid from json_array_elements(p)))
     order by run_id for no key update;

@@ -2,11 +2,17 @@
 // They are volatile, so every statement inside sees what was committed before it began. The rules rely on it: locks
 // first, then a look, then the write. They are in plpgsql, which keeps plans; plain SQL functions are planned anew in
 // every transaction, which takes longer than what they do.
+//
+// Their names end with a digest of all of them, so that every process calls the functions it was built with, whatever
+// other releases of pawl use the same tables.
+import { digest } from '../../../kernel/digest.ts'
+import { migrations } from '../schema.ts'
 import { claim, claimed } from './claim.ts'
 import { commit } from './commit.ts'
 import { begin, create, lanes, post } from './create.ts'
 import { records } from './records.ts'
 import { settle } from './settle.ts'
+import { transaction } from './transaction.ts'
 
 /** Tests hand in their own time; everybody else asks the server. */
 const clock = `
@@ -14,7 +20,37 @@ create or replace function {schema}.clock(p_now int8) returns int8 language sql 
   select coalesce(p_now, floor(extract(epoch from clock_timestamp()) * 1000)::int8)
 $$;`
 
+const parts = [
+  clock,
+  transaction,
+  lanes,
+  claimed,
+  begin,
+  create,
+  post,
+  claim,
+  commit,
+  settle,
+  records,
+]
+const source = parts.join('\n')
+const named = new Set(
+  [...source.matchAll(/create or replace function \{schema\}\.(\w+)\(/g)].map(([, name]) => name),
+)
+
+/** Names this release's functions. The same functions over other tables are other functions. */
+export const release: string = digest(`${migrations.length}\n${source}`).slice(0, 12)
+
+/** The name under which a function of this release is installed. */
+export function nameOf(schema: string, name: string): string {
+  return `${schema}.${name}_${release}`
+}
+
 export function functions(schema: string): string {
-  const parts = [clock, lanes, claimed, begin, create, post, claim, commit, settle, records]
-  return parts.join('\n').replaceAll('{schema}', schema)
+  return source
+    .replaceAll(/\{schema\}\.(\w+)\(/g, (whole, name: string) =>
+      named.has(name) ? `${nameOf(schema, name)}(` : whole,
+    )
+    .replaceAll('{schema}', schema)
+    .replaceAll('{release}', release)
 }

@@ -1,5 +1,6 @@
 // Shared values: compare and swap by version.
 import { PLANS } from './plans.ts'
+import { DURABLE } from './transaction.ts'
 
 export const records = `
 create or replace function {schema}.put_record(o json) returns json language plpgsql as $$
@@ -25,6 +26,7 @@ end $$;
 create or replace function {schema}.records(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
 declare v_out json[] := '{}'; o json; v_lock int8;
 begin
+  ${DURABLE}
   -- In the order everybody locks in. What is not there yet has no row to lock.
   for v_lock in select distinct hashtextextended('{schema}:' || (value->>'space') || E'\\n' || (value->>'key'), 1) as lock
       from json_array_elements(p) where value->>'type' = 'put' order by lock loop

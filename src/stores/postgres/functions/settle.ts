@@ -1,10 +1,14 @@
 // Ending tasks, and renewing sessions.
 import { PLANS } from './plans.ts'
+import { DURABLE, PASSING } from './transaction.ts'
 
 export const settle = `
 create or replace function {schema}.note(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
 declare v_out json[] := '{}'; o json; v_body text;
 begin
+  -- What a heartbeat leaves behind may be lost with the server; what must not be done twice may not.
+  if exists (select 1 from json_array_elements(p) where (value->>'once')::boolean) then ${DURABLE}
+  else ${PASSING} end if;
   -- Held until this is durable: a turn that ends the run, or the generation, sees the notes it has to take along.
   perform 1 from {schema}.live
     where run_id = any(array(select (value->>'runId')::uuid from json_array_elements(p))) order by run_id for share;
@@ -25,6 +29,7 @@ end $$;
 create or replace function {schema}.settle_tasks(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
 declare v_now int8 := {schema}.clock(p_now); v_out json[] := '{}'; s json; v_task {schema}.task%rowtype;
 begin
+  ${DURABLE}
   perform 1 from {schema}.live where run_id = any(array(
       select t.run_id from json_array_elements(p) j join {schema}.task t on t.task_id = (j.value->>'taskId')::uuid))
     order by run_id for no key update;
@@ -55,6 +60,7 @@ declare
   v_now int8 := {schema}.clock(p_now); v_session int8 := (b->>'session')::int8; v_alive boolean := false;
   v_ttl int8 := (b->>'ttlMs')::int8;
 begin
+  ${PASSING}
   if (b->>'close')::boolean then
     perform 1 from {schema}.session where session = v_session for update;
     if found then perform {schema}.free_session(v_now, v_session); end if;
@@ -69,6 +75,7 @@ begin
     update {schema}.session set beat = (b->>'beat')::int8, expires_at = v_now + v_ttl, ttl_ms = v_ttl,
       latest = greatest(latest, expires_at, v_now + v_ttl) where session = v_session;
     v_alive := found;
+    update {schema}.release set used_at = v_now where release = '{release}' and used_at < v_now - 3600000;
   end if;
   return json_build_object('now', v_now, 'alive', v_alive, 'lost', (
     select json_agg(w.id) from (select value as id from json_array_elements_text(b->'tasks')) w

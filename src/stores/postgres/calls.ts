@@ -1,0 +1,80 @@
+// Calling the functions of this release on the pool of the store.
+import type pg from 'pg'
+import type { Clock } from '../../runtime/clock.ts'
+import { explain } from './connection.ts'
+import { nameOf } from './functions/index.ts'
+import { migrate } from './migrate.ts'
+import type { Place } from './place.ts'
+
+export interface CallPorts {
+  readonly pool: pg.Pool
+  readonly place: Place
+  readonly clock: Clock
+  /** The time that is handed in, for tests; else the server's counts. */
+  readonly now: () => number | null
+  /** Behind a pooler, where a statement that was prepared may be unknown to the next connection. */
+  readonly isPooled: boolean
+}
+
+// A function, table or column that is not there: a newer release has changed the tables, the functions were dropped as
+// unused, or a server has taken over that never had them.
+const MISSING = new Set(['42883', '42P01', '42703', '3F000'])
+
+export function isMissing(error: unknown): boolean {
+  return MISSING.has((error as { code?: string } | undefined)?.code ?? '')
+}
+
+export class PostgresCalls {
+  readonly #ports: CallPorts
+  #installing: Promise<void> | undefined
+
+  constructor(ports: CallPorts) {
+    this.#ports = ports
+  }
+
+  async call<T>(name: string, ...values: unknown[]): Promise<T> {
+    const places = values.map((_, index) => `, $${index + 2}`).join('')
+    const text = `select ${nameOf(this.#ports.place.schema, name)}($1${places}) as answer`
+    const rows = await this.query<{ answer: T }>(text, [this.#ports.now(), ...values], name)
+    return rows[0]?.answer as T
+  }
+
+  /** A statement with a name is parsed and planned once for each connection. */
+  async query<Row>(text: string, values: readonly unknown[], name?: string): Promise<Row[]> {
+    try {
+      return await this.#send(text, values, name)
+    } catch (error) {
+      if (!isMissing(error)) throw explain(error)
+    }
+    try {
+      await this.install()
+      return await this.#send(text, values, name)
+    } catch (error) {
+      throw explain(error)
+    }
+  }
+
+  async #send<Row>(text: string, values: readonly unknown[], name?: string): Promise<Row[]> {
+    const prepared = name !== undefined && !this.#ports.isPooled ? { name } : {}
+    const { rows } = await this.#ports.pool.query({ text, values: [...values], ...prepared })
+    return rows as Row[]
+  }
+
+  /** Those who miss something at the same time wait for one installation. */
+  install(): Promise<void> {
+    this.#installing ??= this.#installOnce().finally(() => {
+      this.#installing = undefined
+    })
+    return this.#installing
+  }
+
+  async #installOnce(): Promise<void> {
+    const { pool, place, clock } = this.#ports
+    const client = await pool.connect()
+    try {
+      await migrate(client, place, clock, true)
+    } finally {
+      client.release()
+    }
+  }
+}

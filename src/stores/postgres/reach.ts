@@ -1,0 +1,87 @@
+// Reaching a database: directly, or behind a pooler; and whether it is one that pawl can use.
+import type pg from 'pg'
+import { PawlError } from '../../kernel/errors.ts'
+import { limits } from '../../kernel/limits.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { connectionOptions, explain, MARK } from './connection.ts'
+import { migrate } from './migrate.ts'
+import type { Place } from './place.ts'
+
+export interface Reached {
+  readonly pool: pg.Pool
+  /** Behind a pooler that shares the server's connections out by transaction. */
+  readonly isPooled: boolean
+}
+
+/** Opens the pool of the store and brings the database up to date. */
+export async function reach(driver: typeof pg, place: Place, clock: Clock): Promise<Reached> {
+  const direct = await attempt(driver, place, clock, false)
+  const reached = direct ?? (await attempt(driver, place, clock, true))
+  if (!reached) throw new PawlError('STORE_UNAVAILABLE', 'Postgres: no connection was given.')
+  return reached
+}
+
+/** Nothing, if the start-up options do not reach the server. */
+async function attempt(
+  driver: typeof pg,
+  place: Place,
+  clock: Clock,
+  isPooled: boolean,
+): Promise<Reached | undefined> {
+  const types = new driver.TypeOverrides()
+  types.setTypeParser(20, Number)
+  const pool = new driver.Pool({
+    ...connectionOptions(place, 'pawl', isPooled),
+    max: place.pool,
+    idleTimeoutMillis: limits.connectionIdleMs,
+    types,
+  })
+  pool.on('error', () => {})
+  try {
+    const client = await pool.connect()
+    try {
+      const isUsed = await isUsable(client, isPooled)
+      if (isUsed) await migrate(client, place, clock)
+      if (isUsed) return { pool, isPooled }
+    } finally {
+      client.release()
+    }
+  } catch (error) {
+    if (isPooled || !isOptionRefused(error)) {
+      await pool.end()
+      throw explain(error)
+    }
+  }
+  await pool.end()
+  return undefined
+}
+
+/** How PgBouncer says that it takes no start-up options. */
+function isOptionRefused(error: unknown): boolean {
+  const { code, message = '' } = error as { code?: string; message?: string }
+  return code === '08P01' && /unsupported startup parameter/.test(message)
+}
+
+/** False, if the start-up options were dropped on the way. */
+async function isUsable(client: pg.ClientBase, isPooled: boolean): Promise<boolean> {
+  const { rows } = await client.query(
+    `select current_setting($1, true) as mark, current_setting('transaction_isolation') as isolation,
+      current_setting('server_encoding') as encoding, current_database() as database`,
+    [MARK],
+  )
+  const { mark, isolation, encoding, database } = rows[0] as Record<string, string | null>
+  if (!isPooled && mark !== 'on') return false
+  if (encoding !== 'UTF8') {
+    throw new PawlError(
+      'STORE_UNSUITABLE',
+      `database '${database}' is encoded in ${encoding}, which cannot hold every text. Create one with: create database pawl encoding 'UTF8' template template0`,
+    )
+  }
+  if (isolation !== 'read committed' && isolation !== 'read uncommitted') {
+    throw new PawlError(
+      'STORE_UNSUITABLE',
+      `transactions in database '${database}' are in ${isolation}, and behind a pooler pawl cannot change that. Run: alter role <user> set default_transaction_isolation = 'read committed'`,
+    )
+  }
+  return true
+}
