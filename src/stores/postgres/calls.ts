@@ -14,6 +14,8 @@ export interface CallPorts {
   readonly now: () => number | null
   /** Behind a pooler, where a statement that was prepared may be unknown to the next connection. */
   readonly isPooled: boolean
+  /** Hears of every call that failed: another server may answer the next one. */
+  readonly failed: () => void
 }
 
 // A function, table or column that is not there: a newer release has changed the tables, the functions were dropped as
@@ -44,6 +46,7 @@ export class PostgresCalls {
     try {
       return await this.#send(text, values, name)
     } catch (error) {
+      this.#ports.failed()
       if (!isMissing(error)) throw explain(error)
     }
     try {

@@ -30,44 +30,56 @@ export class PostgresCreator {
   async create(runs: readonly NewRun[]): Promise<readonly Created[]> {
     const [only, another] = runs
     if (only && !another && isPlain(only)) return [await this.#createOne(only)]
-    const distinct = new Set(runs.map((run) => run.runId)).size === runs.length
-    const plain = distinct && runs.every((run) => isPlain(run) && !run.eager)
-    const created = plain ? await this.#createPlain(runs) : await this.#createSorted(runs)
+    const created = await this.#createMany(runs)
     if (created.some((each) => each.outcome === 'created' && !each.run))
       this.#ports.hints.tell([{ type: 'ready' }])
     return created
   }
 
+  // Each kind by the cheapest call that can do it, so that one run with a message does not make all others dear.
+  async #createMany(runs: readonly NewRun[]): Promise<readonly Created[]> {
+    const times = new Map<string, number>()
+    for (const { runId } of runs) times.set(runId, (times.get(runId) ?? 0) + 1)
+    const kinds = Map.groupBy(runs, (run) =>
+      reachesOut(run) ? 'alone' : isPlain(run) && times.get(run.runId) === 1 ? 'plain' : 'named',
+    )
+    const answers = new Map<NewRun, Created>()
+    const keep = (of: readonly NewRun[], created: readonly Created[]): void => {
+      for (const [index, run] of of.entries()) answers.set(run, created[index] as Created)
+    }
+    const { plain = [], named = [], alone = [] } = Object.fromEntries(kinds)
+    if (plain.length > 0) keep(plain, await this.#createPlain(plain))
+    // Locks are taken in one order by everybody: by workflow id, then by run id.
+    const sorted = named.toSorted(
+      (a, b) => order(a.workflowId, b.workflowId) || order(a.runId, b.runId),
+    )
+    if (sorted.length > 0) keep(sorted, await this.#createEach(sorted))
+    for (const run of alone) keep([run], await this.#createEach([run]))
+    return runs.map((run) => answers.get(run) ?? { outcome: 'conflict', runId: run.runId })
+  }
+
   async #createOne(run: NewRun): Promise<Created> {
     const { runId, digest, input, eager } = run
-    const lease = [eager?.session ?? null, eager?.nonce ?? null]
     const hint = eager ? undefined : this.#ports.hints.rider({ type: 'ready' })
-    const given = [runId, await this.#ports.lanes.of(run), digest, input, ...lease]
+    const { lane, queue, name, priority } = await this.#ports.lanes.of(run)
     const answer = await this.#ports.call<{ now: number; mine: boolean } | null>(
       'create_one',
-      ...given,
-      this.#ports.hints.channel,
-      hint ?? null,
+      ...[runId, lane, queue, name, priority, digest, input],
+      ...[eager?.session ?? null, eager?.nonce ?? null],
+      ...[this.#ports.hints.channel, hint ?? null],
     )
-    if (!answer) return (await this.#createEach([run]))[0] as Created
+    if (!answer) return this.#createAnew(run)
     const { now, mine } = answer
     if (!mine) this.#ports.hints.tell([{ type: 'ready' }], hint !== undefined)
     return { outcome: 'created', now, ...(mine && newlyHeld(run, now)) }
   }
 
-  // Locks are taken in one order by everybody: by workflow id, then by run id.
-  async #createSorted(runs: readonly NewRun[]): Promise<readonly Created[]> {
-    if (runs.length > 1 && runs.some(reachesOut)) {
-      const created: Created[] = []
-      for (const run of runs) created.push(...(await this.#createEach([run])))
-      return created
-    }
-    const sorted = runs.toSorted(
-      (a, b) => order(a.workflowId, b.workflowId) || order(a.runId, b.runId),
-    )
-    const created = await this.#createEach(sorted)
-    const answers = new Map(sorted.map((run, index) => [run, created[index]]))
-    return runs.map((run) => answers.get(run) ?? { outcome: 'conflict', runId: run.runId })
+  // The id is taken, or the number of the lane is not what it was. The long way finds out which.
+  async #createAnew(run: NewRun): Promise<Created> {
+    this.#ports.lanes.forget()
+    const [created] = await this.#createEach([run])
+    if (created?.outcome === 'created' && !created.run) this.#ports.hints.tell([{ type: 'ready' }])
+    return created as Created
   }
 
   async #createEach(runs: readonly NewRun[]): Promise<readonly Created[]> {
@@ -117,18 +129,31 @@ export class PostgresCreator {
   async #createPlain(runs: readonly NewRun[]): Promise<readonly Created[]> {
     const sorted = runs.toSorted((a, b) => order(a.runId, b.runId))
     const lanes = await Promise.all(sorted.map((run) => this.#ports.lanes.of(run)))
-    const answer = await this.#ports.call<{ now: number; new: string[] }>(
+    const column = (values: readonly (string | number)[]): string => `{${values.join(',')}}`
+    const answer = await this.#ports.call<{ now: number; new: string[]; mine: string[] } | null>(
       'create_plain',
-      `{${sorted.map((run) => run.runId).join(',')}}`,
-      `{${lanes.join(',')}}`,
-      `{${sorted.map((run) => run.digest).join(',')}}`,
+      column(sorted.map((run) => run.runId)),
+      column(lanes.map(({ lane }) => lane)),
+      column(sorted.map((run) => run.digest)),
       sorted.map((run) => run.input).join(SEPARATOR),
+      column(sorted.map(({ eager }) => eager?.session ?? 0)),
+      column(sorted.map(({ eager }) => eager?.nonce ?? 0)),
+      JSON.stringify([...new Set(lanes)]),
     )
-    const fresh = new Set(answer.new)
-    const taken = sorted.filter((run) => !fresh.has(run.runId))
-    const others = taken.length > 0 ? await this.#createEach(taken) : []
-    const found = new Map(taken.map((run, index) => [run.runId, others[index]]))
-    return runs.map((run) => found.get(run.runId) ?? { outcome: 'created', now: answer.now })
+    if (!answer) this.#ports.lanes.forget()
+    const { now = 0, new: made = [], mine = [] } = answer ?? {}
+    const [fresh, held] = [new Set(made), new Set(mine)]
+    const rest = sorted.filter((run) => !fresh.has(run.runId))
+    const others = rest.length > 0 ? await this.#createEach(rest) : []
+    const found = new Map(rest.map((run, index) => [run.runId, others[index]]))
+    return runs.map(
+      (run) =>
+        found.get(run.runId) ?? {
+          outcome: 'created',
+          now,
+          ...(held.has(run.runId) && newlyHeld(run, now)),
+        },
+    )
   }
 }
 

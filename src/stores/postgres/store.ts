@@ -81,6 +81,7 @@ interface PostgresParts {
   readonly clock: Clock
   readonly now: () => number | null
   readonly calls: PostgresCalls
+  readonly lanes: Lanes
   readonly connect: () => pg.Client
   readonly transactions: PostgresTransactions
 }
@@ -112,25 +113,27 @@ export class PostgresStore implements Store {
       max: place.pool,
     })
     const now = (): number | null => (options.virtualTime ? clock.now() : null)
-    const calls = new PostgresCalls({ pool, place, clock, now, isPooled })
+    const failed = (): void => lanes.forget()
+    const calls = new PostgresCalls({ pool, place, clock, now, isPooled, failed })
+    const lanes = new Lanes(calls.query.bind(calls), place.schema)
     const transactions = new PostgresTransactions(own, place.schema, () => calls.install())
-    return new PostgresStore({ pool, place, clock, now, calls, connect, transactions })
+    return new PostgresStore({ pool, place, clock, now, calls, lanes, connect, transactions })
   }
 
-  private constructor({ pool, place, clock, now, calls, connect, transactions }: PostgresParts) {
+  private constructor({ pool, place, clock, now, calls, lanes, ...parts }: PostgresParts) {
     this.#pool = pool
     this.#schema = place.schema
     this.#now = now
     this.#calls = calls
     this.#hints = new Hints({
-      connect,
+      connect: parts.connect,
       channel: place.channel,
       clock,
       self: systemRandom.integer(),
     })
     const query = calls.query.bind(calls)
-    this.#lanes = new Lanes(query, place.schema)
-    this.#transactions = transactions
+    this.#lanes = lanes
+    this.#transactions = parts.transactions
     this.#creator = new PostgresCreator({
       schema: place.schema,
       hints: this.#hints,

@@ -190,12 +190,25 @@ begin
   return json_build_object('now', v_now, 'out', array_to_json(v_out));
 end $$;
 
--- The everyday case: one new run without a name or a parent. Answers null if the id is taken. A hint may travel with it.
-create or replace function {schema}.create_one(p_now int8, p_run uuid, p_lane int4, p_digest text, p_input text,
-  p_session int8, p_nonce int8, p_channel text, p_hint text) returns json language plpgsql ${PLANS} as $$
+-- Whether lanes have the numbers that the caller remembers. After a fail-over they may be somebody else's.
+create or replace function {schema}.are_lanes(p json) returns boolean language plpgsql as $$
+begin
+  return not exists (select 1 from json_to_recordset(p) as k(lane int4, queue text, name text, priority int4)
+    where not exists (select 1 from {schema}.lane l where l.lane = k.lane and l.kind = 'run' and l.queue = k.queue
+      and l.name = k.name and l.priority = k.priority));
+end $$;
+
+-- The everyday case: one new run without a name or a parent. Answers null if the id is taken, or the lane is not what the
+-- caller remembers. A hint may travel with it.
+create or replace function {schema}.create_one(p_now int8, p_run uuid, p_lane int4, p_queue text, p_name text,
+  p_priority int4, p_digest text, p_input text, p_session int8, p_nonce int8, p_channel text, p_hint text)
+returns json language plpgsql ${PLANS} as $$
 declare v_now int8 := {schema}.clock(p_now); v_eager boolean := false;
 begin
   ${DURABLE_ANYWHERE}
+  perform 1 from {schema}.lane where lane = p_lane and kind = 'run' and queue = p_queue and name = p_name
+    and priority = p_priority;
+  if not found then return null; end if;
   insert into {schema}.run (run_id, lane, created_at, digest, input) values (p_run, p_lane, v_now, p_digest, p_input)
     on conflict do nothing;
   if not found then return null; end if;
@@ -213,21 +226,30 @@ begin
   return json_build_object('now', v_now, 'mine', v_eager);
 end $$;
 
--- The plain case, many at a time: new ids, no name, no parent, no lease.
+-- The plain case, many at a time: new ids, no name, no parent. A session of 0 wants no lease. Answers null if lanes are
+-- not what the caller remembers.
 create or replace function {schema}.create_plain(p_now int8, p_runs uuid[], p_lanes int4[], p_digests text[],
-  p_inputs text) returns json language plpgsql ${PLANS} as $$
-declare v_now int8 := {schema}.clock(p_now); v_new uuid[];
+  p_inputs text, p_sessions int8[], p_nonces int8[], p_known json) returns json language plpgsql ${PLANS} as $$
+declare v_now int8 := {schema}.clock(p_now); v_new uuid[]; v_mine uuid[]; v_alive int8[] := '{}';
 begin
   ${DURABLE_ANYWHERE}
+  if not {schema}.are_lanes(p_known) then return null; end if;
+  if exists (select 1 from unnest(p_sessions) s where s <> 0) then
+    v_alive := array(select session from {schema}.session where session = any(p_sessions) order by session for key share);
+  end if;
   with fresh as (
     insert into {schema}.run (run_id, lane, created_at, digest, input)
       select r, l, v_now, d, i from unnest(p_runs, p_lanes, p_digests, string_to_array(p_inputs, E'\\x1e'))
-        as u(r, l, d, i) on conflict do nothing returning run_id, lane),
-  queued as (
-    insert into {schema}.live (run_id, lane, at, start_at, updated_at)
-      select run_id, lane, v_now, v_now, v_now from fresh returning run_id)
-  select array_agg(run_id) into v_new from queued;
-  return json_build_object('now', v_now, 'new', to_json(coalesce(v_new, '{}')));
+        as u(r, l, d, i) on conflict do nothing returning run_id)
+  select array_agg(run_id) into v_new from fresh;
+  with queued as (
+    insert into {schema}.live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status, updated_at)
+      select r, l, v_now, v_now, case when m then s else 0 end, m::int4, case when m then o else 0 end, m::int4,
+        case when m then 'running' else 'pending' end, v_now
+      from (select r, l, s, o, s = any(v_alive) as m from unnest(p_runs, p_lanes, p_sessions, p_nonces) as u(r, l, s, o)) f
+      where cardinality(v_new) = cardinality(p_runs) or r = any(v_new) returning run_id, session)
+  select array_agg(run_id) into v_mine from queued where session <> 0;
+  return json_build_object('now', v_now, 'new', to_json(coalesce(v_new, '{}')), 'mine', to_json(coalesce(v_mine, '{}')));
 end $$;`
 
 export const post = `
