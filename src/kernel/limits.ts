@@ -137,8 +137,14 @@ export const limits = {
   /** A worker tells of a store it cannot use after this long, and this often while that lasts. */
   outageToldAfterMs: 1_000,
   outageToldEveryMs: 60_000,
-  /** How long a write to Postgres waits for a row that another transaction has locked. */
+  /** How long a write to Postgres waits for a row that another transaction has locked: alone, and with others in a batch. */
   lockMsMax: 2_000,
+  lockInBatchMsMax: 100,
+  /** Elements of batches that wait for locked rows at once, and how often each is tried before its caller is told. */
+  lockedAtOnce: 2,
+  lockedTries: 15,
+  /** A transaction of a step that has locked its run is rolled back if its process says nothing for so long. */
+  transactionIdleMsMax: 10_000,
   /** Pause between two tries of a migration that could not have its locks. */
   migrationPauseMs: 500,
   /** Functions of a release of pawl that no worker has used for so long are dropped. */

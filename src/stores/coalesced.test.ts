@@ -3,6 +3,7 @@ import { limits } from '../kernel/limits.ts'
 import { isUnavailable, refused, unavailable } from '../runtime/availability.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { coalesced } from './coalesced.ts'
+import { RowsLocked } from './locked.ts'
 import { MemoryStore } from './memory/store.ts'
 import type { Committed, NewRun, Post, Store, TaskOutcome, TurnCommit } from './store.ts'
 
@@ -228,6 +229,51 @@ describe('a store that gives no answer', () => {
     expect(batches.map(({ ids }) => ids.length)).toEqual([3, 1])
     batches[1]?.answer()
     expect(await next).toEqual([{ outcome: 'applied' }])
+  })
+})
+
+describe('stores D8: rows that somebody has locked', () => {
+  /** Tells that turns cannot be written because rows are locked, for as long as a run is in the set. */
+  function lockedStore(locked: Set<string>, tells: boolean): { store: Store; sent: string[][] } {
+    const sent: string[][] = []
+    const commit: Store['commit'] = async (turns) => {
+      sent.push(turns.map(({ body }) => body))
+      await new Promise((resolve) => setImmediate(resolve))
+      const which = turns.flatMap(({ runId }, index) => (locked.has(runId) ? [index] : []))
+      if (which.length > 0) throw new RowsLocked('locked', tells ? which : [])
+      return turns.map(() => ({ outcome: 'applied' }))
+    }
+    const memory = new MemoryStore({ clock: systemClock })
+    return { store: { ...methods(memory), traits: { ...memory.traits, lanes: 1 }, commit }, sent }
+  }
+
+  test.each([true, false])(
+    'hold up nobody else, and nothing overtakes (told which: %s)',
+    async (tells) => {
+      const locked = new Set([turn('', 3).runId])
+      const { store, sent } = lockedStore(locked, tells)
+      const group = coalesced(store)
+      const order: string[] = []
+      const add = (body: string, run: number): Promise<unknown> =>
+        group.commit([turn(body, run)]).then(() => order.push(body))
+      const stuck = add('3, first', 3)
+      await Promise.all([1, 2, 4, 5].map((run) => add(`${run}`, run)))
+      const behind = [add('3, second', 3), add('3, third', 3)]
+      await add('6', 6)
+      expect(order.filter((body) => body.startsWith('3'))).toEqual([])
+      locked.clear()
+      await Promise.all([stuck, ...behind])
+      expect(order.slice(-3)).toEqual(['3, first', '3, second', '3, third'])
+      expect(sent.at(-1)).toEqual(['3, third'])
+      await add('3, last', 3)
+    },
+  )
+
+  test('that stay locked are told to the caller in the end, as a store that is away', async () => {
+    const { store, sent } = lockedStore(new Set([turn('', 3).runId]), true)
+    const end = await Promise.allSettled([coalesced(store).commit([turn('a', 3)])])
+    expect(end[0].status === 'rejected' && isUnavailable(end[0].reason)).toBe(true)
+    expect(sent).toHaveLength(1 + limits.lockedTries)
   })
 })
 

@@ -5,7 +5,9 @@
 import { limits } from '../kernel/limits.ts'
 import { checkRecord } from '../kernel/record.ts'
 import { isRefused, isUnavailable, outageOf, unavailable } from '../runtime/availability.ts'
+import { Apart, RowsLocked } from './locked.ts'
 import type { Committed, NewRun, Post, Store, TaskOutcome, TurnCommit } from './store.ts'
+import { weightOfOutcome, weightOfPost, weightOfRun, weightOfTurn } from './weights.ts'
 import { type Around, wrapped } from './wrapped.ts'
 
 /** `breathe` lets the process have a turn: those who were just answered get to say what they want next. */
@@ -13,17 +15,20 @@ export function coalesced(store: Store, breathe: () => Promise<void> = async () 
   const lanes = Array.from({ length: store.traits.lanes }, () => commitLane(store, breathe))
   const create = new Lane(
     (runs: NewRun[]) => store.create(runs),
-    (run) => run.input.length,
+    weightOfRun,
+    (run) => run.workflowId,
     breathe,
   )
   const post = new Lane(
     (posts: Post[]) => store.post(posts),
-    (each) => each.message.body.length,
+    weightOfPost,
+    (each) => each.runId,
     breathe,
   )
   const settle = new Lane(
     (outcomes: TaskOutcome[]) => store.settle(outcomes),
-    () => 256,
+    weightOfOutcome,
+    (each) => each.taskId,
     breathe,
   )
   return wrapped(store, explained, {
@@ -65,12 +70,15 @@ class Lane<In, Out> {
   #busy = false
   readonly #send: (items: In[]) => Promise<readonly Out[]>
   readonly #bytes: (item: In) => number
+  readonly #key: (item: In) => string
+  readonly #apart: Apart<Waiting<In, Out>>
   readonly #breathe: () => Promise<void>
   readonly #refused: (error: unknown) => Out
 
   constructor(
     send: (items: In[]) => Promise<readonly Out[]>,
     bytes: (item: In) => number,
+    key: (item: In) => string,
     breathe: () => Promise<void>,
     refused: (error: unknown) => Out = (error) => {
       throw error
@@ -78,13 +86,22 @@ class Lane<In, Out> {
   ) {
     this.#send = send
     this.#bytes = bytes
+    this.#key = key
+    this.#apart = new Apart({
+      key: ({ item }) => key(item),
+      send: async (each) => each.resolve((await this.#send([each.item]))[0] as Out),
+      fail: (each, error) => void this.#fail([each], error),
+    })
     this.#breathe = breathe
     this.#refused = refused
   }
 
   add(item: In): Promise<Out> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, bytes: this.#bytes(item), resolve, reject })
+      const each = { item, bytes: this.#bytes(item), resolve, reject }
+      // Nothing overtakes what waits for a locked row.
+      if (this.#apart.has(this.#key(item))) return this.#apart.add(each)
+      this.#waiting.push(each)
       if (this.#busy) return
       this.#busy = true
       // After whatever else this moment has to add.
@@ -117,10 +134,26 @@ class Lane<In, Out> {
       const outs = await this.#send(batch.map((each) => each.item))
       for (const [index, each] of batch.entries()) each.resolve(outs[index] as Out)
     } catch (error) {
-      const known = outageOf(error)
-      if (isUnavailable(known)) for (const each of batch) each.reject(known)
-      else await this.#bisect(batch, known)
+      if (error instanceof RowsLocked) await this.#part(batch, error)
+      else await this.#fail(batch, error)
     }
+  }
+
+  async #fail(batch: Waiting<In, Out>[], error: unknown): Promise<void> {
+    const known = outageOf(error)
+    if (isUnavailable(known)) for (const each of batch) each.reject(known)
+    else await this.#bisect(batch, known)
+  }
+
+  /** Whose rows are locked wait for them on their own; if the store does not know whose, they are found by halving. */
+  async #part(batch: Waiting<In, Out>[], { which }: RowsLocked): Promise<void> {
+    if (which.size === 0 && batch.length > 1) return this.#halve(batch)
+    const free: Waiting<In, Out>[] = []
+    for (const [index, each] of batch.entries()) {
+      if (batch.length === 1 || which.has(index)) this.#apart.add(each)
+      else free.push(each)
+    }
+    if (free.length > 0) await this.#flush(free)
   }
 
   async #bisect(batch: Waiting<In, Out>[], error: unknown): Promise<void> {
@@ -133,6 +166,10 @@ class Lane<In, Out> {
       }
       return
     }
+    await this.#halve(batch)
+  }
+
+  async #halve(batch: Waiting<In, Out>[]): Promise<void> {
     const middle = batch.length >> 1
     await this.#flush(batch.slice(0, middle))
     await this.#flush(batch.slice(middle))
@@ -142,7 +179,8 @@ class Lane<In, Out> {
 function commitLane(store: Store, breathe: () => Promise<void>): Lane<TurnCommit, Committed> {
   return new Lane(
     (turns: TurnCommit[]) => store.commit(turns),
-    (turn) => turn.body.length,
+    weightOfTurn,
+    (turn) => turn.runId,
     breathe,
     (error) => {
       // Only what the store refuses may end a run.

@@ -1,6 +1,7 @@
 // Calling the functions of this release on the pool of the store.
 import type pg from 'pg'
 import type { Clock } from '../../runtime/clock.ts'
+import { RowsLocked } from '../locked.ts'
 import { explain } from './connection.ts'
 import { nameOf } from './functions/index.ts'
 import { migrate } from './migrate.ts'
@@ -26,6 +27,10 @@ export function isMissing(error: unknown): boolean {
   return MISSING.has((error as { code?: string } | undefined)?.code ?? '')
 }
 
+function isLocked(error: unknown): boolean {
+  return (error as { code?: string }).code === '55P03'
+}
+
 export class PostgresCalls {
   readonly #ports: CallPorts
   #installing: Promise<void> | undefined
@@ -46,6 +51,7 @@ export class PostgresCalls {
     try {
       return await this.#send(text, values, name)
     } catch (error) {
+      if (isLocked(error)) throw new RowsLocked(error)
       this.#ports.failed()
       if (!isMissing(error)) throw explain(error)
     }

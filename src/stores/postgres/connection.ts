@@ -1,6 +1,7 @@
 // Reaching a Postgres database: the driver, the pool, the schema, or an error that says what to do.
 import type pg from 'pg'
 import { PawlError } from '../../kernel/errors.ts'
+import { limits } from '../../kernel/limits.ts'
 import { refused, unavailable } from '../../runtime/availability.ts'
 import type { Place } from './place.ts'
 
@@ -39,18 +40,22 @@ export function connectionOptions(
     application_name: purpose,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     // A connection that has silently died must not hold up what waits behind it.
     query_timeout: 30_000,
     ...(!isPooled && { options: startUpOptions(place, purpose) }),
   }
 }
 
+// A host that has vanished keeps its locks until the server notices, which takes hours by default.
+const ALIVE = '-c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3'
+
 // The server takes the last of two that say the same: what pawl relies on stands behind what the URL says.
 function startUpOptions({ options }: Place, purpose: Purpose): string {
   const relied = `-c ${MARK}=on`
   // What a body in a transaction may do, and in which isolation, is its author's business.
-  if (purpose === 'pawl steps') return `${options} ${relied}`
-  return `${options} -c default_transaction_isolation=read\\ committed ${relied}`
+  if (purpose === 'pawl steps') return `${ALIVE} ${options} ${relied}`
+  return `${ALIVE} -c statement_timeout=25s -c lock_timeout=${limits.lockMsMax} ${options} -c default_transaction_isolation=read\\ committed ${relied}`
 }
 
 /** What is wrong with the data itself: not a value of its type, a constraint, more than the server can hold. */

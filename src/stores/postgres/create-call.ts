@@ -16,6 +16,8 @@ export interface CreatorPorts {
   readonly schema: string
   readonly hints: Pick<Hints, 'channel' | 'rider' | 'tell'>
   readonly lanes: Lanes
+  /** How long so many runs may wait for a lock; nothing where the transaction is the caller's. */
+  wait(runs: number): number | null
   call<T>(name: string, ...values: unknown[]): Promise<T>
   query<Row>(text: string, values: readonly unknown[]): Promise<Row[]>
 }
@@ -94,6 +96,7 @@ export class PostgresCreator {
     const { now, out } = await this.#ports.call<{ now: number; out: Answer[] }>(
       'create_runs',
       JSON.stringify(runs.map(newRun)),
+      this.#ports.wait(runs.length),
     )
     const heard = out.flatMap(({ told }) => (typeof told === 'number' ? [told] : []))
     this.#ports.hints.tell(wakeUps(heard.map((session) => ({ outcome: 'accepted', session }))))
@@ -139,6 +142,7 @@ export class PostgresCreator {
       column(sorted.map(({ eager }) => eager?.session ?? 0)),
       column(sorted.map(({ eager }) => eager?.nonce ?? 0)),
       JSON.stringify([...new Set(lanes)]),
+      this.#ports.wait(runs.length),
     )
     if (!answer) this.#ports.lanes.forget()
     const { now = 0, new: made = [], mine = [] } = answer ?? {}

@@ -37,7 +37,7 @@ export async function createIn(
   const hints = { channel, tell, rider: () => undefined }
   // A lane that is new is made outside: everybody else who needs it would wait for the caller's transaction.
   await Promise.all(runs.map((run) => lanes.of(run)))
-  const creator = new PostgresCreator({ schema, hints, lanes, call, query })
+  const creator = new PostgresCreator({ schema, hints, lanes, wait: () => null, call, query })
   // Nobody can hold yet what may never be there.
   const created = await creator.create(runs.map(({ eager: _, ...run }) => run))
   if (heard.length > 0) await query('select pg_notify($1, $2)', [channel, bulletinOf(heard)])

@@ -21,6 +21,7 @@ import {
 } from '../sql-rows.ts'
 import type { Listed, ListQuery, LoadAsk, Loaded, RunSnapshot } from '../store.ts'
 import { nameOf } from './functions/index.ts'
+import { DEAD } from './functions/sessions.ts'
 
 const LIVE_STATUS = `case when live.compensating and live.status in ('running', 'waiting') then 'compensating'
   else live.status end`
@@ -124,7 +125,8 @@ export class PostgresReader {
         return { type: 'notes', notes: notesOf(rows) }
       }
       case 'sessions': {
-        const text = `select session, worker, beat, expires_at, about from ${this.#schema}.session order by session`
+        const text = `select session, worker, beat, expires_at, about from ${this.#schema}.session
+          where expires_at > ${DEAD} order by session`
         const [time, rows] = await Promise.all([
           this.#clock(now),
           this.#query<SessionColumns>(text, []),

@@ -1,7 +1,9 @@
 // pawl on Postgres. Each method is one function call in one transaction; the rules are in the functions.
 import type pg from 'pg'
+import { limits } from '../../kernel/limits.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { systemRandom } from '../../runtime/random.ts'
+import { RowsLocked } from '../locked.ts'
 import { claimedRunOf, claimedTaskOf, type TaskColumns } from '../sql-rows.ts'
 import type {
   Claimed,
@@ -113,6 +115,10 @@ export class PostgresStore implements Store {
       max: place.pool,
     })
     const now = (): number | null => (options.virtualTime ? clock.now() : null)
+    // A server that cannot do this says so, and then goes on without.
+    own.on('connect', (client) => {
+      if (!isPooled) client.query("set client_connection_check_interval = '5s'").catch(() => {})
+    })
     const failed = (): void => lanes.forget()
     const calls = new PostgresCalls({ pool, place, clock, now, isPooled, failed })
     const lanes = new Lanes(calls.query.bind(calls), place.schema)
@@ -138,6 +144,7 @@ export class PostgresStore implements Store {
       schema: place.schema,
       hints: this.#hints,
       lanes: this.#lanes,
+      wait: (runs) => (runs > 1 ? limits.lockInBatchMsMax : limits.lockMsMax),
       call: calls.call.bind(calls),
       query,
     })
@@ -161,7 +168,11 @@ export class PostgresStore implements Store {
       urgent: urgent === true,
       resumes: resumes === true,
     }))
-    const delivered = await this.#calls.call<Delivered[]>('post_messages', JSON.stringify(posts))
+    const delivered = await this.#parted(
+      messages,
+      ({ runId }) => [runId],
+      this.#calls.call<Delivered[]>('post_messages', JSON.stringify(posts)),
+    )
     this.#hints.tell(wakeUps(delivered))
     return delivered.map(({ outcome }) => ({ outcome }))
   }
@@ -188,7 +199,11 @@ export class PostgresStore implements Store {
       this.#hints.tell(this.#hintsOf(turns, applied))
       return applied
     }
-    const answer = await this.#calls.call<CommitAnswer>('commit_turns', ...commitArguments(turns))
+    const answer = await this.#parted(
+      turns,
+      writtenBy,
+      this.#calls.call<CommitAnswer>('commit_turns', ...commitArguments(turns)),
+    )
     const outcomes: Committed[] = turns.map(() => ({ outcome: 'applied' }))
     for (const { n, outcome, messages } of answer.refused ?? []) {
       outcomes[n - 1] = refusalOf(outcome, messages ?? [], answer.now)
@@ -203,9 +218,13 @@ export class PostgresStore implements Store {
       if (result.type !== 'done') return { taskId, ...lease, ...result }
       return { taskId, ...lease, type: result.type, ...result.message }
     })
-    const settled = await this.#calls.call<(Settled & { session?: number | null })[]>(
-      'settle_tasks',
-      JSON.stringify(given),
+    const settled = await this.#parted(
+      outcomes,
+      ({ taskId }) => [taskId],
+      this.#calls.call<(Settled & { session?: number | null })[]>(
+        'settle_tasks',
+        JSON.stringify(given),
+      ),
     )
     const news = settled.map(({ outcome, session }) => ({
       outcome: outcome === 'applied' ? ('accepted' as const) : ('missing' as const),
@@ -257,6 +276,25 @@ export class PostgresStore implements Store {
     await this.#pool.end()
   }
 
+  /** If rows are locked, finds out whose: they are sent again alone. Ids are of runs and of tasks. */
+  async #parted<T, Out>(
+    items: readonly T[],
+    idsOf: (item: T) => readonly string[],
+    call: Promise<Out>,
+  ): Promise<Out> {
+    try {
+      return await call
+    } catch (error) {
+      if (!(error instanceof RowsLocked) || items.length === 1) throw error
+      const ids = [...new Set(items.flatMap(idsOf))]
+      const locked = new Set(await this.#calls.call<string[]>('locked', ids, ids))
+      const which = items.flatMap((item, index) =>
+        idsOf(item).some((id) => locked.has(id)) ? [index] : [],
+      )
+      throw new RowsLocked(error.cause, which)
+    }
+  }
+
   #hintsOf(turns: readonly TurnCommit[], outcomes: readonly Committed[]): Hint[] {
     const hints: Hint[] = []
     let ready = false
@@ -269,6 +307,11 @@ export class PostgresStore implements Store {
     }
     return ready ? [...hints, { type: 'ready' }] : hints
   }
+}
+
+/** Runs whose rows a turn locks: its own, and those it sends messages to. */
+function writtenBy({ runId, outbox }: TurnCommit): string[] {
+  return [runId, ...outbox.flatMap((item) => (item.type === 'post' ? [item.runId] : []))]
 }
 
 function refusalOf(outcome: string, messages: readonly StoredMessage[], now: number): Committed {

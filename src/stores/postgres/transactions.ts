@@ -2,6 +2,7 @@
 // leases are renewed meanwhile.
 import type pg from 'pg'
 import { PermanentError } from '../../kernel/errors.ts'
+import { limits } from '../../kernel/limits.ts'
 import { askedTooLate, endedInside, NOTE, notUnderWay } from '../sql-step.ts'
 import type { Sql, StepOf } from '../store.ts'
 import { isMissing } from './calls.ts'
@@ -92,7 +93,8 @@ export class PostgresTransactions {
     // Only now: a run that is locked while the body runs could not go on meanwhile.
     const [after] = await own<{ begun: string }>(
       client,
-      `select transaction_timestamp()::text as begun from ${this.#schema}.live
+      `select transaction_timestamp()::text as begun,
+        set_config('idle_in_transaction_session_timeout', '${limits.transactionIdleMsMax}', true) from ${this.#schema}.live
         where run_id = $1 and generation = $2 for share`,
       [runId, generation],
     )

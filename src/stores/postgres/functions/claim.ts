@@ -2,7 +2,11 @@
 import { limits } from '../../../kernel/limits.ts'
 import { NEVER } from '../../never.ts'
 import { PLANS } from './plans.ts'
+import { DEAD } from './sessions.ts'
 import { PASSING } from './transaction.ts'
+
+/** A session may be granted what became due a moment after its last renewal. */
+const HELD_SINCE_MS = 60_000
 
 /** What a request says about pins, read once: JSON is parsed anew at every arrow. */
 const PINS = `v_builds text[] := array(select json_array_elements_text(
@@ -33,18 +37,41 @@ end $$;`
 export const claim = `
 create or replace function {schema}.free_session(p_now int8, p_session int8) returns void
 language plpgsql as $$
-declare v_runs uuid[]; v_latest int8;
+declare
+  v_runs uuid[]; v_tasks uuid[]; v_held int4; v_until int8; v_latest int8;
+  v_lanes int4[] := array(select lane from {schema}.lane union all select -lane from {schema}.lane);
 begin
-  delete from {schema}.session where session = p_session returning latest into v_latest;
-  -- In the order everybody locks in. What only a message can wake is not held, so this passes by it.
-  v_runs := array(select run_id from {schema}.live
-    where lane = any(array(select lane from {schema}.lane union all select -lane from {schema}.lane))
-      and at < ${NEVER} and session = p_session order by run_id for no key update);
+  -- What is held was due when it was granted, so what sleeps is passed by.
+  select latest, greatest(p_now, latest) + ${HELD_SINCE_MS} into v_latest, v_until
+    from {schema}.session where session = p_session;
+  -- In the order everybody locks in. What somebody has locked is freed by one of the next claims, and all else now.
+  v_runs := array(select run_id from {schema}.live where lane = any(v_lanes) and at <= v_until and session = p_session
+    order by run_id for no key update skip locked);
+  v_tasks := array(select task_id from {schema}.task where lane = any(v_lanes) and at <= v_until and session = p_session
+    order by task_id for no key update skip locked);
+  v_held := (select count(*) from {schema}.live where lane = any(v_lanes) and at <= v_until and session = p_session)
+    + (select count(*) from {schema}.task where lane = any(v_lanes) and at <= v_until and session = p_session);
   -- No turn of the session was stamped later than its latest.
   update {schema}.live set session = 0, nonce = 0, lane = -abs(lane), at = least(at, p_now),
     updated_at = greatest(updated_at, v_latest) where run_id = any(v_runs);
-  update {schema}.task set session = 0, nonce = 0, at = least(at, p_now)
-    where lane = any(array(select lane from {schema}.lane)) and session = p_session;
+  update {schema}.task set session = 0, nonce = 0, at = least(at, p_now) where task_id = any(v_tasks);
+  if v_held > cardinality(v_runs) + cardinality(v_tasks) then
+    update {schema}.session set expires_at = ${DEAD} where session = p_session;
+  else
+    delete from {schema}.session where session = p_session;
+  end if;
+end $$;
+
+-- Of these, what somebody else has locked: runs, and tasks of runs.
+create or replace function {schema}.locked(p_now int8, p_runs uuid[], p_tasks uuid[]) returns json
+language plpgsql ${PLANS} as $$
+declare v_runs uuid[] := p_runs || array(select run_id from {schema}.task where task_id = any(p_tasks)); v_free uuid[];
+begin
+  ${PASSING}
+  v_free := array(select run_id from {schema}.live where run_id = any(v_runs) order by run_id for no key update skip locked);
+  v_runs := array(select run_id from {schema}.live where run_id = any(v_runs) and run_id <> all(v_free));
+  return (select coalesce(json_agg(id), '[]') from (select unnest(v_runs) as id
+    union select task_id from {schema}.task where task_id = any(p_tasks) and run_id = any(v_runs)) f);
 end $$;
 
 create or replace function {schema}.reap(p_now int8, p_me int8, p_silent json) returns void language plpgsql as $$
@@ -193,7 +220,7 @@ begin
   ${PASSING}
   perform {schema}.reap(v_now, v_session, q->'silent');
   -- Held until this is durable: a reaper cannot declare the session dead while leases are being granted to it.
-  perform 1 from {schema}.session where session = v_session for key share;
+  perform 1 from {schema}.session where session = v_session and expires_at > ${DEAD} for key share;
   if not found then return json_build_object('now', v_now, 'dead', true); end if;
   if (q->>'reconcile')::boolean then
     v_runs := array(select run_id from {schema}.live

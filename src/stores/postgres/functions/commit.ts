@@ -1,7 +1,7 @@
 // Writing turns and what they send out.
 import { NEVER } from '../../never.ts'
 import { PLANS } from './plans.ts'
-import { DURABLE } from './transaction.ts'
+import { DURABLE, togetherWait } from './transaction.ts'
 
 export const commit = `
 -- Stamped with a time that has not come: the writer's idea of time is wrong, or the server's clock was set back. What
@@ -54,6 +54,7 @@ declare
   v_undoing boolean[] := '{}'; v_pins text[] := '{}';
 begin
   ${DURABLE}
+  ${togetherWait('cardinality(p_runs)')}
   if p_extra is not null then
     v_undoing := array(select json_array_elements_text(p_extra->'undoing')::boolean);
     v_pins := array(select json_array_elements_text(p_extra->'pins'));

@@ -1,7 +1,8 @@
 // Accepting runs and messages.
 import { limits } from '../../../kernel/limits.ts'
 import { PLANS } from './plans.ts'
-import { DURABLE, DURABLE_ANYWHERE } from './transaction.ts'
+import { DEAD } from './sessions.ts'
+import { DURABLE, DURABLE_ANYWHERE, togetherWait } from './transaction.ts'
 
 export const lanes = `
 create or replace function {schema}.lane_of(p_kind text, p_queue text, p_name text, p_priority int4)
@@ -160,7 +161,8 @@ begin
   end if;
   v_start := coalesce((r->>'startAt')::int8, p_now + coalesce((r->>'delayMs')::int8, 0));
   if r->'eager' is not null and v_start <= p_now then
-    perform 1 from {schema}.session where session = (r->'eager'->>'session')::int8 for key share;
+    perform 1 from {schema}.session where session = (r->'eager'->>'session')::int8 and expires_at > ${DEAD}
+      for key share;
     v_eager := found;
   end if;
   if v_eager then
@@ -180,10 +182,12 @@ begin
   return json_build_object('outcome', 'created', 'mine', v_eager, 'told', v_told->'session');
 end $$;
 
-create or replace function {schema}.create_runs(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
+-- A wait is given where the transaction is not the caller's.
+create or replace function {schema}.create_runs(p_now int8, p json, p_wait int4) returns json language plpgsql ${PLANS} as $$
 declare v_now int8 := {schema}.clock(p_now); v_out json[] := '{}'; r json;
 begin
   ${DURABLE_ANYWHERE}
+  if p_wait is not null then perform set_config('lock_timeout', p_wait::text, true); end if;
   for r in select value from json_array_elements(p) loop
     v_out := v_out || {schema}.create_run(v_now, r);
   end loop;
@@ -213,7 +217,7 @@ begin
     on conflict do nothing;
   if not found then return null; end if;
   if p_session is not null then
-    perform 1 from {schema}.session where session = p_session for key share;
+    perform 1 from {schema}.session where session = p_session and expires_at > ${DEAD} for key share;
     v_eager := found;
   end if;
   if v_eager then
@@ -229,13 +233,16 @@ end $$;
 -- The plain case, many at a time: new ids, no name, no parent. A session of 0 wants no lease. Answers null if lanes are
 -- not what the caller remembers.
 create or replace function {schema}.create_plain(p_now int8, p_runs uuid[], p_lanes int4[], p_digests text[],
-  p_inputs text, p_sessions int8[], p_nonces int8[], p_known json) returns json language plpgsql ${PLANS} as $$
+  p_inputs text, p_sessions int8[], p_nonces int8[], p_known json, p_wait int4)
+returns json language plpgsql ${PLANS} as $$
 declare v_now int8 := {schema}.clock(p_now); v_new uuid[]; v_mine uuid[]; v_alive int8[] := '{}';
 begin
   ${DURABLE_ANYWHERE}
+  if p_wait is not null then perform set_config('lock_timeout', p_wait::text, true); end if;
   if not {schema}.are_lanes(p_known) then return null; end if;
   if exists (select 1 from unnest(p_sessions) s where s <> 0) then
-    v_alive := array(select session from {schema}.session where session = any(p_sessions) order by session for key share);
+    v_alive := array(select session from {schema}.session where session = any(p_sessions) and expires_at > ${DEAD}
+      order by session for key share);
   end if;
   with fresh as (
     insert into {schema}.run (run_id, lane, created_at, digest, input)
@@ -277,6 +284,7 @@ create or replace function {schema}.post_messages(p_now int8, p json) returns js
 declare v_now int8 := {schema}.clock(p_now); v_out json[] := '{}'; m json;
 begin
   ${DURABLE}
+  ${togetherWait('json_array_length(p)')}
   perform 1 from {schema}.live
     where run_id = any(array(select (value->>'runId')::uuid from json_array_elements(p)))
     order by run_id for no key update;

@@ -1,6 +1,7 @@
 // Ending tasks, and renewing sessions.
 import { PLANS } from './plans.ts'
-import { DURABLE, PASSING } from './transaction.ts'
+import { DEAD } from './sessions.ts'
+import { DURABLE, PASSING, togetherWait } from './transaction.ts'
 
 export const settle = `
 create or replace function {schema}.note(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
@@ -30,6 +31,7 @@ create or replace function {schema}.settle_tasks(p_now int8, p json) returns jso
 declare v_now int8 := {schema}.clock(p_now); v_out json[] := '{}'; s json; v_task {schema}.task%rowtype;
 begin
   ${DURABLE}
+  ${togetherWait('json_array_length(p)')}
   perform 1 from {schema}.live where run_id = any(array(
       select t.run_id from json_array_elements(p) j join {schema}.task t on t.task_id = (j.value->>'taskId')::uuid))
     order by run_id for no key update;
@@ -68,12 +70,12 @@ begin
     insert into {schema}.session (session, worker, beat, expires_at, about, ttl_ms, latest)
       values (v_session, b->>'worker', 1, v_now + v_ttl, b->>'about', v_ttl, v_now + v_ttl)
       on conflict (session) do update set expires_at = excluded.expires_at, ttl_ms = excluded.ttl_ms,
-        latest = greatest(session.latest, session.expires_at, excluded.latest);
-    v_alive := true;
+        latest = greatest(session.latest, session.expires_at, excluded.latest) where session.expires_at > ${DEAD};
+    v_alive := found;
   else
     -- An expired session that no claim has freed holds all its leases still: the clock may have jumped.
     update {schema}.session set beat = (b->>'beat')::int8, expires_at = v_now + v_ttl, ttl_ms = v_ttl,
-      latest = greatest(latest, expires_at, v_now + v_ttl) where session = v_session;
+      latest = greatest(latest, expires_at, v_now + v_ttl) where session = v_session and expires_at > ${DEAD};
     v_alive := found;
     update {schema}.release set used_at = v_now where release = '{release}' and used_at < v_now - 3600000;
   end if;
