@@ -3,36 +3,25 @@
 import type pg from 'pg'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Hint } from '../store.ts'
+import { type Bulletin, News } from './bulletin.ts'
 
-/** What one notification carries. It is bounded: run ids that do not fit are left to be found by polling. */
-interface Bulletin {
-  readonly from: number
-  readonly ready?: true
-  readonly sessions?: readonly number[]
-  readonly ended?: readonly string[]
-}
-
-const ENDED_PER_BULLETIN = 150
 const ENDED_AFTER_MS = 2
 const RECONNECT_MS = 1_000
 const RIDE_AFTER_QUIET_MS = 10
+const LATER_MS = 100
+const PING_MS = 60_000
+const PING_MS_MAX = 5_000
+// Nothing rests on it, so nobody waits for the disk.
+const TELL = "select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)"
 
 /** No process: what it says is news to all of them. */
 const NOBODY = -1
 
-/** What a transaction tells when it commits, to this process as well. */
-export function bulletinOf(hints: readonly Hint[]): string {
-  const sessions = hints.flatMap((hint) => (hint.type === 'news' ? [hint.session] : []))
-  const bulletin: Bulletin = {
-    from: NOBODY,
-    ready: true,
-    sessions: [...new Set(sessions)].slice(0, ENDED_PER_BULLETIN),
-  }
-  return JSON.stringify(bulletin)
-}
-
 export interface HintPorts {
+  /** For NOTIFY. */
   readonly connect: () => pg.Client
+  /** For LISTEN, if that is possible: a pooler in transaction mode passes nothing on. */
+  readonly connectEar: (() => pg.Client) | undefined
   readonly channel: string
   readonly clock: Clock
   /** Tells this process from the others on the channel. */
@@ -45,9 +34,9 @@ export class Hints {
   #speaker: pg.Client | undefined
   #ear: pg.Client | undefined
   #toldAt = Number.NEGATIVE_INFINITY
-  #ready = false
-  #sessions = new Set<number>()
-  #ended: string[] = []
+  readonly #news = new News()
+  readonly #later: Hint[] = []
+  #stopPings = (): void => {}
   #speaking = false
   #soon = false
   #closed = false
@@ -58,7 +47,8 @@ export class Hints {
 
   listen(listener: (hint: Hint) => void): () => void {
     this.#listeners.add(listener)
-    if (!this.#ear) void this.#openEar()
+    const { connectEar } = this.#ports
+    if (!this.#ear && connectEar) void this.#openEar(connectEar)
     return () => this.#listeners.delete(listener)
   }
 
@@ -71,27 +61,51 @@ export class Hints {
    * transaction holds a lock until that is flushed, and many would wait for each other.
    */
   rider(hint: Extract<Hint, { type: 'ready' }>): string | undefined {
+    return this.#isQuiet()
+      ? JSON.stringify({ from: this.#ports.self, [hint.type]: true })
+      : undefined
+  }
+
+  /**
+   * The same for a transaction of a caller, which nobody knows the end of: what it does not carry is told a moment later,
+   * when most such transactions are over.
+   */
+  passenger(hints: readonly Hint[]): string | undefined {
+    if (this.#isQuiet()) {
+      const news = new News()
+      for (const hint of hints) news.add(hint)
+      return JSON.stringify(news.take(NOBODY))
+    }
+    if (this.#later.length === 0) this.#ports.clock.after(LATER_MS, () => this.#tellLater())
+    this.#later.push(...hints)
+    return undefined
+  }
+
+  #isQuiet(): boolean {
     const now = this.#ports.clock.monotonic()
     const quiet = now - this.#toldAt > RIDE_AFTER_QUIET_MS
     this.#toldAt = now
-    return quiet ? JSON.stringify({ from: this.#ports.self, [hint.type]: true }) : undefined
+    return quiet
+  }
+
+  #tellLater(): void {
+    const hints = this.#later.splice(0)
+    if (!this.#closed) this.tell(hints)
   }
 
   /** Tells this process at once, and the others soon, unless they have been told. */
   tell(hints: readonly Hint[], othersKnow = false): void {
     for (const hint of hints) {
       for (const listener of this.#listeners) listener(hint)
-      if (othersKnow) continue
-      if (hint.type === 'ready') this.#ready = true
-      else if (hint.type === 'news') this.#sessions.add(hint.session)
-      else if (hint.type === 'ended') this.#ended.push(hint.runId)
+      if (!othersKnow) this.#news.add(hint)
     }
-    if (this.#ready || this.#sessions.size > 0) void this.#speak()
-    else if (this.#ended.length > 0) this.#speakSoon()
+    if (this.#news.isUrgent) void this.#speak()
+    else if (!this.#news.isEmpty) this.#speakSoon()
   }
 
   async close(): Promise<void> {
     this.#closed = true
+    this.#stopPings()
     await Promise.allSettled([this.#ear?.end(), this.#speaker?.end()])
   }
 
@@ -110,10 +124,9 @@ export class Hints {
     this.#speaking = true
     try {
       this.#speaker ??= await this.#openSpeaker()
-      while (this.#ready || this.#sessions.size > 0 || this.#ended.length > 0) {
-        const payload = JSON.stringify(this.#bulletin())
-        const values = [this.#ports.channel, payload]
-        await this.#speaker.query({ name: 'hint', text: 'select pg_notify($1, $2)', values })
+      while (!this.#news.isEmpty) {
+        const values = [this.#ports.channel, JSON.stringify(this.#news.take(this.#ports.self))]
+        await this.#speaker.query({ text: TELL, values })
       }
     } catch {
       // Hints may be lost. The next one gets a new connection.
@@ -121,20 +134,6 @@ export class Hints {
       this.#speaker = undefined
     } finally {
       this.#speaking = false
-    }
-  }
-
-  #bulletin(): Bulletin {
-    const sessions = [...this.#sessions].slice(0, ENDED_PER_BULLETIN)
-    const ended = this.#ended.splice(0, ENDED_PER_BULLETIN)
-    const ready = this.#ready
-    this.#ready = false
-    for (const session of sessions) this.#sessions.delete(session)
-    return {
-      from: this.#ports.self,
-      ...(ready && { ready }),
-      ...(sessions.length > 0 && { sessions }),
-      ...(ended.length > 0 && { ended }),
     }
   }
 
@@ -147,15 +146,16 @@ export class Hints {
     return speaker
   }
 
-  async #openEar(): Promise<void> {
-    const ear = this.#ports.connect()
+  async #openEar(connect: () => pg.Client): Promise<void> {
+    const ear = connect()
     this.#ear = ear
     let lost = false
     const again = (): void => {
       if (lost || this.#closed) return
       lost = true
+      this.#stopPings()
       ear.end().catch(() => {})
-      this.#ports.clock.after(RECONNECT_MS, () => void this.#openEar())
+      this.#ports.clock.after(RECONNECT_MS, () => void this.#openEar(connect))
     }
     ear.on('error', again)
     ear.on('end', again)
@@ -166,9 +166,18 @@ export class Hints {
       await ear.query(`listen "${this.#ports.channel}"`)
       // Whatever was said while nobody listened.
       for (const listener of this.#listeners) listener({ type: 'changed' })
+      this.#ping(ear, again)
     } catch {
       again()
     }
+  }
+
+  // A connection that only listens does not notice that what lies between has forgotten it.
+  #ping(ear: pg.Client, lost: () => void): void {
+    this.#stopPings = this.#ports.clock.after(PING_MS, () => {
+      const ping = { text: 'select 1', query_timeout: PING_MS_MAX } as pg.QueryConfig
+      ear.query(ping).then(() => this.#ping(ear, lost), lost)
+    })
   }
 
   #hear(payload: string | undefined): void {

@@ -85,11 +85,12 @@ interface PostgresParts {
   readonly calls: PostgresCalls
   readonly lanes: Lanes
   readonly connect: () => pg.Client
+  readonly connectEar: (() => pg.Client) | undefined
   readonly transactions: PostgresTransactions
 }
 
 export class PostgresStore implements Store {
-  readonly traits: Traits = { name: 'postgres', durability: 'fsync', lanes: 2, push: true }
+  readonly traits: Traits
   readonly #pool: pg.Pool
   readonly #schema: string
   readonly #now: () => number | null
@@ -110,29 +111,49 @@ export class PostgresStore implements Store {
     const { pool, isPooled } = await reach(driver, place, clock)
     const connect = (): pg.Client =>
       new driver.Client(connectionOptions(place, 'pawl hints', isPooled))
+    const { listenUrl = isPooled ? undefined : place.url } = place
+    const connectEar =
+      listenUrl === undefined
+        ? undefined
+        : (): pg.Client =>
+            new driver.Client(connectionOptions({ ...place, url: listenUrl }, 'pawl hints'))
     const own = new driver.Pool({
       ...connectionOptions(place, 'pawl steps', isPooled),
       max: place.pool,
     })
     const now = (): number | null => (options.virtualTime ? clock.now() : null)
-    // A server that cannot do this says so, and then goes on without.
-    own.on('connect', (client) => {
-      if (!isPooled) client.query("set client_connection_check_interval = '5s'").catch(() => {})
-    })
     const failed = (): void => lanes.forget()
     const calls = new PostgresCalls({ pool, place, clock, now, isPooled, failed })
     const lanes = new Lanes(calls.query.bind(calls), place.schema)
-    const transactions = new PostgresTransactions(own, place.schema, () => calls.install())
-    return new PostgresStore({ pool, place, clock, now, calls, lanes, connect, transactions })
+    const transactions = new PostgresTransactions({
+      pool: own,
+      schema: place.schema,
+      isPooled,
+      install: () => calls.install(),
+    })
+    return new PostgresStore({
+      pool,
+      place,
+      clock,
+      now,
+      calls,
+      lanes,
+      connect,
+      connectEar,
+      transactions,
+    })
   }
 
   private constructor({ pool, place, clock, now, calls, lanes, ...parts }: PostgresParts) {
+    const push = parts.connectEar !== undefined
+    this.traits = { name: 'postgres', durability: 'fsync', lanes: 2, push }
     this.#pool = pool
     this.#schema = place.schema
     this.#now = now
     this.#calls = calls
     this.#hints = new Hints({
       connect: parts.connect,
+      connectEar: parts.connectEar,
       channel: place.channel,
       clock,
       self: systemRandom.integer(),
@@ -156,9 +177,13 @@ export class PostgresStore implements Store {
   }
 
   createIn(client: SqlClient, runs: readonly NewRun[]): Promise<readonly Created[]> {
-    const { channel } = this.#hints
-    const ports = { schema: this.#schema, channel, lanes: this.#lanes, now: this.#now() }
-    return createIn(client, runs, ports)
+    return createIn(client, runs, {
+      schema: this.#schema,
+      hints: this.#hints,
+      lanes: this.#lanes,
+      now: this.#now(),
+      install: () => this.#calls.install(),
+    })
   }
 
   async post(messages: readonly Post[]): Promise<readonly Posted[]> {

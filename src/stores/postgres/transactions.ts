@@ -17,15 +17,26 @@ interface Outcome {
   readonly keep: boolean
 }
 
+export interface TransactionPorts {
+  readonly pool: pg.Pool
+  readonly schema: string
+  /** Behind a pooler, where connections of the server are shared and nothing is set for one. */
+  readonly isPooled: boolean
+  /** Brings the database up to date, or says why not. */
+  readonly install: () => Promise<void>
+}
+
 export class PostgresTransactions {
   readonly #pool: pg.Pool
   readonly #schema: string
+  readonly #isPooled: boolean
   readonly #install: () => Promise<void>
+  readonly #known = new WeakSet<pg.PoolClient>()
 
-  /** `install` brings the database up to date, or says why not. */
-  constructor(pool: pg.Pool, schema: string, install: () => Promise<void>) {
+  constructor({ pool, schema, isPooled, install }: TransactionPorts) {
     this.#pool = pool
     this.#schema = schema
+    this.#isPooled = isPooled
     this.#install = install
     pool.on('error', ignore)
   }
@@ -70,7 +81,13 @@ export class PostgresTransactions {
 
   async #connect(): Promise<pg.PoolClient> {
     try {
-      return await this.#pool.connect()
+      const client = await this.#pool.connect()
+      if (!this.#isPooled && !this.#known.has(client)) {
+        this.#known.add(client)
+        // So that the server notices a client that has gone. One that cannot says so, and goes on without.
+        await client.query("set client_connection_check_interval = '5s'").catch(ignore)
+      }
+      return client
     } catch (error) {
       throw explain(error)
     }

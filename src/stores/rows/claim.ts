@@ -11,8 +11,9 @@ export function chooseRuns(tx: Transaction, request: ClaimRequest): RunRow[] {
   const strays: RunRow[] = []
   const free: RunRow[] = []
   for (const row of tx.liveRuns()) {
-    if (!isMine(row.head, request.queues, request.workflows)) continue
+    // What a session holds is its own, whatever it serves now.
     if (isStray(row, request, row.head.runId, request.held)) strays.push(row)
+    else if (!isMine(row.head, request.queues, request.workflows)) continue
     else if (row.session === 0 && isDue(row, request, tx.now)) free.push(row)
   }
   if (strays.length > 0) return strays
@@ -23,10 +24,11 @@ export function chooseRuns(tx: Transaction, request: ClaimRequest): RunRow[] {
 }
 
 export function chooseTasks(tx: Transaction, request: ClaimRequest): TaskRow[] {
-  const rows = [...tx.tasks()].filter((row) => isMine(row, request.queues, request.activities))
+  const rows = [...tx.tasks()]
   const strays = rows.filter((row) => isStray(row, request, row.taskId, request.heldTasks))
   if (strays.length > 0) return strays
   return rows
+    .filter((row) => isMine(row, request.queues, request.activities))
     .filter((row) => row.session === 0 && row.at <= tx.now)
     .sort((a, b) => b.priority - a.priority || a.at - b.at)
     .slice(0, request.tasks)

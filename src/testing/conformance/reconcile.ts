@@ -1,5 +1,5 @@
 // A claim whose answer was lost leaves leases with a session that does not know of them. Reconciling gives them again.
-import type { Claimed } from '../../stores/store.ts'
+import type { Claimed, ClaimRequest } from '../../stores/store.ts'
 import {
   ALICE,
   apply,
@@ -7,6 +7,7 @@ import {
   claim,
   fresh,
   hold,
+  holdTasks,
   idsOf,
   messageIds,
   newRun,
@@ -134,6 +135,23 @@ export const reconcileCases: readonly Case[] = [
       await openSession(store)
       await store.create([newRun('run')])
       same(only((await claim(store, { reconcile })).runs, 'runs').deliveries, 1, 'deliveries')
+    },
+  },
+  {
+    name: 'stores D13: what a session holds is given again whatever it serves now',
+    async run({ store }) {
+      const run = await hold(store, 'run')
+      const tasks = await holdTasks(store, await hold(store, 'other'), [newTask('task')])
+      const now: Partial<ClaimRequest> = {
+        queues: ['elsewhere'],
+        workflows: ['another'],
+        activities: ['another'],
+        reconcile,
+      }
+      const again = await claim(store, now)
+      same(idsOf(again.runs), ['run'], 'the run')
+      same([again.runs[0]?.lease, again.tasks], [run.lease, tasks], 'the leases')
+      same((await claim(store, { ...now, queues: [] })).runs.length, 1, 'without any queue')
     },
   },
   {

@@ -35,15 +35,25 @@ begin
 end $$;`
 
 export const claim = `
+create or replace function {schema}.all_lanes() returns int4[] language plpgsql as $$
+begin
+  return array(select lane from {schema}.lane union all select -lane from {schema}.lane);
+end $$;
+
+-- What is held was due when it was granted: nothing that a session holds is due later than this, and so whoever looks for
+-- it passes by all that sleeps. A clock that was set back has not changed when the session was to end.
+create or replace function {schema}.held_until(p_now int8, p_session int8) returns int8 language plpgsql as $$
+begin
+  return (select greatest(p_now, expires_at, latest) + ${HELD_SINCE_MS} from {schema}.session where session = p_session);
+end $$;
+
 create or replace function {schema}.free_session(p_now int8, p_session int8) returns void
 language plpgsql as $$
 declare
-  v_runs uuid[]; v_tasks uuid[]; v_held int4; v_until int8; v_latest int8;
-  v_lanes int4[] := array(select lane from {schema}.lane union all select -lane from {schema}.lane);
+  v_runs uuid[]; v_tasks uuid[]; v_held int4; v_lanes int4[] := {schema}.all_lanes();
+  v_until int8 := {schema}.held_until(p_now, p_session);
+  v_latest int8 := (select latest from {schema}.session where session = p_session);
 begin
-  -- What is held was due when it was granted, so what sleeps is passed by.
-  select latest, greatest(p_now, latest) + ${HELD_SINCE_MS} into v_latest, v_until
-    from {schema}.session where session = p_session;
   -- In the order everybody locks in. What somebody has locked is freed by one of the next claims, and all else now.
   v_runs := array(select run_id from {schema}.live where lane = any(v_lanes) and at <= v_until and session = p_session
     order by run_id for no key update skip locked);
@@ -212,7 +222,7 @@ declare
   v_session int8 := (q->>'session')::int8;
   v_run_lanes int4[] := {schema}.lanes_of('run', q->'queues', q->'workflows', (q->>'nonce')::int8);
   v_task_lanes int4[] := {schema}.lanes_of('task', q->'queues', q->'activities', (q->>'nonce')::int8);
-  v_runs uuid[] := '{}'; v_tasks uuid[] := '{}';
+  v_runs uuid[] := '{}'; v_tasks uuid[] := '{}'; v_lanes int4[]; v_until int8;
   -- What a grant needs, without all that is held: JSON is parsed anew at every arrow, for every row.
   v_asked json := json_build_object('session', q->'session', 'nonce', q->'nonce', 'build', q->'build', 'pins', q->'pins',
     'runs', q->'runs', 'suspects', q->'suspects', 'tasks', q->'tasks');
@@ -223,11 +233,13 @@ begin
   perform 1 from {schema}.session where session = v_session and expires_at > ${DEAD} for key share;
   if not found then return json_build_object('now', v_now, 'dead', true); end if;
   if (q->>'reconcile')::boolean then
-    v_runs := array(select run_id from {schema}.live
-      where lane = any(v_run_lanes || array(select -l from unnest(v_run_lanes) l)) and at < ${NEVER}
-        and session = v_session and run_id <> all(array(select json_array_elements_text(q->'held')::uuid)));
-    v_tasks := array(select task_id from {schema}.task where lane = any(v_task_lanes)
-        and session = v_session and task_id <> all(array(select json_array_elements_text(q->'heldTasks')::uuid)));
+    -- Whatever it serves now: what a session holds is its own.
+    v_until := {schema}.held_until(v_now, v_session);
+    v_lanes := {schema}.all_lanes();
+    v_runs := array(select run_id from {schema}.live where lane = any(v_lanes) and at <= v_until and session = v_session
+      and run_id <> all(array(select json_array_elements_text(q->'held')::uuid)));
+    v_tasks := array(select task_id from {schema}.task where lane = any(v_lanes) and at <= v_until and session = v_session
+      and task_id <> all(array(select json_array_elements_text(q->'heldTasks')::uuid)));
   end if;
   if cardinality(v_runs) = 0 and (q->>'runs')::int4 > 0 then
     v_runs := {schema}.grant_runs(v_now, v_asked, v_run_lanes);
