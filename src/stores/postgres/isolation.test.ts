@@ -129,8 +129,13 @@ test('stores D11: what is acknowledged is flushed, whatever the database and the
     await client.query('rollback')
     return (rows[0] as { synchronous_commit: string }).synchronous_commit
   }
-  for (const call of ['create_runs', 'post_messages', 'settle_tasks', 'records'])
+  for (const call of ['post_messages', 'settle_tasks', 'records'])
     expect([call, await now(call, '[]')]).toEqual([call, 'on'])
+  await client.query('begin')
+  await client.query(`select ${nameOf('pawl', 'create_runs')}(null, '[]', null)`)
+  const { rows } = await client.query('show synchronous_commit')
+  await client.query('rollback')
+  expect(rows).toEqual([{ synchronous_commit: 'on' }])
   const once = { runId: randomUUID(), generation: 1, key: 'k', name: 'n', body: '1', once: true }
   expect(await now('note', JSON.stringify([once]))).toBe('on')
   // Nothing is promised by these.

@@ -163,6 +163,60 @@ test('P11 a user with no rights but a schema of its own can do everything', asyn
   }
 })
 
+test('stores D13: a migration that cannot have its locks lets others work, and goes on when it can', async () => {
+  await admin.query('create schema waiting')
+  await admin.query(`create table waiting.about (version int4 not null, functions text not null);
+    insert into waiting.about values (1, 'older')`)
+  await admin.query(migrations[0]?.replaceAll('{schema}', 'waiting') ?? '')
+  const reader = new pg.Client({ connectionString: database.url })
+  await reader.connect()
+  await reader.query('begin; select * from waiting.run, waiting.live, waiting.closed')
+  const opening = PostgresStore.open(urlOf('waiting'), systemClock)
+  const isWaiting = async (): Promise<boolean> => {
+    const text =
+      "select 1 from pg_locks where not granted and relation in ('waiting.run'::regclass, 'waiting.live'::regclass)"
+    return (await admin.query(text)).rows.length > 0
+  }
+  while (!(await isWaiting())) await systemClock.breathe()
+  // Behind the lock that is asked for and not had; the reader has not ended.
+  await admin.query('update waiting.run set digest = digest; update waiting.live set at = at')
+  await reader.query('commit')
+  await reader.end()
+  await (await opening).close()
+  expect(await outlineOf('waiting')).toBe(await outlineOf('fresh'))
+})
+
+test('stores D13: a database that cannot hold every text is refused', async () => {
+  const name = `latin_${randomBytes(6).toString('hex')}`
+  await admin.query(`create database ${name} encoding 'LATIN1' locale 'C' template template0`)
+  const url = urlOf('pawl', (each) => {
+    each.pathname = `/${name}`
+  })
+  await expect(openAndClose(url)).rejects.toMatchObject({
+    code: 'STORE_UNSUITABLE',
+    message: expect.stringMatching(/encoded in LATIN1.*encoding 'UTF8'/),
+  })
+  await admin.query(`drop database ${name} with (force)`)
+})
+
+test('faults 4.9: a user who may not connect is told so', async () => {
+  const name = `closed_${randomBytes(6).toString('hex')}`
+  await admin.query(`create database ${name} template template0`)
+  await admin.query(`revoke connect on database ${name} from public`)
+  await admin.query(`create role ${name} login password 'secret'`)
+  const url = urlOf('pawl', (each) => {
+    each.pathname = `/${name}`
+    each.username = name
+    each.password = 'secret'
+  })
+  await expect(openAndClose(url)).rejects.toMatchObject({
+    code: 'STORE_URL_INVALID',
+    message: expect.stringContaining('grant connect on database'),
+  })
+  await admin.query(`drop database ${name} with (force)`)
+  await admin.query(`drop role ${name}`)
+})
+
 test('P11 two schemas in one database do not see each other', async () => {
   const left = await PostgresStore.open(urlOf('left_side'), systemClock)
   const right = await PostgresStore.open(urlOf('right_side'), systemClock)

@@ -57,17 +57,20 @@ test('stores D13: workflows run behind a pooler, with transactions, timers and m
     return ctx.run('greet', () => `hello ${who}`)
   })
   const engine = await open(`${url}?schema=workflows` as 'postgres://', { workflows: [payment] })
-  await engine.work()
-  const runs = await Promise.all(
-    Array.from({ length: 40 }, (_, n) => engine.start(payment, `${n}`)),
-  )
-  const results = await Promise.all(runs.map((run) => run.result()))
-  expect(results).toEqual(runs.map((_, n) => `hello ${n}`))
+  try {
+    await engine.work()
+    const runs = await Promise.all(
+      Array.from({ length: 40 }, (_, n) => engine.start(payment, `${n}`)),
+    )
+    const results = await Promise.all(runs.map((run) => run.result()))
+    expect(results).toEqual(runs.map((_, n) => `hello ${n}`))
+  } finally {
+    await engine.close()
+  }
   const { rows } = await admin.query(
     'select count(distinct who)::int4 as some, count(*)::int4 as all from paid',
   )
   expect(rows).toEqual([{ some: 40, all: 40 }])
-  await engine.close()
   await admin.end()
 })
 

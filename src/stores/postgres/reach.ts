@@ -38,7 +38,9 @@ async function attempt(
   })
   pool.on('error', () => {})
   try {
-    const client = await pool.connect()
+    const client = await pool.connect().catch((error: unknown) => {
+      throw mayNotConnect(error)
+    })
     try {
       const isUsed = await isUsable(client, isPooled)
       if (isUsed) await migrate(client, place, clock)
@@ -54,6 +56,17 @@ async function attempt(
   }
   await pool.end()
   return undefined
+}
+
+/** Said before anything is asked of the schema, so it is not about the schema. */
+function mayNotConnect(error: unknown): unknown {
+  const { code, message } = error as { code?: string; message?: string }
+  if (code !== '42501') return error
+  return new PawlError(
+    'STORE_URL_INVALID',
+    `${message}. The user may not connect to it: \`grant connect on database <name> to <user>\`, or correct the name in the store URL.`,
+    { cause: error },
+  )
 }
 
 /** How PgBouncer says that it takes no start-up options. */
