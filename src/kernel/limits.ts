@@ -137,6 +137,8 @@ export const limits = {
   /** A worker tells of a store it cannot use after this long, and this often while that lasts. */
   outageToldAfterMs: 1_000,
   outageToldEveryMs: 60_000,
+  /** How often a claim on Postgres looks at all that was due, and not only at what became due since the last. */
+  claimAllMs: 10_000,
   /** How long a write to Postgres waits for a row that another transaction has locked: alone, and with others in a batch. */
   lockMsMax: 2_000,
   lockInBatchMsMax: 100,

@@ -143,7 +143,7 @@ test('stores D6: a process of an older release learns that the tables are too ne
 test('stores D6: functions that are gone are installed again by whoever misses them', async () => {
   const store = await thisOne.open('gone')
   await works(store)
-  for (const name of ['claim(int8, json)', 'newest(text)', 'create_runs(int8, json, int4)']) {
+  for (const name of ['claim(int8, json, int8)', 'newest(text)', 'create_runs(int8, json, int4)']) {
     const [plain = '', given] = name.split('(')
     await admin.query(`drop function ${nameOf('gone', plain)}(${given} cascade`)
   }

@@ -45,6 +45,7 @@ import { Lanes } from './lanes.ts'
 import { type Place, placeOf } from './place.ts'
 import { reach } from './reach.ts'
 import { PostgresReader } from './read.ts'
+import { Since } from './since.ts'
 import { PostgresTransactions } from './transactions.ts'
 
 export interface PostgresOptions {
@@ -57,12 +58,11 @@ interface ClaimAnswer {
   readonly dead?: true
   readonly runs: ClaimedRow[] | null
   readonly tasks: TaskColumns[] | null
-  readonly outlook: {
-    readonly nextDue: number | null
-    readonly suspects: boolean
-    readonly news: Claimed['news'] | null
-    readonly late: Claimed['late'] | null
-  }
+  readonly nextDue: number | null
+  readonly suspects: boolean
+  readonly news: Claimed['news'] | null
+  readonly late: Claimed['late'] | null
+  readonly since: number
 }
 interface RecordAnswer {
   /** Of a put. */
@@ -95,6 +95,7 @@ export class PostgresStore implements Store {
   readonly #schema: string
   readonly #now: () => number | null
   readonly #calls: PostgresCalls
+  readonly #since: Since
   readonly #hints: Hints
   readonly #reader: PostgresReader
   readonly #lanes: Lanes
@@ -151,6 +152,7 @@ export class PostgresStore implements Store {
     this.#schema = place.schema
     this.#now = now
     this.#calls = calls
+    this.#since = new Since(clock)
     this.#hints = new Hints({
       connect: parts.connect,
       connectEar: parts.connectEar,
@@ -203,9 +205,11 @@ export class PostgresStore implements Store {
   }
 
   async claim(request: ClaimRequest): Promise<Claimed> {
-    const answer = await this.#calls.call<ClaimAnswer>('claim', JSON.stringify(request))
+    const { since, learn } = this.#since.of(request)
+    const answer = await this.#calls.call<ClaimAnswer>('claim', JSON.stringify(request), since)
     if (answer.dead) return { now: answer.now, runs: [], tasks: [], news: [], dead: true }
-    const { nextDue, suspects, news, late } = answer.outlook
+    const { nextDue, suspects, news, late } = answer
+    learn(answer.since)
     return {
       now: answer.now,
       runs: (answer.runs ?? []).map((row) => claimedRunOf(row, row.messages ?? [])),

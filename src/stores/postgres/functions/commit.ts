@@ -94,7 +94,7 @@ begin
       turn_id = case when t.count > 0 then t.turn_id else l.turn_id end,
       updated_at = greatest(v_now, t.at), compensating = coalesce(t.undoing, l.compensating), pin = coalesce(l.pin, t.new_pin), status = case t.next when 1 then 'waiting' when 2 then 'running' else 'paused' end,
       at = case when t.next = 3 then ${NEVER}
-        when exists (select 1 from {schema}.inbox i where i.run_id = t.run_id) then v_now else t.wake end,
+        when exists (select 1 from {schema}.inbox i where i.run_id = t.run_id) then v_now else greatest(t.wake, v_now) end,
       parked_build = case when t.next = 3 then coalesce(p_extra->'pauses'->(t.n::text)->>'build', '') end,
       parked_failure = case when t.next = 3 then p_extra->'pauses'->(t.n::text)->>'failure' end
     from unnest(p_runs, p_seqs, p_counts, p_turns, p_ats, p_nexts, p_wakes, v_undoing, v_pins) with ordinality

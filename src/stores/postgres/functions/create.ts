@@ -168,7 +168,7 @@ begin
   if v_eager then
     insert into {schema}.live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status, seq, turn_id,
         updated_at)
-      values (v_run, v_lane, v_start, v_start, (r->'eager'->>'session')::int8, 1, (r->'eager'->>'nonce')::int8, 1,
+      values (v_run, v_lane, greatest(v_start, p_now), v_start, (r->'eager'->>'session')::int8, 1, (r->'eager'->>'nonce')::int8, 1,
         'running', v_seq, v_turn, p_now);
   else
     insert into {schema}.live (run_id, lane, at, start_at, seq, turn_id, updated_at)

@@ -46,7 +46,7 @@ begin
       v_out := v_out || json_build_object('outcome', 'applied', 'session', {schema}.deliver(v_now, v_task.run_id,
         s->>'id', s->>'body', false, false)->>'session');
     elsif s->>'type' = 'return' then
-      update {schema}.task set session = 0, nonce = 0, deliveries = deliveries - 1 where task_id = v_task.task_id;
+      update {schema}.task set session = 0, nonce = 0, deliveries = deliveries - 1, at = v_now where task_id = v_task.task_id;
       v_out := v_out || json_build_object('outcome', 'applied');
     else
       update {schema}.task set session = 0, nonce = 0, deliveries = 0, at = v_now + (s->>'delayMs')::int8,
