@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 
 export interface RunningScript {
   readonly ports: readonly number[]
-  stop(): Promise<void>
+  readonly stop: () => Promise<void>
 }
 
 export interface Script {
@@ -20,7 +20,7 @@ export interface Script {
   readonly what: string
   readonly ports: number
   /** What the script is given behind its folder. */
-  args(ports: readonly number[]): readonly string[]
+  readonly args: (ports: readonly number[]) => readonly string[]
 }
 
 const startAttemptsMax = 3

@@ -58,7 +58,7 @@ test('stores D13: workflows run behind a pooler, with transactions, timers and m
   })
   const engine = await open(`${url}?schema=workflows` as 'postgres://', { workflows: [payment] })
   try {
-    await engine.work()
+    engine.work()
     const runs = await Promise.all(
       Array.from({ length: 40 }, (_, n) => engine.start(payment, `${n}`)),
     )

@@ -1,6 +1,8 @@
 // The reading half of the Postgres store. Nothing here writes.
 import { unreachable } from '../../kernel/assert.ts'
+import { isUuid } from '../../kernel/digest.ts'
 import { PawlError } from '../../kernel/errors.ts'
+import { limits } from '../../kernel/limits.ts'
 import type { Status } from '../../kernel/run.ts'
 import { attributeColumns } from '../attributes.ts'
 import {
@@ -14,12 +16,13 @@ import {
   type SnapshotColumns,
   sessionOf,
   snapshotOf,
+  statusesOf,
   type TaskColumns,
   type TurnColumns,
   taskSnapshotOf,
   turnOf,
 } from '../sql-rows.ts'
-import type { Listed, ListQuery, LoadAsk, Loaded, RunSnapshot } from '../store.ts'
+import type { Listed, ListQuery, LoadAsk, Loaded, RunSnapshot, StoredTurn } from '../store.ts'
 import { nameOf } from './functions/index.ts'
 import { DEAD } from './functions/sessions.ts'
 
@@ -27,7 +30,7 @@ const LIVE_STATUS = `case when live.compensating and live.status in ('running', 
   else live.status end`
 const STATUS = `coalesce(${LIVE_STATUS}, closed.status)`
 
-type Query = <Row>(text: string, values: readonly unknown[]) => Promise<Row[]>
+type Query = <Row>(text: string, values: readonly unknown[], name?: string) => Promise<Row[]>
 
 export class PostgresReader {
   readonly #query: Query
@@ -59,13 +62,16 @@ export class PostgresReader {
   async list(query: ListQuery, now: number | null): Promise<Listed> {
     const simple = onlyStatuses(query)
     if (simple) return { runs: [], count: await this.#count(simple) }
-    const { where, values } = conditions(query, this.#schema)
+    const lanes = query.names && (await this.#lanesOf(query.names))
+    if (lanes?.length === 0) return { runs: [], ...(query.count && { count: 0 }) }
+    const { where, values } = conditions(query, lanes, this.#schema)
+    const snapshot = this.#joined(query.statuses)
     if (query.count) {
-      const text = `select count(*)::int4 as count from (${this.#snapshot} where ${where}) found`
+      const text = `select count(*)::int4 as count from (${snapshot} where ${where}) found`
       const [row] = await this.#query<{ count: number }>(text, values)
       return { runs: [], count: row?.count ?? 0 }
     }
-    const text = `${this.#snapshot} where ${where} order by run.created_at desc, run.run_id desc limit ${query.limit + 1}`
+    const text = `${snapshot} where ${where} order by run.created_at desc, run.run_id desc limit ${query.limit + 1}`
     const [time, found] = await Promise.all([
       this.#clock(now),
       this.#query<SnapshotColumns>(text, values),
@@ -74,6 +80,20 @@ export class PostgresReader {
     const last = page.at(-1)
     const more = found.length > page.length && last ? { cursor: cursorOf(last) } : {}
     return { runs: page.map((row) => snapshotOf(row, time)), ...more }
+  }
+
+  /** Only the table that the runs in question are in is joined: it may be much smaller than all runs. */
+  #joined(statuses: readonly Status[] = []): string {
+    const { live, closed } = statusesOf(statuses)
+    if (live.length > 0 === closed.length > 0) return this.#snapshot
+    const table = `${this.#schema}.${live.length > 0 ? 'live' : 'closed'}`
+    return this.#snapshot.replace(`left join ${table} on`, `join ${table} on`)
+  }
+
+  async #lanesOf(names: readonly string[]): Promise<number[]> {
+    const text = `select lane from ${this.#schema}.lane where kind = 'run' and name = any($1)`
+    const rows = await this.#query<{ lane: number }>(text, [names], 'lanes of names')
+    return rows.map(({ lane }) => lane)
   }
 
   async #count({ live, closed }: { live: Status[]; closed: Status[] }): Promise<number> {
@@ -100,28 +120,22 @@ export class PostgresReader {
       }
       case 'named':
         return this.#named(ask.workflowId)
-      case 'history': {
-        const text = `
-          select seq, count, turn_id, epoch, body from ${this.#schema}.turn
-            where run_id = $1 and generation = $4 and seq >= $2
-          union all select seq, count, turn_id, epoch, body from ${this.#schema}.closed
-            where run_id = $1 and generation = $4 and seq >= $2 and count > 0
-          order by seq limit $3`
-        const generation = ask.generation ?? (await this.#generation(ask.runId))
-        const values = [ask.runId, ask.after, ask.turns, generation]
-        const rows = await this.#query<TurnColumns>(text, values)
-        return { type: 'history', turns: rows.map(turnOf) }
-      }
+      case 'history':
+        return this.#history(ask)
       case 'tasks': {
         const text = `select t.*, l.name, l.queue from ${this.#schema}.task t
           join ${this.#schema}.lane l on l.lane = t.lane where t.run_id = $1 order by t.task_id`
-        const rows = await this.#query<TaskColumns>(text, [ask.runId])
+        const rows = await this.#query<TaskColumns>(text, [ask.runId], 'tasks')
         return { type: 'tasks', tasks: rows.map(taskSnapshotOf) }
       }
       case 'notes': {
         const text = `select name, body from ${this.#schema}.note
           where run_id = $1 and generation = $2 and key = $3`
-        const rows = await this.#query<NoteColumns>(text, [ask.runId, ask.generation, ask.key])
+        const rows = await this.#query<NoteColumns>(
+          text,
+          [ask.runId, ask.generation, ask.key],
+          'notes',
+        )
         return { type: 'notes', notes: notesOf(rows) }
       }
       case 'sessions': {
@@ -138,22 +152,45 @@ export class PostgresReader {
     }
   }
 
+  // A page of turns, in parts that are bounded by bytes. The limit inside spares sorting all that is left of a long history.
+  async #history(ask: Extract<LoadAsk, { type: 'history' }>): Promise<Loaded> {
+    const text = `
+      select seq, count, turn_id, epoch, body, found from (
+        select *, count(*) over () as found, sum(octet_length(body)) over (order by seq) - octet_length(body) as before
+        from ((select seq, count, turn_id, epoch, body from ${this.#schema}.turn
+            where run_id = $1 and generation = $4 and seq >= $2 order by seq limit $3)
+          union all (select seq, count, turn_id, epoch, body from ${this.#schema}.closed
+            where run_id = $1 and generation = $4 and seq >= $2 and count > 0) order by seq limit $3) page) sized
+      where before < ${limits.historyPageBytes} order by seq`
+    const generation = ask.generation ?? (await this.#generation(ask.runId))
+    const turns: StoredTurn[] = []
+    for (let after = ask.after; ; ) {
+      const values = [ask.runId, after, ask.turns - turns.length, generation]
+      const rows = await this.#query<TurnColumns & { found: number }>(text, values, 'history')
+      turns.push(...rows.map(turnOf))
+      const last = turns.at(-1)
+      const isAll = rows.length === (rows[0]?.found ?? 0) || turns.length === ask.turns
+      if (!last || isAll) return { type: 'history', turns }
+      after = last.seq + last.count
+    }
+  }
+
   async #generation(runId: string): Promise<number> {
     const text = `select coalesce((select generation from ${this.#schema}.live where run_id = $1),
       (select generation from ${this.#schema}.closed where run_id = $1), 1) as generation`
-    const [row] = await this.#query<{ generation: number }>(text, [runId])
+    const [row] = await this.#query<{ generation: number }>(text, [runId], 'generation')
     return row?.generation ?? 1
   }
 
   async #named(workflowId: string): Promise<Loaded> {
     const text = `select ${nameOf(this.#schema, 'newest')}($1) as run_id`
-    const [row] = await this.#query<{ run_id: string | null }>(text, [workflowId])
+    const [row] = await this.#query<{ run_id: string | null }>(text, [workflowId], 'named')
     return { type: 'named', ...(row?.run_id && { runId: row.run_id }) }
   }
 
   async #runs(runIds: readonly string[], now: number | null): Promise<Map<string, RunSnapshot>> {
     const text = `${this.#snapshot.replace('select run.run_id', `select ${nameOf(this.#schema, 'clock')}($2) as now, run.run_id`)} where run.run_id = any($1)`
-    const rows = await this.#query<SnapshotColumns & { now: number }>(text, [runIds, now])
+    const rows = await this.#query<SnapshotColumns & { now: number }>(text, [runIds, now], 'runs')
     return new Map(rows.map((row) => [row.run_id, snapshotOf(row, row.now)]))
   }
 
@@ -166,18 +203,37 @@ export class PostgresReader {
   }
 }
 
-function conditions(query: ListQuery, schema: string): { where: string; values: unknown[] } {
-  const { names, statuses, workflowId, createdAfter, createdBefore, cursor } = query
+/** In terms of the column, which the server has statistics of. */
+function isLive(statuses: readonly Status[], place: (value: unknown) => string): string {
+  const marked = `live.compensating and live.status in ('running', 'waiting')`
+  const plain = `(live.status = any(${place(statuses)}) and not (${marked}))`
+  return statuses.includes('compensating') ? `(${plain} or (${marked}))` : plain
+}
+
+function conditions(
+  query: ListQuery,
+  lanes: readonly number[] | undefined,
+  schema: string,
+): { where: string; values: unknown[] } {
+  const { statuses, workflowId, createdAfter, createdBefore, cursor } = query
   const parts = ['true']
   const values: unknown[] = []
   const place = (value: unknown): string => `$${values.push(value)}`
-  if (names) parts.push(`l.name = any(${place(names)})`)
-  if (statuses) parts.push(`${STATUS} = any(${place(statuses)})`)
+  if (lanes) parts.push(`run.lane = any(${place(lanes)})`)
+  if (statuses) {
+    const { live, closed } = statusesOf(statuses)
+    const tests = [
+      ...(live.length > 0 ? [isLive(live, place)] : []),
+      ...(closed.length > 0 ? [`closed.status = any(${place(closed)})`] : []),
+    ]
+    parts.push(`(${tests.join(' or ') || 'false'})`)
+  }
   if (workflowId !== undefined) {
-    const at = place(workflowId)
-    parts.push(
-      `(run.workflow_id = ${at} or (run.workflow_id is null and run.run_id::text = ${at}))`,
-    )
+    // A run that nobody named is called by its id. Only where the name can be one: each is then looked up in an index.
+    const own = isUuid(workflowId)
+      ? ` or (run.run_id = ${place(workflowId)} and run.workflow_id is null)`
+      : ''
+    parts.push(`(run.workflow_id = ${place(workflowId)}${own})`)
   }
   if (query.pin !== undefined) parts.push(`coalesce(live.pin, closed.pin) = ${place(query.pin)}`)
   if (createdAfter !== undefined) parts.push(`run.created_at >= ${place(createdAfter)}`)

@@ -19,7 +19,7 @@ export class Since {
   }
 
   /** From where on to look, and who to tell the answer's own idea of it. */
-  of(request: ClaimRequest): { readonly since: number; learn(since: number): void } {
+  of(request: ClaimRequest): { readonly since: number; readonly learn: (since: number) => void } {
     const { queues, workflows, activities, build, pins, reconcile } = request
     const key = JSON.stringify([queues, workflows, activities, build, pins])
     const known = this.#known.get(key)

@@ -284,6 +284,7 @@ export class PostgresStore implements Store {
       JSON.stringify(beat),
     )
     if (beat.close) this.#hints.tell([{ type: 'ready' }])
+    if (beat.beat === 1 && this.#now() === null) this.#warm()
     return { now: answer.now, alive: answer.alive, lostTasks: answer.lost ?? [] }
   }
 
@@ -303,6 +304,13 @@ export class PostgresStore implements Store {
     await this.#transactions.close()
     await this.#hints.close()
     await this.#pool.end()
+  }
+
+  // A worker begins: its first calls would wait for connections, and for plans that each connection makes once.
+  #warm(): void {
+    const nothing = commitArguments([])
+    for (let lane = 0; lane <= this.traits.lanes; lane++)
+      this.#calls.call('commit_turns', ...nothing).catch(() => {})
   }
 
   /** If rows are locked, finds out whose: they are sent again alone. Ids are of runs and of tasks. */
