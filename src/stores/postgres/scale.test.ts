@@ -47,6 +47,9 @@ async function openFresh(): Promise<void> {
   const runId = randomUUID()
   await store.create([newRun(runId, { workflowId: runId })])
   await admin.query(`delete from ${schema}.live; delete from ${schema}.run`)
+  // Plans are kept, and are made when there is nothing yet.
+  for (const reconcile of [{}, { reconcile: true } as const])
+    await admin.query(...claimCall(reconcile, 0))
 }
 
 /** Live runs, each due as many milliseconds from now as this says. */

@@ -27,6 +27,11 @@ const PAUSED_AFTER = 'parked_build > p_build'
 
 const LEASE = `session = p_session, nonce = p_nonce, epoch = epoch + 1, deliveries = deliveries + 1, status = 'running'`
 
+/** Whether there is a row. Not by `exists`: for many lanes the planner would rather read the whole table once, and keep it. */
+function any(which: string, order: string, table = 'live'): string {
+  return `(select true from {schema}.${table} where ${which} order by ${order} limit 1) is not null`
+}
+
 export const claimed = `
 create or replace function {schema}.claimed(p_runs uuid[]) returns json language plpgsql ${PLANS} as $$
 begin
@@ -144,12 +149,18 @@ begin
       array_agg(l.lane order by n) filter (where suspect), min(next)
     into r_due, r_paused, r_suspect, r_next
   from unnest(p_lanes) with ordinality l(lane, n), lateral (select
-    exists (select 1 from {schema}.live where lane = l.lane and at >= p_since and at <= p_now and session = 0
-      and (parked_build is null or parked_build <> p_build) and ${MINE}) as due,
-    exists (select 1 from {schema}.live where lane = l.lane and ${PAUSED_BEFORE} and session = 0 and ${MINE})
-      or exists (select 1 from {schema}.live where lane = l.lane and ${PAUSED_AFTER} and session = 0 and ${MINE}) as paused,
-    exists (select 1 from {schema}.live where lane = -l.lane and at <= p_now and session = 0
-      and (parked_build is null or parked_build <> p_build) and ${MINE}) as suspect,
+    ${any(
+      `lane = l.lane and at >= p_since and at <= p_now and session = 0
+      and (parked_build is null or parked_build <> p_build) and ${MINE}`,
+      'at',
+    )} as due,
+    ${any(`lane = l.lane and ${PAUSED_BEFORE} and session = 0 and ${MINE}`, 'parked_build')}
+      or ${any(`lane = l.lane and ${PAUSED_AFTER} and session = 0 and ${MINE}`, 'parked_build')} as paused,
+    ${any(
+      `lane = -l.lane and at <= p_now and session = 0
+      and (parked_build is null or parked_build <> p_build) and ${MINE}`,
+      'at',
+    )} as suspect,
     -- Others' are passed by, but not a million of them at every claim: when the last that was looked at is due, one looks again.
     (select case when mine then first.at else (
         select coalesce(min(at) filter (where mine), case when count(*) = ${limits.runsPassedMax} then max(at) end)
@@ -289,7 +300,7 @@ begin
     from {schema}.look(v_now, v_since, ${TO_ASKER}, v_lanes);
   select array_agg(l.lane order by n) filter (where due), min(next) into v_due_tasks, v_next_task
     from unnest(v_task_lanes) with ordinality l(lane, n), lateral (select
-      exists (select 1 from {schema}.task where lane = l.lane and at >= v_since and at <= v_now and session = 0) as due,
+      ${any('lane = l.lane and at >= v_since and at <= v_now and session = 0', 'at', 'task')} as due,
       (select at from {schema}.task where lane = l.lane and at > v_now and session = 0 order by at limit 1) as next offset 0) f;
   if (v_want > 0 and cardinality(v_runs) = 0 and coalesce(v_due, v_paused, case when v_suspects > 0 then v_suspect end) is not null)
       or (v_want_tasks > 0 and cardinality(v_tasks) = 0 and v_due_tasks is not null) then
