@@ -79,7 +79,7 @@ function newRun(more: object = {}): object {
 function claimOf(more: object = {}): object {
   const who = { session: SESSION, nonce: Math.floor(Math.random() * 2 ** 40), build: 'b' }
   const served = { queues: ['default'], workflows: null, activities: null }
-  const held = { held: [], heldTasks: [], clock: { now: Date.now(), steadyMs: 2 ** 40 } }
+  const held = { held: [], heldTasks: [], silent: [] }
   return { ...who, ...served, ...held, runs: 256, suspects: 0, tasks: 200, ...more }
 }
 
@@ -134,7 +134,7 @@ async function claims(servers: Servers): Promise<void> {
     await row('ready runs', 'claim of 256', () => place.store.claim(claimOf()))
   })
   await withStore(servers, async (place) => {
-    const old = await connectPostgres(`${new URL('/bench_scale', servers.postgresUrl)}`)
+    const old = await connectPostgres(new URL('/bench_scale', servers.postgresUrl).href)
     await old.query('begin; select pg_current_xact_id()')
     await addLive(place, '', `${NOW} - 1000`)
     await place.sql.query('delete from pawl.live')

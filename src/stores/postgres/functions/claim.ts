@@ -136,7 +136,7 @@ begin
     from (select session, beat, ttl_ms, {schema}.late_at(expires_at, ttl_ms, p_now) as late, row_number() over () as n
       from {schema}.session where session <> p_me and expires_at > ${DEAD}) others;
   if exists (select 1 from {schema}.session where expires_at = ${DEAD}) then
-    r_next := least(r_next, p_now + ${limits.silenceLookMs});
+    r_next := least(r_next, p_now + ${limits.lockMsMax});
   end if;
 end $$;
 
