@@ -1,12 +1,10 @@
 // Creating runs: the everyday ways, each a call of its own, and the one that can do everything.
-import { type ClaimedColumns, claimedRunOf } from '../sql-rows.ts'
-import type { ClaimedRun, Created, Hint, NewRun, Posted, StoredMessage } from '../store.ts'
+import type { ClaimedRun, Created, Hint, NewRun, Posted } from '../store.ts'
+import { type ClaimedAnswer, claimedRunsOf } from './claimed-runs.ts'
 import { newRun, SEPARATOR } from './commit-call.ts'
 import { nameOf } from './functions/index.ts'
 import type { Hints } from './hints.ts'
 import type { Lanes } from './lanes.ts'
-
-export type ClaimedRow = ClaimedColumns & { readonly messages: StoredMessage[] | null }
 
 export interface Delivered {
   readonly outcome: Posted['outcome']
@@ -120,12 +118,12 @@ export class PostgresCreator {
   }
 
   async #claimed(runIds: readonly string[]) {
-    const rows = await this.#ports.query<{ answer: ClaimedRow[] }>(
+    const rows = await this.#ports.query<{ answer: ClaimedAnswer }>(
       `select ${nameOf(this.#ports.schema, 'claimed')}($1) as answer`,
       [runIds],
     )
-    const found = rows[0]?.answer ?? []
-    return new Map(found.map((row) => [row.run_id, claimedRunOf(row, row.messages ?? [])]))
+    const runs = rows.flatMap(({ answer }) => claimedRunsOf(answer))
+    return new Map(runs.map((run) => [run.head.runId, run]))
   }
 
   // In the order everybody takes locks in. Ids that are taken are looked at on their own.

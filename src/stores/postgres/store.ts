@@ -4,7 +4,7 @@ import { limits } from '../../kernel/limits.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { systemRandom } from '../../runtime/random.ts'
 import { RowsLocked } from '../locked.ts'
-import { claimedRunOf, claimedTaskOf, type TaskColumns } from '../sql-rows.ts'
+import { claimedTaskOf, type TaskColumns } from '../sql-rows.ts'
 import type {
   Claimed,
   ClaimRequest,
@@ -36,9 +36,10 @@ import type {
   TurnCommit,
 } from '../store.ts'
 import { PostgresCalls } from './calls.ts'
+import { type ClaimedAnswer, claimedRunsOf } from './claimed-runs.ts'
 import { commitArguments, everydayArguments } from './commit-call.ts'
 import { connectionOptions, loadDriver } from './connection.ts'
-import { type ClaimedRow, type Delivered, PostgresCreator, wakeUps } from './create-call.ts'
+import { type Delivered, PostgresCreator, wakeUps } from './create-call.ts'
 import { createIn } from './create-in.ts'
 import { Hints } from './hints.ts'
 import { Lanes } from './lanes.ts'
@@ -56,7 +57,7 @@ export interface PostgresOptions {
 interface ClaimAnswer {
   readonly now: number
   readonly dead?: true
-  readonly runs: ClaimedRow[] | null
+  readonly runs: ClaimedAnswer | null
   readonly tasks: TaskColumns[] | null
   readonly nextDue: number | null
   readonly suspects: boolean
@@ -212,7 +213,7 @@ export class PostgresStore implements Store {
     learn(answer.since)
     return {
       now: answer.now,
-      runs: (answer.runs ?? []).map((row) => claimedRunOf(row, row.messages ?? [])),
+      runs: answer.runs ? claimedRunsOf(answer.runs) : [],
       tasks: (answer.tasks ?? []).map(claimedTaskOf),
       news: news ?? [],
       ...(suspects && { suspects: true }),

@@ -32,23 +32,6 @@ function any(which: string, order: string, table = 'live'): string {
   return `(select true from {schema}.${table} where ${which} order by ${order} limit 1) is not null`
 }
 
-export const claimed = `
-create or replace function {schema}.claimed(p_runs uuid[]) returns json language plpgsql ${PLANS} as $$
-begin
-  return (select coalesce(json_agg(json_build_object(
-    'run_id', run.run_id, 'name', l.name, 'queue', l.queue, 'priority', l.priority,
-    'workflow_id', run.workflow_id, 'parent_id', run.parent_id, 'parent_generation', run.parent_generation,
-    'parent_key', run.parent_key, 'created_at', run.created_at, 'input', run.input, 'extras', run.extras,
-    'generation', live.generation, 'session', live.session, 'epoch', live.epoch, 'nonce', live.nonce,
-    'deliveries', live.deliveries, 'seq', live.seq, 'turn_id', live.turn_id,
-    'messages', (select json_agg(json_build_object('id', i.message_id, 'body', i.body) order by i.id)
-                 from {schema}.inbox i where i.run_id = live.run_id))), '[]')
-  from unnest(p_runs) as wanted(run_id)
-    join {schema}.live on live.run_id = wanted.run_id
-    join {schema}.run on run.run_id = wanted.run_id
-    join {schema}.lane l on l.lane = run.lane);
-end $$;`
-
 export const claim = `
 create or replace function {schema}.all_lanes() returns int4[] language plpgsql as $$
 begin

@@ -7,7 +7,8 @@
 // other releases of pawl use the same tables.
 import { digest } from '../../../kernel/digest.ts'
 import { migrations } from '../schema.ts'
-import { claim, claimed } from './claim.ts'
+import { claim } from './claim.ts'
+import { claimed } from './claimed.ts'
 import { commit } from './commit.ts'
 import { begin, create, lanes, post } from './create.ts'
 import { records } from './records.ts'

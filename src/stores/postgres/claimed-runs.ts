@@ -1,0 +1,20 @@
+// Reading what is told of runs that were granted.
+import { type ClaimedColumns, claimedRunOf } from '../sql-rows.ts'
+import type { ClaimedRun, StoredMessage } from '../store.ts'
+import { CLAIMED } from './functions/claimed.ts'
+
+export interface ClaimedAnswer {
+  readonly runs: readonly (readonly unknown[])[]
+  readonly messages: Readonly<Record<string, readonly StoredMessage[]>> | null
+}
+
+const columns = Object.keys(CLAIMED)
+
+export function claimedRunsOf({ runs, messages }: ClaimedAnswer): ClaimedRun[] {
+  return runs.map((values) => {
+    const row: Record<string, unknown> = {}
+    for (const [index, column] of columns.entries()) row[column] = values[index]
+    const read = row as unknown as ClaimedColumns
+    return claimedRunOf(read, messages?.[read.run_id] ?? [])
+  })
+}
