@@ -1,6 +1,6 @@
 // Where a Postgres store is: what its URL says, for pawl and for the driver.
 import { PawlError } from '../../kernel/errors.ts'
-import { nearest } from '../../kernel/nearest.ts'
+import { unknownParameter } from '../url-parameters.ts'
 
 export interface Place {
   /** The connection string without the parts that are pawl's own. */
@@ -87,19 +87,8 @@ function readUrl(given: string, what: string): URL {
   }
 }
 
-/** A misspelt `schema` would be another store. */
-function checkParameters(url: URL): void {
+function checkParameters({ searchParams }: URL): void {
   const known = [...OURS, ...DRIVERS]
-  for (const parameter of url.searchParams.keys()) {
-    if (known.includes(parameter)) continue
-    const near = nearest(parameter, known)
-    const advice =
-      near === undefined
-        ? `Known are ${OURS.join(', ')} and those of the driver.`
-        : `Did you mean '${near}'?`
-    throw new PawlError(
-      'STORE_URL_INVALID',
-      `the Postgres URL has a parameter ${JSON.stringify(parameter)} that nothing reads. ${advice}`,
-    )
-  }
+  for (const name of searchParams.keys())
+    if (!known.includes(name)) throw unknownParameter(name, 'postgres', known)
 }

@@ -22,7 +22,7 @@ import {
   taskSnapshotOf,
   turnOf,
 } from '../sql-rows.ts'
-import type { Listed, ListQuery, LoadAsk, Loaded, RunSnapshot, StoredTurn } from '../store.ts'
+import type { Listed, ListQuery, LoadAsk, Loaded, RunSnapshot } from '../store.ts'
 import { nameOf } from './functions/index.ts'
 import { DEAD } from './functions/sessions.ts'
 
@@ -152,7 +152,7 @@ export class PostgresReader {
     }
   }
 
-  // A page of turns, in parts that are bounded by bytes. The limit inside spares sorting all that is left of a long history.
+  // A page of turns, bounded by bytes as well. The limit inside spares sorting all that is left of a long history.
   async #history(ask: Extract<LoadAsk, { type: 'history' }>): Promise<Loaded> {
     const text = `
       select seq, count, turn_id, epoch, body, found from (
@@ -163,16 +163,10 @@ export class PostgresReader {
             where run_id = $1 and generation = $4 and seq >= $2 and count > 0) order by seq limit $3) page) sized
       where before < ${limits.historyPageBytes} order by seq`
     const generation = ask.generation ?? (await this.#generation(ask.runId))
-    const turns: StoredTurn[] = []
-    for (let after = ask.after; ; ) {
-      const values = [ask.runId, after, ask.turns - turns.length, generation]
-      const rows = await this.#query<TurnColumns & { found: number }>(text, values, 'history')
-      turns.push(...rows.map(turnOf))
-      const last = turns.at(-1)
-      const isAll = rows.length === (rows[0]?.found ?? 0) || turns.length === ask.turns
-      if (!last || isAll) return { type: 'history', turns }
-      after = last.seq + last.count
-    }
+    const values = [ask.runId, ask.after, ask.turns, generation]
+    const rows = await this.#query<TurnColumns & { found: number }>(text, values, 'history')
+    const isCut = rows.length < (rows[0]?.found ?? 0)
+    return { type: 'history', turns: rows.map(turnOf), ...(isCut && { more: true }) }
   }
 
   async #generation(runId: string): Promise<number> {
