@@ -2,6 +2,7 @@
 // it has code for, and whose runs it takes.
 import { limits } from '../kernel/limits.ts'
 import { isFor, type Pins, pinsOf, type RollOut, unpinned } from '../policies/roll-out.ts'
+import { isUnavailable } from '../runtime/availability.ts'
 import type { WorkerPorts, WorkerSettings } from './worker-settings.ts'
 
 export class Directory {
@@ -57,7 +58,9 @@ export class Directory {
     try {
       return await this.#refresh()
     } catch (error) {
-      this.#ports.logger.log('warn', `definitions could not be looked up: ${String(error)}`)
+      // The worker tells of a store that it cannot use, once for all its calls.
+      if (!isUnavailable(error))
+        this.#ports.logger.log('warn', `definitions could not be looked up: ${String(error)}`)
       return false
     }
   }

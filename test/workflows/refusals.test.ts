@@ -142,7 +142,7 @@ describe('a SQLite file', () => {
   test('that is a folder is refused', async () => {
     await expect(open(`sqlite:${folder}`)).rejects.toMatchObject({
       code: 'STORE_URL_INVALID',
-      message: expect.stringContaining('cannot be opened'),
+      message: expect.stringContaining('is a folder'),
     })
   })
 
