@@ -247,7 +247,7 @@ describe('a Postgres server', () => {
     await (await open(newer)).close()
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
-    await client.query('update newer.about set version = 999')
+    await client.query('update newer.about set version = 999, oldest = 999')
     await client.end()
     await expect(open(newer)).rejects.toMatchObject({
       code: 'SCHEMA_TOO_NEW',
