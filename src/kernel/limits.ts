@@ -178,6 +178,9 @@ export const limits = {
   objectPollMsMax: 2_000,
   /** A call gives up on storage that gives no answer after this long. */
   objectPatienceMs: 10_000,
+  /** Log objects that a process creates in a row before it pauses for others: while they use the pauses, and while not. */
+  objectWinsMin: 2,
+  objectWinsMax: 64,
   /** Runs shown to people as objects of their own: at a time, per second, and remembered as shown. */
   projectionsAtOnce: 4,
   projectionsPerSecond: 1,

@@ -1,6 +1,7 @@
 // SIMULATOR of a bucket that is a round trip away, on virtual time, and counts what it is asked for.
 import { type Clock, sleep } from '../../src/runtime/clock.ts'
 import type { Bucket } from '../../src/stores/objects/bucket.ts'
+import type { VirtualClock } from '../../src/testing/virtual-clock.ts'
 
 export const ROUND_TRIP_MS = 20
 
@@ -27,42 +28,52 @@ export class Requests {
   }
 }
 
-export function farBucket(inner: Bucket, clock: Clock, requests: Requests): Bucket {
-  const send = async <T>(count: () => void, call: () => Promise<T>): Promise<T> => {
-    count()
-    await sleep(clock, ROUND_TRIP_MS / 2)
+type Kind = 'put' | 'get' | 'list' | 'delete'
+
+/** `halfMs` is how long a request takes to arrive, and again how long its answer takes. */
+export function farBucket(
+  inner: Bucket,
+  clock: Clock,
+  requests: Requests,
+  halfMs: (kind: Kind) => number = () => ROUND_TRIP_MS / 2,
+): Bucket {
+  const send = async <T>(kind: Kind, count: number, call: () => Promise<T>): Promise<T> => {
+    requests[kind] += count
+    await sleep(clock, halfMs(kind))
     const out = await call()
-    await sleep(clock, ROUND_TRIP_MS / 2)
+    await sleep(clock, halfMs(kind))
     return out
   }
   return {
     name: inner.name,
     now: () => inner.now(),
-    create: (key, body) =>
-      send(
-        () => requests.put++,
-        () => inner.create(key, body),
-      ),
-    put: (key, body) =>
-      send(
-        () => requests.put++,
-        () => inner.put(key, body),
-      ),
-    get: (key, range) =>
-      send(
-        () => requests.get++,
-        () => inner.get(key, range),
-      ),
-    list: (prefix, page) =>
-      send(
-        () => requests.list++,
-        () => inner.list(prefix, page),
-      ),
-    delete: (keys) =>
-      send(
-        () => (requests.delete += keys.length),
-        () => inner.delete(keys),
-      ),
+    create: (key, body) => send('put', 1, () => inner.create(key, body)),
+    put: (key, body) => send('put', 1, () => inner.put(key, body)),
+    get: (key, range) => send('get', 1, () => inner.get(key, range)),
+    list: (prefix, page) => send('list', 1, () => inner.list(prefix, page)),
+    delete: (keys) => send('delete', keys.length, () => inner.delete(keys)),
     close: () => inner.close(),
   }
+}
+
+/** Lets time pass until the promise is settled; an error if that takes longer than `msMax`. Answers how long it took. */
+export async function during<T>(
+  clock: VirtualClock,
+  promise: Promise<T>,
+  msMax = Number.POSITIVE_INFINITY,
+): Promise<{ value: T; ms: number }> {
+  const begun = clock.now()
+  let isSettled = false
+  const done = promise.finally(() => {
+    isSettled = true
+  })
+  done.catch(() => {})
+  await clock.advance(0)
+  while (!isSettled) {
+    const next = clock.next()
+    if (next === undefined) throw new Error('nothing can happen any more')
+    if (next - begun > msMax) throw new Error(`no answer in ${msMax} ms`)
+    await clock.advance(Math.max(0, next - clock.now()))
+  }
+  return { value: await done, ms: clock.now() - begun }
 }

@@ -6,7 +6,7 @@ import { ObjectStore, type ObjectStoreOptions } from '../../src/stores/objects/s
 import { ObjectSpace, SpaceBucket } from '../../src/testing/object-space.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { VirtualClock } from '../../src/testing/virtual-clock.ts'
-import { farBucket, Requests } from './far-bucket.ts'
+import { during, farBucket, Requests } from './far-bucket.ts'
 
 export class FarWorld {
   readonly clock = new VirtualClock()
@@ -28,20 +28,8 @@ export class FarWorld {
   }
 
   /** Lets time pass until the promise is settled. Answers how long that took. */
-  async during<T>(promise: Promise<T>): Promise<{ value: T; ms: number }> {
-    const begun = this.clock.now()
-    let settled = false
-    const done = promise.finally(() => {
-      settled = true
-    })
-    done.catch(() => {})
-    await this.clock.advance(0)
-    while (!settled) {
-      const next = this.clock.next()
-      if (next === undefined) throw new Error('nothing can happen any more')
-      await this.clock.advance(Math.max(0, next - this.clock.now()))
-    }
-    return { value: await done, ms: this.clock.now() - begun }
+  during<T>(promise: Promise<T>): Promise<{ value: T; ms: number }> {
+    return during(this.clock, promise)
   }
 
   async pass(ms: number): Promise<void> {

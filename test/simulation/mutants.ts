@@ -42,6 +42,7 @@ const from = (first: number, planted: Mutant): Mutant => ({ ...planted, first })
 const rules = 'stores/rows/rules.ts'
 const claims = 'stores/rows/claim.ts'
 const replica = 'stores/objects/replica.ts'
+const log = 'stores/objects/log.ts'
 const compactor = 'stores/objects/compactor.ts'
 const heldRun = 'worker/held-run.ts'
 const readiness = 'worker/readiness.ts'
@@ -268,7 +269,7 @@ export const mutants: readonly Mutant[] = [
   ),
   onObjects(
     'S3: an object that is there is taken for one of its own',
-    patch(replica, 'if (winner.writer !== entry.writer) {', "if (winner.writer === '') {"),
+    patch(replica, 'if (tries === 1) return false', 'if (tries > 0) return true'),
   ),
   from(
     420,
@@ -297,20 +298,16 @@ export const mutants: readonly Mutant[] = [
   ),
   onObjects(
     'S3: whoever comes second writes what it judged before',
-    patch(
-      replica,
-      'await this.#follow()\n    }\n  }\n\n  // What was packed',
-      'this.position++\n    }\n  }\n\n  // What was packed',
-    ),
+    patch(replica, 'await this.#follow(2)\n', 'this.position++\n'),
   ),
   onObjects(
     'S3: a process that was away believes what it finds under the next number',
     patch(
-      replica,
-      'if (!this.#certainty.holds) await this.#makeCertain()\n      const asked',
-      'const asked',
+      log,
+      'if (!certainty.holds) await makeCertain()\n      const asked = certainty.moment()\n      const bodies',
+      'const asked = certainty.moment()\n      const bodies',
     ),
-    patch(replica, 'if (!this.#certainty.holds) continue\n', ''),
+    patch(log, 'if (!certainty.holds) continue\n', ''),
   ),
   inPrograms(
     'C7: signals nobody waited for are not carried over to the next generation',

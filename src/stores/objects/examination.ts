@@ -3,10 +3,11 @@ import { PawlError } from '../../kernel/errors.ts'
 import type { Instant } from '../../kernel/event.ts'
 import type { Bucket, Listing } from './bucket.ts'
 import { faultsInState, openSegment, unreadable } from './faults.ts'
-import { differenceOf, Fold, forEach, readLog } from './fold.ts'
+import { differenceOf, Fold, forEach } from './fold.ts'
 import { decodeEntry } from './format.ts'
 import { ABOUT, ENDED, LOG, logKey, numberIn, runKey, SNAPSHOTS, snapshotKey } from './layout.ts'
 import { listAll } from './listing.ts'
+import { numbersUpTo, readLog } from './log.ts'
 
 export interface Problem {
   /** The key of the object it is about. */
@@ -196,11 +197,7 @@ export class Examination {
     for (const n of snapshots.filter((each) => each >= complete)) {
       const snapshot = await this.#restored(snapshotKey(n))
       if (fold) {
-        const from = fold.n + 1
-        await this.#follow(
-          fold,
-          Array.from({ length: n - fold.n }, (_, index) => from + index),
-        )
+        await this.#follow(fold, numbersUpTo(fold.n, n))
         if (fold.n !== n) return
         const where = snapshot && differenceOf(fold, snapshot)
         if (where !== undefined)

@@ -1,6 +1,5 @@
 // What a snapshot and the log behind it say, without following them: what a replica would hold, made at leisure.
 import { Tables } from '../rows/tables.ts'
-import type { Bucket } from './bucket.ts'
 import {
   beginning,
   decodeSnapshot,
@@ -11,8 +10,6 @@ import {
 } from './format.ts'
 import { logKey } from './layout.ts'
 import { changedArchive } from './segment.ts'
-
-const READS_AT_ONCE = 32
 
 export class Fold implements Snapshot {
   readonly tables = new Tables()
@@ -87,18 +84,6 @@ function nameOf(line: string): string {
   if (task) return `task ${task.taskId}`
   if (record) return `record ${JSON.stringify([record.space, record.key])}`
   return session ? `session ${session.session}` : 'its header'
-}
-
-/** Objects of the log in the order of `numbers`, read ahead. */
-export async function* readLog(
-  bucket: Bucket,
-  numbers: readonly number[],
-): AsyncGenerator<{ n: number; body: string | undefined }> {
-  for (let from = 0; from < numbers.length; from += READS_AT_ONCE) {
-    const some = numbers.slice(from, from + READS_AT_ONCE)
-    const bodies = await Promise.all(some.map((n) => bucket.get(logKey(n))))
-    for (const [index, n] of some.entries()) yield { n, body: bodies[index] }
-  }
 }
 
 /** Does the work for each, a few at a time. */

@@ -4,11 +4,10 @@
 // The writer of object n has read all before it and creates it only if nobody else has: that alone makes everything
 // in it true. Whoever comes second reads what the other wrote, judges its own wishes anew, and tries the next number.
 import { assert } from '../../kernel/assert.ts'
-import { PawlError } from '../../kernel/errors.ts'
 import type { Instant } from '../../kernel/event.ts'
 import { limits } from '../../kernel/limits.ts'
 import { persist, unavailable } from '../../runtime/availability.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
 import { type Changes, isEmpty } from '../rows/row.ts'
 import { Tables } from '../rows/tables.ts'
@@ -28,14 +27,11 @@ import {
 } from './format.ts'
 import { LOG, logKey, numberIn, SNAPSHOTS } from './layout.ts'
 import { listAll, pages } from './listing.ts'
-import { type ArchiveChange, changedArchive, fits } from './segment.ts'
+import { damaged, Follower, numbersUpTo, readLog } from './log.ts'
+import { Pacing } from './pacing.ts'
+import { type ArchiveChange, changedArchive, firstFitting } from './segment.ts'
+import { answer, type Pending, Waiting } from './waiting.ts'
 import { isStale, type Judged, judge, type Wish } from './wish.ts'
-
-interface Pending {
-  readonly wish: Wish<unknown>
-  readonly resolve: (out: never) => void
-  readonly reject: (error: unknown) => void
-}
 
 /** An object on its way. */
 interface Sent {
@@ -65,18 +61,31 @@ export class Replica {
   /** In which log object runs ended that are not archived. */
   endedIn = new Map<string, number>()
   readonly #ports: ReplicaPorts
-  #pending: Pending[] = []
-  #readers: { resolve: () => void; reject: (error: unknown) => void }[] = []
+  readonly #waiting = new Waiting()
+  readonly #pacing: Pacing
   #pumping = false
   #idle: Promise<void> = Promise.resolve()
   readonly #over = new AbortController()
   #isOpen = false
   readonly #certainty: Certainty
+  readonly #follower: Follower
 
   constructor(ports: ReplicaPorts) {
     this.#ports = ports
     this.archive = new Archive(ports.bucket)
     this.#certainty = new Certainty(ports.clock, ports.graceMs)
+    this.#pacing = new Pacing(ports.clock, ports.random)
+    this.#follower = new Follower({
+      bucket: ports.bucket,
+      certainty: this.#certainty,
+      pacing: this.#pacing,
+      position: () => this.position,
+      makeCertain: () => this.#makeCertain(),
+      apply: (entry) => {
+        if (this.#waiting.hasWishes) this.#pacing.met()
+        this.#apply(entry, false)
+      },
+    })
   }
 
   get now(): Instant {
@@ -93,11 +102,7 @@ export class Replica {
     return new Promise<Out>((resolve, reject) => {
       if (this.#over.signal.aborted)
         return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
-      this.#pending.push({
-        wish: wish as Wish<unknown>,
-        resolve,
-        reject,
-      })
+      this.#waiting.wish({ wish: wish as Wish<unknown>, resolve, reject })
       this.#pump()
     })
   }
@@ -107,7 +112,7 @@ export class Replica {
     return new Promise((resolve, reject) => {
       if (this.#over.signal.aborted)
         return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
-      this.#readers.push({ resolve, reject })
+      this.#waiting.reader({ resolve, reject })
       this.#pump()
     })
   }
@@ -165,15 +170,9 @@ export class Replica {
     const { bucket } = this.#ports
     for await (const page of pages(bucket, LOG, logKey(this.position))) {
       const last = numberIn(page.at(-1)?.key ?? '')
-      while (this.position < last) {
-        const count = Math.min(READS_AT_ONCE, last - this.position)
-        const keys = Array.from({ length: count }, (_, n) => logKey(this.position + 1 + n))
-        const bodies = await Promise.all(keys.map((key) => bucket.get(key)))
-        for (const [index, key] of keys.entries()) {
-          const body = bodies[index]
-          if (body === undefined) return key
-          this.#apply(decodeEntry(key, body), false)
-        }
+      for await (const { n, body } of readLog(bucket, numbersUpTo(this.position, last))) {
+        if (body === undefined) return logKey(n)
+        this.#apply(decodeEntry(logKey(n), body), false)
       }
     }
     return undefined
@@ -189,62 +188,51 @@ export class Replica {
   }
 
   async #run(): Promise<void> {
-    while (this.#pending.length > 0 || this.#readers.length > 0) {
-      const batch = this.#take()
-      if (batch.length > 0) await this.#grant(batch)
-      const readers = this.#readers.splice(0)
-      if (readers.length > 0) await this.#read(readers)
+    while (!this.#waiting.isEmpty) {
+      const isHurried = this.#waiting.isUrgent || this.#over.signal.aborted
+      const pauseMs = isHurried ? 0 : this.#pacing.pauseMs
+      if (this.#waiting.hasWishes && pauseMs === 0) await this.#grant(this.#waiting.take())
+      else if (this.#waiting.hasReaders) await this.#look().catch(() => {})
+      else await this.#pause(pauseMs)
     }
     this.#pumping = false
   }
 
-  #take(): Pending[] {
-    let bytes = 0
-    let count = 0
-    for (const { wish } of this.#pending) {
-      bytes += wish.bytes ?? 0
-      if (count === limits.objectWishes || (count > 0 && bytes > limits.objectBytes)) break
-      count++
-    }
-    return this.#pending.splice(0, count)
+  // Others may write meanwhile. Whoever only wants to read does not wait for it, and neither does what is urgent.
+  async #pause(ms: number): Promise<void> {
+    const over = new AbortController()
+    this.#waiting.onHurry = () => over.abort()
+    await sleep(this.#ports.clock, ms, AbortSignal.any([over.signal, this.#over.signal]))
+    this.#waiting.onHurry = () => {}
   }
 
-  async #read(
-    readers: readonly { resolve: () => void; reject: (error: unknown) => void }[],
-  ): Promise<void> {
-    try {
-      if (this.#isOpen) await this.#follow()
-      else await this.#open()
-      for (const { resolve } of readers) resolve()
-    } catch (error) {
-      for (const { reject } of readers) reject(error)
-    }
+  // Serves those who wait to see the end of the log; they are told if it cannot be.
+  #look(): Promise<void> {
+    return this.#isOpen ? this.#follow() : this.#waiting.serve(() => this.#open())
   }
 
   async #grant(batch: readonly Pending[]): Promise<void> {
     try {
       if (!this.#isOpen) await this.#open()
       const outs = await this.#write(batch)
-      for (const [index, { resolve, reject }] of batch.entries()) {
-        const out = outs[index]
-        if (out && 'value' in out) resolve(out.value as never)
-        else reject(out?.error)
-      }
+      if (outs) answer(batch, outs)
+      else this.#waiting.putBack(batch)
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
   }
 
-  async #write(batch: readonly Pending[]): Promise<readonly Judged[]> {
-    for (;;) {
+  // Answers with nothing if somebody else was faster; then what they wrote has been read.
+  async #write(batch: readonly Pending[]): Promise<readonly Judged[] | undefined> {
+    for (let hasLooked = false; ; hasLooked = true) {
       await this.#lookBack(batch)
       const tx = new Transaction(this.tables, this.now, this.archive)
       const outs = batch.map(({ wish }) => judge(wish, tx))
       const changes = tx.changes()
       const archive = this.#fitting(batch, changes)
       if (isEmpty(changes) && !archive) {
-        if (!batch.some(({ wish }, index) => isStale(wish, outs[index]))) return outs
-        // Nothing to write, and so nothing that would tell whether others have written.
+        // Nothing to write, and so nothing that would tell whether others had written before they were asked for this.
+        if (hasLooked || !batch.some(({ wish }, index) => isStale(wish, outs[index]))) return outs
         const before = this.position
         await this.#follow()
         if (this.position === before) return outs
@@ -254,22 +242,20 @@ export class Replica {
       const writer = this.#ports.random.integer().toString(36)
       const entry: LogEntry = { ...header, writer, changes, ...(archive && { archive }) }
       if (await this.#create({ entry, body: encodeEntry(entry) })) return outs
-      await this.#follow()
+      await this.#follow(2)
+      this.#pacing.lost()
+      return undefined
     }
   }
 
   // What was packed may have begun again since.
   #fitting(batch: readonly Pending[], { runs }: Changes): ArchiveChange | undefined {
+    const wishes = batch.flatMap(({ wish: { archive } }) => archive ?? [])
+    if (wishes.length === 0) return undefined
     const awake = new Set(runs.map(({ runId }) => runId))
     const rests = (runId: string, upTo: number): boolean =>
       (this.endedIn.get(runId) ?? Number.POSITIVE_INFINITY) <= upTo && !awake.has(runId)
-    const wish = batch
-      .flatMap(({ wish: { archive } }) => archive ?? [])
-      .filter((each) => each.until > this.now && fits(this.archive.state, each))
-      .find(({ packed, upTo }) => packed.every((runId) => rests(runId, upTo)))
-    if (!wish) return undefined
-    const { until: _, packed: __, ...change } = wish
-    return change
+    return firstFitting(wishes, this.archive.state, this.now, rests)
   }
 
   // Whether a run that is not among the tables exists at all, only the archive knows.
@@ -293,43 +279,42 @@ export class Replica {
 
   // Creates the object; false if somebody else was faster. What gets no answer is sent again as it was. When patience is
   // over it may still land, but only under this number: whatever is tried next meets it there.
-  #create(sent: Sent): Promise<boolean> {
+  async #create(sent: Sent): Promise<boolean> {
     const { clock, random } = this.#ports
     const how = { clock, random, patienceMs: limits.objectPatienceMs, signal: this.#over.signal }
-    return persist(() => this.#createOnce(sent), how)
+    const sentAt = clock.monotonic()
+    let tries = 0
+    const isCreated = await this.#waiting.serveIf(() =>
+      persist(() => this.#createOnce(sent, ++tries), how),
+    )
+    if (isCreated) this.#pacing.won(sentAt)
+    return isCreated
   }
 
-  async #createOnce({ entry, body }: Sent): Promise<boolean> {
+  async #createOnce({ entry, body }: Sent, tries: number): Promise<boolean> {
     const { bucket } = this.#ports
     const key = logKey(entry.n)
     const asked = this.#certainty.moment()
-    if ((await bucket.create(key, body)) === 'exists') {
-      const there = await bucket.get(key)
-      if (there === undefined) return false
-      const winner = decodeEntry(key, there)
-      if (winner.writer !== entry.writer) {
-        if (this.#certainty.holds) this.#apply(winner, false)
-        return false
-      }
-    }
+    const outcome = await bucket.create(key, body)
+    if (tries === 1) this.#pacing.wrote(this.#certainty.moment().monotonic - asked.monotonic)
+    if (outcome === 'exists' && !(await this.#isOwn(entry, tries))) return false
     if (!(await this.#isEnd(entry.n))) return false
     this.#certainty.renew(asked)
     this.#apply(entry, true)
     return true
   }
 
-  /** Reads what others wrote, up to the end of the log. */
-  async #follow(): Promise<void> {
-    for (;;) {
-      if (!this.#certainty.holds) await this.#makeCertain()
-      const asked = this.#certainty.moment()
-      const key = logKey(this.position + 1)
-      const body = await this.#ports.bucket.get(key)
-      // An answer that took too long to come may be about a number that was swept away and used once more.
-      if (!this.#certainty.holds) continue
-      if (body === undefined) return this.#certainty.renew(asked)
-      this.#apply(decodeEntry(key, body), false)
-    }
+  // An object that is there is this process's own only if an earlier request created it whose answer was lost.
+  async #isOwn({ n, writer }: LogEntry, tries: number): Promise<boolean> {
+    if (tries === 1) return false
+    const key = logKey(n)
+    const there = await this.#ports.bucket.get(key)
+    return there !== undefined && decodeEntry(key, there).writer === writer
+  }
+
+  // Reads what others wrote.
+  #follow(ahead = 1): Promise<void> {
+    return this.#waiting.serve(() => this.#follower.follow(ahead))
   }
 
   // Whether object n, which was created here, is new, and not a number that was used, covered by a snapshot and deleted.
@@ -368,13 +353,4 @@ export class Replica {
       this.endedIn.delete(runId)
     }
   }
-}
-
-const READS_AT_ONCE = 32
-
-function damaged(missing: string): PawlError {
-  return new PawlError(
-    'STORE_UNSUITABLE',
-    `${missing} is missing although later objects are there. Run \`pawl doctor\`, and restore it from a backup or a version of the bucket.`,
-  )
 }

@@ -50,9 +50,24 @@ export function changedArchive(state: ArchiveState, change: ArchiveChange): Arch
 }
 
 /** Whether a change still fits: nobody was faster. */
-export function fits(state: ArchiveState, change: ArchiveChange): boolean {
+function fits(state: ArchiveState, change: ArchiveChange): boolean {
   const keys = new Set(state.segments.map(({ key }) => key))
   return state.upTo === change.from && change.dropped.every((key) => keys.has(key))
+}
+
+/** The first of these changes that can still be made. All runs that leave memory by it must rest. */
+export function firstFitting(
+  wishes: readonly ArchiveWish[],
+  state: ArchiveState,
+  now: Instant,
+  rests: (runId: string, upTo: number) => boolean,
+): ArchiveChange | undefined {
+  const wish = wishes
+    .filter((each) => each.until > now && fits(state, each))
+    .find(({ packed, upTo }) => packed.every((runId) => rests(runId, upTo)))
+  if (!wish) return undefined
+  const { until: _, packed: __, ...change } = wish
+  return change
 }
 
 export interface EndedRun {

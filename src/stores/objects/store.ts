@@ -171,7 +171,9 @@ export class ObjectStore implements Store {
   }
 
   renew(beat: SessionBeat): Promise<Renewed> {
-    return this.replica.submit({ judge: (tx) => rules.renew(tx, beat) })
+    // What the worker sent before it closes its session must not come after that.
+    const urgent = !beat.close && { urgent: true as const }
+    return this.replica.submit({ judge: (tx) => rules.renew(tx, beat), ...urgent })
   }
 
   load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]> {

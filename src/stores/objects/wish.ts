@@ -11,6 +11,8 @@ export interface Wish<Out> {
   /** Whether this answer would be wrong if others had written meanwhile. */
   readonly mayBeStale?: (out: Out) => boolean
   readonly bytes?: number
+  /** Goes before all others, and never pauses for other processes. */
+  readonly urgent?: true
   /** Written along with it, if it still fits. */
   readonly archive?: ArchiveWish
 }

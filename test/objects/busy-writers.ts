@@ -1,0 +1,62 @@
+// SIMULATOR of several processes that write to one bucket, on virtual time: requests take their time, more or less.
+import { ObjectStore } from '../../src/stores/objects/store.ts'
+import { ObjectSpace, SpaceBucket } from '../../src/testing/object-space.ts'
+import { SeededRandom } from '../../src/testing/seeded-random.ts'
+import { VirtualClock } from '../../src/testing/virtual-clock.ts'
+import { during, farBucket, Requests } from './far-bucket.ts'
+
+export interface Latency {
+  readonly putMs: number
+  readonly getMs: number
+  /** A request takes its time give or take this share of it. */
+  readonly jitter: number
+}
+
+export class BusyWorld {
+  readonly clock = new VirtualClock()
+  readonly space = new ObjectSpace(this.clock)
+  readonly #latency: Latency
+  readonly #random: SeededRandom
+  #stores = 0
+  #runs = 0
+
+  constructor(latency: Latency, seed = 1) {
+    this.#latency = latency
+    this.#random = new SeededRandom(seed)
+  }
+
+  store(): { store: ObjectStore; requests: Requests } {
+    const { clock } = this
+    const requests = new Requests()
+    const random = this.#random.fork(`store ${this.#stores++}`)
+    const { putMs, getMs, jitter } = this.#latency
+    const bucket = farBucket(
+      new SpaceBucket(this.space, clock),
+      clock,
+      requests,
+      (kind) =>
+        ((kind === 'put' ? putMs : getMs) / 2) * (1 - jitter + 2 * jitter * random.fraction()),
+    )
+    return { store: new ObjectStore({ bucket, clock, random, projects: false }), requests }
+  }
+
+  /** Creates runs one after the other, so many at a time, for as long as asked. Answers how many there were. */
+  async create(store: ObjectStore, atOnce: number, isOver: () => boolean): Promise<number> {
+    let created = 0
+    const lane = async (): Promise<void> => {
+      while (!isOver()) {
+        const runId = `01890000-0000-7000-8000-${(++this.#runs).toString(16).padStart(12, '0')}`
+        const rest = { name: 'a', queue: 'default', priority: 0, input: '1', digest: 'd' }
+        await store.create([{ runId, workflowId: runId, reuse: 'allow', delayMs: 1e9, ...rest }])
+        created++
+      }
+    }
+    await Promise.all(Array.from({ length: atOnce }, lane))
+    return created
+  }
+
+  /** Lets time pass until the promise is settled; an error if that takes longer than `msMax`. */
+  during<T>(promise: Promise<T>, msMax: number): Promise<{ value: T; ms: number }> {
+    return during(this.clock, promise, msMax)
+  }
+}
