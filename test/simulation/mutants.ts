@@ -108,18 +108,14 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'INV5: a held run is handed out again',
     patch(
-      claims,
-      'else if (row.session === 0 && isDue(row, request, tx.now)) free.push(row)',
-      'else if (isDue(row, request, tx.now)) free.push(row)',
+      'stores/rows/due-index.ts',
+      'const lane = row.session === 0 ? this.#kind.laneOf(row) : undefined',
+      'const lane = this.#kind.laneOf(row)',
     ),
   ),
   mutant(
     'H33: a lease whose answer was lost is never found again',
-    patch(
-      claims,
-      'return request.reconcile === true && ',
-      'return request.reconcile === undefined && request.runs < 0 && ',
-    ),
+    patch(claims, 'if (reconcile !== true) return []', 'if (reconcile !== null) return []'),
   ),
   mutant(
     'H9: a crash does not count as an attempt',

@@ -125,7 +125,7 @@ export function decodeSnapshot(key: string, body: string, tables: Tables): Snaps
   const [{ n, at, archive }, ...lines] = parse<SnapshotHeader, SnapshotLine>(key, body)
   const endedIn = new Map<string, number>()
   for (const line of lines) {
-    if ('task' in line) tables.tasks.set(line.task.taskId, line.task)
+    if ('task' in line) tables.putTask(line.task)
     else if ('session' in line) tables.sessions.set(line.session.session, line.session)
     else if ('record' in line) tables.putRecord(line.record)
     else {

@@ -4,42 +4,29 @@ import { limits } from '../../kernel/limits.ts'
 import { isLate, lateAt } from '../lateness.ts'
 import { BY_HAND, NEVER } from '../never.ts'
 import type { Claimed, ClaimRequest, LateSession } from '../store.ts'
-import type { Grip, RunRow, TaskRow } from './row.ts'
+import { type Lane, type RowKind, runKind, taskKind } from './due-index.ts'
+import type { RunRow, TaskRow } from './row.ts'
 import type { Transaction } from './transaction.ts'
 
 export function chooseRuns(tx: Transaction, request: ClaimRequest): RunRow[] {
-  const strays: RunRow[] = []
-  const free: RunRow[] = []
-  for (const row of tx.liveRuns()) {
-    // What a session holds is its own, whatever it serves now.
-    if (isStray(row, request, row.head.runId, request.held)) strays.push(row)
-    else if (!isMine(row.head, request.queues, request.workflows)) continue
-    else if (row.session === 0 && isDue(row, request, tx.now)) free.push(row)
-  }
+  const strays = straysOf(tx.runsDue.heldBy(request.session), request, request.held, runKind)
   if (strays.length > 0) return strays
-  free.sort((a, b) => b.head.priority - a.head.priority || a.at - b.at)
-  const suspects = chooseSuspects(free, request.suspects)
-  const sound = suspects.length > 0 ? suspects : free.filter((row) => row.deliveries === 0)
-  return sound.slice(0, request.runs)
+  const suspects = chooseSuspects(tx, request)
+  return suspects.length > 0
+    ? suspects.slice(0, request.runs)
+    : dueRuns(tx, request, 0, request.runs)
 }
 
 export function chooseTasks(tx: Transaction, request: ClaimRequest): TaskRow[] {
-  const rows = [...tx.tasks()]
-  const strays = rows.filter((row) => isStray(row, request, row.taskId, request.heldTasks))
+  const { queues, activities, tasks } = request
+  const strays = straysOf(tx.tasksDue.heldBy(request.session), request, request.heldTasks, taskKind)
   if (strays.length > 0) return strays
-  return rows
-    .filter((row) => isMine(row, request.queues, request.activities))
-    .filter((row) => row.session === 0 && row.at <= tx.now)
-    .sort((a, b) => b.priority - a.priority || a.at - b.at)
-    .slice(0, request.tasks)
+  const free = tx.tasksDue.free((lane) => (isMine(lane, queues, activities) ? tx.now : undefined))
+  return take(free, tasks)
 }
 
 export function hasSuspects(tx: Transaction, request: ClaimRequest): boolean {
-  for (const row of tx.liveRuns()) {
-    if (row.session !== 0 || row.deliveries === 0 || !isDue(row, request, tx.now)) continue
-    if (isMine(row.head, request.queues, request.workflows)) return true
-  }
-  return false
+  return [1, 2].some((deaths) => dueRuns(tx, request, deaths, 1).length > 0)
 }
 
 export function newsFor(tx: Transaction, request: ClaimRequest): Claimed['news'] {
@@ -50,14 +37,15 @@ export function newsFor(tx: Transaction, request: ClaimRequest): Claimed['news']
 }
 
 export function nextDue(tx: Transaction, request: ClaimRequest): Instant | undefined {
-  let next = NEVER
-  const consider = (row: Grip & { readonly at: Instant }): void => {
-    if (row.session === 0 && row.at > tx.now && row.at < next) next = row.at
-  }
-  for (const row of tx.liveRuns()) {
-    if (isMine(row.head, request.queues, request.workflows) && isFor(row, request)) consider(row)
-  }
-  for (const row of tx.tasks()) if (isMine(row, request.queues, request.activities)) consider(row)
+  const { queues, workflows, activities } = request
+  let next = Math.min(
+    tx.runsDue.nextAfter(
+      tx.now,
+      (lane) => isMine(lane, queues, workflows) && isPinFor(lane.pin, request),
+      (row) => isInShare(row, request),
+    ),
+    tx.tasksDue.nextAfter(tx.now, (lane) => isMine(lane, queues, activities)),
+  )
   for (const each of tx.sessions()) {
     const late = lateAt(each, tx.now)
     // Those that are late already are the claimer's to remember.
@@ -73,14 +61,49 @@ export function lateSessions(tx: Transaction, request: ClaimRequest): LateSessio
     .map(({ session, beat, ttlMs = limits.leaseMs }) => ({ session, beat, ttlMs }))
 }
 
-function chooseSuspects(free: readonly RunRow[], count: number): RunRow[] {
-  if (count === 0) return []
-  const grave = free.find((row) => row.deliveries > 1)
-  return grave ? [grave] : free.filter((row) => row.deliveries === 1).slice(0, count)
+function chooseSuspects(tx: Transaction, request: ClaimRequest): RunRow[] {
+  if (request.suspects === 0) return []
+  const grave = dueRuns(tx, request, 2, 1)
+  return grave.length > 0 ? grave : dueRuns(tx, request, 1, request.suspects)
 }
 
-function isStray(row: Grip, request: ClaimRequest, id: string, held: readonly string[]): boolean {
-  return request.reconcile === true && row.session === request.session && !held.includes(id)
+/** Runs that are due and may be given to who asks, whose last holders died so often. */
+function dueRuns(tx: Transaction, request: ClaimRequest, deaths: number, most: number): RunRow[] {
+  const until = (lane: Lane): Instant | undefined => {
+    const isForThem = lane.deaths === deaths && isMine(lane, request.queues, request.workflows)
+    if (!isForThem || !isPinFor(lane.pin, request)) return undefined
+    if (lane.pausedBy === undefined) return tx.now
+    // A paused run is due for every build but the one that paused it, whatever the time.
+    return lane.pausedBy === BY_HAND || lane.pausedBy === request.build ? undefined : NEVER
+  }
+  return take(tx.runsDue.free(until), most, (row) => isInShare(row, request))
+}
+
+/** What a session holds without knowing is its own, whatever it serves now. */
+function straysOf<Row>(
+  rows: readonly Row[],
+  { reconcile }: ClaimRequest,
+  held: readonly string[],
+  { idOf }: RowKind<Row>,
+): Row[] {
+  if (reconcile !== true) return []
+  const known = new Set(held)
+  return rows.filter((row) => !known.has(idOf(row)))
+}
+
+function take<Row>(
+  rows: Iterable<Row>,
+  most: number,
+  fits: (row: Row) => boolean = () => true,
+): Row[] {
+  const taken: Row[] = []
+  if (most <= 0) return taken
+  for (const row of rows) {
+    if (!fits(row)) continue
+    taken.push(row)
+    if (taken.length === most) break
+  }
+  return taken
 }
 
 function isMine(
@@ -91,16 +114,14 @@ function isMine(
   return queues.includes(what.queue) && (names === null || names.includes(what.name))
 }
 
-/** Whether a run that is due may be given to who asks. */
-function isDue(row: RunRow, request: ClaimRequest, now: Instant): boolean {
-  if (!isFor(row, request)) return false
-  if (row.paused === undefined) return row.at <= now
-  return row.paused.build !== BY_HAND && row.paused.build !== request.build
+/** Whether runs with this pin are for who asks. */
+function isPinFor(pin: string | undefined, { pins, build }: ClaimRequest): boolean {
+  return pin === undefined || (pins?.builds ?? [build]).includes(pin)
 }
 
-function isFor({ pin, head }: RunRow, { pins, build }: ClaimRequest): boolean {
-  if (pin !== undefined) return (pins?.builds ?? [build]).includes(pin)
-  if (!pins) return true
+/** Of runs that are not pinned, only a share may be for who asks. */
+function isInShare({ pin, head }: RunRow, { pins }: ClaimRequest): boolean {
+  if (pin !== undefined || !pins) return true
   const share = Number.parseInt(head.runId.slice(-4), 16)
   return pins.from <= share && share < pins.to
 }

@@ -33,7 +33,7 @@ export function loadOne(tables: Tables, ask: LoadAsk, now: Instant): Loaded {
       return { type: 'history', turns: pageOf(tables.turns.get(ask.runId) ?? [], generation, ask) }
     }
     case 'tasks': {
-      const tasks = [...tables.tasks.values()].filter((task) => task.runId === ask.runId)
+      const tasks = [...tables.tasksOf(ask.runId)].flatMap((id) => tables.tasks.get(id) ?? [])
       return { type: 'tasks', tasks: tasks.map(taskSnapshot) }
     }
     case 'notes':

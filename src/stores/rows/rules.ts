@@ -75,7 +75,7 @@ function beginAgain(tx: Transaction, run: NewRun, there: RunRow | undefined): Cr
   if (!there || !past || !atRest || there.generation !== generation - 1)
     return { outcome: 'refused', runId }
   if (!tx.isAtHand(runId)) return { outcome: 'refused', runId, archived: true }
-  for (const task of [...tx.tasks()]) if (task.runId === runId) tx.dropTask(task.taskId)
+  for (const { taskId } of tx.tasksOf(runId)) tx.dropTask(taskId)
   const updatedAt = Math.max(tx.now, there.updatedAt)
   const at = { updatedAt, endedAt: undefined, at: tx.now }
   tx.change(there, { ...at, ...released, deliveries: 0, status: 'pending', paused: undefined })
@@ -294,11 +294,11 @@ function reap(tx: Transaction, { session, silent }: ClaimRequest): void {
 
 function free(tx: Transaction, { session }: SessionRow): void {
   tx.dropSession(session)
-  for (const row of [...tx.liveRuns()]) {
-    if (row.session === session) tx.change(row, { ...released, at: Math.min(row.at, tx.now) })
+  for (const row of tx.runsDue.heldBy(session)) {
+    tx.change(row, { ...released, at: Math.min(row.at, tx.now) })
   }
-  for (const row of [...tx.tasks()]) {
-    if (row.session === session) tx.putTask({ ...row, ...released, at: Math.min(row.at, tx.now) })
+  for (const row of tx.tasksDue.heldBy(session)) {
+    tx.putTask({ ...row, ...released, at: Math.min(row.at, tx.now) })
   }
 }
 

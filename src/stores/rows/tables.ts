@@ -1,6 +1,7 @@
 // All rows of one store. They change only by `apply`, with the outcome of a transaction made here or elsewhere.
 import type { Instant } from '../../kernel/event.ts'
 import type { Hint } from '../store.ts'
+import { DueIndex, runKind, taskKind } from './due-index.ts'
 import {
   type Changes,
   hasEnded,
@@ -18,14 +19,26 @@ export class Tables {
   readonly ended = new Map<string, RunRow>()
   readonly turns = new Map<string, RowTurn[]>()
   readonly tasks = new Map<string, TaskRow>()
+  /** Runs that have not ended, and tasks, by who holds them and by when they are due. */
+  readonly runsDue = new DueIndex(runKind)
+  readonly tasksDue = new DueIndex(taskKind)
+  /** Runs with something left to deliver, whether they have ended or not. */
+  readonly undelivered = new Set<string>()
   readonly sessions = new Map<number, SessionRow>()
   /** The newest run of each workflow id. */
   readonly names = new Map<string, string>()
   /** By space and key. */
   readonly records = new Map<string, Map<string, RecordRow>>()
 
+  readonly #tasksOf = new Map<string, Set<string>>()
+
   run(runId: string): RunRow | undefined {
     return this.live.get(runId) ?? this.ended.get(runId)
+  }
+
+  /** Ids of a run's tasks. */
+  tasksOf(runId: string): Iterable<string> {
+    return this.#tasksOf.get(runId) ?? []
   }
 
   /** Makes the changes, and says what others should hear of them. */
@@ -33,10 +46,10 @@ export class Tables {
     const hints = new Hints(now)
     for (const change of changes.runs) hints.run(change, this.#applyRun(change))
     for (const task of changes.tasks) {
-      this.tasks.set(task.taskId, task)
+      this.putTask(task)
       hints.ready ||= task.session === 0
     }
-    for (const taskId of changes.tasksGone) this.tasks.delete(taskId)
+    for (const taskId of changes.tasksGone) this.#dropTask(taskId)
     for (const session of changes.sessions) this.sessions.set(session.session, session)
     for (const session of changes.sessionsGone) this.sessions.delete(session)
     for (const record of changes.records) {
@@ -50,12 +63,19 @@ export class Tables {
   /** Puts back a run as it was. */
   restore(row: RunRow, turns: readonly RowTurn[]): void {
     const { runId, workflowId } = row.head
-    if (hasEnded(row)) this.ended.set(runId, row)
-    else this.live.set(runId, row)
+    this.#put(row)
     if (turns.length > 0) this.turns.set(runId, [...turns])
     const namesake = this.run(this.names.get(workflowId) ?? '')
     if (!namesake || namesake.head.createdAt <= row.head.createdAt)
       this.names.set(workflowId, runId)
+  }
+
+  putTask(task: TaskRow): void {
+    const { taskId, runId } = task
+    this.tasks.set(taskId, task)
+    this.tasksDue.put(task)
+    const siblings = this.#tasksOf.get(runId) ?? new Set<string>()
+    this.#tasksOf.set(runId, siblings.add(taskId))
   }
 
   putRecord(row: RecordRow): void {
@@ -68,6 +88,7 @@ export class Tables {
     const row = this.ended.get(runId)
     if (!row) return
     this.ended.delete(runId)
+    this.undelivered.delete(runId)
     this.turns.delete(runId)
     if (this.names.get(row.head.workflowId) === runId) this.names.delete(row.head.workflowId)
   }
@@ -80,14 +101,33 @@ export class Tables {
     const row = changed(before, change)
     if (change.turns) this.#append(runId, change.turns)
     if (change.forgotten !== undefined) this.#forgetBefore(runId, change.forgotten)
+    this.#put(row)
+    return row
+  }
+
+  #put(row: RunRow): void {
+    const { runId } = row.head
     if (hasEnded(row)) {
       this.live.delete(runId)
+      this.runsDue.delete(runId)
       this.ended.set(runId, row)
     } else {
       this.ended.delete(runId)
       this.live.set(runId, row)
+      this.runsDue.put(row)
     }
-    return row
+    if (row.outbox.length > 0) this.undelivered.add(runId)
+    else this.undelivered.delete(runId)
+  }
+
+  #dropTask(taskId: string): void {
+    const task = this.tasks.get(taskId)
+    if (!task) return
+    this.tasks.delete(taskId)
+    this.tasksDue.delete(taskId)
+    const siblings = this.#tasksOf.get(task.runId)
+    siblings?.delete(taskId)
+    if (siblings?.size === 0) this.#tasksOf.delete(task.runId)
   }
 
   #forgetBefore(runId: string, generation: number): void {

@@ -2,18 +2,21 @@
 // applied, and costs nothing to throw away.
 import type { Instant } from '../../kernel/event.ts'
 import type { Outbound, StoredMessage } from '../store.ts'
-import type {
-  Birth,
-  Changes,
-  RecordRow,
-  RowTurn,
-  RunChange,
-  RunRow,
-  RunState,
-  SessionRow,
-  TaskRow,
+import { runKind, taskKind } from './due-index.ts'
+import {
+  type Birth,
+  type Changes,
+  hasEnded,
+  type RecordRow,
+  type RowTurn,
+  type RunChange,
+  type RunRow,
+  type RunState,
+  type SessionRow,
+  type TaskRow,
 } from './row.ts'
 import { difference, newNotes, type Tables } from './tables.ts'
+import { Visible } from './visible.ts'
 
 /** Runs that have ended and are no longer among the tables. */
 export interface Past {
@@ -42,9 +45,23 @@ export class Transaction {
   readonly #names = new Map<string, string>()
   /** By space and key. */
   readonly #records = new Map<string, Map<string, RecordRow>>()
+  /** Runs that have not ended, and tasks, by who holds them and by when they are due. */
+  readonly runsDue: Visible<RunRow>
+  readonly tasksDue: Visible<TaskRow>
 
   constructor(tables: Tables, now: Instant, past: Past = noPast) {
     this.#tables = tables
+    const [drafts, tasks] = [this.#drafts, this.#tasks]
+    this.runsDue = new Visible(
+      tables.runsDue,
+      { has: (id) => drafts.has(id), rows: () => liveIn(drafts) },
+      runKind,
+    )
+    this.tasksDue = new Visible(
+      tables.tasksDue,
+      { has: (id) => tasks.has(id), rows: () => presentIn(tasks) },
+      taskKind,
+    )
     this.#past = past
     this.now = now
   }
@@ -61,19 +78,14 @@ export class Transaction {
     )
   }
 
-  *liveRuns(): Iterable<RunRow> {
-    for (const row of this.#tables.live.values()) {
-      yield this.#drafts.get(row.head.runId)?.row ?? row
-    }
-    for (const { before, row } of this.#drafts.values()) if (!before) yield row
-  }
-
-  /** Ended runs that still have something to deliver. */
+  /** Runs that still have something to deliver. */
   *undelivered(): Iterable<RunRow> {
-    for (const row of [...this.liveRuns(), ...this.#tables.ended.values()]) {
-      const current = this.run(row.head.runId) ?? row
-      if (current.outbox.length > 0) yield current
+    const changed = [...this.#drafts.values()].map(({ row }) => row)
+    for (const runId of this.#tables.undelivered) {
+      const row = this.#drafts.has(runId) ? undefined : this.#tables.run(runId)
+      if (row) yield row
     }
+    for (const row of changed) if (row.outbox.length > 0) yield row
   }
 
   turnAt(runId: string, generation: number, seq: number): RowTurn | undefined {
@@ -85,9 +97,11 @@ export class Transaction {
     return this.#tasks.has(taskId) ? this.#tasks.get(taskId) : this.#tables.tasks.get(taskId)
   }
 
-  *tasks(): Iterable<TaskRow> {
-    for (const [taskId, row] of this.#tables.tasks) if (!this.#tasks.has(taskId)) yield row
-    for (const row of this.#tasks.values()) if (row) yield row
+  /** The tasks of a run. */
+  tasksOf(runId: string): TaskRow[] {
+    const unchanged = [...this.#tables.tasksOf(runId)].filter((id) => !this.#tasks.has(id))
+    const rows = [...unchanged.map((id) => this.#tables.tasks.get(id)), ...this.#tasks.values()]
+    return rows.filter((row) => row !== undefined && row.runId === runId) as TaskRow[]
   }
 
   session(session: number): SessionRow | undefined {
@@ -206,6 +220,14 @@ export class Transaction {
     this.#drafts.set(runId, draft)
     return draft
   }
+}
+
+function* liveIn(drafts: ReadonlyMap<string, Draft>): Generator<RunRow> {
+  for (const { row } of drafts.values()) if (!hasEnded(row)) yield row
+}
+
+function* presentIn(tasks: ReadonlyMap<string, TaskRow | undefined>): Generator<TaskRow> {
+  for (const row of tasks.values()) if (row) yield row
 }
 
 function changeOf(runId: string, draft: Draft): RunChange {
