@@ -24,6 +24,14 @@ export interface S3Faults {
   slowMs: number
   /** A server that takes every condition and heeds none. */
   ignoresConditions: boolean
+  /** Every request is refused like this, without having been carried out. */
+  refusal?: S3Refusal | undefined
+}
+
+export interface S3Refusal {
+  readonly status: number
+  readonly code: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface S3Requests {
@@ -32,6 +40,8 @@ export interface S3Requests {
   head: number
   list: number
   delete: number
+  /** Of all these, those that met `faults.refusal`. */
+  refused: number
 }
 
 export interface S3SimulatorOptions {
@@ -90,7 +100,7 @@ interface Call {
 
 class SimulatedS3 {
   readonly space: ObjectSpace
-  readonly requests: S3Requests = { put: 0, get: 0, head: 0, list: 0, delete: 0 }
+  readonly requests: S3Requests = { put: 0, get: 0, head: 0, list: 0, delete: 0, refused: 0 }
   readonly credentials = { accessKeyId: 'SIMULATEDKEY', secretAccessKey: 'simulated/secret+key' }
   readonly faults: S3Faults = {
     latencyMs: 0,
@@ -139,6 +149,12 @@ class SimulatedS3 {
     if (call) this.#count(call)
     if (this.#random.chance(this.faults.failure)) {
       return this.#random.chance(0.5) ? error(503, 'SlowDown') : error(500, 'InternalError')
+    }
+    const { refusal } = this.faults
+    if (refusal) {
+      this.requests.refused += 1
+      const { headers, ...reply } = error(refusal.status, refusal.code)
+      return { ...reply, headers: { ...headers, ...refusal.headers } }
     }
     const problem = signatureProblem(request, this.credentials, this.#clock.now())
     if (problem) return error(problem === 'XAmzContentSHA256Mismatch' ? 400 : 403, problem)

@@ -31,7 +31,7 @@ import { damaged, Follower, numbersUpTo, readLog } from './log.ts'
 import { Pacing } from './pacing.ts'
 import { type ArchiveChange, changedArchive, firstFitting } from './segment.ts'
 import { answer, type Pending, Waiting } from './waiting.ts'
-import { isStale, type Judged, judge, type Wish } from './wish.ts'
+import { isStale, judge, type Wish } from './wish.ts'
 
 /** An object on its way. */
 interface Sent {
@@ -214,37 +214,37 @@ export class Replica {
   async #grant(batch: readonly Pending[]): Promise<void> {
     try {
       if (!this.#isOpen) await this.#open()
-      const outs = await this.#write(batch)
-      if (outs) answer(batch, outs)
-      else this.#waiting.putBack(batch)
+      await this.#write(batch)
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
   }
 
-  // Answers with nothing if somebody else was faster; then what they wrote has been read.
-  async #write(batch: readonly Pending[]): Promise<readonly Judged[] | undefined> {
+  // If somebody else is faster, what they wrote is read, and all waits for its next turn.
+  async #write(given: readonly Pending[]): Promise<void> {
+    let batch = given
     for (let hasLooked = false; ; hasLooked = true) {
-      await this.#lookBack(batch)
+      batch = await this.#lookBack(batch)
       const tx = new Transaction(this.tables, this.now, this.archive)
       const outs = batch.map(({ wish }) => judge(wish, tx))
       const changes = tx.changes()
       const archive = this.#fitting(batch, changes)
       if (isEmpty(changes) && !archive) {
         // Nothing to write, and so nothing that would tell whether others had written before they were asked for this.
-        if (hasLooked || !batch.some(({ wish }, index) => isStale(wish, outs[index]))) return outs
+        if (hasLooked || !batch.some(({ wish }, index) => isStale(wish, outs[index])))
+          return answer(batch, outs)
         const before = this.position
         await this.#follow()
-        if (this.position === before) return outs
+        if (this.position === before) return answer(batch, outs)
         continue
       }
       const header = { n: this.position + 1, at: tx.now, snapshot: this.snapshot }
       const writer = this.#ports.random.integer().toString(36)
       const entry: LogEntry = { ...header, writer, changes, ...(archive && { archive }) }
-      if (await this.#create({ entry, body: encodeEntry(entry) })) return outs
+      if (await this.#create({ entry, body: encodeEntry(entry) })) return answer(batch, outs)
       await this.#follow(2)
       this.#pacing.lost()
-      return undefined
+      return this.#waiting.putBack(batch)
     }
   }
 
@@ -258,23 +258,41 @@ export class Replica {
     return firstFitting(wishes, this.archive.state, this.now, rests)
   }
 
-  // Whether a run that is not among the tables exists at all, only the archive knows.
-  async #lookBack(batch: readonly Pending[]): Promise<void> {
+  // Whether a run that is not among the tables exists at all, only the archive knows. What needs a segment that is lost
+  // is refused for it, and nothing else is. Answers with the rest.
+  async #lookBack(batch: readonly Pending[]): Promise<readonly Pending[]> {
     for (let before = -1; ; ) {
-      const runIds = new Set<string>()
-      const workflowIds = new Set<string>()
-      for (const { wish } of batch) {
-        for (const id of wish.runIds ?? []) if (!this.tables.run(id)) runIds.add(id)
-        for (const id of wish.workflowIds ?? []) if (!this.tables.names.has(id)) workflowIds.add(id)
-      }
       try {
-        return await this.archive.look(runIds, workflowIds)
+        for (const { wish } of batch) await this.#lookFor(wish)
+        return batch
       } catch (error) {
-        if (!(error instanceof SegmentGone) || this.position === before) throw error
+        if (!(error instanceof SegmentGone)) throw error
+        if (this.position === before) return this.#withoutLost(batch)
         before = this.position
         await this.#follow()
       }
     }
+  }
+
+  #lookFor({ runIds = [], workflowIds = [] }: Wish<unknown>): Promise<void> {
+    return this.archive.look(
+      runIds.filter((id) => !this.tables.run(id)),
+      workflowIds.filter((id) => !this.tables.names.has(id)),
+    )
+  }
+
+  async #withoutLost(batch: readonly Pending[]): Promise<readonly Pending[]> {
+    const rest: Pending[] = []
+    for (const pending of batch) {
+      try {
+        await this.#lookFor(pending.wish)
+        rest.push(pending)
+      } catch (error) {
+        if (!(error instanceof SegmentGone)) throw error
+        pending.reject(error)
+      }
+    }
+    return rest
   }
 
   // Creates the object; false if somebody else was faster. What gets no answer is sent again as it was. When patience is

@@ -79,7 +79,7 @@ test('S3 store: a server that answers 5xx is unavailable to every method', async
   await expect(bucket.get('a')).rejects.toMatchObject(unavailable)
   await expect(bucket.list('a')).rejects.toMatchObject(unavailable)
   await expect(bucket.delete(['a'])).rejects.toMatchObject(unavailable)
-  expect(simulator.requests).toEqual({ put: 2, get: 1, head: 0, list: 1, delete: 1 })
+  expect(simulator.requests).toEqual({ put: 2, get: 1, head: 0, list: 1, delete: 1, refused: 0 })
 })
 
 test('S3 store: no answer in time is unavailable, and the timer is gone with the request', async () => {
@@ -147,7 +147,7 @@ test('S3 store, P1: a server that ignores conditions is refused by the probe', a
 
 test('S3 store: the probe takes few requests', async () => {
   await probe(await openAt(simulator.url))
-  expect(simulator.requests).toEqual({ put: 18, get: 2, head: 0, list: 2, delete: 2 })
+  expect(simulator.requests).toEqual({ put: 18, get: 2, head: 0, list: 2, delete: 2, refused: 0 })
 })
 
 test('S3 store: a probe that cannot reach the server has found nothing out', async () => {

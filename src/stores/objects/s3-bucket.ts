@@ -17,7 +17,7 @@ import {
 } from './credentials.ts'
 import { checkKey } from './keys.ts'
 import type { S3Place } from './s3-place.ts'
-import { type Answer, errorCode, refusal } from './s3-refusals.ts'
+import { type Answer, errorCode, isAboutCredentials, refusal } from './s3-refusals.ts'
 import { readList } from './s3-xml.ts'
 import { ServerTime } from './server-time.ts'
 
@@ -193,10 +193,11 @@ export class S3Bucket implements Bucket {
     const credentials = await this.#credentials.get()
     const answer = await this.#exchange(message, credentials)
     if (answer.status < 400) return answer
-    const code = errorCode(answer)
-    if (code === 'ExpiredToken') this.#credentials.forget(credentials)
+    // Whoever tries again asks for others: keys are renewed and withdrawn while a process runs.
+    if (isAboutCredentials(answer)) this.#credentials.forget(credentials)
     // It was refused for the time in its signature. The answer has told the right one.
-    return code === 'RequestTimeTooSkewed' ? this.#exchange(message, credentials) : answer
+    const isSkewed = errorCode(answer) === 'RequestTimeTooSkewed'
+    return isSkewed ? this.#exchange(message, credentials) : answer
   }
 
   async #exchange(message: Message, credentials: Credentials): Promise<Answer> {

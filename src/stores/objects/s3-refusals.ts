@@ -30,12 +30,26 @@ const PASSING: ReadonlySet<string> = new Set([
   'ExpiredToken',
 ])
 
+/** The credentials are not good any more; where they come from there may be others by now. */
+const STALE_CREDENTIALS: ReadonlySet<string> = new Set([
+  'ExpiredToken',
+  'InvalidToken',
+  'TokenRefreshRequired',
+  'InvalidAccessKeyId',
+  'SignatureDoesNotMatch',
+])
+
+export function isAboutCredentials(answer: Answer): boolean {
+  return STALE_CREDENTIALS.has(errorCode(answer))
+}
+
 const CREDENTIALS = 'Check the access key, the secret key and the session token.'
 
 const ADVICE: Readonly<Record<string, readonly [PawlErrorCode, string]>> = {
   SignatureDoesNotMatch: ['STORE_URL_INVALID', CREDENTIALS],
   InvalidAccessKeyId: ['STORE_URL_INVALID', CREDENTIALS],
   InvalidToken: ['STORE_URL_INVALID', CREDENTIALS],
+  TokenRefreshRequired: ['STORE_URL_INVALID', CREDENTIALS],
   RequestTimeTooSkewed: ['STORE_URL_INVALID', 'Set the clock of this machine.'],
   NoSuchBucket: [
     'STORE_URL_INVALID',
