@@ -165,6 +165,14 @@ export const limits = {
   /** Log objects between two snapshots, and bytes of one object. */
   snapshotObjects: 256,
   objectBytes: 8 * 1_048_576,
+  /** A snapshot up to this size is one object; a larger one is a list of parts of about the second size. */
+  snapshotBytes: 1_048_576,
+  snapshotPartBytes: 8 * 1_048_576,
+  /** Parts of a snapshot before everything is written anew. */
+  snapshotPartsMax: 256,
+  /** Turns of one run in one line of a snapshot; and how long a process works at a snapshot without a pause. */
+  snapshotLineBytes: 1_048_576,
+  snapshotSliceMs: 5,
   /** What one object carries at most. It is fewer than the rows of ended runs that are kept at hand. */
   objectWishes: 2_000,
   /** Ended runs that are worth a segment, how many alike segments are merged, and how large the outcome may get. */

@@ -7,7 +7,13 @@ const memory = (delivery: 'atomic' | 'deferred') => (world: SharedWorld) =>
   sharedMemory(world, delivery)
 
 const objects = (world: SharedWorld) =>
-  sharedObjects(world, { snapshotEvery: 16, archiveAt: 1, graceMs: 400 })
+  sharedObjects(world, {
+    snapshotEvery: 16,
+    archiveAt: 1,
+    graceMs: 400,
+    snapshotBytes: 500,
+    partBytes: 1_000,
+  })
 
 const deployments: readonly (readonly [string, Deployment])[] = [
   ['a client and two workers', { together: false, store: memory('atomic') }],

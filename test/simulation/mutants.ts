@@ -43,6 +43,7 @@ const rules = 'stores/rows/rules.ts'
 const claims = 'stores/rows/claim.ts'
 const replica = 'stores/objects/replica.ts'
 const log = 'stores/objects/log.ts'
+const snapshotter = 'stores/objects/snapshotter.ts'
 const compactor = 'stores/objects/compactor.ts'
 const heldRun = 'worker/held-run.ts'
 const readiness = 'worker/readiness.ts'
@@ -282,11 +283,18 @@ export const mutants: readonly Mutant[] = [
   onObjects(
     'S3: a snapshot says it holds more of the log than it does',
     patch(
-      compactor,
-      'encodeSnapshot(replica.dump())',
-      'encodeSnapshot({ ...replica.dump(), n: position + 1 })',
+      snapshotter,
+      'const state = replica.dump()',
+      'const state = { ...replica.dump(), n: position + 1 }',
     ),
-    patch(compactor, 'snapshotKey(position), body', 'snapshotKey(position + 1), body'),
+  ),
+  onObjects(
+    'S3: a snapshot of what has changed leaves out a change',
+    patch(
+      'stores/objects/snapshot.ts',
+      '...touched.runs(since).map',
+      '...touched.runs(since + 1).map',
+    ),
   ),
   onObjects(
     'S3: runs that ended while others were archived are forgotten',

@@ -51,7 +51,13 @@ export async function simulateSeed(seed: number, options: SeedOptions = {}): Pro
 }
 
 /** Compaction all the time, and swept away so soon that a frozen process comes back to another world. */
-const RESTLESS = { snapshotEvery: 8, archiveAt: 2, graceMs: 1_600 }
+const RESTLESS = {
+  snapshotEvery: 8,
+  archiveAt: 2,
+  graceMs: 1_600,
+  snapshotBytes: 2_000,
+  partBytes: 4_000,
+}
 
 export const storeOf = (kind: StoreKind, delivery: 'atomic' | 'deferred') => (world: SharedWorld) =>
   kind === 'objects' ? sharedObjects(world, RESTLESS) : sharedMemory(world, delivery)

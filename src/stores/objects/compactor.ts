@@ -6,13 +6,14 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
 import { NEVER } from '../never.ts'
 import type { Bucket, Listing } from './bucket.ts'
-import { encodeSnapshot, type LogEntry } from './format.ts'
-import { ENDED, LOG, numberIn, SNAPSHOTS, segmentKey, snapshotKey } from './layout.ts'
+import type { LogEntry } from './format.ts'
+import { ENDED, LOG, numberIn, PARTS, SNAPSHOTS, segmentKey } from './layout.ts'
 import { listAll } from './listing.ts'
 import type { Replica } from './replica.ts'
 import { type ArchiveWish, type EndedRun, encodeSegment, type Segment } from './segment.ts'
+import { type SnapshotSettings, Snapshotter } from './snapshotter.ts'
 
-export interface CompactorSettings {
+export interface CompactorSettings extends SnapshotSettings {
   /** Log objects between two snapshots. */
   readonly snapshotEvery: number
   /** Ended runs that are worth a segment. */
@@ -36,12 +37,14 @@ const SNAPSHOTS_PER_SWEEP = 4
 
 export class Compactor {
   readonly #ports: CompactorPorts
+  readonly #snapshotter: Snapshotter
   #busy: Promise<void> | undefined
   #snapshots = 0
   #closed = false
 
   constructor(ports: CompactorPorts) {
     this.#ports = ports
+    this.#snapshotter = new Snapshotter(ports)
   }
 
   /** Hears of every log object that was added here or read. */
@@ -76,12 +79,7 @@ export class Compactor {
   }
 
   async snapshot(): Promise<void> {
-    const { replica, bucket } = this.#ports
-    const { position } = replica
-    if (position <= replica.snapshot) return
-    const body = encodeSnapshot(replica.dump())
-    await bucket.create(snapshotKey(position), body)
-    replica.snapshot = Math.max(replica.snapshot, position)
+    await this.#snapshotter.write()
   }
 
   /**
@@ -93,7 +91,10 @@ export class Compactor {
     const isOld = ({ modifiedAt }: Listing): boolean =>
       modifiedAt <= bucket.now() - settings.graceMs && modifiedAt <= since - settings.graceMs / 2
     const snapshots = await listAll(bucket, SNAPSHOTS)
-    const newest = snapshots.filter(isOld).at(-1)
+    const parts = await listAll(bucket, PARTS)
+    const whole = await this.#snapshotter.whole(snapshots, new Set(parts.map(({ key }) => key)))
+    // One whose parts are not all there covers nothing.
+    const newest = [...whole.keys()].filter(isOld).at(-1)
     const covered = newest ? numberIn(newest.key) : 0
     const gone = snapshots.filter(({ key }) => numberIn(key) < covered)
     if (covered > 0) {
@@ -101,10 +102,11 @@ export class Compactor {
       const log = await bucket.list(LOG)
       gone.push(...log.filter(({ key }) => numberIn(key) <= covered))
     }
-    const known = new Set(replica.archive.state.segments.map(({ key }) => key))
-    gone.push(
-      ...(await listAll(bucket, ENDED)).filter((each) => isOld(each) && !known.has(each.key)),
-    )
+    const needed = [...whole].filter(([each]) => !gone.includes(each)).flatMap(([, keys]) => keys)
+    const segments = replica.archive.state.segments.map(({ key }) => key)
+    const known = new Set([...segments, ...needed])
+    const others = [...parts, ...(await listAll(bucket, ENDED))]
+    gone.push(...others.filter((each) => isOld(each) && !known.has(each.key)))
     await bucket.delete(gone.map(({ key }) => key))
     return gone.length
   }

@@ -1,6 +1,7 @@
 // Reads all that is in a bucket, writes nothing, and finds what is wrong with it.
 import { PawlError } from '../../kernel/errors.ts'
 import type { Instant } from '../../kernel/event.ts'
+import { Tables } from '../rows/tables.ts'
 import type { Bucket, Listing } from './bucket.ts'
 import { faultsInState, openSegment, unreadable } from './faults.ts'
 import { differenceOf, Fold, forEach } from './fold.ts'
@@ -8,6 +9,7 @@ import { decodeEntry } from './format.ts'
 import { ABOUT, ENDED, LOG, logKey, numberIn, runKey, SNAPSHOTS, snapshotKey } from './layout.ts'
 import { listAll } from './listing.ts'
 import { numbersUpTo, readLog } from './log.ts'
+import { restore } from './snapshot.ts'
 
 export interface Problem {
   /** The key of the object it is about. */
@@ -145,14 +147,14 @@ export class Examination {
   }
 
   async #restored(key: string): Promise<Fold | undefined> {
-    const body = await this.#bucket.get(key)
     try {
-      if (body === undefined) this.#found(key, 'is listed, and not there', RESTORE)
-      else {
-        const fold = new Fold({ key, body })
-        if (fold.n === numberIn(key)) return fold
-        this.#found(key, `says that it is number ${fold.n}`, RESTORE)
-      }
+      const tables = new Tables()
+      const from = await restore(this.#bucket, key, tables)
+      if (from.missing === key) this.#found(key, 'is listed, and not there', RESTORE)
+      else if (from.missing !== undefined)
+        this.#found(from.missing, `is missing, and a part of ${key}`, RESTORE)
+      else if (from.n === numberIn(key)) return new Fold({ ...from, tables }, key)
+      else this.#found(key, `says that it is number ${from.n}`, RESTORE)
     } catch (error) {
       this.#found(key, unreadable(key, error), RESTORE)
     }

@@ -4,7 +4,6 @@ import { decodeTurn } from '../../kernel/codec.ts'
 import { codecsOf, isEncoded } from '../../kernel/envelope.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import { hasEnded, type RowTurn, type RunRow } from '../rows/row.ts'
-import type { Snapshot } from './format.ts'
 import {
   decodeRun,
   type EndedRun,
@@ -12,6 +11,7 @@ import {
   type Segment,
   type SegmentIndex,
 } from './segment.ts'
+import type { Snapshot } from './snapshot.ts'
 
 const endings: ReadonlySet<RunRow['status']> = new Set(['completed', 'failed', 'cancelled'])
 

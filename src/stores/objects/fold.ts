@@ -1,18 +1,12 @@
 // What a snapshot and the log behind it say, without following them: what a replica would hold, made at leisure.
 import { Tables } from '../rows/tables.ts'
-import {
-  beginning,
-  decodeSnapshot,
-  encodeSnapshot,
-  type LogEntry,
-  noteEnd,
-  type Snapshot,
-} from './format.ts'
+import { type LogEntry, noteEnd } from './format.ts'
 import { logKey } from './layout.ts'
 import { changedArchive } from './segment.ts'
+import { beginning, captureAll, linesOf, type Snapshot, type StateLine } from './snapshot.ts'
 
 export class Fold implements Snapshot {
-  readonly tables = new Tables()
+  readonly tables: Tables
   readonly endedIn: Map<string, number>
   readonly #snapshot: string | undefined
   archive: Snapshot['archive']
@@ -20,12 +14,9 @@ export class Fold implements Snapshot {
   at: number
 
   /** Of nothing, or of a snapshot. */
-  constructor(snapshot?: { readonly key: string; readonly body: string }) {
-    const { tables } = this
-    const from = snapshot
-      ? decodeSnapshot(snapshot.key, snapshot.body, tables)
-      : { ...beginning, tables }
-    this.#snapshot = snapshot?.key
+  constructor(from: Snapshot = { ...beginning, tables: new Tables() }, key?: string) {
+    this.tables = from.tables
+    this.#snapshot = key
     this.endedIn = new Map(from.endedIn)
     this.archive = from.archive
     this.n = from.n
@@ -60,30 +51,28 @@ export class Fold implements Snapshot {
 
 /** Where two states differ, in words; `undefined` if nowhere. The order of rows means nothing. */
 export function differenceOf(one: Snapshot, other: Snapshot): string | undefined {
-  const [left, right] = [linesOf(one), linesOf(other)]
+  const [left, right] = [textsOf(one), textsOf(other)]
   for (const [name, line] of left) if (right.get(name) !== line) return name
   for (const name of right.keys()) if (!left.has(name)) return name
   return undefined
 }
 
-function linesOf(snapshot: Snapshot): Map<string, string> {
-  const lines = encodeSnapshot(snapshot).trimEnd().split('\n')
-  return new Map(lines.map((line) => [nameOf(line), line]))
+function textsOf(snapshot: Snapshot): Map<string, string> {
+  const { n, at, archive } = snapshot
+  const texts = new Map([['its header', JSON.stringify({ n, at, archive })]])
+  for (const line of linesOf(captureAll(snapshot))) {
+    const name = nameOf(line)
+    texts.set(name, (texts.get(name) ?? '') + JSON.stringify(line))
+  }
+  return texts
 }
 
-interface AnyLine {
-  readonly row?: { readonly head: { readonly runId: string } }
-  readonly task?: { readonly taskId: string }
-  readonly session?: { readonly session: number }
-  readonly record?: { readonly space: string; readonly key: string }
-}
-
-function nameOf(line: string): string {
-  const { row, task, session, record } = JSON.parse(line) as AnyLine
-  if (row) return `run ${row.head.runId}`
-  if (task) return `task ${task.taskId}`
-  if (record) return `record ${JSON.stringify([record.space, record.key])}`
-  return session ? `session ${session.session}` : 'its header'
+function nameOf(line: StateLine): string {
+  if ('row' in line) return `run ${line.row.head.runId}`
+  if ('of' in line) return `the history of run ${line.of}`
+  if ('task' in line) return `task ${line.task.taskId}`
+  if ('record' in line) return `record ${JSON.stringify([line.record.space, line.record.key])}`
+  return 'session' in line ? `session ${line.session.session}` : JSON.stringify(line)
 }
 
 /** Does the work for each, a few at a time. */

@@ -2,20 +2,14 @@
 // all before it, so its lines are plain facts: whoever reads them applies them and judges nothing.
 import { PawlError } from '../../kernel/errors.ts'
 import type { Instant } from '../../kernel/event.ts'
-import type {
-  Changes,
-  RecordRow,
-  RowTurn,
-  RunChange,
-  RunRow,
-  SessionRow,
-  TaskRow,
-} from '../rows/row.ts'
-import type { Tables } from '../rows/tables.ts'
-import { type ArchiveChange, type ArchiveState, emptyArchive } from './segment.ts'
+import type { Changes, RecordRow, RunChange, SessionRow, TaskRow } from '../rows/row.ts'
+import type { ArchiveChange } from './segment.ts'
 
-/** Since 2 there are records, pins, and runs that undo what they did. Who knows only 1 would leave them out. */
-const VERSION = 2
+/**
+ * Since 2 there are records, pins, and runs that undo what they did: who knows only 1 would leave them out. Since 3 a
+ * snapshot may have parts, and a segment a filter: who knows only 2 would delete the log behind a snapshot without them.
+ */
+export const VERSION = 3
 const OLDEST = 1
 
 export interface LogHeader {
@@ -82,69 +76,13 @@ export function decodeEntry(key: string, body: string): LogEntry {
   return { ...header, changes, ...(archive && { archive }) }
 }
 
-interface SnapshotHeader {
-  readonly pawl: number
-  readonly lines: number
-  readonly n: number
-  readonly at: Instant
-  readonly archive: ArchiveState
-}
-
-type SnapshotLine =
-  | { readonly row: RunRow; readonly turns: readonly RowTurn[]; readonly endedIn?: number }
-  | { readonly task: TaskRow }
-  | { readonly session: SessionRow }
-  | { readonly record: RecordRow }
-
-export interface Snapshot {
-  readonly n: number
-  readonly at: Instant
-  readonly archive: ArchiveState
-  readonly tables: Tables
-  /** In which log object a run ended, for those that are not archived yet. */
-  readonly endedIn: ReadonlyMap<string, number>
-}
-
-export function encodeSnapshot({ n, at, archive, tables, endedIn }: Snapshot): string {
-  const rows = [...tables.live.values(), ...tables.ended.values()].map((row) => {
-    const { runId } = row.head
-    const ended = endedIn.get(runId)
-    const turns = tables.turns.get(runId) ?? []
-    return { row, turns, ...(ended !== undefined && { endedIn: ended }) }
-  })
-  const tasks = [...tables.tasks.values()].map((task) => ({ task }))
-  const sessions = [...tables.sessions.values()].map((session) => ({ session }))
-  const records = [...tables.records.values()].flatMap((space) => [...space.values()])
-  const lines = [...rows, ...tasks, ...sessions, ...records.map((record) => ({ record }))]
-  const header: SnapshotHeader = { pawl: VERSION, n, at, lines: lines.length, archive }
-  return text([header, ...lines])
-}
-
-/** Reads a snapshot into tables that are empty. */
-export function decodeSnapshot(key: string, body: string, tables: Tables): Snapshot {
-  const [{ n, at, archive }, ...lines] = parse<SnapshotHeader, SnapshotLine>(key, body)
-  const endedIn = new Map<string, number>()
-  for (const line of lines) {
-    if ('task' in line) tables.putTask(line.task)
-    else if ('session' in line) tables.sessions.set(line.session.session, line.session)
-    else if ('record' in line) tables.putRecord(line.record)
-    else {
-      tables.restore(line.row, line.turns)
-      if (line.endedIn !== undefined) endedIn.set(line.row.head.runId, line.endedIn)
-    }
-  }
-  return { n, at, archive, tables, endedIn }
-}
-
 /** Keeps book of the log object in which a run ended. One that begins again has not. */
 export function noteEnd(endedIn: Map<string, number>, { runId, set }: RunChange, n: number): void {
   if (set?.endedAt) endedIn.set(runId, n)
   else if (set?.endedAt === null) endedIn.delete(runId)
 }
 
-export const beginning = { n: 0, at: 0, archive: emptyArchive, endedIn: new Map<string, number>() }
-
-export function text(lines: readonly unknown[]): string {
+function text(lines: readonly unknown[]): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
 }
 

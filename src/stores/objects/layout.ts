@@ -7,6 +7,7 @@ const DIGITS = 12
 export const ABOUT = 'pawl.json'
 export const LOG = 'log/'
 export const SNAPSHOTS = 'snapshots/'
+export const PARTS = 'parts/'
 export const ENDED = 'ended/'
 export const RUNS = 'runs/'
 export const NAMES = 'names/'
@@ -17,6 +18,10 @@ export function logKey(n: number): string {
 
 export function snapshotKey(n: number): string {
   return `${SNAPSHOTS}${padded(n)}.jsonl`
+}
+
+export function partKey(n: number, index: number, writer: string): string {
+  return `${PARTS}${padded(n)}-${writer}-${index}.jsonl`
 }
 
 /** The number in a key of the log or of a snapshot. */

@@ -16,20 +16,14 @@ import type { Hint } from '../store.ts'
 import { Archive, SegmentGone } from './archive.ts'
 import type { Bucket } from './bucket.ts'
 import { Certainty } from './certainty.ts'
-import {
-  beginning,
-  decodeEntry,
-  decodeSnapshot,
-  encodeEntry,
-  type LogEntry,
-  noteEnd,
-  type Snapshot,
-} from './format.ts'
+import { decodeEntry, encodeEntry, type LogEntry, noteEnd } from './format.ts'
 import { LOG, logKey, numberIn, SNAPSHOTS } from './layout.ts'
 import { listAll, pages } from './listing.ts'
 import { damaged, Follower, numbersUpTo, readLog } from './log.ts'
 import { Pacing } from './pacing.ts'
 import { type ArchiveChange, changedArchive, firstFitting } from './segment.ts'
+import { beginning, restore, type Snapshot } from './snapshot.ts'
+import { Touched } from './touched.ts'
 import { answer, type Pending, Waiting } from './waiting.ts'
 import { isStale, judge, type Wish } from './wish.ts'
 
@@ -60,6 +54,8 @@ export class Replica {
   snapshot = 0
   /** In which log object runs ended that are not archived. */
   endedIn = new Map<string, number>()
+  /** What the log behind the snapshot has changed. */
+  touched = new Touched()
   readonly #ports: ReplicaPorts
   readonly #waiting = new Waiting()
   readonly #pacing: Pacing
@@ -123,6 +119,13 @@ export class Replica {
     return { n: position, at, archive: this.archive.state, tables, endedIn }
   }
 
+  /** There is a snapshot of this number. */
+  heardOf(snapshot: number): void {
+    if (snapshot <= this.snapshot) return
+    this.snapshot = snapshot
+    this.touched.forget(snapshot)
+  }
+
   /** Takes nothing new, and waits for what is under way. */
   async close(): Promise<void> {
     this.#over.abort()
@@ -131,11 +134,12 @@ export class Replica {
 
   // Reads everything anew: the newest snapshot, and the log behind it.
   async #open(): Promise<void> {
-    for (let before = -1; ; before = this.snapshot) {
+    for (let before: string | undefined; ; ) {
       const asked = this.#certainty.moment()
-      const newest = (await listAll(this.#ports.bucket, SNAPSHOTS)).at(-1)
-      const missing = (await this.#restore(newest?.key)) ?? (await this.#readLog())
-      if (missing === undefined) {
+      const keys = (await listAll(this.#ports.bucket, SNAPSHOTS)).map(({ key }) => key).reverse()
+      const lost = await this.#restore(keys)
+      const gap = await this.#readLog()
+      if (gap === undefined) {
         this.#certainty.renew(asked)
         this.#isOpen = true
         // It took so long that what was read may have been swept away and written anew meanwhile.
@@ -143,26 +147,36 @@ export class Replica {
         continue
       }
       // Swept away since, if there is a newer snapshot now.
-      if (this.snapshot === before) throw damaged(missing)
+      if (before !== undefined && before === (keys[0] ?? '')) throw damaged(lost ?? gap)
+      before = keys[0] ?? ''
     }
   }
 
-  // Answers with the key of what should be there and is not.
-  async #restore(key: string | undefined): Promise<string | undefined> {
-    const tables = new Tables()
-    const body = key === undefined ? undefined : await this.#ports.bucket.get(key)
-    if (key !== undefined && body === undefined) return key
-    const snapshot =
-      key === undefined || body === undefined
-        ? { ...beginning, tables }
-        : decodeSnapshot(key, body, tables)
+  // Takes over the first of these snapshots that is whole: one that was finished after parts of it had been swept away is
+  // not. Without any, the log must begin at its beginning. Answers with the key of the first object that is missing.
+  async #restore(keys: readonly string[]): Promise<string | undefined> {
+    let lost: string | undefined
+    for (const key of keys) {
+      const tables = new Tables()
+      const from = await restore(this.#ports.bucket, key, tables)
+      if (from.missing === undefined) {
+        this.#become({ ...from, tables })
+        return lost
+      }
+      lost ??= from.missing
+    }
+    this.#become({ ...beginning, tables: new Tables() })
+    return lost
+  }
+
+  #become({ tables, endedIn, archive, n, at }: Snapshot): void {
     this.tables = tables
-    this.endedIn = new Map(snapshot.endedIn)
-    this.archive.become(snapshot.archive)
-    this.position = snapshot.n
-    this.snapshot = snapshot.n
-    this.at = snapshot.at
-    return undefined
+    this.endedIn = new Map(endedIn)
+    this.archive.become(archive)
+    this.touched = new Touched()
+    this.position = n
+    this.snapshot = n
+    this.at = at
   }
 
   // A list that is made while others write may have a number and not the one before it, so it only tells how far to read.
@@ -356,18 +370,20 @@ export class Replica {
     const hints = this.tables.apply(entry.changes, entry.at)
     this.position = entry.n
     this.at = Math.max(this.at, entry.at)
-    this.snapshot = Math.max(this.snapshot, entry.snapshot)
+    this.touched.note(entry)
+    this.heardOf(entry.snapshot)
     for (const change of entry.changes.runs) noteEnd(this.endedIn, change, entry.n)
-    if (entry.archive) this.#archived(entry.archive)
+    if (entry.archive) this.#archived(entry.archive, entry.n)
     this.#ports.tell(hints)
     this.#ports.onAdvance(entry, own)
   }
 
-  #archived(change: ArchiveChange): void {
+  #archived(change: ArchiveChange, number: number): void {
     this.archive.become(changedArchive(this.archive.state, change))
     for (const [runId, n] of this.endedIn) {
       if (n > change.upTo) continue
       this.tables.forget(runId)
+      this.touched.noteGone(runId, number)
       this.endedIn.delete(runId)
     }
   }

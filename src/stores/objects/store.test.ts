@@ -24,7 +24,13 @@ interface Place {
 }
 
 // Compaction at every turn, so that the cases meet archived runs and snapshots too.
-const restless = { snapshotEvery: 2, archiveAt: 1, graceMs: 40 }
+const restless = {
+  snapshotEvery: 2,
+  archiveAt: 1,
+  graceMs: 40,
+  snapshotBytes: 500,
+  partBytes: 1_000,
+}
 
 async function fixtureOn(place: Place, settings = {}): Promise<OpenFixture> {
   const clock = new VirtualClock()

@@ -58,6 +58,8 @@ export interface ObjectStoreOptions {
 
 export const defaultSettings: CompactorSettings = {
   snapshotEvery: limits.snapshotObjects,
+  snapshotBytes: limits.snapshotBytes,
+  partBytes: limits.snapshotPartBytes,
   archiveAt: limits.segmentRuns,
   graceMs: limits.objectGraceMs,
 }

@@ -1,0 +1,249 @@
+// The state after a number of the log, as objects: so that the log need not be read from its beginning. A small state is
+// one object. A large one is a list of parts: first those of a whole state, then what has changed since, which the parts
+// behind them put in place of what was before. So a snapshot costs what has changed, and no object gets too large.
+import type { Instant } from '../../kernel/event.ts'
+import { limits } from '../../kernel/limits.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { RecordRow, RowTurn, RunRow, SessionRow, TaskRow } from '../rows/row.ts'
+import type { Tables } from '../rows/tables.ts'
+import type { Bucket } from './bucket.ts'
+import { parse, VERSION } from './format.ts'
+import { type ArchiveState, emptyArchive } from './segment.ts'
+import type { Touched } from './touched.ts'
+
+export interface Snapshot {
+  readonly n: number
+  readonly at: Instant
+  readonly archive: ArchiveState
+  readonly tables: Tables
+  /** In which log object a run ended, for those that are not archived yet. */
+  readonly endedIn: ReadonlyMap<string, number>
+}
+
+export const beginning = { n: 0, at: 0, archive: emptyArchive, endedIn: new Map<string, number>() }
+
+/** An object with a part of a state. */
+export interface Part {
+  readonly key: string
+  readonly bytes: number
+  /** What it was made at: the number of the log. */
+  readonly n: number
+}
+
+/** What a snapshot says of itself. Its lines, if it has any, come behind those of its parts. */
+export interface Manifest {
+  readonly n: number
+  readonly at: Instant
+  readonly archive: ArchiveState
+  readonly parts?: readonly Part[]
+}
+
+interface Header {
+  readonly pawl: number
+  readonly lines: number
+}
+
+/** What is in one line of a snapshot or of a part. */
+export type StateLine =
+  | { readonly row: RunRow; readonly turns: readonly RowTurn[]; readonly endedIn?: number }
+  /** Further turns of a run whose line is before. */
+  | { readonly of: string; readonly turns: readonly RowTurn[] }
+  | { readonly runGone: string }
+  | { readonly task: TaskRow }
+  | { readonly taskGone: string }
+  | { readonly session: SessionRow }
+  | { readonly sessionGone: number }
+  | { readonly record: RecordRow }
+
+/** Turns of a run, as many as there were when it was captured: what is added later is not part of it. */
+interface CapturedRun {
+  readonly row: RunRow
+  readonly turns: readonly RowTurn[]
+  readonly count: number
+  readonly endedIn: number | undefined
+}
+
+type Captured = CapturedRun | Exclude<StateLine, { readonly turns: readonly RowTurn[] }>
+
+/** Everything as it is at this moment. Rows are never changed in place, so this only notes which there are. */
+export function captureAll({ tables, endedIn }: Snapshot): Captured[] {
+  const captured: Captured[] = []
+  for (const rows of [tables.live, tables.ended]) {
+    for (const row of rows.values()) captured.push(captureRun(row, tables, endedIn))
+  }
+  for (const task of tables.tasks.values()) captured.push({ task })
+  for (const session of tables.sessions.values()) captured.push({ session })
+  for (const space of tables.records.values()) {
+    for (const record of space.values()) captured.push({ record })
+  }
+  return captured
+}
+
+/** What has changed behind a number of the log, as it is at this moment. */
+export function captureChanged(
+  { tables, endedIn }: Snapshot,
+  touched: Touched,
+  since: number,
+): Captured[] {
+  return [
+    ...touched.runs(since).map((runGone) => {
+      const row = tables.run(runGone)
+      return row ? captureRun(row, tables, endedIn) : { runGone }
+    }),
+    ...touched.tasks(since).map((taskGone) => {
+      const task = tables.tasks.get(taskGone)
+      return task ? { task } : { taskGone }
+    }),
+    ...touched.sessions(since).map((sessionGone) => {
+      const session = tables.sessions.get(sessionGone)
+      return session ? { session } : { sessionGone }
+    }),
+    ...touched.records(since).flatMap(([space, key]) => {
+      const record = tables.records.get(space)?.get(key)
+      return record ? [{ record }] : []
+    }),
+  ]
+}
+
+function captureRun(
+  row: RunRow,
+  tables: Tables,
+  endedIn: ReadonlyMap<string, number>,
+): CapturedRun {
+  const { runId } = row.head
+  const turns = tables.turns.get(runId) ?? []
+  return { row, turns, count: turns.length, endedIn: endedIn.get(runId) }
+}
+
+/** The lines of what was captured. A long history is several. */
+export function* linesOf(captured: Iterable<Captured>): Generator<StateLine> {
+  for (const each of captured) {
+    if (!('row' in each)) {
+      yield each
+      continue
+    }
+    const { row, count, endedIn } = each
+    const [first = [], ...more] = chunks(each.turns, count)
+    yield { row, turns: first, ...(endedIn !== undefined && { endedIn }) }
+    for (const turns of more) yield { of: row.head.runId, turns }
+  }
+}
+
+function chunks(turns: readonly RowTurn[], count: number): RowTurn[][] {
+  const found: RowTurn[][] = []
+  let bytes = 0
+  for (let index = 0; index < count; index++) {
+    const turn = turns[index] as RowTurn
+    if (found.length === 0 || bytes > limits.snapshotLineBytes) {
+      found.push([])
+      bytes = 0
+    }
+    found.at(-1)?.push(turn)
+    bytes += turn.body.length
+  }
+  return found
+}
+
+/**
+ * What was captured, as texts of lines, none much longer than `bytes`. It takes a few milliseconds at a time, so
+ * that the process goes on with everything else meanwhile.
+ */
+export async function* textsOf(
+  captured: Iterable<Captured>,
+  bytes: number,
+  clock: Clock,
+): AsyncGenerator<{ readonly text: string; readonly lines: number }> {
+  let texts: string[] = []
+  let length = 0
+  let since = clock.monotonic()
+  for (const line of linesOf(captured)) {
+    const text = `${JSON.stringify(line)}\n`
+    texts.push(text)
+    length += text.length
+    if (clock.monotonic() - since > limits.snapshotSliceMs) {
+      await clock.breathe()
+      since = clock.monotonic()
+    }
+    if (length < bytes) continue
+    yield { text: texts.join(''), lines: texts.length }
+    texts = []
+    length = 0
+  }
+  if (texts.length > 0) yield { text: texts.join(''), lines: texts.length }
+}
+
+/** An object with these lines behind its header. */
+export function withHeader(about: object, text: string, lines: number): string {
+  return `${JSON.stringify({ pawl: VERSION, lines, ...about })}\n${text}`
+}
+
+export function manifestIn(key: string, body: string): Manifest {
+  const [{ n, at, archive, parts }] = parse<Header & Manifest, StateLine>(key, body)
+  return { n, at, archive, ...(parts && { parts }) }
+}
+
+export interface Restored extends Manifest {
+  readonly endedIn: Map<string, number>
+  /** The key of an object that should be there and is not. */
+  readonly missing?: undefined
+}
+
+/** Reads a snapshot and its parts into tables that are empty. */
+export async function restore(
+  bucket: Bucket,
+  key: string,
+  tables: Tables,
+): Promise<Restored | { readonly missing: string }> {
+  const body = await bucket.get(key)
+  if (body === undefined) return { missing: key }
+  const [{ n, at, archive, parts = [] }, ...own] = parse<Header & Manifest, StateLine>(key, body)
+  const rows = new StateRows()
+  for (let from = 0; from < parts.length; from += PARTS_AT_ONCE) {
+    const some = parts.slice(from, from + PARTS_AT_ONCE)
+    const bodies = await Promise.all(some.map((part) => bucket.get(part.key)))
+    for (const [index, part] of some.entries()) {
+      const text = bodies[index]
+      if (text === undefined) return { missing: part.key }
+      const [, ...lines] = parse<Header, StateLine>(part.key, text)
+      for (const line of lines) rows.put(line)
+    }
+  }
+  for (const line of own) rows.put(line)
+  return { n, at, archive, parts, endedIn: rows.fill(tables) }
+}
+
+const PARTS_AT_ONCE = 4
+
+/** Rows as the lines say, each in the place of what an earlier line said. */
+class StateRows {
+  readonly #runs = new Map<string, { row: RunRow; turns: RowTurn[]; endedIn: number | undefined }>()
+  readonly #tasks = new Map<string, TaskRow>()
+  readonly #sessions = new Map<number, SessionRow>()
+  readonly #records: RecordRow[] = []
+
+  put(line: StateLine): void {
+    if ('row' in line) {
+      const { row, turns, endedIn } = line
+      this.#runs.set(row.head.runId, { row, turns: [...turns], endedIn })
+    } else if ('of' in line) this.#runs.get(line.of)?.turns.push(...line.turns)
+    else if ('runGone' in line) this.#runs.delete(line.runGone)
+    else if ('task' in line) this.#tasks.set(line.task.taskId, line.task)
+    else if ('taskGone' in line) this.#tasks.delete(line.taskGone)
+    else if ('session' in line) this.#sessions.set(line.session.session, line.session)
+    else if ('sessionGone' in line) this.#sessions.delete(line.sessionGone)
+    else this.#records.push(line.record)
+  }
+
+  /** Answers with the log objects in which runs ended. */
+  fill(tables: Tables): Map<string, number> {
+    const ends = new Map<string, number>()
+    for (const [runId, { row, turns, endedIn }] of this.#runs) {
+      tables.restore(row, turns)
+      if (endedIn !== undefined) ends.set(runId, endedIn)
+    }
+    for (const task of this.#tasks.values()) tables.putTask(task)
+    for (const session of this.#sessions.values()) tables.sessions.set(session.session, session)
+    for (const record of this.#records) tables.putRecord(record)
+    return ends
+  }
+}

@@ -1,0 +1,133 @@
+// Writes snapshots: what has changed since the newest one, or everything when the changes have become half as large as
+// that. Whoever dies over it leaves parts that no snapshot lists, and they are swept away later.
+import { limits } from '../../kernel/limits.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Random } from '../../runtime/random.ts'
+import type { Bucket, Listing } from './bucket.ts'
+import { PARTS, partKey, snapshotKey } from './layout.ts'
+import { listAll } from './listing.ts'
+import type { Replica } from './replica.ts'
+import {
+  captureAll,
+  captureChanged,
+  type Manifest,
+  manifestIn,
+  type Part,
+  type Snapshot,
+  textsOf,
+  withHeader,
+} from './snapshot.ts'
+
+export interface SnapshotSettings {
+  /** A snapshot up to this size is one object. */
+  readonly snapshotBytes: number
+  /** About the size of one part of a larger one. */
+  readonly partBytes: number
+}
+
+export interface SnapshotterPorts {
+  readonly replica: Replica
+  readonly bucket: Bucket
+  readonly clock: Clock
+  readonly random: Random
+  readonly settings: SnapshotSettings
+}
+
+type Texts = ReturnType<typeof textsOf>
+
+export class Snapshotter {
+  readonly #ports: SnapshotterPorts
+  /** Of snapshots that were read or written here. They never change. */
+  #manifests = new Map<string, Manifest>()
+
+  constructor(ports: SnapshotterPorts) {
+    this.#ports = ports
+  }
+
+  async write(): Promise<void> {
+    const { replica, clock, settings } = this.#ports
+    if (replica.position <= replica.snapshot) return
+    const base = await this.#base(replica.snapshot)
+    const { position, snapshot } = replica
+    // Somebody else has just made one.
+    if (position <= snapshot || (base && base.n !== snapshot)) return
+    const state = replica.dump()
+    const captured = base ? captureChanged(state, replica.touched, base.n) : captureAll(state)
+    await this.#save(state, textsOf(captured, settings.partBytes, clock), base?.parts)
+    replica.heardOf(position)
+  }
+
+  /** The keys of the parts of each of these that is whole. */
+  async whole(
+    snapshots: readonly Listing[],
+    parts: ReadonlySet<string>,
+  ): Promise<Map<Listing, readonly string[]>> {
+    const found = new Map<Listing, readonly string[]>()
+    const known = new Map<string, Manifest>()
+    for (const each of snapshots) {
+      const manifest = await this.#manifest(each.key)
+      if (!manifest) continue
+      known.set(each.key, manifest)
+      const keys = (manifest.parts ?? []).map(({ key }) => key)
+      if (keys.every((key) => parts.has(key))) found.set(each, keys)
+    }
+    this.#manifests = known
+    return found
+  }
+
+  // The newest snapshot, if it is worth adding to, and nobody has swept anything of it away.
+  async #base(n: number): Promise<Manifest | undefined> {
+    const manifest = n === 0 ? undefined : await this.#manifest(snapshotKey(n))
+    const { parts = [] } = manifest ?? {}
+    const bytes = { whole: 0, changed: 0 }
+    for (const part of parts) bytes[part.n === parts[0]?.n ? 'whole' : 'changed'] += part.bytes
+    if (parts.length === 0 || parts.length >= limits.snapshotPartsMax) return undefined
+    if (bytes.changed > bytes.whole / 2) return undefined
+    const there = new Set((await listAll(this.#ports.bucket, PARTS)).map(({ key }) => key))
+    return parts.every(({ key }) => there.has(key)) ? manifest : undefined
+  }
+
+  async #manifest(key: string): Promise<Manifest | undefined> {
+    const known = this.#manifests.get(key)
+    if (known) return known
+    const body = await this.#ports.bucket.get(key)
+    if (body === undefined) return undefined
+    const manifest = manifestIn(key, body)
+    this.#manifests.set(key, manifest)
+    return manifest
+  }
+
+  async #save(state: Snapshot, texts: Texts, before?: readonly Part[]): Promise<void> {
+    const { bucket, settings } = this.#ports
+    const { n, at, archive } = state
+    const key = snapshotKey(n)
+    const { value: first } = await texts.next()
+    const isSmall = !before && (!first || first.text.length <= settings.snapshotBytes)
+    if (isSmall) {
+      const { text = '', lines = 0 } = first ?? {}
+      await bucket.create(key, withHeader({ n, at, archive }, text, lines))
+      return
+    }
+    const parts = [...(before ?? []), ...(await this.#saveParts(n, first, texts))]
+    const body = withHeader({ n, at, archive, parts }, '', 0)
+    if ((await bucket.create(key, body)) === 'created')
+      this.#manifests.set(key, { n, at, archive, parts })
+  }
+
+  async #saveParts(
+    n: number,
+    first: { readonly text: string; readonly lines: number } | undefined,
+    rest: Texts,
+  ): Promise<Part[]> {
+    const { bucket, random } = this.#ports
+    const writer = random.integer().toString(36)
+    const parts: Part[] = []
+    for (let each = first; each; each = (await rest.next()).value ?? undefined) {
+      const key = partKey(n, parts.length, writer)
+      const body = withHeader({ n }, each.text, each.lines)
+      await bucket.create(key, body)
+      parts.push({ key, bytes: Buffer.byteLength(body), n })
+    }
+    return parts
+  }
+}

@@ -1,0 +1,54 @@
+// In which object of the log each row was last changed, as far as a next snapshot has to know.
+import type { LogEntry } from './format.ts'
+
+export class Touched {
+  readonly #runs = new Map<string, number>()
+  readonly #tasks = new Map<string, number>()
+  readonly #sessions = new Map<number, number>()
+  /** By space and key, as JSON. */
+  readonly #records = new Map<string, number>()
+
+  note({ n, changes }: LogEntry): void {
+    for (const { runId } of changes.runs) this.#runs.set(runId, n)
+    for (const { taskId } of changes.tasks) this.#tasks.set(taskId, n)
+    for (const taskId of changes.tasksGone) this.#tasks.set(taskId, n)
+    for (const { session } of changes.sessions) this.#sessions.set(session, n)
+    for (const session of changes.sessionsGone) this.#sessions.set(session, n)
+    for (const { space, key } of changes.records) this.#records.set(JSON.stringify([space, key]), n)
+  }
+
+  /** A run has left memory. */
+  noteGone(runId: string, n: number): void {
+    this.#runs.set(runId, n)
+  }
+
+  /** What was changed up to this number need not be known any more. */
+  forget(upTo: number): void {
+    for (const map of [this.#runs, this.#tasks, this.#records]) forgetIn(map, upTo)
+    forgetIn(this.#sessions, upTo)
+  }
+
+  runs(since: number): string[] {
+    return behind(this.#runs, since)
+  }
+
+  tasks(since: number): string[] {
+    return behind(this.#tasks, since)
+  }
+
+  sessions(since: number): number[] {
+    return behind(this.#sessions, since)
+  }
+
+  records(since: number): [space: string, key: string][] {
+    return behind(this.#records, since).map((id) => JSON.parse(id) as [string, string])
+  }
+}
+
+function forgetIn<Id>(map: Map<Id, number>, upTo: number): void {
+  for (const [id, n] of map) if (n <= upTo) map.delete(id)
+}
+
+function behind<Id>(map: ReadonlyMap<Id, number>, since: number): Id[] {
+  return [...map].filter(([, n]) => n > since).map(([id]) => id)
+}
