@@ -179,6 +179,7 @@ export const limits = {
   segmentRuns: 512,
   segmentsAlikeMax: 8,
   segmentRunsMax: 20_000,
+  segmentBytesMax: 64 * 1_048_576,
   /** What a snapshot made needless is kept this long, for those who do not know of it yet. */
   objectGraceMs: 600_000,
   /** How often a process looks for what others wrote: soon after they did, and when they have not for long. */

@@ -4,12 +4,19 @@ import { holdAll } from '../rows/read.ts'
 import type { RunRow } from '../rows/row.ts'
 import type { Past } from '../rows/transaction.ts'
 import type { ListQuery } from '../store.ts'
+import type { Bloom } from './bloom.ts'
 import type { Bucket, ByteRange } from './bucket.ts'
+import { forEach } from './for-each.ts'
 import {
   type ArchiveState,
+  decodeFilter,
   decodeRun,
   type EndedRun,
   emptyArchive,
+  filteredId,
+  filteredName,
+  isFilteredId,
+  linesIn,
   mayHold,
   type Segment,
   type SegmentIndex,
@@ -18,6 +25,8 @@ import {
 /** Rows and indexes kept for the next time they are asked for. */
 const ROWS_KEPT = 10_000
 const INDEXES_KEPT = 256
+
+const FILTERS_AT_ONCE = 32
 
 /** A run in a segment, as far as its index tells. */
 export interface Archived {
@@ -30,6 +39,8 @@ export class Archive implements Past {
   state: ArchiveState = emptyArchive
   readonly #bucket: Bucket
   readonly #indexes = new Map<string, Promise<SegmentIndex>>()
+  /** Of segments that are listed. They are small. */
+  readonly #filters = new Map<string, Promise<Bloom>>()
   /** What was looked for: found, or known not to be there. */
   readonly #rows = new Map<string, RunRow | undefined>()
   readonly #newest = new Map<string, string | undefined>()
@@ -43,6 +54,8 @@ export class Archive implements Past {
     this.state = state
     this.#rows.clear()
     this.#newest.clear()
+    const listed = new Set(state.segments.map(({ key }) => key))
+    for (const key of this.#filters.keys()) if (!listed.has(key)) this.#filters.delete(key)
   }
 
   run(runId: string): RunRow | undefined {
@@ -68,8 +81,9 @@ export class Archive implements Past {
   }
 
   async find(runId: string): Promise<EndedRun | undefined> {
-    for (const segment of this.state.segments) {
-      if (!mayHold(segment, runId)) continue
+    const held = this.state.segments.filter((segment) => mayHold(segment, runId))
+    const asked = isFilteredId(runId) ? await this.#filtered(held, filteredId(runId)) : held
+    for (const segment of asked) {
       const line = (await this.#index(segment)).ids.indexOf(runId)
       if (line >= 0) return this.read(segment, line)
     }
@@ -83,16 +97,16 @@ export class Archive implements Past {
 
   async read(segment: Segment, line: number): Promise<EndedRun> {
     const { ends } = await this.#index(segment)
-    const from = segment.index + (line === 0 ? 0 : (ends[line - 1] ?? 0))
-    const to = segment.index + (ends[line] ?? 0)
+    const begin = (segment.filter ?? 0) + segment.index
+    const from = begin + (line === 0 ? 0 : (ends[line - 1] ?? 0))
+    const to = begin + (ends[line] ?? 0)
     return decodeRun(segment.key, await this.#get(segment, { from, to }))
   }
 
   /** Every run of a segment. */
   async readAll(segment: Segment): Promise<EndedRun[]> {
     const text = await this.#get(segment)
-    const [, ...lines] = text.split('\n').filter((line) => line !== '')
-    return lines.map((line) => decodeRun(segment.key, line))
+    return linesIn(segment, text).runs.map((line) => decodeRun(segment.key, line))
   }
 
   /** What fits a query, in no order. */
@@ -131,7 +145,7 @@ export class Archive implements Past {
 
   async #lookForName(workflowId: string): Promise<void> {
     let newest: { runId: string; createdAt: number } | undefined
-    for (const segment of this.state.segments) {
+    for (const segment of await this.#mayName(workflowId)) {
       const index = await this.#index(segment)
       for (const [line, id] of index.workflowIds.entries()) {
         const createdAt = index.created[line] ?? 0
@@ -141,6 +155,38 @@ export class Archive implements Past {
     }
     if (newest) await this.look([newest.runId], [])
     keep(this.#newest, workflowId, newest?.runId, ROWS_KEPT)
+  }
+
+  // Segments that may have a run of this name, be it one of its own or its id.
+  async #mayName(workflowId: string): Promise<Segment[]> {
+    const { segments } = this.state
+    const named = new Set(await this.#filtered(segments, filteredName(workflowId)))
+    const held = segments.filter((segment) => mayHold(segment, workflowId))
+    const ids = isFilteredId(workflowId) ? await this.#filtered(held, filteredId(workflowId)) : held
+    for (const segment of ids) named.add(segment)
+    return [...named]
+  }
+
+  /** Those whose filters do not rule the text out; those of older releases have none, and rule out nothing. */
+  async #filtered(segments: readonly Segment[], text: string): Promise<Segment[]> {
+    const may = new Set<Segment>()
+    await forEach(segments, FILTERS_AT_ONCE, async (segment) => {
+      const isOut = segment.filter !== undefined && !(await this.#filter(segment))?.mayHave(text)
+      if (!isOut) may.add(segment)
+    })
+    return segments.filter((segment) => may.has(segment))
+  }
+
+  #filter(segment: Segment): Promise<Bloom | undefined> {
+    const { key, filter = 0 } = segment
+    if (filter === 0) return Promise.resolve(undefined)
+    const there = this.#filters.get(key)
+    if (there) return there
+    const loading = this.#get(segment, { from: 0, to: filter }).then(decodeFilter)
+    this.#filters.set(key, loading)
+    // What failed to load is asked for again.
+    loading.catch(() => this.#filters.delete(key))
+    return loading
   }
 
   #index(segment: Segment): Promise<SegmentIndex> {
@@ -154,7 +200,8 @@ export class Archive implements Past {
   }
 
   async #loadIndex(segment: Segment): Promise<SegmentIndex> {
-    return JSON.parse(await this.#get(segment, { from: 0, to: segment.index })) as SegmentIndex
+    const from = segment.filter ?? 0
+    return JSON.parse(await this.#get(segment, { from, to: from + segment.index })) as SegmentIndex
   }
 
   async #get({ key }: Segment, range?: ByteRange): Promise<string> {

@@ -152,7 +152,9 @@ export class Compactor {
     for (const level of new Set(segments.map((segment) => segment.level))) {
       const alike = segments.filter((segment) => segment.level === level)
       const runs = alike.reduce((sum, segment) => sum + segment.runs, 0)
-      if (alike.length < limits.segmentsAlikeMax || runs > limits.segmentRunsMax) continue
+      const bytes = alike.reduce((sum, segment) => sum + (segment.bytes ?? 0), 0)
+      const isLarge = runs > limits.segmentRunsMax || bytes > limits.segmentBytesMax
+      if (alike.length < limits.segmentsAlikeMax || isLarge) continue
       const all: EndedRun[] = []
       for (const segment of alike) all.push(...(await replica.archive.readAll(segment)))
       if (all.length === runs) await this.#replace(upTo, upTo, alike, all, level + 1)
@@ -179,14 +181,33 @@ export class Compactor {
     level: number,
   ): Promise<void> {
     const { replica, bucket, random, settings } = this.#ports
-    const key = segmentKey(from, upTo, random.integer().toString(36))
-    const { segment, body } = encodeSegment(key, runs, level)
     const until = bucket.now() + settings.graceMs / 4
-    await bucket.create(key, body)
+    const added: Segment[] = []
+    for (const some of portions(runs)) {
+      const key = segmentKey(from, upTo, random.integer().toString(36))
+      const { segment, body } = encodeSegment(key, some, level)
+      await bucket.create(key, body)
+      added.push(segment)
+    }
     const dropped = old.map((each) => each.key)
     // Those of a merge have left memory long ago.
     const packed = old.length > 0 ? [] : runs.map(({ row }) => row.head.runId)
-    const wish: ArchiveWish = { from, upTo, dropped, added: [segment], packed, until }
+    const wish: ArchiveWish = { from, upTo, dropped, added, packed, until }
     await replica.submit({ judge: () => true, archive: wish })
   }
+}
+
+/** Runs with long histories are not all put into one segment: it is one text. */
+function* portions(runs: readonly EndedRun[]): Generator<EndedRun[]> {
+  let portion: EndedRun[] = []
+  let bytes = 0
+  for (const run of runs) {
+    portion.push(run)
+    bytes += run.turns.reduce((sum, { body }) => sum + body.length, run.row.head.input.length)
+    if (bytes < limits.segmentBytesMax) continue
+    yield portion
+    portion = []
+    bytes = 0
+  }
+  if (portion.length > 0) yield portion
 }

@@ -234,10 +234,10 @@ describe('object store, P15, V1: damage is found and named', () => {
     async (column) => {
       const [segment = ''] = prefix.keys(ENDED)
       prefix.edit(segment, (text) => {
-        const [head = '', ...lines] = text.split('\n')
+        const [filter, head = '', ...lines] = text.split('\n')
         const index = JSON.parse(head) as Record<string, unknown[]>
         index[column]?.reverse().splice(0, 1, 'x')
-        return [JSON.stringify(index), ...lines].join('\n')
+        return [filter, JSON.stringify(index), ...lines].join('\n')
       })
       const problems = await prefix.problems()
       const fault = `has an index whose '${column}' are not those of its lines.`
@@ -248,7 +248,7 @@ describe('object store, P15, V1: damage is found and named', () => {
   test('a run is in a segment and live', async () => {
     const [segment = ''] = prefix.keys(ENDED)
     const newest = last(prefix.keys(SNAPSHOTS))
-    const run = prefix.text(segment).split('\n')[1] ?? ''
+    const run = prefix.text(segment).split('\n')[2] ?? ''
     const more = (text: string): string =>
       text.replace(/"lines":(\d+)/, (_, lines: string) => `"lines":${Number(lines) + 1}`)
     prefix.edit(newest, (text) => `${more(text)}${run}\n`)

@@ -8,6 +8,7 @@ import {
   decodeRun,
   type EndedRun,
   encodeSegment,
+  linesIn,
   type Segment,
   type SegmentIndex,
 } from './segment.ts'
@@ -72,17 +73,19 @@ export interface OpenedSegment {
 /** Reads a segment whole, and holds what is known of it against its lines. */
 export function openSegment(known: Segment, body: string): OpenedSegment {
   try {
-    const [head = '', ...lines] = body.split('\n').filter((line) => line !== '')
-    const index = JSON.parse(head) as SegmentIndex
-    const runs = lines.map((line) => decodeRun(known.key, line))
-    const right = encodeSegment(known.key, runs, known.level)
-    const [rightHead = ''] = right.body.split('\n', 1)
-    const columns = different(index, JSON.parse(rightHead) as SegmentIndex)
+    const lines = linesIn(known, body)
+    const index = JSON.parse(lines.index) as SegmentIndex
+    const runs = lines.runs.map((line) => decodeRun(known.key, line))
+    const right = encodeSegment(known.key, runs, known.level, known.filter !== undefined)
+    const columns = different(index, JSON.parse(right.head) as SegmentIndex)
+    const { filter = 0 } = right.segment
+    const isFiltered = body.slice(0, filter) === right.body.slice(0, filter)
     const facts = different(known, right.segment)
     return {
       runs,
       faults: [
         ...columns.map((column) => `has an index whose '${column}' are not those of its lines`),
+        ...(isFiltered ? [] : ['has a filter that is not that of its lines']),
         ...facts.map((fact) => `is listed with '${fact}' other than it has`),
         ...runs.flatMap(({ row, turns }) => {
           const faults = hasEnded(row) ? [] : ['has not ended']

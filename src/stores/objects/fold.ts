@@ -74,16 +74,3 @@ function nameOf(line: StateLine): string {
   if ('record' in line) return `record ${JSON.stringify([line.record.space, line.record.key])}`
   return 'session' in line ? `session ${line.session.session}` : JSON.stringify(line)
 }
-
-/** Does the work for each, a few at a time. */
-export async function forEach<T>(
-  items: Iterable<T>,
-  atOnce: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const left = items[Symbol.iterator]()
-  const lane = async (): Promise<void> => {
-    for (let next = left.next(); !next.done; next = left.next()) await work(next.value)
-  }
-  await Promise.all(Array.from({ length: atOnce }, lane))
-}
