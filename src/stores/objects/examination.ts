@@ -10,6 +10,7 @@ import { decodeEntry } from './format.ts'
 import { ABOUT, ENDED, LOG, logKey, numberIn, runKey, SNAPSHOTS, snapshotKey } from './layout.ts'
 import { listAll } from './listing.ts'
 import { numbersUpTo, readLog } from './log.ts'
+import { notBefore } from './server-time.ts'
 import { restore } from './snapshot.ts'
 
 export interface Problem {
@@ -182,9 +183,9 @@ export class Examination {
         }
         const entry = decodeEntry(key, body)
         if (entry.n !== n) fault(key, `says that it is number ${entry.n}`)
-        if (entry.at < time)
+        if (notBefore(time, entry.at) !== entry.at)
           this.#found(key, `was written ${time - entry.at} ms before the one before it`, REPORT)
-        time = Math.max(time, entry.at)
+        time = entry.at
         if (isWhole) fold.apply(entry)
       } catch (error) {
         fault(key, unreadable(key, error))

@@ -37,7 +37,7 @@ export class Fold implements Snapshot {
   apply({ n, at, changes, archive }: LogEntry): void {
     this.tables.apply(changes, at)
     this.n = n
-    this.at = Math.max(this.at, at)
+    this.at = at
     for (const change of changes.runs) noteEnd(this.endedIn, change, n)
     if (!archive) return
     this.archive = changedArchive(this.archive, archive)

@@ -22,6 +22,7 @@ import { listAll, pages } from './listing.ts'
 import { damaged, Follower, numbersUpTo, readLog } from './log.ts'
 import { Pacing } from './pacing.ts'
 import { type ArchiveChange, changedArchive, firstFitting } from './segment.ts'
+import { notBefore } from './server-time.ts'
 import { beginning, restore, type Snapshot } from './snapshot.ts'
 import { Touched } from './touched.ts'
 import { answer, type Pending, Waiting } from './waiting.ts'
@@ -85,7 +86,7 @@ export class Replica {
   }
 
   get now(): Instant {
-    return Math.max(this.#ports.bucket.now(), this.at)
+    return notBefore(this.at, this.#ports.bucket.now())
   }
 
   /** How long ago the end of the log was seen. */
@@ -369,7 +370,7 @@ export class Replica {
     assert(entry.n === this.position + 1, 'the log is read in order, and once')
     const hints = this.tables.apply(entry.changes, entry.at)
     this.position = entry.n
-    this.at = Math.max(this.at, entry.at)
+    this.at = entry.at
     this.touched.note(entry)
     this.heardOf(entry.snapshot)
     for (const change of entry.changes.runs) noteEnd(this.endedIn, change, entry.n)

@@ -1,6 +1,7 @@
 // The server's clock, from the `Date` of its answers. One answer says little: whole seconds, and only that they were
 // so at some moment between sending and receiving. Many answers leave little room.
 import type { Instant } from '../../kernel/event.ts'
+import { limits } from '../../kernel/limits.ts'
 import type { Clock } from '../../runtime/clock.ts'
 
 /** Two clocks that are both right for their makers part by at most this share of the time that passes. */
@@ -8,6 +9,14 @@ const DRIFT = 0.0002
 
 /** The machines behind one name do not agree more closely than this. */
 const APART_MS = 25
+
+/**
+ * The time now, and not before `last`: whoever tells it may be a little behind the one before. If it is far behind, the
+ * storage's clock was set back, and it counts. Otherwise time would stand still until it has caught up.
+ */
+export function notBefore(last: Instant, now: Instant): Instant {
+  return now < last - limits.clockAheadMsMax ? now : Math.max(last, now)
+}
 
 /** What is added to the local monotonic clock to get the server's time lies strictly between these. */
 interface Offset {
@@ -39,13 +48,13 @@ export class ServerTime {
     this.#offset = both && both.low < both.high ? both : { low, high, at }
   }
 
-  /** The best guess. It never goes back; before any answer it is the local time. */
+  /** The best guess. It does not go back by little; before any answer it is the local time. */
   now(): Instant {
-    this.#shown = Math.max(this.#shown, this.guess())
+    this.#shown = notBefore(this.#shown, this.guess())
     return this.#shown
   }
 
-  /** As `now`, but it follows a server's clock that was set back. */
+  /** As `now`, but it may go back by little, too. */
   guess(): Instant {
     const at = this.#clock.monotonic()
     const offset = this.#widened(at)

@@ -125,7 +125,7 @@ const requests: fc.Arbitrary<ClaimRequest> = fc
   .map(({ pins, reconcile, ...rest }) => ({
     session: 1,
     nonce: 9,
-    clock: { now: NOW, steadyMs: 0 },
+    silent: [],
     ...rest,
     ...(pins && { pins }),
     ...(reconcile && { reconcile }),
@@ -237,8 +237,6 @@ function worldOf(
     if (!('pin' in draw)) {
       const task = taskOf(draw)
       tx.putTask(task)
-      // A transaction shows what it has changed behind what it has not.
-      tasks.delete(task.taskId)
       tasks.set(task.taskId, task)
       continue
     }
@@ -282,16 +280,10 @@ describe('the due index', () => {
           // Strays come in no order.
           if (request.reconcile) expect(sorted(chosen)).toEqual(sorted(wanted))
           else expect(chosen).toEqual(wanted)
-          const taken = chooseTasks(tx, request).map(({ taskId, at, priority }) => [
-            taskId,
-            at,
-            priority,
-          ])
-          const due = naive.tasks().map(({ taskId, at, priority }) => [taskId, at, priority])
-          // Of tasks that are due at the same time, any may be first.
-          expect(taken.map(([, at, priority]) => [at, priority])).toHaveLength(due.length)
-          if (request.reconcile) expect(sorted(taken.map(String))).toEqual(sorted(due.map(String)))
-          else expect(taken.map((each) => each.slice(1))).toEqual(due.map((each) => each.slice(1)))
+          const taken = chooseTasks(tx, request).map(({ taskId }) => taskId)
+          const due = naive.tasks().map(({ taskId }) => taskId)
+          if (request.reconcile) expect(sorted(taken)).toEqual(sorted(due))
+          else expect(taken).toEqual(due)
           expect(hasSuspects(tx, request)).toBe(naive.hasSuspects())
           expect(nextDue(tx, request)).toBe(naive.next())
         },
@@ -380,7 +372,7 @@ test('stores, object storage at size: a claim looks at what it grants, not at al
     held: [],
     heldTasks: [],
     reconcile: true,
-    clock: { now: NOW, steadyMs: 2 ** 40 },
+    silent: [{ session: 7, beat: 1 }],
   }
   const tx = new Transaction(tables, NOW)
   const { runs, nextDue: due } = claim(tx, request, 'deferred')
