@@ -1,6 +1,7 @@
 // What ended leaves memory and is still there: found, listed, counted, known by its id and its name, and forgotten only
 // when it may be.
 import { expect, test } from 'vitest'
+import type { Clock } from '../../runtime/clock.ts'
 import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import type { NewRun } from '../store.ts'
@@ -12,7 +13,15 @@ const SESSION = 77
 
 class World {
   readonly clock = new VirtualClock()
-  readonly space = new ObjectSpace(this.clock)
+  /** How far the storage's clock is ahead of the process's. */
+  storageAheadMs = 0
+  readonly storage: Clock = {
+    now: () => this.clock.now() + this.storageAheadMs,
+    monotonic: () => this.clock.monotonic(),
+    after: (ms, fire) => this.clock.after(ms, fire),
+    breathe: () => this.clock.breathe(),
+  }
+  readonly space = new ObjectSpace(this.storage)
   readonly settings: Partial<CompactorSettings>
 
   constructor(settings: Partial<CompactorSettings> = {}) {
@@ -21,7 +30,7 @@ class World {
 
   store(): ObjectStore {
     const { clock, settings } = this
-    const bucket = new SpaceBucket(this.space, clock)
+    const bucket = new SpaceBucket(this.space, this.storage)
     return new ObjectStore({ bucket, clock, settings, projects: false })
   }
 
@@ -184,3 +193,23 @@ test('P15: a hundred thousand finished runs do not slow claiming', async () => {
   expect((await second.list({ limit: 1, count: true })).count).toBe(100_001)
   await Promise.all([store.close(), second.close()])
 }, 60_000)
+
+test('stores D2: after the storage’s clock was set forward, nothing is swept for as long as it would be kept', async () => {
+  const world = new World({ snapshotEvery: 2, archiveAt: 1_000 })
+  const store = world.store()
+  await world.ended(store, 0, 5)
+  const log = world.count(LOG)
+  // The storage's clock is set, and this process's monotonic one is not.
+  world.storageAheadMs = 3_600_000
+  await world.ended(store, 10, 5)
+  await store.compactor.snapshot()
+  for (let n = 20; n < 60; n += 5) await world.ended(store, n, 5)
+  expect(world.count(LOG)).toBeGreaterThan(log)
+  expect(world.space.read('log/000000000001.jsonl')).toBeDefined()
+  for (let n = 100; n < 200; n += 5) {
+    await world.ended(store, n, 5)
+    await world.clock.advance(200)
+  }
+  expect(world.space.read('log/000000000001.jsonl')).toBeUndefined()
+  await store.close()
+})

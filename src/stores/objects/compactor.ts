@@ -7,7 +7,7 @@ import type { Random } from '../../runtime/random.ts'
 import { NEVER } from '../never.ts'
 import type { Bucket, Listing } from './bucket.ts'
 import type { LogEntry } from './format.ts'
-import { ENDED, LOG, numberIn, PARTS, SNAPSHOTS, segmentKey } from './layout.ts'
+import { ENDED, LOG, numberIn, PARTS, SNAPSHOTS, segmentKey, snapshotKey } from './layout.ts'
 import { listAll } from './listing.ts'
 import type { Replica } from './replica.ts'
 import { type ArchiveWish, type EndedRun, encodeSegment, type Segment } from './segment.ts'
@@ -40,6 +40,9 @@ export class Compactor {
   readonly #snapshotter: Snapshotter
   #busy: Promise<void> | undefined
   #snapshots = 0
+  /** How far the storage's clock is ahead of this process's monotonic one, and when it was seen to have been set. */
+  #ahead: number | undefined
+  #setAt: number | undefined
   #closed = false
 
   constructor(ports: CompactorPorts) {
@@ -49,6 +52,7 @@ export class Compactor {
 
   /** Hears of every log object that was added here or read. */
   advanced(entry: LogEntry, own: boolean): void {
+    this.#isSteady()
     if (!own || this.#busy || this.#closed || !this.#isTime(entry.n)) return
     this.#busy = this.compact(entry)
       .catch((error: unknown) => this.#ports.onError(error))
@@ -61,7 +65,8 @@ export class Compactor {
     const { replica, settings } = this.#ports
     if (replica.endedIn.size >= settings.archiveAt) await this.archive()
     await this.snapshot()
-    if (this.#snapshots++ % SNAPSHOTS_PER_SWEEP === 0) await this.sweep(cause.at)
+    if (this.#snapshots++ % SNAPSHOTS_PER_SWEEP === 0 && this.#isSteady())
+      await this.sweep(cause.at)
   }
 
   /** Moves all runs that have ended into a segment. */
@@ -93,15 +98,17 @@ export class Compactor {
     const snapshots = await listAll(bucket, SNAPSHOTS)
     const parts = await listAll(bucket, PARTS)
     const whole = await this.#snapshotter.whole(snapshots, new Set(parts.map(({ key }) => key)))
-    // One whose parts are not all there covers nothing.
-    const newest = [...whole.keys()].filter(isOld).at(-1)
-    const covered = newest ? numberIn(newest.key) : 0
+    // As much as one page has; the next sweep takes the rest.
+    const log = await bucket.list(LOG)
+    const before = (n: number): Listing[] => log.filter(({ key }) => numberIn(key) <= n)
+    // One whose parts are not all there covers nothing. One that is older than what is in it was made while the
+    // storage's clock was wrong.
+    const newest = [...whole.keys()].filter((each) =>
+      [each, ...before(numberIn(each.key))].every(isOld),
+    )
+    const covered = numberIn(newest.at(-1)?.key ?? snapshotKey(0))
     const gone = snapshots.filter(({ key }) => numberIn(key) < covered)
-    if (covered > 0) {
-      // As much as one page has; the next sweep takes the rest.
-      const log = await bucket.list(LOG)
-      gone.push(...log.filter(({ key }) => numberIn(key) <= covered))
-    }
+    gone.push(...before(covered))
     const needed = [...whole].filter(([each]) => !gone.includes(each)).flatMap(([, keys]) => keys)
     const segments = replica.archive.state.segments.map(({ key }) => key)
     const known = new Set([...segments, ...needed])
@@ -133,6 +140,16 @@ export class Compactor {
   async close(): Promise<void> {
     this.#closed = true
     await this.#busy
+  }
+
+  // After the storage's clock was set, nothing it has stamped before tells how old it is.
+  #isSteady(): boolean {
+    const { bucket, clock, settings } = this.#ports
+    const monotonic = clock.monotonic()
+    const ahead = bucket.now() - monotonic
+    if (Math.abs(ahead - (this.#ahead ?? ahead)) > limits.clockAheadMsMax) this.#setAt = monotonic
+    this.#ahead = ahead
+    return this.#setAt === undefined || monotonic - this.#setAt > settings.graceMs
   }
 
   // Whoever writes a round number does it; if it died over it, anybody who writes much later.
