@@ -190,6 +190,8 @@ export const limits = {
   /** Log objects that a process creates in a row before it pauses for others: while they use the pauses, and while not. */
   objectWinsMin: 2,
   objectWinsMax: 64,
+  /** What others may need to read and to write, at most: nobody waits for them longer. */
+  objectPauseMsMax: 1_000,
   /** Runs shown to people as objects of their own: at a time, per second, and remembered as shown. */
   projectionsAtOnce: 4,
   projectionsPerSecond: 1,

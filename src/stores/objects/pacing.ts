@@ -6,8 +6,8 @@ import { limits } from '../../kernel/limits.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
 
-/** How much the newest measurement counts. */
-const NEWEST = 0.25
+/** Requests whose time is remembered. */
+const REMEMBERED = 8
 
 /** How long a loser stands back, as shares of a chance: what is urgent gets ahead of it, and so does who lost more often. */
 const BACK_MIN = 0.25
@@ -16,8 +16,8 @@ const BACK_SPREAD = 2
 export class Pacing {
   readonly #clock: Clock
   readonly #random: Random
-  #writeMs: number | undefined
-  #readMs: number | undefined
+  readonly #writes: number[] = []
+  readonly #reads: number[] = []
   /** Wins since others last had a chance, and after how many the next pause is. */
   #wins = 0
   #winsMax: number = limits.objectWinsMax
@@ -33,8 +33,8 @@ export class Pacing {
 
   /** What a loser needs before its next write arrives: to read what it lost to, and to write. */
   get chanceMs(): number {
-    const writeMs = this.#writeMs ?? 0
-    return writeMs + (this.#readMs ?? writeMs)
+    const writeMs = typical(this.#writes) ?? 0
+    return Math.min(limits.objectPauseMsMax, writeMs + (typical(this.#reads) ?? writeMs))
   }
 
   /** How long to wait before the next write; 0 if not at all. */
@@ -44,11 +44,11 @@ export class Pacing {
   }
 
   wrote(ms: number): void {
-    this.#writeMs = smoothed(this.#writeMs, ms)
+    remember(this.#writes, ms)
   }
 
   read(ms: number): void {
-    this.#readMs = smoothed(this.#readMs, ms)
+    remember(this.#reads, ms)
   }
 
   /** An object was created here. `sentAt` is when its first request was sent. */
@@ -78,6 +78,12 @@ export class Pacing {
   }
 }
 
-function smoothed(before: number | undefined, ms: number): number {
-  return before === undefined ? ms : before + (ms - before) * NEWEST
+function remember(times: number[], ms: number): void {
+  times.push(ms)
+  if (times.length > REMEMBERED) times.shift()
+}
+
+/** The median: the first request to a server may take a hundred times as long as the next, and says nothing. */
+function typical(times: readonly number[]): number | undefined {
+  return times.toSorted((a, b) => a - b)[(times.length - 1) >> 1]
 }

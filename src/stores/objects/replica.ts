@@ -206,9 +206,11 @@ export class Replica {
     while (!this.#waiting.isEmpty) {
       const isHurried = this.#waiting.isUrgent || this.#over.signal.aborted
       const pauseMs = isHurried ? 0 : this.#pacing.pauseMs
-      if (this.#waiting.hasWishes && pauseMs === 0) await this.#grant(this.#waiting.take())
-      else if (this.#waiting.hasReaders) await this.#look().catch(() => {})
-      else await this.#pause(pauseMs)
+      const grants = this.#waiting.hasWishes && pauseMs === 0
+      if (grants) await this.#grant(this.#waiting.take())
+      // Also those who came while something was written: they do not wait for the next write.
+      if (this.#waiting.hasReaders) await this.#look().catch(() => {})
+      else if (!grants) await this.#pause(pauseMs)
     }
     this.#pumping = false
   }

@@ -105,7 +105,9 @@ export class Snapshotter {
     const isSmall = !before && (!first || first.text.length <= settings.snapshotBytes)
     if (isSmall) {
       const { text = '', lines = 0 } = first ?? {}
-      await bucket.create(key, withHeader({ n, at, archive }, text, lines))
+      const body = withHeader({ n, at, archive }, text, lines)
+      if ((await bucket.create(key, body)) === 'created')
+        this.#manifests.set(key, { n, at, archive })
       return
     }
     const parts = [...(before ?? []), ...(await this.#saveParts(n, first, texts))]
