@@ -47,8 +47,8 @@ async function main(): Promise<void> {
 /** A store on a database of its own, whose connections have made their plans on empty tables. */
 async function withStore(servers: Servers, use: (place: Place) => Promise<void>): Promise<void> {
   const url = await freshDatabase(servers, 'bench_scale')
-  const from = (path: string): Promise<Record<string, never>> =>
-    import(resolve(options.checkout, 'src', path)) as Promise<Record<string, never>>
+  const from = (path: string): Promise<Record<string, unknown>> =>
+    import(resolve(options.checkout, 'src', path)) as Promise<Record<string, unknown>>
   const { PostgresStore } = await from('stores/postgres/index.ts')
   const { systemClock } = await from('runtime/clock.ts')
   const opened = PostgresStore as { open(url: string, clock: unknown): Promise<Store> }

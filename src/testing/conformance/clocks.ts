@@ -108,6 +108,28 @@ const jumps: readonly Case[] = [
   },
 ]
 
+const granted: readonly Case[] = [
+  {
+    name: 'stores D2: what was granted while the clock was ahead is found and freed after it was set back',
+    async run({ store, clock }) {
+      await openSession(store, ALICE, LEASE_MS)
+      await openSession(store, BOB, LEASE_MS)
+      const before = clock.now()
+      clock.set(before + HOUR)
+      await store.create([newRun('run')])
+      await store.create([newRun('born', { eager: { session: ALICE, nonce: 7 }, queue: 'q' })])
+      await claim(store, { silent: [], queues: ['default', 'q'] })
+      clock.set(before)
+      const strays = await claim(store, { silent: [], reconcile: true })
+      same(idsOf(strays.runs).toSorted(), ['born', 'run'], 'what the session holds')
+      const silent = [{ session: ALICE, beat: 1 }]
+      const asked = { suspects: 9, silent, queues: ['default', 'q'] }
+      const freed = await claim(store, asked, BOB)
+      same(idsOf(freed.runs).toSorted(), ['born', 'run'], 'what is freed')
+    },
+  },
+]
+
 const stamped: readonly Case[] = [
   {
     name: 'H19: a turn stamped within the bound is applied',
@@ -197,4 +219,4 @@ const stamped: readonly Case[] = [
   },
 ]
 
-export const clockCases: readonly Case[] = [...jumps, ...stamped]
+export const clockCases: readonly Case[] = [...jumps, ...granted, ...stamped]

@@ -290,6 +290,8 @@ begin
     -- Held until this is durable: a reaper cannot declare the session dead while leases are being granted to it.
     perform 1 from {schema}.session where session = v_session and expires_at > ${DEAD} for key share;
     if not found then return json_build_object('now', v_now, 'dead', true); end if;
+    -- A clock that was set forward since the last renewal: what is granted now may be due later than that said.
+    update {schema}.session set latest = v_now where session = v_session and latest < v_now;
     v_granted := true;
   end if;
   -- Whether nothing that is free is left behind.

@@ -161,7 +161,7 @@ begin
   end if;
   v_start := coalesce((r->>'startAt')::int8, p_now + coalesce((r->>'delayMs')::int8, 0));
   if r->'eager' is not null and v_start <= p_now then
-    perform 1 from {schema}.session where session = (r->'eager'->>'session')::int8 and expires_at > ${DEAD}
+    perform 1 from {schema}.session where session = (r->'eager'->>'session')::int8 and expires_at > ${DEAD} and latest >= p_now
       for key share;
     v_eager := found;
   end if;
@@ -217,7 +217,7 @@ begin
     on conflict do nothing;
   if not found then return null; end if;
   if p_session is not null then
-    perform 1 from {schema}.session where session = p_session and expires_at > ${DEAD} for key share;
+    perform 1 from {schema}.session where session = p_session and expires_at > ${DEAD} and latest >= v_now for key share;
     v_eager := found;
   end if;
   if v_eager then
@@ -241,7 +241,7 @@ begin
   if p_wait is not null then perform set_config('lock_timeout', p_wait::text, true); end if;
   if not {schema}.are_lanes(p_known) then return null; end if;
   if exists (select 1 from unnest(p_sessions) s where s <> 0) then
-    v_alive := array(select session from {schema}.session where session = any(p_sessions) and expires_at > ${DEAD}
+    v_alive := array(select session from {schema}.session where session = any(p_sessions) and expires_at > ${DEAD} and latest >= v_now
       order by session for key share);
   end if;
   with fresh as (
