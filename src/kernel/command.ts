@@ -79,11 +79,14 @@ export interface Decide {
   readonly type: 'Decide'
   readonly decision: Decision
 }
-/** The next generation begins, with this input and the messages nobody has looked at. */
+/** The next generation begins, with this input and what the code has not seen: messages, and a cancellation. */
 export interface ContinueRun {
   readonly type: 'ContinueRun'
   readonly input: Payload
-  readonly carried: readonly Extract<Resolution, { type: 'SignalReceived' | 'UpdateReceived' }>[]
+  readonly carried: readonly Extract<
+    Resolution,
+    { type: 'SignalReceived' | 'UpdateReceived' | 'CancelRequested' }
+  >[]
 }
 export interface AcceptUpdate {
   readonly type: 'AcceptUpdate'

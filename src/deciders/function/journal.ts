@@ -2,6 +2,7 @@
 // and which settlement comes next. It delivers the lowest-numbered settlement whose request is open, one at a
 // time, and does so live and in replay alike: that is why `Promise.all` and `race` come out the same.
 import { assert } from '../../kernel/assert.ts'
+import type { ContinueRun } from '../../kernel/command.ts'
 import type {
   AttributesSet,
   Compensated,
@@ -184,10 +185,10 @@ export class Journal {
     return key === undefined ? { settlement } : { settlement, key }
   }
 
-  /** Messages nobody has looked at, in the order they came. */
-  get unread(): readonly Extract<Resolution, MessageType>[] {
+  /** Messages and a cancellation that the code has not seen, in the order they came. */
+  get unread(): ContinueRun['carried'] {
     return [...this.#settlements.values()]
-      .filter(isMessage)
+      .filter((each) => isMessage(each) || each.type === 'CancelRequested')
       .sort((a, b) => a.seq - b.seq)
       .map(({ seq: _, at: __, ...message }) => message)
   }
