@@ -134,15 +134,27 @@ export class Rewinding {
       past: this.#beginning(events),
     })
     // It is there if the first answer was lost.
-    if (created.outcome === 'created' || created.outcome === 'existing') return this.#stopChildren()
+    if (created.outcome === 'created' || created.outcome === 'existing') return this.#leavePause()
     if (created.outcome === 'refused' && created.archived) throw archived(runId)
     throw meanwhile(runId)
   }
 
-  // Of a run that was paused: it will start others in their place. One that ended has stopped them itself.
+  // A run that ended has taken all of its messages and stopped its children. One that was paused may have further
+  // requests to pause in its inbox, which must not pause the new generation.
+  async #leavePause(): Promise<void> {
+    if (this.#run.endedAt !== undefined) return
+    const { runId } = this.#run.head
+    await this.#ports.post(
+      runId,
+      { type: 'resume', id: `resume:${this.#ports.newId()}` },
+      { resumes: true },
+    )
+    await this.#stopChildren()
+  }
+
+  // The new generation starts others in their place.
   async #stopChildren(): Promise<void> {
     const { runId, generation } = this.#run.head
-    if (this.#run.endedAt !== undefined) return
     for (const open of RunState.of(this.#events).open.values()) {
       if (open.type !== 'child' || open.onClose === 'abandon') continue
       const id = `parent:${runId}:${generation}`

@@ -18,13 +18,13 @@ const first = Number(process.env['PAWL_SEED_FIRST'] ?? 1)
 const times = Number(process.env['PAWL_SEEDS'] ?? 1_000) / 1_000
 
 const virtual = {
-  memory: { seeds: 700, store: (world: SharedWorld) => sharedMemory(world, 'atomic') },
+  memory: { seeds: 2_000, store: (world: SharedWorld) => sharedMemory(world, 'atomic') },
   'memory with late delivery': {
-    seeds: 150,
+    seeds: 500,
     store: (world: SharedWorld) => sharedMemory(world, 'deferred'),
   },
   objects: {
-    seeds: 200,
+    seeds: 500,
     store: (world: SharedWorld) =>
       sharedObjects(world, { snapshotEvery: 16, archiveAt: 1_000, graceMs: 4_000 }),
   },
