@@ -219,10 +219,13 @@ export class Ledger {
     created: readonly Created[],
     clock: SetClock,
   ): readonly Created[] {
-    for (const [index, { runId, generation = 1, past }] of runs.entries()) {
+    for (const [index, { runId, generation = 1, past, message }] of runs.entries()) {
       const each = created[index]
       this.note(`create ${short(runId)}: ${each?.outcome}`)
+      if (message && each?.outcome === 'existing' && each.posted === 'accepted')
+        this.#accept(each.runId, message.id)
       if (each?.outcome !== 'created') continue
+      if (message) this.#accept(runId, message.id)
       // A run that had ended begins again.
       this.#ended.delete(runId)
       if (past) {

@@ -1,15 +1,8 @@
 // A deployment on virtual time in which the caller of one chosen store call dies, just before or just after the store
 // carried it out. Every program makes finitely many calls, so every place where it can die can be tried.
 
-import { Registry } from '../../src/definitions/registry.ts'
-import {
-  type ActivityContext,
-  activity,
-  Engine,
-  PawlError,
-  signal,
-  workflow,
-} from '../../src/index.ts'
+import { registryOf } from '../../src/engine.ts'
+import { type ActivityContext, Engine } from '../../src/index.ts'
 import { sleep } from '../../src/runtime/clock.ts'
 import { checkAll } from '../../src/testing/checkers.ts'
 import { noFaults } from '../../src/testing/faulty-store.ts'
@@ -18,6 +11,7 @@ import { MortalProcess } from '../../src/testing/process.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import type { SharedStore, SharedWorld } from '../../src/testing/shared-store.ts'
 import { VirtualClock } from '../../src/testing/virtual-clock.ts'
+import type { Program, Stage } from './programs.ts'
 
 export interface CrashPoint {
   /** The number of the call, counted over all processes. */
@@ -29,6 +23,7 @@ export interface Deployment {
   /** Whether the client is a worker too, and takes its runs in the write that creates them. */
   readonly together: boolean
   readonly store: (world: SharedWorld) => SharedStore
+  readonly program: Program
 }
 
 export interface Story {
@@ -41,11 +36,6 @@ export interface Story {
 const leaseMs = 600
 const restartMs = 40
 const storyMsMax = 120_000
-const go = signal<number>('go')
-const order = workflow.declare<number, unknown>('order')
-const parcel = workflow.declare<number, number>('parcel')
-const RETRY = { maxAttempts: 6, initial: 20, max: 50 } as const
-
 export function tell(deployment: Deployment, points: readonly CrashPoint[]): Promise<Story> {
   return new CrashPoints(deployment, points).run()
 }
@@ -112,7 +102,7 @@ class CrashPoints {
     const worker = works
       ? engine.work({ id: name, lease: leaseMs, concurrency: 8, signals: false, queues })
       : undefined
-    if (role === 'client') void this.#program(engine, process, worker?.ready)
+    if (role === 'client') void this.#perform(engine, process, worker?.ready)
   }
 
   // Everything that travels is counted, and at the chosen places its sender dies.
@@ -137,64 +127,43 @@ class CrashPoints {
     if (again) this.#clock.after(restartMs, again)
   }
 
-  // A client that dies is started again and does everything once more, under the same keys.
-  async #program(engine: Engine, process: MortalProcess, ready?: Promise<void>): Promise<void> {
+  // A client that dies is started again and performs everything once more.
+  async #perform(engine: Engine, process: MortalProcess, ready?: Promise<void>): Promise<void> {
     await ready
-    const run = await engine.start(order, 3, { idempotencyKey: 'order 3' })
-    this.#promised.runs.add(run.runId)
-    await sleep(process.clock, 300)
-    try {
-      await run.signal(go, 7, { messageId: 'm' })
-      this.#promised.signals.set(run.runId, ['signal:m'])
-    } catch (error) {
-      if (!(error instanceof PawlError) || error.code !== 'RUN_ENDED') throw error
-    }
-    this.#outcome = JSON.stringify(await run.result())
+    const outcome = await this.#deployment.program.perform(engine, this.#stage(process))
+    this.#outcome = JSON.stringify(outcome)
   }
 
   #engine(process: MortalProcess): Engine {
-    const { workflows, activities } = this.#definitions(process)
+    const definitions = this.#deployment.program.definitions(this.#stage(process))
     const random = new SeededRandom(1).fork(process.name)
     return new Engine(
       this.#shared.open(process, random.fork('network')),
-      new Registry(workflows, activities),
+      registryOf(definitions),
       { build: 'crash-points', logger: { log() {} } },
       { clock: process.clock, random },
     )
   }
 
-  #definitions(process: MortalProcess) {
-    const body = async (step: ActivityContext): Promise<number> => {
-      const { runId, stepKey: key, attempt, maxAttempts } = step
-      const sessionAlive = this.#sessionAlive(process.name)
-      const at = { runId, key, attempt, maxAttempts, sessionAlive }
-      this.#ledger.executed({ ...at, process: process.name })
-      await sleep(process.clock, 5, step.signal)
-      return key.length
+  #stage(process: MortalProcess): Stage {
+    return {
+      process,
+      body: (step, generation) => this.#body(process, step, generation),
+      promise: (runId, ...signals) => {
+        this.#promised.runs.add(runId)
+        if (signals.length > 0) this.#promised.signals.set(runId, [...signals])
+      },
+      violate: (what) => this.#ledger.violate(what),
     }
-    const ship = activity('ship', { queue: 'other', retry: RETRY }, async (n: number, step) => {
-      return n + (await body(step))
-    })
-    // Whether a step without retries gives a result depends on the crash; that it runs at most once does not.
-    const child = parcel.implement(async (ctx, n) => {
-      await ctx.run('seal', { retry: 'none' }, body).catch(() => 0)
-      return n + (await ctx.run('pack', { retry: RETRY }, body))
-    })
-    const parent = order.implement(async (ctx, n) => {
-      const one = await ctx.run('one', { retry: RETRY }, body)
-      const pair = await Promise.all([
-        ctx.run('two', { retry: RETRY }, body),
-        ctx.run('three', { retry: RETRY }, body),
-      ])
-      await ctx.run('only', { retry: 'none' }, body).catch(() => 0)
-      await ctx.sleep(80)
-      const heard = await ctx.wait(go)
-      const packed = await ctx.child(parcel, n)
-      const shipped = await ctx.run(ship, n)
-      const five = await ctx.run('five', { retry: RETRY }, body)
-      return { one, pair, heard, packed, shipped, five }
-    })
-    return { workflows: [parent, child], activities: [ship] }
+  }
+
+  async #body(process: MortalProcess, step: ActivityContext, generation = 1): Promise<number> {
+    const { runId, stepKey: key, attempt, maxAttempts } = step
+    const sessionAlive = this.#sessionAlive(process.name)
+    const at = { runId, generation, key, attempt, maxAttempts, sessionAlive }
+    this.#ledger.executed({ ...at, process: process.name })
+    await sleep(process.clock, 5, step.signal)
+    return key.length
   }
 
   #sessionAlive(name: string): boolean {

@@ -202,13 +202,13 @@ export function missing(plan: Plan, answered: readonly Answered[]): number {
   return Math.max(0, waitsOf(plan) - new Set(heard).size)
 }
 
-/** After a cancellation the code asks for nothing more, and the run does not end as if nothing had been. */
+/** After a cancellation the code asks for nothing more, and this generation ends; the next is cancelled, too. */
 function checkStopped(events: readonly Event[]): string[] {
   const cancelled = events.findIndex(({ type }) => type === 'CancelRequested')
   if (cancelled < 0) return []
   const after = events.slice(cancelled + 1)
   const asked = after.filter(({ type }) => type.endsWith('Started'))
-  const ends = after.find((event) => isEnding(event))
+  const ends = after.find((event) => isEnding(event) || event.type === 'RunContinued')
   return [
     ...asked.map(({ type }) => `${type} after the run was cancelled`),
     ...(ends ? [] : ['a run that was cancelled has not ended']),
