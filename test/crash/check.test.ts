@@ -1,8 +1,10 @@
 // The judge, judged: each kind of wrong must be seen, or a green crash test says nothing.
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../src/kernel/event.ts'
-import { type CheckedRun, type CheckedTurn, checkAll, type Evidence } from './check.ts'
-import type { Begun, LedgerLine, Recorded } from './ledger.ts'
+import { type CheckedRun, type CheckedTurn, checkAll, checkNaps, type Evidence } from './check.ts'
+import { checkAttempts, checkOverlaps, recoveries } from './check-bodies.ts'
+import { napMs } from './definitions.ts'
+import type { Begun, LedgerLine, Left, Recorded } from './ledger.ts'
 
 const runId = 'run-1'
 const value = { json: 2 } as const
@@ -14,6 +16,10 @@ function begun(key: string, order: number, more: Partial<Begun> = {}): Begun {
 
 function recorded(key: string, order: number): Recorded {
   return { type: 'recorded', runId, key, order, pid: 1 }
+}
+
+function left(key: string, order: number, more: Partial<Left> = {}): Left {
+  return { type: 'left', runId, key, attempt: 1, pid: 1, order, ...more }
 }
 
 function completed(key: string): Event {
@@ -150,5 +156,34 @@ describe('the checker of the crash tests', () => {
     expect(story({ turns: orphaned })).toEqual(['INV10: child run-9 of run-1 is not in the store'])
     const undead = [...turns, turn(5, [completed('step:link#9')], { epoch: 3 })]
     expect(story({ turns: undead }).join()).toContain('INV12: run-1 goes on after RunCompleted')
+  })
+
+  test('INV6: a body that begins while it runs elsewhere, unless that process was killed or stopped', () => {
+    const again = begun('step:link#1', 3, { attempt: 2, pid: 2 })
+    const twice = [begun('step:link#1', 1), again, left('step:link#1', 5)]
+    const none = { killed: [], resumed: [] }
+    expect(checkOverlaps({ ledger: twice, ...none }).join()).toContain('ran in 1 and 2 at once')
+    expect(checkOverlaps({ ledger: twice, ...none, resumed: [{ pid: 1 }] })).toEqual([])
+    const killed = [{ pid: 1, order: 2 }]
+    const cut = { ledger: twice.slice(0, 2), ...none, killed }
+    expect(checkOverlaps(cut)).toEqual([])
+    expect(checkOverlaps({ ...cut, killed: [] }).join()).toContain('at once')
+    expect(recoveries(cut)).toEqual([0.001])
+  })
+
+  test('INV14: a body that begins again under the same number', () => {
+    const again = [begun('step:link#1', 1), begun('step:link#1', 3, { pid: 2 })]
+    expect(checkAttempts({ ledger: again, killed: [], resumed: [] })).toEqual([
+      'INV14: run-1 step:link#1 began as attempt 1 after attempt 1',
+    ])
+  })
+
+  test('INV8: a nap that was too short, unless the clock was set forward', () => {
+    const from = 10_000_000
+    const woken = from + napMs * 1_000 - 1
+    const nap = [left('step:asleep#1', from), begun('step:awake#1', woken)]
+    expect(checkNaps(nap, []).join()).toContain('INV8: run-1 slept 299.999 ms')
+    expect(checkNaps(nap, [from + 1])).toEqual([])
+    expect(checkNaps([...nap.slice(0, 1), begun('step:awake#1', woken + 1)], [])).toEqual([])
   })
 })

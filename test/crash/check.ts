@@ -2,7 +2,7 @@
 // the ledgers say really happened. Each check answers with the violations it found.
 import type { Event } from '../../src/kernel/event.ts'
 import { isEnding } from '../../src/kernel/event.ts'
-import { isRight, type Sum } from './definitions.ts'
+import { isRight, napMs, type Sum } from './definitions.ts'
 import type { Begun, LedgerLine, Recorded } from './ledger.ts'
 
 export interface CheckedTurn {
@@ -111,6 +111,24 @@ export function checkEvents(run: CheckedRun): string[] {
       found.push(`INV8: ${event.key} of ${run.runId} fired early`)
   }
   return found
+}
+
+/** How long it may take a worker to hear that the clock was set. */
+const heardMicroseconds = 3_000_000
+
+/** INV8: who slept, slept as long as it asked for, unless the clock was set forward meanwhile. */
+export function checkNaps(ledger: readonly LedgerLine[], setForward: readonly number[]): string[] {
+  const before = new Map<string, number>()
+  const left = ledger.filter((line) => line.type === 'left' && line.key === 'step:asleep#1')
+  for (const { runId, order } of left) before.set(runId, Math.max(order, before.get(runId) ?? 0))
+  return ledger.flatMap((line) => {
+    if (line.type !== 'begun' || line.key !== 'step:awake#1') return []
+    const from = before.get(line.runId) ?? line.order
+    if (setForward.some((order) => order > from - heardMicroseconds && order <= line.order))
+      return []
+    const slept = (line.order - from) / 1_000
+    return slept < napMs ? [`INV8: ${line.runId} slept ${slept} ms, and not ${napMs}`] : []
+  })
 }
 
 /** INV10: every child a history names is there, and has ended. */

@@ -24,6 +24,7 @@ export const contracts = {
   mixed: workflow.declare<number, Sum>('mixed'),
   patient: workflow.declare<number, Sum>('patient'),
   family: workflow.declare<number, Sum>('family'),
+  nap: workflow.declare<number, Sum>('nap'),
 } as const
 
 export type Name = keyof typeof contracts
@@ -31,7 +32,7 @@ export type Name = keyof typeof contracts
 export const patienceMs = 400
 // Every kill may cost an attempt, and no run may fail for that.
 const RETRY = { maxAttempts: 25, initial: 10, max: 50 } as const
-const stepMsMax = 80
+export const napMs = 300
 
 export function linksOf(n: number): number {
   return 3 + (n % 4)
@@ -45,6 +46,7 @@ export function isRight(name: string, n: number, sum: Sum): boolean {
     case 'mixed':
       return sum.total === n * (5 + (sum.once ?? Number.NaN))
     case 'patient':
+    case 'nap':
       return sum.total === n * 2
     case 'family':
       return sum.total === n * (linksOf(n) + 3)
@@ -55,6 +57,7 @@ export function isRight(name: string, n: number, sum: Sum): boolean {
 
 export function definitions(
   ledger: LedgerFile,
+  stepMsMax: number,
 ): Required<Pick<OpenOptions, 'workflows' | 'activities'>> {
   const body =
     (n: number, after: readonly string[]) =>
@@ -64,6 +67,7 @@ export function definitions(
       // Long enough for a kill to fall into the middle, and not always.
       const ms = Math.random() * stepMsMax
       if (ms > 2) await sleep(systemClock, ms, step.signal)
+      ledger.write({ type: 'left', runId, key, attempt })
       return n
     }
   const remote = activity('remote', { queue: 'other', retry: RETRY }, (n: number, step) =>
@@ -84,8 +88,7 @@ export function definitions(
     const end = await ctx.run('end', { retry: RETRY }, body(n, after))
     return { total: begin + child.total + far + end }
   })
-  const { mixed, patient } = waiting(body)
-  return { workflows: [chain, mixed, patient, family], activities: [remote] }
+  return { workflows: [chain, family, ...waiting(body)], activities: [remote] }
 }
 
 type Body = (n: number, after: readonly string[]) => (step: ActivityContext) => Promise<number>
@@ -116,5 +119,11 @@ function waiting(body: Body) {
     const after = await ctx.run('after', { retry: RETRY }, body(n, ['step:before#1']))
     return { total: before + after, heard: got === TIMEOUT ? 'timeout' : got }
   })
-  return { mixed, patient }
+  const nap = contracts.nap.implement(async (ctx, n) => {
+    const before = await ctx.run('asleep', { retry: RETRY }, body(n, []))
+    await ctx.sleep(napMs)
+    const after = await ctx.run('awake', { retry: RETRY }, body(n, ['step:asleep#1']))
+    return { total: before + after }
+  })
+  return [mixed, patient, nap]
 }

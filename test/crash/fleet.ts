@@ -17,6 +17,7 @@ export interface FleetOptions {
   readonly store: string
   readonly folder: string
   readonly leaseMs: number
+  readonly stepMsMax: number
 }
 
 const complaintsMax = 4_000
@@ -25,6 +26,8 @@ export class Fleet {
   readonly all: WorkerProcess[] = []
   /** Processes that were stopped and went on, and when, in microseconds of the monotonic clock. */
   readonly resumed: { readonly pid: number; readonly order: number }[] = []
+  /** Processes that were killed, and when. */
+  readonly killed: { readonly pid: number; readonly order: number }[] = []
   readonly #options: FleetOptions
 
   constructor(options: FleetOptions) {
@@ -36,8 +39,9 @@ export class Fleet {
   }
 
   start(queues: string): WorkerProcess {
-    const { store, folder, leaseMs } = this.#options
-    const args = [join(import.meta.dirname, 'worker.ts'), store, folder, String(leaseMs), queues]
+    const { store, folder, leaseMs, stepMsMax } = this.#options
+    const script = join(import.meta.dirname, 'worker.ts')
+    const args = [script, store, folder, String(leaseMs), queues, String(stepMsMax)]
     const child = spawn(process.execPath, args, {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
@@ -67,6 +71,7 @@ export class Fleet {
     worker.state = 'dead'
     worker.child.kill('SIGKILL')
     await exited
+    this.killed.push({ pid: worker.pid, order: microseconds() })
     this.start(worker.queues)
   }
 
@@ -75,7 +80,7 @@ export class Fleet {
     worker.state = 'stopped'
     worker.child.kill('SIGSTOP')
     await sleep(ms)
-    this.resumed.push({ pid: worker.pid, order: Number(process.hrtime.bigint() / 1_000n) })
+    this.resumed.push({ pid: worker.pid, order: microseconds() })
     worker.child.kill('SIGCONT')
     if (worker.state === 'stopped') worker.state = 'ready'
   }
@@ -106,4 +111,9 @@ export class Fleet {
         }),
     )
   }
+}
+
+/** Of the monotonic clock, which all processes of a machine share. */
+function microseconds(): number {
+  return Number(process.hrtime.bigint() / 1_000n)
 }

@@ -6,13 +6,8 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, inject, test, vi } from 'vitest'
 import { type FreshDatabase, freshDatabase } from '../support/database.ts'
 import { radosgwStartMsMax, sharedRadosgw } from '../support/radosgw.ts'
-import {
-  describeReport,
-  type KillOptions,
-  type KillReport,
-  killWorkers,
-  reachable,
-} from './kill.ts'
+import { reachable } from './kill.ts'
+import { describeReport, type KillOptions, type KillReport, killWorkers } from './kill-workers.ts'
 
 const seed = Number(process.env['PAWL_SEED'] ?? Date.now() % 1_000_000)
 const stops = 12

@@ -17,6 +17,16 @@ export interface Begun {
   readonly after: readonly string[]
 }
 
+/** A step body has come to its end, or was aborted. */
+export interface Left {
+  readonly type: 'left'
+  readonly runId: string
+  readonly key: string
+  readonly attempt: number
+  readonly pid: number
+  readonly order: number
+}
+
 /** The worker was told that the result of a step is recorded. It was so some time before `order`. */
 export interface Recorded {
   readonly type: 'recorded'
@@ -34,7 +44,7 @@ export interface Lost {
   readonly order: number
 }
 
-export type LedgerLine = Begun | Recorded | Lost
+export type LedgerLine = Begun | Left | Recorded | Lost
 type Written<Line> = Line extends LedgerLine ? Omit<Line, 'pid' | 'order'> : never
 
 export class LedgerFile {

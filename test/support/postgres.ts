@@ -18,6 +18,18 @@ import {
 
 export type RunningPostgres = { readonly url: string; stop(): Promise<void> }
 
+export type RunningServer = RunningPostgres & {
+  readonly port: number
+  readonly folder: string
+  /** Ends it at once, as if the machine had lost its power. Its data stays until it is stopped. */
+  crash(): Promise<void>
+}
+
+export type ServerOptions = {
+  readonly settings?: Readonly<Record<string, string | number>>
+  readonly environment?: Readonly<Record<string, string>>
+}
+
 const startAttemptsMax = 3
 const readyMsMax = 60_000
 const readyPollMs = 50
@@ -37,6 +49,14 @@ export async function startPostgres(): Promise<RunningPostgres> {
   }
 }
 
+/** A server of its own, whatever `TEST_PG_URL` says. */
+export async function startOwnPostgres(options: ServerOptions): Promise<RunningServer> {
+  const folder = await createServerFolder()
+  const programs = await findPostgresPrograms(folder)
+  await createCluster(programs, folder)
+  return startServer(programs, folder, options)
+}
+
 async function useGivenServer(url: string): Promise<RunningPostgres> {
   const problem = await connectOnce(url)
   if (problem !== undefined) throw new Error(`the server of TEST_PG_URL is no use: ${problem}`)
@@ -51,14 +71,21 @@ async function createCluster({ initdb }: PostgresPrograms, folder: string): Prom
   if (code !== 0) throw new Error(`initdb failed with code ${code}:\n${output}`)
 }
 
-async function startServer(programs: PostgresPrograms, folder: string): Promise<RunningPostgres> {
+export async function startServer(
+  programs: PostgresPrograms,
+  folder: string,
+  options: ServerOptions = {},
+): Promise<RunningServer> {
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort()
-    const server = await spawnServer(programs, folder, port)
+    const server = await spawnServer(programs, folder, port, options)
     const guard = spawnGuard(server, folder)
     const url = `postgres://postgres@127.0.0.1:${port}/postgres`
     const problem = await waitUntilReady(server, url)
-    if (problem === undefined) return { url, stop: () => stopServer(server, guard, folder) }
+    if (problem === undefined) {
+      const stop = (): Promise<void> => stopServer(server, guard, folder)
+      return { url, port, folder, stop, crash: () => killServer(server) }
+    }
     guard.kill('SIGKILL')
     await killServer(server)
     const log = await readFile(logFile(folder), 'utf8')
@@ -72,6 +99,7 @@ async function spawnServer(
   { postgres }: PostgresPrograms,
   folder: string,
   port: number,
+  { settings: further, environment }: ServerOptions,
 ): Promise<ChildProcess> {
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -80,6 +108,7 @@ async function spawnServer(
     max_connections: 200,
     fsync: 'on',
     synchronous_commit: 'on',
+    ...further,
   }
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const log = await open(logFile(folder), 'w')
@@ -87,7 +116,7 @@ async function spawnServer(
     const server = spawn(postgres, ['-D', dataFolder(folder), ...flags], {
       ...serverUser,
       cwd: folder,
-      env: serverEnvironment,
+      env: { ...serverEnvironment, ...environment },
       stdio: ['ignore', log.fd, log.fd],
     })
     // A failure to start shows up as a child without a pid; unhandled, the event would end us.

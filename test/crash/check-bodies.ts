@@ -1,0 +1,74 @@
+// What the ledgers alone say about step bodies: that none ran in two places at once, that attempts were counted, and how
+// long it took after a kill until somebody went on.
+import type { Begun, LedgerLine } from './ledger.ts'
+
+export interface Bodies {
+  readonly ledger: readonly LedgerLine[]
+  readonly killed: readonly { readonly pid: number; readonly order: number }[]
+  /** Processes that were stopped for a while: their bodies went on after their leases had gone. */
+  readonly resumed: readonly { readonly pid: number }[]
+}
+
+interface Span {
+  readonly line: Begun
+  /** When the body ended, was aborted, or was killed with its process. */
+  readonly end: number
+}
+
+/** INV6: no body begins while the same body is running elsewhere. */
+export function checkOverlaps(bodies: Bodies): string[] {
+  const stopped = new Set(bodies.resumed.map(({ pid }) => pid))
+  return [...spansOf(bodies)].flatMap(([id, spans]) =>
+    spans.flatMap(({ line, end }, index) => {
+      const next = spans[index + 1]
+      if (!next || next.line.order >= end || stopped.has(line.pid)) return []
+      const overlap = Math.round((end - next.line.order) / 1_000)
+      return [`INV6: ${id} ran in ${line.pid} and ${next.line.pid} at once, for ${overlap} ms`]
+    }),
+  )
+}
+
+/** INV14: a body that begins again is a later attempt. */
+export function checkAttempts(bodies: Bodies): string[] {
+  return [...spansOf(bodies)].flatMap(([id, spans]) =>
+    spans.flatMap(({ line }, index) => {
+      const before = spans[index - 1]?.line
+      if (!before || line.attempt > before.attempt) return []
+      return [`INV14: ${id} began as attempt ${line.attempt} after attempt ${before.attempt}`]
+    }),
+  )
+}
+
+/** Milliseconds from each kill to the next attempt of each body that was running then. */
+export function recoveries(bodies: Bodies): number[] {
+  const killed = new Map(bodies.killed.map(({ pid, order }) => [pid, order]))
+  return [...spansOf(bodies).values()].flatMap((spans) =>
+    spans.flatMap(({ line, end }, index) => {
+      const next = spans[index + 1]
+      return next && killed.get(line.pid) === end ? [(next.line.order - end) / 1_000] : []
+    }),
+  )
+}
+
+export function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+}
+
+function spansOf({ ledger, killed }: Bodies): Map<string, Span[]> {
+  const deaths = new Map(killed.map(({ pid, order }) => [pid, order]))
+  const left = new Map<string, number>()
+  for (const line of ledger) if (line.type === 'left') left.set(bodyOf(line), line.order)
+  const spans = new Map<string, Span[]>()
+  for (const line of ledger) {
+    if (line.type !== 'begun') continue
+    const id = `${line.runId} ${line.key}`
+    const end = left.get(bodyOf(line)) ?? deaths.get(line.pid) ?? Number.POSITIVE_INFINITY
+    spans.set(id, [...(spans.get(id) ?? []), { line, end }])
+  }
+  for (const each of spans.values()) each.sort((a, b) => a.line.order - b.line.order)
+  return spans
+}
+
+function bodyOf(line: { runId: string; key: string; attempt: number; pid: number }): string {
+  return `${line.runId} ${line.key} ${line.attempt} ${line.pid}`
+}
