@@ -39,13 +39,18 @@ export function checkAttempts(bodies: Bodies): string[] {
   )
 }
 
-/** Milliseconds from each kill to the next attempt of each body that was running then. */
-export function recoveries(bodies: Bodies): number[] {
+/**
+ * Milliseconds from each kill to the next attempt of each body that was running then, if nothing else struck in between:
+ * whoever takes a run over may be the next to be killed.
+ */
+export function recoveries(bodies: Bodies, struck: readonly number[]): number[] {
   const killed = new Map(bodies.killed.map(({ pid, order }) => [pid, order]))
   return [...spansOf(bodies).values()].flatMap((spans) =>
     spans.flatMap(({ line, end }, index) => {
       const next = spans[index + 1]
-      return next && killed.get(line.pid) === end ? [(next.line.order - end) / 1_000] : []
+      if (!next || killed.get(line.pid) !== end) return []
+      const disturbed = struck.some((order) => order > end && order < next.line.order)
+      return disturbed ? [] : [(next.line.order - end) / 1_000]
     }),
   )
 }

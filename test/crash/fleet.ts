@@ -28,6 +28,8 @@ export class Fleet {
   readonly resumed: { readonly pid: number; readonly order: number }[] = []
   /** Processes that were killed, and when. */
   readonly killed: { readonly pid: number; readonly order: number }[] = []
+  /** When anything was done to a process. */
+  readonly struck: number[] = []
   readonly #options: FleetOptions
 
   constructor(options: FleetOptions) {
@@ -71,13 +73,16 @@ export class Fleet {
     worker.state = 'dead'
     worker.child.kill('SIGKILL')
     await exited
-    this.killed.push({ pid: worker.pid, order: microseconds() })
+    const order = microseconds()
+    this.killed.push({ pid: worker.pid, order })
+    this.struck.push(order)
     this.start(worker.queues)
   }
 
   /** Stops it in its tracks for a while; it does not notice until it goes on. */
   async freeze(worker: WorkerProcess, ms: number): Promise<void> {
     worker.state = 'stopped'
+    this.struck.push(microseconds())
     worker.child.kill('SIGSTOP')
     await sleep(ms)
     this.resumed.push({ pid: worker.pid, order: microseconds() })

@@ -49,7 +49,7 @@ export interface KillReport extends Counts {
   readonly takenOver: number
   /** Runs that a worker was still holding when it found its lease gone: what stops are for. */
   readonly leasesLost: number
-  /** From a kill to the next attempt of a step that was running, and how many took longer than lease + 2 s. */
+  /** From a kill to the next attempt of a step that was running, undisturbed; and how many took longer than lease + 2 s. */
   readonly recovered: number
   readonly recoveryMsP50: number
   readonly recoveryMsP99: number
@@ -156,7 +156,7 @@ async function judge(
   const runs = await readRuns(store, started.keys())
   const evidence: Evidence = { started, signals, runs, ledger, resumed }
   const bodies = { ledger, killed, resumed }
-  const recovered = recoveries(bodies).sort((a, b) => a - b)
+  const recovered = recoveries(bodies, fleet.struck).sort((a, b) => a - b)
   return {
     acknowledged: started.size,
     signals: [...signals.values()].reduce((sum, ids) => sum + ids.length, 0),
