@@ -27,6 +27,7 @@ export class Blows {
   readonly #frozen = new Set<Promise<void>>()
   #jumps: number[] = []
   #offsetMs = 0
+  #pausing = { since: 0, ms: Number.POSITIVE_INFINITY }
   #offsetMsMax = 0
   /** When the clock was set forward, in microseconds of the monotonic clock. */
   readonly setForward: number[] = []
@@ -95,7 +96,15 @@ export class Blows {
   }
 
   async pause(ms: number): Promise<void> {
-    await sleep(ms * (0.5 + this.#random.fraction()))
+    const pause = ms * (0.5 + this.#random.fraction())
+    this.#pausing = { since: performance.now(), ms: pause }
+    await sleep(pause)
+  }
+
+  /** How many blows have come, and how much of the pause before the next has passed. */
+  get progress(): number {
+    const { since, ms } = this.#pausing
+    return this.count + Math.min(1, (performance.now() - since) / ms)
   }
 }
 

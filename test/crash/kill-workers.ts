@@ -118,7 +118,7 @@ async function strikeAndStart(
 ): Promise<void> {
   // Runs are asked for in step with the blows, a little ahead, so that both reach their number together.
   const wanted = (): number =>
-    Math.min(options.runs, Math.ceil((options.runs * (blows.count + 3)) / blows.total) + 50)
+    Math.min(options.runs, Math.ceil((options.runs * (blows.progress + 1)) / blows.total) + 50)
   const over = (): boolean => blows.count >= blows.total && client.started.size >= options.runs
   const work = client.work(wanted, over)
   while (blows.count < blows.total) {
