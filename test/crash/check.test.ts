@@ -1,7 +1,14 @@
 // The judge, judged: each kind of wrong must be seen, or a green crash test says nothing.
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../src/kernel/event.ts'
-import { type CheckedRun, type CheckedTurn, checkAll, checkNaps, type Evidence } from './check.ts'
+import {
+  type CheckedRun,
+  type CheckedTurn,
+  checkAgreement,
+  checkAll,
+  checkNaps,
+  type Evidence,
+} from './check.ts'
 import { checkAttempts, checkOverlaps, recoveries } from './check-bodies.ts'
 import { napMs } from './definitions.ts'
 import type { Begun, LedgerLine, Left, Recorded } from './ledger.ts'
@@ -170,6 +177,19 @@ describe('the checker of the crash tests', () => {
     expect(checkOverlaps({ ...cut, killed: [] }).join()).toContain('at once')
     expect(recoveries(cut, [2])).toEqual([0.001])
     expect(recoveries({ ...cut, killed: [{ pid: 1, order: 1.5 }] }, [1.5, 2])).toEqual([])
+  })
+
+  test('INV4: a result that is not what the history says', () => {
+    const made = { type: 'StepCompleted', key: 'step:made#1', attempt: 1, at: 1 } as const
+    const trace = {
+      name: 'trace',
+      turns: [turn(0, [{ ...made, value: { json: { n: 1, token: 'a' } } }])],
+    }
+    const run = { runId, status: 'completed', ...trace }
+    expect(checkAgreement({ ...run, output: { total: 1, tokens: ['a'] } })).toEqual([])
+    expect(checkAgreement({ ...run, output: { total: 1, tokens: ['b'] } })).toEqual([
+      'INV4: run-1 gave b, and its history has a',
+    ])
   })
 
   test('INV14: a body that begins again under the same number', () => {

@@ -2,7 +2,8 @@
 // the ledgers say really happened. Each check answers with the violations it found.
 import type { Event } from '../../src/kernel/event.ts'
 import { isEnding } from '../../src/kernel/event.ts'
-import { isRight, napMs, type Sum } from './definitions.ts'
+import { decode } from '../../src/kernel/value.ts'
+import { isRight, type Made, napMs, type Sum } from './definitions.ts'
 import type { Begun, LedgerLine, Recorded } from './ledger.ts'
 
 export interface CheckedTurn {
@@ -39,6 +40,7 @@ export function checkAll(evidence: Evidence): string[] {
     ...[...evidence.runs.values()].flatMap((run) => [
       ...checkTurns(run),
       ...checkEvents(run),
+      ...checkAgreement(run),
       ...checkChildren(run, evidence),
     ]),
     ...checkExecutions(evidence),
@@ -134,6 +136,17 @@ export function checkNaps(ledger: readonly LedgerLine[], setForward: readonly nu
       ? [`INV8: ${line.runId} slept ${slept} ms, and not ${napMs}`]
       : []
   })
+}
+
+/** INV4: what a run gave is what its history says that its steps gave. */
+export function checkAgreement(run: CheckedRun): string[] {
+  const { tokens } = (run.output ?? {}) as Partial<Sum>
+  if (!tokens) return []
+  const recorded = eventsOf(run).flatMap((event) =>
+    event.type === 'StepCompleted' ? [(decode(event.value) as Made).token] : [],
+  )
+  if (recorded.join() === tokens.join()) return []
+  return [`INV4: ${run.runId} gave ${tokens.join()}, and its history has ${recorded.join()}`]
 }
 
 /** INV10: every child a history names is there, and has ended. */

@@ -16,6 +16,14 @@ export interface Sum {
   /** How many of the steps that must not run twice gave a result. */
   readonly once?: number
   readonly heard?: number | 'timeout'
+  /** Who did each step, as its result says. */
+  readonly tokens?: readonly string[]
+}
+
+/** What a step gives that nobody else could have given. */
+export interface Made {
+  readonly n: number
+  readonly token: string
 }
 
 export const go = signal<number>('go')
@@ -25,6 +33,7 @@ export const contracts = {
   patient: workflow.declare<number, Sum>('patient'),
   family: workflow.declare<number, Sum>('family'),
   nap: workflow.declare<number, Sum>('nap'),
+  trace: workflow.declare<number, Sum>('trace'),
 } as const
 
 export type Name = keyof typeof contracts
@@ -33,6 +42,9 @@ export const patienceMs = 400
 // Every kill may cost an attempt, and no run may fail for that.
 const RETRY = { maxAttempts: 25, initial: 10, max: 50 } as const
 export const napMs = 300
+/** Long enough for a run to be released, and to go on where it was kept warm. */
+const traceMs = 60
+export const traceSteps = 4
 
 export function linksOf(n: number): number {
   return 3 + (n % 4)
@@ -48,6 +60,8 @@ export function isRight(name: string, n: number, sum: Sum): boolean {
     case 'patient':
     case 'nap':
       return sum.total === n * 2
+    case 'trace':
+      return sum.total === n * traceSteps
     case 'family':
       return sum.total === n * (linksOf(n) + 3)
     default:
@@ -125,5 +139,24 @@ function waiting(body: Body) {
     const after = await ctx.run('awake', { retry: RETRY }, body(n, ['step:asleep#1']))
     return { total: before + after }
   })
-  return [mixed, patient, nap]
+  return [mixed, patient, nap, traced(body)]
+}
+
+function traced(body: Body) {
+  let made = 0
+  return contracts.trace.implement(async (ctx, n) => {
+    const tokens: string[] = []
+    let total = 0
+    for (let step = 1; step <= traceSteps; step++) {
+      const after = step === 1 ? [] : [`step:made#${step - 1}`]
+      const one = await ctx.run('made', { retry: RETRY }, async (context): Promise<Made> => {
+        const got = await body(n, after)(context)
+        return { n: got, token: `${process.pid}.${++made}` }
+      })
+      total += one.n
+      tokens.push(one.token)
+      await ctx.sleep(traceMs)
+    }
+    return { total, tokens }
+  })
 }

@@ -45,13 +45,27 @@ export class PostgresCluster {
     return urlOf(this.#door.port)
   }
 
+  /** Resolves once the standby has all that was written before the call. */
+  async caughtUp(): Promise<void> {
+    const [row] = await query(this.#primary.url, 'select pg_current_wal_lsn() as written')
+    const written = String(row?.['written'])
+    await until(async () => {
+      const replayed = `select pg_last_wal_replay_lsn() >= '${written}' as good`
+      const [answer] = await query(this.#standby.server.url, replayed)
+      return answer?.['good'] === true
+    })
+  }
+
   /** From now on nothing reaches the standby, and what is written is lost with the primary. */
   holdReplication(): void {
     this.#standby.stream.hold()
   }
 
-  /** The primary is killed, the standby promoted in its place, and another standby set up. */
-  async failOver(): Promise<void> {
+  /**
+   * The primary is killed, the standby promoted in its place, and another standby set up. `look` sees the new primary
+   * before anybody else does.
+   */
+  async failOver(look: (url: string) => Promise<void> = async () => {}): Promise<void> {
     this.#door.lead(undefined)
     await this.#primary.crash()
     const { server, stream } = this.#standby
@@ -61,6 +75,7 @@ export class PostgresCluster {
       const [row] = await query(server.url, 'select pg_is_in_recovery() as follows')
       return row?.['follows'] === false
     })
+    await look(server.url)
     const lost = this.#primary
     this.#primary = server
     this.#door.lead(server.port)
