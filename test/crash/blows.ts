@@ -1,11 +1,11 @@
 // What strikes a deployment, one blow after another, in an order drawn from the seed: kills, stops, a clock that is set,
-// and fail-overs of the store.
+// fail-overs of the store, and times in which the store refuses everything.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SeededRandom } from '../../src/testing/seeded-random.ts'
 import type { SettableClock } from '../support/faketime.ts'
 import type { Fleet } from './fleet.ts'
 
-export const kinds = ['kills', 'stops', 'clockJumps', 'failovers'] as const
+export const kinds = ['kills', 'stops', 'clockJumps', 'failovers', 'outages'] as const
 export type Kind = (typeof kinds)[number]
 export type Counts = Record<Kind, number>
 
@@ -14,13 +14,15 @@ export interface Targets {
   readonly leaseMs: number
   readonly clock?: SettableClock
   readonly failOver?: () => Promise<void>
+  /** Has the store refuse everything for a while. */
+  readonly outage?: () => Promise<void>
 }
 
 /** From a correction by seconds to one by an hour, back and forth. */
 const jumpsMs = [-3_000, -10_000, -60_000, -3_600_000, 10_000, 3_600_000] as const
 
 export class Blows {
-  readonly done: Counts = { kills: 0, stops: 0, clockJumps: 0, failovers: 0 }
+  readonly done: Counts = { kills: 0, stops: 0, clockJumps: 0, failovers: 0, outages: 0 }
   readonly #wanted: Counts
   readonly #targets: Targets
   readonly #random: SeededRandom
@@ -50,6 +52,7 @@ export class Blows {
     const kind = this.#draw()
     if (kind === 'clockJumps') this.#jump()
     else if (kind === 'failovers') await this.#targets.failOver?.()
+    else if (kind === 'outages') await this.#outage()
     else if (!(await this.#strikeWorker(kind))) return
     this.done[kind]++
   }
@@ -82,6 +85,13 @@ export class Blows {
       void pause.finally(() => this.#frozen.delete(pause))
     }
     return true
+  }
+
+  // A worker that is being started tells whoever starts it that it may not use the store, and ends.
+  async #outage(): Promise<void> {
+    const { fleet, outage } = this.#targets
+    while (fleet.all.some(({ state }) => state === 'starting')) await sleep(20)
+    await outage?.()
   }
 
   // Each of the jumps before one comes again.

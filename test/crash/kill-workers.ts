@@ -20,12 +20,15 @@ export interface KillOptions {
   readonly stops: number
   readonly clockJumps?: number
   readonly failovers?: number
+  readonly outages?: number
   readonly runs: number
   readonly seed: number
   /** The clock of the store, if it can be set. */
   readonly clock?: SettableClock
   /** Has the store fail over to another server. */
   readonly failOver?: () => Promise<void>
+  /** Has the store refuse everything for a while. */
+  readonly outage?: () => Promise<void>
   readonly stepMsMax?: number
   readonly workers?: number
   readonly leaseMs?: number
@@ -71,6 +74,7 @@ export const defaults = {
   stepMsMax: 80,
   clockJumps: 0,
   failovers: 0,
+  outages: 0,
 }
 /** A run whose worker was killed goes on this long after its lease has ended, at the latest. */
 const recoveryMsMax = 2_000

@@ -5,10 +5,13 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const longest = [
   'test/crash/kill.test.ts',
   'test/crash/every-call.test.ts',
+  'test/crash/outages.test.ts',
+  'test/crash/failover.test.ts',
   'test/simulation/simulation.test.ts',
   'test/simulation/graphs.test.ts',
   'test/simulation/objects.test.ts',
   'test/simulation/mutants.test.ts',
+  'test/operations/operations.test.ts',
   'src/stores/objects/store.test.ts',
   'src/stores/postgres/postgres.test.ts',
   'test/workflows/time-limits.test.ts',
