@@ -6,6 +6,7 @@ import { explain } from './connection.ts'
 import { nameOf } from './functions/index.ts'
 import { migrate } from './migrate.ts'
 import type { Place } from './place.ts'
+import { withClient } from './pool-client.ts'
 
 export interface CallPorts {
   readonly pool: pg.Pool
@@ -79,11 +80,6 @@ export class PostgresCalls {
 
   async #installOnce(): Promise<void> {
     const { pool, place, clock } = this.#ports
-    const client = await pool.connect()
-    try {
-      await migrate(client, place, clock, true)
-    } finally {
-      client.release()
-    }
+    await withClient(pool.connect(), (client) => migrate(client, place, clock, true))
   }
 }

@@ -6,6 +6,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { connectionOptions, explain, MARK } from './connection.ts'
 import { migrate } from './migrate.ts'
 import type { Place } from './place.ts'
+import { withClient } from './pool-client.ts'
 
 export interface Reached {
   readonly pool: pg.Pool
@@ -38,16 +39,15 @@ async function attempt(
   })
   pool.on('error', () => {})
   try {
-    const client = await pool.connect().catch((error: unknown) => {
+    const connecting = pool.connect().catch((error: unknown) => {
       throw mayNotConnect(error)
     })
-    try {
-      const isUsed = await isUsable(client, isPooled)
-      if (isUsed) await migrate(client, place, clock)
-      if (isUsed) return { pool, isPooled }
-    } finally {
-      client.release()
-    }
+    const isUsed = await withClient(connecting, async (client) => {
+      const usable = await isUsable(client, isPooled)
+      if (usable) await migrate(client, place, clock)
+      return usable
+    })
+    if (isUsed) return { pool, isPooled }
   } catch (error) {
     if (isPooled || !isOptionRefused(error)) {
       await pool.end()
