@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
-import { isUnavailable, unavailable } from '../runtime/availability.ts'
+import { unavailable } from '../runtime/availability.ts'
 import { systemClock } from '../runtime/clock.ts'
 import type { Codec } from '../stores/codec.ts'
 import type { Bucket } from '../stores/objects/bucket.ts'
@@ -83,7 +83,8 @@ class Place {
     try {
       return await call()
     } catch (error) {
-      throw isUnavailable(error) ? error : unavailable('offload', error)
+      const isWaited = error instanceof PawlError && error.code === 'STORE_UNAVAILABLE'
+      throw isWaited ? error : unavailable('offload', error)
     }
   }
 
