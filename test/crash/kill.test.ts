@@ -58,8 +58,6 @@ function expectNothingLost(report: KillReport, kills: number, runs: number): voi
   expect(report.interrupted, text).toBeGreaterThan(kills / 10)
   expect(report.takenOver, text).toBeGreaterThan(kills / 2)
   expect(report.signals).toBeGreaterThan(runs / 50)
-  // Lease and 2 s is what it takes on a machine with nothing else to do; CI has other tests.
-  expect(report.recoveryMsP50, text).toBeLessThan(7_000)
 }
 
 // Two at once: most of a blow is the pause before it. With more they would fight for the same cores and prove less about
