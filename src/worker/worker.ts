@@ -92,7 +92,7 @@ export class Worker {
       storeClock: this.#storeClock,
       slots: this.#slots,
       runner: this.#runner,
-      decider: (head, events) => deciders.of(head, events),
+      decider: (head, events) => this.#line.send(() => deciders.of(head, events)),
       mayWork,
       send: (call) => this.#line.send(call),
     })

@@ -1,6 +1,6 @@
 // A store that answers every call with an error of its infrastructure for a while: wrong credentials, missing rights,
 // another schema. Nothing in them is the fault of what was sent, so they cost time and nothing else.
-import { type Engine, PawlError, RetryableError, signal, workflow } from 'pawl'
+import { activity, type Engine, PawlError, RetryableError, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { Engine as EngineOf, registryOf } from '../../src/engine.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -127,6 +127,36 @@ describe.each(['memory', 'sqlite', 'postgres', 'file'] as const)(
     })
   },
 )
+
+test('stores D1: a definition that cannot be looked up for a while pauses no run', async () => {
+  const memory = new MemoryStore({ clock: systemClock })
+  let failures = 0
+  const store = wrapped(memory, (method, call) => async (...args) => {
+    if (method === 'records' && failures > 0) {
+      failures--
+      throw new PawlError('SCHEMA_TOO_NEW', 'the schema was written by a newer pawl')
+    }
+    return call(...args)
+  })
+  const tell = activity('tell', async () => 'told')
+  const world = { clock: systemClock, random: systemRandom }
+  const options = { activities: [tell], logger: { log() {} } }
+  const engine = new EngineOf(store, registryOf(options), options, world)
+  const paused: string[] = []
+  engine.on('run.paused', ({ runId }) => paused.push(runId))
+  const telling = workflow.declare<object, unknown>('telling')
+  try {
+    await engine.submit({ name: 'telling', nodes: [{ id: 'tell', handler: 'tell' }] })
+    const runs = await Promise.all([1, 2, 3].map(() => engine.start(telling, {})))
+    const worker = engine.work({ signals: false })
+    await worker.ready
+    failures = 5
+    for (const run of runs) await run.result()
+    expect([paused, failures]).toEqual([[], 0])
+  } finally {
+    await engine.close()
+  }
+})
 
 describe('stores D1: a database that goes away inside a transaction', () => {
   const bench = useStore('postgres')
