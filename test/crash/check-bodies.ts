@@ -28,12 +28,16 @@ export function checkOverlaps(bodies: Bodies): string[] {
   )
 }
 
-/** INV14: a body that begins again is a later attempt. */
+/**
+ * INV14: a body that begins again is a later attempt. A process that was stopped may go on with one that others have
+ * taken over meanwhile.
+ */
 export function checkAttempts(bodies: Bodies): string[] {
+  const stopped = new Set(bodies.resumed.map(({ pid }) => pid))
   return [...spansOf(bodies)].flatMap(([id, spans]) =>
     spans.flatMap(({ line }, index) => {
       const before = spans[index - 1]?.line
-      if (!before || line.attempt > before.attempt) return []
+      if (!before || line.attempt > before.attempt || stopped.has(line.pid)) return []
       return [`INV14: ${id} began as attempt ${line.attempt} after attempt ${before.attempt}`]
     }),
   )

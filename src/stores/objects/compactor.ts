@@ -42,12 +42,14 @@ export class Compactor {
   #snapshots = 0
   /** How far the storage's clock is ahead of this process's monotonic one, and when it was seen to have been set. */
   #ahead: number | undefined
-  #setAt: number | undefined
+  #setAt: number
   #closed = false
 
   constructor(ports: CompactorPorts) {
     this.#ports = ports
     this.#snapshotter = new Snapshotter(ports)
+    // Whether it was set just before this process began, nobody here can tell.
+    this.#setAt = ports.clock.monotonic()
   }
 
   /** Hears of every log object that was added here or read. */
@@ -149,7 +151,7 @@ export class Compactor {
     const ahead = bucket.now() - monotonic
     if (Math.abs(ahead - (this.#ahead ?? ahead)) > limits.clockAheadMsMax) this.#setAt = monotonic
     this.#ahead = ahead
-    return this.#setAt === undefined || monotonic - this.#setAt > settings.graceMs
+    return monotonic - this.#setAt > settings.graceMs
   }
 
   // Whoever writes a round number does it; if it died over it, anybody who writes much later.
