@@ -1,13 +1,5 @@
-// Planted bugs of the edges: what an error of a store means, what a clock may do, what a fail-over gives back, and how a
-// machine goes on.
-import type { Mutant } from './mutants.ts'
-
-const planted = (name: string, ...patches: Mutant['patches'][number][]): Mutant => ({
-  name,
-  store: 'memory',
-  patches,
-})
-const patch = (file: string, find: string, replace: string) => ({ file, find, replace })
+// Planted bugs of the edges: what an error of a store means, what a clock may do, and what a fail-over gives back.
+import { type Mutant, mutant, patch } from './planting.ts'
 
 const coalesced = 'stores/coalesced.ts'
 const availability = 'runtime/availability.ts'
@@ -18,12 +10,12 @@ const storeClock = 'worker/store-clock.ts'
 const warm = 'worker/warm.ts'
 
 export const edgeMutants: readonly Mutant[] = [
-  planted(
+  mutant(
     'D1: a turn is refused because of an error that says nothing about it',
     patch(coalesced, 'if (!isRefused(error)) throw', 'if (error === undefined) throw'),
     patch(coalesced, 'if (isUnavailable(known)) for', 'if (isUnavailable(error)) for'),
   ),
-  planted(
+  mutant(
     'D1: an error that a store does not explain is thrown as it is',
     patch(
       availability,
@@ -31,7 +23,7 @@ export const edgeMutants: readonly Mutant[] = [
       'return error as PawlError',
     ),
   ),
-  planted(
+  mutant(
     'D1: missing rights and wrong credentials do not pass',
     patch(
       availability,
@@ -39,7 +31,7 @@ export const edgeMutants: readonly Mutant[] = [
       "  'STORE_READ_ONLY',\n",
     ),
   ),
-  planted(
+  mutant(
     'D2: a late session is freed by whoever sees it, without waiting',
     patch(
       lateSessions,
@@ -47,7 +39,7 @@ export const edgeMutants: readonly Mutant[] = [
       'return since + ttlMs * 0',
     ),
   ),
-  planted(
+  mutant(
     'D2: a session is freed although it has renewed since it was seen',
     patch(rules, '&& row.beat === each.beat) free(tx, row)', ') free(tx, row)'),
     patch(
@@ -57,7 +49,7 @@ export const edgeMutants: readonly Mutant[] = [
     ),
     patch('stores/lateness.ts', 'ttlMs / limits.leaseRenewalsPerLife + latenessMs', '0'),
   ),
-  planted(
+  mutant(
     'D2: an expired session is dead, whatever made it expire',
     patch(
       rules,
@@ -66,7 +58,7 @@ export const edgeMutants: readonly Mutant[] = [
     ),
     patch(rules, 'return at > (tx.session(row.session)?.latest ?? 0)', 'return false'),
   ),
-  planted(
+  mutant(
     'D2: a turn that is stamped ahead of the clock loses its lease, and what it cut off is not counted',
     patch(
       rules,
@@ -75,7 +67,7 @@ export const edgeMutants: readonly Mutant[] = [
     ),
     patch(worker, 'if (this.#session.alive && began) this.#leases.cutOff(held)', ''),
   ),
-  planted(
+  mutant(
     'D2: the latest time the store may show is taken for its time',
     patch(
       storeClock,
@@ -83,7 +75,7 @@ export const edgeMutants: readonly Mutant[] = [
       'this.#high + this.#clock.monotonic()',
     ),
   ),
-  planted(
+  mutant(
     'faults 2.3: an answer that is read late sets the clock back',
     patch(storeClock, 'this.#low = Math.max(this.#low, low)', 'this.#low = low'),
     patch(
@@ -93,15 +85,15 @@ export const edgeMutants: readonly Mutant[] = [
     ),
     patch('kernel/turn.ts', 'this.#now = Math.max(now, state.at)', 'this.#now = now'),
   ),
-  planted(
+  mutant(
     'D3: a warm execution is used although its last turn was lost',
     patch(warm, 'run.turnId === turnId && deliveries === 1', 'deliveries === 1'),
   ),
-  planted(
+  mutant(
     'D3: a warm execution is used although a holder died since',
     patch(warm, 'run.turnId === turnId && deliveries === 1', 'deliveries > 0'),
   ),
-  planted(
+  mutant(
     'D3: leases of before a fail-over are good after it',
     patch(
       rules,
@@ -109,12 +101,12 @@ export const edgeMutants: readonly Mutant[] = [
       'return row.epoch === lease.epoch',
     ),
   ),
-  planted(
+  mutant(
     'faults 2.2: a resume does not wake a run that has just been paused',
     patch(rules, '(!row.paused || urgent || resumes)', '(!row.paused || urgent)'),
   ),
-  planted(
-    'M1: a machine forgets what it was told in the turn in which it moved',
+  mutant(
+    'INV7: a turn takes messages that it has not read',
     patch(rules, 'tx.take(row, turn.consumed)', 'tx.take(row, row.inbox.map(({ id }) => id))'),
   ),
 ]

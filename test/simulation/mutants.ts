@@ -2,27 +2,10 @@
 // this one would bring; the simulation must catch every one of them, or its green means nothing.
 import { edgeMutants } from './edge-mutants.ts'
 import { graphMutants } from './graph-mutants.ts'
-import type { StoreKind } from './simulate-seed.ts'
+import { type Mutant, mutant, type Patch, patch } from './planting.ts'
 
-interface Patch {
-  readonly file: string
-  readonly find: string
-  readonly replace: string
-}
+export type { Mutant } from './planting.ts'
 
-export interface Mutant {
-  readonly name: string
-  /** The store that has the code it is planted in. */
-  readonly store: StoreKind
-  /** Where to begin, for what few seeds meet. */
-  readonly first?: number
-  /** Caught by random programs, or by random graphs. */
-  readonly program?: 'sink' | 'graph'
-  readonly patches: readonly Patch[]
-}
-
-const patch = (file: string, find: string, replace: string): Patch => ({ file, find, replace })
-const mutant = (name: string, ...patches: Patch[]): Mutant => ({ name, store: 'memory', patches })
 const onObjects = (name: string, ...patches: Patch[]): Mutant => ({
   name,
   store: 'objects',
