@@ -56,6 +56,30 @@ test('stores D13: what one notification carries is bounded by bytes, and nothing
   expect(told).toEqual({ ended: 500, sessions: 900 })
 })
 
+test('a store that is closed while it opens the connection for hints leaves none behind, and has told them', async () => {
+  await ear.query('listen closing')
+  const before = payloads.length
+  let isEnded = false
+  const connect = (): pg.Client => {
+    const client = new pg.Client({ connectionString: database.url })
+    client.on('end', () => {
+      isEnded = true
+    })
+    return client
+  }
+  const hints = new Hints({
+    connect,
+    connectEar: undefined,
+    channel: 'closing',
+    clock: systemClock,
+    self: 1,
+  })
+  hints.tell([{ type: 'ready' }])
+  await hints.close()
+  expect(isEnded).toBe(true)
+  await until(() => payloads.length > before)
+})
+
 test('stores D13: much to tell arrives, over one connection', async () => {
   await ear.query('listen much')
   let opened = 0

@@ -38,6 +38,7 @@ export class Hints {
   readonly #later: Hint[] = []
   #stopPings = (): void => {}
   #speaking = false
+  #spoken: Promise<void> = Promise.resolve()
   #soon = false
   #closed = false
 
@@ -99,13 +100,15 @@ export class Hints {
       for (const listener of this.#listeners) listener(hint)
       if (!othersKnow) this.#news.add(hint)
     }
-    if (this.#news.isUrgent) void this.#speak()
+    if (this.#news.isUrgent) this.#speak()
     else if (!this.#news.isEmpty) this.#speakSoon()
   }
 
   async close(): Promise<void> {
     this.#closed = true
     this.#stopPings()
+    // A connection that is still being opened would outlive this, and keep the process from ending.
+    await this.#spoken
     await Promise.allSettled([this.#ear?.end(), this.#speaker?.end()])
   }
 
@@ -115,13 +118,19 @@ export class Hints {
     this.#soon = true
     this.#ports.clock.after(ENDED_AFTER_MS, () => {
       this.#soon = false
-      if (!this.#closed) void this.#speak()
+      if (!this.#closed) this.#speak()
     })
   }
 
-  async #speak(): Promise<void> {
+  #speak(): void {
     if (this.#speaking) return
     this.#speaking = true
+    this.#spoken = this.#tellAll().finally(() => {
+      this.#speaking = false
+    })
+  }
+
+  async #tellAll(): Promise<void> {
     try {
       this.#speaker ??= await this.#openSpeaker()
       while (!this.#news.isEmpty) {
@@ -132,8 +141,6 @@ export class Hints {
       // Hints may be lost. The next one gets a new connection.
       this.#speaker?.end().catch(() => {})
       this.#speaker = undefined
-    } finally {
-      this.#speaking = false
     }
   }
 
