@@ -155,22 +155,20 @@ export const migrations: readonly string[] = [
   alter table pawl_live add column turn_id integer not null default 0;
   `,
   `
-  -- What is held leaves the indexes of what is due, and is found by its session. A run that is pinned to a build nobody
-  -- serves, or paused by the build that looks for work, is passed by without a look.
+  -- What is held is apart from what is due, and found by its session. A run that is pinned to a build nobody serves, or
+  -- paused by the build that looks for work, is passed by without a look.
   drop index pawl_live_due;
-  create index pawl_live_due on pawl_live (lane, pin, at) where session = 0;
+  create index pawl_live_due on pawl_live (session, lane, pin, at);
   create index pawl_live_grave on pawl_live (lane, pin, at) where session = 0 and deliveries > 1;
-  create index pawl_live_held on pawl_live (session) where session <> 0;
   drop index pawl_live_parked;
   create index pawl_live_parked on pawl_live (lane, pin, parked_build) where parked_build is not null and session = 0;
   drop index pawl_task_due;
-  create index pawl_task_due on pawl_task (lane, at) where session = 0;
-  create index pawl_task_held on pawl_task (session) where session <> 0;
+  create index pawl_task_due on pawl_task (session, lane, at);
 
-  -- Runs by name and by status, newest first.
+  -- Runs by name, newest first, and those that ended otherwise than most.
   create index pawl_run_lane on pawl_run (lane, created_at);
   alter table pawl_closed add column created_at integer not null default 0;
   update pawl_closed set created_at = (select run.created_at from pawl_run run where run.run_id = pawl_closed.run_id);
-  create index pawl_closed_status on pawl_closed (status, created_at);
+  create index pawl_closed_status on pawl_closed (status, created_at) where status <> 'completed';
   `,
 ]

@@ -67,8 +67,7 @@ export const texts = {
     parked_build = null, parked_failure = null where run_id = ?3`,
   claimed: `select ${HEAD}, live.generation, live.session, live.epoch, live.nonce, live.deliveries, live.seq,
     live.turn_id from pawl_live live join pawl_run run on run.run_id = live.run_id join pawl_lane l on l.lane = run.lane where live.run_id = ?`,
-  // The second condition is that of the index.
-  runsOfSession: 'select run_id from pawl_live where session = ? and session <> 0',
+  runsOfSession: 'select run_id from pawl_live where session = ?',
   dueRuns: `select run_id, at from pawl_live live where ${due(':lane', ':pin')} order by at limit :limit`,
   parkedRuns: `${parked(':lane', ':pin', 'run_id')} limit :limit`,
   graveSuspect: `select run_id, at from pawl_live live indexed by pawl_live_grave where ${due(':lane', ':pin')} and deliveries > 1
@@ -83,7 +82,7 @@ export const texts = {
     turn_id = iif(?, ?, turn_id), updated_at = max(?, ?), parked_build = ?, parked_failure = ? where run_id = ?`,
   freeRuns: `update pawl_live set session = 0, nonce = 0, lane = -abs(lane), at = min(at, ?1),
     updated_at = max(updated_at, ?3)
-    where session = ?2 and session <> 0`,
+    where session = ?2`,
   setGeneration: 'update pawl_live set generation = ?, compensating = 0 where run_id = ?',
   mark: 'update pawl_live set compensating = ?, pin = ? where run_id = ?',
   setDeliveries: 'update pawl_live set deliveries = ? where run_id = ?',
@@ -122,7 +121,7 @@ export const texts = {
     do update set version = excluded.version, write_id = excluded.write_id, body = excluded.body`,
 
   task: `select ${TASK} where task_id = ?`,
-  tasksOfSession: 'select task_id from pawl_task where session = ? and session <> 0',
+  tasksOfSession: 'select task_id from pawl_task where session = ?',
   dueTasks:
     'select task_id from pawl_task where lane = ? and at <= ? and session = 0 order by at limit ?',
   grantTask: `update pawl_task set session = ?, nonce = ?, epoch = epoch + 1, deliveries = deliveries + 1
@@ -133,8 +132,7 @@ export const texts = {
     'update pawl_task set session = 0, nonce = 0, deliveries = deliveries - 1 where task_id = ?',
   retryTask: `update pawl_task set session = 0, nonce = 0, deliveries = 0, at = ?, failed = ?, failure = ?
     where task_id = ?`,
-  freeTasks:
-    'update pawl_task set session = 0, nonce = 0, at = min(at, ?) where session = ? and session <> 0',
+  freeTasks: 'update pawl_task set session = 0, nonce = 0, at = min(at, ?) where session = ?',
   deleteTask: 'delete from pawl_task where task_id = ?',
   deleteTasks: 'delete from pawl_task where run_id = ?',
   tasksOfRun: `select ${TASK} where run_id = ? order by task_id`,

@@ -150,7 +150,7 @@ export class SqliteStore implements Store {
   async claim(request: ClaimRequest): Promise<Claimed> {
     const look = await this.#read((now) => {
       // A worker that writes nothing must learn of a newer schema, too.
-      this.#refuseNewer()
+      this.#heedOthers()
       return { now, due: this.#reader.isAnythingDue(request, this.#writer.lanesOf(request), now) }
     })
     const granted = look.due
@@ -248,12 +248,10 @@ export class SqliteStore implements Store {
     this.#identity.checkNowAndThen()
     this.#begin.run()
     try {
-      this.#refuseNewer()
-      this.#forgetIfOthersWrote()
+      this.#heedOthers()
       const now = this.#clock.now()
       const results = batch.map(({ work }) => work(now))
       this.#commit.run()
-      this.#identity.check()
       return results
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('rollback')
@@ -262,10 +260,13 @@ export class SqliteStore implements Store {
     }
   }
 
-  // What is known by heart may be gone: the file may have been put back to what it was.
-  #forgetIfOthersWrote(): void {
+  // If another connection wrote, the tables may be those of a newer release, and lanes that are known by heart may be
+  // gone: the file may have been put back to what it was.
+  #heedOthers(): void {
     const version = this.#reader.dataVersion()
-    if (version !== this.#writtenAt) this.#writer.forgetLanes()
+    if (version === this.#writtenAt) return
+    this.#writer.forgetLanes()
+    refuseNewer((this.#schema.get() as { user_version: number }).user_version, this.#file)
     this.#writtenAt = version
   }
 
@@ -279,10 +280,6 @@ export class SqliteStore implements Store {
     } catch (error) {
       throw this.#explained(error)
     }
-  }
-
-  #refuseNewer(): void {
-    refuseNewer((this.#schema.get() as { user_version: number }).user_version, this.#file)
   }
 
   #explained(error: unknown): unknown {
