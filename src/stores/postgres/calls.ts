@@ -4,6 +4,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { RowsLocked } from '../locked.ts'
 import { explain } from './connection.ts'
 import { nameOf } from './functions/index.ts'
+import { FOR_MANY_ROWS } from './functions/plans.ts'
 import { migrate } from './migrate.ts'
 import type { Place } from './place.ts'
 import { withClient } from './pool-client.ts'
@@ -32,6 +33,8 @@ function isLocked(error: unknown): boolean {
   return (error as { code?: string }).code === '55P03'
 }
 
+const PLAN_FREELY = ['begin', ...FOR_MANY_ROWS.map((way) => `set local ${way} = on`)].join('; ')
+
 export class PostgresCalls {
   readonly #ports: CallPorts
   #installing: Promise<void> | undefined
@@ -47,7 +50,10 @@ export class PostgresCalls {
     return rows[0]?.answer as T
   }
 
-  /** A statement with a name is parsed and planned once for each connection. */
+  /**
+   * A statement with a name is parsed and planned once for each connection, and looks things up in indexes. One without is
+   * planned each time, and may read whole tables if that is best.
+   */
   async query<Row>(text: string, values: readonly unknown[], name?: string): Promise<Row[]> {
     try {
       return await this.#send(text, values, name)
@@ -65,9 +71,16 @@ export class PostgresCalls {
   }
 
   async #send<Row>(text: string, values: readonly unknown[], name?: string): Promise<Row[]> {
-    const prepared = name !== undefined && !this.#ports.isPooled ? { name } : {}
-    const { rows } = await this.#ports.pool.query({ text, values: [...values], ...prepared })
-    return rows as Row[]
+    const { pool, isPooled } = this.#ports
+    const query = { text, values: [...values] }
+    if (isPooled) return (await pool.query(query)).rows as Row[]
+    if (name !== undefined) return (await pool.query({ ...query, name })).rows as Row[]
+    return withClient(pool.connect(), async (client) => {
+      await client.query(PLAN_FREELY)
+      const { rows } = await client.query(query)
+      await client.query('commit')
+      return rows as Row[]
+    })
   }
 
   /** Those who miss something at the same time wait for one installation. */

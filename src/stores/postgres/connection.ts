@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { PawlError } from '../../kernel/errors.ts'
 import { limits } from '../../kernel/limits.ts'
 import { refused, unavailable } from '../../runtime/availability.ts'
+import { FOR_MANY_ROWS } from './functions/plans.ts'
 import type { Place } from './place.ts'
 
 export async function loadDriver(): Promise<typeof pg> {
@@ -55,8 +56,8 @@ function startUpOptions({ options }: Place, purpose: Purpose): string {
   const relied = `-c ${MARK}=on`
   // What a body in a transaction may do, and in which isolation, is its author's business.
   if (purpose === 'pawl steps') return `${ALIVE} ${options} ${relied}`
-  // A plan that is kept was made when tables were small. The functions, which keep theirs, say what they may look like.
-  return `${ALIVE} -c plan_cache_mode=force_custom_plan -c statement_timeout=25s -c lock_timeout=${limits.lockMsMax} ${options} -c default_transaction_isolation=read\\ committed ${relied}`
+  const lookups = FOR_MANY_ROWS.map((way) => `-c ${way}=off`).join(' ')
+  return `${ALIVE} ${lookups} -c jit=off -c statement_timeout=25s -c lock_timeout=${limits.lockMsMax} ${options} -c default_transaction_isolation=read\\ committed ${relied}`
 }
 
 /** What is wrong with the data itself: not a value of its type, a constraint, more than the server can hold. */

@@ -17,7 +17,7 @@ export interface CreatorPorts {
   /** How long so many runs may wait for a lock; nothing where the transaction is the caller's. */
   wait(runs: number): number | null
   call<T>(name: string, ...values: unknown[]): Promise<T>
-  query<Row>(text: string, values: readonly unknown[]): Promise<Row[]>
+  query<Row>(text: string, values: readonly unknown[], name: string): Promise<Row[]>
 }
 
 export class PostgresCreator {
@@ -121,6 +121,7 @@ export class PostgresCreator {
     const rows = await this.#ports.query<{ answer: ClaimedAnswer }>(
       `select ${nameOf(this.#ports.schema, 'claimed')}($1) as answer`,
       [runIds],
+      'claimed',
     )
     const runs = rows.flatMap(({ answer }) => claimedRunsOf(answer))
     return new Map(runs.map((run) => [run.head.runId, run]))

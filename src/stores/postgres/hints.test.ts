@@ -70,6 +70,7 @@ test('a store that is closed while it opens the connection for hints leaves none
   const hints = new Hints({
     connect,
     connectEar: undefined,
+    isPooled: false,
     channel: 'closing',
     clock: systemClock,
     self: 1,
@@ -90,6 +91,7 @@ test('stores D13: much to tell arrives, over one connection', async () => {
   const hints = new Hints({
     connect,
     connectEar: undefined,
+    isPooled: false,
     channel: 'much',
     clock: systemClock,
     self: 1,
@@ -154,7 +156,7 @@ test('stores D13: a connection that listens and has silently died is noticed, an
   const connectEar = (): pg.Client => new pg.Client({ connectionString: through.href })
   const connect = (): pg.Client => new pg.Client({ connectionString: database.url })
   const heard: string[] = []
-  const hints = new Hints({ connect, connectEar, channel: 'deaf', clock, self: 1 })
+  const hints = new Hints({ connect, connectEar, isPooled: false, channel: 'deaf', clock, self: 1 })
   hints.listen(({ type }) => heard.push(type))
   await until(() => heard.length === 1)
   isSilent = true

@@ -22,6 +22,8 @@ export interface HintPorts {
   readonly connect: () => pg.Client
   /** For LISTEN, if that is possible: a pooler in transaction mode passes nothing on. */
   readonly connectEar: (() => pg.Client) | undefined
+  /** Behind a pooler, where a statement that was prepared may be unknown to the next connection. */
+  readonly isPooled: boolean
   readonly channel: string
   readonly clock: Clock
   /** Tells this process from the others on the channel. */
@@ -36,6 +38,7 @@ export class Hints {
   #toldAt = Number.NEGATIVE_INFINITY
   readonly #news = new News()
   readonly #later: Hint[] = []
+  readonly #prepared: { readonly name?: string }
   #stopPings = (): void => {}
   #speaking = false
   #spoken: Promise<void> = Promise.resolve()
@@ -44,6 +47,7 @@ export class Hints {
 
   constructor(ports: HintPorts) {
     this.#ports = ports
+    this.#prepared = ports.isPooled ? {} : { name: 'hint' }
   }
 
   listen(listener: (hint: Hint) => void): () => void {
@@ -135,7 +139,7 @@ export class Hints {
       this.#speaker ??= await this.#openSpeaker()
       while (!this.#news.isEmpty) {
         const values = [this.#ports.channel, JSON.stringify(this.#news.take(this.#ports.self))]
-        await this.#speaker.query({ text: TELL, values })
+        await this.#speaker.query({ ...this.#prepared, text: TELL, values })
       }
     } catch {
       // Hints may be lost. The next one gets a new connection.

@@ -3,22 +3,26 @@ import type pg from 'pg'
 
 /**
  * A connection that is lost between two queries has nobody to tell, and the pool does not listen while it is lent: without
- * a listener the whole process would end. The next query fails, and the connection is not used again.
+ * a listener the whole process would end. The next query fails. After a failure the connection is not used again: it may
+ * be lost, in the middle of a transaction, or still busy with what it was asked.
  */
 export async function withClient<T>(
   connecting: Promise<pg.PoolClient>,
   use: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await connecting
-  let lost = false
+  let isSound = true
   const lose = (): void => {
-    lost = true
+    isSound = false
   }
   client.on('error', lose)
   try {
     return await use(client)
+  } catch (error) {
+    lose()
+    throw error
   } finally {
     client.off('error', lose)
-    client.release(lost)
+    client.release(!isSound)
   }
 }

@@ -143,7 +143,7 @@ export class PostgresReader {
           where expires_at > ${DEAD} order by session`
         const [time, rows] = await Promise.all([
           this.#clock(now),
-          this.#query<SessionColumns>(text, []),
+          this.#query<SessionColumns>(text, [], 'sessions'),
         ])
         return { type: 'sessions', now: time, sessions: rows.map(sessionOf) }
       }
@@ -192,6 +192,7 @@ export class PostgresReader {
     const [row] = await this.#query<{ now: number }>(
       `select ${nameOf(this.#schema, 'clock')}($1) as now`,
       [now],
+      'clock',
     )
     return row?.now ?? 0
   }

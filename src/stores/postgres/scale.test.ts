@@ -177,6 +177,41 @@ test('stores §2: a run that comes to light long after it was due is found by a 
   await other.close()
 })
 
+test('stores §2: plans of loads that are kept use indexes, although they are made while tables are small', async () => {
+  schema = `scale_${schemas++}`
+  const small = await PostgresStore.open(`${database.url}?schema=${schema}&pool=3`, systemClock)
+  const runId = randomUUID()
+  await small.create([newRun(runId, { workflowId: 'a' })])
+  await admin.query(`vacuum analyze`)
+  // From the sixth time on a connection keeps its plan.
+  const rounds = 30
+  for (let n = 0; n < rounds; n++) {
+    const [named] = await small.load([{ type: 'named', workflowId: 'a' }])
+    expect(named).toMatchObject({ runId })
+    const [run] = await small.load([
+      { type: 'run', runId },
+      { type: 'history', runId, generation: 1, after: 0, turns: 8 },
+      { type: 'history', runId, after: 0, turns: 8 },
+      { type: 'tasks', runId },
+      { type: 'notes', runId, generation: 1, key: 'k' },
+    ])
+    expect(run).toMatchObject({ run: { head: { runId } } })
+  }
+  await small.close()
+  // The server has counted all when the connections have ended.
+  for (const table of ['run', 'live', 'closed', 'turn', 'task', 'note'])
+    await expect.poll(() => lookups(table), { message: table }).toBeGreaterThanOrEqual(rounds)
+})
+
+/** How often an index of the table was used. */
+async function lookups(table: string): Promise<number> {
+  const { rows } = await admin.query(
+    'select idx_scan::int4 as count from pg_stat_user_tables where schemaname = $1 and relname = $2',
+    [schema, table],
+  )
+  return (rows[0] as { count: number }).count
+}
+
 describe('stores §2: reading', () => {
   const seen: number[] = []
   let reader: PostgresReader

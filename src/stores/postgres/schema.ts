@@ -183,7 +183,7 @@ export const migrations: readonly string[] = [
   create index live_parked on {schema}.live (lane, parked_build) where parked_build is not null;
   -- For lists by what is rare: runs of a name, runs that failed.
   create index run_lane on {schema}.run (lane, created_at, run_id);
-  create index closed_status on {schema}.closed (status, closed_at);
+  create index closed_status on {schema}.closed (status, closed_at) where status <> 'completed';
   `,
 ]
 

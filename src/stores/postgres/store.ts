@@ -87,6 +87,7 @@ interface PostgresParts {
   readonly lanes: Lanes
   readonly connect: () => pg.Client
   readonly connectEar: (() => pg.Client) | undefined
+  readonly isPooled: boolean
   readonly transactions: PostgresTransactions
 }
 
@@ -142,6 +143,7 @@ export class PostgresStore implements Store {
       lanes,
       connect,
       connectEar,
+      isPooled,
       transactions,
     })
   }
@@ -157,6 +159,7 @@ export class PostgresStore implements Store {
     this.#hints = new Hints({
       connect: parts.connect,
       connectEar: parts.connectEar,
+      isPooled: parts.isPooled,
       channel: place.channel,
       clock,
       self: systemRandom.integer(),

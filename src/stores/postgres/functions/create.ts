@@ -210,10 +210,9 @@ returns json language plpgsql ${PLANS} as $$
 declare v_now int8 := {schema}.clock(p_now); v_eager boolean := false;
 begin
   ${DURABLE_ANYWHERE}
-  perform 1 from {schema}.lane where lane = p_lane and kind = 'run' and queue = p_queue and name = p_name
-    and priority = p_priority;
-  if not found then return null; end if;
-  insert into {schema}.run (run_id, lane, created_at, digest, input) values (p_run, p_lane, v_now, p_digest, p_input)
+  insert into {schema}.run (run_id, lane, created_at, digest, input)
+    select p_run, lane, v_now, p_digest, p_input from {schema}.lane
+    where lane = p_lane and kind = 'run' and queue = p_queue and name = p_name and priority = p_priority
     on conflict do nothing;
   if not found then return null; end if;
   if p_session is not null then

@@ -3,5 +3,14 @@
 // some plans look dear, and dear plans would be compiled, which takes far longer than running them. Functions that only
 // others call have it from their callers.
 
-export const PLANS = `set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-  set enable_bitmapscan = off set enable_material = off set plan_cache_mode = force_generic_plan set jit = off`
+/** Ways to run a query that are best for small tables, or for many rows. */
+export const FOR_MANY_ROWS = [
+  'enable_seqscan',
+  'enable_hashjoin',
+  'enable_mergejoin',
+  'enable_bitmapscan',
+  'enable_material',
+] as const
+
+export const PLANS = `${FOR_MANY_ROWS.map((way) => `set ${way} = off`).join(' ')}
+  set plan_cache_mode = force_generic_plan set jit = off`

@@ -1,19 +1,25 @@
-// What every transaction of the store is like: its isolation, and whether its end waits for the disk. Said by the
-// functions and not by the connection, so that no option of a URL, role, database or pooler says otherwise.
+// What every transaction of the store is like: its isolation, how long it waits for locks, and whether its end waits for
+// the disk. Said by the functions and not by the connection, so that no option of a URL, role, database or pooler says
+// otherwise. Mostly all is as it should be, which one condition finds out without a query of its own.
 import { limits } from '../../../kernel/limits.ts'
 
+const IS_LAX = `current_setting('synchronous_commit') in ('off', 'local', 'remote_write')`
+
 /**
- * First statement of a function whose answer says that something is durable. It takes part in a promise, so it waits for
- * the disk, whatever is usual here; and no less than usual.
+ * Begins a function whose answer says that something is durable. It takes part in a promise, so it waits for the disk,
+ * here and on synchronous standbys, whatever is usual; and no less than usual, since remote_apply waits for more.
  */
-export const DURABLE = `perform {schema}.own_transaction(), {schema}.durable();`
+export const DURABLE = `if current_setting('transaction_isolation') <> 'read committed' or ${IS_LAX}
+    or current_setting('lock_timeout') <> '${limits.lockMsMax / 1_000}s' then
+    perform {schema}.own_transaction(), {schema}.durable();
+  end if;`
 
 /** The same in a transaction that may be the caller's, where the isolation is theirs. */
-export const DURABLE_ANYWHERE = `perform {schema}.durable();`
+export const DURABLE_ANYWHERE = `if ${IS_LAX} then perform {schema}.durable(); end if;`
 
 /**
- * First statement of a function that grants leases or extends them. Nothing rests on a grant but turns, and a turn that is
- * durable makes all before it durable, since the log is one; a grant that is lost with the server is fenced by its nonce.
+ * Begins a function that grants leases or extends them. Nothing rests on a grant but turns, and a turn that is durable
+ * makes all before it durable, since the log is one; a grant that is lost with the server is fenced by its nonce.
  */
 export const PASSING = `perform {schema}.own_transaction(), set_config('synchronous_commit', 'off', true);`
 
@@ -35,10 +41,7 @@ begin
   perform set_config('lock_timeout', '${limits.lockMsMax}', true);
 end $$;
 
--- Of those that wait for less than a flush here and on synchronous standbys. remote_apply waits for more.
 create or replace function {schema}.durable() returns void language plpgsql as $$
 begin
-  if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then
-    perform set_config('synchronous_commit', 'on', true);
-  end if;
+  if ${IS_LAX} then perform set_config('synchronous_commit', 'on', true); end if;
 end $$;`
