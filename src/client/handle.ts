@@ -31,6 +31,12 @@ import { type Ended, RunMissing } from './results.ts'
 import { type ForkOptions, Rewinding, type RewindPorts } from './rewinding.ts'
 import { isUnclaimed, nothingKnown, type Why, type WhyFacts, whyOf } from './why.ts'
 
+interface Edit {
+  readonly step: string
+  readonly result: unknown
+  readonly note: string
+}
+
 export interface RunHandle<out Out> {
   readonly runId: string
   readonly workflowId: string
@@ -67,11 +73,7 @@ export interface RunHandle<out Out> {
   /** Has the run rest once the steps under way have ended. Messages wait; time goes on. */
   pause(note?: string): Promise<void>
   /** Has a paused run go on; with an edit, as if the step had ended with this result. */
-  resume(edit?: {
-    readonly step: string
-    readonly result: unknown
-    readonly note: string
-  }): Promise<void>
+  resume(edit?: Edit): Promise<void>
   /**
    * Drops a message that no worker can read, and that therefore keeps the run from going on; `why` names it. What it
    * said is lost. A message that can be read is taken, not dropped.
@@ -266,21 +268,20 @@ export class Handle<out Out> implements RunHandle<Out> {
     await this.#post({ type: 'pause', id, ...(note !== undefined && { note }) })
   }
 
-  async resume(edit?: {
-    readonly step: string
-    readonly result: unknown
-    readonly note: string
-  }): Promise<void> {
-    if (edit) {
-      const { step, result, note } = edit
-      await this.#checkOpen(step)
-      const value = encode(result, `the result of step '${step}'`)
-      const id = `settle:${this.#host.newId()}`
-      await this.#post({ type: 'settle', id, step, value, note })
-    }
+  async resume(edit?: Edit): Promise<void> {
+    const settled = edit && (await this.#settle(edit))
     // The store decides in the write that takes the message whether the run is paused: it may become so at any moment.
     const id = `resume:${this.#host.newId()}`
-    await this.#post({ type: 'resume', id }, { resumes: true })
+    // A run that is not paused goes on with the edit alone, and may have ended by now.
+    await this.#post({ type: 'resume', id }, { resumes: true }, settled)
+  }
+
+  async #settle({ step, result, note }: Edit): Promise<string> {
+    await this.#checkOpen(step)
+    const value = encode(result, `the result of step '${step}'`)
+    const id = `settle:${this.#host.newId()}`
+    await this.#post({ type: 'settle', id, step, value, note })
+    return id
   }
 
   // What nobody waits for cannot be settled, and a slip of the pen should not look as if it had been.
@@ -358,7 +359,8 @@ export class Handle<out Out> implements RunHandle<Out> {
     return { run, rewinding: new Rewinding(this.#host, { run, turns }) }
   }
 
-  async #post(message: Message, wakes?: Wakes): Promise<void> {
+  /** A run that has ended takes no message, unless it has taken this one or the one `before` it. */
+  async #post(message: Message, wakes?: Wakes, before?: string): Promise<void> {
     encodeMessage(message)
     const runId = await this.#resolve()
     const { outcome } = await this.#host.post(
@@ -368,8 +370,9 @@ export class Handle<out Out> implements RunHandle<Out> {
     )
     if (outcome === 'missing') throw notFound(this.#ref)
     if (outcome === 'closed' && !isStop(message)) {
-      // Or it has taken this very message, and the answer to that got lost.
-      if (await hasTaken(this.#load, runId, message.id)) return
+      // It may have taken this very message, and the answer to that got lost.
+      for (const id of before === undefined ? [message.id] : [message.id, before])
+        if (await hasTaken(this.#load, runId, id)) return
       throw new PawlError('RUN_ENDED', `run ${runId} has ended; it takes no more messages.`)
     }
   }

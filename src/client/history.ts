@@ -81,6 +81,7 @@ const MESSAGES: ReadonlySet<Event['type']> = new Set([
   'RunTriggered',
   'MigrationRequested',
   'MessageDiscarded',
+  'StepCompleted',
 ] as const)
 
 function tells(event: Event, messageId: string): boolean {

@@ -78,8 +78,9 @@ export type Resolution =
       readonly key: string
       readonly attempt: number
       readonly value: Payload
-      /** It was not run: somebody said so, and why. */
+      /** It was not run: somebody said so, and why, in the message with this id. */
       readonly byHand?: string
+      readonly id?: string
     }
   | {
       readonly type: 'StepFailed'

@@ -231,15 +231,12 @@ export class Turn {
     return { type: 'MessageDiscarded', id, message, ...(note !== undefined && { note }) }
   }
 
-  #settledByHand({
-    step,
-    value,
-    note,
-  }: Extract<Message, { type: 'settle' }>): EventBody | undefined {
+  #settledByHand(message: Extract<Message, { type: 'settle' }>): EventBody | undefined {
+    const { id, step, value, note } = message
     for (const [key, open] of this.#state.open) {
       if (open.type !== 'step' || (key !== step && open.name !== step)) continue
       if (open.queued) this.dropped.push(key)
-      return { type: 'StepCompleted', key, attempt: open.failed + 1, value, byHand: note }
+      return { type: 'StepCompleted', key, attempt: open.failed + 1, value, byHand: note, id }
     }
     return undefined
   }

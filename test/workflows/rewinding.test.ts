@@ -1,6 +1,11 @@
 // What people do to runs: let them rest and go on, try again, go back to a step, and try something else from there.
 import { activity, type Engine, RunError, type RunHandle, signal, workflow } from 'pawl'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { Engine as EngineOf, registryOf } from '../../src/engine.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
+import { MemoryStore } from '../../src/stores/memory/store.ts'
+import { wrapped } from '../../src/stores/wrapped.ts'
 import { Gate, historyOf, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
 const go = signal<string>('go')
@@ -261,4 +266,29 @@ describe.each(kinds)('on %s', (kind) => {
     })
     await run.terminate('done')
   })
+})
+
+test('resume with an edit is right about a run that ends as soon as it has the edit', async () => {
+  let ended: Promise<unknown> = Promise.resolve()
+  const store = wrapped(
+    new MemoryStore({ clock: systemClock }),
+    (method, call) =>
+      async (...args) => {
+        const answer = await call(...args)
+        if (method === 'post') await ended
+        return answer
+      },
+  )
+  const world = { clock: systemClock, random: systemRandom }
+  const engine = new EngineOf(store, registryOf({ workflows: [order] }), {}, world)
+  try {
+    engine.work({ signals: false })
+    const run = await engine.start(order, 2)
+    await waitsFor(run, 'noWorker')
+    ended = run.result()
+    await run.resume({ step: 'charge', result: 'in cash', note: 'by hand' })
+    expect(await ended).toEqual(['reserved for 2', 'in cash', 'shipped'])
+  } finally {
+    await engine.close()
+  }
 })
