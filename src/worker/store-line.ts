@@ -1,6 +1,6 @@
 // A worker's line to its store: what it sends is sent again until there is an answer. While the store cannot be used it
 // tells people so: once when that has lasted for a moment, or at once if it will not pass by itself, then rarely, and
-// when it is over.
+// when it is over. A store that answers now and then, because one of its connections still works, is not over it.
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import { isUnavailable, persist } from '../runtime/availability.ts'
@@ -28,6 +28,8 @@ export class StoreLine {
   readonly #ports: LinePorts
   readonly #signal: AbortSignal
   #since: number | undefined
+  /** Since when it has answered every time. */
+  #goodSince: number | undefined
   #toldAt: number | undefined
 
   constructor(worker: string, ports: LinePorts, signal: AbortSignal) {
@@ -59,6 +61,7 @@ export class StoreLine {
   failed(error: unknown): void {
     const now = this.#ports.clock.monotonic()
     this.#since ??= now
+    this.#goodSince = undefined
     const next =
       this.#toldAt === undefined
         ? this.#since + (mayPass(error) ? limits.outageToldAfterMs : 0)
@@ -75,13 +78,17 @@ export class StoreLine {
 
   answered(): void {
     if (this.#since === undefined) return
-    const seconds = Math.round((this.#ports.clock.monotonic() - this.#since) / 100) / 10
+    const now = this.#ports.clock.monotonic()
+    this.#goodSince ??= now
+    if (now - this.#goodSince < limits.outageOverAfterMs) return
+    const seconds = Math.round((this.#goodSince - this.#since) / 100) / 10
     if (this.#toldAt !== undefined)
       this.#ports.logger.log(
         'info',
         `worker ${this.#worker} can use its store again, after ${seconds} s`,
       )
     this.#since = undefined
+    this.#goodSince = undefined
     this.#toldAt = undefined
   }
 }

@@ -94,6 +94,7 @@ describe.each(['memory', 'sqlite', 'postgres', 'file'] as const)(
         expect(await Promise.all(runs.map((run) => run.result()))).toEqual(runs.map((_, n) => n))
         expect([...begun.values()].filter((times) => times !== 1)).toEqual([])
         expect(begun.size).toBe(20 * 7)
+        await until(told, (lines) => lines.length > 1)
         expect(told().map(({ level }) => level)).toEqual(['error', 'info'])
         const loud = bench.logged.filter(({ message }) => !message.includes('its store'))
         expect(loud).toEqual([])
