@@ -35,6 +35,13 @@ export interface Archived {
   readonly head: { readonly runId: string; readonly createdAt: number }
 }
 
+/** One of the runs of a workflow id. */
+interface Namesake {
+  readonly runId: string
+  readonly createdAt: number
+  readonly isOlder: boolean
+}
+
 export class Archive implements Past {
   state: ArchiveState = emptyArchive
   readonly #bucket: Bucket
@@ -144,13 +151,13 @@ export class Archive implements Past {
   }
 
   async #lookForName(workflowId: string): Promise<void> {
-    let newest: { runId: string; createdAt: number } | undefined
+    let newest: Namesake | undefined
     for (const segment of await this.#mayName(workflowId)) {
-      const index = await this.#index(segment)
-      for (const [line, id] of index.workflowIds.entries()) {
-        const createdAt = index.created[line] ?? 0
-        if (id !== workflowId || (newest && newest.createdAt > createdAt)) continue
-        newest = { runId: index.ids[line] ?? '', createdAt }
+      const { workflowIds, ids, created, older } = await this.#index(segment)
+      for (const [line, id] of workflowIds.entries()) {
+        if (id !== workflowId) continue
+        const about = { createdAt: created[line] ?? 0, isOlder: older?.[line] ?? false }
+        if (!newest || !isBefore(about, newest)) newest = { runId: ids[line] ?? '', ...about }
       }
     }
     if (newest) await this.look([newest.runId], [])
@@ -239,6 +246,12 @@ function fits(index: SegmentIndex, line: number, query: ListQuery): boolean {
   if (createdAfter !== undefined && created < createdAfter) return false
   if (createdBefore !== undefined && created >= createdBefore) return false
   return holdAll(index.attributes?.[line] ?? {}, query.attributes ?? [])
+}
+
+// Of those of one moment, it is known which was not the newest.
+function isBefore(one: Omit<Namesake, 'runId'>, other: Namesake): boolean {
+  if (one.createdAt !== other.createdAt) return one.createdAt < other.createdAt
+  return one.isOlder && !other.isOlder
 }
 
 function keep<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, most: number): void {

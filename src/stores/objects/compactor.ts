@@ -78,7 +78,9 @@ export class Compactor {
     const { upTo, segments } = replica.archive.state
     const runs: EndedRun[] = [...endedIn.keys()].flatMap((runId) => {
       const row = tables.ended.get(runId)
-      return row ? [{ row, turns: tables.turns.get(runId) ?? [] }] : []
+      if (!row) return []
+      const turns = tables.turns.get(runId) ?? []
+      return [{ row, turns, ...(!tables.isNewest(row) && { older: true }) }]
     })
     if (runs.length > 0) await this.#replace(upTo, position, [], runs, 0)
     await this.#merge()

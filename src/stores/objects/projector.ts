@@ -67,7 +67,7 @@ export class Projector {
     if (!row) return
     const turns = this.#replica.tables.turns.get(runId) ?? []
     const since = this.#projected.get(runId) ?? 0
-    const newest = this.#replica.tables.names.get(row.head.workflowId) === runId
+    const newest = this.#replica.tables.isNewest(row)
     const objects = projectionOf(row, turns, { since, newest })
     // A run of very many steps is left to the doctor: it would hold up everybody else's requests.
     if (objects.length > limits.projectionObjectsMax) return

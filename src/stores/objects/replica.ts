@@ -370,10 +370,10 @@ export class Replica {
 
   #apply(entry: LogEntry, own: boolean): void {
     assert(entry.n === this.position + 1, 'the log is read in order, and once')
+    this.touched.note(entry, this.tables.names)
     const hints = this.tables.apply(entry.changes, entry.at)
     this.position = entry.n
     this.at = entry.at
-    this.touched.note(entry)
     this.heardOf(entry.snapshot)
     for (const change of entry.changes.runs) noteEnd(this.endedIn, change, entry.n)
     if (entry.archive) this.#archived(entry.archive, entry.n)

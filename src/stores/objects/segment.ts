@@ -81,6 +81,8 @@ export function firstFitting(
 export interface EndedRun {
   readonly row: RunRow
   readonly turns: readonly RowTurn[]
+  /** It was not the newest of its workflow id when it left memory. */
+  readonly older?: true
 }
 
 /** Column by column, one entry per run, in the order of the lines. */
@@ -90,9 +92,10 @@ export interface SegmentIndex {
   readonly names: readonly string[]
   readonly statuses: readonly RunRow['status'][]
   readonly created: readonly Instant[]
-  /** Both are absent if no run has any. */
+  /** Each of these is absent if no run has any. */
   readonly attributes?: readonly (Attributes | null)[]
   readonly pins?: readonly (string | null)[]
+  readonly older?: readonly boolean[]
   /** Where each line ends, in bytes behind the index; it begins where the one before ended. */
   readonly ends: readonly number[]
 }
@@ -117,6 +120,7 @@ export function encodeSegment(
       attributes: rows.map(({ attributes }) => attributes ?? null),
     }),
     ...(rows.some(({ pin }) => pin !== undefined) && { pins: rows.map(({ pin }) => pin ?? null) }),
+    ...(runs.some(({ older }) => older) && { older: runs.map(({ older = false }) => older) }),
     ends: lines.map((line) => (end += Buffer.byteLength(line))),
   }
   const head = `${JSON.stringify(index)}\n`

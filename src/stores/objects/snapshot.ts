@@ -43,9 +43,17 @@ interface Header {
   readonly lines: number
 }
 
+interface RunLine {
+  readonly row: RunRow
+  readonly turns: readonly RowTurn[]
+  readonly endedIn?: number
+  /** It is not the newest of its workflow id, which may have left memory. */
+  readonly older?: true
+}
+
 /** What is in one line of a snapshot or of a part. */
 export type StateLine =
-  | { readonly row: RunRow; readonly turns: readonly RowTurn[]; readonly endedIn?: number }
+  | RunLine
   /** Further turns of a run whose line is before. */
   | { readonly of: string; readonly turns: readonly RowTurn[] }
   | { readonly runGone: string }
@@ -61,6 +69,7 @@ interface CapturedRun {
   readonly turns: readonly RowTurn[]
   readonly count: number
   readonly endedIn: number | undefined
+  readonly older: boolean
 }
 
 type Captured = CapturedRun | Exclude<StateLine, { readonly turns: readonly RowTurn[] }>
@@ -112,7 +121,8 @@ function captureRun(
 ): CapturedRun {
   const { runId } = row.head
   const turns = tables.turns.get(runId) ?? []
-  return { row, turns, count: turns.length, endedIn: endedIn.get(runId) }
+  const older = !tables.isNewest(row)
+  return { row, turns, count: turns.length, endedIn: endedIn.get(runId), older }
 }
 
 /** The lines of what was captured. A long history is several. */
@@ -122,9 +132,10 @@ export function* linesOf(captured: Iterable<Captured>): Generator<StateLine> {
       yield each
       continue
     }
-    const { row, count, endedIn } = each
+    const { row, count, endedIn, older } = each
     const [first = [], ...more] = chunks(each.turns, count)
-    yield { row, turns: first, ...(endedIn !== undefined && { endedIn }) }
+    const about = { ...(endedIn !== undefined && { endedIn }), ...(older && { older }) }
+    yield { row, turns: first, ...about }
     for (const turns of more) yield { of: row.head.runId, turns }
   }
 }
@@ -216,15 +227,14 @@ const PARTS_AT_ONCE = 4
 
 /** Rows as the lines say, each in the place of what an earlier line said. */
 class StateRows {
-  readonly #runs = new Map<string, { row: RunRow; turns: RowTurn[]; endedIn: number | undefined }>()
+  readonly #runs = new Map<string, RunLine & { readonly turns: RowTurn[] }>()
   readonly #tasks = new Map<string, TaskRow>()
   readonly #sessions = new Map<number, SessionRow>()
   readonly #records: RecordRow[] = []
 
   put(line: StateLine): void {
     if ('row' in line) {
-      const { row, turns, endedIn } = line
-      this.#runs.set(row.head.runId, { row, turns: [...turns], endedIn })
+      this.#runs.set(line.row.head.runId, { ...line, turns: [...line.turns] })
     } else if ('of' in line) this.#runs.get(line.of)?.turns.push(...line.turns)
     else if ('runGone' in line) this.#runs.delete(line.runGone)
     else if ('task' in line) this.#tasks.set(line.task.taskId, line.task)
@@ -237,8 +247,8 @@ class StateRows {
   /** Answers with the log objects in which runs ended. */
   fill(tables: Tables): Map<string, number> {
     const ends = new Map<string, number>()
-    for (const [runId, { row, turns, endedIn }] of this.#runs) {
-      tables.restore(row, turns)
+    for (const [runId, { row, turns, endedIn, older }] of this.#runs) {
+      tables.restore(row, turns, older)
       if (endedIn !== undefined) ends.set(runId, endedIn)
     }
     for (const task of this.#tasks.values()) tables.putTask(task)

@@ -8,8 +8,14 @@ export class Touched {
   /** By space and key, as JSON. */
   readonly #records = new Map<string, number>()
 
-  note({ n, changes }: LogEntry): void {
-    for (const { runId } of changes.runs) this.#runs.set(runId, n)
+  /** `names` are the newest runs of workflow ids before the entry is applied. */
+  note({ n, changes }: LogEntry, names: ReadonlyMap<string, string>): void {
+    for (const { runId, born } of changes.runs) {
+      this.#runs.set(runId, n)
+      // Its row says from now on that it is not the newest any more.
+      const older = born && names.get(born.head.workflowId)
+      if (older !== undefined) this.#runs.set(older, n)
+    }
     for (const { taskId } of changes.tasks) this.#tasks.set(taskId, n)
     for (const taskId of changes.tasksGone) this.#tasks.set(taskId, n)
     for (const { session } of changes.sessions) this.#sessions.set(session, n)

@@ -60,11 +60,18 @@ export class Tables {
     return hints.all()
   }
 
-  /** Puts back a run as it was. */
-  restore(row: RunRow, turns: readonly RowTurn[]): void {
+  /** Whether no other run of its workflow id was born after it. */
+  isNewest({ head }: RunRow): boolean {
+    return this.names.get(head.workflowId) === head.runId
+  }
+
+  /** Puts back a run as it was. `isOlder` if it was known not to be the newest of its workflow id. */
+  restore(row: RunRow, turns: readonly RowTurn[], isOlder = false): void {
     const { runId, workflowId } = row.head
     this.#put(row)
     if (turns.length > 0) this.turns.set(runId, [...turns])
+    if (isOlder) return
+    // Of several that nobody knows to be older, as states of former times have them.
     const namesake = this.run(this.names.get(workflowId) ?? '')
     if (!namesake || namesake.head.createdAt <= row.head.createdAt)
       this.names.set(workflowId, runId)
