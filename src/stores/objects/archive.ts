@@ -98,8 +98,8 @@ export class Archive implements Past {
   }
 
   async newestOf(workflowId: string): Promise<string | undefined> {
-    await this.look([], [workflowId])
-    return this.#newest.get(workflowId)
+    if (this.#newest.has(workflowId)) return this.#newest.get(workflowId)
+    return this.#lookForName(workflowId)
   }
 
   async read(segment: Segment, line: number): Promise<EndedRun> {
@@ -145,12 +145,16 @@ export class Archive implements Past {
     return count
   }
 
+  // Readers do not wait for the pump, so the state may have become another while they looked. What they found was true when
+  // they asked; kept, it would be taken for true now.
   async #lookForRun(runId: string): Promise<void> {
+    const { state } = this
     const found = await this.find(runId)
-    keep(this.#rows, runId, found?.row, ROWS_KEPT)
+    if (this.state === state) keep(this.#rows, runId, found?.row, ROWS_KEPT)
   }
 
-  async #lookForName(workflowId: string): Promise<void> {
+  async #lookForName(workflowId: string): Promise<string | undefined> {
+    const { state } = this
     let newest: Namesake | undefined
     for (const segment of await this.#mayName(workflowId)) {
       const { workflowIds, ids, created, older } = await this.#index(segment)
@@ -161,7 +165,8 @@ export class Archive implements Past {
       }
     }
     if (newest) await this.look([newest.runId], [])
-    keep(this.#newest, workflowId, newest?.runId, ROWS_KEPT)
+    if (this.state === state) keep(this.#newest, workflowId, newest?.runId, ROWS_KEPT)
+    return newest?.runId
   }
 
   // Segments that may have a run of this name, be it one of its own or its id.

@@ -6,7 +6,7 @@ import { VirtualClock } from '../../testing/virtual-clock.ts'
 import type { NewRun, Store } from '../store.ts'
 import type { CompactorSettings } from './compactor.ts'
 import { examine } from './doctor.ts'
-import { ABOUT, PARTS, SNAPSHOTS } from './layout.ts'
+import { ABOUT, ENDED, PARTS, SNAPSHOTS } from './layout.ts'
 import { ObjectStore } from './store.ts'
 
 const NAME = 'order 17'
@@ -22,11 +22,25 @@ function newRun(n: number, overrides: Partial<NewRun> = {}): NewRun {
   return { runId: idOf(n), workflowId: NAME, ...rest, ...names, ...overrides }
 }
 
+/** Answers about segments only when it is let. */
+class SlowBucket extends SpaceBucket {
+  held: Promise<void> | undefined
+  asked = Promise.withResolvers<void>()
+
+  override async get(...args: Parameters<SpaceBucket['get']>): Promise<string | undefined> {
+    if (this.held && args[0].startsWith(ENDED)) {
+      this.asked.resolve()
+      await this.held
+    }
+    return super.get(...args)
+  }
+}
+
 /** Stores on one bucket. Runs of the name are born when a case says so, in the same moment unless time passes. */
 class World {
   readonly clock = new VirtualClock()
   readonly space = new ObjectSpace(this.clock)
-  readonly bucket = new SpaceBucket(this.space, this.clock)
+  readonly bucket = new SlowBucket(this.space, this.clock)
   readonly #settings: Partial<CompactorSettings>
   readonly #stores: ObjectStore[] = []
 
@@ -143,5 +157,30 @@ test('a snapshot that does not say which run is older is read as before: by when
   expect(body).toContain(',"older":true')
   world.space.write(key, body.replaceAll(',"older":true', ''))
   expect(await newest(await world.store())).toBe(idOf(2))
+  await world.close()
+})
+
+test('an answer about a name that took long is not remembered when a newer run has ended meanwhile', async () => {
+  const world = new World()
+  const first = await world.store()
+  await first.create([newRun(1)])
+  await end(first, 1, 'failed')
+  await first.compactor.archive()
+  await world.clock.advance(1)
+  const store = await world.store()
+  const gate = Promise.withResolvers<void>()
+  world.bucket.held = gate.promise
+  const asking = newest(store)
+  await world.bucket.asked.promise
+  world.bucket.held = undefined
+  await store.create([newRun(2)])
+  await end(store, 2, 'completed')
+  await store.compactor.archive()
+  gate.resolve()
+  // It was so when it was asked.
+  expect(await asking).toBe(idOf(1))
+  expect(await newest(store)).toBe(idOf(2))
+  const refused = { outcome: 'refused', runId: idOf(2) }
+  expect(await store.create([newRun(3, { reuse: 'allowIfFailed' })])).toEqual([refused])
   await world.close()
 })
