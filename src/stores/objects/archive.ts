@@ -76,14 +76,11 @@ export class Archive implements Past {
   /** Makes sure that `run` and `newest` know of these. */
   async look(runIds: Iterable<string>, workflowIds: Iterable<string>): Promise<void> {
     if (this.state.segments.length === 0) return
-    for (const runId of runIds) {
-      // Anew, too, so that what follows does not push it out.
-      if (this.#rows.has(runId)) keep(this.#rows, runId, this.#rows.get(runId), ROWS_KEPT)
-      else await this.#lookForRun(runId)
-    }
+    for (const runId of runIds) await this.#lookForRun(runId)
     for (const workflowId of workflowIds) {
-      if (!this.#newest.has(workflowId)) await this.#lookForName(workflowId)
-      else keep(this.#newest, workflowId, this.#newest.get(workflowId), ROWS_KEPT)
+      const runId = await this.newestOf(workflowId)
+      // A name is kept for longer than its run if fewer names than runs are looked for.
+      if (runId !== undefined) await this.#lookForRun(runId)
     }
   }
 
@@ -98,8 +95,10 @@ export class Archive implements Past {
   }
 
   async newestOf(workflowId: string): Promise<string | undefined> {
-    if (this.#newest.has(workflowId)) return this.#newest.get(workflowId)
-    return this.#lookForName(workflowId)
+    if (!this.#newest.has(workflowId)) return this.#lookForName(workflowId)
+    const runId = this.#newest.get(workflowId)
+    keep(this.#newest, workflowId, runId, ROWS_KEPT)
+    return runId
   }
 
   async read(segment: Segment, line: number): Promise<EndedRun> {
@@ -149,8 +148,10 @@ export class Archive implements Past {
   // they asked; kept, it would be taken for true now.
   async #lookForRun(runId: string): Promise<void> {
     const { state } = this
-    const found = await this.find(runId)
-    if (this.state === state) keep(this.#rows, runId, found?.row, ROWS_KEPT)
+    // Kept anew, too, so that what follows does not push it out.
+    const isKnown = this.#rows.has(runId)
+    const found = isKnown ? this.#rows.get(runId) : (await this.find(runId))?.row
+    if (this.state === state) keep(this.#rows, runId, found, ROWS_KEPT)
   }
 
   async #lookForName(workflowId: string): Promise<string | undefined> {
@@ -164,7 +165,6 @@ export class Archive implements Past {
         if (!newest || !isBefore(about, newest)) newest = { runId: ids[line] ?? '', ...about }
       }
     }
-    if (newest) await this.look([newest.runId], [])
     if (this.state === state) keep(this.#newest, workflowId, newest?.runId, ROWS_KEPT)
     return newest?.runId
   }

@@ -184,3 +184,17 @@ test('an answer about a name that took long is not remembered when a newer run h
   expect(await store.create([newRun(3, { reuse: 'allowIfFailed' })])).toEqual([refused])
   await world.close()
 })
+
+test('a name that is known is of no use without its run, however many others were looked for since', async () => {
+  const world = new World()
+  const store = await world.store()
+  await store.create([newRun(1)])
+  await end(store, 1, 'completed')
+  await store.compactor.archive()
+  const refused = { outcome: 'refused', runId: idOf(1) }
+  expect(await store.create([newRun(2, { reuse: 'reject' })])).toEqual([refused])
+  const others = Array.from({ length: 10_000 }, (_, n) => idOf(100 + n))
+  await store.replica.archive.look(others, [])
+  expect(await store.create([newRun(3, { reuse: 'reject' })])).toEqual([refused])
+  await world.close()
+})
