@@ -98,7 +98,7 @@ export interface RunChange {
   /** Turns of generations before this one are forgotten. */
   readonly forgotten?: number
   readonly posted?: readonly StoredMessage[]
-  /** Ids of messages that were taken. */
+  /** Ids of messages that were taken, before what was posted came. */
   readonly taken?: readonly string[]
   readonly outbox?: readonly Outbound[]
 }

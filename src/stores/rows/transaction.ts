@@ -31,7 +31,9 @@ interface Draft {
   row: RunRow
   readonly turns: RowTurn[]
   forgotten?: number
-  readonly posted: StoredMessage[]
+  /** What has come, without what went again: that is nobody's business. */
+  posted: StoredMessage[]
+  /** Of what was there before. One that is taken and then posted again is in both. */
   readonly taken: string[]
 }
 
@@ -166,7 +168,9 @@ export class Transaction {
     const draft = this.#draft(row)
     const taken = draft.row.inbox.filter(({ id }) => ids.includes(id))
     if (taken.length === 0) return draft.row
-    draft.taken.push(...taken.map(({ id }) => id))
+    const before = taken.filter((each) => !draft.posted.includes(each))
+    draft.taken.push(...before.map(({ id }) => id))
+    draft.posted = draft.posted.filter((each) => !taken.includes(each))
     draft.row = { ...draft.row, inbox: draft.row.inbox.filter((each) => !taken.includes(each)) }
     return draft.row
   }
@@ -231,11 +235,8 @@ function* presentIn(tasks: ReadonlyMap<string, TaskRow | undefined>): Generator<
 }
 
 function changeOf(runId: string, draft: Draft): RunChange {
-  const { before, row, turns } = draft
+  const { before, row, turns, posted, taken } = draft
   const { head, digest, startAt } = row
-  // What came and went within the transaction is nobody's business.
-  const posted = draft.posted.filter(({ id }) => !draft.taken.includes(id))
-  const taken = draft.taken.filter((id) => before?.inbox.some((message) => message.id === id))
   const set = difference(before ?? ({} as RunState), row)
   const noted = newNotes(before?.notes, row.notes, set)
   return {

@@ -213,6 +213,17 @@ const posts: readonly Case[] = [
     },
   },
   {
+    name: 'INV7: a message that a turn takes, and sends to its own run again, comes again',
+    async run({ store }) {
+      const run = await hold(store)
+      await store.post([postTo('run', 'm1'), postTo('run', 'm2')])
+      const again = { consumed: ['m1'], outbox: [send('run', 'm1')] }
+      await apply(store, turn(run, { ...again, next: released() }))
+      await sweep(store)
+      same(messageIds((await take(store, 'run')).messages), ['m2', 'm1'], 'the messages')
+    },
+  },
+  {
     name: 'an urgent message of a turn wakes a run whose start lies ahead; an ordinary one does not',
     async run({ store }) {
       const run = await hold(store)
