@@ -151,7 +151,7 @@ export function snapshotOf(row: SnapshotColumns, now: number): RunSnapshot {
     now,
     ...(row.closed_at !== null && { endedAt: Math.min(row.closed_at, now) }),
     ...(row.last !== null && { last: row.last }),
-    ...(at !== null && at < NEVER && { wakeAt: at }),
+    ...(at !== null && at < NEVER && build === null && { wakeAt: at }),
     ...(session !== null && session !== 0 && { session }),
     ...(build !== null && failure !== null && { paused: { build, failure } }),
     ...(row.pin !== null && { pin: row.pin }),

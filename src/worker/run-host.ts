@@ -63,6 +63,9 @@ export function runHost(parts: HostParts): RunHost {
 async function commit({ ports, send, mayWork }: HostParts, turn: TurnCommit): Promise<Committed> {
   for (let told = false; ; told = true) {
     const [committed = { outcome: 'fenced' } as const] = await send((store) => store.commit([turn]))
+    // More to look at, and nothing there: this is not the history the turn was decided on.
+    if (committed.outcome === 'more' && committed.messages.length === 0)
+      return { outcome: 'fenced' }
     if (committed.outcome !== 'ahead') return committed
     if (!told) {
       const behind = Math.round((turn.at - committed.now) / 1_000)

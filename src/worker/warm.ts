@@ -39,12 +39,13 @@ export class WarmRuns {
   }
 
   /** The execution of exactly the history that was claimed, if it is still here. Any other is stale and is dropped. */
-  take({ head, turnId, deliveries }: ClaimedRun): WarmRun | undefined {
+  take({ head, turnId, seq, deliveries }: ClaimedRun): WarmRun | undefined {
     const { runId, generation } = head
     const run = this.#runs.get(runId)
     if (!run) return undefined
     // With more than one delivery a holder died, and may have written turns after the last release.
-    const fits = run.turnId === turnId && deliveries === 1 && run.head.generation === generation
+    const isLast = run.turnId === turnId && run.state.seq === seq
+    const fits = isLast && deliveries === 1 && run.head.generation === generation
     if (!fits) {
       this.drop(runId)
       return undefined

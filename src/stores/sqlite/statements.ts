@@ -79,13 +79,15 @@ export const texts = {
   grantRun: `update pawl_live set session = ?, nonce = ?, epoch = epoch + 1, deliveries = deliveries + 1,
     at = min(at, ?), status = 'running' where run_id = ?`,
   release: `update pawl_live set session = 0, nonce = 0, deliveries = 0, lane = abs(lane), at = ?, status = ?, seq = ?,
-    turn_id = iif(?, ?, turn_id), updated_at = max(?, ?), parked_build = ?, parked_failure = ? where run_id = ?`,
+    turn_id = ?, updated_at = max(?, ?), parked_build = ?, parked_failure = ? where run_id = ?`,
   freeRuns: `update pawl_live set session = 0, nonce = 0, lane = -abs(lane), at = min(at, ?1),
     updated_at = max(updated_at, ?3)
     where session = ?2`,
   setGeneration: 'update pawl_live set generation = ?, compensating = 0 where run_id = ?',
   mark: 'update pawl_live set compensating = ?, pin = ? where run_id = ?',
-  setDeliveries: 'update pawl_live set deliveries = ? where run_id = ?',
+  // If holders died of it before it was paused, it stays apart from ordinary runs, for whoever looks for such.
+  keepDeliveries: `update pawl_live set deliveries = ?1, lane = iif(?1 > 0, -abs(lane), lane),
+    at = iif(?1 > 0 and parked_build <> '', ?2, at) where run_id = ?3`,
   deleteLive: 'delete from pawl_live where run_id = ?',
 
   lastTurn: `select seq, turn_id, seq + count as next from pawl_turn where run_id = ? and generation = ?

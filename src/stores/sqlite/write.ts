@@ -125,7 +125,7 @@ export class SqliteWriter {
     }
     this.#apply(turn, this.#marked(turn, live), now)
     if (next.type === 'pause' && next.uncounted)
-      this.#sql.setDeliveries.run(live.deliveries - 1, runId)
+      this.#sql.keepDeliveries.run(live.deliveries - 1, now, runId)
     return { outcome: 'applied' }
   }
 
@@ -293,12 +293,12 @@ export class SqliteWriter {
       const generation = turn.generation + 1
       this.#creator.begin(runId, generation, turn.lease.epoch, next.past)
       const { count, turnId } = next.past
-      this.#sql.release.run(now, 'running', count, 1, turnId, now, turn.at, null, null, runId)
+      this.#sql.release.run(now, 'running', count, turnId, now, turn.at, null, null, runId)
       this.#sql.setGeneration.run(generation, runId)
       this.hints.push({ type: 'ready' })
       return
     }
-    const last = [turn.count > 0 ? 1 : 0, turn.turnId, now, turn.at]
+    const last = [this.#lastTurnId(turn), now, turn.at]
     if (next.type === 'pause') {
       const { build = BY_HAND, failure } = next
       this.#sql.release.run(NEVER, 'paused', seq, ...last, build, failure, runId)
@@ -307,6 +307,12 @@ export class SqliteWriter {
     const at = this.#unread(runId).length > 0 ? now : (next.wakeAt ?? NEVER)
     this.#sql.release.run(at, next.status, seq, ...last, null, null, runId)
     if (at <= now) this.hints.push({ type: 'ready' })
+  }
+
+  // A turn without events is not written. Others may have been since the last release.
+  #lastTurnId({ runId, generation, count, turnId }: TurnCommit): number {
+    if (count > 0) return turnId
+    return one<{ turn_id: number }>(this.#sql.lastTurn, runId, generation)?.turn_id ?? 0
   }
 
   #deliver(sender: string, item: Outbound, now: number): void {

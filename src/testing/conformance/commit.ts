@@ -40,6 +40,19 @@ async function refused(store: Store, run: ClaimedRun, overrides: Partial<TurnCom
 
 const applied: readonly Case[] = [
   {
+    name: 'H17: a claim knows the last turn, also if the run was released without another',
+    async run({ store }) {
+      const run = await hold(store)
+      await apply(store, turn(run, { next: released(0) }))
+      const again = await take(store, 'run')
+      const last = turn(again, { seq: 1 })
+      await apply(store, last)
+      await apply(store, turn(again, { seq: 2, count: 0, body: '', next: released(0) }))
+      const { turnId, seq } = await take(store, 'run')
+      same([turnId, seq], [last.turnId, 2], 'the last turn')
+    },
+  },
+  {
     name: 'INV3: turns are appended in order, with what they were written with',
     async run({ store }) {
       const run = await hold(store)

@@ -9,6 +9,7 @@ import {
   commit,
   created,
   done,
+  ended,
   fresh,
   history,
   hold,
@@ -89,6 +90,18 @@ export const failOverCases: readonly Case[] = [
       const after = await take(store, 'run')
       same([after.turnId, after.seq], [kept.turnId, 1], 'the last turn after')
       await apply(store, { ...gone, lease: after.lease })
+    },
+  },
+  {
+    name: 'H7: an end that was decided on turns that were lost is fenced, whatever is unread',
+    async run(fixture) {
+      const { store } = fixture
+      const run = await hold(store)
+      await store.post([postTo('run', 'm')])
+      const end = turn(run, { seq: 3, consumed: ['m'], next: ended })
+      same((await store.commit([end]))[0]?.outcome, 'fenced', 'alone')
+      const other = turn(run, { seq: 3, next: ended })
+      same((await store.commit([other]))[0]?.outcome, 'fenced', 'with a message unread')
     },
   },
   {

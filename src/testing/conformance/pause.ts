@@ -156,6 +156,31 @@ const byBuild: readonly Case[] = [
     },
   },
   {
+    name: 'H10: a run that was paused after its holder died is given only to a claim that asks for suspects',
+    async run(fixture) {
+      const { store } = fixture
+      await openSession(store)
+      await store.create([newRun('run'), newRun('by hand')])
+      await dieHolding(fixture)
+      const { runs } = await claim(store, { suspects: 9 })
+      for (const run of runs) {
+        const byHand = { type: 'pause', failure: '"f"', uncounted: true } as const
+        const next = run.head.runId === 'run' ? { ...paused, uncounted: true as const } : byHand
+        await apply(store, turn(run, { count: 0, body: '', next }))
+      }
+      const own = await claim(store, { suspects: 9 })
+      same([own.runs.length, own.suspects], [0, undefined], 'for the build that paused it')
+      const other = { build: 'build-2', suspects: 0 }
+      const without = await claim(store, other)
+      same([without.runs.length, without.suspects], [0, true], 'without suspects')
+      same((await snapshot(store, 'run')).wakeAt, undefined, 'when it is due')
+      same(idsOf((await claim(store, { ...other, suspects: 1 })).runs), ['run'], 'with suspects')
+      await store.post([{ ...postTo('by hand', 'm'), resumes: true }])
+      same((await claim(store, other)).runs, [], 'the other one, resumed, without suspects')
+      same(idsOf((await claim(store, { suspects: 1 })).runs), ['by hand'], 'and with suspects')
+    },
+  },
+  {
     name: 'a paused run does not keep others of its queue waiting',
     async run(fixture) {
       const { store } = fixture

@@ -115,9 +115,10 @@ $$;
 create or replace function {schema}.lateness(p_now int8, p_me int8, out r_next int8, out r_late json) language plpgsql as $$
 begin
   select min(late) filter (where late > p_now), json_agg(json_build_object('session', session, 'beat', beat, 'ttlMs', ttl_ms))
-      filter (where late <= p_now and n < ${limits.lateSessionsMax}) into r_next, r_late
-    from (select session, beat, ttl_ms, {schema}.late_at(expires_at, ttl_ms, p_now) as late, row_number() over () as n
-      from {schema}.session where session <> p_me and expires_at > ${DEAD}) others;
+      filter (where late <= p_now and n <= ${limits.lateSessionsMax}) into r_next, r_late
+    from (select *, row_number() over (order by late) as n from (
+      select session, beat, ttl_ms, {schema}.late_at(expires_at, ttl_ms, p_now) as late
+      from {schema}.session where session <> p_me and expires_at > ${DEAD}) others) numbered;
   if exists (select 1 from {schema}.session where expires_at = ${DEAD}) then
     r_next := least(r_next, p_now + ${limits.lockMsMax});
   end if;

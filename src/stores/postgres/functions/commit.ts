@@ -3,6 +3,9 @@ import { NEVER } from '../../never.ts'
 import { PLANS } from './plans.ts'
 import { DURABLE, togetherWait } from './transaction.ts'
 
+/** Of a run in a release: holders died before, and the pause leaves that to the next one. */
+const HAS_DIED = `((p_extra->'pauses'->(t.n::text)->>'uncounted')::boolean is true and l.deliveries > 1)`
+
 export const commit = `
 -- Stamped with a time that has not come: the writer's idea of time is wrong, or the server's clock was set back. What
 -- is not later than the run's own past, or than its holder's session was good for, was right when it was decided.
@@ -89,11 +92,16 @@ begin
   select coalesce(array_agg(ok.n), '{}') into v_applied from ok;
   -- A later look than the one above: what came before the lock is seen, what comes after finds the run released.
   if exists (select 1 from unnest(p_nexts) x where x between 1 and 3) then
-    with released as (update {schema}.live l set session = 0, nonce = 0, lane = abs(l.lane), seq = t.seq + t.count,
-      deliveries = case when (p_extra->'pauses'->(t.n::text)->>'uncounted')::boolean then l.deliveries - 1 else 0 end,
-      turn_id = case when t.count > 0 then t.turn_id else l.turn_id end,
+    -- If holders died of a run before it was paused, it stays apart from ordinary runs, for whoever looks for such.
+    with released as (update {schema}.live l set session = 0, nonce = 0, seq = t.seq + t.count,
+      lane = case when ${HAS_DIED} then -abs(l.lane) else abs(l.lane) end,
+      deliveries = case when ${HAS_DIED} then l.deliveries - 1 else 0 end,
+      -- A turn without events is not written. Others may have been since the last release.
+      turn_id = case when t.count > 0 then t.turn_id else coalesce((select h.turn_id from {schema}.turn h
+        where h.run_id = t.run_id and h.generation = l.generation order by h.seq desc limit 1), 0) end,
       updated_at = greatest(v_now, t.at), compensating = coalesce(t.undoing, l.compensating), pin = coalesce(l.pin, t.new_pin), status = case t.next when 1 then 'waiting' when 2 then 'running' else 'paused' end,
-      at = case when t.next = 3 then ${NEVER}
+      at = case when ${HAS_DIED} and p_extra->'pauses'->(t.n::text)->>'build' <> '' then v_now
+        when t.next = 3 then ${NEVER}
         when exists (select 1 from {schema}.inbox i where i.run_id = t.run_id) then v_now else greatest(t.wake, v_now) end,
       parked_build = case when t.next = 3 then coalesce(p_extra->'pauses'->(t.n::text)->>'build', '') end,
       parked_failure = case when t.next = 3 then p_extra->'pauses'->(t.n::text)->>'failure' end
@@ -127,8 +135,10 @@ language sql volatile as $$
         and h.seq = t.seq and h.turn_id = t.turn_id) then 'duplicate'
       when exists (select 1 from {schema}.closed c where c.run_id = t.run_id and c.turn_id = t.turn_id) then 'duplicate'
       when not exists (select 1 from {schema}.live l where l.run_id = t.run_id and l.session = t.session
-        and l.epoch = t.epoch and l.nonce = t.nonce) then 'fenced'
+        and l.epoch = t.epoch and l.nonce = t.nonce and l.generation = t.generation) then 'fenced'
       when t.at > p_now + p_ahead and {schema}.is_ahead(t.run_id, t.session, t.at) then 'ahead'
+      when t.seq <> coalesce((select h.seq + h.count from {schema}.turn h
+        where h.run_id = t.run_id and h.generation = t.generation order by h.seq desc limit 1), 0) then 'fenced'
       when t.next >= 3 and exists (select 1 from {schema}.inbox i where i.run_id = t.run_id) then 'more'
       else 'fenced' end,
     'messages', case when t.next >= 3 then (

@@ -172,7 +172,7 @@ begin
         'running', v_seq, v_turn, p_now);
   else
     insert into {schema}.live (run_id, lane, at, start_at, seq, turn_id, updated_at)
-      values (v_run, v_lane, v_start, v_start, v_seq, v_turn, p_now);
+      values (v_run, v_lane, greatest(v_start, p_now), v_start, v_seq, v_turn, p_now);
   end if;
   if r->'past' is not null then perform {schema}.begin_generation(v_run, 1, 0, r->'past'); end if;
   if r->'attributes' is not null then perform {schema}.set_attributes(v_run, r->'attributes'); end if;
