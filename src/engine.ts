@@ -120,6 +120,7 @@ export class Engine extends Client implements AsyncDisposable {
   readonly #bus: Bus
   readonly #workers: Worker[]
   readonly #forget: (() => void)[] = []
+  readonly #ended: AbortController
   #closed: Promise<void> | undefined
 
   constructor(raw: Store, registry: Registry, options: OpenOptions, world: EngineWorld) {
@@ -129,7 +130,10 @@ export class Engine extends Client implements AsyncDisposable {
     const workers: Worker[] = []
     const catalogue = catalogueOf(store, world)
     const deciders = new Deciders(registry, catalogue)
-    super(clientPorts(store, registry, world, workers, { catalogue, deciders }))
+    const ended = new AbortController()
+    const parts = { catalogue, deciders, closed: ended.signal }
+    super(clientPorts(store, registry, world, workers, parts))
+    this.#ended = ended
     this.#store = store
     this.#catalogue = catalogue
     this.#deciders = deciders
@@ -226,6 +230,7 @@ export class Engine extends Client implements AsyncDisposable {
     await Promise.all(this.#workers.map((worker) => worker.drain()))
     this.results.close(new PawlError('WORKER_STOPPED', 'this engine was closed.'))
     for (const forget of this.#forget) forget()
+    this.#ended.abort()
     await this.#store.close()
   }
 }
@@ -239,12 +244,18 @@ function buildOf(name: string, { codecs = [] }: OpenOptions): string {
   return codecs.length === 0 ? name : `${name}+${new Codecs(codecs).fingerprint}`
 }
 
+interface EngineParts {
+  readonly catalogue: Catalogue
+  readonly deciders: Deciders
+  readonly closed: AbortSignal
+}
+
 function clientPorts(
   store: Store,
   registry: Registry,
   world: EngineWorld,
   workers: readonly Worker[],
-  { catalogue, deciders }: { readonly catalogue: Catalogue; readonly deciders: Deciders },
+  { catalogue, deciders, closed }: EngineParts,
 ): ClientPorts {
   const { clock, random } = world
   const { activityNames } = registry
@@ -253,6 +264,7 @@ function clientPorts(
     clock,
     random,
     catalogue,
+    closed,
     ...(activityNames && activityNames.length > 0 && { handlers: new Set(activityNames) }),
     inquire: (question) => inquire(deciders, clock, question),
     eager: {
@@ -324,9 +336,9 @@ function settingsOf(options: WorkerOptions, clock: Clock, random: Random) {
 }
 
 function between(name: string, value: number, low: number, high: number): number {
-  if (Number.isFinite(value) && value >= low && value <= high) return value
+  if (Number.isInteger(value) && value >= low && value <= high) return value
   throw new PawlError(
     'INPUT_INVALID',
-    `${name} is ${value}; expected a number from ${low} to ${high}.`,
+    `${name} is ${value}; expected a whole number from ${low} to ${high}.`,
   )
 }

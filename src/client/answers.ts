@@ -20,14 +20,14 @@ export function underWay({ head, status }: RunSnapshot, what: string): PawlError
 }
 
 /** A slip of the pen should not look as if the message had been dropped that keeps the run from going on. */
-export function refuseOtherMessage(
-  runId: string,
-  paused: RunSnapshot['paused'],
-  messageId: string,
-): void {
+export function discardable({ head, paused, unread }: RunSnapshot, messageId: string): string {
   const known = paused && unreadableMessageIn(readFailure(paused.failure))
-  if (known === undefined || known === messageId) return
-  const message = `run ${runId} is not paused because of message ${quote(messageId)}, but because of ${quote(known)}. Discard that one.`
+  if (known === messageId || known === signalId(messageId) || known === updateId(messageId))
+    return known
+  if (known === undefined && unread > 0) return messageId
+  const instead =
+    known === undefined ? 'it has read all its messages' : `but because of ${quote(known)}`
+  const message = `run ${head.runId} does not wait because of message ${quote(messageId)}: ${instead}. Discard the one that \`why\` names.`
   throw new PawlError('INPUT_INVALID', message)
 }
 

@@ -12,7 +12,7 @@ import type { Message } from '../kernel/message.ts'
 import { checkKnownId } from '../kernel/names.ts'
 import { encode, type Json } from '../kernel/value.ts'
 import { quote } from '../kernel/visible.ts'
-import { persist } from '../runtime/availability.ts'
+import { isUnavailable, persist } from '../runtime/availability.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import { type Random, uuidV7 } from '../runtime/random.ts'
 import type { ClaimedRun, Created, NewRun, SqlClient, Store } from '../stores/store.ts'
@@ -53,6 +53,8 @@ export interface ClientPorts {
   readonly handlers?: ReadonlySet<string>
   /** Has the code of a run answer a query. */
   readonly inquire: HandleHost['inquire']
+  /** The engine is closed: the store takes nothing more. */
+  readonly closed: AbortSignal
 }
 
 export class Client {
@@ -353,8 +355,18 @@ export class Client {
   }
 
   // A client that gets no answer asks again, but not for ever: somebody waits for it.
-  #send<T>(call: (store: Store) => Promise<T>): Promise<T> {
-    const { store, clock, random } = this.#ports
-    return persist(() => call(store), { clock, random, patienceMs: limits.storePatienceMs })
+  async #send<T>(call: (store: Store) => Promise<T>): Promise<T> {
+    const { store, clock, random, closed: signal } = this.#ports
+    if (signal.aborted) throw engineClosed()
+    try {
+      const patienceMs = limits.storePatienceMs
+      return await persist(() => call(store), { clock, random, patienceMs, signal })
+    } catch (error) {
+      throw signal.aborted && isUnavailable(error) ? engineClosed(error) : error
+    }
   }
+}
+
+function engineClosed(cause?: unknown): PawlError {
+  return new PawlError('WORKER_STOPPED', 'this engine is closed: open another one.', { cause })
 }

@@ -15,10 +15,10 @@ import {
   answerOf,
   checkSteps,
   checkTriggered,
+  discardable,
   notFound,
   notYet,
   refuseMerging,
-  refuseOtherMessage,
   refuseUnknown,
   resultOf,
   signalId,
@@ -298,9 +298,9 @@ export class Handle<out Out> implements RunHandle<Out> {
   }
 
   async discardMessage(messageId: string, note?: string): Promise<void> {
-    const message = checkKnownId(messageId, 'a message id')
-    const { head, paused } = await this.#snapshot()
-    refuseOtherMessage(head.runId, paused, message)
+    const given = checkKnownId(messageId, 'a message id')
+    const run = await this.#snapshot()
+    const message = run.endedAt === undefined ? discardable(run, given) : given
     const id = `discard:${this.#host.newId()}`
     const discard = { type: 'discard', id, message, ...(note !== undefined && { note }) } as const
     await this.#post(discard, { resumes: true })

@@ -46,7 +46,7 @@ export class ClaimPlan {
   get hasAppetite(): boolean {
     const { runs, runsMax, freeSlots } = this.#load()
     if (this.#suspects.holdsBack) return false
-    if (this.#suspects.wait && this.#isIdle()) return true
+    if (this.#suspects.mayBeTaken && this.#isIdle()) return true
     if (this.#hungryForTasks && freeSlots > 0) return true
     return this.#hungry && runsMax - runs >= Math.min(limits.claimRunsMin, runsMax)
   }
@@ -81,7 +81,7 @@ export class ClaimPlan {
   /** Takes note of an answer, and says how long to wait for the next claim if nothing happens before. */
   learn(wish: Wish, claimed: Claimed, now: number): number {
     if (wish.reconcile) this.#doubt--
-    const gotSuspects = this.#suspects.learn(claimed)
+    const gotSuspects = this.#suspects.learn(claimed, wish.suspects)
     // What was found again says nothing about what is left; and it may be lost again, so there is no hurry.
     if (wish.reconcile && claimed.runs.length > 0) return limits.reconcilePauseMs
     // A claim for nothing says nothing about what is left, and one for suspects nothing about the others.

@@ -16,6 +16,7 @@ export class Inbox {
   unreadable: unknown
   stop: Stop | undefined
   #discards = false
+  readonly #unreadable = new Set<string>()
 
   /** Whether there is something to do however long others have been unable to go on. */
   get isPressing(): boolean {
@@ -55,13 +56,21 @@ export class Inbox {
       const message = decodeMessage(body)
       // What stops a run, or drops what cannot be read, is heard whatever came before it.
       if (isStop(message)) this.stop ??= message
-      else if (message.type === 'discard') this.#discards = true
+      else if (message.type === 'discard') return this.#discard(message)
       else if (this.left.length > 0) return void this.left.push(id)
       this.#waiting.push(message)
     } catch (error) {
       this.unreadable ??= unreadableMessage(id, error)
+      this.#unreadable.add(id)
       this.left.push(id)
     }
+  }
+
+  // What can be read is taken, and what never came must be taken when it comes.
+  #discard(message: Extract<Message, { type: 'discard' }>): void {
+    const { id } = message
+    this.#discards ||= this.#unreadable.has(message.message)
+    this.#waiting.push(this.#unreadable.has(message.message) ? message : { type: 'nudge', id })
   }
 }
 

@@ -23,6 +23,7 @@ export class Suspects {
   #probationUntil = Number.NEGATIVE_INFINITY
   #quietSince: number | undefined
   #restlessUntil = Number.NEGATIVE_INFINITY
+  #lockedUntil = Number.NEGATIVE_INFINITY
 
   constructor(clock: Clock, isIdle: () => boolean) {
     this.#clock = clock
@@ -32,6 +33,11 @@ export class Suspects {
   /** Suspects wait, or were begun a moment ago: nothing is to be begun beside them. */
   get isQuiet(): boolean {
     return this.wait || this.#isOnProbation(this.#clock.monotonic())
+  }
+
+  /** Some wait, and might be given to whoever asks. */
+  get mayBeTaken(): boolean {
+    return this.wait && this.#clock.monotonic() >= this.#lockedUntil
   }
 
   /** Whether a claim may take nothing now. */
@@ -62,9 +68,11 @@ export class Suspects {
     return left > 0 ? left : limits.probationMs
   }
 
-  /** Takes note of what a claim brought, and says whether there were any. */
-  learn({ runs, suspects }: Claimed): boolean {
+  /** Takes note of what a claim that asked for so many brought, and says whether there were any. */
+  learn({ runs, suspects }: Claimed, asked: number): boolean {
     const now = this.#clock.monotonic()
+    // They are there, and could not be taken: somebody has locked them.
+    this.#lockedUntil = suspects && asked > 0 && runs.length === 0 ? now + limits.probationMs : now
     const lost = runs.reduce((most, { deliveries }) => Math.max(most, deliveries - 1), 0)
     if (lost > 0) this.#begin(lost, now)
     else if (runs.length > 0) this.#isTrying = false

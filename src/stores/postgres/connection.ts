@@ -60,8 +60,12 @@ function startUpOptions({ options }: Place, purpose: Purpose): string {
   return `${ALIVE} ${lookups} -c jit=off -c statement_timeout=25s -c lock_timeout=${limits.lockMsMax} ${options} -c default_transaction_isolation=read\\ committed ${relied}`
 }
 
-/** What is wrong with the data itself: not a value of its type, a constraint, more than the server can hold. */
-const REFUSED = /^(22|23|54)/
+/**
+ * What is wrong with the data itself: not a value of its type, a constraint, more than the server can hold. Of the last
+ * kind only what is about a value or a row: the server's own limits, as for notifications, pass.
+ */
+const REFUSED = /^(22|23)/
+const TOO_LARGE = /index row|row is too big|string buffer|too long/
 
 /** What went wrong, as one of pawl's errors where there is something to say about it. */
 export function explain(error: unknown): unknown {
@@ -69,7 +73,8 @@ export function explain(error: unknown): unknown {
   const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }
   const refusal = refusals[code]
   if (refusal) return new PawlError(refusal[0], `${message}. ${refusal[1]}`, { cause: error })
-  return REFUSED.test(code) ? refused('Postgres', error) : unavailable('Postgres', error)
+  const isRefused = REFUSED.test(code) || (code.startsWith('54') && TOO_LARGE.test(message))
+  return isRefused ? refused('Postgres', error) : unavailable('Postgres', error)
 }
 
 const refusals: Readonly<Record<string, readonly [PawlError['code'], string]>> = {

@@ -36,7 +36,8 @@ export class Hints {
   #speaker: pg.Client | undefined
   #ear: pg.Client | undefined
   #toldAt = Number.NEGATIVE_INFINITY
-  readonly #news = new News()
+  #news = new News()
+  #mutedUntil = Number.NEGATIVE_INFINITY
   readonly #later: Hint[] = []
   readonly #prepared: { readonly name?: string }
   #stopPings = (): void => {}
@@ -100,9 +101,10 @@ export class Hints {
 
   /** Tells this process at once, and the others soon, unless they have been told. */
   tell(hints: readonly Hint[], othersKnow = false): void {
+    const isMuted = this.#closed || this.#ports.clock.monotonic() < this.#mutedUntil
     for (const hint of hints) {
       for (const listener of this.#listeners) listener(hint)
-      if (!othersKnow) this.#news.add(hint)
+      if (!othersKnow && !isMuted) this.#news.add(hint)
     }
     if (this.#news.isUrgent) this.#speak()
     else if (!this.#news.isEmpty) this.#speakSoon()
@@ -127,7 +129,7 @@ export class Hints {
   }
 
   #speak(): void {
-    if (this.#speaking) return
+    if (this.#speaking || this.#closed || this.#ports.clock.monotonic() < this.#mutedUntil) return
     this.#speaking = true
     this.#spoken = this.#tellAll().finally(() => {
       this.#speaking = false
@@ -142,9 +144,11 @@ export class Hints {
         await this.#speaker.query({ ...this.#prepared, text: TELL, values })
       }
     } catch {
-      // Hints may be lost. The next one gets a new connection.
+      // Hints may be lost. A later one gets a new connection.
       this.#speaker?.end().catch(() => {})
       this.#speaker = undefined
+      this.#news = new News()
+      this.#mutedUntil = this.#ports.clock.monotonic() + RECONNECT_MS
     }
   }
 
