@@ -138,7 +138,7 @@ export const limits = {
    * has answered every time for so long. */
   outageToldAfterMs: 1_000,
   outageToldEveryMs: 60_000,
-  outageOverAfterMs: 1_000,
+  outageOverAfterMs: 5_000,
   /** How often a claim on Postgres looks at all that was due, and not only at what became due since the last. */
   claimAllMs: 10_000,
   /** How long a write to Postgres waits for a row that another transaction has locked: alone, and with others in a batch. */

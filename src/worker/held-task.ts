@@ -109,7 +109,7 @@ export class HeldTask {
 }
 
 function diedTrying(name: string, attempt: number): Extract<StepOutcome, { ok: false }> {
-  const message = `the worker died during attempt ${attempt} of activity '${name}'`
+  const message = `the worker died or lost its lease during attempt ${attempt} of activity '${name}'`
   const failure: Failure = { type: 'WorkerDied', message, retryable: true }
   return { ok: false, attempt, failure, reason: 'exhausted' }
 }

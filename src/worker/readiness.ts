@@ -106,7 +106,7 @@ export function interruptedSteps(
     const plan = execution.step(key)
     if (!plan || (asked.has(key) && plan.retry.maxAttempts === 1)) return []
     const attempt = Math.min(step.failed + deaths, plan.retry.maxAttempts)
-    return [interrupted(key, step, plan, attempt, 'the worker died', now)]
+    return [interrupted(key, step, plan, attempt, 'the worker died or lost its lease', now)]
   })
 }
 

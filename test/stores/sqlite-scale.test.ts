@@ -10,7 +10,8 @@ import type { Status } from '../../src/kernel/run.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { SqliteStore } from '../../src/stores/sqlite/index.ts'
 import { migrations } from '../../src/stores/sqlite/schema.ts'
-import { texts } from '../../src/stores/sqlite/statements.ts'
+import { conditionOf } from '../../src/stores/sqlite/sources.ts'
+import { SNAPSHOT_JOINS, texts } from '../../src/stores/sqlite/statements.ts'
 import type { AttributeTest, HistoryPage, ListQuery } from '../../src/stores/store.ts'
 
 const RUNS = 20_000
@@ -219,6 +220,14 @@ describe('stores §2: plans of the statements of SQLite', () => {
     ['freeTasks', 'pawl_task_due (session=?)'],
     ['dueTasks', 'pawl_task_due (session=? AND lane=? AND at<?)'],
   ]
+  test.each(['eq', 'gte', 'lt'] as const)('an attribute is tested by its run: %s', (is) => {
+    for (const value of [7, 'seven']) {
+      const { where } = conditionOf({ limit: 1, attributes: [{ name: 'n', is, value }] })
+      const plan = planOf(`select 1 from pawl_run run ${SNAPSHOT_JOINS} where ${where}`)
+      expect(plan.join('\n')).toMatch(/SEARCH a .*USING PRIMARY KEY \(run_id=\? AND name=\?\)/)
+    }
+  })
+
   test.each(indexes)('%s uses %s', (name, index) => {
     expect(planOf(texts[name]).join('\n')).toContain(index)
   })

@@ -81,6 +81,21 @@ describe.each(kinds)('on %s', (kind) => {
     expect(countOf(events, 'StepCompleted')).toBe(1)
   })
 
+  test('faults 4.4: to discard what never came does not make it vanish when it comes', async () => {
+    const client = await bench.engine({ codecs: right })
+    const run = await client.start(waits)
+    expect(await rejection(run.discardMessage('signal:two'))).toMatchObject({
+      code: 'INPUT_INVALID',
+      message: expect.stringContaining('has read all its messages'),
+    })
+    await run.signal(other, 'first', { messageId: 'one' })
+    await run.discardMessage('signal:two')
+    await run.signal(go, 'good', { messageId: 'two' })
+    await bench.serve({ workflows: [waits], codecs: right })
+    expect(await run.result()).toBe('good')
+    expect(await eventsOf(run)).not.toContainEqual(expect.objectContaining({ type: discarded }))
+  })
+
   test('faults 4.4: a message that can be read is taken, not discarded', async () => {
     const client = await bench.engine({ codecs: right })
     const run = await client.start(waits)

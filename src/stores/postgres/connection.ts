@@ -71,16 +71,22 @@ const TOO_LARGE = /index row|row is too big|string buffer|too long/
 export function explain(error: unknown): unknown {
   if (error instanceof PawlError) return error
   const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }
-  const refusal = refusals[code]
+  const refusal = refusals[code] ?? (MISDIRECTED.test(message) ? MISDIRECTION : undefined)
   if (refusal) return new PawlError(refusal[0], `${message}. ${refusal[1]}`, { cause: error })
   const isRefused = REFUSED.test(code) || (code.startsWith('54') && TOO_LARGE.test(message))
   return isRefused ? refused('Postgres', error) : unavailable('Postgres', error)
 }
 
+/** What the server, the driver or a pooler says of a URL that no waiting mends, without a code of its own. */
+const MISDIRECTED =
+  /does not support SSL|no such database|invalid sslmode|unrecognized configuration parameter|invalid command-line argument/
+const MISDIRECTION = ['STORE_URL_INVALID', 'Correct the store URL.'] as const
+
 const refusals: Readonly<Record<string, readonly [PawlError['code'], string]>> = {
   '25006': ['STORE_READ_ONLY', 'This server takes no writes: connect to the primary.'],
   '28P01': ['STORE_URL_INVALID', 'Check the user and password in the store URL.'],
   '28000': ['STORE_URL_INVALID', 'Check the user in the store URL, and the rules in pg_hba.conf.'],
+  '42939': ['STORE_URL_INVALID', 'Choose another name in ?schema=: pg_ is for the server itself.'],
   '3D000': [
     'STORE_URL_INVALID',
     'Create the database first, or correct its name in the store URL.',

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { type FreshDatabase, freshDatabase } from '../../../test/support/database.ts'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { newRun } from '../../testing/conformance/builders.ts'
+import { VirtualClock } from '../../testing/virtual-clock.ts'
 import type { Hint } from '../store.ts'
 import { News } from './bulletin.ts'
 import { Hints } from './hints.ts'
@@ -105,6 +106,34 @@ test('stores D13: much to tell arrives, over one connection', async () => {
   await until(() => count() === all.length)
   expect(opened).toBe(1)
   await hints.close()
+})
+
+test('what cannot be told is forgotten, and connections are not tried all the time', async () => {
+  let tried = 0
+  const connect = (): pg.Client => {
+    tried++
+    return new pg.Client({ connectionString: 'postgres://nobody@127.0.0.1:1/none' })
+  }
+  const clock = new VirtualClock()
+  const hints = new Hints({
+    connect,
+    connectEar: undefined,
+    isPooled: false,
+    channel: 'mute',
+    clock,
+    self: 1,
+  })
+  for (let n = 0; n < 50; n++) {
+    hints.tell([{ type: 'ready' }])
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await until(() => tried > 0)
+  expect(tried).toBe(1)
+  await hints.close()
+  hints.tell([{ type: 'ready' }])
+  await clock.advance(10_000)
+  hints.tell([{ type: 'ready' }])
+  expect(tried).toBe(1)
 })
 
 test('stores D10: transactions of callers notify at most once in a while, and the rest is told from outside', async () => {

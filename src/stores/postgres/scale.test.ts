@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { type FreshDatabase, freshDatabase } from '../../../test/support/database.ts'
+import { limits } from '../../kernel/limits.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import {
   ALICE,
@@ -211,6 +212,18 @@ async function lookups(table: string): Promise<number> {
   )
   return (rows[0] as { count: number }).count
 }
+
+test('stores §2: a session that is late is told of, however many are not', async () => {
+  await openFresh()
+  await admin.query(`insert into ${schema}.session (session, worker, beat, expires_at, about, ttl_ms, latest)
+    select 1000000 + n, 'w', 1, (extract(epoch from now()) * 1000)::int8 + 3600000, '{}', 3600000, 0
+    from generate_series(1, ${limits.lateSessionsMax + 200}) n`)
+  const late = 1_000_000 + limits.lateSessionsMax + 100
+  await admin.query(
+    `update ${schema}.session set expires_at = expires_at - 3601000 where session = ${late}`,
+  )
+  expect((await store.claim(request(ALICE))).late).toMatchObject([{ session: late }])
+})
 
 describe('stores §2: reading', () => {
   const seen: number[] = []
