@@ -13,6 +13,7 @@ interface Span {
   readonly line: Begun
   /** When the body ended, was aborted, or was killed with its process. */
   readonly end: number
+  readonly isKilled: boolean
 }
 
 /** INV6: no body begins while the same body is running elsewhere. */
@@ -48,11 +49,10 @@ export function checkAttempts(bodies: Bodies): string[] {
  * whoever takes a run over may be the next to be killed.
  */
 export function recoveries(bodies: Bodies, struck: readonly number[]): number[] {
-  const killed = new Map(bodies.killed.map(({ pid, order }) => [pid, order]))
   return [...spansOf(bodies).values()].flatMap((spans) =>
-    spans.flatMap(({ line, end }, index) => {
+    spans.flatMap(({ end, isKilled }, index) => {
       const next = spans[index + 1]
-      if (!next || killed.get(line.pid) !== end) return []
+      if (!next || !isKilled) return []
       const disturbed = struck.some((order) => order > end && order < next.line.order)
       return disturbed ? [] : [(next.line.order - end) / 1_000]
     }),
@@ -64,15 +64,19 @@ export function percentile(sorted: readonly number[], share: number): number {
 }
 
 function spansOf({ ledger, killed }: Bodies): Map<string, Span[]> {
-  const deaths = new Map(killed.map(({ pid, order }) => [pid, order]))
+  // A number of a process is given to another one when thousands have gone by.
+  const deathOf = ({ pid, order }: Begun): number | undefined =>
+    killed.find((each) => each.pid === pid && each.order > order)?.order
   const left = new Map<string, number>()
   for (const line of ledger) if (line.type === 'left') left.set(bodyOf(line), line.order)
   const spans = new Map<string, Span[]>()
   for (const line of ledger) {
     if (line.type !== 'begun') continue
     const id = `${line.runId} ${line.key}`
-    const end = left.get(bodyOf(line)) ?? deaths.get(line.pid) ?? Number.POSITIVE_INFINITY
-    spans.set(id, [...(spans.get(id) ?? []), { line, end }])
+    const gone = left.get(bodyOf(line))
+    const death = gone === undefined ? deathOf(line) : undefined
+    const end = gone ?? death ?? Number.POSITIVE_INFINITY
+    spans.set(id, [...(spans.get(id) ?? []), { line, end, isKilled: death !== undefined }])
   }
   for (const each of spans.values()) each.sort((a, b) => a.line.order - b.line.order)
   return spans

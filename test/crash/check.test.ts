@@ -175,6 +175,8 @@ describe('the checker of the crash tests', () => {
     const cut = { ledger: twice.slice(0, 2), ...none, killed }
     expect(checkOverlaps(cut)).toEqual([])
     expect(checkOverlaps({ ...cut, killed: [] }).join()).toContain('at once')
+    // The number of a process that was killed is used again.
+    expect(checkOverlaps({ ...cut, killed: [...killed, { pid: 1, order: 9 }] })).toEqual([])
     expect(recoveries(cut, [2])).toEqual([0.001])
     expect(recoveries({ ...cut, killed: [{ pid: 1, order: 1.5 }] }, [1.5, 2])).toEqual([])
   })
