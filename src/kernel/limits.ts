@@ -155,6 +155,8 @@ export const limits = {
   releaseUnusedMs: 86_400_000,
   /** A connection that nobody used for so long is closed. Opening one takes longer than most calls. */
   connectionIdleMs: 300_000,
+  /** Connections for lists and counts, beside those for all else. */
+  listConnectionsMax: 2,
   /** A client gives up on an unavailable store after this long. */
   storePatienceMs: 30_000,
   /** `open` says that it waits for the store after this long. */

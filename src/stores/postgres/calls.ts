@@ -4,13 +4,14 @@ import type { Clock } from '../../runtime/clock.ts'
 import { RowsLocked } from '../locked.ts'
 import { explain } from './connection.ts'
 import { nameOf } from './functions/index.ts'
-import { FOR_MANY_ROWS } from './functions/plans.ts'
 import { migrate } from './migrate.ts'
 import type { Place } from './place.ts'
 import { withClient } from './pool-client.ts'
 
 export interface CallPorts {
   readonly pool: pg.Pool
+  /** For lists and counts: they may read whole tables, and take long while renewals may not wait. */
+  readonly lists: pg.Pool
   readonly place: Place
   readonly clock: Clock
   /** The time that is handed in, for tests; else the server's counts. */
@@ -32,8 +33,6 @@ export function isMissing(error: unknown): boolean {
 function isLocked(error: unknown): boolean {
   return (error as { code?: string }).code === '55P03'
 }
-
-const PLAN_FREELY = ['begin', ...FOR_MANY_ROWS.map((way) => `set local ${way} = on`)].join('; ')
 
 export class PostgresCalls {
   readonly #ports: CallPorts
@@ -71,16 +70,10 @@ export class PostgresCalls {
   }
 
   async #send<Row>(text: string, values: readonly unknown[], name?: string): Promise<Row[]> {
-    const { pool, isPooled } = this.#ports
+    const { pool, lists, isPooled } = this.#ports
     const query = { text, values: [...values] }
-    if (isPooled) return (await pool.query(query)).rows as Row[]
-    if (name !== undefined) return (await pool.query({ ...query, name })).rows as Row[]
-    return withClient(pool.connect(), async (client) => {
-      await client.query(PLAN_FREELY)
-      const { rows } = await client.query(query)
-      await client.query('commit')
-      return rows as Row[]
-    })
+    if (name === undefined) return (await lists.query(query)).rows as Row[]
+    return (await pool.query({ ...query, ...(!isPooled && { name }) })).rows as Row[]
   }
 
   /** Those who miss something at the same time wait for one installation. */

@@ -22,7 +22,7 @@ export async function loadDriver(): Promise<typeof pg> {
 }
 
 /** What a connection is for: it says what the server should do if it hangs. */
-export type Purpose = 'pawl' | 'pawl hints' | 'pawl steps'
+export type Purpose = 'pawl' | 'pawl hints' | 'pawl lists' | 'pawl steps'
 
 /** Set by a start-up option. Where it is missing, a pooler has dropped the options. */
 export const MARK = 'pawl.direct'
@@ -56,8 +56,9 @@ function startUpOptions({ options }: Place, purpose: Purpose): string {
   const relied = `-c ${MARK}=on`
   // What a body in a transaction may do, and in which isolation, is its author's business.
   if (purpose === 'pawl steps') return `${ALIVE} ${options} ${relied}`
-  const lookups = FOR_MANY_ROWS.map((way) => `-c ${way}=off`).join(' ')
-  return `${ALIVE} ${lookups} -c jit=off -c statement_timeout=25s -c lock_timeout=${limits.lockMsMax} ${options} -c default_transaction_isolation=read\\ committed ${relied}`
+  const ways = purpose === 'pawl lists' ? [] : [...FOR_MANY_ROWS, 'jit']
+  const lookups = ways.map((way) => `-c ${way}=off`).join(' ')
+  return `${ALIVE} ${lookups} -c statement_timeout=25s -c lock_timeout=${limits.lockMsMax} ${options} -c default_transaction_isolation=read\\ committed ${relied}`
 }
 
 /**

@@ -29,15 +29,7 @@ async function attempt(
   clock: Clock,
   isPooled: boolean,
 ): Promise<Reached | undefined> {
-  const types = new driver.TypeOverrides()
-  types.setTypeParser(20, Number)
-  const pool = new driver.Pool({
-    ...connectionOptions(place, 'pawl', isPooled),
-    max: place.pool,
-    idleTimeoutMillis: limits.connectionIdleMs,
-    types,
-  })
-  pool.on('error', () => {})
+  const pool = poolOf(driver, place, 'pawl', isPooled)
   try {
     const connecting = pool.connect().catch((error: unknown) => {
       throw mayNotConnect(error)
@@ -56,6 +48,25 @@ async function attempt(
   }
   await pool.end()
   return undefined
+}
+
+/** Opens connections as they are needed. */
+export function poolOf(
+  driver: typeof pg,
+  place: Place,
+  purpose: 'pawl' | 'pawl lists',
+  isPooled: boolean,
+): pg.Pool {
+  const types = new driver.TypeOverrides()
+  types.setTypeParser(20, Number)
+  const pool = new driver.Pool({
+    ...connectionOptions(place, purpose, isPooled),
+    max: purpose === 'pawl' ? place.pool : limits.listConnectionsMax,
+    idleTimeoutMillis: limits.connectionIdleMs,
+    types,
+  })
+  pool.on('error', () => {})
+  return pool
 }
 
 /** Said before anything is asked of the schema, so it is not about the schema. */

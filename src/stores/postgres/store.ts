@@ -44,7 +44,7 @@ import { createIn } from './create-in.ts'
 import { Hints } from './hints.ts'
 import { Lanes } from './lanes.ts'
 import { type Place, placeOf } from './place.ts'
-import { reach } from './reach.ts'
+import { poolOf, reach } from './reach.ts'
 import { PostgresReader } from './read.ts'
 import { Since } from './since.ts'
 import { PostgresTransactions } from './transactions.ts'
@@ -80,6 +80,7 @@ interface CommitAnswer {
 
 interface PostgresParts {
   readonly pool: pg.Pool
+  readonly lists: pg.Pool
   readonly place: Place
   readonly clock: Clock
   readonly now: () => number | null
@@ -94,6 +95,7 @@ interface PostgresParts {
 export class PostgresStore implements Store {
   readonly traits: Traits
   readonly #pool: pg.Pool
+  readonly #lists: pg.Pool
   readonly #schema: string
   readonly #now: () => number | null
   readonly #calls: PostgresCalls
@@ -124,9 +126,10 @@ export class PostgresStore implements Store {
       ...connectionOptions(place, 'pawl steps', isPooled),
       max: place.pool,
     })
+    const lists = poolOf(driver, place, 'pawl lists', isPooled)
     const now = (): number | null => (options.virtualTime ? clock.now() : null)
     const failed = (): void => lanes.forget()
-    const calls = new PostgresCalls({ pool, place, clock, now, isPooled, failed })
+    const calls = new PostgresCalls({ pool, lists, place, clock, now, isPooled, failed })
     const lanes = new Lanes(calls.query.bind(calls), place.schema)
     const transactions = new PostgresTransactions({
       pool: own,
@@ -136,6 +139,7 @@ export class PostgresStore implements Store {
     })
     return new PostgresStore({
       pool,
+      lists,
       place,
       clock,
       now,
@@ -152,6 +156,7 @@ export class PostgresStore implements Store {
     const push = parts.connectEar !== undefined
     this.traits = { name: 'postgres', durability: 'fsync', lanes: 2, push }
     this.#pool = pool
+    this.#lists = parts.lists
     this.#schema = place.schema
     this.#now = now
     this.#calls = calls
@@ -307,7 +312,7 @@ export class PostgresStore implements Store {
   async close(): Promise<void> {
     await this.#transactions.close()
     await this.#hints.close()
-    await this.#pool.end()
+    await Promise.all([this.#pool.end(), this.#lists.end()])
   }
 
   // A worker begins: its first calls would wait for connections, and for plans that each connection makes once.

@@ -54,6 +54,8 @@ export class RunLister {
   /** The smallest, or the first if there is much of everything. */
   #plan(): { plan: Plan; isSmall: boolean } {
     const plans = plansOf(this.#query, this.#database)
+    const covering = this.#query.count && plans.find((plan) => this.#isCovered(plan))
+    if (covering) return { plan: covering, isSmall: false }
     const sizes = plans.map(({ sources }) => this.#sizeOf(sources))
     const least = Math.min(...sizes)
     return { plan: plans[sizes.indexOf(least)] as Plan, isSmall: least < limits.listSliceRuns }
@@ -107,8 +109,14 @@ export class RunLister {
     return matches
   }
 
-  async #count({ sources, covers }: Plan): Promise<number> {
-    const isCovered = aspectsOf(this.#query).every((aspect) => covers.includes(aspect))
+  /** Whether every run of its sources is one that is asked for. */
+  #isCovered({ covers }: Plan): boolean {
+    return aspectsOf(this.#query).every((aspect) => covers.includes(aspect))
+  }
+
+  async #count(plan: Plan): Promise<number> {
+    const { sources } = plan
+    const isCovered = this.#isCovered(plan)
     const { where, values } = isCovered ? both() : this.#condition
     const size = isCovered ? limits.countSliceRuns : limits.listSliceRuns
     let total = 0
