@@ -1,8 +1,9 @@
 // A SQLite file that is deleted, moved or replaced under a connection stays open without its name: what is written to
 // it is gone with the process. So the name must still lead to the file that is open, and so must those of its log and
 // of the memory its writers share. This is looked at now and then and not at each commit, which would be a tenth slower
-// by it and no safer: what was acknowledged just before the file went is lost with it just the same.
-import { statSync } from 'node:fs'
+// by it and no safer: what was acknowledged just before the file went is lost with it just the same. Of the log it is
+// only asked whether it is there: to ask for its times makes Linux flush new ones with the next commit.
+import { existsSync, statSync } from 'node:fs'
 import { PawlError } from '../../kernel/errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
 
@@ -20,8 +21,7 @@ export class FileIdentity {
   constructor(file: string, clock: Clock) {
     this.#clock = clock
     this.#file = file
-    const paths = [file, `${file}-wal`, `${file}-shm`]
-    this.#known = paths.map((path) => [path, idOf(path)] as const)
+    this.#known = [file, `${file}-shm`].map((path) => [path, idOf(path)] as const)
     this.#lookedAt = clock.monotonic()
   }
 
@@ -29,6 +29,8 @@ export class FileIdentity {
   check(): void {
     this.#lookedAt = this.#clock.monotonic()
     this.#isGone = true
+    const log = `${this.#file}-wal`
+    if (!existsSync(log)) throw gone(log, this.#file, true)
     for (const [path, id] of this.#known) {
       const found = idOf(path)
       if (found !== id) throw gone(path, this.#file, found === undefined)
