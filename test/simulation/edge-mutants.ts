@@ -87,11 +87,11 @@ export const edgeMutants: readonly Mutant[] = [
   ),
   mutant(
     'D3: a warm execution is used although its last turn was lost',
-    patch(warm, 'run.turnId === turnId && deliveries === 1', 'deliveries === 1'),
+    patch(warm, 'isLast && deliveries === 1', 'deliveries === 1'),
   ),
   mutant(
     'D3: a warm execution is used although a holder died since',
-    patch(warm, 'run.turnId === turnId && deliveries === 1', 'deliveries > 0'),
+    patch(warm, 'isLast && deliveries === 1', 'deliveries > 0'),
   ),
   mutant(
     'D3: leases of before a fail-over are good after it',

@@ -65,7 +65,7 @@ export const mutants: readonly Mutant[] = [
       'H5: a warm execution is used whoever held the run since',
       patch(
         'worker/warm.ts',
-        'const fits = run.turnId === turnId && deliveries === 1 && run.head.generation === generation',
+        'const fits = isLast && deliveries === 1 && run.head.generation === generation',
         'const fits = run.head.generation === generation',
       ),
     ),
@@ -235,7 +235,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'INV1: an ambiguous start is not sent again',
-    patch('client/client.ts', 'patienceMs: limits.storePatienceMs', 'patienceMs: 0'),
+    patch('client/client.ts', 'patienceMs = limits.storePatienceMs', 'patienceMs = 0'),
     patch(
       'client/client.ts',
       "default:\n        throw new PawlError('STORE_UNAVAILABLE'",
