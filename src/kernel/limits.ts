@@ -134,10 +134,10 @@ export const limits = {
   /** The first and the longest pause between two tries of a store call that failed. */
   storeRetryMsMin: 10,
   storeRetryMsMax: 2_000,
-  /** A worker tells of a store it cannot use after this long, and this often while that lasts. It is over when the store
-   * has answered every time for so long. */
+  /** A worker tells of a store it cannot use after this long, and this often while that lasts. */
   outageToldAfterMs: 1_000,
   outageToldEveryMs: 60_000,
+  /** It is over when the store has answered every time for so long; more than calls wait between two tries. */
   outageOverAfterMs: 5_000,
   /** How often a claim on Postgres looks at all that was due, and not only at what became due since the last. */
   claimAllMs: 10_000,

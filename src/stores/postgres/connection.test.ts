@@ -5,6 +5,7 @@ import { explain } from './connection.ts'
 describe('stores D1: what an error of Postgres means', () => {
   test.each([
     ['22P02', 'invalid input syntax for type integer'],
+    ['22P02', 'invalid input syntax for type uuid: "no such database"'],
     ['23505', 'duplicate key value violates unique constraint'],
     ['54000', 'index row size 2712 exceeds btree version 4 maximum 2704 for index "inbox_pkey"'],
   ])('%s: %s is the fault of what was sent', (code, message) => {

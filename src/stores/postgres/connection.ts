@@ -72,15 +72,17 @@ const TOO_LARGE = /index row|row is too big|string buffer|too long/
 export function explain(error: unknown): unknown {
   if (error instanceof PawlError) return error
   const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }
+  // First, because its message may quote what was sent.
+  if (REFUSED.test(code) || (code.startsWith('54') && TOO_LARGE.test(message)))
+    return refused('Postgres', error)
   const refusal = refusals[code] ?? (MISDIRECTED.test(message) ? MISDIRECTION : undefined)
   if (refusal) return new PawlError(refusal[0], `${message}. ${refusal[1]}`, { cause: error })
-  const isRefused = REFUSED.test(code) || (code.startsWith('54') && TOO_LARGE.test(message))
-  return isRefused ? refused('Postgres', error) : unavailable('Postgres', error)
+  return unavailable('Postgres', error)
 }
 
 /** What the server, the driver or a pooler says of a URL that no waiting mends, without a code of its own. */
 const MISDIRECTED =
-  /does not support SSL|no such database|invalid sslmode|unrecognized configuration parameter|invalid command-line argument/
+  /does not support SSL|no such database|invalid sslmode|unrecognized configuration parameter|invalid command-line argument|requires a value/
 const MISDIRECTION = ['STORE_URL_INVALID', 'Correct the store URL.'] as const
 
 const refusals: Readonly<Record<string, readonly [PawlError['code'], string]>> = {
