@@ -26,7 +26,7 @@ export function discardable({ head, paused, unread }: RunSnapshot, messageId: st
     return known
   if (known === undefined && unread > 0) return messageId
   const instead =
-    known === undefined ? 'it has read all its messages' : `but because of ${quote(known)}`
+    known === undefined ? 'none of its messages is unread' : `but because of ${quote(known)}`
   const message = `run ${head.runId} does not wait because of message ${quote(messageId)}: ${instead}. Discard the one that \`why\` names.`
   throw new PawlError('INPUT_INVALID', message)
 }
