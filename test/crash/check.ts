@@ -121,14 +121,23 @@ const heardMicroseconds = 3_000_000
 /** A worker knows the time of the store to within what an answer takes to be read, on a machine that is busy. */
 const inexactMs = 100
 
-/** INV8: who slept, slept as long as it asked for, unless the clock was set forward meanwhile. */
-export function checkNaps(ledger: readonly LedgerLine[], setForward: readonly number[]): string[] {
+/**
+ * INV8: who slept, slept as long as it asked for, unless the clock was set forward meanwhile. What counts is the attempt
+ * that was recorded: a process that was stopped may leave the body of an earlier one long after.
+ */
+export function checkNaps(
+  { ledger, runs }: Pick<Evidence, 'ledger' | 'runs'>,
+  setForward: readonly number[],
+): string[] {
   const before = new Map<string, number>()
-  const left = ledger.filter((line) => line.type === 'left' && line.key === 'step:asleep#1')
-  for (const { runId, order } of left) before.set(runId, Math.max(order, before.get(runId) ?? 0))
+  for (const line of ledger) {
+    if (line.type !== 'left' || line.key !== 'step:asleep#1') continue
+    if (line.attempt === recordedAttempt(runs.get(line.runId), line.key))
+      before.set(line.runId, line.order)
+  }
   return ledger.flatMap((line) => {
     if (line.type !== 'begun' || line.key !== 'step:awake#1') return []
-    const from = before.get(line.runId) ?? line.order
+    const from = before.get(line.runId) ?? line.order - napMs * 1_000
     if (setForward.some((order) => order > from - heardMicroseconds && order <= line.order))
       return []
     const slept = (line.order - from) / 1_000
@@ -136,6 +145,12 @@ export function checkNaps(ledger: readonly LedgerLine[], setForward: readonly nu
       ? [`INV8: ${line.runId} slept ${slept} ms, and not ${napMs}`]
       : []
   })
+}
+
+function recordedAttempt(run: CheckedRun | undefined, key: string): number | undefined {
+  const events = run ? eventsOf(run) : []
+  const done = events.find((event) => event.type === 'StepCompleted' && event.key === key)
+  return done?.type === 'StepCompleted' ? done.attempt : undefined
 }
 
 /** INV4: what a run gave is what its history says that its steps gave. */

@@ -180,7 +180,7 @@ async function judge(
       ...checkAll(evidence),
       ...checkOverlaps(bodies),
       ...checkAttempts(bodies),
-      ...checkNaps(ledger, setForward),
+      ...checkNaps(evidence, setForward),
     ],
     failures: client.failures,
   }

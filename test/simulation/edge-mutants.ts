@@ -1,5 +1,5 @@
 // Planted bugs of the edges: what an error of a store means, what a clock may do, and what a fail-over gives back.
-import { type Mutant, mutant, patch } from './planting.ts'
+import { from, type Mutant, mutant, patch } from './planting.ts'
 
 const coalesced = 'stores/coalesced.ts'
 const availability = 'runtime/availability.ts'
@@ -49,14 +49,17 @@ export const edgeMutants: readonly Mutant[] = [
     ),
     patch('stores/lateness.ts', 'ttlMs / limits.leaseRenewalsPerLife + latenessMs', '0'),
   ),
-  mutant(
-    'D2: an expired session is dead, whatever made it expire',
-    patch(
-      rules,
-      '(beat.beat === 1 || known !== undefined)',
-      '(beat.beat === 1 || (known !== undefined && known.expiresAt > now))',
+  from(
+    860,
+    mutant(
+      'D2: an expired session is dead, whatever made it expire',
+      patch(
+        rules,
+        '(beat.beat === 1 || known !== undefined)',
+        '(beat.beat === 1 || (known !== undefined && known.expiresAt > now))',
+      ),
+      patch(rules, 'return at > (tx.session(row.session)?.latest ?? 0)', 'return false'),
     ),
-    patch(rules, 'return at > (tx.session(row.session)?.latest ?? 0)', 'return false'),
   ),
   mutant(
     'D2: a turn that is stamped ahead of the clock loses its lease, and what it cut off is not counted',
@@ -85,13 +88,19 @@ export const edgeMutants: readonly Mutant[] = [
     ),
     patch('kernel/turn.ts', 'this.#now = Math.max(now, state.at)', 'this.#now = now'),
   ),
-  mutant(
-    'D3: a warm execution is used although its last turn was lost',
-    patch(warm, 'isLast && deliveries === 1', 'deliveries === 1'),
+  from(
+    150,
+    mutant(
+      'D3: a warm execution is used although its last turn was lost',
+      patch(warm, 'isLast && deliveries === 1', 'deliveries === 1'),
+    ),
   ),
-  mutant(
-    'D3: a warm execution is used although a holder died since',
-    patch(warm, 'isLast && deliveries === 1', 'deliveries > 0'),
+  from(
+    150,
+    mutant(
+      'D3: a warm execution is used although a holder died since',
+      patch(warm, 'isLast && deliveries === 1', 'deliveries > 0'),
+    ),
   ),
   mutant(
     'D3: leases of before a fail-over are good after it',

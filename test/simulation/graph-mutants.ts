@@ -1,17 +1,19 @@
 // Bugs planted in the decider of graphs. Random graphs must catch every one of them.
+import { from, type Mutant, patch } from './planting.ts'
+
 const nodes = 'deciders/graph/nodes.ts'
 const progress = 'deciders/graph/progress.ts'
 const execution = 'deciders/graph/execution.ts'
 const undoing = 'deciders/graph/undoing.ts'
 
-const inGraphs = (name: string, file: string, find: string, replace: string) => ({
+const inGraphs = (name: string, file: string, find: string, replace: string): Mutant => ({
   name,
-  store: 'memory' as const,
-  program: 'graph' as const,
-  patches: [{ file, find, replace }],
+  store: 'memory',
+  program: 'graph',
+  patches: [patch(file, find, replace)],
 })
 
-export const graphMutants = [
+export const graphMutants: readonly Mutant[] = [
   inGraphs(
     'D6: a step that ends is counted twice by those after it',
     nodes,
@@ -84,11 +86,14 @@ export const graphMutants = [
     'return [...broken.reverse(), ...done.reverse()]',
     'return [...done.reverse(), ...broken.reverse()]',
   ),
-  inGraphs(
-    'R7: what was done in the turn of a failure is not undone',
-    progress,
-    "if (state.status === 'stopped') this.nodes.completed.add(state)",
-    "if (state.status === 'stopped') this.nodes.completed.delete(state)",
+  from(
+    560,
+    inGraphs(
+      'R7: what was done in the turn of a failure is not undone',
+      progress,
+      "if (state.status === 'stopped') this.nodes.completed.add(state)",
+      "if (state.status === 'stopped') this.nodes.completed.delete(state)",
+    ),
   ),
   inGraphs(
     'R7: what could not be undone is not told',

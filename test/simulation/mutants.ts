@@ -2,7 +2,7 @@
 // this one would bring; the simulation must catch every one of them, or its green means nothing.
 import { edgeMutants } from './edge-mutants.ts'
 import { graphMutants } from './graph-mutants.ts'
-import { type Mutant, mutant, type Patch, patch } from './planting.ts'
+import { from, type Mutant, mutant, type Patch, patch } from './planting.ts'
 
 export type { Mutant } from './planting.ts'
 
@@ -19,9 +19,6 @@ const inPrograms = (name: string, ...patches: Patch[]): Mutant => ({
   patches,
 })
 
-/** Begins shortly before the first seed that meets it: what few seeds meet would take most of the time of all. */
-const from = (first: number, planted: Mutant): Mutant => ({ ...planted, first })
-
 const rules = 'stores/rows/rules.ts'
 const claims = 'stores/rows/claim.ts'
 const replica = 'stores/objects/replica.ts'
@@ -35,9 +32,16 @@ const session = 'worker/session.ts'
 const turn = 'kernel/turn.ts'
 
 export const mutants: readonly Mutant[] = [
-  mutant(
-    'H1: a release does not look for messages that came meanwhile',
-    patch(rules, 'moved(turn, inbox.length > 0, tx.now)', 'moved(turn, inbox.length > 9, tx.now)'),
+  from(
+    125,
+    mutant(
+      'H1: a release does not look for messages that came meanwhile',
+      patch(
+        rules,
+        'moved(turn, inbox.length > 0, tx.now)',
+        'moved(turn, inbox.length > 9, tx.now)',
+      ),
+    ),
   ),
   mutant(
     'H2: history is read as it was before the lease was granted',
@@ -79,7 +83,7 @@ export const mutants: readonly Mutant[] = [
     ),
   ),
   from(
-    3_640,
+    3_800,
     mutant(
       'INV5: the store does not compare leases',
       patch(
@@ -223,7 +227,7 @@ export const mutants: readonly Mutant[] = [
     ),
   ),
   from(
-    500,
+    30,
     mutant(
       'INV14: a step that has ended and is not yet in a turn is begun again',
       patch(
@@ -252,7 +256,7 @@ export const mutants: readonly Mutant[] = [
     patch(replica, 'if (tries === 1) return false', 'if (tries > 0) return true'),
   ),
   from(
-    420,
+    150,
     onObjects(
       'S3: a number that was used, covered and deleted is taken for a new one',
       patch(replica, 'if (this.#certainty.holds) return true', 'if (n > 0) return true'),
@@ -279,22 +283,28 @@ export const mutants: readonly Mutant[] = [
       '...touched.runs(since + 1).map',
     ),
   ),
-  onObjects(
-    'S3: runs that ended while others were archived are forgotten',
-    patch(replica, 'if (n > change.upTo) continue', 'if (n < 0) continue'),
+  from(
+    140,
+    onObjects(
+      'S3: runs that ended while others were archived are forgotten',
+      patch(replica, 'if (n > change.upTo) continue', 'if (n < 0) continue'),
+    ),
   ),
   onObjects(
     'S3: whoever comes second writes what it judged before',
     patch(replica, 'await this.#follow(2)\n', 'this.position++\n'),
   ),
-  onObjects(
-    'S3: a process that was away believes what it finds under the next number',
-    patch(
-      log,
-      'if (!certainty.holds) await makeCertain()\n      const asked = certainty.moment()\n      const bodies',
-      'const asked = certainty.moment()\n      const bodies',
+  from(
+    390,
+    onObjects(
+      'S3: a process that was away believes what it finds under the next number',
+      patch(
+        log,
+        'if (!certainty.holds) await makeCertain()\n      const asked = certainty.moment()\n      const bodies',
+        'const asked = certainty.moment()\n      const bodies',
+      ),
+      patch(log, 'if (!certainty.holds) continue\n', ''),
     ),
-    patch(log, 'if (!certainty.holds) continue\n', ''),
   ),
   inPrograms(
     'C7: signals nobody waited for are not carried over to the next generation',
