@@ -56,6 +56,8 @@ export interface Persistence {
   readonly signal?: AbortSignal
   /** Hears of every try that failed, and of the answer in the end. */
   readonly watch?: { failed(error: unknown): void; answered(): void }
+  /** What is thrown instead of the last error when it is given up. */
+  readonly givenUp?: (error: unknown) => Error
 }
 
 /**
@@ -64,7 +66,8 @@ export interface Persistence {
  */
 export async function persist<T>(call: () => Promise<T>, how: Persistence): Promise<T> {
   const { clock, random, patienceMs, signal, watch } = how
-  const begun = clock.monotonic()
+  const isPatient = patienceMs === Number.POSITIVE_INFINITY
+  const begun = isPatient ? 0 : clock.monotonic()
   for (
     let pause: number = limits.storeRetryMsMin;
     ;
@@ -77,11 +80,10 @@ export async function persist<T>(call: () => Promise<T>, how: Persistence): Prom
     } catch (error) {
       if (!isUnavailable(error)) throw error
       watch?.failed(error)
-      const impatient = clock.monotonic() - begun >= patienceMs
-      const hopeless = Number.isFinite(patienceMs) && LASTING.has((error as PawlError).code)
-      if (impatient || hopeless || signal?.aborted) throw error
-      await sleep(clock, pause * (0.5 + random.fraction()), signal)
-      if (signal?.aborted) throw error
+      const isLasting = LASTING.has((error as PawlError).code)
+      const isEnough = !isPatient && (isLasting || clock.monotonic() - begun >= patienceMs)
+      if (!isEnough) await sleep(clock, pause * (0.5 + random.fraction()), signal)
+      if (isEnough || signal?.aborted) throw how.givenUp?.(error) ?? error
     }
   }
 }

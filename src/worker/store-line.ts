@@ -3,7 +3,7 @@
 // when it is over. A store that answers now and then, because one of its connections still works, is not over it.
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
-import { isUnavailable, persist } from '../runtime/availability.ts'
+import { type Persistence, persist } from '../runtime/availability.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Random } from '../runtime/random.ts'
@@ -26,7 +26,7 @@ export interface LinePorts {
 export class StoreLine {
   readonly #worker: string
   readonly #ports: LinePorts
-  readonly #signal: AbortSignal
+  readonly #how: Persistence
   #since: number | undefined
   /** Since when it has answered every time. */
   #goodSince: number | undefined
@@ -35,19 +35,15 @@ export class StoreLine {
   constructor(worker: string, ports: LinePorts, signal: AbortSignal) {
     this.#worker = worker
     this.#ports = ports
-    this.#signal = signal
+    const { clock, random } = ports
+    // A worker has all the time its lease gives it; the session stops it when that is over.
+    const patienceMs = Number.POSITIVE_INFINITY
+    const givenUp = (error: unknown): Error => new NoAnswer(error)
+    this.#how = { clock, random, patienceMs, signal, watch: this, givenUp }
   }
 
-  // A worker has all the time its lease gives it; the session stops it when that is over.
-  async send<T>(call: (store: Store) => Promise<T>): Promise<T> {
-    const { store, clock, random } = this.#ports
-    const patienceMs = Number.POSITIVE_INFINITY
-    const how = { clock, random, patienceMs, signal: this.#signal, watch: this }
-    try {
-      return await persist(() => call(store), how)
-    } catch (error) {
-      throw isUnavailable(error) ? new NoAnswer(error) : error
-    }
+  send<T>(call: (store: Store) => Promise<T>): Promise<T> {
+    return persist(() => call(this.#ports.store), this.#how)
   }
 
   /** The session is over: everything held under it was stopped. */

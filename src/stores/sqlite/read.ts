@@ -31,11 +31,11 @@ import type {
   StoredTurn,
 } from '../store.ts'
 import { DueRuns, earliest } from './due.ts'
+import type { Lanes } from './lanes.ts'
 import { RunLister, type Slice } from './list.ts'
 import { operate } from './records.ts'
 import { type Statements, statements } from './statements.ts'
 
-type Lanes = { readonly runs: readonly number[]; readonly tasks: readonly number[] }
 type At = { readonly at: number | null }
 type Other = LateSession & { readonly expiresAt: number }
 
@@ -91,8 +91,9 @@ export class SqliteReader {
     if (request.reconcile) return true
     if (!this.#sql.session.get(request.session)) return true
     if (request.silent.length > 0) return true
-    if (request.runs > 0 && this.#isAnyRunDue(request, lanes.runs, now)) return true
-    const asked = { lanes: JSON.stringify(lanes.tasks), now }
+    if (request.runs > 0 && this.#isAnyRunDue(request, lanes.served('run', request), now))
+      return true
+    const asked = { lanes: JSON.stringify(lanes.served('task', request)), now }
     return request.tasks > 0 && this.#sql.dueTaskLanes.get(asked) !== undefined
   }
 
@@ -108,13 +109,14 @@ export class SqliteReader {
     now: number,
   ): Pick<Claimed, 'nextDue' | 'suspects' | 'news' | 'late'> {
     const runs = new DueRuns(this.#sql, request)
-    const suspects = runs.lanes(suspect(lanes.runs), now).length > 0
+    const served = lanes.served('run', request)
+    const suspects = runs.lanes(suspect(served), now).length > 0
     const others = this.#others(request)
     const late = others.filter((each) => isLate(each, now)).slice(0, limits.lateSessionsMax)
-    const asked = { lanes: JSON.stringify(lanes.tasks), now }
+    const asked = { lanes: JSON.stringify(lanes.served('task', request)), now }
     const task = this.#sql.nextTask.get(asked) as At
     const nextDue = earliest([
-      runs.next(lanes.runs, now),
+      runs.next(served, now),
       task.at ?? undefined,
       ...others.map((each) => lateAt(each, now)).filter((at) => at > now),
     ])

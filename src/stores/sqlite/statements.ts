@@ -55,6 +55,13 @@ export const texts = {
     input, extras) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   insertLive: `insert into pawl_live (run_id, lane, at, start_at, session, epoch, nonce, deliveries, status,
     generation, seq, updated_at, pin, turn_id) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  // All that a turn of it is judged by: one statement costs less than four.
+  held: `select lane, session, epoch, nonce, deliveries, generation, parked_build, compensating, pin, updated_at,
+    (select seq + count from pawl_turn turn where turn.run_id = ?1 and turn.generation = live.generation
+      order by seq desc limit 1) as next,
+    exists (select 1 from pawl_inbox inbox where inbox.run_id = ?1) as unread,
+    exists (select 1 from pawl_note note where note.run_id = ?1) as noted
+    from pawl_live live where run_id = ?1`,
   live: `select lane, session, epoch, nonce, deliveries, generation, seq, parked_build, compensating, pin, updated_at
     from pawl_live where run_id = ?`,
   atRest: `select run.lane, coalesce(live.generation, closed.generation) as generation,
@@ -66,7 +73,8 @@ export const texts = {
   wakeRun: `update pawl_live set at = min(at, max(?1, iif(?2 or status <> 'pending', 0, start_at))),
     parked_build = null, parked_failure = null where run_id = ?3`,
   claimed: `select ${HEAD}, live.generation, live.session, live.epoch, live.nonce, live.deliveries, live.seq,
-    live.turn_id from pawl_live live join pawl_run run on run.run_id = live.run_id join pawl_lane l on l.lane = run.lane where live.run_id = ?`,
+    live.turn_id, exists (select 1 from pawl_inbox inbox where inbox.run_id = ?1) as unread
+    from pawl_live live join pawl_run run on run.run_id = live.run_id join pawl_lane l on l.lane = run.lane where live.run_id = ?1`,
   runsOfSession: 'select run_id from pawl_live where session = ?',
   dueRuns: `select run_id, at from pawl_live live where ${due(':lane', ':pin')} order by at limit :limit`,
   parkedRuns: `${parked(':lane', ':pin', 'run_id')} limit :limit`,
@@ -90,8 +98,7 @@ export const texts = {
     at = iif(?1 > 0 and parked_build <> '', ?2, at) where run_id = ?3`,
   deleteLive: 'delete from pawl_live where run_id = ?',
 
-  lastTurn: `select seq, turn_id, seq + count as next from pawl_turn where run_id = ? and generation = ?
-    order by seq desc limit 1`,
+  lastTurn: `select turn_id from pawl_turn where run_id = ? and generation = ? order by seq desc limit 1`,
   turn: 'select turn_id from pawl_turn where run_id = ? and generation = ? and seq = ?',
   insertTurn: `insert into pawl_turn (run_id, generation, seq, count, turn_id, epoch, body) values (?, ?, ?, ?, ?, ?, ?)`,
   closedTurn: 'select turn_id, seq from pawl_closed where run_id = ?',
@@ -152,7 +159,7 @@ export const texts = {
 
   lane: 'select lane from pawl_lane where kind = ? and queue = ? and name = ? and priority = ?',
   insertLane:
-    'insert into pawl_lane (kind, queue, name, priority) values (?, ?, ?, ?) on conflict do nothing',
+    'insert into pawl_lane (kind, queue, name, priority) values (?, ?, ?, ?) returning lane',
   lanes: `select lane, priority from pawl_lane where kind = ? and queue in (select value from json_each(?))
     and (? is null or name in (select value from json_each(?)))`,
 

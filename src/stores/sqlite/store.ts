@@ -1,7 +1,6 @@
 // pawl on one SQLite file. Everything that waits to be written goes into one transaction, of whatever kinds it is:
 // each transaction is one flush to the disk, and that flush is nearly all it costs. Several processes may share the
 // file; whoever finds it locked tries again a little later.
-import { type FSWatcher, watch } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { PawlError } from '../../kernel/errors.ts'
 import { limits } from '../../kernel/limits.ts'
@@ -37,21 +36,23 @@ import type {
 import { explain, fileOf, openConnection, reserveLog } from './connection.ts'
 import { FileIdentity } from './identity.ts'
 import { type LockWait, whenFree } from './lock.ts'
+import { LogWatch } from './log-watch.ts'
 import { diagnose, refuseNewer } from './migrate.ts'
 import { SqliteReader } from './read.ts'
 import { SqliteTransactions } from './transactions.ts'
 import { SqliteWriter } from './write.ts'
 
+/** Whether a write is acknowledged only when it would survive the loss of power. */
+type Lasting = 'flushed' | 'written'
+
 interface Pending {
+  readonly lasting: Lasting
   readonly work: (now: number) => unknown
   readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
 }
 
 const FLUSHES_BETWEEN_BREATHS = 4
-
-/** How long after the file was touched another process's write is looked for. */
-const LAST_LOOK_MS = 64
 
 export class SqliteStore implements Store {
   readonly traits: Traits = { name: 'sqlite', durability: 'fsync', lanes: 1, push: true }
@@ -71,11 +72,11 @@ export class SqliteStore implements Store {
   readonly #listeners = new Set<(hint: Hint) => void>()
   #pending: Pending[] = []
   #flushing = false
+  /** How the connection is set to commit. */
+  #lasting: Lasting = 'flushed'
   /** Since timers and I/O had their turn. */
   #flushes = 0
-  #watcher: FSWatcher | undefined
-  #looking = false
-  #version: number
+  #watch: LogWatch | undefined
   #closed = false
 
   static async open(url: string, clock: Clock): Promise<SqliteStore> {
@@ -99,7 +100,6 @@ export class SqliteStore implements Store {
       this.#begin = this.#database.prepare('begin immediate')
       this.#commit = this.#database.prepare('commit')
       this.#schema = this.#database.prepare('pragma user_version')
-      this.#version = this.#reader.dataVersion()
       this.#identity = new FileIdentity(file, clock)
       this.#transactions = new SqliteTransactions(file, clock, this.#identity)
     } catch (error) {
@@ -126,7 +126,8 @@ export class SqliteStore implements Store {
   }
 
   note(notes: readonly Note[]): Promise<readonly Noted[]> {
-    return this.#write(() => notes.map((note) => this.#writer.note(note)))
+    const lasting = notes.some(({ once }) => once) ? 'flushed' : 'written'
+    return this.#write(() => notes.map((note) => this.#writer.note(note)), lasting)
   }
 
   async records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> {
@@ -151,14 +152,14 @@ export class SqliteStore implements Store {
     const look = await this.#read((now) => {
       // A worker that writes nothing must learn of a newer schema, too.
       this.#heedOthers()
-      return { now, due: this.#reader.isAnythingDue(request, this.#writer.lanesOf(request), now) }
+      return { now, due: this.#reader.isAnythingDue(request, this.#writer.lanes, now) }
     })
     const granted = look.due
-      ? await this.#write((now) => ({ now, ...this.#writer.claim(request, now) }))
+      ? await this.#write((now) => ({ now, ...this.#writer.claim(request, now) }), 'written')
       : { now: look.now, runs: [], tasks: [] }
     return this.#read(() => ({
       ...granted,
-      ...this.#reader.outlook(request, this.#writer.lanesOf(request), granted.now),
+      ...this.#reader.outlook(request, this.#writer.lanes, granted.now),
     }))
   }
 
@@ -177,12 +178,12 @@ export class SqliteStore implements Store {
 
   wake(listener: (hint: Hint) => void): () => void {
     this.#listeners.add(listener)
-    this.#watcher ??= this.#watch()
+    this.#watch ??= this.#watchLog()
     return () => {
       this.#listeners.delete(listener)
       if (this.#listeners.size > 0) return
-      this.#watcher?.close()
-      this.#watcher = undefined
+      this.#watch?.close()
+      this.#watch = undefined
     }
   }
 
@@ -191,13 +192,13 @@ export class SqliteStore implements Store {
     await this.#transactions.over()
     while (this.#flushing) await this.#clock.breathe()
     this.#closed = true
-    this.#watcher?.close()
+    this.#watch?.close()
     this.#database.close()
   }
 
-  #write<T>(work: (now: number) => T): Promise<T> {
+  #write<T>(work: (now: number) => T, lasting: Lasting = 'flushed'): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#pending.push({ work, resolve, reject })
+      this.#pending.push({ lasting, work, resolve, reject })
       if (this.#flushing) return
       this.#flushing = true
       void this.#drain()
@@ -224,7 +225,7 @@ export class SqliteStore implements Store {
       this.#tell()
     } catch (error) {
       this.#writer.hints = []
-      this.#writer.forgetLanes()
+      this.#writer.lanes.forget()
       if (batch.length > 1 && !isUnavailable(error)) {
         for (const each of batch) await this.#flush([each])
       } else for (const each of batch) each.reject(error)
@@ -246,6 +247,7 @@ export class SqliteStore implements Store {
   #transactOnce(batch: Pending[]): unknown[] {
     if (this.#closed) throw closedAlready()
     this.#identity.checkNowAndThen()
+    this.#commitsAre(batch.some(({ lasting }) => lasting === 'flushed') ? 'flushed' : 'written')
     this.#begin.run()
     try {
       this.#heedOthers()
@@ -260,12 +262,21 @@ export class SqliteStore implements Store {
     }
   }
 
+  // A lease dies with the machine anyway, as every process that may use this file does. Whatever is written later flushes
+  // it, too: a turn never outlives the lease it was written under, and a renewal makes sure that it counts.
+  #commitsAre(lasting: Lasting): void {
+    if (lasting === this.#lasting) return
+    // Only as a statement of its own: it takes effect when it is prepared.
+    this.#database.exec(`pragma synchronous = ${lasting === 'flushed' ? 'full' : 'normal'}`)
+    this.#lasting = lasting
+  }
+
   // If another connection wrote, the tables may be those of a newer release, and lanes that are known by heart may be
   // gone: the file may have been put back to what it was.
   #heedOthers(): void {
     const version = this.#reader.dataVersion()
     if (version === this.#writtenAt) return
-    this.#writer.forgetLanes()
+    this.#writer.lanes.forget()
     refuseNewer((this.#schema.get() as { user_version: number }).user_version, this.#file)
     this.#writtenAt = version
   }
@@ -297,41 +308,15 @@ export class SqliteStore implements Store {
     if (ready) for (const listener of this.#listeners) listener({ type: 'ready' })
   }
 
-  // Another process's write touches the log file. Which of them all it was, only the data version knows.
-  #watch(): FSWatcher | undefined {
-    try {
-      const watcher = watch(`${this.#file}-wal`, { persistent: false }, () => this.#lookSoon())
-      watcher.on('error', () => watcher.close())
-      return watcher
-    } catch {
-      return undefined
-    }
-  }
-
-  // The file is touched before the write is durable and visible, so one look may come too early: a few follow.
-  #lookSoon(ms = 1): void {
-    if ((this.#looking && ms === 1) || this.#closed) return
-    this.#looking = true
-    this.#clock.after(ms, () => {
-      this.#looking = false
-      if (this.#closed) return
-      const version = this.#seen()
-      if (version === this.#version) {
-        if (ms < LAST_LOOK_MS) this.#lookSoon(ms * 2)
-        return
-      }
-      this.#version = version
-      for (const listener of this.#listeners) listener({ type: 'changed' })
+  #watchLog(): LogWatch {
+    return new LogWatch({
+      file: this.#file,
+      clock: this.#clock,
+      version: () => this.#reader.dataVersion(),
+      changed: () => {
+        for (const listener of this.#listeners) listener({ type: 'changed' })
+      },
     })
-  }
-
-  #seen(): number {
-    try {
-      return this.#reader.dataVersion()
-    } catch {
-      // The file is locked, or gone. Whoever reads or writes next is told.
-      return this.#version
-    }
   }
 }
 

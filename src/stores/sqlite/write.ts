@@ -35,6 +35,7 @@ import type {
 } from '../store.ts'
 import { SqliteCreator } from './create.ts'
 import { DueRuns } from './due.ts'
+import { Lanes } from './lanes.ts'
 import { operate } from './records.ts'
 import { type Statements, statements } from './statements.ts'
 
@@ -47,18 +48,27 @@ type LiveRow = LeaseColumns & {
   readonly updated_at: number
 }
 
+type HeldRow = LiveRow & {
+  readonly generation: number
+  /** The number of its next turn, unless it has none yet. */
+  readonly next: number | null
+  readonly unread: number
+  readonly noted: number
+}
+
 export class SqliteWriter {
   readonly #sql: Statements
   readonly #creator: SqliteCreator
-  readonly #lanes = new Map<string, number>()
+  readonly lanes: Lanes
   /** What others should hear once the transaction is durable. */
   hints: Hint[] = []
 
   constructor(database: DatabaseSync) {
     this.#sql = statements(database)
+    this.lanes = new Lanes(this.#sql)
     this.#creator = new SqliteCreator({
       sql: this.#sql,
-      lane: (kind, of) => this.#lane(kind, of),
+      lane: (kind, of) => this.lanes.of(kind, of),
       claimed: (runId) => this.#claimed(runId),
       post: (post, now) => this.post(post, now),
       tell: (hint) => this.hints.push(hint),
@@ -107,23 +117,18 @@ export class SqliteWriter {
 
   commit(turn: TurnCommit, now: number): Committed {
     const { runId, lease, generation, next } = turn
-    const live = one<LiveRow & { generation: number }>(this.#sql.live, runId)
+    const live = one<HeldRow>(this.#sql.held, runId)
     if (!live || !isHolder(live, lease) || live.generation !== generation)
       return this.#staleTurn(turn)
     if (this.#isAhead(turn, live, now)) return { outcome: 'ahead', now }
-    const reached = one<{ seq: number; turn_id: number; next: number }>(
-      this.#sql.lastTurn,
-      runId,
-      generation,
-    )
-    if ((reached?.next ?? 0) !== turn.seq) return this.#staleTurn(turn)
-    if (next.type === 'end' || next.type === 'pause') {
+    if ((live.next ?? 0) !== turn.seq) return this.#staleTurn(turn)
+    if (live.unread && (next.type === 'end' || next.type === 'pause')) {
       const { left = [] } = next.type === 'pause' ? next : {}
       const known = new Set([...turn.consumed, ...left])
       const unread = this.#unread(runId).filter(({ id }) => !known.has(id))
       if (unread.length > 0) return { outcome: 'more', messages: unread }
     }
-    this.#apply(turn, this.#marked(turn, live), now)
+    this.#apply(turn, live, now)
     if (next.type === 'pause' && next.uncounted)
       this.#sql.keepDeliveries.run(live.deliveries - 1, now, runId)
     return { outcome: 'applied' }
@@ -162,7 +167,7 @@ export class SqliteWriter {
     const { session, nonce } = request
     const strays = request.reconcile ? this.#strayRuns(request) : []
     if (strays.length > 0) return strays.map((runId) => this.#claimed(runId))
-    const lanes = this.#lanesOf('run', request.queues, request.workflows, nonce)
+    const lanes = this.lanes.served('run', request)
     const runIds = this.#suspects(lanes, request, now)
     if (runIds.length === 0) runIds.push(...this.#ready(lanes, request, now))
     for (const runId of runIds) this.#sql.grantRun.run(session, nonce, now, runId)
@@ -215,8 +220,8 @@ export class SqliteWriter {
     )
   }
 
-  #dueTaskLanes({ queues, activities, nonce }: ClaimRequest, now: number): number[] {
-    const lanes = JSON.stringify(this.#lanesOf('task', queues, activities, nonce))
+  #dueTaskLanes(request: ClaimRequest, now: number): number[] {
+    const lanes = JSON.stringify(this.lanes.served('task', request))
     const due = this.#sql.dueTaskLanes.all({ lanes, now }) as unknown as { lane: number }[]
     return due.map(({ lane }) => lane)
   }
@@ -233,8 +238,9 @@ export class SqliteWriter {
   }
 
   #claimed(runId: string): ClaimedRun {
-    const row = one<ClaimedColumns>(this.#sql.claimed, runId)
-    return claimedRunOf(row as ClaimedColumns, this.#unread(runId))
+    type Found = ClaimedColumns & { readonly unread: number }
+    const row = one<Found>(this.#sql.claimed, runId) as Found
+    return claimedRunOf(row, row.unread ? this.#unread(runId) : [])
   }
 
   #unread(runId: string): StoredMessage[] {
@@ -258,11 +264,12 @@ export class SqliteWriter {
     return pinned
   }
 
-  #apply(turn: TurnCommit, pin: string | null, now: number): void {
+  #apply(turn: TurnCommit, live: HeldRow, now: number): void {
+    const pin = this.#marked(turn, live)
     const { runId, generation, seq, count, turnId, body, next, lease } = turn
     for (const id of turn.consumed) this.#sql.deleteMessage.run(runId, id)
     for (const task of turn.tasks) {
-      const lane = this.#lane('task', task)
+      const lane = this.lanes.of('task', task)
       this.#sql.insertTask.run(task.taskId, runId, lane, now, task.body)
       this.hints.push({ type: 'ready' })
     }
@@ -272,7 +279,7 @@ export class SqliteWriter {
       const which = [generation, seq, count, turnId, lease.epoch]
       this.#sql.close.run(runId, next.status, Math.max(now, turn.at), ...which, body, pin)
       this.#sql.deleteLive.run(runId)
-      this.#sql.deleteNotes.run(runId)
+      if (live.noted) this.#sql.deleteNotes.run(runId)
       this.hints.push({ type: 'ended', runId })
     } else {
       if (count > 0)
@@ -336,50 +343,6 @@ export class SqliteWriter {
     this.#sql.freeRuns.run(now, session, latest)
     this.#sql.freeTasks.run(now, session)
     this.hints.push({ type: 'ready' })
-  }
-
-  #lane(kind: 'run' | 'task', of: { queue: string; name: string; priority: number }): number {
-    const { queue, name, priority } = of
-    const key = JSON.stringify([kind, queue, name, priority])
-    const known = this.#lanes.get(key)
-    if (known !== undefined) return known
-    this.#sql.insertLane.run(kind, queue, name, priority)
-    const { lane } = one<{ lane: number }>(this.#sql.lane, kind, queue, name, priority) as {
-      lane: number
-    }
-    this.#lanes.set(key, lane)
-    return lane
-  }
-
-  /** A transaction that did not become durable took its lanes with it. */
-  forgetLanes(): void {
-    this.#lanes.clear()
-  }
-
-  lanesOf = (request: ClaimRequest): { runs: number[]; tasks: number[] } => ({
-    runs: this.#lanesOf('run', request.queues, request.workflows, request.nonce),
-    tasks: this.#lanesOf('task', request.queues, request.activities, request.nonce),
-  })
-
-  // Higher priorities first; among equals a different one begins each time, so that none starves.
-  #lanesOf(
-    kind: 'run' | 'task',
-    queues: readonly string[],
-    names: readonly string[] | null,
-    turn: number,
-  ): number[] {
-    const wanted = names === null ? null : JSON.stringify(names)
-    const rows = all<{ lane: number; priority: number }>(
-      this.#sql.lanes,
-      kind,
-      JSON.stringify(queues),
-      wanted,
-      wanted,
-    )
-    const place = (lane: number): number => ((lane + (turn % 65_521)) * 40_503) % 65_521
-    return rows
-      .sort((a, b) => b.priority - a.priority || place(a.lane) - place(b.lane))
-      .map(({ lane }) => lane)
   }
 }
 
