@@ -282,11 +282,16 @@ export class FunctionExecution implements Execution {
 
   async #runToFrontier(): Promise<void> {
     this.#inTurn = true
+    // It came to rest at the end of its last turn, and only a delivery may wake it.
+    let isAtRest = this.#started
     if (!this.#started) this.#begin()
     for (let deliveries = 1; ; deliveries++) {
-      await drained()
-      // Code that itself uses process.nextTick gets one more round.
-      await drained()
+      if (!isAtRest) {
+        await drained()
+        // Code that itself uses process.nextTick gets one more round.
+        await drained()
+      }
+      isAtRest = false
       if (this.#dead) throw this.#deathError()
       this.#inTurn = false
       this.#recognition.markPast(this.#position)
