@@ -11,7 +11,7 @@ import type { HistoryEvent, Instant } from '../../kernel/event.ts'
 import type { Head } from '../../kernel/run.ts'
 import { decode, encode, type Payload } from '../../kernel/value.ts'
 import { makeToken } from '../../kernel/webhook.ts'
-import { drained } from './barrier.ts'
+import { rest } from './barrier.ts'
 import { Compensations, Continued } from './compensations.ts'
 import { Handlers, type MessageHandler } from './handlers.ts'
 import { isMessage, Journal, type Settlement } from './journal.ts'
@@ -286,11 +286,7 @@ export class FunctionExecution implements Execution {
     let isAtRest = this.#started
     if (!this.#started) this.#begin()
     for (let deliveries = 1; ; deliveries++) {
-      if (!isAtRest) {
-        await drained()
-        // Code that itself uses process.nextTick gets one more round.
-        await drained()
-      }
+      if (!isAtRest) await rest()
       isAtRest = false
       if (this.#dead) throw this.#deathError()
       this.#inTurn = false
@@ -364,8 +360,7 @@ export class FunctionExecution implements Execution {
       if (this.#recognition.forget(request)) this.#wishes.unask(request)
       else if (this.#wishes.has(request)) this.#wishes.callOff(request.wanted.key)
       request.reject(error)
-      await drained()
-      await drained()
+      await rest()
     }
   }
 
