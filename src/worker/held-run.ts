@@ -136,7 +136,7 @@ export class HeldRun {
     this.#state = past.state
     this.#head = headSince(this.#head, past.events)
     assert(past.state.seq >= this.#claimed.seq, 'history reaches as far as at the last release')
-    this.#writer.bytes = past.bytes
+    this.#writer.know(past)
     if (stored.deaths >= limits.poisonDeliveries) {
       // Whoever tries again begins to count anew.
       this.#writer.deaths = 0

@@ -41,6 +41,8 @@ export class TurnWriter {
   lastBody = ''
   /** The last durable turn. */
   turnId: number
+  /** The time of the last durable event. */
+  #recordedAt: Instant
   readonly #host: RunHost
   readonly #head: Head
   readonly #lease: Lease
@@ -50,7 +52,7 @@ export class TurnWriter {
     host: RunHost,
     head: Head,
     lease: Lease,
-    past: { readonly seq: number; readonly bytes: number; readonly turnId: number },
+    past: Pick<TurnWriter, 'seq' | 'bytes' | 'turnId'>,
     run: HeldState,
   ) {
     this.#run = run
@@ -60,6 +62,7 @@ export class TurnWriter {
     this.seq = past.seq
     this.bytes = past.bytes
     this.turnId = past.turnId
+    this.#recordedAt = run.state().at
   }
 
   /** Goes on behind what is stored. */
@@ -69,6 +72,12 @@ export class TurnWriter {
     this.deaths = deaths
     const [past, ...others] = turns
     this.#first = past?.epoch === 0 && others.length === 0 ? reached : 0
+  }
+
+  /** What is durable was read. */
+  know({ bytes, state }: { readonly bytes: number; readonly state: RunState }): void {
+    this.bytes = bytes
+    this.#recordedAt = state.at
   }
 
   // A lease can be lost by anything that looks at the time, in the middle of a turn. What was decided half before and half
@@ -91,14 +100,23 @@ export class TurnWriter {
       turnId,
       seq: this.seq,
       count: events.length,
-      at: events.at(-1)?.at ?? this.#host.now(),
+      at: this.#stampOf(events),
       body,
       ...this.#marks(events, rest.next),
       ...rest,
     })
     const isDurable = committed.outcome === 'applied' || committed.outcome === 'duplicate'
     if (isDurable && events.length > 0) this.turnId = turnId
+    if (isDurable) this.#recordedAt = events.at(-1)?.at ?? this.#recordedAt
     return committed
+  }
+
+  // If the clock was set back since, what happens now is as late as what happened last. That says nothing about the
+  // writer's idea of the time, which the store compares with its own.
+  #stampOf(events: readonly HistoryEvent[]): Instant {
+    const now = this.#host.now()
+    const at = events.at(-1)?.at ?? now
+    return at <= this.#recordedAt ? Math.min(at, now) : at
   }
 
   #grow(bytes: number): void {

@@ -337,7 +337,7 @@ export class SqliteWriter {
   }
 
   #free(session: number, now: number): void {
-    // No turn of it was stamped later.
+    // No turn of it was stamped later, unless the clock was set forward since its last renewal.
     const { latest = 0 } = one<{ latest: number }>(this.#sql.session, session) ?? {}
     this.#sql.deleteSession.run(session)
     this.#sql.freeRuns.run(now, session, latest)
