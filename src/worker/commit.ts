@@ -67,6 +67,8 @@ export interface TaskBody {
   readonly heartbeatMs?: number
   readonly startBy?: Instant
   readonly closeBy?: Instant
+  /** Attempts it had before it was handed to the queue. */
+  readonly failed?: number
 }
 
 export function taskId(head: Head, key: string): string {
@@ -80,7 +82,8 @@ export function tasksOf(
   turn: Turn,
   planOf: (key: string) => StepPlan,
 ): NewTask[] {
-  return turn.steps.flatMap(({ key }) => {
+  const keys = [...turn.steps.map(({ key }) => key), ...turn.queued]
+  return keys.flatMap((key) => {
     const step = state.open.get(key)
     return step?.type === 'step' && step.queued ? [newTask(head, key, step, planOf(key))] : []
   })
@@ -89,7 +92,7 @@ export function tasksOf(
 function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTask {
   const { workflowId, generation, keysOf } = head
   const { retry, startToCloseMs, heartbeatMs } = plan
-  const { startBy, closeBy } = step
+  const { startBy, closeBy, failed } = step
   const body: TaskBody = {
     key,
     generation,
@@ -101,6 +104,7 @@ function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTa
     ...(heartbeatMs !== undefined && { heartbeatMs }),
     ...(startBy !== undefined && { startBy }),
     ...(closeBy !== undefined && { closeBy }),
+    ...(failed > 0 && { failed }),
   }
   return {
     taskId: taskId(head, key),
