@@ -9,7 +9,7 @@ import type {
   RunOptions,
   WorkflowOptions,
 } from '../definitions/options.ts'
-import { stepPlan } from '../definitions/plan.ts'
+import { type ActivityOf, activityPlan } from '../definitions/plan.ts'
 import { checkPriority } from '../definitions/priority.ts'
 import { timeouts } from '../definitions/timeouts.ts'
 import type { RunStep, SendMessage, StartChild } from '../kernel/command.ts'
@@ -56,10 +56,11 @@ export function activityAsk(
   activity: AnyActivityContract & { readonly options?: ActivityOptions },
   given: unknown,
   options: RunOptions,
+  activities: ActivityOf,
 ): { wanted: Unplaced<RunStep>; plan: StepPlan } {
   const { name } = activity
   const input = encode(given, `the input of activity '${name}'`)
-  const plan = stepPlan({ ...activity.options, ...options })
+  const plan = activityPlan({ ...activity.options, ...options }, activities(name)?.options)
   const { scheduleToStartMs, scheduleToCloseMs } = plan
   const digest = digestPayload(input)
   const limits = {

@@ -1,7 +1,7 @@
 // From a decided turn to what the store is asked to write.
 import { encodeMessage, encodePayload, encodeTurn } from '../kernel/codec.ts'
 import type { StartChild } from '../kernel/command.ts'
-import type { StepPlan } from '../kernel/decider.ts'
+import type { GivenOptions, StepPlan } from '../kernel/decider.ts'
 import { deriveUuid } from '../kernel/digest.ts'
 import type { Outgoing } from '../kernel/endings.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
@@ -62,11 +62,13 @@ export interface TaskBody {
   readonly keysOf?: number
   readonly workflowId: string
   readonly input: Payload
+  /** As whoever asked for it sees them, who may not have the code of the activity. */
   readonly retry: StepPlan['retry']
   readonly startToCloseMs?: number
   readonly heartbeatMs?: number
   readonly startBy?: Instant
   readonly closeBy?: Instant
+  readonly given?: GivenOptions
   /** Attempts it had before it was handed to the queue. */
   readonly failed?: number
 }
@@ -91,7 +93,7 @@ export function tasksOf(
 
 function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTask {
   const { workflowId, generation, keysOf } = head
-  const { retry, startToCloseMs, heartbeatMs } = plan
+  const { retry, startToCloseMs, heartbeatMs, given } = plan
   const { startBy, closeBy, failed } = step
   const body: TaskBody = {
     key,
@@ -104,6 +106,7 @@ function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTa
     ...(heartbeatMs !== undefined && { heartbeatMs }),
     ...(startBy !== undefined && { startBy }),
     ...(closeBy !== undefined && { closeBy }),
+    ...(given && { given }),
     ...(failed > 0 && { failed }),
   }
   return {

@@ -26,7 +26,8 @@ export class HeldTask {
     this.#task = task
     this.#runner = runner
     try {
-      this.#body = parseBody(task.body) as TaskBody
+      const body = parseBody(task.body) as TaskBody
+      this.#body = { ...body, ...runner.rulesOf(task.name, body) }
     } catch (error) {
       this.#unreadable = error
     }

@@ -83,4 +83,32 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await two.get(explains, run.runId).result()).toEqual([4, 'exhausted'])
     expect(where).toEqual(['right 2', 'right 3', 'right 4'])
   })
+
+  test('A3, R1, api D5: what the registered activity says counts, unless the call says otherwise', async () => {
+    let bodies = 0
+    const bare = activity.declare<void, string>('charge')
+    const options = { queue: 'heavy', retry: 'none', startToClose: '1m' } as const
+    const charge = activity('charge', options, async () => {
+      bodies++
+      throw new Error('declined')
+    })
+    const pays = workflow('pays', async (ctx, attempts: number) => {
+      const more = attempts > 1 ? { retry: { ...retry, maxAttempts: attempts } } : {}
+      const error = await ctx.run(bare, undefined, more).catch((caught: unknown) => caught)
+      return error instanceof ActivityError ? error.attempts : 0
+    })
+    // In the process of the run, and in one that alone has the code.
+    const here = await bench.worker({ workflows: [pays], activities: [charge] }, all)
+    expect(await here.engine.execute(pays, 1)).toBe(1)
+    expect(bodies).toBe(1)
+    expect(await here.engine.execute(pays, 3)).toBe(3)
+    expect(bodies).toBe(4)
+    await here.worker.drain()
+    const client = await bench.serve({ workflows: [pays] })
+    await bench.serve({ activities: [charge] }, { queues: ['default', 'heavy'], id: 'pays' })
+    expect(await client.execute(pays, 1)).toBe(1)
+    expect(bodies).toBe(5)
+    expect(await client.execute(pays, 2)).toBe(2)
+    expect(bodies).toBe(7)
+  })
 })

@@ -322,7 +322,8 @@ export class FunctionContext {
       throw misuse('ctx.run takes an activity, or a name and a function', activity)
     }
     const [key, identity] = this.#identify('activity', activity.name, options)
-    const { wanted, plan } = activityAsk(key, activity, given, options)
+    const { activities } = this.#execution
+    const { wanted, plan } = activityAsk(key, activity, given, options, activities)
     return this.#ask(wanted, identity, plan)
   }
 
