@@ -19,7 +19,7 @@ import type { ClaimedRun, Created, NewRun, SqlClient, Store } from '../stores/st
 import { signalId, updateId } from './answers.ts'
 import { Batch, type BatchOptions } from './batch.ts'
 import { Builds } from './builds.ts'
-import { type Page, queryOf, type RunFilter } from './filter.ts'
+import { type Page, type PageOptions, pageOf, queryOf, type RunFilter } from './filter.ts'
 import { Handle, type HandleHost, type RunHandle } from './handle.ts'
 import { hasTaken } from './history.ts'
 import { type Known, newRun } from './new-run.ts'
@@ -246,19 +246,9 @@ export class Client {
   }
 
   /** Runs, newest first. */
-  async list(
-    filter: RunFilter = {},
-    page: { readonly limit?: number; readonly cursor?: string } = {},
-  ): Promise<Page<RunRecord>> {
-    const limit = page.limit ?? limits.listPageDefault
-    if (!Number.isInteger(limit) || limit < 1 || limit > limits.listPageMax) {
-      throw new PawlError(
-        'INPUT_INVALID',
-        `limit is ${limit}; expected a whole number from 1 to ${limits.listPageMax}.`,
-      )
-    }
-    const cursor = page.cursor === undefined ? {} : { cursor: page.cursor }
-    const listed = await this.#send((store) => store.list({ ...queryOf(filter), limit, ...cursor }))
+  async list(filter: RunFilter = {}, page: PageOptions = {}): Promise<Page<RunRecord>> {
+    const query = { ...queryOf(filter), ...pageOf(page) }
+    const listed = await this.#send((store) => store.list(query))
     const next = listed.cursor === undefined ? {} : { cursor: listed.cursor }
     return { items: listed.runs.map(recordOf), ...next }
   }

@@ -42,7 +42,7 @@ export function retryRule(retry: RetrySettings | RetryPreset | undefined): Retry
   if (retry === undefined) return exponential
   if (typeof retry === 'string') return preset(retry)
   const rule: RetryRule = {
-    maxAttempts: retry.maxAttempts ?? exponential.maxAttempts,
+    maxAttempts: attemptsOf(retry.maxAttempts ?? exponential.maxAttempts),
     initialMs:
       retry.initial === undefined
         ? exponential.initialMs
@@ -53,10 +53,22 @@ export function retryRule(retry: RetrySettings | RetryPreset | undefined): Retry
     curve: 'exponential',
     nonRetryable: retry.nonRetryable ?? [],
   }
-  check('maxAttempts', rule.maxAttempts, 1, limits.retryAttemptsMax, Number.isInteger)
+  if (!isUnlimited(rule.maxAttempts))
+    check('maxAttempts', rule.maxAttempts, 1, limits.retryAttemptsMax, Number.isInteger)
   check('factor', rule.factor, 1, 1_000, Number.isFinite)
   check('jitter', rule.jitter, 0, 1, Number.isFinite)
   return rule
+}
+
+/** So many attempts that they never end, in a form that survives JSON, which has no infinity. */
+const UNLIMITED = Number.MAX_SAFE_INTEGER
+
+export function isUnlimited(attempts: unknown): boolean {
+  return attempts === UNLIMITED || attempts === Number.POSITIVE_INFINITY
+}
+
+export function attemptsOf(given: number): number {
+  return isUnlimited(given) ? UNLIMITED : given
 }
 
 /** Stands for every type of failure. What a worker's death cut off has not failed, and is tried again. */

@@ -122,7 +122,7 @@ export class StepRunner {
   /** The retries and limits of a task: those of the activity as it is here, but for what was said where it was asked for. */
   rulesOf(name: string, body: Rules & { readonly given?: GivenOptions }): Rules {
     const own = this.#ports.registry.activity(name)?.options
-    return own && body.given ? activityPlan(body.given, own) : body
+    return own && body.given ? activityPlan(body.given, own, `activity '${name}'`) : body
   }
 
   /** A task was claimed and cannot be begun. */

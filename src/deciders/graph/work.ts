@@ -36,7 +36,7 @@ export function workAsk(
 }
 
 export function workPlan(
-  { work }: GraphNode,
+  { name, work }: GraphNode,
   scope: () => GraphScope,
   activities: ActivityOf,
 ): StepPlan | undefined {
@@ -47,7 +47,7 @@ export function workPlan(
       return { ...stepPlan(work.options), body: call }
     }
     case 'activity':
-      return activityPlan(work.options, activities(work.activity)?.options)
+      return activityPlan(work.options, activities(work.activity)?.options, `step '${name}'`)
     case 'child':
     case 'wait':
       return undefined
@@ -70,7 +70,10 @@ export function undoAsk(
 }
 
 export function undoPlan(undo: Undo, scope: () => UndoScope, activities: ActivityOf): StepPlan {
-  if (!('body' in undo)) return activityPlan(undo.options, activities(undo.activity)?.options)
+  if (!('body' in undo)) {
+    const { activity, options } = undo
+    return activityPlan(options, activities(activity)?.options, `activity '${activity}'`)
+  }
   const { body } = undo
   const call = (ctx: ActivityContext): unknown => body(withScope(ctx, scope()))
   return { ...stepPlan(undo.options), body: call }

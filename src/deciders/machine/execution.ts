@@ -101,7 +101,8 @@ export class MachineExecution extends Interpreter {
     const known = this.#plans.get(request)
     if (known) return known
     const asked = { ...activity.options, ...request.options }
-    const plan = activityPlan(asked, this.#activities(request.name)?.options)
+    const own = this.#activities(request.name)?.options
+    const plan = activityPlan(asked, own, `activity '${request.name}'`)
     this.#plans.set(request, plan)
     return plan
   }
