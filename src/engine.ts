@@ -37,7 +37,7 @@ import { Worker } from './worker/worker.ts'
 
 export type { WorkerOptions } from './worker/options.ts'
 
-const openOptions = {
+export const openOptions = {
   workflows: given<readonly AnyWorkflow[]>('The workflows it has code for.', 'a list of workflows'),
   activities: given<readonly AnyActivity[]>(
     'The activities it has code for.',

@@ -11,7 +11,7 @@ import { type Page, queryOf, type RunFilter } from './filter.ts'
 import type { Migration, RunHandle } from './handle.ts'
 import { LIVE } from './recorded-runs.ts'
 
-const batchOptions = {
+export const batchOptions = {
   /** At most this many runs; the rest is for another call. */
   limit: whole('At most this many runs; the rest is for another call.', [
     1,

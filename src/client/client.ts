@@ -29,6 +29,7 @@ import { Results } from './results.ts'
 import { type ScheduleHost, Schedules } from './schedules.ts'
 import {
   type Begin,
+  checkStarts,
   commonTransaction,
   refuseTransaction,
   type StartOptions,
@@ -151,9 +152,9 @@ export class Client {
     workflow: WorkflowContract<In, Out>,
     ...args: Args<In, StartOptions>
   ): Promise<RunHandle<Out>> {
-    const [input, options] = args
-    const run = await this.#newRun(workflow, input, options ?? {})
-    return this.#started(run, await this.#begin(run, options?.transaction))
+    const [input, options = {}] = args
+    const run = await this.#newRun(workflow, input, options)
+    return this.#started(run, await this.#begin(run, options.transaction))
   }
 
   /** Starts a run and waits for its result. */
@@ -161,8 +162,8 @@ export class Client {
     workflow: WorkflowContract<In, Out>,
     ...args: Args<In, StartOptions>
   ): Promise<Out> {
-    const [, options] = args
-    refuseTransaction(options ?? {}, 'execute waits for the result')
+    const [, options = {}] = args
+    if (options !== null) refuseTransaction(options, 'execute waits for the result')
     return (await this.start(workflow, ...args)).result()
   }
 
@@ -170,6 +171,7 @@ export class Client {
     workflow: WorkflowContract<In, Out>,
     runs: readonly Begin<NoInfer<In>>[],
   ): Promise<RunHandle<Out>[]> {
+    checkStarts(runs)
     const transaction = commonTransaction(runs)
     const fresh = await Promise.all(
       runs.map(({ input, ...options }) => this.#newRun(workflow, input, options as StartOptions)),

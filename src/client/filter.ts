@@ -63,7 +63,7 @@ export type Compare =
       readonly lte?: AttributeValue
     }
 
-const pageOptions = {
+export const pageOptions = {
   limit: whole('How many at most.', [1, limits.listPageMax], {
     otherwise: String(limits.listPageDefault),
   }),

@@ -3,7 +3,7 @@ import { choice, type Described, duration, flag, given, nested, text } from '../
 import type { CatchUp, Overlap } from '../schedules/state.ts'
 import { startOptions } from './start-options.ts'
 
-const scheduleOptions = {
+export const scheduleOptions = {
   /** What to do when the run of the slot before is still under way. 'allow' */
   overlap: choice<Overlap>(
     'What to do when the run of the slot before is still in progress.',

@@ -51,6 +51,15 @@ export interface StartOptions extends Described<typeof startOptions> {}
 /** One of many starts. */
 export type Begin<In> = Given<'input', In> & StartOptions
 
+export function checkStarts(runs: unknown): void {
+  const wrong = Array.isArray(runs)
+    ? runs.find((run) => typeof run !== 'object' || run === null || Array.isArray(run))
+    : runs
+  if (wrong === undefined) return
+  const message = 'startMany takes a list of objects: [{ input, workflowId, … }, …].'
+  throw new PawlError('INPUT_INVALID', message)
+}
+
 /** When it begins, if not at once. */
 export function beginning(options: StartOptions): Pick<NewRun, 'startAt' | 'delayMs'> {
   const { runAt, delay, pending } = options

@@ -1,6 +1,6 @@
 // Graphs in code: steps with names, each after others. Results add up in the type, so that a step sees those of the steps it
 // comes after, and no others.
-import { checkOptions } from '../kernel/described.ts'
+import { checkOptions, type Description, given } from '../kernel/described.ts'
 import { digest } from '../kernel/digest.ts'
 import { milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
@@ -212,15 +212,15 @@ class GraphDefinition {
     }
   }
 
-  #checkOptions(options: ActivityOptions, of: string): void {
+  #checkOptions(options: object, of: string, description: Description = activityOptions): void {
     const code = 'DEFINITION_INVALID'
-    checkOptions(activityOptions, options, { of: `${of} of graph '${this.name}'`, code })
+    checkOptions(description, options, { of: `${of} of graph '${this.name}'`, code })
   }
 
   // With a queue it is for whoever takes it from there; otherwise it runs where the run is.
   #own(name: string, options: Options, body: AnyFunction): Work {
+    this.#checkOptions(options, `step '${name}'`, nodeOptions)
     const { activity } = apart(options)
-    this.#checkOptions(activity, `step '${name}'`)
     if (activity.queue === undefined)
       return { type: 'step', options: activity, body: body as never }
     const input = (scope: GraphScope): unknown => scope
@@ -238,6 +238,17 @@ class GraphDefinition {
     throw invalid(this.name, `${what} is no function`)
   }
 }
+
+/** What a step may say besides what every activity may; it is looked at when the step is added. */
+const nodeOptions = {
+  ...activityOptions,
+  after: given('The steps it comes after.', 'a list of names of steps'),
+  rule: given('When it may begin.', 'the name of a rule'),
+  when: given('Whether it is done at all.', 'a function'),
+  delay: given('How long it waits before it begins.', 'a duration'),
+  over: given('What it is done for, each by itself.', 'a function that gives a list'),
+  parallel: given('How many at once.', 'a whole number above 0'),
+} as const
 
 /** What a step has of its own, and what every activity has. */
 function apart(options: Options): { readonly activity: ActivityOptions } {

@@ -1,15 +1,21 @@
 // What the calls of `ctx` take besides a function: checked where they are called.
 import {
+  childOptions,
   handlerOptions,
   mapOptions,
+  runOptions,
   scopeOptions,
   sleepOptions,
+  stepOptions,
   waitOptions,
 } from '../../definitions/options.ts'
 import { checkOptions } from '../../kernel/described.ts'
 import { misuse } from './misuse.ts'
 
 const calls = {
+  run: stepOptions,
+  'run with an activity': runOptions,
+  child: childOptions,
   on: handlerOptions,
   map: mapOptions,
   scope: scopeOptions,
@@ -29,9 +35,9 @@ export function optionsAndFunction(
   first: unknown,
   second: unknown,
 ): [options: object, fn: AnyFunction] {
-  const [options, fn] = typeof first === 'function' ? [{}, first] : [first ?? {}, second]
+  const [options = {}, fn] = typeof first === 'function' ? [{}, first] : [first, second]
   if (typeof fn !== 'function')
     throw misuse(`ctx.${call} takes a function as its last argument`, fn)
   checkCall(call, options)
-  return [options, fn as AnyFunction]
+  return [options as object, fn as AnyFunction]
 }

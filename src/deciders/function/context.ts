@@ -78,8 +78,8 @@ export class FunctionContext {
     first?: unknown,
     second?: unknown,
   ): DurablePromise<unknown> {
-    if (typeof what !== 'string') return this.#activity(what, first, second ?? {})
-    const [options, body] = typeof first === 'function' ? [{}, first] : [first ?? {}, second]
+    if (typeof what !== 'string') return this.#activity(what, first, second as RunOptions)
+    const [options, body] = optionsAndFunction('run', first, second)
     return this.#inline('step', checkKnownName(what, 'the name of a step'), options, body)
   }
 
@@ -99,6 +99,7 @@ export class FunctionContext {
     options: ChildOptions = {},
   ): Child<unknown> {
     if (workflow?.is !== 'workflow') throw misuse('ctx.child takes a workflow', workflow)
+    checkCall('child', options)
     const [key, identity] = this.#identify('child', workflow.name, options)
     const wanted = childAsk(key, workflow, given, options)
     const runId = childId(this.#execution.head, this.#execution.keyOf(wanted, identity))
@@ -284,6 +285,7 @@ export class FunctionContext {
   }
 
   sideEffect(body: () => unknown): DurablePromise<unknown> {
+    if (typeof body !== 'function') throw misuse('ctx.sideEffect takes a function', body)
     return this.#inline('sideEffect', 'sideEffect', { retry: UNLESS_IT_FAILS }, body)
   }
 
@@ -314,11 +316,12 @@ export class FunctionContext {
   #activity(
     activity: AnyActivityContract & { readonly options?: ActivityOptions },
     given: unknown,
-    options: RunOptions,
+    options: RunOptions = {},
   ): DurablePromise<unknown> {
     if (activity?.is !== 'activity') {
       throw misuse('ctx.run takes an activity, or a name and a function', activity)
     }
+    checkCall('run with an activity', options)
     const [key, identity] = this.#identify('activity', activity.name, options)
     const { activities } = this.#execution
     const { wanted, plan } = activityAsk(key, activity, given, options, activities)
@@ -331,9 +334,6 @@ export class FunctionContext {
     options: StepOptions,
     body: unknown,
   ): DurablePromise<unknown> {
-    if (typeof body !== 'function') {
-      throw misuse(`ctx.run('${name}', …) takes a function as its last argument`, body)
-    }
     const [key, identity] = this.#identify(kind, name, options)
     const plan: StepPlan = { ...stepPlan(options, `step '${name}'`), body: body as StepBody }
     return this.#ask({ type: 'RunStep', kind, key, name }, identity, plan)
