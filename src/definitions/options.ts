@@ -10,6 +10,7 @@ import {
   isWhole,
   named,
   nested,
+  type Option,
   option,
   text,
   whole,
@@ -17,6 +18,13 @@ import {
 import { limits } from '../kernel/limits.ts'
 import { isUnlimited } from '../policies/retry.ts'
 import type { Attributes } from './attributes.ts'
+
+const types = (about: string): Option<readonly string[]> =>
+  option(
+    about,
+    'a list of strings',
+    (value) => Array.isArray(value) && value.every((each) => typeof each === 'string'),
+  )
 
 export const retryPolicy = {
   /** How often it is tried in all, the first time included; `Infinity` is without end. 5 */
@@ -39,10 +47,10 @@ export const retryPolicy = {
     otherwise: '0.1',
   }),
   /** Failure types that are not tried again; '*' is all of them. */
-  nonRetryable: option<readonly string[]>(
-    "Failure types that are not tried again; `'*'` is all of them.",
-    'a list of strings',
-    (value) => Array.isArray(value) && value.every((each) => typeof each === 'string'),
+  nonRetryable: types("Failure types that are not tried again; `'*'` is all of them."),
+  /** Failure types that are tried again although they look like mistakes in the code; '*' is all of them. */
+  retryable: types(
+    "Failure types that are tried again although they look like mistakes in the code: `TypeError`, `ReferenceError` and `SyntaxError` without a cause are not otherwise. `'*'` is all of them.",
   ),
 } as const
 export interface RetryPolicy extends Described<typeof retryPolicy> {}

@@ -83,4 +83,6 @@ export interface RetryRule {
   /** `quadratic` waits attempt² × initial instead of growing by factor. */
   readonly curve: 'exponential' | 'quadratic'
   readonly nonRetryable: readonly string[]
+  /** Tried again although they look like mistakes in the code. */
+  readonly retryable?: readonly string[]
 }

@@ -14,6 +14,7 @@ export interface RetrySettings {
   readonly factor?: number
   readonly jitter?: number
   readonly nonRetryable?: readonly string[]
+  readonly retryable?: readonly string[]
 }
 export type RetryPreset = 'none' | 'exponential' | 'quadraticMinutes'
 
@@ -52,6 +53,7 @@ export function retryRule(retry: RetrySettings | RetryPreset | undefined): Retry
     jitter: retry.jitter ?? exponential.jitter,
     curve: 'exponential',
     nonRetryable: retry.nonRetryable ?? [],
+    ...(retry.retryable && { retryable: retry.retryable }),
   }
   if (!isUnlimited(rule.maxAttempts))
     check('maxAttempts', rule.maxAttempts, 1, limits.retryAttemptsMax, Number.isInteger)
@@ -71,6 +73,14 @@ export function attemptsOf(given: number): number {
   return isUnlimited(given) ? UNLIMITED : given
 }
 
+/** What JavaScript throws at a mistake in the code: the next attempt would make it again. */
+const MISTAKES: readonly string[] = ['TypeError', 'ReferenceError', 'SyntaxError']
+
+// A `fetch` that fails throws a TypeError, too; what went wrong is its cause.
+function isMistake({ type, cause }: Failure): boolean {
+  return MISTAKES.includes(type) && cause === undefined
+}
+
 /** Stands for every type of failure. What a worker's death cut off has not failed, and is tried again. */
 const ANY = '*'
 
@@ -80,8 +90,10 @@ export function givesUp(
   failure: Failure,
   attempt: number,
 ): 'exhausted' | 'non-retryable' | undefined {
-  const { nonRetryable } = rule
-  const refused = nonRetryable.includes(failure.type) || nonRetryable.includes(ANY)
+  const { nonRetryable, retryable = [] } = rule
+  const isIn = (types: readonly string[]): boolean =>
+    types.includes(failure.type) || types.includes(ANY)
+  const refused = isIn(nonRetryable) || (isMistake(failure) && !isIn(retryable))
   if (!failure.retryable || refused) return 'non-retryable'
   return attempt >= rule.maxAttempts ? 'exhausted' : undefined
 }
