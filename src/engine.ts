@@ -7,7 +7,8 @@ import type { Submitted } from './client/submitting.ts'
 import type { AnyActivity } from './definitions/activity.ts'
 import { Registry } from './definitions/registry.ts'
 import type { AnyWorkflow } from './definitions/workflow.ts'
-import { type Duration, milliseconds } from './kernel/duration.ts'
+import { checkOptions, type Described, given, text } from './kernel/described.ts'
+import { milliseconds } from './kernel/duration.ts'
 import { isUnreadable, whyUnreadable } from './kernel/envelope.ts'
 import { PawlError } from './kernel/errors.ts'
 import { limits } from './kernel/limits.ts'
@@ -30,40 +31,40 @@ import type { RecordOperation, RecordOutcome, Store } from './stores/store.ts'
 import type { Announcement, Listener } from './telemetry/announcement.ts'
 import { Bus } from './telemetry/bus.ts'
 import { Deciders } from './worker/deciders.ts'
+import { type WorkerOptions, workerOptions } from './worker/options.ts'
 import { inquire, judge, type RecordedRun, type Verdict } from './worker/rehearsal.ts'
 import { Worker } from './worker/worker.ts'
 
-export interface OpenOptions extends StoreOptions {
-  readonly workflows?: readonly AnyWorkflow[]
-  readonly activities?: readonly AnyActivity[]
-  /** The name of this build of your code. By default it changes with the text of the workflows. */
-  readonly build?: string
-  readonly listeners?: readonly Listener[]
-  /** Where `ctx.log` and pawl's own remarks go. By default standard error. */
-  readonly logger?: Logger
-  /** What bodies go through on their way to the store, in this order. All that use the store need them. */
-  readonly codecs?: readonly Codec[]
-}
+export type { WorkerOptions } from './worker/options.ts'
 
-export interface WorkerOptions {
-  readonly id?: string
-  /** ['default'] */
-  readonly queues?: readonly string[]
-  /** Runs held, and step bodies run, at once. */
-  readonly concurrency?: number | { readonly workflows?: number; readonly activities?: number }
-  /** How long after its last sign of life this worker's work is given to others. 30s */
-  readonly lease?: Duration
-  /** How long `drain`, SIGTERM and SIGINT wait for steps under way. 30s */
-  readonly grace?: Duration
-  /** Suspended runs kept in memory. */
-  readonly warm?: number
-  /** Keeps to runs that this build has begun, unless their build was retired; others do not get what it begins. false */
-  readonly pin?: boolean
-  /** Whether this worker keeps schedules going. true */
-  readonly schedules?: boolean
-  /** Drain on SIGTERM and SIGINT, then let the process end. true */
-  readonly signals?: boolean
-}
+export const openOptions = {
+  workflows: given<readonly AnyWorkflow[]>('The workflows it has code for.', 'a list of workflows'),
+  activities: given<readonly AnyActivity[]>(
+    'The activities it has code for.',
+    'a list of activities',
+  ),
+  /** The name of this build of your code. By default it changes with the text of the workflows. */
+  build: text('The name of this build of your code.', {
+    otherwise: 'it changes with the text of the workflows',
+  }),
+  listeners: given<readonly Listener[]>('They hear what happens.', 'a list of functions'),
+  /** Where `ctx.log` and pawl's own remarks go. By default standard error. */
+  logger: given<Logger>("Where `ctx.log` and pawl's own remarks go.", 'an object with `log`', {
+    otherwise: 'standard error',
+  }),
+  /** What bodies go through on their way to the store, in this order. All that use the store need them. */
+  codecs: given<readonly Codec[]>(
+    'What bodies go through on their way to the store, in this order.',
+    'a list of codecs',
+  ),
+  /** Where the s3 store gets its credentials; by default from the environment, then from the profile file. */
+  credentials: given<NonNullable<StoreOptions['credentials']>>(
+    'Where the s3 store gets its credentials.',
+    'a function',
+    { otherwise: 'from the environment, then from the profile file' },
+  ),
+} as const
+export interface OpenOptions extends Described<typeof openOptions> {}
 
 /** What the world is to an engine. Tests hand in their own. */
 export interface EngineWorld {
@@ -84,6 +85,7 @@ export async function open<const Url extends string>(
   store: KnownUrl<Url>,
   options: OpenOptions = {},
 ): Promise<Engine> {
+  checkOptions(openOptions, options, { of: 'open' })
   const registry = registryOf(options)
   const world = { clock: systemClock, random: systemRandom }
   checkCodecs(options.codecs ?? [])
@@ -295,6 +297,7 @@ function nameOf(workflow: string | { readonly name: string }): string {
 }
 
 function settingsOf(options: WorkerOptions, clock: Clock, random: Random) {
+  checkOptions(workerOptions, options, { of: 'work' })
   const { concurrency, queues = ['default'], warm = limits.warmExecutions } = options
   const both =
     typeof concurrency === 'number'
@@ -311,18 +314,8 @@ function settingsOf(options: WorkerOptions, clock: Clock, random: Random) {
       ...queues.map((queue) => checkName(queue, 'the name of a queue')),
       ...((options.schedules ?? true) ? [SCHEDULES_QUEUE] : []),
     ],
-    workflows: between(
-      'concurrency.workflows',
-      both?.workflows ?? limits.workflowsPerWorker,
-      1,
-      100_000,
-    ),
-    activities: between(
-      'concurrency.activities',
-      both?.activities ?? limits.activitiesPerWorker,
-      1,
-      100_000,
-    ),
+    workflows: both?.workflows ?? limits.workflowsPerWorker,
+    activities: both?.activities ?? limits.activitiesPerWorker,
     leaseMs: between(
       'lease',
       milliseconds(options.lease ?? limits.leaseMs, 'lease'),
@@ -330,7 +323,7 @@ function settingsOf(options: WorkerOptions, clock: Clock, random: Random) {
       limits.leaseMsMax,
     ),
     graceMs: milliseconds(options.grace ?? limits.graceMs, 'grace'),
-    warm: between('warm', warm, 0, 1_000_000),
+    warm,
     pin: options.pin ?? false,
   }
 }

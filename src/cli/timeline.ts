@@ -17,7 +17,7 @@ export interface Row {
   attempts: number
   readonly retries: Retried[]
   /** Its attempts were made from the task queue, which keeps their failures to itself. */
-  readonly queued?: true
+  queued?: true
   outcome: 'open' | 'done' | 'failed' | 'timeout' | 'calledOff' | 'skipped'
   failure?: Failure
   /** The run id of a child, why a run was cancelled. */
@@ -82,6 +82,8 @@ class TimelineBuilder {
         return this.#receive(event.name, event.at)
       case 'StepRetried':
         return this.#retry(event)
+      case 'StepQueued':
+        return this.#queue(event)
       case 'StepCompleted':
         return this.#settle(event, { outcome: 'done', attempts: event.attempt })
       case 'StepFailed':
@@ -195,6 +197,11 @@ class TimelineBuilder {
     if (!row) return
     row.retries.push({ at, attempt, failure })
     row.attempts = attempt
+  }
+
+  #queue({ key }: Extract<Event, { type: 'StepQueued' }>): void {
+    const row = this.#open.get(key)
+    if (row) row.queued = true
   }
 
   #fire({ key, at }: { readonly key: string; readonly at: number }): void {

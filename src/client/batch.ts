@@ -2,18 +2,25 @@
 import type { Signal } from '../definitions/context.ts'
 import type { Args } from '../definitions/contract.ts'
 import { checkPayload } from '../definitions/messages.ts'
+import { checkOptions, type Described, text, whole } from '../kernel/described.ts'
 import { PawlError, type PawlErrorCode } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Status } from '../kernel/run.ts'
 import { SCHEDULE } from '../schedules/workflow.ts'
-import type { Page, RunFilter } from './filter.ts'
+import { type Page, queryOf, type RunFilter } from './filter.ts'
 import type { Migration, RunHandle } from './handle.ts'
 import { LIVE } from './recorded-runs.ts'
 
-export interface BatchOptions {
+export const batchOptions = {
   /** At most this many runs; the rest is for another call. */
+  limit: whole('At most this many runs; the rest is for another call.', [
+    1,
+    Number.MAX_SAFE_INTEGER,
+  ]),
+  reason: text('Why, for whoever reads the history.'),
+} as const
+export interface BatchOptions extends Described<typeof batchOptions> {
   readonly limit: number
-  readonly reason?: string
 }
 
 export interface BatchOutcome {
@@ -38,10 +45,10 @@ export class Batch {
   readonly #options: BatchOptions
 
   constructor(host: BatchHost, filter: RunFilter, options: BatchOptions) {
-    const { limit } = options
-    if (!Number.isInteger(limit) || limit < 1) {
-      throw new PawlError('INPUT_INVALID', `limit is ${limit}; expected a whole number above 0.`)
-    }
+    checkOptions(batchOptions, options, { of: 'a batch' })
+    if (options.limit === undefined)
+      throw new PawlError('INPUT_INVALID', 'a batch has no `limit`: say how many runs at most.')
+    queryOf(filter)
     this.#host = host
     this.#filter = filter
     this.#options = options

@@ -19,7 +19,7 @@ import type { ClaimedRun, Created, NewRun, SqlClient, Store } from '../stores/st
 import { signalId, updateId } from './answers.ts'
 import { Batch, type BatchOptions } from './batch.ts'
 import { Builds } from './builds.ts'
-import { type Page, queryOf, type RunFilter } from './filter.ts'
+import { type Page, type PageOptions, pageOf, queryOf, type RunFilter } from './filter.ts'
 import { Handle, type HandleHost, type RunHandle } from './handle.ts'
 import { hasTaken } from './history.ts'
 import { type Known, newRun } from './new-run.ts'
@@ -29,6 +29,7 @@ import { Results } from './results.ts'
 import { type ScheduleHost, Schedules } from './schedules.ts'
 import {
   type Begin,
+  checkStarts,
   commonTransaction,
   refuseTransaction,
   type StartOptions,
@@ -151,9 +152,9 @@ export class Client {
     workflow: WorkflowContract<In, Out>,
     ...args: Args<In, StartOptions>
   ): Promise<RunHandle<Out>> {
-    const [input, options] = args
-    const run = await this.#newRun(workflow, input, options ?? {})
-    return this.#started(run, await this.#begin(run, options?.transaction))
+    const [input, options = {}] = args
+    const run = await this.#newRun(workflow, input, options)
+    return this.#started(run, await this.#begin(run, options.transaction))
   }
 
   /** Starts a run and waits for its result. */
@@ -161,8 +162,8 @@ export class Client {
     workflow: WorkflowContract<In, Out>,
     ...args: Args<In, StartOptions>
   ): Promise<Out> {
-    const [, options] = args
-    refuseTransaction(options ?? {}, 'execute waits for the result')
+    const [, options = {}] = args
+    if (options !== null) refuseTransaction(options, 'execute waits for the result')
     return (await this.start(workflow, ...args)).result()
   }
 
@@ -170,6 +171,7 @@ export class Client {
     workflow: WorkflowContract<In, Out>,
     runs: readonly Begin<NoInfer<In>>[],
   ): Promise<RunHandle<Out>[]> {
+    checkStarts(runs)
     const transaction = commonTransaction(runs)
     const fresh = await Promise.all(
       runs.map(({ input, ...options }) => this.#newRun(workflow, input, options as StartOptions)),
@@ -246,19 +248,9 @@ export class Client {
   }
 
   /** Runs, newest first. */
-  async list(
-    filter: RunFilter = {},
-    page: { readonly limit?: number; readonly cursor?: string } = {},
-  ): Promise<Page<RunRecord>> {
-    const limit = page.limit ?? limits.listPageDefault
-    if (!Number.isInteger(limit) || limit < 1 || limit > limits.listPageMax) {
-      throw new PawlError(
-        'INPUT_INVALID',
-        `limit is ${limit}; expected a whole number from 1 to ${limits.listPageMax}.`,
-      )
-    }
-    const cursor = page.cursor === undefined ? {} : { cursor: page.cursor }
-    const listed = await this.#send((store) => store.list({ ...queryOf(filter), limit, ...cursor }))
+  async list(filter: RunFilter = {}, page: PageOptions = {}): Promise<Page<RunRecord>> {
+    const query = { ...queryOf(filter), ...pageOf(page) }
+    const listed = await this.#send((store) => store.list(query))
     const next = listed.cursor === undefined ? {} : { cursor: listed.cursor }
     return { items: listed.runs.map(recordOf), ...next }
   }

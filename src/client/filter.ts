@@ -1,20 +1,58 @@
 // Which runs are meant: what users write, and what the store is asked for.
 import { type AttributeValue, storedAttribute } from '../definitions/attributes.ts'
 import type { WorkflowContract } from '../definitions/contract.ts'
+import {
+  checkOptions,
+  type Described,
+  type Description,
+  given,
+  type Option,
+  option,
+  text,
+  whole,
+} from '../kernel/described.ts'
 import { PawlError } from '../kernel/errors.ts'
+import { limits } from '../kernel/limits.ts'
 import { checkKnownName } from '../kernel/names.ts'
 import type { Status } from '../kernel/run.ts'
 import type { AttributeTest, ListQuery } from '../stores/store.ts'
 
-export interface RunFilter {
-  readonly workflow?: string | WorkflowContract<never, unknown>
-  readonly workflowId?: string
-  readonly status?: Status | readonly Status[]
+const statuses = [
+  'pending',
+  'running',
+  'waiting',
+  'paused',
+  'compensating',
+  'completed',
+  'failed',
+  'cancelled',
+] as const satisfies readonly Status[]
+
+const moment = (about: string): Option<Date> =>
+  option(about, 'a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime()))
+
+export const runFilter = {
+  workflow: option<string | WorkflowContract<never, unknown>>(
+    'Runs of this workflow.',
+    'a workflow, or its name',
+    (value) => typeof value === 'string' || (value as { is?: unknown } | null)?.is === 'workflow',
+  ),
+  workflowId: text('Runs of this workflow id.'),
+  status: option<Status | readonly Status[]>(
+    'Runs in one of these states.',
+    `one or several of ${statuses.join(', ')}`,
+    (value) => [value].flat().every((each) => (statuses as readonly unknown[]).includes(each)),
+  ),
   /** Equal to a value, or within bounds; all must hold. A value of another type is not found. */
-  readonly attributes?: Readonly<Record<string, Compare>>
-  readonly startedAfter?: Date
-  readonly startedBefore?: Date
-}
+  attributes: option<Readonly<Record<string, Compare>>>(
+    'Runs with these attributes: equal to a value, or within bounds. All must hold.',
+    'an object of attributes',
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  ),
+  startedAfter: moment('Runs that were started after this.'),
+  startedBefore: moment('Runs that were started before this.'),
+} as const
+export interface RunFilter extends Described<typeof runFilter> {}
 
 export type Compare =
   | AttributeValue
@@ -25,32 +63,30 @@ export type Compare =
       readonly lte?: AttributeValue
     }
 
+export const pageOptions = {
+  limit: whole('How many at most.', [1, limits.listPageMax], {
+    otherwise: String(limits.listPageDefault),
+  }),
+  cursor: text('Where the page before ended.'),
+} as const
+export interface PageOptions extends Described<typeof pageOptions> {}
+
+/** What the store is asked for. */
+export function pageOf(page: PageOptions): { readonly limit: number; readonly cursor?: string } {
+  checkOptions(pageOptions, page, { of: 'a list' })
+  const { limit = limits.listPageDefault, cursor } = page
+  return { limit, ...(cursor !== undefined && { cursor }) }
+}
+
 export interface Page<out T> {
   readonly items: readonly T[]
   readonly cursor?: string
 }
 
-const statuses: readonly Status[] = [
-  'pending',
-  'running',
-  'waiting',
-  'paused',
-  'compensating',
-  'completed',
-  'failed',
-  'cancelled',
-]
-
 export function queryOf(filter: RunFilter): Omit<ListQuery, 'limit'> {
+  checkOptions(runFilter, filter, { of: 'a filter of runs' })
   const { workflow, workflowId, status, attributes, startedAfter, startedBefore } = filter
   const wanted = status === undefined ? undefined : [status].flat()
-  const unknown = wanted?.find((each) => !statuses.includes(each))
-  if (unknown !== undefined) {
-    throw new PawlError(
-      'INPUT_INVALID',
-      `status '${unknown}' is not one of ${statuses.join(', ')}.`,
-    )
-  }
   return {
     ...(workflow !== undefined && {
       names: [typeof workflow === 'string' ? workflow : workflow.name],
@@ -64,12 +100,16 @@ export function queryOf(filter: RunFilter): Omit<ListQuery, 'limit'> {
 }
 
 const COMPARISONS = ['gt', 'gte', 'lt', 'lte'] as const
+const comparison: Description = Object.fromEntries(
+  COMPARISONS.map((name) => [name, given('A bound.', 'a value')]),
+)
 
 function testsOf([given, compare]: [string, Compare]): AttributeTest[] {
   const name = checkKnownName(given, 'the name of an attribute')
   if (typeof compare !== 'object' || compare instanceof Date || compare === null) {
     return [{ name, is: 'eq', value: storedAttribute(name, compare) }]
   }
+  checkOptions(comparison, compare, { of: `the comparison of attribute '${name}'` })
   const tests = COMPARISONS.flatMap((is): AttributeTest[] => {
     const value = compare[is]
     return value === undefined ? [] : [{ name, is, value: storedAttribute(name, value) }]

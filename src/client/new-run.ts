@@ -6,13 +6,14 @@ import { checkPriority } from '../definitions/priority.ts'
 import { type KnownSchemas, parseInput } from '../definitions/schema.ts'
 import { timeouts } from '../definitions/timeouts.ts'
 import { encodeMessage, encodePayload } from '../kernel/codec.ts'
+import { checkOptions } from '../kernel/described.ts'
 import { deriveUuid, digestPayload } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { encodeExtras } from '../kernel/extras.ts'
 import { checkId, checkName } from '../kernel/names.ts'
 import { encode } from '../kernel/value.ts'
 import type { NewRun, StoredMessage } from '../stores/store.ts'
-import { beginning, countedFrom, type StartOptions } from './start-options.ts'
+import { beginning, countedFrom, type StartOptions, startOptions } from './start-options.ts'
 
 /** What is known of a workflow where it is started, besides its name. */
 export interface Known {
@@ -34,6 +35,7 @@ export async function newRun<In>(
     throw new PawlError('INPUT_INVALID', `start takes a workflow as its first argument.${byName}`)
   }
   const { name } = workflow
+  checkOptions(startOptions, options, { of: `the start of '${name}'` })
   const parsed = await parseInput(workflow, given)
   const input = encode(parsed.input, `the input of workflow '${name}'`)
   const key = options.idempotencyKey

@@ -5,7 +5,8 @@ import type { RunRef } from '../definitions/context.ts'
 import type { Given, WorkflowContract } from '../definitions/contract.ts'
 import { checkPriority } from '../definitions/priority.ts'
 import { parseInput } from '../definitions/schema.ts'
-import { type Duration, milliseconds } from '../kernel/duration.ts'
+import { checkOptions } from '../kernel/described.ts'
+import { milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Message } from '../kernel/message.ts'
@@ -14,11 +15,9 @@ import { decode, encode } from '../kernel/value.ts'
 import { slotsBetween, type Timing, timingOf } from '../policies/timing.ts'
 import {
   attributesOf,
-  type CatchUp,
   type Control,
   INSTANT_MAX,
   INSTANT_MIN,
-  type Overlap,
   type ScheduledRun,
   type ScheduleSpec,
   type ScheduleState,
@@ -35,23 +34,10 @@ import type { RunHandle } from './handle.ts'
 import { eventsOf } from './history.ts'
 import type { RunRecord } from './record.ts'
 import { LIVE } from './recorded-runs.ts'
+import { type ScheduleOptions, wholeSchedule } from './schedule-options.ts'
 import type { StartOptions } from './start-options.ts'
 
-export interface ScheduleOptions {
-  /** What to do when the run of the slot before is still under way. 'allow' */
-  readonly overlap?: Overlap
-  /** What to do about slots that came while no worker was there. 'skip' */
-  readonly catchUp?: CatchUp
-  /** Each slot is taken up to this much later, at random. */
-  readonly jitter?: Duration
-  readonly from?: Date
-  readonly until?: Date
-  /** As it was, when absent; a new one is not. */
-  readonly paused?: boolean
-  readonly note?: string
-  /** How its runs are started. */
-  readonly run?: Pick<StartOptions, 'attributes' | 'memo' | 'priority' | 'queue' | 'runTimeout'>
-}
+export type { ScheduleOptions } from './schedule-options.ts'
 
 export interface ScheduleRecord {
   readonly id: string
@@ -246,12 +232,11 @@ function specOf(
       readonly input?: unknown
     },
 ): ScheduleSpec {
+  checkOptions(wholeSchedule, given, { of: 'a schedule' })
   const { workflow, input, overlap = 'allow', catchUp = 'skip', jitter, from, until, run } = given
   if (workflow?.is !== 'workflow') {
     throw new PawlError('INPUT_INVALID', 'a schedule needs a workflow: set(id, { workflow, … }).')
   }
-  if (!OVERLAPS.includes(overlap)) throw unknown('overlap', overlap, OVERLAPS)
-  if (!CATCH_UPS.includes(catchUp)) throw unknown('catchUp', catchUp, CATCH_UPS)
   const timing: Timing =
     'cron' in given
       ? { cron: given.cron, ...(given.timeZone !== undefined && { timeZone: given.timeZone }) }
@@ -325,9 +310,6 @@ function recordOf({ attributes }: RunRecord): ScheduleRecord {
   }
 }
 
-const OVERLAPS: readonly Overlap[] = ['allow', 'skip', 'bufferOne', 'replace', 'terminate']
-const CATCH_UPS: readonly CatchUp[] = ['skip', 'one', 'all']
-
 function instant(date: Date, what: string): number {
   const time = Number(date)
   if (time >= INSTANT_MIN && time <= INSTANT_MAX) return time
@@ -336,11 +318,6 @@ function instant(date: Date, what: string): number {
 
 function tooLong(): PawlError {
   const message = `the timing takes more than ${limits.attributeBytesMax} bytes as JSON. Make several schedules of it.`
-  return new PawlError('INPUT_INVALID', message)
-}
-
-function unknown(what: string, value: unknown, known: readonly string[]): PawlError {
-  const message = `${what} is '${String(value)}'; expected one of ${known.join(', ')}.`
   return new PawlError('INPUT_INVALID', message)
 }
 

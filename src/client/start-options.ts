@@ -1,39 +1,64 @@
 // How a run is started.
-import type { Attributes } from '../definitions/attributes.ts'
 import type { Given } from '../definitions/contract.ts'
-import { type Duration, milliseconds } from '../kernel/duration.ts'
+import { aboutRun, placement } from '../definitions/options.ts'
+import {
+  choice,
+  type Described,
+  duration,
+  flag,
+  given,
+  option,
+  text,
+  whole,
+} from '../kernel/described.ts'
+import { milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import type { Extras } from '../kernel/extras.ts'
 import { instantOf, NEVER } from '../kernel/instant.ts'
 import type { NewRun, Reuse, SqlClient } from '../stores/store.ts'
 
-export interface StartOptions {
+export const startOptions = {
   /** A name of your own for the run. By default its run id. */
-  readonly workflowId?: string
+  workflowId: text('A name of your own for the run.', { otherwise: 'its run id' }),
   /** What to do if a run of this workflow id exists. 'allow' */
-  readonly reuse?: Reuse
+  reuse: choice<Reuse>(
+    'What to do if a run of this workflow id exists.',
+    ['allow', 'reject', 'allowIfFailed', 'returnExisting', 'terminateRunning'],
+    { otherwise: "'allow'" },
+  ),
   /** The same key starts the same run once, however often it is asked for. */
-  readonly idempotencyKey?: string
-  readonly runAt?: Date
-  readonly delay?: Duration
+  idempotencyKey: text('The same key starts the same run once, however often it is asked for.'),
+  runAt: option<Date>('When it begins.', 'a Date', (value) => value instanceof Date),
+  delay: duration('How long after the start it begins.'),
   /** Of a definition that is kept in the store; the newest at the time it begins, when absent. */
-  readonly version?: number
+  version: whole(
+    'The version of a definition that is kept in the store.',
+    [1, Number.MAX_SAFE_INTEGER],
+    { otherwise: 'the newest when it begins' },
+  ),
   /** The run is there, and waits for `run.trigger()`. */
-  readonly pending?: boolean
-  readonly priority?: number
-  readonly queue?: string
-  /** Kept with the run, readable and never searched. */
-  readonly memo?: Readonly<Record<string, unknown>>
-  /** What the run is found by, with `list` and `count`. */
-  readonly attributes?: Attributes
-  readonly runTimeout?: Duration
-  readonly executionTimeout?: Duration
+  pending: flag('The run waits for `run.trigger()`.', { otherwise: 'false' }),
+  ...placement,
+  ...aboutRun,
   /** A Postgres transaction of yours: the run is there if it commits. */
-  readonly transaction?: SqlClient
-}
+  transaction: given<SqlClient>(
+    'A Postgres transaction of yours: the run exists if it commits.',
+    'a client with a transaction open',
+  ),
+} as const
+export interface StartOptions extends Described<typeof startOptions> {}
 
 /** One of many starts. */
 export type Begin<In> = Given<'input', In> & StartOptions
+
+export function checkStarts(runs: unknown): void {
+  const wrong = Array.isArray(runs)
+    ? runs.find((run) => typeof run !== 'object' || run === null || Array.isArray(run))
+    : runs
+  if (wrong === undefined) return
+  const message = 'startMany takes a list of objects: [{ input, workflowId, … }, …].'
+  throw new PawlError('INPUT_INVALID', message)
+}
 
 /** When it begins, if not at once. */
 export function beginning(options: StartOptions): Pick<NewRun, 'startAt' | 'delayMs'> {

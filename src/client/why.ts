@@ -244,7 +244,8 @@ function stepReason(facts: WhyFacts, key: string, open: Extract<Open, { type: 's
   if (!task) return { reason: 'ready' }
   const holder = sessions.find((each) => each.session === task.session)
   if (holder) {
-    const attempt = task.failed + task.deliveries
+    // What it had before it was handed to the queue counts, too.
+    const attempt = Math.max(task.failed, open.failed) + task.deliveries
     const until = new Date(holder.expiresAt)
     return { reason: 'activity', step: key, attempt, worker: holder.worker, until }
   }

@@ -3,17 +3,19 @@ import { storedAttributes } from '../definitions/attributes.ts'
 import type { RunRef } from '../definitions/context.ts'
 import type { AnyActivityContract, AnyWorkflowContract } from '../definitions/contract.ts'
 import { checkPayloadNow, type Sent } from '../definitions/messages.ts'
-import type {
-  ActivityOptions,
-  ChildOptions,
-  RunOptions,
-  WorkflowOptions,
+import {
+  type ActivityOptions,
+  type ChildOptions,
+  childOptions,
+  type RunOptions,
+  type WorkflowOptions,
 } from '../definitions/options.ts'
-import { stepPlan } from '../definitions/plan.ts'
+import { type ActivityOf, activityPlan } from '../definitions/plan.ts'
 import { checkPriority } from '../definitions/priority.ts'
 import { timeouts } from '../definitions/timeouts.ts'
 import type { RunStep, SendMessage, StartChild } from '../kernel/command.ts'
 import type { StepPlan } from '../kernel/decider.ts'
+import { checkOptions } from '../kernel/described.ts'
 import { digestPayload, isUuid } from '../kernel/digest.ts'
 import { checkKnownId, checkKnownName } from '../kernel/names.ts'
 import { encode } from '../kernel/value.ts'
@@ -28,6 +30,7 @@ export function childAsk(
   options: ChildOptions,
 ): Unplaced<StartChild> {
   const { name } = workflow
+  checkOptions(childOptions, options, { of: `child '${name}'` })
   const { workflowId, attributes, memo, parentClose } = options
   const input = encode(given, `the input of child workflow '${name}'`)
   const queue = options.queue ?? workflow.options?.queue
@@ -56,10 +59,12 @@ export function activityAsk(
   activity: AnyActivityContract & { readonly options?: ActivityOptions },
   given: unknown,
   options: RunOptions,
+  activities: ActivityOf,
 ): { wanted: Unplaced<RunStep>; plan: StepPlan } {
   const { name } = activity
   const input = encode(given, `the input of activity '${name}'`)
-  const plan = stepPlan({ ...activity.options, ...options })
+  const asked = { ...activity.options, ...options }
+  const plan = activityPlan(asked, activities(name)?.options, `activity '${name}'`)
   const { scheduleToStartMs, scheduleToCloseMs } = plan
   const digest = digestPayload(input)
   const limits = {

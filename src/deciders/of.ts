@@ -1,4 +1,5 @@
 // The decider for a workflow of any style.
+import type { ActivityOf } from '../definitions/plan.ts'
 import type { RegisteredWorkflow, Registry } from '../definitions/registry.ts'
 import { unreachable } from '../kernel/assert.ts'
 import type { Decider } from '../kernel/decider.ts'
@@ -7,13 +8,14 @@ import { graphDecider } from './graph/decider.ts'
 import { machineDecider } from './machine/decider.ts'
 
 export function deciderOf(workflow: RegisteredWorkflow, registry: Registry): Decider {
+  const activities: ActivityOf = (name) => registry.activity(name)
   switch (workflow.style) {
     case 'function':
-      return functionDecider(workflow)
+      return functionDecider(workflow, activities)
     case 'graph':
-      return graphDecider(workflow, (name) => registry.activity(name))
+      return graphDecider(workflow, activities)
     case 'machine':
-      return machineDecider(workflow)
+      return machineDecider(workflow, activities)
     default:
       return unreachable(workflow)
   }

@@ -2,7 +2,7 @@
 import { PawlError } from '../kernel/errors.ts'
 import { checkName } from '../kernel/names.ts'
 import type { ActivityContext, ActivityContract, ActivityHandler } from './contract.ts'
-import type { ActivityOptions } from './options.ts'
+import { type ActivityOptions, activityOptions } from './options.ts'
 import { type KnownSchemas, parse, type Schemas, schemasIn } from './schema.ts'
 
 /** A contract and its code. */
@@ -45,7 +45,7 @@ function define<In, Parsed, Out>(
   second?: ActivityHandler<Parsed, Out>,
 ): Activity<In, Out> {
   const [given, handler] = typeof first === 'function' ? [{}, first] : [first, second]
-  const { options, schemas } = schemasIn(given, `activity '${name}'`)
+  const { options, schemas } = schemasIn(given, `activity '${name}'`, activityOptions)
   return implement(name, options, schemas, handler)
 }
 
@@ -90,7 +90,7 @@ function declare<In = void, Out = void, Parsed = In>(
   given: ActivityOptions & Partial<Schemas<In, Parsed, Out>> = {},
 ): DeclaredActivity<In, Out, Parsed> {
   checkName(name, 'the name of an activity')
-  const { options, schemas } = schemasIn(given, `activity '${name}'`)
+  const { options, schemas } = schemasIn(given, `activity '${name}'`, activityOptions)
   const contract = {
     is: 'activity',
     name,

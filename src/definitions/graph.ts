@@ -1,5 +1,6 @@
 // Graphs in code: steps with names, each after others. Results add up in the type, so that a step sees those of the steps it
 // comes after, and no others.
+import { checkOptions, type Description, given } from '../kernel/described.ts'
 import { digest } from '../kernel/digest.ts'
 import { milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
@@ -12,8 +13,12 @@ import { parsedGraph } from './graph-data/submitted.ts'
 import { type GraphNode, type GraphPlan, type GraphScope, RULES, type Work } from './graph-plan.ts'
 import { shapeHash, shapeOf } from './graph-shape.ts'
 import type { Graph, GraphStepOptions } from './graph-types.ts'
-import type { ActivityOptions, WorkflowOptions } from './options.ts'
-import { stepPlan } from './plan.ts'
+import {
+  type ActivityOptions,
+  activityOptions,
+  type WorkflowOptions,
+  workflowOptions,
+} from './options.ts'
 import type { RegisteredActivity } from './registry.ts'
 import { type AnySchema, type KnownSchemas, type Schema, schemasIn } from './schema.ts'
 import type { Workflow } from './workflow.ts'
@@ -129,7 +134,7 @@ class GraphDefinition {
     if (!node) throw invalid(this.name, '.compensate() comes right after the step that it undoes')
     const body = this.#function(given, `what undoes step '${node.name}'`)
     const { ownFailure, ...undoOptions } = options
-    stepPlan(undoOptions)
+    this.#checkOptions(undoOptions, `what undoes step '${node.name}'`)
     if (undoOptions.queue !== undefined)
       throw invalid(
         this.name,
@@ -207,10 +212,15 @@ class GraphDefinition {
     }
   }
 
+  #checkOptions(options: object, of: string, description: Description = activityOptions): void {
+    const code = 'DEFINITION_INVALID'
+    checkOptions(description, options, { of: `${of} of graph '${this.name}'`, code })
+  }
+
   // With a queue it is for whoever takes it from there; otherwise it runs where the run is.
   #own(name: string, options: Options, body: AnyFunction): Work {
+    this.#checkOptions(options, `step '${name}'`, nodeOptions)
     const { activity } = apart(options)
-    stepPlan(activity)
     if (activity.queue === undefined)
       return { type: 'step', options: activity, body: body as never }
     const input = (scope: GraphScope): unknown => scope
@@ -228,6 +238,17 @@ class GraphDefinition {
     throw invalid(this.name, `${what} is no function`)
   }
 }
+
+/** What a step may say besides what every activity may; it is looked at when the step is added. */
+const nodeOptions = {
+  ...activityOptions,
+  after: given('The steps it comes after.', 'a list of names of steps'),
+  rule: given('When it may begin.', 'the name of a rule'),
+  when: given('Whether it is done at all.', 'a function'),
+  delay: given('How long it waits before it begins.', 'a duration'),
+  over: given('What it is done for, each by itself.', 'a function that gives a list'),
+  parallel: given('How many at once.', 'a whole number above 0'),
+} as const
 
 /** What a step has of its own, and what every activity has. */
 function apart(options: Options): { readonly activity: ActivityOptions } {
@@ -284,7 +305,7 @@ function define(
   given: WorkflowOptions & { readonly input?: AnySchema } = {},
 ): GraphDefinition {
   checkName(name, 'the name of a graph')
-  const { options, schemas } = schemasIn(given, `graph '${name}'`)
+  const { options, schemas } = schemasIn(given, `graph '${name}'`, workflowOptions)
   return new GraphDefinition({ name, options, schemas, nodes: new Map(), activities: [], code: [] })
 }
 

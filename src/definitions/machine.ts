@@ -17,7 +17,13 @@ import type {
 } from './contract.ts'
 import { shapeHash } from './graph-shape.ts'
 import type { MachineAction, MachineActivity, MachinePlan, PlanHandlers } from './machine-plan.ts'
-import type { ActivityOptions, ChildOptions, StepIdentity, WorkflowOptions } from './options.ts'
+import {
+  type ActivityOptions,
+  type ChildOptions,
+  type StepIdentity,
+  type WorkflowOptions,
+  workflowOptions,
+} from './options.ts'
 import { stepPlan } from './plan.ts'
 import { checking, type KnownSchemas, type Schema, schemasIn } from './schema.ts'
 import type { Workflow } from './workflow.ts'
@@ -152,7 +158,7 @@ export function machine<
   checkName(name, 'the name of a machine')
   const of = `machine '${name}'`
   const { state, activities, signals = {}, timers = [], ...rest } = shape
-  const { options, schemas } = schemasIn(rest, of)
+  const { options, schemas } = schemasIn(rest, of, workflowOptions)
   const parts: Parts = {
     activities: new Map(Object.entries(activities ?? {})),
     signals: new Map(Object.entries<Signals[string]>(signals)),
@@ -265,7 +271,7 @@ function actOf(machine: string, { activities, timers }: Parts): Made {
         throw unknownPart(machine, 'activity', activity, activities.keys())
       const { id, ...options } = given
       // What is wrong with them is said where they are written.
-      stepPlan(options)
+      stepPlan(options, `act.run('${activity}') of machine '${machine}'`)
       return { action: 'run', activity, input, id: idOf(id), options }
     },
     timer: (name: string, duration: Duration) => ({

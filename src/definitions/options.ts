@@ -1,77 +1,189 @@
 // Options are data: no closure decides a queue, a limit or a delay, because a client or a worker in
 // another language must reach the same decision.
-import type { Duration } from '../kernel/duration.ts'
+import {
+  amount,
+  choice,
+  type Described,
+  duration,
+  either,
+  given,
+  isWhole,
+  named,
+  nested,
+  type Option,
+  option,
+  text,
+  whole,
+} from '../kernel/described.ts'
+import { limits } from '../kernel/limits.ts'
+import { isUnlimited } from '../policies/retry.ts'
 import type { Attributes } from './attributes.ts'
 
-export interface RetryPolicy {
-  /** 5, the first one included. */
-  readonly maxAttempts?: number
-  /** 1s */
-  readonly initial?: Duration
-  /** 60s */
-  readonly max?: Duration
-  /** 2 */
-  readonly factor?: number
-  /** 0.1: each delay is up to a tenth longer or shorter. */
-  readonly jitter?: number
-  /** Failure types that are not tried again; '*' is all of them. */
-  readonly nonRetryable?: readonly string[]
-}
+const types = (about: string): Option<readonly string[]> =>
+  option(
+    about,
+    'a list of strings',
+    (value) => Array.isArray(value) && value.every((each) => typeof each === 'string'),
+  )
 
-export type Retry = RetryPolicy | 'none' | 'exponential' | 'quadraticMinutes'
+export const retryPolicy = {
+  /** How often it is tried in all, the first time included; `Infinity` is without end. 5 */
+  maxAttempts: option<number>(
+    'How often it is tried in all, the first time included.',
+    `a whole number from 1 to ${limits.retryAttemptsMax.toLocaleString('en-US')}, or Infinity`,
+    (value) => isUnlimited(value) || isWhole(value, 1, limits.retryAttemptsMax),
+    { otherwise: '5' },
+  ),
+  /** How long to wait after the first failure. 1s */
+  initial: duration('How long to wait after the first failure.', { otherwise: '1s' }),
+  /** The longest wait between two attempts. 60s */
+  max: duration('The longest wait between two attempts.', { otherwise: '60s' }),
+  /** Back-off multiplier: each wait is this many times the one before. 2 */
+  factor: amount('Back-off multiplier: each wait is this many times the one before.', [1, 1_000], {
+    otherwise: '2',
+  }),
+  /** 0.1: each wait is up to a tenth longer or shorter. */
+  jitter: amount('How much longer or shorter each wait may be, as a share of it.', [0, 1], {
+    otherwise: '0.1',
+  }),
+  /** Failure types that are not tried again; '*' is all of them. */
+  nonRetryable: types("Failure types that are not tried again; `'*'` is all of them."),
+  /** Failure types that are tried again although they look like mistakes in the code; '*' is all of them. */
+  retryable: types(
+    "Failure types that are tried again although they look like mistakes in the code: `TypeError`, `ReferenceError` and `SyntaxError` without a cause are not otherwise. `'*'` is all of them.",
+  ),
+} as const
+export interface RetryPolicy extends Described<typeof retryPolicy> {}
+
+const presets = ['none', 'exponential', 'quadraticMinutes'] as const
+const WHEN_TO_RETRY = 'When a failed attempt is tried again.'
+const retry = either(choice(WHEN_TO_RETRY, presets), nested(WHEN_TO_RETRY, retryPolicy), {
+  otherwise: "'exponential'",
+})
+export type Retry = RetryPolicy | (typeof presets)[number]
 
 /** A step met for the first time although recorded steps lie ahead: an insertion, or a rename? */
 export type IfPast = 'park' | 'run'
 
+const ifPast = choice<IfPast>(
+  'A step met for the first time although recorded steps lie ahead: pause the run, or run the step.',
+  ['park', 'run'],
+  { otherwise: "'park'" },
+)
+
 /** A step is known by its kind, name and occurrence. `key` replaces name and occurrence; `was` is its name in older code. */
-export interface StepIdentity {
-  readonly key?: string
-  readonly was?: string
-  readonly ifPast?: IfPast
-}
-
-export interface Placement {
-  /** 'default' */
-  readonly queue?: string
-  /** 0; higher runs first. */
-  readonly priority?: number
-}
-
-export interface ActivityOptions extends Placement {
-  readonly retry?: Retry
-  /** How long one attempt may take. */
-  readonly startToClose?: Duration
-  /** How long it may stand in a queue before anybody begins with it. It is not tried again then. */
-  readonly scheduleToStart?: Duration
-  /** How long it may take in all, with every attempt and every pause between them. */
-  readonly scheduleToClose?: Duration
-  /** How long an attempt may go without `ctx.heartbeat()`. */
-  readonly heartbeat?: Duration
-}
-
-export interface WorkflowOptions extends Placement {
+export const stepIdentity = {
+  /** Replaces its name and occurrence, as what it is known by. */
+  key: text('Replaces its name and occurrence, as what it is known by.'),
+  /** Its name in older code. */
+  was: text('Its name in older code.'),
   /** 'park' */
-  readonly ifPast?: IfPast
-  /** How long a run may take; it begins anew with each continue-as-new. */
-  readonly runTimeout?: Duration
-  /** How long a run may take with all that it continues as. */
-  readonly executionTimeout?: Duration
-}
+  ifPast,
+} as const
+export interface StepIdentity extends Described<typeof stepIdentity> {}
 
-export interface StepOptions extends StepIdentity {
+export const placement = {
+  /** 'default' */
+  queue: named('The queue it waits in.', 'the name of a queue', { otherwise: "'default'" }),
+  /** 0; higher runs first. */
+  priority: whole('Higher runs first.', [-1_000, 1_000], { otherwise: '0' }),
+} as const
+export interface Placement extends Described<typeof placement> {}
+
+const startToClose = duration('How long one attempt may take.')
+
+export const activityOptions = {
+  ...placement,
+  retry,
+  /** How long one attempt may take. */
+  startToClose,
+  /** How long it may stand in a queue before anybody begins with it. It is not tried again then. */
+  scheduleToStart: duration(
+    'How long it may wait in a queue before a worker begins with it. It is not tried again then.',
+  ),
+  /** How long it may take in all, with every attempt and every pause between them. */
+  scheduleToClose: duration('How long it may take in all, with every attempt and every back-off.'),
+  /** How long an attempt may go without `ctx.heartbeat()`. */
+  heartbeat: duration('How long an attempt may go without `ctx.heartbeat()`.'),
+} as const
+export interface ActivityOptions extends Omit<Described<typeof activityOptions>, 'retry'> {
   readonly retry?: Retry
-  readonly startToClose?: Duration
 }
 
+const timeouts = {
+  /** How long a run may take; it begins anew with each continue-as-new. */
+  runTimeout: duration('How long a run may take; it begins anew with each continue-as-new.'),
+  /** How long a run may take with all that it continues as. */
+  executionTimeout: duration('How long a run may take with all that it continues as.'),
+} as const
+
+export const workflowOptions = {
+  ...placement,
+  /** 'park' */
+  ifPast,
+  ...timeouts,
+} as const
+export interface WorkflowOptions extends Described<typeof workflowOptions> {}
+
+export const stepOptions = { ...stepIdentity, retry, startToClose } as const
+export interface StepOptions extends Omit<Described<typeof stepOptions>, 'retry'> {
+  readonly retry?: Retry
+}
+
+export const runOptions = { ...activityOptions, ...stepIdentity } as const
 export interface RunOptions extends ActivityOptions, StepIdentity {}
 
-export interface ChildOptions extends Placement, StepIdentity {
-  readonly workflowId?: string
+/** What a run is found by, and what is kept with it. */
+export const aboutRun = {
+  attributes: given<Attributes>('What the run is found by.', 'an object of attributes'),
+  /** Kept with it, readable and never searched. */
+  memo: given<Readonly<Record<string, unknown>>>(
+    'Kept with the run: readable, never searched.',
+    'an object',
+  ),
+  ...timeouts,
+} as const
+
+export const childOptions = {
+  ...placement,
+  ...stepIdentity,
+  workflowId: text('A name of your own for the child.', { otherwise: 'its run id' }),
   /** What becomes of the child when its parent ends first. 'cancel' */
-  readonly parentClose?: 'cancel' | 'terminate' | 'abandon'
-  readonly runTimeout?: Duration
-  readonly executionTimeout?: Duration
-  readonly attributes?: Attributes
-  /** Kept with the child, readable and never searched. */
-  readonly memo?: Readonly<Record<string, unknown>>
-}
+  parentClose: choice(
+    'What becomes of the child when its parent ends first.',
+    ['cancel', 'terminate', 'abandon'],
+    { otherwise: "'cancel'" },
+  ),
+  ...aboutRun,
+} as const
+export interface ChildOptions extends Described<typeof childOptions> {}
+
+/** Of the calls of `ctx` that are not steps. */
+export const waitOptions = {
+  key: stepIdentity.key,
+  timeout: duration('How long to wait at most; `TIMEOUT` comes then.'),
+} as const
+export const sleepOptions = { key: stepIdentity.key } as const
+export const scopeOptions = {
+  timeout: duration('How long everything in it may take; it is cancelled then.'),
+} as const
+export const handlerOptions = {
+  validate: option<(payload: never) => void>(
+    'Refuses a message by throwing.',
+    'a function',
+    (value) => typeof value === 'function',
+  ),
+} as const
+export const mapOptions = {
+  concurrency: whole('Items at once.', [1, Number.MAX_SAFE_INTEGER], { otherwise: 'all of them' }),
+  key: option<(item: never) => string>(
+    'What an item is known by when the code runs again.',
+    'a function',
+    (value) => typeof value === 'function',
+    { otherwise: 'its index' },
+  ),
+  tolerate: given<number | string>(
+    'How many items may fail, as a number or as a share of them.',
+    "a whole number, or a share such as '10%'",
+  ),
+} as const

@@ -1,6 +1,8 @@
 // Schemas of inputs, outputs and payloads, by the Standard Schema convention: zod, valibot, arktype and others fit as they
 // are. What a schema refuses is refused with all that it finds wrong.
+
 import { nameClass } from '../kernel/assert.ts'
+import { checkOptions, type Description, given } from '../kernel/described.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 
@@ -50,11 +52,21 @@ export function type<T>(): Schema<T> {
 }
 
 /** Takes the schemas out of the options of a definition. */
+const schemaOptions = {
+  input: given<AnySchema>('What it takes.', 'a schema'),
+  output: given<AnySchema>('What it gives.', 'a schema'),
+} as const
+
 export function schemasIn<Options extends object>(
-  given: Options & { readonly input?: AnySchema; readonly output?: AnySchema },
+  definition: Options & { readonly input?: AnySchema; readonly output?: AnySchema },
   of: string,
+  description: Description,
 ): { readonly options: Omit<Options, 'input' | 'output'>; readonly schemas: KnownSchemas } {
-  const { input, output, ...options } = given
+  checkOptions({ ...schemaOptions, ...description }, definition, {
+    of,
+    code: 'DEFINITION_INVALID',
+  })
+  const { input, output, ...options } = definition
   const schemas = {
     ...checking('input', input, `the input of ${of}`),
     ...checking('output', output, `the output of ${of}`),

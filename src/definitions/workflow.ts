@@ -4,7 +4,7 @@ import { PawlError } from '../kernel/errors.ts'
 import { checkName } from '../kernel/names.ts'
 import type { Context } from './context.ts'
 import type { WorkflowContract } from './contract.ts'
-import type { WorkflowOptions } from './options.ts'
+import { type WorkflowOptions, workflowOptions } from './options.ts'
 import { type KnownSchemas, type Schemas, schemasIn } from './schema.ts'
 
 /** What it is started with is `In`; its schema, if it has one, makes `Parsed` of it. */
@@ -55,7 +55,7 @@ function define<In, Parsed, Out>(
   second?: WorkflowHandler<In, Parsed, Out>,
 ): Workflow<In, Out> {
   const [given, handler] = typeof first === 'function' ? [{}, first] : [first, second]
-  const { options, schemas } = schemasIn(given, `workflow '${name}'`)
+  const { options, schemas } = schemasIn(given, `workflow '${name}'`, workflowOptions)
   return implement(name, options, schemas, handler)
 }
 
@@ -89,7 +89,7 @@ function declare<In = void, Out = void, Parsed = In>(
   given: WorkflowOptions & Partial<Schemas<In, Parsed, Out>> = {},
 ): DeclaredWorkflow<In, Out, Parsed> {
   checkName(name, 'the name of a workflow')
-  const { options, schemas } = schemasIn(given, `workflow '${name}'`)
+  const { options, schemas } = schemasIn(given, `workflow '${name}'`, workflowOptions)
   const contract = {
     is: 'workflow',
     name,

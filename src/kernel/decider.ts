@@ -66,7 +66,12 @@ export interface StepPlan {
   readonly heartbeatMs?: number
   readonly queue?: string
   readonly priority?: number
+  /** Of an activity: what was said where it was asked for. Whoever runs it knows what its code says of itself. */
+  readonly given?: GivenOptions
 }
+
+/** Options as they were written, and as they travel with a task. */
+export type GivenOptions = Readonly<Record<string, unknown>>
 
 /** A retry policy with every default filled in. */
 export interface RetryRule {
@@ -78,4 +83,6 @@ export interface RetryRule {
   /** `quadratic` waits attempt² × initial instead of growing by factor. */
   readonly curve: 'exponential' | 'quadratic'
   readonly nonRetryable: readonly string[]
+  /** Tried again although they look like mistakes in the code. */
+  readonly retryable?: readonly string[]
 }

@@ -156,6 +156,8 @@ export type Progress =
     }
   /** Somebody has begun with it, so that it is not given up for not being begun. */
   | { readonly type: 'StepBegun'; readonly key: string }
+  /** The worker that holds the run must not run it: it goes on in the task queue, with the attempts it has left. */
+  | { readonly type: 'StepQueued'; readonly key: string; readonly attempt: number }
   /** Whoever knows the token settles the wait for it. */
   | { readonly type: 'TokenMade'; readonly key: string; readonly token: string }
   /** The code met a patch where it had not been before, and goes the new way from now on. */

@@ -62,6 +62,9 @@ export const limits = {
   /** A run whose worker died this often, while running alone, is parked as poison. */
   poisonDeliveries: 8,
 
+  /** What a worker may be told to hold and to run at once, and to keep in memory. */
+  concurrencyMax: 100_000,
+  warmExecutionsMax: 1_000_000,
   /** Runs a worker holds at once, and step bodies it runs at once, unless told otherwise. */
   workflowsPerWorker: 1_000,
   activitiesPerWorker: 200,

@@ -143,6 +143,7 @@ const SETTLED = new Set(['StepCompleted', 'ChildCompleted', 'TimerFired'])
 
 const LEFT_BEHIND = new Set<Event['type']>([
   'CalledOff',
+  'StepQueued',
   'CancelRequested',
   'CompensationBegan',
   'CompensationEnded',

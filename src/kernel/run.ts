@@ -60,7 +60,7 @@ export type Open =
       readonly kind: StepKind
       readonly name: string
       readonly input?: Payload
-      readonly queued: boolean
+      queued: boolean
       /** Attempts whose failure is recorded. */
       failed: number
       retryAt?: Instant
@@ -192,6 +192,8 @@ export class RunState {
         })
       case 'StepBegun':
         return this.#begun(event.key)
+      case 'StepQueued':
+        return this.#queue(event.key)
       case 'TimerStarted':
         return this.#ask(event.key, { type: 'timer', until: event.until })
       case 'ChildStarted': {
@@ -317,6 +319,13 @@ export class RunState {
     const step = this.open.get(key)
     assert(step?.type === 'step', `only an open step is begun: ${key}`)
     delete step.startBy
+  }
+
+  #queue(key: string): void {
+    const step = this.open.get(key)
+    assert(step?.type === 'step' && !step.queued, `only a step that is not queued is: ${key}`)
+    step.queued = true
+    delete step.retryAt
   }
 
   #retry(event: Extract<Event, { type: 'StepRetried' }>): void {

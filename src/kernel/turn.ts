@@ -45,6 +45,8 @@ export class Turn {
   readonly outgoing: Outgoing[] = []
   /** Steps asked for by this turn, in order. */
   readonly steps: RunStep[] = []
+  /** Keys of steps that were begun where the run was held, and go to the task queue with this turn. */
+  readonly queued: string[] = []
   /** Keys of queued steps that nobody needs any more. */
   readonly dropped: string[] = []
   ending: Ending | undefined
@@ -98,6 +100,16 @@ export class Turn {
     due.sort((a, b) => a.until - b.until)
     for (const { body } of due) this.#happen(body)
     for (const { body, queued } of due) if (queued && 'key' in body) this.dropped.push(body.key)
+  }
+
+  /** Hands steps that are open, and wait to be begun, to the task queue. */
+  queue(keys: readonly string[]): void {
+    for (const key of keys) {
+      const step = this.#state.open.get(key)
+      assert(step?.type === 'step', `only an open step is queued: ${key}`)
+      this.#happen({ type: 'StepQueued', key, attempt: step.failed + 1 })
+      this.queued.push(key)
+    }
   }
 
   /** `named` are runs that messages go to by their workflow ids, as far as there are such runs. */

@@ -109,6 +109,26 @@ describe('giving up', () => {
     expect(givesUp(retryRule({}), { ...failure, retryable: false }, 1)).toBe('non-retryable')
   })
 
+  test.each(['TypeError', 'ReferenceError', 'SyntaxError'])(
+    'R5 on a %s at once: it is a mistake in the code, unless it has a cause or somebody asks for it',
+    (type) => {
+      const mistake = { ...failure, type }
+      expect(givesUp(retryRule({}), mistake, 1)).toBe('non-retryable')
+      expect(givesUp(retryRule({ nonRetryable: ['Busy'] }), mistake, 1)).toBe('non-retryable')
+      // As `fetch` throws it.
+      expect(givesUp(retryRule({}), { ...mistake, cause: failure }, 1)).toBeUndefined()
+      for (const retryable of [[type], ['*']])
+        expect(givesUp(retryRule({ retryable }), mistake, 1)).toBeUndefined()
+    },
+  )
+
+  test('R1 never, if the attempts have no end', () => {
+    const endless = retryRule({ maxAttempts: Number.POSITIVE_INFINITY })
+    expect(givesUp(endless, failure, 1_000_000_000)).toBeUndefined()
+    // As it is after it has travelled with a task.
+    expect(JSON.parse(JSON.stringify(endless))).toEqual(endless)
+  })
+
   test('on others when the attempts are used up', () => {
     const other = { ...failure, type: 'Busy' }
     expect([1, 2, 3, 4].map((attempt) => givesUp(rule, other, attempt))).toEqual([

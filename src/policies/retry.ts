@@ -14,6 +14,7 @@ export interface RetrySettings {
   readonly factor?: number
   readonly jitter?: number
   readonly nonRetryable?: readonly string[]
+  readonly retryable?: readonly string[]
 }
 export type RetryPreset = 'none' | 'exponential' | 'quadraticMinutes'
 
@@ -42,7 +43,7 @@ export function retryRule(retry: RetrySettings | RetryPreset | undefined): Retry
   if (retry === undefined) return exponential
   if (typeof retry === 'string') return preset(retry)
   const rule: RetryRule = {
-    maxAttempts: retry.maxAttempts ?? exponential.maxAttempts,
+    maxAttempts: attemptsOf(retry.maxAttempts ?? exponential.maxAttempts),
     initialMs:
       retry.initial === undefined
         ? exponential.initialMs
@@ -52,11 +53,32 @@ export function retryRule(retry: RetrySettings | RetryPreset | undefined): Retry
     jitter: retry.jitter ?? exponential.jitter,
     curve: 'exponential',
     nonRetryable: retry.nonRetryable ?? [],
+    ...(retry.retryable && { retryable: retry.retryable }),
   }
-  check('maxAttempts', rule.maxAttempts, 1, limits.retryAttemptsMax, Number.isInteger)
+  if (!isUnlimited(rule.maxAttempts))
+    check('maxAttempts', rule.maxAttempts, 1, limits.retryAttemptsMax, Number.isInteger)
   check('factor', rule.factor, 1, 1_000, Number.isFinite)
   check('jitter', rule.jitter, 0, 1, Number.isFinite)
   return rule
+}
+
+/** So many attempts that they never end, in a form that survives JSON, which has no infinity. */
+const UNLIMITED = Number.MAX_SAFE_INTEGER
+
+export function isUnlimited(attempts: unknown): boolean {
+  return attempts === UNLIMITED || attempts === Number.POSITIVE_INFINITY
+}
+
+export function attemptsOf(given: number): number {
+  return isUnlimited(given) ? UNLIMITED : given
+}
+
+/** What JavaScript throws at a mistake in the code: the next attempt would make it again. */
+const MISTAKES: readonly string[] = ['TypeError', 'ReferenceError', 'SyntaxError']
+
+// A `fetch` that fails throws a TypeError, too; what went wrong is its cause.
+function isMistake({ type, cause }: Failure): boolean {
+  return MISTAKES.includes(type) && cause === undefined
 }
 
 /** Stands for every type of failure. What a worker's death cut off has not failed, and is tried again. */
@@ -68,8 +90,10 @@ export function givesUp(
   failure: Failure,
   attempt: number,
 ): 'exhausted' | 'non-retryable' | undefined {
-  const { nonRetryable } = rule
-  const refused = nonRetryable.includes(failure.type) || nonRetryable.includes(ANY)
+  const { nonRetryable, retryable = [] } = rule
+  const isIn = (types: readonly string[]): boolean =>
+    types.includes(failure.type) || types.includes(ANY)
+  const refused = isIn(nonRetryable) || (isMistake(failure) && !isIn(retryable))
   if (!failure.retryable || refused) return 'non-retryable'
   return attempt >= rule.maxAttempts ? 'exhausted' : undefined
 }

@@ -120,6 +120,7 @@ export function checkTimers(tables: Tables): string[] {
 /** INV2, INV6, INV14: no body runs again after its result is durable, on a dead lease, or too often. */
 export function checkExecutions(ledger: Ledger): string[] {
   const counts = new Map<string, number>()
+  const attempts = new Map<string, number>()
   return ledger.executions.flatMap((execution) => {
     const { runId, generation = 1, key, process, order } = execution
     const { attempt, maxAttempts, sessionAlive, isOlder } = execution
@@ -134,6 +135,10 @@ export function checkExecutions(ledger: Ledger): string[] {
     // Attempts that a fail-over has lost are made once more.
     if (times > maxAttempts && ledger.failOvers === 0)
       found.push(`INV14: ${id} ran ${times} times; its policy allows ${maxAttempts}`)
+    const before = attempts.get(id) ?? 0
+    attempts.set(id, attempt)
+    if (attempt <= before && ledger.failOvers === 0)
+      found.push(`INV14: ${id} was called attempt ${attempt} after attempt ${before}`)
     if (attempt > maxAttempts)
       found.push(`INV14: ${id} was called attempt ${attempt} of ${maxAttempts}`)
     return found

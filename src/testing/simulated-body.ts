@@ -2,6 +2,16 @@
 import type { ActivityContext } from '../definitions/contract.ts'
 import type { SimulatedWorld } from './simulator.ts'
 
+/** W2: an activity begins only where its queue is served, on whichever attempt. */
+export function checkPlace(
+  { process, ledger, serves }: SimulatedWorld,
+  queue: string,
+  { runId, stepKey }: Pick<ActivityContext, 'runId' | 'stepKey'>,
+): void {
+  if (serves(queue)) return
+  ledger.violate(`W2: ${stepKey} of ${runId} began on ${process.name}, which is not for '${queue}'`)
+}
+
 export async function simulatedBody<T>(
   world: SimulatedWorld,
   step: ActivityContext,

@@ -24,6 +24,14 @@ export interface SimulatedWorld {
   readonly seed: number
   /** Whether the store believes that this process may work. */
   sessionAlive(): boolean
+  /** Whether the worker of this process serves a queue. */
+  serves(queue: string): boolean
+}
+
+/** A world after the end, in which bodies may be looked at and none is begun. */
+export function worldOfReplays(clock: VirtualClock, ledger: Ledger, seed: number): SimulatedWorld {
+  const process = new MortalProcess('replay', clock)
+  return { process, ledger, seed, sessionAlive: () => true, serves: () => true }
 }
 
 export interface Definitions {
@@ -80,6 +88,8 @@ export class Simulation {
   readonly #random: SeededRandom
   readonly #chaos: SeededRandom
   #workers: MortalProcess[] = []
+  /** Which queues the worker of a process serves. */
+  readonly #served = new Map<string, readonly string[]>()
   #spawned = 0
   #crashes = 0
   #calm = false
@@ -182,6 +192,7 @@ export class Simulation {
       if (process.dead) return
       const { leaseMs, queues } = this.#options
       const served = this.#calm ? queues : queues.slice(0, 1 + (number % queues.length))
+      this.#served.set(process.name, served)
       engine.work({
         id: process.name,
         lease: leaseMs,
@@ -205,6 +216,7 @@ export class Simulation {
       ledger: this.ledger,
       seed: this.#options.seed,
       sessionAlive: () => this.#sessionAlive(process.name),
+      serves: (queue) => this.#served.get(process.name)?.includes(queue) === true,
     }
     const { workflows, activities } = this.#options.definitions(world)
     const random = this.#random.fork(`process ${process.name}`)

@@ -35,6 +35,8 @@ function announcementOf(head: Head, event: HistoryEvent): Announcement | undefin
       const type = event.queued ? 'activity.scheduled' : 'activity.started'
       return { type, ...run, step: event.key, activity: event.name, attempt: 1 }
     }
+    case 'StepQueued':
+      return { type: 'activity.scheduled', ...run, ...step(event) }
     case 'StepCompleted':
       return { type: 'activity.completed', ...run, ...step(event) }
     case 'StepFailed':

@@ -1,7 +1,7 @@
 // From a decided turn to what the store is asked to write.
 import { encodeMessage, encodePayload, encodeTurn } from '../kernel/codec.ts'
 import type { StartChild } from '../kernel/command.ts'
-import type { StepPlan } from '../kernel/decider.ts'
+import type { GivenOptions, StepPlan } from '../kernel/decider.ts'
 import { deriveUuid } from '../kernel/digest.ts'
 import type { Outgoing } from '../kernel/endings.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
@@ -62,11 +62,15 @@ export interface TaskBody {
   readonly keysOf?: number
   readonly workflowId: string
   readonly input: Payload
+  /** As whoever asked for it sees them, who may not have the code of the activity. */
   readonly retry: StepPlan['retry']
   readonly startToCloseMs?: number
   readonly heartbeatMs?: number
   readonly startBy?: Instant
   readonly closeBy?: Instant
+  readonly given?: GivenOptions
+  /** Attempts it had before it was handed to the queue. */
+  readonly failed?: number
 }
 
 export function taskId(head: Head, key: string): string {
@@ -80,7 +84,8 @@ export function tasksOf(
   turn: Turn,
   planOf: (key: string) => StepPlan,
 ): NewTask[] {
-  return turn.steps.flatMap(({ key }) => {
+  const keys = [...turn.steps.map(({ key }) => key), ...turn.queued]
+  return keys.flatMap((key) => {
     const step = state.open.get(key)
     return step?.type === 'step' && step.queued ? [newTask(head, key, step, planOf(key))] : []
   })
@@ -88,8 +93,8 @@ export function tasksOf(
 
 function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTask {
   const { workflowId, generation, keysOf } = head
-  const { retry, startToCloseMs, heartbeatMs } = plan
-  const { startBy, closeBy } = step
+  const { retry, startToCloseMs, heartbeatMs, given } = plan
+  const { startBy, closeBy, failed } = step
   const body: TaskBody = {
     key,
     generation,
@@ -101,6 +106,8 @@ function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTa
     ...(heartbeatMs !== undefined && { heartbeatMs }),
     ...(startBy !== undefined && { startBy }),
     ...(closeBy !== undefined && { closeBy }),
+    ...(given && { given }),
+    ...(failed > 0 && { failed }),
   }
   return {
     taskId: taskId(head, key),

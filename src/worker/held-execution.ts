@@ -4,10 +4,11 @@ import { assert } from '../kernel/assert.ts'
 import type { Command, RunStep } from '../kernel/command.ts'
 import type { Decider, Execution, StepPlan } from '../kernel/decider.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
-import type { Head, RunState } from '../kernel/run.ts'
+import type { Head, OpenStep, RunState } from '../kernel/run.ts'
 import type { Turn } from '../kernel/turn.ts'
 import type { RunHost } from './host.ts'
-import { interruptedSteps } from './readiness.ts'
+import type { LocalSteps } from './local-steps.ts'
+import { interruptedSteps, readyHere } from './readiness.ts'
 
 /** What is done by asking for it. */
 const DONE_AT_ONCE: ReadonlySet<string> = new Set([
@@ -75,6 +76,12 @@ export class HeldExecution {
     this.#replayedThrough = state.seq
   }
 
+  /** Steps to begin here. Those for another worker go to the task queue with this turn. */
+  ready(turn: Turn, state: RunState, steps: LocalSteps, now: Instant): [string, OpenStep][] {
+    const held = { host: this.#host, head: this.#head, execution: this.current }
+    return readyHere(turn, now, { ...held, state, steps })
+  }
+
   planOf(key: string): StepPlan {
     const plan = this.current.step(key)
     assert(plan, `the code has asked for ${key}`)
@@ -115,7 +122,7 @@ export class HeldExecution {
   #isQueued(step: RunStep): boolean {
     const plan = this.current.step(step.key)
     if (step.kind !== 'activity' || !plan) return false
-    return this.#host.queues(step, plan, this.#head)
+    return !this.#host.hasRoom() || !this.#host.serves(step.name, plan, this.#head)
   }
 
   #open(): void {

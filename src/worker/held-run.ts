@@ -16,7 +16,7 @@ import { Inbox } from './inbox.ts'
 import { LocalSteps } from './local-steps.ts'
 import { Nap } from './nap.ts'
 import { changesCode, headSince, loadTurns, pastOf, readHead, waitsForTrigger } from './past.ts'
-import { begunOf, isLate, letGo, mayWait, nextDue, overdueSteps, readySteps } from './readiness.ts'
+import { begunOf, isLate, letGo, mayWait, nextDue, overdueSteps } from './readiness.ts'
 import { poisoned, restful, timedOut, tooLong, unstorable } from './refusals.ts'
 import { NoAnswer } from './store-line.ts'
 import { HOLD, nothing, released, TurnWriter } from './turn-writer.ts'
@@ -179,11 +179,11 @@ export class HeldRun {
 
   // Continues the run: holds it while there is something to do here, and lets go of it otherwise.
   async #goOn(turn: Turn, now: Instant): Promise<HeldOutcome | undefined> {
-    this.#carried.push(...turn.events)
     letGo(turn, this.#state, this.#steps)
     const pausing = this.#state.pausing !== undefined
     const mayBegin = this.#mood === 'working' && !pausing
-    const ready = mayBegin ? readySteps(this.#state, this.#steps, this.#code.current, now) : []
+    const ready = mayBegin ? this.#code.ready(turn, this.#state, this.#steps, now) : []
+    this.#carried.push(...turn.events)
     const busy = this.#steps.size > 0 || this.#steps.hasResults || ready.length > 0
     if (pausing && !busy) return this.#rest(turn)
     // By the store's clock, which may be behind the run's own time if it was set back.

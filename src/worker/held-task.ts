@@ -26,10 +26,17 @@ export class HeldTask {
     this.#task = task
     this.#runner = runner
     try {
-      this.#body = parseBody(task.body) as TaskBody
+      const body = parseBody(task.body) as TaskBody
+      this.#body = { ...body, ...runner.rulesOf(task.name, body) }
     } catch (error) {
       this.#unreadable = error
     }
+  }
+
+  // What the store counts begins anew when a step is handed to the queue.
+  get #attempt(): number {
+    const { failed, deliveries } = this.#task
+    return Math.max(failed, this.#body?.failed ?? 0) + deliveries
   }
 
   /** What the store is to be told. Does not resolve after `abort`. */
@@ -37,8 +44,8 @@ export class HeldTask {
     const body = this.#body
     if (!body) return this.#left()
     const { retry, input, key, generation, keysOf, workflowId, closeBy } = body
-    const { runId, name, failed, deliveries } = this.#task
-    const attempt = failed + deliveries
+    const { runId, name } = this.#task
+    const attempt = this.#attempt
     if (attempt > retry.maxAttempts) return this.#ended(body, diedTrying(name, attempt - 1))
     const { result, abort, begun } = this.#runner.start(
       {
@@ -70,9 +77,9 @@ export class HeldTask {
     const body = this.#body
     const begun = this.#begun()
     this.#abort(new PawlError('WORKER_STOPPED', 'the worker is shutting down'))
-    const { taskId, lease, failed, deliveries, name } = this.#task
+    const { taskId, lease, name } = this.#task
     if (!begun || !body) return { taskId, lease, result: { type: 'return' } }
-    const outcome = diedTrying(name, failed + deliveries)
+    const outcome = diedTrying(name, this.#attempt)
     if (outcome.attempt >= body.retry.maxAttempts) return this.#ended(body, outcome)
     const failure = JSON.stringify(outcome.failure)
     return {

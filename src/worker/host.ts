@@ -1,4 +1,3 @@
-import type { RunStep } from '../kernel/command.ts'
 import type { Decider, Execution, StepPlan, World } from '../kernel/decider.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
@@ -24,8 +23,10 @@ export interface RunHost extends World {
   /** Ids of tasks of the run that nobody has begun with. */
   waitingTasks(runId: string): Promise<ReadonlySet<string>>
   commit(turn: TurnCommit): Promise<Committed>
-  /** Whether an activity should go to the task queue rather than run here. */
-  queues(step: RunStep, plan: StepPlan, head: Head): boolean
+  /** Whether this worker may run an activity: it has its code, and serves its queue. */
+  serves(activity: string, plan: StepPlan, head: Head): boolean
+  /** Whether a body could begin at once. */
+  hasRoom(): boolean
   /** Runs a step body when a slot is free, and says how it ended. Nothing begins once the session is dead. */
   begin(
     head: Head,

@@ -1,7 +1,7 @@
 // What of a held run can be begun, when something is due, and whether anything must be written first.
 
 import { deadlineOf } from '../kernel/deadline.ts'
-import type { Execution } from '../kernel/decider.ts'
+import type { Execution, StepPlan } from '../kernel/decider.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Head, OpenStep, RunState } from '../kernel/run.ts'
@@ -48,19 +48,36 @@ export async function begunOf(
   return new Set(overdue.filter((key) => !waiting.has(taskId(head, key))))
 }
 
-/** Steps that are open, not running, not queued and not waiting for a retry. */
-export function readySteps(
-  state: RunState,
-  steps: LocalSteps,
-  execution: Execution,
-  now: Instant,
-): [string, OpenStep][] {
-  const ready: [string, OpenStep][] = []
+/** A run as its holder sees it. */
+interface Held {
+  readonly host: RunHost
+  readonly head: Head
+  readonly state: RunState
+  readonly steps: LocalSteps
+  readonly execution: Execution
+}
+
+/**
+ * Steps that are open, not running, not queued and not waiting for a retry. Those for another worker go to the task queue
+ * with this turn, whether an attempt failed here or where more was served than here.
+ */
+export function readyHere(turn: Turn, now: Instant, held: Held): [string, OpenStep][] {
+  const { state, steps, execution } = held
+  const [here, elsewhere]: [[string, OpenStep][], string[]] = [[], []]
   for (const [key, open] of state.open) {
     if (open.type !== 'step' || open.queued || steps.has(key)) continue
-    if ((open.retryAt ?? 0) <= now && execution.step(key)) ready.push([key, open])
+    const plan = execution.step(key)
+    if (!plan || (open.retryAt ?? 0) > now) continue
+    if (isServed(open, plan, held)) here.push([key, open])
+    else elsewhere.push(key)
   }
-  return ready
+  turn.queue(elsewhere)
+  return here
+}
+
+/** Steps in the code of a workflow run wherever that does. */
+function isServed({ kind, name }: OpenStep, plan: StepPlan, { host, head }: Held): boolean {
+  return kind !== 'activity' || host.serves(name, plan, head)
 }
 
 /** What follows from history alone, by whatever code reads it next. */

@@ -44,10 +44,10 @@ export function runHost(parts: HostParts): RunHost {
     newestOf: (workflowId) => newestOf(send, workflowId),
     secret: () => secret(random),
     commit: (turn) => commit(parts, turn),
-    queues: (step, plan, head) =>
-      !registry.activity(step.name) ||
-      !settings.queues.includes(plan.queue ?? head.queue) ||
-      slots.free === 0,
+    serves: (activity, plan, head) =>
+      registry.activity(activity) !== undefined &&
+      settings.queues.includes(plan.queue ?? head.queue),
+    hasRoom: () => slots.free > 0,
     begin: (head, key, step, plan, attempt) =>
       parts.mayWork() ? runner.local(head, key, step, plan, attempt) : undefined,
     announce: (head, events) => harmless(() => announce(ports, head, events)),

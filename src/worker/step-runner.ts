@@ -1,7 +1,8 @@
 // Runs step bodies in this process, in bounded slots, and turns each end into what history or the task queue needs.
 import type { ActivityContext } from '../definitions/contract.ts'
+import { activityPlan } from '../definitions/plan.ts'
 import type { Registry } from '../definitions/registry.ts'
-import type { RetryRule, StepPlan } from '../kernel/decider.ts'
+import type { GivenOptions, RetryRule, StepPlan } from '../kernel/decider.ts'
 import { PawlError } from '../kernel/errors.ts'
 import type { GivenUp, Instant } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
@@ -29,6 +30,8 @@ export interface StepPorts extends NotePorts {
   /** Whether the session still gives the right to begin anything. */
   readonly mayWork: () => boolean
 }
+
+type Rules = Pick<StepPlan, 'retry' | 'startToCloseMs' | 'heartbeatMs'>
 
 export type StepBody = (context: ActivityContext) => unknown
 
@@ -114,6 +117,12 @@ export class StepRunner {
     return () => {
       throw new PawlError('NO_CODE_HERE', `activity '${name}' is not registered in this worker`)
     }
+  }
+
+  /** The retries and limits of a task: those of the activity as it is here, but for what was said where it was asked for. */
+  rulesOf(name: string, body: Rules & { readonly given?: GivenOptions }): Rules {
+    const own = this.#ports.registry.activity(name)?.options
+    return own && body.given ? activityPlan(body.given, own, `activity '${name}'`) : body
   }
 
   /** A task was claimed and cannot be begun. */

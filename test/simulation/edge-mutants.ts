@@ -110,6 +110,28 @@ export const edgeMutants: readonly Mutant[] = [
       'return row.epoch === lease.epoch',
     ),
   ),
+  from(
+    90,
+    mutant(
+      'api D1: an activity that failed goes on wherever its run does',
+      patch(
+        'worker/readiness.ts',
+        "return kind !== 'activity' || host.serves(name, plan, head)",
+        "return kind !== '' || host.serves(name, plan, head)",
+      ),
+    ),
+  ),
+  from(
+    425,
+    mutant(
+      'api D1: attempts are counted anew in the task queue',
+      patch(
+        'worker/held-task.ts',
+        'return Math.max(failed, this.#body?.failed ?? 0) + deliveries',
+        'return failed + deliveries',
+      ),
+    ),
+  ),
   mutant(
     'faults 2.2: a resume does not wake a run that has just been paused',
     patch(rules, '(!row.paused || urgent || resumes)', '(!row.paused || urgent)'),

@@ -47,11 +47,14 @@ export function walk(walked: Walked): string[] {
   return [...found, ...checkOnce(walked.events)]
 }
 
+/** Neither a beginning nor an end. */
+const ASIDE: ReadonlySet<string> = new Set(['StepRetried', 'StepBegun', 'StepQueued'])
+
 /** D6: nothing is begun twice or has two ends, whoever died and however often it was said. */
 function checkOnce(events: readonly Event[]): string[] {
   const seen = new Set<string>()
   return events.flatMap((event) => {
-    if (!('key' in event) || event.type === 'StepRetried' || event.type === 'StepBegun') return []
+    if (!('key' in event) || ASIDE.has(event.type)) return []
     const ends = event.type.endsWith('Completed') || event.type.endsWith('Failed')
     const what = `${ends ? 'the end' : event.type} of ${event.key}`
     if (seen.has(what)) return [`D6: ${what} is recorded twice`]

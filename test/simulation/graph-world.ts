@@ -13,7 +13,7 @@ import {
   workflow,
 } from '../../src/index.ts'
 import { sleep } from '../../src/runtime/clock.ts'
-import { simulatedBody } from '../../src/testing/simulated-body.ts'
+import { checkPlace, simulatedBody } from '../../src/testing/simulated-body.ts'
 import type { Definitions, ProgramWorld, SimulatedWorld } from '../../src/testing/simulator.ts'
 import type { SeenByUndo } from './graph-end.ts'
 import { conditionOf, itemsOf, valueOf } from './graph-reference.ts'
@@ -254,6 +254,7 @@ class Maker {
       case 'step':
         return made.step(name, options, async (ctx) => {
           const { generation } = this.#story
+          if (work.queued) checkPlace(this.#world, 'other', ctx)
           await perform(this.#world, ctx, generation, work.ms, this.#endOf(step, work))
           return value(ctx)
         })

@@ -13,7 +13,7 @@ import {
   workflow,
 } from '../../src/index.ts'
 import { sleep } from '../../src/runtime/clock.ts'
-import { simulatedBody } from '../../src/testing/simulated-body.ts'
+import { checkPlace, simulatedBody } from '../../src/testing/simulated-body.ts'
 import type { Definitions, ProgramWorld, SimulatedWorld } from '../../src/testing/simulator.ts'
 import {
   type Compound,
@@ -64,7 +64,10 @@ export class KitchenSink {
       return n
     }
     const near = activity('near', { retry: RETRY }, run)
-    const far = activity('far', { retry: RETRY, queue: 'other' }, run)
+    const far = activity('far', { retry: RETRY, queue: 'other' }, (n: number, step) => {
+      checkPlace(world, 'other', step)
+      return run(n, step)
+    })
     const machine = new Interpreter(body, [near, far], this.#tokens)
     return {
       workflows: [

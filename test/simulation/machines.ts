@@ -1,5 +1,6 @@
 // Machines of the simulated deployment: what they hear they count, so that nothing can be heard twice or not at all.
 import { type Activity, type ActivityContext, activity, machine, type } from '../../src/index.ts'
+import { checkPlace } from '../../src/testing/simulated-body.ts'
 import type { Definitions, SimulatedWorld } from '../../src/testing/simulator.ts'
 import { go } from './signals.ts'
 
@@ -20,6 +21,7 @@ export function machines(world: SimulatedWorld, work: Work): Definitions {
     return n
   })
   const tock = activity('tock', { retry: RETRY, queue: 'other' }, async (n: number, step) => {
+    checkPlace(world, 'other', step)
     await work(step)
     return n
   })

@@ -16,7 +16,7 @@ import {
 import { sleep } from '../../src/runtime/clock.ts'
 import type { Acknowledged } from '../../src/testing/checkers.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
-import { simulatedBody } from '../../src/testing/simulated-body.ts'
+import { checkPlace, simulatedBody } from '../../src/testing/simulated-body.ts'
 import type { Definitions, ProgramWorld, SimulatedWorld } from '../../src/testing/simulator.ts'
 import { machines } from './machines.ts'
 import { go } from './signals.ts'
@@ -100,6 +100,7 @@ function failingWorkflows(world: SimulatedWorld) {
     return amount * 2
   })
   const far = activity('far', { queue: 'other', retry: RETRY }, async (amount: number, step) => {
+    checkPlace(world, 'other', step)
     await work(step)
     return amount + 1
   })

@@ -5,9 +5,13 @@ import { checkAll, checkReplay } from '../../src/testing/checkers.ts'
 import { badNetwork, noFaults } from '../../src/testing/faulty-store.ts'
 import { short } from '../../src/testing/ledger.ts'
 import { misfortunesOf, noMisfortunes } from '../../src/testing/misfortunes.ts'
-import { MortalProcess } from '../../src/testing/process.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
-import { type Definitions, Simulation, type SimulationEnd } from '../../src/testing/simulator.ts'
+import {
+  type Definitions,
+  Simulation,
+  type SimulationEnd,
+  worldOfReplays,
+} from '../../src/testing/simulator.ts'
 import { checkEnd, checkUndoing, factsOf } from './graph-end.ts'
 import { walk } from './graph-walk.ts'
 import { GraphWorld, type Story } from './graph-world.ts'
@@ -66,8 +70,7 @@ export async function simulateGraphs(
   const violations = checkAll(end.tables, end.ledger, { runs, signals: new Map() })
   if (!end.settled) violations.push('liveness: not every run ended after faults had stopped')
   for (const story of world.stories) violations.push(...checkStory(end, story))
-  const process = new MortalProcess('replay', simulation.clock)
-  const replaying = { process, ledger: end.ledger, seed, sessionAlive: () => true }
+  const replaying = worldOfReplays(simulation.clock, end.ledger, seed)
   const definitions = world.definitions(replaying)
   violations.push(...(await checkReplay(end.tables, definitions)))
   const { stories } = world

@@ -2,10 +2,9 @@
 import { checkAll, checkReplay } from '../../src/testing/checkers.ts'
 import { badNetwork, noFaults } from '../../src/testing/faulty-store.ts'
 import { misfortunesOf, noMisfortunes } from '../../src/testing/misfortunes.ts'
-import { MortalProcess } from '../../src/testing/process.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { type SharedWorld, sharedMemory, sharedObjects } from '../../src/testing/shared-store.ts'
-import { Simulation, type SimulationEnd } from '../../src/testing/simulator.ts'
+import { Simulation, type SimulationEnd, worldOfReplays } from '../../src/testing/simulator.ts'
 import { definitions, program, promised } from './program.ts'
 
 export interface SeedResult {
@@ -44,8 +43,7 @@ export async function simulateSeed(seed: number, options: SeedOptions = {}): Pro
   const end = await simulation.run()
   const violations = checkAll(end.tables, end.ledger, kept)
   if (!end.settled) violations.push('liveness: not every run ended after faults had stopped')
-  const process = new MortalProcess('replay', simulation.clock)
-  const world = { process, ledger: end.ledger, seed, sessionAlive: () => true }
+  const world = worldOfReplays(simulation.clock, end.ledger, seed)
   violations.push(...(await checkReplay(end.tables, definitions(world))))
   return { seed, violations, end }
 }

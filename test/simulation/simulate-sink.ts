@@ -4,9 +4,13 @@ import { decode } from '../../src/kernel/value.ts'
 import { checkAll, checkReplay } from '../../src/testing/checkers.ts'
 import { badNetwork, noFaults } from '../../src/testing/faulty-store.ts'
 import { misfortunesOf, noMisfortunes } from '../../src/testing/misfortunes.ts'
-import { MortalProcess } from '../../src/testing/process.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
-import { type Definitions, Simulation, type SimulationEnd } from '../../src/testing/simulator.ts'
+import {
+  type Definitions,
+  Simulation,
+  type SimulationEnd,
+  worldOfReplays,
+} from '../../src/testing/simulator.ts'
 import { KitchenSink } from './kitchen-sink.ts'
 import { type StoreKind, storeOf } from './simulate-seed.ts'
 
@@ -54,8 +58,7 @@ export async function simulateSink(seed: number, options: SinkOptions = {}): Pro
     const got = outcomeOf(end, runId)
     if (got !== expected) violations.push(`run ${runId} came to ${got}; the model says ${expected}`)
   }
-  const process = new MortalProcess('replay', simulation.clock)
-  const world = { process, ledger: end.ledger, seed, sessionAlive: () => true }
+  const world = worldOfReplays(simulation.clock, end.ledger, seed)
   const definitions = sink.definitions(world)
   violations.push(...(await checkReplay(end.tables, definitions)))
   return { violations, end, workflows: definitions.workflows }

@@ -96,7 +96,7 @@ export class Play {
   }
 
   #open(): Execution {
-    return machineDecider(this.#machine).open(this.#head, world)
+    return machineDecider(this.#machine, () => undefined).open(this.#head, world)
   }
 }
 

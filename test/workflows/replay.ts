@@ -47,7 +47,7 @@ export class Play {
     const definition = { name: 'test', options, schemas: {}, definitionHash: 'hash' }
     const workflow = { ...definition, style: 'function', handler: code } as const
     const given = { ...head, input: encode(input, 'input') }
-    this.execution = functionDecider(workflow).open(given, world)
+    this.execution = functionDecider(workflow, () => undefined).open(given, world)
     for (const { seq: _, ...event } of past) this.events.push(this.state.apply(event))
     this.now = Math.max(head.createdAt, this.state.at)
     this.#messages = past.filter(({ type }) => type === 'SignalReceived').length

@@ -29,6 +29,7 @@ import { limits } from '../../kernel/limits.ts'
 import { checkKnownName } from '../../kernel/names.ts'
 import { webhookName, webhookSignal } from '../../kernel/webhook.ts'
 import { activityAsk, childAsk, signalAsk, signalTo } from '../asks.ts'
+import { checkCall, optionsAndFunction } from './call-options.ts'
 import type { FunctionExecution } from './execution.ts'
 import { logOf, runInfo } from './info.ts'
 import type { Identity, Wanted } from './matching.ts'
@@ -77,8 +78,8 @@ export class FunctionContext {
     first?: unknown,
     second?: unknown,
   ): DurablePromise<unknown> {
-    if (typeof what !== 'string') return this.#activity(what, first, second ?? {})
-    const [options, body] = typeof first === 'function' ? [{}, first] : [first ?? {}, second]
+    if (typeof what !== 'string') return this.#activity(what, first, second as RunOptions)
+    const [options, body] = optionsAndFunction('run', first, second)
     return this.#inline('step', checkKnownName(what, 'the name of a step'), options, body)
   }
 
@@ -98,6 +99,7 @@ export class FunctionContext {
     options: ChildOptions = {},
   ): Child<unknown> {
     if (workflow?.is !== 'workflow') throw misuse('ctx.child takes a workflow', workflow)
+    checkCall('child', options)
     const [key, identity] = this.#identify('child', workflow.name, options)
     const wanted = childAsk(key, workflow, given, options)
     const runId = childId(this.#execution.head, this.#execution.keyOf(wanted, identity))
@@ -138,6 +140,7 @@ export class FunctionContext {
     source: unknown,
     options: { key?: string; timeout?: Duration } = {},
   ): DurablePromise<unknown> {
+    checkCall('wait', options)
     const { timeout } = options
     const until =
       timeout === undefined ? {} : { until: this.#execution.now + milliseconds(timeout, 'timeout') }
@@ -179,9 +182,7 @@ export class FunctionContext {
 
   on(message: unknown, first: unknown, second?: unknown): void {
     const { is, name } = (message ?? {}) as { is?: string; name?: string }
-    const [options, handler] = typeof first === 'function' ? [{}, first] : [first ?? {}, second]
-    if (typeof handler !== 'function')
-      throw misuse('ctx.on takes a function as its last argument', handler)
+    const [options, handler] = optionsAndFunction('on', first, second)
     if (name === undefined) throw misuse('ctx.on takes a signal, a query or an update', message)
     if (is === 'query') {
       return this.#execution.handlers.onQuery(name, handler as (payload: unknown) => unknown)
@@ -209,15 +210,13 @@ export class FunctionContext {
   }
 
   map(items: readonly unknown[], first: unknown, second?: unknown): DurablePromise<unknown> {
-    const [options, fn] = typeof first === 'function' ? [{}, first] : [first ?? {}, second]
+    const [options, fn] = optionsAndFunction('map', first, second)
     const plan = mapPlan(items, options, fn)
     return this.#structure.map(this.#count('map'), plan, this.#scope) as DurablePromise<unknown>
   }
 
   scope(name: string, first: unknown, second?: unknown): DurablePromise<unknown> {
-    const [options, fn] = typeof first === 'function' ? [{}, first] : [first ?? {}, second]
-    if (typeof fn !== 'function')
-      throw misuse('ctx.scope takes a function as its last argument', fn)
+    const [options, fn] = optionsAndFunction('scope', first, second)
     const { timeout } = options as { timeout?: Duration }
     const segment = this.#occurrence('scope', checkKnownName(name, 'the name of a scope'))
     const scope = new Scope(`${segment}/`, this.#scope)
@@ -286,6 +285,7 @@ export class FunctionContext {
   }
 
   sideEffect(body: () => unknown): DurablePromise<unknown> {
+    if (typeof body !== 'function') throw misuse('ctx.sideEffect takes a function', body)
     return this.#inline('sideEffect', 'sideEffect', { retry: UNLESS_IT_FAILS }, body)
   }
 
@@ -316,13 +316,15 @@ export class FunctionContext {
   #activity(
     activity: AnyActivityContract & { readonly options?: ActivityOptions },
     given: unknown,
-    options: RunOptions,
+    options: RunOptions = {},
   ): DurablePromise<unknown> {
     if (activity?.is !== 'activity') {
       throw misuse('ctx.run takes an activity, or a name and a function', activity)
     }
+    checkCall('run with an activity', options)
     const [key, identity] = this.#identify('activity', activity.name, options)
-    const { wanted, plan } = activityAsk(key, activity, given, options)
+    const { activities } = this.#execution
+    const { wanted, plan } = activityAsk(key, activity, given, options, activities)
     return this.#ask(wanted, identity, plan)
   }
 
@@ -332,11 +334,8 @@ export class FunctionContext {
     options: StepOptions,
     body: unknown,
   ): DurablePromise<unknown> {
-    if (typeof body !== 'function') {
-      throw misuse(`ctx.run('${name}', …) takes a function as its last argument`, body)
-    }
     const [key, identity] = this.#identify(kind, name, options)
-    const plan: StepPlan = { ...stepPlan(options), body: body as StepBody }
+    const plan: StepPlan = { ...stepPlan(options, `step '${name}'`), body: body as StepBody }
     return this.#ask({ type: 'RunStep', kind, key, name }, identity, plan)
   }
 
@@ -357,6 +356,7 @@ export class FunctionContext {
   }
 
   #sleep(until: number, options: Pick<StepIdentity, 'key'>): DurablePromise<void> {
+    checkCall('sleep', options)
     const [key, { explicit }] = this.#identify('sleep', 'sleep', options)
     return this.#timer(key, until, explicit)
   }

@@ -1,12 +1,11 @@
+import type { ActivityOf } from '../../definitions/plan.ts'
 import type { RegisteredFunction } from '../../definitions/registry.ts'
 import type { Decider } from '../../kernel/decider.ts'
 import { callWorkflow } from './begin.ts'
 import { FunctionExecution } from './execution.ts'
 
 /** Runs a workflow function by replay: the history is given back to the code step by step. */
-export function functionDecider(workflow: RegisteredFunction): Decider {
-  return {
-    kind: 'function',
-    open: (head, world) => new FunctionExecution(workflow, head, callWorkflow, world),
-  }
+export function functionDecider(workflow: RegisteredFunction, activities: ActivityOf): Decider {
+  const code = { workflow, activities, start: callWorkflow }
+  return { kind: 'function', open: (head, world) => new FunctionExecution(code, head, world) }
 }

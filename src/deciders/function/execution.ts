@@ -2,6 +2,7 @@
 // `advance`, from one delivery to the next, until nothing more can be delivered; what it then still wants is
 // the turn's commands. Anything that wakes the code at another time is a wait pawl cannot see, and an error.
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { ActivityOf } from '../../definitions/plan.ts'
 import type { RegisteredFunction } from '../../definitions/registry.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Command } from '../../kernel/command.ts'
@@ -31,9 +32,16 @@ const DELIVERIES_BETWEEN_BREATHS = 256
 /** Requests a cancelled workflow may make, all refused, before it is ended where it is. */
 const REFUSALS_MAX = 1_000
 
+export interface FunctionCode {
+  readonly workflow: RegisteredFunction
+  readonly activities: ActivityOf
+  readonly start: (execution: FunctionExecution, input: unknown) => Promise<unknown>
+}
+
 export class FunctionExecution implements Execution {
   readonly head: Head
   readonly workflow: RegisteredFunction
+  readonly activities: ActivityOf
   /** The instant the code believes it is. */
   now: Instant = 0
   /** The seq of the last event delivered, and of the last that moved the replay forward. */
@@ -58,16 +66,12 @@ export class FunctionExecution implements Execution {
   #lastKey: string | undefined
   onBreak: () => void = () => {}
   readClock = false
-  readonly #start: (execution: FunctionExecution, input: unknown) => Promise<unknown>
+  readonly #start: FunctionCode['start']
   readonly #world: World
 
-  constructor(
-    workflow: RegisteredFunction,
-    head: Head,
-    start: (execution: FunctionExecution, input: unknown) => Promise<unknown>,
-    world: World,
-  ) {
+  constructor({ workflow, activities, start }: FunctionCode, head: Head, world: World) {
     this.workflow = workflow
+    this.activities = activities
     this.#recognition = new Recognition(workflow.name, this.#journal)
     this.head = head
     this.#start = start
@@ -82,10 +86,8 @@ export class FunctionExecution implements Execution {
     if (this.#dead) throw this.#deathError()
     // Cancelled before its code asked for anything: then the code never runs, now or on replay.
     const [first] = this.#started ? [] : events.filter(({ type }) => type !== 'SignalReceived')
-    if (first?.type === 'CancelRequested') {
-      const { reason } = first
-      return [{ type: 'CancelRun', ...(reason !== undefined && { reason }) }]
-    }
+    if (first?.type === 'CancelRequested')
+      return [{ type: 'CancelRun', ...(first.reason !== undefined && { reason: first.reason }) }]
     for (const event of events) this.#journal.add(event)
     this.#replayedThrough = Math.max(this.#replayedThrough, replayedThrough)
     if (!this.#started) this.now = events[0]?.at ?? now
@@ -301,8 +303,10 @@ export class FunctionExecution implements Execution {
       this.#inTurn = true
       await this.#deliver(next.settlement, next.key)
     }
-    if (this.#open.size === 0 && !this.#outcome)
-      throw nonDurableAwait(this.workflow.name, this.#whereabouts())
+    if (this.#open.size === 0 && !this.#outcome) {
+      const place = this.#lastKey === undefined ? 'before its first step' : `after ${this.#lastKey}`
+      throw nonDurableAwait(this.workflow.name, place)
+    }
     for (const key of this.#journal.calledOff) {
       if (this.#open.has(key)) throw stillWanted(this.workflow.name, key)
     }
@@ -392,9 +396,5 @@ export class FunctionExecution implements Execution {
 
   #deathError(): Error {
     return this.#dead instanceof Error ? this.#dead : new Error('this execution was disposed of')
-  }
-
-  #whereabouts(): string {
-    return this.#lastKey === undefined ? 'before its first step' : `after ${this.#lastKey}`
   }
 }

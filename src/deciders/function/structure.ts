@@ -1,5 +1,6 @@
 // Several things at once: races, joins, maps, and scopes that can be cancelled as a whole. Whoever loses is called off, and
 // what comes of it later is dropped.
+
 import { CANCELLED, type Cancelled, TIMEOUT, type Timeout } from '../../definitions/context.ts'
 import { CancelledError, PawlError } from '../../kernel/errors.ts'
 import { failureOf } from '../../kernel/failure.ts'
@@ -244,14 +245,10 @@ export interface MapPlan {
 
 export function mapPlan(items: readonly unknown[], options: unknown, fn: unknown): MapPlan {
   if (!Array.isArray(items)) throw misuse('ctx.map takes an array', items)
-  if (typeof fn !== 'function') throw misuse('ctx.map takes a function as its last argument', fn)
   const { concurrency, key, tolerate } = (options ?? {}) as {
     concurrency?: number
     key?: (item: unknown) => string
     tolerate?: number | string
-  }
-  if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency > 0)) {
-    throw new PawlError('INPUT_INVALID', "ctx.map's concurrency is a whole number above 0.")
   }
   const keys = items.map((item: unknown, index) =>
     key ? checkKnownName(key(item), 'the key of an item') : String(index),

@@ -1,8 +1,8 @@
+import type { ActivityOf } from '../../definitions/plan.ts'
 import type { RegisteredGraph } from '../../definitions/registry.ts'
 import type { Decider } from '../../kernel/decider.ts'
 import { GraphExecution } from './execution.ts'
 import { dependentsIn } from './nodes.ts'
-import type { ActivityOf } from './work.ts'
 
 /** Runs a graph: what it decided is in its history, and its code is not asked again. */
 export function graphDecider(graph: RegisteredGraph, activities: ActivityOf): Decider {

@@ -1,6 +1,7 @@
 // One run of a graph. Events move its steps; what may begin then is asked for. Whatever code of the graph decided
 // (conditions, lists, inputs) is in the history, so the code may change while the run is under way.
 import type { GraphPlan } from '../../definitions/graph-plan.ts'
+import type { ActivityOf } from '../../definitions/plan.ts'
 import type { RegisteredGraph } from '../../definitions/registry.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { AwaitSignal, Command } from '../../kernel/command.ts'
@@ -17,7 +18,7 @@ import { Interpreter, refuseUpdate, unknownQuery } from '../interpreter.ts'
 import type { NodeState } from './nodes.ts'
 import { OUTPUT_KEY, Progress } from './progress.ts'
 import { undoKey } from './undoing.ts'
-import { type ActivityOf, type UndoScope, undoAsk, undoPlan, workAsk, workPlan } from './work.ts'
+import { type UndoScope, undoAsk, undoPlan, workAsk, workPlan } from './work.ts'
 
 /** After these nobody asks for the plan of a step again. */
 const SETTLES: ReadonlySet<string> = new Set(['StepCompleted', 'StepFailed'])

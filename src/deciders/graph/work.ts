@@ -4,17 +4,13 @@ import type { ActivityContext, AnyWorkflowContract } from '../../definitions/con
 import { withScope } from '../../definitions/graph-context.ts'
 import type { GraphNode, GraphScope, Undo } from '../../definitions/graph-plan.ts'
 import type { ActivityOptions } from '../../definitions/options.ts'
-import { stepPlan } from '../../definitions/plan.ts'
-import type { RegisteredActivity } from '../../definitions/registry.ts'
+import { type ActivityOf, activityPlan, stepPlan } from '../../definitions/plan.ts'
 import type { RunStep, StartChild } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
 import { activityAsk, childAsk } from '../asks.ts'
 
 /** What a step is asked for with, before anybody has said when. */
 export type Ask = Omit<RunStep, 'after'> | Omit<StartChild, 'after'>
-
-/** The activities that this process has code for. */
-export type ActivityOf = (name: string) => Pick<RegisteredActivity, 'options'> | undefined
 
 /** Asks for the work of a step. Waits are asked for elsewhere. */
 export function workAsk(
@@ -27,8 +23,8 @@ export function workAsk(
     case 'step':
       return { type: 'RunStep', kind: 'step', key, name, ...limitsOf(stepPlan(work.options)) }
     case 'activity': {
-      const options = optionsOf(work.activity, work.options, activities)
-      return activityAsked(key, work.activity, work.input(scope()), options)
+      const { activity, options } = work
+      return activityAsked(key, activity, work.input(scope()), options, activities)
     }
     case 'child': {
       const child = { is: 'workflow', name: work.workflow } as unknown as AnyWorkflowContract
@@ -40,7 +36,7 @@ export function workAsk(
 }
 
 export function workPlan(
-  { work }: GraphNode,
+  { name, work }: GraphNode,
   scope: () => GraphScope,
   activities: ActivityOf,
 ): StepPlan | undefined {
@@ -51,7 +47,7 @@ export function workPlan(
       return { ...stepPlan(work.options), body: call }
     }
     case 'activity':
-      return stepPlan(optionsOf(work.activity, work.options, activities))
+      return activityPlan(work.options, activities(work.activity)?.options, `step '${name}'`)
     case 'child':
     case 'wait':
       return undefined
@@ -69,12 +65,15 @@ export function undoAsk(
 ): Ask {
   if ('body' in undo)
     return { type: 'RunStep', kind: 'step', key, name, ...limitsOf(stepPlan(undo.options)) }
-  const options = optionsOf(undo.activity, undo.options, activities)
-  return activityAsked(key, undo.activity, undo.activityInput(scope()), options)
+  const { activity, options } = undo
+  return activityAsked(key, activity, undo.activityInput(scope()), options, activities)
 }
 
 export function undoPlan(undo: Undo, scope: () => UndoScope, activities: ActivityOf): StepPlan {
-  if (!('body' in undo)) return stepPlan(optionsOf(undo.activity, undo.options, activities))
+  if (!('body' in undo)) {
+    const { activity, options } = undo
+    return activityPlan(options, activities(activity)?.options, `activity '${activity}'`)
+  }
   const { body } = undo
   const call = (ctx: ActivityContext): unknown => body(withScope(ctx, scope()))
   return { ...stepPlan(undo.options), body: call }
@@ -85,14 +84,10 @@ function activityAsked(
   name: string,
   input: unknown,
   options: ActivityOptions,
+  activities: ActivityOf,
 ): Omit<RunStep, 'after'> {
   const activity = { is: 'activity', name } as unknown as Parameters<typeof activityAsk>[1]
-  return activityAsk(key, activity, input, options).wanted
-}
-
-/** What the step says comes before what the activity says of itself. */
-function optionsOf(name: string, given: ActivityOptions, activities: ActivityOf): ActivityOptions {
-  return { ...activities(name)?.options, ...given }
+  return activityAsk(key, activity, input, options, activities).wanted
 }
 
 function limitsOf({ scheduleToCloseMs }: StepPlan): { readonly scheduleToCloseMs?: number } {

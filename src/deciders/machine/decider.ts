@@ -1,8 +1,9 @@
+import type { ActivityOf } from '../../definitions/plan.ts'
 import type { RegisteredMachine } from '../../definitions/registry.ts'
 import type { Decider } from '../../kernel/decider.ts'
 import { MachineExecution } from './execution.ts'
 
 /** Runs a machine: what became of each event is in its history, and its code is not asked about it again. */
-export function machineDecider(machine: RegisteredMachine): Decider {
-  return { kind: 'machine', open: (head) => new MachineExecution(machine, head) }
+export function machineDecider(machine: RegisteredMachine, activities: ActivityOf): Decider {
+  return { kind: 'machine', open: (head) => new MachineExecution(machine, head, activities) }
 }

@@ -2,7 +2,7 @@
 // is written down under the number of the event (StateMoved) and never asked for again. So a run is opened by its last
 // state alone, and only events behind that are handled.
 import type { MachinePlan } from '../../definitions/machine-plan.ts'
-import { stepPlan } from '../../definitions/plan.ts'
+import { type ActivityOf, activityPlan } from '../../definitions/plan.ts'
 import type { RegisteredMachine } from '../../definitions/registry.ts'
 import { assert } from '../../kernel/assert.ts'
 import type { Command } from '../../kernel/command.ts'
@@ -56,8 +56,11 @@ export class MachineExecution extends Interpreter {
   #updates: string[] = []
   #seq = 0
 
-  constructor(machine: RegisteredMachine, head: Head) {
+  readonly #activities: ActivityOf
+
+  constructor(machine: RegisteredMachine, head: Head, activities: ActivityOf) {
     super()
+    this.#activities = activities
     this.#machine = machine
     this.#plan = machine.machine
     this.#input = new InputSchema(machine, head)
@@ -95,7 +98,11 @@ export class MachineExecution extends Interpreter {
     const request = this.#requests.get(key)
     const activity = request?.kind === 'activity' && this.#plan.activities.get(request.name)
     if (!request || !activity) return undefined
-    const plan = this.#plans.get(request) ?? stepPlan({ ...activity.options, ...request.options })
+    const known = this.#plans.get(request)
+    if (known) return known
+    const asked = { ...activity.options, ...request.options }
+    const own = this.#activities(request.name)?.options
+    const plan = activityPlan(asked, own, `activity '${request.name}'`)
     this.#plans.set(request, plan)
     return plan
   }
@@ -250,7 +257,7 @@ export class MachineExecution extends Interpreter {
     try {
       const { handler, ask } = question
       const given = ask(this.#state && decode(this.#state))
-      const about = { by, now, handler: `'${handler}'` }
+      const about = { by, now, handler: `'${handler}'`, activities: this.#activities }
       const made = makeMove(this.#machine, this.#requests, given, about)
       if (made.end) this.#hasEnded = true
       return [{ type: 'Decide', decision: this.#moveTo(by, made) }, ...made.commands]

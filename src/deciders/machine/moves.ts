@@ -1,6 +1,7 @@
 // From what a handler gave to what the run is asked for: the state is checked, and actions become commands in their order.
 import type { MachineAction, MachinePlan } from '../../definitions/machine-plan.ts'
 import type { ActivityOptions } from '../../definitions/options.ts'
+import type { ActivityOf } from '../../definitions/plan.ts'
 import type { RegisteredMachine } from '../../definitions/registry.ts'
 import { checkNow, parseNow } from '../../definitions/schema.ts'
 import { assert, unreachable } from '../../kernel/assert.ts'
@@ -21,15 +22,22 @@ export interface MadeMove {
 }
 
 /** `by` is the event it answers; `handler` is what people call the code that made it. */
+interface MoveOf {
+  readonly by: number
+  readonly now: Instant
+  readonly handler: string
+  readonly activities: ActivityOf
+}
+
 export function makeMove(
   machine: RegisteredMachine,
   requests: Requests,
   given: unknown,
-  { by, now, handler }: { by: number; now: Instant; handler: string },
+  { by, now, handler, activities }: MoveOf,
 ): MadeMove {
   const [state, ...actions] = moveOf(given, handler)
   const taken = takenState(machine.machine, state, handler)
-  const deeds = new Deeds(machine, requests, by, now)
+  const deeds = new Deeds({ machine, requests, activities }, by, now)
   for (const action of actions) deeds.add(action, handler)
   const { commands, end, options } = deeds
   return { state: taken, commands, ...(end && { end }), ...(options && { options }) }
@@ -41,18 +49,26 @@ function takenState({ name, state: schema }: MachinePlan, state: unknown, handle
   return encode(state, what)
 }
 
+interface DeedsOf {
+  readonly machine: RegisteredMachine
+  readonly requests: Requests
+  readonly activities: ActivityOf
+}
+
 class Deeds {
   readonly commands: Command[] = []
   end: EndRun | undefined
   readonly #machine: RegisteredMachine
   readonly #requests: Requests
+  readonly #activities: ActivityOf
   readonly #after: number
   readonly #now: Instant
   readonly #options: [string, ActivityOptions][] = []
 
-  constructor(machine: RegisteredMachine, requests: Requests, after: number, now: Instant) {
-    this.#machine = machine
-    this.#requests = requests
+  constructor(of: DeedsOf, after: number, now: Instant) {
+    this.#machine = of.machine
+    this.#requests = of.requests
+    this.#activities = of.activities
     this.#after = after
     this.#now = now
   }
@@ -89,7 +105,7 @@ class Deeds {
     assert(activity, 'act makes only actions of its machine')
     const { key, isRecorded } = this.#requests.ask({ kind: 'activity', name, id }, options)
     if (Object.keys(options).length > 0) this.#options.push([key, options])
-    const { wanted } = activityAsk(key, activity, input, options)
+    const { wanted } = activityAsk(key, activity, input, options, this.#activities)
     if (!isRecorded) this.commands.push({ ...wanted, after: this.#after })
   }
 

@@ -83,14 +83,15 @@ function readPolicy(value: Json, path: Path, problems: Problems): RetryPolicy | 
       throw new PawlError('INPUT_INVALID', `retry.${name} is null; leave it out or give a value`)
     })
   }
-  readNonRetryable(fields)
+  readTypes(fields, 'nonRetryable')
+  readTypes(fields, 'retryable')
   fields.finish()
   return policy
 }
 
-function readNonRetryable(fields: Fields): void {
-  for (const [index, type] of (fields.typed('nonRetryable', 'list') ?? []).entries()) {
-    const path = [...fields.path, 'nonRetryable', index]
+function readTypes(fields: Fields, name: 'nonRetryable' | 'retryable'): void {
+  for (const [index, type] of (fields.typed(name, 'list') ?? []).entries()) {
+    const path = [...fields.path, name, index]
     const check = (): string => checkKnownName(type, 'the type of a failure')
     fields.problems.attempt(path, 'INVALID_VALUE', check)
   }

@@ -1,0 +1,43 @@
+// What the calls of `ctx` take besides a function: checked where they are called.
+import {
+  childOptions,
+  handlerOptions,
+  mapOptions,
+  runOptions,
+  scopeOptions,
+  sleepOptions,
+  stepOptions,
+  waitOptions,
+} from '../../definitions/options.ts'
+import { checkOptions } from '../../kernel/described.ts'
+import { misuse } from './misuse.ts'
+
+const calls = {
+  run: stepOptions,
+  'run with an activity': runOptions,
+  child: childOptions,
+  on: handlerOptions,
+  map: mapOptions,
+  scope: scopeOptions,
+  sleep: sleepOptions,
+  wait: waitOptions,
+} as const
+
+type AnyFunction = (...args: unknown[]) => unknown
+
+export function checkCall(call: keyof typeof calls, options: unknown): void {
+  checkOptions(calls[call], options, { of: `ctx.${call}` })
+}
+
+/** The options, which may be left out, and the function that comes last. */
+export function optionsAndFunction(
+  call: keyof typeof calls,
+  first: unknown,
+  second: unknown,
+): [options: object, fn: AnyFunction] {
+  const [options = {}, fn] = typeof first === 'function' ? [{}, first] : [first, second]
+  if (typeof fn !== 'function')
+    throw misuse(`ctx.${call} takes a function as its last argument`, fn)
+  checkCall(call, options)
+  return [options as object, fn as AnyFunction]
+}

@@ -1,0 +1,183 @@
+// An options object is described once: what each option may be, what it is when absent, and what it does. The types that
+// users see, the checks of what they give, and the tables of the docs all come from the description.
+import { type Duration, milliseconds } from './duration.ts'
+import { PawlError, type PawlErrorCode } from './errors.ts'
+import { checkKnownName } from './names.ts'
+import { nearest } from './nearest.ts'
+import { visible } from './visible.ts'
+
+/** Where a value stands, for messages: the name of the option, and what it is an option of. */
+interface Place {
+  readonly name: string
+  readonly of: string
+}
+
+export interface Option<out T> {
+  /** What it does. */
+  readonly about: string
+  /** What it may be, in words. */
+  readonly takes: string
+  /** What it is when absent, as the docs show it. */
+  readonly otherwise?: string
+  /** Whether a value is one of those it takes. It may also throw what is wrong, more exactly. */
+  readonly accepts: (value: unknown, place: Place) => boolean
+  /** The type of its values; never there. */
+  readonly type?: T
+}
+
+export type Description = Readonly<Record<string, Option<unknown>>>
+
+/** What users may give. */
+export type Described<D> = { readonly [K in keyof D]?: D[K] extends Option<infer T> ? T : never }
+
+/** What an option is when absent, for the docs. */
+type Otherwise = { readonly otherwise?: string }
+
+export function option<T>(
+  about: string,
+  takes: string,
+  accepts: Option<T>['accepts'],
+  otherwise: Otherwise = {},
+): Option<T> {
+  return { about, takes, accepts, ...otherwise }
+}
+
+export function duration(about: string, otherwise: Otherwise = {}): Option<Duration> {
+  const takes = "a duration: '10s', '1.5h', 'PT1H30M' or milliseconds"
+  const accepts = (value: unknown, { name }: Place): boolean =>
+    milliseconds(value as Duration, name) >= 0
+  return option(about, takes, accepts, otherwise)
+}
+
+/** A whole number within bounds. */
+export function whole(
+  about: string,
+  [least, most]: readonly [number, number],
+  otherwise: Otherwise = {},
+): Option<number> {
+  const takes = `a whole number from ${spelled(least)} to ${spelled(most)}`
+  return option(about, takes, (value) => isWhole(value, least, most), otherwise)
+}
+
+/** Any number within bounds. */
+export function amount(
+  about: string,
+  [least, most]: readonly [number, number],
+  otherwise: Otherwise = {},
+): Option<number> {
+  const takes = `a number from ${spelled(least)} to ${spelled(most)}`
+  const accepts = (value: unknown): boolean =>
+    typeof value === 'number' && value >= least && value <= most
+  return option(about, takes, accepts, otherwise)
+}
+
+export function flag(about: string, otherwise: Otherwise = {}): Option<boolean> {
+  return option(about, 'true or false', (value) => typeof value === 'boolean', otherwise)
+}
+
+export function text(about: string, otherwise: Otherwise = {}): Option<string> {
+  return option(about, 'a string', (value) => typeof value === 'string', otherwise)
+}
+
+/** A name of a queue, a build and the like. */
+export function named(about: string, what: string, otherwise: Otherwise = {}): Option<string> {
+  const accepts = (value: unknown): boolean => checkKnownName(value, what) !== ''
+  return option(about, 'a name', accepts, otherwise)
+}
+
+export function choice<const T extends string>(
+  about: string,
+  values: readonly T[],
+  otherwise: Otherwise = {},
+): Option<T> {
+  const takes = values.map((value) => `'${value}'`).join(', ')
+  return option(about, takes, (value) => (values as readonly unknown[]).includes(value), otherwise)
+}
+
+/** Whatever TypeScript says it is: code, a client, a list of definitions. Those who use it check it. */
+export function given<T>(about: string, takes: string, otherwise: Otherwise = {}): Option<T> {
+  return option(about, takes, () => true, otherwise)
+}
+
+/** An object with options of its own. */
+export function nested<D extends Description>(about: string, inner: D): Option<Described<D>> {
+  const accepts = (value: unknown, { name, of }: Place): boolean => {
+    checkOptions(inner, value, { of: `\`${name}\` of ${of}` })
+    return true
+  }
+  return option(about, `an object with ${namesOf(inner)}`, accepts)
+}
+
+/** Any of several. */
+export function either<A, B>(
+  first: Option<A>,
+  second: Option<B>,
+  otherwise: Otherwise = {},
+): Option<A | B> {
+  const accepts = (value: unknown, place: Place): boolean =>
+    typeof value === 'object' ? second.accepts(value, place) : first.accepts(value, place)
+  return option(first.about, `${first.takes}, or ${second.takes}`, accepts, otherwise)
+}
+
+interface Checked {
+  /** `activity 'charge'` */
+  readonly of: string
+  readonly code?: PawlErrorCode
+}
+
+/** Refuses what is not described. What is undefined is absent. */
+export function checkOptions(
+  description: Description,
+  options: unknown,
+  { of, code = 'INPUT_INVALID' }: Checked,
+): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw new PawlError(code, `the options of ${of} must be an object, and not ${shown(options)}.`)
+  for (const [name, value] of Object.entries(options)) {
+    const known = Object.hasOwn(description, name) ? description[name] : undefined
+    if (!known) throw new PawlError(code, unknownOption(name, description, of))
+    if (value === undefined) continue
+    const message = problemWith(known, value, { name, of })
+    if (message !== undefined) throw new PawlError(code, message)
+  }
+}
+
+function problemWith(known: Option<unknown>, value: unknown, place: Place): string | undefined {
+  const start = `option \`${place.name}\` of ${place.of}`
+  try {
+    if (known.accepts(value, place)) return undefined
+    return `${start} is ${shown(value)}; it takes ${known.takes}.`
+  } catch (error) {
+    if (!(error instanceof PawlError)) throw error
+    // What is inside it names its own place.
+    return typeof value === 'object' ? error.message : `${start}: ${error.message}`
+  }
+}
+
+function unknownOption(name: string, description: Description, of: string): string {
+  const near = nearest(name, Object.keys(description))
+  const hint = near === undefined ? ` It has ${namesOf(description)}.` : ''
+  const meant = near === undefined ? '.' : `; did you mean \`${near}\`?`
+  return `unknown option \`${visible(name)}\` of ${of}${meant}${hint}`
+}
+
+function namesOf(description: Description): string {
+  const names = Object.keys(description)
+  return names.length === 0 ? 'no options' : names.map((name) => `\`${name}\``).join(', ')
+}
+
+export function isWhole(value: unknown, least: number, most: number): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
+}
+
+function spelled(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'string') return `'${visible(value).slice(0, 100)}'`
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'function') return 'a function'
+  if (typeof value === 'object' && value !== null) return 'an object'
+  return String(value)
+}

@@ -1,0 +1,57 @@
+// What users say of a worker.
+import {
+  type Described,
+  duration,
+  either,
+  flag,
+  nested,
+  option,
+  text,
+  whole,
+} from '../kernel/described.ts'
+import { formatDuration } from '../kernel/duration.ts'
+import { limits } from '../kernel/limits.ts'
+
+const AT_ONCE = 'How many runs it holds, and how many step bodies it runs, at once.'
+const bounds = [1, limits.concurrencyMax] as const
+
+export const workerOptions = {
+  id: text('What it is called in logs and by `pawl why`.', { otherwise: 'a name made up' }),
+  /** ['default'] */
+  queues: option<readonly string[]>(
+    'The queues it serves; runs and activities of others are left alone.',
+    'a list of names',
+    (value) => Array.isArray(value) && value.every((each) => typeof each === 'string'),
+    { otherwise: "`['default']`" },
+  ),
+  /** Runs held, and step bodies run, at once. */
+  concurrency: either(
+    whole(AT_ONCE, bounds),
+    nested(AT_ONCE, {
+      workflows: whole('Runs it holds at once.', bounds),
+      activities: whole('Step bodies it runs at once.', bounds),
+    }),
+    { otherwise: `${limits.workflowsPerWorker} and ${limits.activitiesPerWorker}` },
+  ),
+  /** How long after its last sign of life this worker's work is given to others. 30s */
+  lease: duration("How long after its last sign of life this worker's work is given to others.", {
+    otherwise: formatDuration(limits.leaseMs),
+  }),
+  /** How long `drain`, SIGTERM and SIGINT wait for steps under way. 30s */
+  grace: duration('How long `drain`, SIGTERM and SIGINT wait for steps in progress.', {
+    otherwise: formatDuration(limits.graceMs),
+  }),
+  /** Suspended runs kept in memory. */
+  warm: whole('Suspended runs it keeps in memory.', [0, limits.warmExecutionsMax], {
+    otherwise: String(limits.warmExecutions),
+  }),
+  /** Keeps to runs that this build has begun, unless their build was retired; others do not get what it begins. false */
+  pin: flag('Keeps to runs that its build has begun; other builds do not get what it begins.', {
+    otherwise: 'false',
+  }),
+  /** Whether this worker keeps schedules going. true */
+  schedules: flag('Keeps schedules going, whatever its queues.', { otherwise: 'true' }),
+  /** Drain on SIGTERM and SIGINT, then let the process end. true */
+  signals: flag('Drains on SIGTERM and SIGINT, then lets the process end.', { otherwise: 'true' }),
+} as const
+export interface WorkerOptions extends Described<typeof workerOptions> {}
