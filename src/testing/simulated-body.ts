@@ -4,11 +4,12 @@ import type { SimulatedWorld } from './simulator.ts'
 
 /** W2: an activity begins only where its queue is served, on whichever attempt. */
 export function checkPlace(
-  { process, ledger, serves }: SimulatedWorld,
+  world: SimulatedWorld,
   queue: string,
   { runId, stepKey }: Pick<ActivityContext, 'runId' | 'stepKey'>,
 ): void {
-  if (serves(queue)) return
+  if (world.serves(queue)) return
+  const { process, ledger } = world
   ledger.violate(`W2: ${stepKey} of ${runId} began on ${process.name}, which is not for '${queue}'`)
 }
 

@@ -185,7 +185,7 @@ export class FunctionContext {
     const [options, handler] = optionsAndFunction('on', first, second)
     if (name === undefined) throw misuse('ctx.on takes a signal, a query or an update', message)
     if (is === 'query') {
-      return this.#execution.handlers.onQuery(name, handler as (payload: unknown) => unknown)
+      return this.#execution.handlers.onQuery(name, handler)
     }
     if (is !== 'signal' && is !== 'update') {
       throw misuse('ctx.on takes a signal, a query or an update', message)

@@ -27,12 +27,15 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'pawl-lasting-'))
   commits = []
   let setting = 'not set'
-  const { exec } = DatabaseSync.prototype
+  const exec: (this: DatabaseSync, sql: string) => void = Reflect.get(
+    DatabaseSync.prototype,
+    'exec',
+  )
   vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, sql) {
     setting = /synchronous = (\w+)/.exec(sql)?.[1] ?? setting
-    return exec.call(this, sql)
+    exec.call(this, sql)
   })
-  const { run } = StatementSync.prototype
+  const run: StatementSync['run'] = Reflect.get(StatementSync.prototype, 'run')
   vi.spyOn(StatementSync.prototype, 'run').mockImplementation(function (
     this: StatementSync,
     ...args: unknown[]
