@@ -48,9 +48,9 @@ export function answerOf(
     if (event.type !== 'UpdateFailed' || event.id !== id) continue
     const { failure, rejected } = event
     const [code, what] = rejected
-      ? (['UPDATE_REJECTED', 'refused'] as const)
+      ? (['UPDATE_REJECTED', 'was refused'] as const)
       : (['UPDATE_FAILED', 'failed'] as const)
-    throw new PawlError(code, `the update was ${what}: ${failure.message}`, {
+    throw new PawlError(code, `the update ${what}: ${failure.message}`, {
       cause: errorOf(failure),
     })
   }

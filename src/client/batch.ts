@@ -93,7 +93,7 @@ export class Batch {
 
   async signal<Payload>(
     signal: Signal<Payload>,
-    ...args: Args<Payload, never>
+    ...args: Args<NoInfer<Payload>, never>
   ): Promise<BatchOutcome> {
     // What no run would be sent is refused as a whole.
     await checkPayload(signal, args[0])

@@ -52,10 +52,10 @@ export interface RunHandle<out Out> {
   }): AsyncIterable<HistoryEntry>
   signal<Payload>(
     signal: Signal<Payload>,
-    ...args: Args<Payload, { readonly messageId?: string }>
+    ...args: Args<NoInfer<Payload>, { readonly messageId?: string }>
   ): Promise<void>
   /** Asks the code of the run, which must be known here. Writes nothing, and works on runs that have ended. */
-  query<Payload, R>(query: Query<Payload, R>, ...args: Args<Payload, never>): Promise<R>
+  query<Payload, R>(query: Query<Payload, R>, ...args: Args<NoInfer<Payload>, never>): Promise<R>
   /** Has the run do something, and waits for its answer. */
   update<Payload, R>(
     update: Update<Payload, R>,
@@ -182,7 +182,7 @@ export class Handle<out Out> implements RunHandle<Out> {
 
   async signal<Payload>(
     signal: Signal<Payload>,
-    ...args: Args<Payload, { readonly messageId?: string }>
+    ...args: Args<NoInfer<Payload>, { readonly messageId?: string }>
   ): Promise<void> {
     const [given, options] = args
     const { name } = signal
@@ -192,7 +192,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     await this.#post({ type: 'signal', id, name, payload })
   }
 
-  async query<In, R>(query: Query<In, R>, ...args: Args<In, never>): Promise<R> {
+  async query<In, R>(query: Query<In, R>, ...args: Args<NoInfer<In>, never>): Promise<R> {
     const { name } = query
     const payload = encode(args[0], `the payload of query '${name}'`)
     const { head } = await this.#snapshot()

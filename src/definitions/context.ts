@@ -73,7 +73,10 @@ export interface Child<out Out> extends DurablePromise<Out> {
   readonly runId: string
   /** Its names, once it is as good as started. */
   readonly started: DurablePromise<{ readonly runId: string; readonly workflowId: string }>
-  signal<Payload>(signal: Signal<Payload>, ...payload: Args<Payload, never>): DurablePromise<void>
+  signal<Payload>(
+    signal: Signal<Payload>,
+    ...payload: Args<NoInfer<Payload>, never>
+  ): DurablePromise<void>
   /** Asks the child to stop. Its promise then fails as the child does. */
   cancel(reason?: string): void
 }
@@ -170,7 +173,7 @@ export interface Context<in In = never> {
   signal<Payload>(
     run: RunRef,
     signal: Signal<Payload>,
-    ...payload: Args<Payload, never>
+    ...payload: Args<NoInfer<Payload>, never>
   ): DurablePromise<void>
 
   sleep(duration: Duration, options?: Keyed): DurablePromise<void>

@@ -2,10 +2,13 @@
 import {
   type Context,
   type DurablePromise,
+  type Engine,
   type OutputOf,
   type Query,
   query,
+  type RunHandle,
   type Signal,
+  signal,
   TIMEOUT,
   type Timeout,
   type Update,
@@ -135,3 +138,21 @@ export function helper(ctx: Context): void {
 declare const wide: Signal<string | number>
 // @ts-expect-error a signal of more is not a signal of less, nor the other way round
 export const narrow: Signal<string> = wide
+
+// api D4: what a signal carries is what it says, and not what a literal would widen to.
+const decision = signal<'approve' | 'reject'>('decision')
+const change = signal<{ kind: 'add' | 'remove' }>('change')
+const asked = query<'a' | 'b', number>('asked')
+export const sender = workflow('sender', async (ctx) => {
+  await ctx.child(report).signal(decision, 'approve')
+  await ctx.signal('run', change, { kind: 'add' })
+  // @ts-expect-error it carries nothing else
+  await ctx.signal('run', decision, 'later')
+})
+export async function send(run: RunHandle<unknown>, engine: Engine): Promise<number> {
+  await run.signal(decision, 'reject')
+  await engine.batch({}, { limit: 1 }).signal(change, { kind: 'remove' })
+  // @ts-expect-error it carries nothing else
+  await run.signal(change, { kind: 'swap' })
+  return run.query(asked, 'a')
+}
