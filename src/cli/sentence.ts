@@ -14,7 +14,9 @@ function sentenceOf(why: Why, now: number): string {
   const atLongest = (until?: Date): string => (until ? `, at the longest until ${when(until)}` : '')
   switch (why.reason) {
     case 'ended':
-      return `It has ended: ${why.status}.`
+      return why.failure
+        ? `It has failed: ${showFailure(why.failure)}`
+        : `It has ended: ${why.status}.`
     case 'pending':
       return 'It waits to be triggered.'
     case 'ready':

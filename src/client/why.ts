@@ -2,6 +2,7 @@
 import { decodeFailure, decodeTurn } from '../kernel/codec.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import { type Failure, failureOf } from '../kernel/failure.ts'
+import { TERMINATED } from '../kernel/message.ts'
 import { type Open, RunState, type Status } from '../kernel/run.ts'
 import { pawlCommand, shellWord } from '../kernel/shell.ts'
 import { quote, visible } from '../kernel/visible.ts'
@@ -10,7 +11,7 @@ import { isFor, nothingSaid, pinsOf, type RollOut, unpinned } from '../policies/
 import type { RunSnapshot, SessionSnapshot, StoredTurn, TaskSnapshot } from '../stores/store.ts'
 
 export type Why = { readonly suggestion?: string } & (
-  | { readonly reason: 'ended'; readonly status: Status }
+  | { readonly reason: 'ended'; readonly status: Status; readonly failure?: Failure }
   | { readonly reason: 'ready' }
   /** It waits to be triggered. */
   | { readonly reason: 'pending' }
@@ -82,7 +83,7 @@ export function isUnclaimed(run: RunSnapshot): boolean {
 
 export function whyOf(facts: WhyFacts): Why {
   const { run } = facts
-  if (run.endedAt !== undefined) return { reason: 'ended', status: run.status }
+  if (run.endedAt !== undefined) return ended(run)
   if (run.paused) return paused(run.head.runId, run.paused, run.pin)
   const state = RunState.of(facts.turns.flatMap((turn) => decodeTurn(turn.body).events))
   if (run.session !== undefined) return held(facts, state)
@@ -95,6 +96,26 @@ export function whyOf(facts: WhyFacts): Why {
     return { reason: 'timer', until: new Date(run.wakeAt) }
   if (isUnclaimed(run)) return unclaimed(facts)
   return waiting(facts, state)
+}
+
+function ended({ head, status, last }: RunSnapshot): Why {
+  const failure = status === 'failed' ? lastFailure(last) : undefined
+  if (!failure) return { reason: 'ended', status }
+  const look = `See what happened: ${pawlCommand('run', [head.runId])}`
+  const retry = `Go on from the step that failed: ${pawlCommand('retry', [head.runId])}`
+  const suggestion = failure.type === TERMINATED ? look : `${look}\n${retry}`
+  return { reason: 'ended', status, failure, suggestion }
+}
+
+// Who asks may not be able to read it.
+function lastFailure(last: string | undefined): Failure | undefined {
+  if (last === undefined) return undefined
+  try {
+    const event = decodeTurn(last).events.at(-1)
+    return event?.type === 'RunFailed' ? event.failure : undefined
+  } catch (error) {
+    return failureOf(error)
+  }
 }
 
 function paused(runId: string, { build, failure: text }: Paused, pin: string | undefined): Why {

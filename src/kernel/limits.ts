@@ -62,6 +62,8 @@ export const limits = {
   /** A run whose worker died this often, while running alone, is parked as poison. */
   poisonDeliveries: 8,
 
+  /** How much of a failure's message a line of the log has. */
+  loggedLengthMax: 500,
   /** What a worker may be told to hold and to run at once, and to keep in memory. */
   concurrencyMax: 100_000,
   warmExecutionsMax: 1_000_000,

@@ -3,6 +3,7 @@ import type { Execution } from '../kernel/decider.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
+import { TERMINATED } from '../kernel/message.ts'
 import type { Head } from '../kernel/run.ts'
 import { sleep } from '../runtime/clock.ts'
 import { secret } from '../runtime/random.ts'
@@ -107,8 +108,28 @@ async function waitingTasks(send: HostParts['send'], runId: string): Promise<Rea
   )
 }
 
-function announce({ bus }: WorkerPorts, head: Head, events: readonly HistoryEvent[]): void {
+function announce({ bus, logger }: WorkerPorts, head: Head, events: readonly HistoryEvent[]): void {
+  for (const event of events) {
+    const trouble = troubleIn(event)
+    if (trouble !== undefined) warn({ logger }, head, trouble)
+  }
   if (bus.heard) announceEvents(bus, head, events)
+}
+
+/** What people should hear of although nobody listens: one line each. Whoever terminates a run knows. */
+function troubleIn(event: HistoryEvent): string | undefined {
+  if (event.type === 'StepFailed') {
+    const { key, attempt, reason, failure } = event
+    const tries = attempt === 1 ? '1 attempt' : `${attempt} attempts`
+    return `step ${key} failed after ${tries} (${reason}): ${inOneLine(failure)}`
+  }
+  if (event.type !== 'RunFailed' || event.failure.type === TERMINATED) return undefined
+  return `it failed: ${inOneLine(event.failure)}`
+}
+
+function inOneLine({ type, message }: Failure): string {
+  const [line = ''] = message.split('\n')
+  return `${type}: ${line.length > limits.loggedLengthMax ? `${line.slice(0, limits.loggedLengthMax)}…` : line}`
 }
 
 function paused({ bus, clock, logger }: WorkerPorts, head: Head, failure: Failure): void {
@@ -118,8 +139,10 @@ function paused({ bus, clock, logger }: WorkerPorts, head: Head, failure: Failur
   bus.announce(() => ({ type: 'run.paused', at, runId, workflow, failure }))
 }
 
-function warn({ logger }: Pick<WorkerPorts, 'logger'>, { runId, name }: Head, text: string): void {
-  logger.log('warn', `run ${runId} of '${name}': ${text}`)
+function warn({ logger }: Pick<WorkerPorts, 'logger'>, head: Head, text: string): void {
+  const { runId, workflowId, name } = head
+  const known = workflowId === runId ? runId : `${workflowId} (${runId})`
+  logger.log('warn', `run ${known} of '${name}': ${text}`)
 }
 
 function suspended({ bus, clock }: WorkerPorts, { runId, name: workflow }: Head): void {

@@ -1,0 +1,48 @@
+// What goes wrong is told without anybody asking: one line in the log, and what to do about it from `why`.
+import { activity, workflow } from 'pawl'
+import { describe, expect, test } from 'vitest'
+import { kinds, rejection, useStore } from './each-store.ts'
+
+const charge = activity('charge', { retry: { maxAttempts: 2, initial: 1 } }, async () => {
+  throw new Error('card declined\nby the bank')
+})
+const checkout = workflow('checkout', async (ctx) => ctx.run(charge))
+
+describe.each(kinds)('on %s', (kind) => {
+  const bench = useStore(kind)
+  const warnings = (): string[] =>
+    bench.logged.flatMap(({ level, message }) => (level === 'warn' ? [message] : []))
+
+  test('users friction 2: a run that fails, and the step it fails by, are a line each in the log', async () => {
+    const engine = await bench.serve({ workflows: [checkout], activities: [charge] })
+    const run = await engine.start(checkout, undefined, { workflowId: 'order-1' })
+    await rejection(run.result())
+    const of = `run order-1 (${run.runId}) of 'checkout'`
+    expect(warnings()).toEqual([
+      `${of}: step activity:charge#1 failed after 2 attempts (exhausted): Error: card declined`,
+      expect.stringMatching(/^run order-1 \(.*\) of 'checkout': it failed: ActivityError: [^\n]*$/),
+    ])
+  })
+
+  test('users friction 2: why of a run that failed says how, and what to do', async () => {
+    const engine = await bench.serve({ workflows: [checkout], activities: [charge] })
+    const run = await engine.start(checkout)
+    await rejection(run.result())
+    expect(await run.why()).toEqual({
+      reason: 'ended',
+      status: 'failed',
+      failure: expect.objectContaining({ type: 'ActivityError' }),
+      suggestion: `See what happened: pawl run ${run.runId}\nGo on from the step that failed: pawl retry ${run.runId}`,
+    })
+  })
+
+  test('users friction 2: nobody is warned of what somebody asked for', async () => {
+    const engine = await bench.engine({ workflows: [checkout] })
+    const run = await engine.start(checkout)
+    await run.terminate('not needed')
+    await bench.serve({ workflows: [checkout], activities: [charge] })
+    await rejection(run.result())
+    expect(warnings()).toEqual([])
+    expect(await run.why()).toMatchObject({ failure: { type: 'Terminated' } })
+  })
+})
