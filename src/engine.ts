@@ -19,6 +19,7 @@ import { visibleJson } from './kernel/visible.ts'
 import { persist } from './runtime/availability.ts'
 import { type Clock, systemClock } from './runtime/clock.ts'
 import { consoleLogger, type Logger } from './runtime/logger.ts'
+import { nodeProblem } from './runtime/node-version.ts'
 import { type Random, systemRandom, uuidV7 } from './runtime/random.ts'
 import { onShutdown } from './runtime/shutdown.ts'
 import { SCHEDULES_QUEUE, schedule } from './schedules/workflow.ts'
@@ -85,12 +86,19 @@ export async function open<const Url extends string>(
   store: KnownUrl<Url>,
   options: OpenOptions = {},
 ): Promise<Engine> {
+  refuseOldNode()
   checkOptions(openOptions, options, { of: 'open' })
   const registry = registryOf(options)
   const world = { clock: systemClock, random: systemRandom }
   checkCodecs(options.codecs ?? [])
   const ports = { ...world, logger: options.logger ?? consoleLogger }
   return new Engine(await openPatiently(store, ports, options), registry, options, world)
+}
+
+// An old Node would take runs, and fail them for what it lacks.
+function refuseOldNode(): void {
+  const problem = nodeProblem()
+  if (problem !== undefined) throw new PawlError('NOT_SUPPORTED', problem)
 }
 
 /** All code an engine has: the user's, and pawl's own. */

@@ -100,7 +100,7 @@ export interface AnswerUpdate {
     | { readonly ok: false; readonly failure: Failure; readonly rejected?: true }
 }
 export type EndRun =
-  | { readonly type: 'CompleteRun'; readonly value: Payload }
+  | { readonly type: 'CompleteRun'; readonly value: Payload; readonly notBegun?: readonly string[] }
   | { readonly type: 'FailRun'; readonly failure: Failure; readonly undone?: Undone }
   | { readonly type: 'CancelRun'; readonly reason?: string; readonly undone?: Undone }
 

@@ -71,8 +71,10 @@ export function childEvent(message: Extract<Message, { type: 'childEnded' }>): E
 
 export function endingOf(command: EndRun): Ending {
   switch (command.type) {
-    case 'CompleteRun':
-      return { type: 'RunCompleted', value: command.value }
+    case 'CompleteRun': {
+      const { value, notBegun } = command
+      return { type: 'RunCompleted', value, ...(notBegun && { notBegun }) }
+    }
     case 'FailRun': {
       const { failure, undone } = command
       return { type: 'RunFailed', failure, ...(undone && { undone }) }

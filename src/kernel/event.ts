@@ -192,7 +192,12 @@ export type Decision =
 export type StepShape = readonly [name: string, what: string, ...after: string[]]
 
 export type Ending =
-  | { readonly type: 'RunCompleted'; readonly value: Payload }
+  | {
+      readonly type: 'RunCompleted'
+      readonly value: Payload
+      /** Keys of steps and children that the code asked for in its last breath and did not await: they were never begun. */
+      readonly notBegun?: readonly string[]
+    }
   | { readonly type: 'RunFailed'; readonly failure: Failure; readonly undone?: Undone }
   | { readonly type: 'RunCancelled'; readonly reason?: string; readonly undone?: Undone }
 

@@ -123,6 +123,8 @@ function troubleIn(event: HistoryEvent): string | undefined {
     const tries = attempt === 1 ? '1 attempt' : `${attempt} attempts`
     return `step ${key} failed after ${tries} (${reason}): ${inOneLine(failure)}`
   }
+  if (event.type === 'RunCompleted' && event.notBegun)
+    return `it completed without ${event.notBegun.join(', ')}: its code did not await them, so they were never begun`
   if (event.type !== 'RunFailed' || event.failure.type === TERMINATED) return undefined
   return `it failed: ${inOneLine(event.failure)}`
 }

@@ -1,7 +1,7 @@
 // What goes wrong is told without anybody asking: one line in the log, and what to do about it from `why`.
 import { activity, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
-import { kinds, rejection, useStore } from './each-store.ts'
+import { historyOf, kinds, rejection, useStore } from './each-store.ts'
 
 const charge = activity('charge', { retry: { maxAttempts: 2, initial: 1 } }, async () => {
   throw new Error('card declined\nby the bank')
@@ -34,6 +34,26 @@ describe.each(kinds)('on %s', (kind) => {
       failure: expect.objectContaining({ type: 'ActivityError' }),
       suggestion: `See what happened: pawl run ${run.runId}\nGo on from the step that failed: pawl retry ${run.runId}`,
     })
+  })
+
+  test('users D8: a step that was not awaited, and so never begun, is told and recorded', async () => {
+    let mails = 0
+    const mail = activity('mail', () => void mails++)
+    const forgets = workflow('forgets', async (ctx) => {
+      void ctx.run(mail)
+      void ctx.child(checkout)
+      return 'done'
+    })
+    const engine = await bench.serve({ workflows: [forgets, checkout], activities: [mail] })
+    const run = await engine.start(forgets)
+    expect(await run.result()).toBe('done')
+    const keys = ['activity:mail#1', 'child:checkout#1']
+    const [end] = (await historyOf(run)).slice(-1)
+    expect(end).toMatchObject({ type: 'RunCompleted', body: { notBegun: keys } })
+    expect(warnings()).toEqual([
+      `run ${run.runId} of 'forgets': it completed without ${keys.join(', ')}: its code did not await them, so they were never begun`,
+    ])
+    expect(mails).toBe(0)
   })
 
   test('users friction 2: nobody is warned of what somebody asked for', async () => {

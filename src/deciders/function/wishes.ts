@@ -52,13 +52,30 @@ export class Wishes {
     this.#patched = []
     this.#tokens = []
     // What others are told goes out even if nobody waits for it; all else that was asked for is called off by the end.
-    if (ending) return [...answers, ...asked.filter(isTold).map(commandOf), ending]
+    if (ending)
+      return [
+        ...answers,
+        ...asked.filter(isTold).map(commandOf),
+        without(ending, asked.filter(isLost)),
+      ]
     const requests = asked.map(commandOf)
     if (calledOff.length + patched.length + tokens.length + answers.length === 0) return requests
     const marks = patched.map((id) => ({ type: 'MarkPatch' as const, id }))
     const off = calledOff.length > 0 ? [{ type: 'CallOff' as const, keys: calledOff }] : []
     return [...marks, ...tokens, ...answers, ...requests, ...off]
   }
+}
+
+// A forgotten `await`, most likely: somebody should hear of it.
+function without(ending: EndRun | ContinueRun, lost: readonly Request[]): EndRun | ContinueRun {
+  if (ending.type !== 'CompleteRun' || lost.length === 0) return ending
+  return { ...ending, notBegun: lost.map(({ wanted }) => wanted.key) }
+}
+
+/** Whether it would have done something. */
+function isLost(request: Request): boolean {
+  const { type } = request.wanted
+  return type === 'RunStep' || (type === 'StartChild' && !isTold(request))
 }
 
 /** Whether it is done by being asked for, even if the code ends in the same breath. */
