@@ -26,12 +26,14 @@ export interface SimulatedWorld {
   sessionAlive(): boolean
   /** Whether the worker of this process serves a queue. */
   serves(queue: string): boolean
+  /** Whether no process is ever killed. */
+  readonly calm: boolean
 }
 
 /** A world after the end, in which bodies may be looked at and none is begun. */
 export function worldOfReplays(clock: VirtualClock, ledger: Ledger, seed: number): SimulatedWorld {
   const process = new MortalProcess('replay', clock)
-  return { process, ledger, seed, sessionAlive: () => true, serves: () => true }
+  return { process, ledger, seed, sessionAlive: () => true, serves: () => true, calm: true }
 }
 
 export interface Definitions {
@@ -216,6 +218,7 @@ export class Simulation {
       ledger: this.ledger,
       seed: this.#options.seed,
       sessionAlive: () => this.#sessionAlive(process.name),
+      calm: this.#options.crashesPerSecond === 0,
       serves: (queue) => this.#served.get(process.name)?.includes(queue) === true,
     }
     const { workflows, activities } = this.#options.definitions(world)

@@ -119,7 +119,8 @@ export function interruptedSteps(
 ): LocalResult[] {
   const asked = new Set(turn.steps.map(({ key }) => key))
   return [...state.open].flatMap(([key, step]) => {
-    if (step.type !== 'step' || step.queued) return []
+    // What the task queue has is counted there; what goes to it only now may have been begun by a holder that served it.
+    if (step.type !== 'step' || (step.queued && !asked.has(key))) return []
     const plan = execution.step(key)
     if (!plan || (asked.has(key) && plan.retry.maxAttempts === 1)) return []
     const attempt = Math.min(step.failed + deaths, plan.retry.maxAttempts)

@@ -124,6 +124,13 @@ export const edgeMutants: readonly Mutant[] = [
   from(
     425,
     mutant(
+      'api D1: the attempt of a holder that died is not counted for what goes to the queue now',
+      patch('worker/readiness.ts', '(step.queued && !asked.has(key))', 'step.queued'),
+    ),
+  ),
+  from(
+    425,
+    mutant(
       'api D1: attempts are counted anew in the task queue',
       patch(
         'worker/held-task.ts',

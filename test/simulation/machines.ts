@@ -2,9 +2,8 @@
 import { type Activity, type ActivityContext, activity, machine, type } from '../../src/index.ts'
 import { checkPlace } from '../../src/testing/simulated-body.ts'
 import type { Definitions, SimulatedWorld } from '../../src/testing/simulator.ts'
+import { retryIn } from './retries.ts'
 import { go } from './signals.ts'
-
-const RETRY = { maxAttempts: 12, initial: 20, max: 200 } as const
 
 type Work = (step: ActivityContext) => Promise<number>
 
@@ -16,15 +15,19 @@ interface Counted {
 }
 
 export function machines(world: SimulatedWorld, work: Work): Definitions {
-  const tick = activity('tick', { retry: RETRY }, async (n: number, step) => {
+  const tick = activity('tick', { retry: retryIn(world) }, async (n: number, step) => {
     await work(step)
     return n
   })
-  const tock = activity('tock', { retry: RETRY, queue: 'other' }, async (n: number, step) => {
-    checkPlace(world, 'other', step)
-    await work(step)
-    return n
-  })
+  const tock = activity(
+    'tock',
+    { retry: retryIn(world), queue: 'other' },
+    async (n: number, step) => {
+      checkPlace(world, 'other', step)
+      await work(step)
+      return n
+    },
+  )
   const counted = (state: Counted, id: string): Counted => {
     if (state.done.includes(id)) world.ledger.violate(`a machine heard twice that ${id} has ended`)
     return { ...state, done: [...state.done, id] }

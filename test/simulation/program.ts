@@ -19,9 +19,8 @@ import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { checkPlace, simulatedBody } from '../../src/testing/simulated-body.ts'
 import type { Definitions, ProgramWorld, SimulatedWorld } from '../../src/testing/simulator.ts'
 import { machines } from './machines.ts'
+import { retryIn } from './retries.ts'
 import { go } from './signals.ts'
-
-const RETRY = { maxAttempts: 12, initial: 20, max: 200 } as const
 
 export function definitions(world: SimulatedWorld): Definitions {
   const { chain, fan, once } = plainWorkflows(world)
@@ -65,20 +64,20 @@ function plainWorkflows(world: SimulatedWorld) {
   const chain = workflow('chain', async (ctx, steps: number) => {
     const seen = [ctx.random(), ctx.uuid(), ctx.now()]
     let sum = 0
-    for (let n = 0; n < steps; n++) sum += await ctx.run('link', { retry: RETRY }, work)
+    for (let n = 0; n < steps; n++) sum += await ctx.run('link', { retry: retryIn(world) }, work)
     return { sum, seen, after: ctx.now(), again: ctx.random() }
   })
   const fan = workflow('fan', async (ctx, width: number) => {
     const order: number[] = []
     const branch = async (n: number): Promise<number> => {
-      await ctx.run('first', { retry: RETRY }, work)
+      await ctx.run('first', { retry: retryIn(world) }, work)
       order.push(n)
-      return ctx.run('second', { key: `second-${n}`, retry: RETRY }, work)
+      return ctx.run('second', { key: `second-${n}`, retry: retryIn(world) }, work)
     }
     const all = await Promise.all(Array.from({ length: width }, (_, n) => branch(n)))
     const raced = await Promise.race([
       ctx.sleep(30).then(() => 'time'),
-      ctx.run('racer', { retry: RETRY }, work).then(() => 'step'),
+      ctx.run('racer', { retry: retryIn(world) }, work).then(() => 'step'),
     ])
     const settled = await Promise.allSettled([ctx.sleep(5), ctx.sideEffect(() => 7)])
     return { all, order, raced, settled: settled.map((each) => each.status) }
@@ -95,32 +94,40 @@ function plainWorkflows(world: SimulatedWorld) {
 
 function failingWorkflows(world: SimulatedWorld) {
   const work = body(world)
-  const charge = activity('charge', { retry: RETRY }, async (amount: number, step) => {
+  const charge = activity('charge', { retry: retryIn(world) }, async (amount: number, step) => {
     await work(step)
     return amount * 2
   })
-  const far = activity('far', { queue: 'other', retry: RETRY }, async (amount: number, step) => {
-    checkPlace(world, 'other', step)
-    await work(step)
-    return amount + 1
-  })
+  const far = activity(
+    'far',
+    { queue: 'other', retry: retryIn(world) },
+    async (amount: number, step) => {
+      checkPlace(world, 'other', step)
+      await work(step)
+      return amount + 1
+    },
+  )
   const flaky = workflow('flaky', async (ctx, fails: number) => {
-    const value = await ctx.run('flake', { retry: RETRY }, async (step) => {
+    const value = await ctx.run('flake', { retry: retryIn(world) }, async (step) => {
       const got = await work(step)
       if (step.attempt <= fails) throw new Error(`attempt ${step.attempt} fails`)
       return got
     })
     const refused = await ctx
-      .run('refuse', { retry: RETRY }, async (step) => {
+      .run('refuse', { retry: retryIn(world) }, async (step) => {
         await work(step)
         throw new PermanentError('never')
       })
       .catch((error: unknown) => (error instanceof ActivityError ? error.reason : 'other'))
     const hopeless = await ctx
-      .run('hopeless', { retry: { maxAttempts: 2, initial: 10 } }, async (step) => {
-        await work(step)
-        throw new Error('always')
-      })
+      .run(
+        'hopeless',
+        { retry: { ...retryIn(world), maxAttempts: 2, initial: 10 } },
+        async (step) => {
+          await work(step)
+          throw new Error('always')
+        },
+      )
       .catch((error: unknown) => (error instanceof ActivityError ? error.reason : 'other'))
     return { value, refused, hopeless, charged: await ctx.run(charge, 21) }
   })
@@ -135,7 +142,7 @@ function waitingWorkflows(world: SimulatedWorld) {
   const work = body(world)
   const patient = workflow('patient', async (ctx, timeout: number) => {
     const got = await ctx.wait(go, { timeout })
-    await ctx.run('after', { retry: RETRY }, work)
+    await ctx.run('after', { retry: retryIn(world) }, work)
     const late = await ctx.wait(go, { timeout: 50 })
     return { got: got === TIMEOUT ? 'timeout' : got, late: late === TIMEOUT ? 'timeout' : late }
   })
@@ -145,13 +152,13 @@ function waitingWorkflows(world: SimulatedWorld) {
       const next = await ctx.wait(go, { timeout: 60_000 })
       if (next === TIMEOUT) break
       got.push(next)
-      if (got.length % 2 === 0) await ctx.run('digest', { retry: RETRY }, work)
+      if (got.length % 2 === 0) await ctx.run('digest', { retry: retryIn(world) }, work)
     }
     return got
   })
   const sleeper = workflow('sleeper', async (ctx, ms: number) => {
     try {
-      await Promise.all([ctx.sleep(ms), ctx.run('meanwhile', { retry: RETRY }, work)])
+      await Promise.all([ctx.sleep(ms), ctx.run('meanwhile', { retry: retryIn(world) }, work)])
       await ctx.sleepUntil(ctx.now() + ms)
       return 'slept'
     } catch (error) {
@@ -165,7 +172,7 @@ function waitingWorkflows(world: SimulatedWorld) {
 function families(world: SimulatedWorld) {
   const work = body(world)
   const child = workflow('child', async (ctx, n: number) => {
-    const got = await ctx.run('childWork', { retry: RETRY }, work)
+    const got = await ctx.run('childWork', { retry: retryIn(world) }, work)
     if (n === 3) throw new PermanentError('the third child fails')
     await ctx.sleep(n * 10)
     return got + n
@@ -174,7 +181,7 @@ function families(world: SimulatedWorld) {
     const ends = await Promise.allSettled(
       Array.from({ length: children }, (_, n) => ctx.child(child, n)),
     )
-    await ctx.run('sum', { retry: RETRY }, work)
+    await ctx.run('sum', { retry: retryIn(world) }, work)
     return ends.map((end) => (end.status === 'fulfilled' ? end.value : 'failed'))
   })
   return { child, parent }
@@ -187,13 +194,13 @@ function structuredWorkflows(world: SimulatedWorld, child: Workflow<number, numb
     const winners: string[] = []
     for (let n = 0; n < rounds; n++) {
       const won = await ctx.race({
-        step: ctx.run('slow', { retry: RETRY }, work),
+        step: ctx.run('slow', { retry: retryIn(world) }, work),
         timer: ctx.sleep(20),
         signal: ctx.wait(go),
         child: ctx.child(child, n),
         branch: async (own) => {
           await own.sleep(10)
-          return own.run('inner', { retry: RETRY }, work)
+          return own.run('inner', { retry: retryIn(world) }, work)
         },
       })
       winners.push(won.winner)
@@ -203,29 +210,31 @@ function structuredWorkflows(world: SimulatedWorld, child: Workflow<number, numb
   })
   const scoped = workflow('scoped', async (ctx, width: number) => {
     const late = await ctx.scope('late', { timeout: 25 }, async (own) => {
-      await own.run('held', { retry: RETRY }, work)
+      await own.run('held', { retry: retryIn(world) }, work)
       return own.wait(go)
     })
     const cancelled = await ctx.scope('off', async (own) => {
       const never = own.sleep('1h')
-      await own.run('first', { retry: RETRY }, work)
+      await own.run('first', { retry: retryIn(world) }, work)
       own.cancel()
       return never
     })
     const items = Array.from({ length: width }, (_, n) => n)
     const mapped = await ctx.map(items, { concurrency: 2, tolerate: 1 }, async (own, item) => {
-      const got = await own.run('item', { retry: RETRY }, work)
+      const got = await own.run('item', { retry: retryIn(world) }, work)
       if (item === 1) throw new PermanentError('the second item fails')
       return got
     })
-    const shielded = await ctx.shield(async (own) => own.run('safe', { retry: RETRY }, work))
+    const shielded = await ctx.shield(async (own) =>
+      own.run('safe', { retry: retryIn(world) }, work),
+    )
     const names = mapped.map((each) => (each.ok ? each.value : each.failure.type))
     return { late: typeof late, cancelled: cancelled === CANCELLED, names, shielded }
   })
   const listener = workflow('listener', async (ctx, wanted: number) => {
     const heard: number[] = []
     ctx.on(go, async (n, own) => {
-      await own.run('heed', { retry: RETRY }, work)
+      await own.run('heed', { retry: retryIn(world) }, work)
       heard.push(n)
     })
     const met = await ctx.wait(() => heard.length >= wanted, { timeout: 5_000 })
