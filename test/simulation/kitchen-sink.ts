@@ -5,6 +5,7 @@ import {
   CANCELLED,
   type Context,
   type Engine,
+  PawlError,
   PermanentError,
   type RunHandle,
   signal,
@@ -132,8 +133,20 @@ export class KitchenSink {
       if (answer !== n + 1) world.ledger.violate(`update ${n} was answered with ${answer}`)
     } else if (want.do === 'webhook') {
       while (!this.#tokens.has(n)) await world.pause(50)
-      await client.resolve(this.#tokens.get(n) ?? '', n)
+      await patiently(world, () => client.resolve(this.#tokens.get(n) ?? '', n))
     } else await run.signal(signal<number>(`signal ${n}`), n, { messageId })
+  }
+}
+
+/** Whoever is told to try later does. */
+async function patiently(world: ProgramWorld, call: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      return await call()
+    } catch (error) {
+      if (!(error instanceof PawlError) || error.code !== 'TRY_LATER') throw error
+      await world.pause(200)
+    }
   }
 }
 
