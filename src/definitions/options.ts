@@ -12,6 +12,7 @@ import {
   nested,
   type Option,
   option,
+  spelled,
   text,
   whole,
 } from '../kernel/described.ts'
@@ -30,7 +31,7 @@ export const retryPolicy = {
   /** How often it is tried in all, the first time included; `Infinity` is without end. 5 */
   maxAttempts: option<number>(
     'How often it is tried in all, the first time included.',
-    `a whole number from 1 to ${limits.retryAttemptsMax.toLocaleString('en-US')}, or Infinity`,
+    `a whole number from 1 to ${spelled(limits.retryAttemptsMax)}, or Infinity`,
     (value) => isUnlimited(value) || isWhole(value, 1, limits.retryAttemptsMax),
     { otherwise: '5' },
   ),
