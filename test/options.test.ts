@@ -55,6 +55,7 @@ function within(body: (ctx: Context) => Promise<unknown>): () => Promise<void> {
     const engine = testEngine({
       workflows: [workflow('asks', body as never), job],
       activities: [post],
+      logger: { log: () => {} },
     })
     try {
       await (await engine).execute(workflow.declare<void, void>('asks'))
@@ -218,7 +219,7 @@ describe.each(all)('options of $title', ({ options, give, besides = [], isPart }
           fits = accepts(wrong, { name, of: 'it' })
         } catch {}
         if (fits) continue
-        expect(await refusalOf(give, { [name]: wrong })).toContain(name)
+        expect(await refusalOf(give, { [name]: wrong })).toMatch(new RegExp(`\`${name}\` of `))
       }
     }
   })
@@ -282,4 +283,11 @@ the descriptions that those checks use.
   await expect(`${[start.trimEnd(), ...sections].join('\n\n')}\n`).toMatchFileSnapshot(
     '../docs/options.md',
   )
+})
+
+test('api D7: startMany takes a list of objects, and nothing is started otherwise', async () => {
+  for (const wrong of [undefined, null, {}, [undefined], [{}, null]])
+    expect(await refusalOf((runs) => onEngine((e) => e.startMany(job, runs)), wrong)).toContain(
+      'startMany takes a list of objects',
+    )
 })

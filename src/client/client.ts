@@ -162,8 +162,8 @@ export class Client {
     workflow: WorkflowContract<In, Out>,
     ...args: Args<In, StartOptions>
   ): Promise<Out> {
-    const [, options = {}] = args
-    if (options !== null) refuseTransaction(options, 'execute waits for the result')
+    const [, options] = args
+    refuseTransaction(options ?? {}, 'execute waits for the result')
     return (await this.start(workflow, ...args)).result()
   }
 

@@ -21,7 +21,9 @@ export const scheduleOptions = {
   from: given<Date>('No slot before this is taken.', 'a Date'),
   until: given<Date>('No slot after this is taken.', 'a Date'),
   /** As it was, when absent; a new one is not. */
-  paused: flag('Whether slots are taken.', { otherwise: 'as it was; a new one is not' }),
+  paused: flag('No slot is taken until it is resumed.', {
+    otherwise: 'as it was; a new one is not',
+  }),
   note: text('Why, for people.'),
   /** How its runs are started. */
   run: nested('How its runs are started.', {

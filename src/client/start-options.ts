@@ -52,10 +52,9 @@ export interface StartOptions extends Described<typeof startOptions> {}
 export type Begin<In> = Given<'input', In> & StartOptions
 
 export function checkStarts(runs: unknown): void {
-  const wrong = Array.isArray(runs)
-    ? runs.find((run) => typeof run !== 'object' || run === null || Array.isArray(run))
-    : runs
-  if (wrong === undefined) return
+  const isStart = (run: unknown): boolean =>
+    typeof run === 'object' && run !== null && !Array.isArray(run)
+  if (Array.isArray(runs) && runs.every(isStart)) return
   const message = 'startMany takes a list of objects: [{ input, workflowId, … }, …].'
   throw new PawlError('INPUT_INVALID', message)
 }

@@ -10,6 +10,10 @@ import { checkPriority } from './priority.ts'
 /** `of` names the step in the error, if something is wrong with its options. */
 export function stepPlan(options: RunOptions, of = 'a step'): StepPlan {
   checkOptions(runOptions, options, { of })
+  return planFrom(options)
+}
+
+function planFrom(options: RunOptions): StepPlan {
   const { startToClose, scheduleToStart, scheduleToClose, heartbeat, queue, priority } = options
   return {
     retry: retryRule(options.retry),
@@ -43,7 +47,7 @@ export function activityPlan(
       ([name, value]) => Object.hasOwn(activityOptions, name) && value !== undefined,
     ),
   )
-  return { ...stepPlan({ ...own, ...given }, of), given: inJson(given) }
+  return { ...planFrom({ ...own, ...given }), given: inJson(given) }
 }
 
 /** As it travels with a task: JSON has no infinity. */

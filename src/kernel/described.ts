@@ -21,6 +21,8 @@ export interface Option<out T> {
   readonly otherwise?: string
   /** Whether a value is one of those it takes. It may also throw what is wrong, more exactly. */
   readonly accepts: (value: unknown, place: Place) => boolean
+  /** Whether what is wrong inside an object is said with its place. */
+  readonly isNested?: true
   /** The type of its values; never there. */
   readonly type?: T
 }
@@ -105,7 +107,7 @@ export function nested<D extends Description>(about: string, inner: D): Option<D
     checkOptions(inner, value, { of: `\`${name}\` of ${of}` })
     return true
   }
-  return option(about, `an object with ${namesOf(inner)}`, accepts)
+  return { ...option(about, `an object with ${namesOf(inner)}`, accepts), isNested: true }
 }
 
 /** Any of several. */
@@ -116,7 +118,8 @@ export function either<A, B>(
 ): Option<A | B> {
   const accepts = (value: unknown, place: Place): boolean =>
     typeof value === 'object' ? second.accepts(value, place) : first.accepts(value, place)
-  return option(first.about, `${first.takes}, or ${second.takes}`, accepts, otherwise)
+  const both = option<A | B>(first.about, `${first.takes}, or ${second.takes}`, accepts, otherwise)
+  return { ...both, ...(second.isNested && { isNested: true }) }
 }
 
 interface Checked {
@@ -149,8 +152,8 @@ function problemWith(known: Option<unknown>, value: unknown, place: Place): stri
     return `${start} is ${shown(value)}; it takes ${known.takes}.`
   } catch (error) {
     if (!(error instanceof PawlError)) throw error
-    // What is inside it names its own place.
-    return typeof value === 'object' ? error.message : `${start}: ${error.message}`
+    const namesPlace = known.isNested && typeof value === 'object'
+    return namesPlace ? error.message : `${start}: ${error.message}`
   }
 }
 
