@@ -82,6 +82,35 @@ test('a store that is closed while it opens the connection for hints leaves none
   await until(() => payloads.length > before)
 })
 
+test('users D1: a store that is closed while it begins to listen leaves no timer behind', async () => {
+  const clock = new VirtualClock()
+  let closing: Promise<void> | undefined
+  const connectEar = (): pg.Client => {
+    const client = new pg.Client({ connectionString: database.url })
+    const query = client.query.bind(client) as (text: string) => Promise<unknown>
+    const closesMeanwhile = async (text: string): Promise<unknown> => {
+      // It is still telling something, so the connection that listens is not ended yet.
+      hints.tell([{ type: 'ready' }])
+      closing = hints.close()
+      return query(text)
+    }
+    return Object.assign(client, { query: closesMeanwhile })
+  }
+  const hints: Hints = new Hints({
+    connect: () => new pg.Client({ connectionString: database.url }),
+    connectEar,
+    isPooled: false,
+    channel: 'brief',
+    clock,
+    self: 1,
+  })
+  hints.listen(() => {})
+  await until(() => closing !== undefined)
+  await closing
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(clock.pending).toBe(0)
+})
+
 test('stores D13: much to tell arrives, over one connection', async () => {
   await ear.query('listen much')
   let opened = 0

@@ -40,7 +40,8 @@ export class Hints {
   #mutedUntil = Number.NEGATIVE_INFINITY
   readonly #later: Hint[] = []
   readonly #prepared: { readonly name?: string }
-  #stopPings = (): void => {}
+  /** Of the next ping, or of the next try to connect. */
+  #stopTimer = (): void => {}
   #speaking = false
   #spoken: Promise<void> = Promise.resolve()
   #soon = false
@@ -112,7 +113,7 @@ export class Hints {
 
   async close(): Promise<void> {
     this.#closed = true
-    this.#stopPings()
+    this.#stopTimer()
     // A connection that is still being opened would outlive this, and keep the process from ending.
     await this.#spoken
     await Promise.allSettled([this.#ear?.end(), this.#speaker?.end()])
@@ -168,9 +169,9 @@ export class Hints {
     const again = (): void => {
       if (lost || this.#closed) return
       lost = true
-      this.#stopPings()
+      this.#stopTimer()
       ear.end().catch(() => {})
-      this.#ports.clock.after(RECONNECT_MS, () => void this.#openEar(connect))
+      this.#stopTimer = this.#ports.clock.after(RECONNECT_MS, () => void this.#openEar(connect))
     }
     ear.on('error', again)
     ear.on('end', again)
@@ -179,6 +180,8 @@ export class Hints {
       await ear.connect()
       if (this.#closed) return await ear.end()
       await ear.query(`listen "${this.#ports.channel}"`)
+      // Closed meanwhile: a ping that is planned now would keep the process from ending.
+      if (this.#closed) return
       // Whatever was said while nobody listened.
       for (const listener of this.#listeners) listener({ type: 'changed' })
       this.#ping(ear, again)
@@ -189,9 +192,9 @@ export class Hints {
 
   // A connection that only listens does not notice that what lies between has forgotten it.
   #ping(ear: pg.Client, lost: () => void): void {
-    this.#stopPings = this.#ports.clock.after(PING_MS, () => {
+    this.#stopTimer = this.#ports.clock.after(PING_MS, () => {
       const ping = { text: 'select 1', query_timeout: PING_MS_MAX } as pg.QueryConfig
-      ear.query(ping).then(() => this.#ping(ear, lost), lost)
+      ear.query(ping).then(() => this.#closed || this.#ping(ear, lost), lost)
     })
   }
 
