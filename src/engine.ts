@@ -7,7 +7,7 @@ import type { Submitted } from './client/submitting.ts'
 import type { AnyActivity } from './definitions/activity.ts'
 import { Registry } from './definitions/registry.ts'
 import type { AnyWorkflow } from './definitions/workflow.ts'
-import { checkOptions, type Described, given, text } from './kernel/described.ts'
+import { checkOptions, choice, type Described, given, text } from './kernel/described.ts'
 import { milliseconds } from './kernel/duration.ts'
 import { isUnreadable, whyUnreadable } from './kernel/envelope.ts'
 import { PawlError } from './kernel/errors.ts'
@@ -28,13 +28,20 @@ import { type Codec, Codecs, checkCodecs } from './stores/codec.ts'
 import { encoded } from './stores/encoded.ts'
 import { observed } from './stores/observed.ts'
 import { openPatiently, type StoreOptions } from './stores/open.ts'
-import type { RecordOperation, RecordOutcome, Store } from './stores/store.ts'
+import {
+  REUSES,
+  type RecordOperation,
+  type RecordOutcome,
+  type Reuse,
+  type Store,
+} from './stores/store.ts'
 import type { Announcement, Listener } from './telemetry/announcement.ts'
 import { Bus } from './telemetry/bus.ts'
 import { Deciders } from './worker/deciders.ts'
 import { type WorkerOptions, workerOptions } from './worker/options.ts'
 import { inquire, judge, type RecordedRun, type Verdict } from './worker/rehearsal.ts'
 import { Worker } from './worker/worker.ts'
+import type { WorkerPorts } from './worker/worker-settings.ts'
 
 export type { WorkerOptions } from './worker/options.ts'
 
@@ -58,6 +65,12 @@ export const openOptions = {
     'What bodies go through on their way to the store, in this order.',
     'a list of codecs',
   ),
+  /** What becomes of a start if its workflow id has a run already, unless the start says so itself. 'allow' */
+  reuse: choice<Reuse>(
+    'What becomes of a start if its workflow id has a run already, unless it says so itself.',
+    REUSES,
+    { otherwise: "'allow'" },
+  ),
   /** Where the s3 store gets its credentials; by default from the environment, then from the profile file. */
   credentials: given<NonNullable<StoreOptions['credentials']>>(
     'Where the s3 store gets its credentials.',
@@ -72,6 +85,11 @@ export interface EngineWorld {
   readonly clock: Clock
   readonly random: Random
   readonly alwaysReplay?: boolean
+  /** No other process has this store: no hint is lost, and nobody need fear for a lease. */
+  readonly alone?: boolean
+  /** A run that leaves something undone when it completes has failed. */
+  readonly strict?: boolean
+  readonly aroundBody?: WorkerPorts['aroundBody']
 }
 
 export type StoreUrl =
@@ -141,7 +159,7 @@ export class Engine extends Client implements AsyncDisposable {
     const catalogue = catalogueOf(store, world)
     const deciders = new Deciders(registry, catalogue)
     const ended = new AbortController()
-    const parts = { catalogue, deciders, closed: ended.signal }
+    const parts = { catalogue, deciders, closed: ended.signal, reuse: options.reuse }
     super(clientPorts(store, registry, world, workers, parts))
     this.#ended = ended
     this.#store = store
@@ -157,7 +175,14 @@ export class Engine extends Client implements AsyncDisposable {
   /** Makes this process a worker. */
   work(options: WorkerOptions = {}): Worker {
     if (this.#closed) throw new PawlError('WORKER_STOPPED', 'this engine is closed.')
-    const { clock, random, alwaysReplay = false } = this.#world
+    const {
+      clock,
+      random,
+      alwaysReplay = false,
+      alone = false,
+      strict = false,
+      aroundBody,
+    } = this.#world
     const ports = {
       store: this.#store,
       catalogue: this.#catalogue,
@@ -166,12 +191,18 @@ export class Engine extends Client implements AsyncDisposable {
       random,
       logger: this.#options.logger ?? consoleLogger,
       bus: this.#bus,
+      aroundBody,
       onEnded: (runId: string, body: string) => this.results.ended(runId, body),
       onLetGo: (runId: string) => this.results.letGo(runId),
     }
     const code = checkName(this.#options.build ?? this.#registry.fingerprint, 'the build')
     const build = buildOf(code, this.#options)
-    const settings = { ...settingsOf(options, clock, random), build, code, alwaysReplay }
+    const pollMs = alone ? Number.POSITIVE_INFINITY : limits.idlePollMs
+    const settings = {
+      ...settingsOf(options, clock, random),
+      ...(alone && { leaseMs: limits.durationMsMax }),
+      ...{ build, code, alwaysReplay, strict, pollMs },
+    }
     const worker = new Worker(ports, settings)
     this.#workers.push(worker)
     if (options.signals ?? true) this.#forget.push(onShutdown(() => worker.drain()))
@@ -258,6 +289,7 @@ interface EngineParts {
   readonly catalogue: Catalogue
   readonly deciders: Deciders
   readonly closed: AbortSignal
+  readonly reuse: Reuse | undefined
 }
 
 function clientPorts(
@@ -265,7 +297,7 @@ function clientPorts(
   registry: Registry,
   world: EngineWorld,
   workers: readonly Worker[],
-  { catalogue, deciders, closed }: EngineParts,
+  { catalogue, deciders, closed, reuse }: EngineParts,
 ): ClientPorts {
   const { clock, random } = world
   const { activityNames } = registry
@@ -276,6 +308,7 @@ function clientPorts(
     catalogue,
     closed,
     ...(activityNames && activityNames.length > 0 && { handlers: new Set(activityNames) }),
+    reuse,
     inquire: (question) => inquire(deciders, clock, question),
     eager: {
       offer: (run) => {

@@ -6,9 +6,9 @@ export type { EagerStarts } from './client/client.ts'
 export { Client } from './client/client.ts'
 export { diagram, diagramOf } from './client/diagram.ts'
 export type { Compare, Page, RunFilter } from './client/filter.ts'
-export type { Migration, RunHandle } from './client/handle.ts'
 export type { HistoryEntry as HistoryEvent, RunRecord } from './client/record.ts'
 export type { ForkOptions } from './client/rewinding.ts'
+export type { Migration, RunHandle, StartedRun, WaitOptions } from './client/run-handle.ts'
 export type {
   Schedule,
   ScheduleOptions,

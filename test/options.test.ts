@@ -7,14 +7,25 @@ import {
   machine,
   open,
   PawlError,
+  type RunHandle,
   signal,
   type,
+  update,
   workflow,
 } from 'pawl'
-import { testEngine } from 'pawl/testing'
+import { simulate, testEngine } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
 import { batchOptions } from '../src/client/batch.ts'
 import { pageOptions, runFilter } from '../src/client/filter.ts'
+import {
+  editOptions,
+  forkOptions,
+  historyOptions,
+  messageOptions,
+  migrationOptions,
+  resetOptions,
+  resultOptions,
+} from '../src/client/run-handle.ts'
 import { scheduleOptions } from '../src/client/schedule-options.ts'
 import { startOptions } from '../src/client/start-options.ts'
 import {
@@ -31,6 +42,8 @@ import {
 } from '../src/definitions/options.ts'
 import { openOptions } from '../src/engine.ts'
 import type { Description } from '../src/kernel/described.ts'
+import { simulateOptions } from '../src/testing/simulate.ts'
+import { testOptions } from '../src/testing/test-engine.ts'
 import { workerOptions } from '../src/worker/options.ts'
 
 interface Given {
@@ -167,7 +180,37 @@ const all: readonly Given[] = [
     isPart: true,
     besides: ['cron', 'every', 'offset', 'timeZone', 'workflow', 'input'],
   },
+  { title: 'run.result', options: resultOptions, give: (o) => onRun((run) => run.result(o)) },
+  {
+    title: 'run.signal',
+    options: messageOptions,
+    give: (o) => onRun((run) => run.signal(go, undefined, o)),
+  },
+  {
+    title: 'run.update',
+    options: { ...messageOptions, ...resultOptions },
+    give: (o) => onRun((run) => run.update(update('u'), undefined, o)),
+  },
+  {
+    title: 'run.history',
+    options: historyOptions,
+    give: (o) => onRun((run) => run.history(o)[Symbol.asyncIterator]().next()),
+  },
+  { title: 'run.resume', options: editOptions, give: (o) => onRun((run) => run.resume(o)) },
+  { title: 'run.reset', options: resetOptions, give: (o) => onRun((run) => run.reset(o)) },
+  { title: 'run.fork', options: forkOptions, give: (o) => onRun((run) => run.fork(o)) },
+  { title: 'run.migrate', options: migrationOptions, give: (o) => onRun((run) => run.migrate(o)) },
+  { title: 'testEngine', options: testOptions, give: (o) => testEngine(o) },
+  {
+    title: 'simulate',
+    options: { ...testOptions, ...simulateOptions },
+    give: (o) => simulate(o, nothing),
+  },
 ]
+
+function onRun(use: (run: RunHandle<void>) => unknown): Promise<void> {
+  return onEngine(async (engine) => use(await engine.start(job)))
+}
 
 async function refusalOf(give: (options: never) => unknown, options: unknown): Promise<string> {
   try {
@@ -257,6 +300,10 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
     scheduleOptions,
   ],
   ['Filters', '`list`, `count` and `batch`. See [Operating runs](operating-runs.md).', runFilter],
+  ['result', '`run.result(options)`, and, besides `messageId`, `run.update`.', resultOptions],
+  ['fork', '`run.fork(options)`. See [Operating runs](operating-runs.md).', forkOptions],
+  ['testEngine', 'See [Testing](testing.md).', testOptions],
+  ['simulate', 'Besides those of `testEngine`. See [Testing](testing.md).', simulateOptions],
   ['Pages', 'The second argument of `list`.', pageOptions],
   ['Batches', 'The second argument of `batch`.', batchOptions],
 ]

@@ -75,7 +75,7 @@ function barOf(row: Row, { rows, to }: Timeline, width: number): string {
 }
 
 function isWaiting(row: Row): boolean {
-  return row.kind === 'sleep' || row.kind === 'signal'
+  return ['sleep', 'signal', 'condition'].includes(row.kind)
 }
 
 function styleOf(row: Row): Style {

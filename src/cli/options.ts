@@ -2,10 +2,14 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type Engine, type OpenOptions, open, type RunRef } from '../index.ts'
+import { type AttributeValue, type Engine, type OpenOptions, open, type RunRef } from '../index.ts'
 import { isUuid } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
+import { shellWord } from '../kernel/shell.ts'
 import { codecsIn } from './definitions-of.ts'
+import { showStore } from './output.ts'
+
+const DEFAULT_STORE = 'sqlite:./pawl.db'
 
 export interface StoreOption {
   readonly store: string
@@ -20,7 +24,7 @@ export interface ReadingOptions extends StoreOption {
 /** For a command that looks at a store from outside. */
 export function withPlace(command: Command): Command {
   return command.addOption(
-    new Option('--store <url>', 'where the runs are').env('PAWL_STORE').default('sqlite:./pawl.db'),
+    new Option('--store <url>', 'where the runs are').env('PAWL_STORE').default(DEFAULT_STORE),
   )
 }
 
@@ -116,10 +120,35 @@ function finite(_key: string, value: unknown, context?: { readonly source?: stri
   throw new InvalidArgumentError(`${source} is too large for a number. Write it as text.`)
 }
 
+export function parseInteger(text: string): number {
+  if (/^-?\d{1,15}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Expected a whole number.')
+}
+
 export function parseCount(text: string): number {
   const count = Number(text)
   if (Number.isInteger(count) && count > 0) return count
   throw new InvalidArgumentError('Expected a whole number above 0.')
+}
+
+/** `name=value`: a number, true or false where it looks like one, and otherwise text. */
+export function parseAttribute(
+  text: string,
+  before: Readonly<Record<string, AttributeValue>> = {},
+): Readonly<Record<string, AttributeValue>> {
+  const at = text.indexOf('=')
+  if (at <= 0) throw new InvalidArgumentError('Expected <name>=<value>.')
+  const value = text.slice(at + 1)
+  const isPlain = /^(?:true|false|-?\d+(?:\.\d+)?)$/.test(value)
+  const known: AttributeValue = isPlain ? (JSON.parse(value) as number | boolean) : value
+  return { ...before, [text.slice(0, at)]: known }
+}
+
+/** What a suggested command needs to reach the same store; nothing, if it is found without. */
+export function storeFlag({ store }: StoreOption): string {
+  if (store === (process.env['PAWL_STORE'] ?? DEFAULT_STORE)) return ''
+  const hasSecret = showStore(store) !== store
+  return ` --store ${hasSecret ? "'<the same>'" : shellWord(store)}`
 }
 
 export function collect(value: string, before: readonly string[] | undefined): readonly string[] {

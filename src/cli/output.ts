@@ -84,6 +84,16 @@ export function plainProse(text: string): string {
   return plain(stripVTControlCharacters(text))
 }
 
+/** The same for prose whose lines mean something. */
+export function proseLines(text: string): string {
+  return text.split(/\r?\n/).map(plainProse).join('\n')
+}
+
+/** `1 run`, `2 runs`. */
+export function counted(count: number, one: string, several = `${one}s`): string {
+  return `${count} ${count === 1 ? one : several}`
+}
+
 /** The columns of the terminal, or `otherwise` where there is none. Some terminals do not say: 0. */
 export function columns(otherwise = 100): number {
   return process.stdout.isTTY ? Math.max(20, process.stdout.columns || 80) : otherwise
@@ -178,6 +188,11 @@ export function relative(time: Date, now: number): string {
   const ms = time.getTime() - now
   if (Math.abs(ms) < 500) return 'now'
   return ms > 0 ? `in ${formatAge(ms)}` : `${formatAge(-ms)} ago`
+}
+
+/** How long something took; nothing, if a clock was set back meanwhile. */
+export function spent(from: Date | number, to: Date | number): string {
+  return formatDuration(Math.max(0, Number(to) - Number(from)))
 }
 
 /** A duration no finer than anybody cares for. */

@@ -1,7 +1,8 @@
-// The commands, put together, and how they end: 0 is fine, 1 is refused or failed, 2 is not understood.
+// The commands, put together, and how they end: 0 is fine, 1 is refused or failed, 2 is not understood. With `--json` an error
+// is JSON, too, on standard error.
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { CancelledError, RunError } from '../kernel/errors.ts'
+import { CancelledError, PawlError, RunError } from '../kernel/errors.ts'
 import { buildsCommand } from './commands/builds.ts'
 import { cancelCommand } from './commands/cancel.ts'
 import { checkCommand } from './commands/check.ts'
@@ -11,6 +12,7 @@ import { doctorCommand } from './commands/doctor.ts'
 import { exportCommand } from './commands/export.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { operationCommands } from './commands/operations.ts'
+import { queryCommand } from './commands/query.ts'
 import { runCommand } from './commands/run.ts'
 import { runsCommand } from './commands/runs.ts'
 import { scheduleCommand, schedulesCommand } from './commands/schedules.ts'
@@ -19,9 +21,10 @@ import { startCommand } from './commands/start.ts'
 import { stepsCommand } from './commands/steps.ts'
 import { submitCommand } from './commands/submit.ts'
 import { triggerCommand } from './commands/trigger.ts'
+import { updateCommand } from './commands/update.ts'
 import { whyCommand } from './commands/why.ts'
 import { workerCommand } from './commands/worker.ts'
-import { errorLine, plainProse, print, printError } from './output.ts'
+import { errorLine, print, printError, proseLines } from './output.ts'
 
 const examples = `
 Examples:
@@ -36,20 +39,32 @@ Examples:
 
 The store is --store, else PAWL_STORE, else sqlite:./pawl.db in the current folder.`
 
+/** What somebody typed is wrong, and not what is in the store. */
+const usageCodes: ReadonlySet<string> = new Set([
+  'INPUT_INVALID',
+  'RUN_ID_INVALID',
+  'STORE_URL_INVALID',
+])
+
 export async function main(argv: readonly string[]): Promise<number> {
   process.stdout.on('error', hangUp)
-  const program = build()
+  const isJson = argv.includes('--json')
+  const program = build(isJson)
   try {
     await program.parseAsync(argv)
     return typeof process.exitCode === 'number' ? process.exitCode : 0
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    report(error, argv.includes('--debug'))
-    return 1
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return 0
+      if (isJson) reportJson('USAGE', error.message.replace(/^error: /, ''))
+      return 2
+    }
+    report(error, isJson, argv.includes('--debug'))
+    return usageCodes.has(codeOf(error)) ? 2 : 1
   }
 }
 
-function build(): Command {
+function build(isJson: boolean): Command {
   const program = new Command('pawl')
     .description('Durable workflows: start them, run them, and see why they wait.')
     .version(version())
@@ -66,6 +81,8 @@ function build(): Command {
     stepsCommand(),
     whyCommand(),
     signalCommand(),
+    queryCommand(),
+    updateCommand(),
     cancelCommand(),
     ...operationCommands(),
     migrateCommand(),
@@ -84,7 +101,7 @@ function build(): Command {
     command.exitOverride().showHelpAfterError('(add --help for the options)')
     command.configureOutput({
       writeOut: (text) => print(withoutNewline(text)),
-      writeErr: (text) => printError(withoutNewline(text)),
+      writeErr: (text) => (isJson ? undefined : printError(withoutNewline(text))),
     })
   }
   return program
@@ -96,10 +113,22 @@ function version(): string {
   return (JSON.parse(manifest) as { readonly version: string }).version
 }
 
-function report(error: unknown, debug: boolean): void {
+function report(error: unknown, isJson: boolean, debug: boolean): void {
   const message = error instanceof Error ? error.message : String(error)
-  printError(errorLine(`${plainProse(message)} (${codeOf(error)})`))
+  if (isJson) reportJson(codeOf(error), message, detailsOf(error))
+  else printError(errorLine(`${proseLines(message)} (${codeOf(error)})`))
   if (debug && error instanceof Error) printError(error.stack ?? '')
+}
+
+function reportJson(code: string, message: string, details?: unknown): void {
+  const error = { code, message, ...(details !== undefined && { details }) }
+  printError(JSON.stringify({ error }, null, 2))
+}
+
+/** A failed run, as it is stored; and what else an error knows. */
+function detailsOf(error: unknown): unknown {
+  if (error instanceof RunError) return { runId: error.runId, failure: error.failure }
+  return error instanceof PawlError ? error.details : undefined
 }
 
 function codeOf(error: unknown): string {

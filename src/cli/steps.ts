@@ -128,7 +128,7 @@ function stateOf({ kind, outcome }: Row): StepState {
     case 'skipped':
       return 'skipped'
     case 'open':
-      return kind === 'sleep' || kind === 'signal' || kind === 'child' ? 'waiting' : 'running'
+      return ['sleep', 'signal', 'condition', 'child'].includes(kind) ? 'waiting' : 'running'
     default:
       return unreachable(outcome)
   }

@@ -1,14 +1,23 @@
 // A run's history as rows with a beginning and an end: steps, lists, timers, waits, children; and marks for what happened
 // to the run as a whole. Events are matched as the kernel matches them: by key, and a signal with the oldest wait for its name.
 import type { HistoryEntry } from '../client/record.ts'
+import { stepName } from '../client/step-name.ts'
 import type { Event, StepKind } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { isShielded } from '../kernel/key.ts'
 import { parseNodeKey } from '../kernel/node-key.ts'
-import { stepName } from './step-name.ts'
 
 export interface Row {
-  readonly kind: StepKind | 'list' | 'undo' | 'sleep' | 'signal' | 'update' | 'child' | 'mark'
+  readonly kind:
+    | StepKind
+    | 'list'
+    | 'undo'
+    | 'sleep'
+    | 'signal'
+    | 'condition'
+    | 'update'
+    | 'child'
+    | 'mark'
   readonly name: string
   readonly key?: string
   readonly from: number
@@ -73,7 +82,7 @@ class TimelineBuilder {
       case 'ChildStarted':
         return this.#begin(event.key, event.at, {
           kind: 'child',
-          name: event.name,
+          name: stepName(event.key),
           note: event.child,
         })
       case 'WaitStarted':
@@ -164,7 +173,8 @@ class TimelineBuilder {
   }
 
   // A signal that came before it was waited for is received at once.
-  #await({ key, name, at }: Extract<Event, { type: 'WaitStarted' }>): void {
+  #await({ key, name, at, condition }: Extract<Event, { type: 'WaitStarted' }>): void {
+    if (condition) return this.#begin(key, at, { kind: 'condition', name: stepName(key) })
     const early = this.#early.get(name)?.shift()
     this.#begin(key, at, { kind: 'signal', name })
     if (!early) return
@@ -186,7 +196,7 @@ class TimelineBuilder {
       attempts: 0,
       retries: [],
       outcome: 'done',
-      note: 'arrived; not waited for yet',
+      note: 'arrived',
     }
     this.rows.push(row)
     this.#early.set(name, [...(this.#early.get(name) ?? []), row])
@@ -205,7 +215,8 @@ class TimelineBuilder {
   }
 
   #fire({ key, at }: { readonly key: string; readonly at: number }): void {
-    const isWait = this.#open.get(key)?.kind === 'signal'
+    const { kind } = this.#open.get(key) ?? {}
+    const isWait = kind === 'signal' || kind === 'condition'
     this.#settle({ key, at }, { outcome: isWait ? 'timeout' : 'done' })
   }
 
@@ -246,8 +257,9 @@ class TimelineBuilder {
     return [...this.#undoing].some((place) => place !== '' && key.startsWith(place))
   }
 
-  #letGo({ keys, at }: Extract<Event, { type: 'CalledOff' }>): void {
-    for (const key of keys) this.#settle({ key, at }, { outcome: 'calledOff' })
+  #letGo({ keys, met = [], at }: Extract<Event, { type: 'CalledOff' }>): void {
+    for (const key of keys)
+      this.#settle({ key, at }, { outcome: met.includes(key) ? 'done' : 'calledOff' })
   }
 
   // Nobody waits for it any more: the run ended, or was cancelled. What is shielded goes on.

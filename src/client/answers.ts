@@ -10,12 +10,13 @@ import { quote } from '../kernel/visible.ts'
 import type { RunSnapshot } from '../stores/store.ts'
 import { endingOf } from './record.ts'
 import type { Ended } from './results.ts'
-import { readFailure, unreadableMessageIn } from './why.ts'
+import { readFailure, unreadableMessageIn, type Why } from './why.ts'
+import { whyText } from './why-text.ts'
 
 export function underWay({ head, status }: RunSnapshot, what: string): PawlError {
   return new PawlError(
     'RUN_NOT_AT_REST',
-    `run ${head.runId} is ${status}; only a run that has ended or is paused can be ${what}. Pause it first: run.pause().`,
+    `run ${head.runId} is ${status}; only a run that has ended or is paused can be ${what}. Pause it first.`,
   )
 }
 
@@ -72,6 +73,14 @@ export function resultOf(runId: string, ended: Ended): unknown {
     default:
       throw new PawlError('STORE_UNAVAILABLE', `the end of run ${runId} cannot be read`)
   }
+}
+
+/** It has not done what was waited for. */
+export function notEnded(runId: string, what: string, why: Why): PawlError {
+  const { suggestion } = why
+  const advice = suggestion === undefined ? '' : `\n${suggestion}`
+  const message = `run ${runId} ${what}: ${whyText(why)}${advice}`
+  return new PawlError('NOT_ENDED', message, { details: { why } })
 }
 
 export function notFound(ref: RunRef): PawlError {

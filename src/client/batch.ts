@@ -8,8 +8,8 @@ import { limits } from '../kernel/limits.ts'
 import type { Status } from '../kernel/run.ts'
 import { SCHEDULE } from '../schedules/workflow.ts'
 import { type Page, queryOf, type RunFilter } from './filter.ts'
-import type { Migration, RunHandle } from './handle.ts'
 import { LIVE } from './recorded-runs.ts'
+import type { Migration, RunHandle } from './run-handle.ts'
 
 export const batchOptions = {
   /** At most this many runs; the rest is for another call. */

@@ -15,17 +15,18 @@ import { quote } from '../kernel/visible.ts'
 import { isUnavailable, persist } from '../runtime/availability.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import { type Random, uuidV7 } from '../runtime/random.ts'
-import type { ClaimedRun, Created, NewRun, SqlClient, Store } from '../stores/store.ts'
+import type { ClaimedRun, Created, NewRun, Reuse, SqlClient, Store } from '../stores/store.ts'
 import { signalId, updateId } from './answers.ts'
 import { Batch, type BatchOptions } from './batch.ts'
 import { Builds } from './builds.ts'
 import { type Page, type PageOptions, pageOf, queryOf, type RunFilter } from './filter.ts'
-import { Handle, type HandleHost, type RunHandle } from './handle.ts'
+import { Handle, StartedHandle } from './handle.ts'
 import { hasTaken } from './history.ts'
 import { type Known, newRun } from './new-run.ts'
 import { type RunRecord, recordOf } from './record.ts'
 import { LIVE } from './recorded-runs.ts'
 import { Results } from './results.ts'
+import type { HandleHost, RunHandle, StartedRun } from './run-handle.ts'
 import { type ScheduleHost, Schedules } from './schedules.ts'
 import {
   type Begin,
@@ -35,6 +36,7 @@ import {
   type StartOptions,
 } from './start-options.ts'
 import { type Submitted, submitted } from './submitting.ts'
+import { Waits } from './waits.ts'
 import { settleWebhook } from './webhooks.ts'
 
 /** Lets a worker in the same process take a new run in the write that creates it. */
@@ -52,6 +54,8 @@ export interface ClientPorts {
   readonly catalogue: Catalogue
   /** Activities that are known here; nothing is known of others when absent. */
   readonly handlers?: ReadonlySet<string>
+  /** What becomes of a start if its workflow id has a run already, unless it says so itself. */
+  readonly reuse?: Reuse | undefined
   /** Has the code of a run answer a query. */
   readonly inquire: HandleHost['inquire']
   /** The engine is closed: the store takes nothing more. */
@@ -60,6 +64,8 @@ export interface ClientPorts {
 
 export class Client {
   readonly results: Results
+  /** Everybody who waits for a run. */
+  readonly waits: Waits
   /** Runs that start by the clock. */
   readonly schedules: Schedules
   /** Builds that keep the runs they began, and how new runs are shared among them. */
@@ -70,6 +76,7 @@ export class Client {
   constructor(ports: ClientPorts) {
     this.#ports = ports
     this.results = new Results(ports.store, ports.clock)
+    this.waits = new Waits(ports.clock)
     this.#host = {
       load: (asks) => this.#send((store) => store.load(asks)),
       post: async (runId, message, wakes) => {
@@ -82,6 +89,7 @@ export class Client {
         return posted ?? { outcome: 'missing' }
       },
       wait: (runId, signal) => this.results.wait(runId, signal),
+      waits: this.waits,
       newId: () => uuidV7(ports.clock, ports.random),
       newTurnId: () => ports.random.integer(),
       create: async (run) => {
@@ -151,7 +159,7 @@ export class Client {
   async start<In, Out>(
     workflow: WorkflowContract<In, Out>,
     ...args: Args<In, StartOptions>
-  ): Promise<RunHandle<Out>> {
+  ): Promise<StartedRun<Out>> {
     const [input, options = {}] = args
     const run = await this.#newRun(workflow, input, options)
     return this.#started(run, await this.#begin(run, options.transaction))
@@ -170,7 +178,7 @@ export class Client {
   async startMany<In, Out>(
     workflow: WorkflowContract<In, Out>,
     runs: readonly Begin<NoInfer<In>>[],
-  ): Promise<RunHandle<Out>[]> {
+  ): Promise<StartedRun<Out>[]> {
     checkStarts(runs)
     const transaction = commonTransaction(runs)
     const fresh = await Promise.all(
@@ -189,7 +197,7 @@ export class Client {
       readonly signal: Signal<P>
       readonly messageId?: string
     } & Given<'payload', NoInfer<P>>,
-  ): Promise<RunHandle<Out>> {
+  ): Promise<StartedRun<Out>> {
     const { signal, payload: given, messageId, input, ...options } = request
     const { name } = signal
     await checkPayload(signal, given)
@@ -210,7 +218,7 @@ export class Client {
       readonly update: Update<P, U>
       readonly messageId?: string
     } & Given<'payload', NoInfer<P>>,
-  ): Promise<{ readonly run: RunHandle<Out>; readonly result: U }> {
+  ): Promise<{ readonly run: StartedRun<Out>; readonly result: U }> {
     const { update, payload: given, messageId, input, ...options } = request
     refuseTransaction(options as StartOptions, 'updateWithStart waits for the answer')
     const { name } = update
@@ -271,7 +279,7 @@ export class Client {
     input: unknown,
     options: StartOptions,
     message: Message,
-  ): Promise<Handle<Out>> {
+  ): Promise<StartedHandle<Out>> {
     const reuse = options.reuse ?? (options.workflowId === undefined ? 'allow' : 'returnExisting')
     const run = {
       ...(await this.#newRun(workflow, input, { ...options, reuse })),
@@ -303,7 +311,7 @@ export class Client {
     throw new PawlError('NOT_SUPPORTED', text)
   }
 
-  #started<Out>(run: NewRun, created: Created | undefined): Handle<Out> {
+  #started<Out>(run: NewRun, created: Created | undefined): StartedHandle<Out> {
     const { runId, workflowId } = run
     switch (created?.outcome) {
       case 'created':
@@ -312,8 +320,11 @@ export class Client {
           this.results.expect(runId)
           this.#ports.eager?.accept(created.run, created.outcome === 'existing')
         }
-        const found = created.outcome === 'existing' ? created.runId : runId
-        return new Handle<Out>(this.#host, found, { workflowId })
+        const isNew = created.outcome === 'created'
+        const beside = isNew ? created.alongside : undefined
+        const alongside = beside === undefined ? {} : { alongside: beside }
+        const found = isNew ? runId : created.runId
+        return new StartedHandle<Out>(this.#host, found, { workflowId, isNew, ...alongside })
       }
       case 'conflict':
         throw new PawlError(
@@ -324,7 +335,7 @@ export class Client {
       case 'refused':
         throw new PawlError(
           'RUN_ALREADY_EXISTS',
-          `workflow id '${workflowId}' belongs to run ${created.runId}, and reuse: '${run.reuse}' forbids another. Use another id, or reuse: 'allow' or 'returnExisting'.`,
+          `workflow id '${workflowId}' belongs to run ${created.runId}, and reuse: '${run.reuse}' forbids another. Use another id, or ${otherReuse(run.reuse)}.`,
           { details: { runId: created.runId } },
         )
       default:
@@ -343,7 +354,8 @@ export class Client {
     options: StartOptions,
   ): Promise<NewRun> {
     const { clock, random } = this.#ports
-    return newRun(workflow, given, options, () => uuidV7(clock, random))
+    const newId = (): string => uuidV7(clock, random)
+    return newRun(workflow, given, options, { newId, reuse: this.#ports.reuse })
   }
 
   // A client that gets no answer asks again, but not for ever: somebody waits for it.
@@ -357,6 +369,11 @@ export class Client {
       throw signal.aborted && isUnavailable(error) ? engineClosed(error) : error
     }
   }
+}
+
+function otherReuse(reuse: Reuse): string {
+  if (reuse === 'allowIfEnded') return "wait for it to end, or reuse: 'returnExisting'"
+  return "reuse: 'allowIfEnded' to start one after the other, or 'returnExisting'"
 }
 
 function engineClosed(cause?: unknown): PawlError {

@@ -3,19 +3,22 @@ import type { Query, RunRef, Signal, Update } from '../definitions/context.ts'
 import type { Args } from '../definitions/contract.ts'
 import { checkPayload } from '../definitions/messages.ts'
 import { encodeMessage } from '../kernel/codec.ts'
+import { checkOptions, type Described } from '../kernel/described.ts'
+import { formatDuration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import { limits } from '../kernel/limits.ts'
 import { isStop, type Message } from '../kernel/message.ts'
 import { checkKnownId, checkKnownName } from '../kernel/names.ts'
 import { RunState } from '../kernel/run.ts'
-import { decode, encode, type Payload } from '../kernel/value.ts'
-import type { LoadAsk, Loaded, Posted, RunSnapshot, StoredTurn, Wakes } from '../stores/store.ts'
+import { decode, encode } from '../kernel/value.ts'
+import type { RunSnapshot, Wakes } from '../stores/store.ts'
 import {
   answerOf,
   checkSteps,
   checkTriggered,
   discardable,
+  notEnded,
   notFound,
   notYet,
   refuseMerging,
@@ -27,91 +30,24 @@ import {
 } from './answers.ts'
 import { eventsOf, hasTaken, type Load, pagesOf, triggerOf, turnsOf } from './history.ts'
 import { entriesOf, type HistoryEntry, type RunRecord, recordOf, startEntry } from './record.ts'
-import { type Ended, RunMissing } from './results.ts'
-import { type ForkOptions, Rewinding, type RewindPorts } from './rewinding.ts'
-import { isUnclaimed, nothingKnown, type Why, type WhyFacts, whyOf } from './why.ts'
-
-interface Edit {
-  readonly step: string
-  readonly result: unknown
-  readonly note: string
-}
-
-export interface RunHandle<out Out> {
-  readonly runId: string
-  readonly workflowId: string
-  /** Waits for the end. Throws `RunError` or `CancelledError` if it is not a good one. */
-  result(options?: { readonly signal?: AbortSignal }): Promise<Out>
-  describe(): Promise<RunRecord>
-  /** Why the run is not moving, and what would move it. */
-  why(): Promise<Why>
-  /** What happened, from the beginning of its newest generation, or of another. */
-  history(options?: {
-    readonly after?: number
-    readonly generation?: number
-  }): AsyncIterable<HistoryEntry>
-  signal<Payload>(
-    signal: Signal<Payload>,
-    ...args: Args<NoInfer<Payload>, { readonly messageId?: string }>
-  ): Promise<void>
-  /** Asks the code of the run, which must be known here. Writes nothing, and works on runs that have ended. */
-  query<Payload, R>(query: Query<Payload, R>, ...args: Args<NoInfer<Payload>, never>): Promise<R>
-  /** Has the run do something, and waits for its answer. */
-  update<Payload, R>(
-    update: Update<Payload, R>,
-    ...args: Args<Payload, { readonly messageId?: string; readonly signal?: AbortSignal }>
-  ): Promise<R>
-  /** The answer to an update sent before; `undefined` while there is none. */
-  updateResult<R>(
-    update: Update<never, R>,
-    messageId: string,
-  ): Promise<{ readonly value: R } | undefined>
-  /** Asks the run, and its children, to stop. The code sees a `CancelledError` at its next await. */
-  cancel(reason?: string): Promise<void>
-  /** Ends the run, and its children, where they are: their code is not asked, and no clean-up of theirs runs. */
-  terminate(reason: string): Promise<void>
-  /** Has the run rest once the steps under way have ended. Messages wait; time goes on. */
-  pause(note?: string): Promise<void>
-  /** Has a paused run go on; with an edit, as if the step had ended with this result. */
-  resume(edit?: Edit): Promise<void>
-  /**
-   * Drops a message that no worker can read, and that therefore keeps the run from going on; `why` names it. What it
-   * said is lost. A message that can be read is taken, not dropped.
-   */
-  discardMessage(messageId: string, note?: string): Promise<void>
-  /** Lets a run begin that was started with `pending`; with another input, if one is given. */
-  trigger(input?: unknown): Promise<void>
-  /** Has a graph go by another definition: steps under their new names, or skipped. */
-  migrate(to: Migration): Promise<void>
-  /** Has a run that failed or was cancelled go on where it failed. Steps that are recorded do not run again. */
-  retry(): Promise<void>
-  /** Has the run go back to a step, and do it and all after it once more. */
-  reset(to: { readonly step: string }): Promise<void>
-  /** Another run with the past of this one up to a step, which stays as it is. */
-  fork(from: ForkOptions): Promise<RunHandle<Out>>
-}
-
-/** The definition to go by, and what became of steps: their new names, or `null` for those that are not to be done. */
-export interface Migration {
-  readonly definitionHash: string
-  readonly steps?: Readonly<Record<string, string | null>>
-}
-
-/** What a handle needs of its client. */
-export interface HandleHost extends RewindPorts {
-  load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]>
-  post(runId: string, message: Message, wakes: Wakes): Promise<Posted>
-  wait(runId: string, signal?: AbortSignal): Promise<Ended>
-  inquire(question: {
-    readonly head: RunSnapshot['head']
-    readonly turns: readonly StoredTurn[]
-    readonly name: string
-    readonly payload: Payload
-  }): Promise<Payload>
-  pause(ms: number, signal?: AbortSignal): Promise<void>
-  /** What the store knows of a workflow, and what was said about builds. */
-  known(name: string): Promise<Pick<WhyFacts, 'submitted' | 'rollOut'>>
-}
+import { RunMissing } from './results.ts'
+import { type ForkOptions, Rewinding } from './rewinding.ts'
+import {
+  type Edit,
+  editOptions,
+  forkOptions,
+  type HandleHost,
+  historyOptions,
+  type Migration,
+  messageOptions,
+  migrationOptions,
+  type RunHandle,
+  resetOptions,
+  resultOptions,
+  type StartedRun,
+  type WaitOptions,
+} from './run-handle.ts'
+import { isUnclaimed, nothingKnown, type Why, whyOf } from './why.ts'
 
 export class Handle<out Out> implements RunHandle<Out> {
   readonly #host: HandleHost
@@ -136,12 +72,14 @@ export class Handle<out Out> implements RunHandle<Out> {
     return this.#workflowId ?? notYet('workflowId')
   }
 
-  async result(options: { readonly signal?: AbortSignal } = {}): Promise<Out> {
-    const runId = await this.#resolve()
-    const ended = await this.#host.wait(runId, options.signal).catch((error: unknown) => {
-      throw error instanceof RunMissing ? notFound(this.#ref) : error
+  async result(options: WaitOptions = {}): Promise<Out> {
+    checkOptions(resultOptions, options, { of: 'result' })
+    return this.#waiting('ended', options, async (runId, signal) => {
+      const ended = await this.#host.wait(runId, signal).catch((error: unknown) => {
+        throw error instanceof RunMissing ? notFound(this.#ref) : error
+      })
+      return resultOf(runId, ended) as Out
     })
-    return resultOf(runId, ended) as Out
   }
 
   async describe(): Promise<RunRecord> {
@@ -160,6 +98,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     const turns = run.endedAt === undefined ? await turnsOf(this.#load, run.head) : []
     return whyOf({
       run,
+      id: typeof this.#ref === 'string' ? runId : this.#ref.workflowId,
       turns,
       tasks: tasks?.type === 'tasks' ? tasks.tasks : [],
       sessions: sessions?.type === 'sessions' ? sessions.sessions : [],
@@ -167,9 +106,8 @@ export class Handle<out Out> implements RunHandle<Out> {
     })
   }
 
-  async *history(
-    options: { readonly after?: number; readonly generation?: number } = {},
-  ): AsyncIterable<HistoryEntry> {
+  async *history(options: Described<typeof historyOptions> = {}): AsyncIterable<HistoryEntry> {
+    checkOptions(historyOptions, options, { of: 'history' })
     const run = await this.#snapshot()
     const { runId, generation: newest } = run.head
     const { generation = newest } = options
@@ -182,13 +120,15 @@ export class Handle<out Out> implements RunHandle<Out> {
 
   async signal<Payload>(
     signal: Signal<Payload>,
-    ...args: Args<NoInfer<Payload>, { readonly messageId?: string }>
+    ...args: Args<NoInfer<Payload>, Described<typeof messageOptions>>
   ): Promise<void> {
-    const [given, options] = args
+    const [given, options = {}] = args
+    checkOptions(messageOptions, options, { of: 'signal' })
     const { name } = signal
     await checkPayload(signal, given)
     const payload = encode(given, `the payload of signal '${name}'`)
-    const id = options?.messageId === undefined ? this.#host.newId() : signalId(options.messageId)
+    const { messageId } = options
+    const id = messageId === undefined ? this.#host.newId() : signalId(messageId)
     await this.#post({ type: 'signal', id, name, payload })
   }
 
@@ -202,29 +142,52 @@ export class Handle<out Out> implements RunHandle<Out> {
 
   async update<In, R>(
     update: Update<In, R>,
-    ...args: Args<In, { readonly messageId?: string; readonly signal?: AbortSignal }>
+    ...args: Args<In, Described<typeof messageOptions> & WaitOptions>
   ): Promise<R> {
-    const [given, options] = args
+    const [given, options = {}] = args
+    checkOptions({ ...messageOptions, ...resultOptions }, options, { of: 'update' })
     const { name } = update
     const payload = encode(given, `the payload of update '${name}'`)
-    const messageId = options?.messageId ?? this.#host.newId()
+    const messageId = options.messageId ?? this.#host.newId()
     const id = updateId(messageId)
     await this.#post({ type: 'update', id, name, payload })
-    return (await this.awaitUpdate(messageId, options?.signal)) as R
+    return (await this.awaitUpdate(messageId, options)) as R
   }
 
   /** Waits for the answer to an update that was sent before. */
-  async awaitUpdate(messageId: string, signal?: AbortSignal): Promise<unknown> {
+  async awaitUpdate(messageId: string, options?: WaitOptions): Promise<unknown> {
     const id = updateId(messageId)
     const searched = { upTo: 0 }
-    let pauseMs: number = limits.updatePollMsMin
-    for (;;) {
-      const answer = await this.#answer(id, searched)
-      if (answer) return answer.value
-      await this.#host.pause(pauseMs, signal)
-      signal?.throwIfAborted()
-      pauseMs = Math.min(pauseMs * 2, limits.resultPollMsMax)
-    }
+    return this.#waiting('answered the update', options, async (_runId, signal) => {
+      let pauseMs: number = limits.updatePollMsMin
+      for (;;) {
+        const answer = await this.#answer(id, searched)
+        if (answer) return answer.value
+        await this.#host.pause(pauseMs, signal)
+        signal.throwIfAborted()
+        pauseMs = Math.min(pauseMs * 2, limits.resultPollMsMax)
+      }
+    })
+  }
+
+  async #waiting<T>(
+    what: string,
+    { signal, timeout }: WaitOptions = {},
+    wait: (runId: string, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const timeoutMs = timeout === undefined ? undefined : milliseconds(timeout, 'timeout')
+    const runId = await this.#resolve()
+    return this.#host.waits.during(
+      runId,
+      { signal, timeoutMs },
+      (stop) => wait(runId, stop),
+      async () =>
+        notEnded(
+          runId,
+          `has not ${what} within ${formatDuration(timeoutMs ?? 0)}`,
+          await this.why(),
+        ),
+    )
   }
 
   async updateResult<R>(
@@ -269,6 +232,7 @@ export class Handle<out Out> implements RunHandle<Out> {
   }
 
   async resume(edit?: Edit): Promise<void> {
+    if (edit !== undefined) checkOptions(editOptions, edit, { of: 'resume' })
     const settled = edit && (await this.#settle(edit))
     // The store decides in the write that takes the message whether the run is paused: it may become so at any moment.
     const id = `resume:${this.#host.newId()}`
@@ -318,7 +282,9 @@ export class Handle<out Out> implements RunHandle<Out> {
     await this.#post({ type: 'trigger', id: 'trigger', ...input }, { urgent: true })
   }
 
-  async migrate({ definitionHash, steps = {} }: Migration): Promise<void> {
+  async migrate(to: Migration): Promise<void> {
+    checkOptions(migrationOptions, to, { of: 'migrate' })
+    const { definitionHash, steps = {} } = to
     const hash = checkKnownName(definitionHash, 'definitionHash')
     const { head } = await this.#snapshot()
     checkSteps(steps)
@@ -336,19 +302,22 @@ export class Handle<out Out> implements RunHandle<Out> {
       throw underWay(run, 'retried')
     }
     if (run.status === 'completed') {
-      const message = `run ${run.head.runId} has completed; there is nothing to try again. Use reset({ step }) or fork({ step }).`
+      const message = `run ${run.head.runId} has completed; there is nothing to try again. Reset or fork it at a step instead.`
       throw new PawlError('RUN_ENDED', message)
     }
     await rewinding.retry()
   }
 
-  async reset({ step }: { readonly step: string }): Promise<void> {
+  async reset(to: { readonly step: string }): Promise<void> {
+    checkOptions(resetOptions, to, { of: 'reset' })
+    const { step } = to
     const { run, rewinding } = await this.#rewinding()
     if (run.endedAt === undefined && !run.paused) throw underWay(run, 'reset')
     await rewinding.reset(step)
   }
 
   async fork(from: ForkOptions): Promise<RunHandle<Out>> {
+    checkOptions(forkOptions, from, { of: 'fork' })
     const { rewinding } = await this.#rewinding()
     return new Handle<Out>(this.#host, await rewinding.fork(from))
   }
@@ -392,5 +361,21 @@ export class Handle<out Out> implements RunHandle<Out> {
     if (loaded?.type !== 'named' || loaded.runId === undefined) throw notFound(this.#ref)
     this.#runId = loaded.runId
     return loaded.runId
+  }
+}
+
+/** The handle of a run that was just started. */
+export class StartedHandle<out Out> extends Handle<Out> implements StartedRun<Out> {
+  readonly isNew: boolean
+  declare readonly alongside?: string
+
+  constructor(
+    host: HandleHost,
+    runId: string,
+    known: { workflowId: string; isNew: boolean; alongside?: string },
+  ) {
+    super(host, runId, known)
+    this.isNew = known.isNew
+    if (known.alongside !== undefined) this.alongside = known.alongside
   }
 }

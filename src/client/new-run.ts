@@ -12,7 +12,7 @@ import { PawlError } from '../kernel/errors.ts'
 import { encodeExtras } from '../kernel/extras.ts'
 import { checkId, checkName } from '../kernel/names.ts'
 import { encode } from '../kernel/value.ts'
-import type { NewRun, StoredMessage } from '../stores/store.ts'
+import type { NewRun, Reuse, StoredMessage } from '../stores/store.ts'
 import { beginning, countedFrom, type StartOptions, startOptions } from './start-options.ts'
 
 /** What is known of a workflow where it is started, besides its name. */
@@ -26,7 +26,7 @@ export async function newRun<In>(
   workflow: WorkflowContract<In, unknown> & Known,
   given: unknown,
   options: StartOptions,
-  newId: () => string,
+  ports: { readonly newId: () => string; readonly reuse?: Reuse | undefined },
 ): Promise<NewRun> {
   if (workflow?.is !== 'workflow') {
     const other: unknown = workflow
@@ -40,8 +40,9 @@ export async function newRun<In>(
   const input = encode(parsed.input, `the input of workflow '${name}'`)
   const key = options.idempotencyKey
   const runId =
-    key === undefined ? newId() : deriveUuid('key', name, checkId(key, 'an idempotency key'))
-  const { workflowId, memo, attributes, reuse = 'allow', version = workflow.version } = options
+    key === undefined ? ports.newId() : deriveUuid('key', name, checkId(key, 'an idempotency key'))
+  const { workflowId, memo, attributes, version = workflow.version } = options
+  const reuse = options.reuse ?? ports.reuse ?? 'allow'
   const begins = beginning(options)
   const timed = timeouts({ ...workflow.options, ...options })
   const extras = encodeExtras({

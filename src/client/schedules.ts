@@ -30,10 +30,10 @@ import {
 import { control, SCHEDULE, schedule } from '../schedules/workflow.ts'
 import type { LoadAsk, Loaded } from '../stores/store.ts'
 import type { Page, RunFilter } from './filter.ts'
-import type { RunHandle } from './handle.ts'
 import { eventsOf } from './history.ts'
 import type { RunRecord } from './record.ts'
 import { LIVE } from './recorded-runs.ts'
+import type { RunHandle } from './run-handle.ts'
 import { type ScheduleOptions, wholeSchedule } from './schedule-options.ts'
 import type { StartOptions } from './start-options.ts'
 

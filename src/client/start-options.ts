@@ -15,17 +15,15 @@ import { milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import type { Extras } from '../kernel/extras.ts'
 import { instantOf, NEVER } from '../kernel/instant.ts'
-import type { NewRun, Reuse, SqlClient } from '../stores/store.ts'
+import { type NewRun, REUSES, type Reuse, type SqlClient } from '../stores/store.ts'
 
 export const startOptions = {
   /** A name of your own for the run. By default its run id. */
   workflowId: text('A name of your own for the run.', { otherwise: 'its run id' }),
-  /** What to do if a run of this workflow id exists. 'allow' */
-  reuse: choice<Reuse>(
-    'What to do if a run of this workflow id exists.',
-    ['allow', 'reject', 'allowIfFailed', 'returnExisting', 'terminateRunning'],
-    { otherwise: "'allow'" },
-  ),
+  /** What to do if a run of this workflow id exists. That of `open`, or else 'allow'. */
+  reuse: choice<Reuse>('What to do if a run of this workflow id exists.', REUSES, {
+    otherwise: "that of `open`, or else 'allow'",
+  }),
   /** The same key starts the same run once, however often it is asked for. */
   idempotencyKey: text('The same key starts the same run once, however often it is asked for.'),
   runAt: option<Date>('When it begins.', 'a Date', (value) => value instanceof Date),

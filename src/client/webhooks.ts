@@ -5,8 +5,8 @@ import type { Event } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
 import { encode } from '../kernel/value.ts'
 import { runOfToken, type WebhookAnswer, webhookSignal } from '../kernel/webhook.ts'
-import type { HandleHost } from './handle.ts'
 import { generationsOf } from './history.ts'
+import type { HandleHost } from './run-handle.ts'
 
 export async function settleWebhook(
   host: HandleHost,

@@ -1,8 +1,10 @@
 // Why a run is not moving, and what would move it. Worked out from what is stored alone: no code, no replay.
 import { decodeFailure, decodeTurn } from '../kernel/codec.ts'
+import { taskId } from '../kernel/derived-ids.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import { type Failure, failureOf } from '../kernel/failure.ts'
 import { TERMINATED } from '../kernel/message.ts'
+import { nearest } from '../kernel/nearest.ts'
 import { type Open, RunState, type Status } from '../kernel/run.ts'
 import { pawlCommand, shellWord } from '../kernel/shell.ts'
 import { quote, visible } from '../kernel/visible.ts'
@@ -52,6 +54,8 @@ export type Why = { readonly suggestion?: string } & (
 
 export interface WhyFacts {
   readonly run: RunSnapshot
+  /** What whoever asks knows the run by: what suggested commands name. */
+  readonly id: string
   readonly turns: readonly StoredTurn[]
   readonly tasks: readonly TaskSnapshot[]
   readonly sessions: readonly SessionSnapshot[]
@@ -83,14 +87,15 @@ export function isUnclaimed(run: RunSnapshot): boolean {
 
 export function whyOf(facts: WhyFacts): Why {
   const { run } = facts
-  if (run.endedAt !== undefined) return ended(run)
-  if (run.paused) return paused(run.head.runId, run.paused, run.pin)
+  const { id } = facts
+  if (run.endedAt !== undefined) return ended(run, id)
+  if (run.paused) return paused(id, run.paused, run.pin)
   const state = RunState.of(facts.turns.flatMap((turn) => decodeTurn(turn.body).events))
   if (run.session !== undefined) return held(facts, state)
   // What was said to it since and nobody has taken: only a trigger, or an end, makes it due.
   const isDue = run.wakeAt !== undefined && run.wakeAt <= run.now
   if (decodeExtras(run.head.extras).pending && !state.triggered && !isDue)
-    return { reason: 'pending', suggestion: pawlCommand('trigger', [run.head.runId]) }
+    return { reason: 'pending', suggestion: pawlCommand('trigger', [id]) }
   // Messages do not make it begin any earlier.
   if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > run.now)
     return { reason: 'timer', until: new Date(run.wakeAt) }
@@ -98,11 +103,11 @@ export function whyOf(facts: WhyFacts): Why {
   return waiting(facts, state)
 }
 
-function ended({ head, status, last }: RunSnapshot): Why {
+function ended({ status, last }: RunSnapshot, id: string): Why {
   const failure = status === 'failed' ? lastFailure(last) : undefined
   if (!failure) return { reason: 'ended', status }
-  const look = `See what happened: ${pawlCommand('run', [head.runId])}`
-  const retry = `Go on from the step that failed: ${pawlCommand('retry', [head.runId])}`
+  const look = `See what happened: ${pawlCommand('run', [id])}`
+  const retry = `Resume it from the step that failed: ${pawlCommand('retry', [id])}`
   const suggestion = failure.type === TERMINATED ? look : `${look}\n${retry}`
   return { reason: 'ended', status, failure, suggestion }
 }
@@ -118,24 +123,24 @@ function lastFailure(last: string | undefined): Failure | undefined {
   }
 }
 
-function paused(runId: string, { build, failure: text }: Paused, pin: string | undefined): Why {
+function paused(id: string, { build, failure: text }: Paused, pin: string | undefined): Why {
   const failure = readFailure(text)
-  const resume = pawlCommand('resume', [runId])
+  const resume = pawlCommand('resume', [id])
   if (build === '') return { reason: 'paused', note: failure.message, suggestion: resume }
   const messageId = unreadableMessageIn(failure)
-  const suggestion = wayOut(runId, failure, pin, messageId)
+  const suggestion = wayOut(id, failure, pin, messageId)
   return { reason: 'paused', failure, ...(messageId !== undefined && { messageId }), suggestion }
 }
 
 function wayOut(
-  runId: string,
+  id: string,
   { code }: Failure,
   pin: string | undefined,
   messageId: string | undefined,
 ): string {
-  const resume = pawlCommand('resume', [runId])
+  const resume = pawlCommand('resume', [id])
   if (code === 'WORKFLOW_NOT_FOUND') {
-    const terminate = pawlCommand('terminate', [runId], { placeholder: "--reason '<why>'" })
+    const terminate = pawlCommand('terminate', [id], { placeholder: "--reason '<why>'" })
     return `Submit what is missing, then resume the run: ${resume}\nOr end it: ${terminate}`
   }
   if (code?.startsWith('CODEC_') || messageId !== undefined) {
@@ -144,7 +149,7 @@ function wayOut(
     const drop =
       messageId === undefined
         ? ''
-        : `\nOr drop the message, and lose what it said: ${pawlCommand('discard', [runId, messageId])}`
+        : `\nOr drop the message, and lose what it said: ${pawlCommand('discard', [id, messageId])}`
     return `Start a worker with ${missing}: it tries again by itself. To let any worker try again: ${resume}${drop}`
   }
   if (pin === undefined) {
@@ -195,7 +200,7 @@ function unclaimed(facts: WhyFacts): Why {
   const { run, sessions } = facts
   const { name, queue } = run.head
   const able = sessions.some((session) => canTake(facts, session))
-  return able ? { reason: 'ready' } : noWorker(name, queue, run.pin)
+  return able ? { reason: 'ready' } : noWorker(facts, { name, queue, kind: 'workflows' }, run.pin)
 }
 
 function canTake({ run, submitted, rollOut }: WhyFacts, session: SessionSnapshot): boolean {
@@ -220,7 +225,7 @@ function waiting(facts: WhyFacts, state: RunState): Why {
             reason: 'signal',
             name: each.name,
             ...(each.until !== undefined && { until: new Date(each.until) }),
-            suggestion: signalCommand(facts.run.head.runId, each.name),
+            suggestion: signalCommand(facts.id, each.name),
           },
     ) ??
     pick(open, 'timer', (_, each) => ({ reason: 'timer', until: new Date(each.until) })) ??
@@ -229,18 +234,18 @@ function waiting(facts: WhyFacts, state: RunState): Why {
 }
 
 // A machine takes its signals whenever they come, and asks for none.
-function anySignal({ run, turns }: WhyFacts): Why | undefined {
+function anySignal({ id, turns }: WhyFacts): Why | undefined {
   const events = turns.flatMap((turn) => decodeTurn(turn.body).events)
   const taken = events.findLast((event) => event.type === 'DefinitionTaken')
   const names = (taken?.steps ?? []).flatMap(([, what]) => /^signal:(.*)$/.exec(what)?.[1] ?? [])
   const [name, ...others] = names
   if (name === undefined) return undefined
   const also = others.length > 0 ? `It also takes ${others.map(quote).join(', ')}: ` : ''
-  return { reason: 'signal', name, suggestion: `${also}${signalCommand(run.head.runId, name)}` }
+  return { reason: 'signal', name, suggestion: `${also}${signalCommand(id, name)}` }
 }
 
-function signalCommand(runId: string, name: string): string {
-  return pawlCommand('signal', [runId, name], { placeholder: "'<payload as JSON>'" })
+function signalCommand(id: string, name: string): string {
+  return pawlCommand('signal', [id, name], { placeholder: "'<payload as JSON>'" })
 }
 
 function otherWait({ name, until: at }: Extract<Open, { type: 'wait' }>): Why {
@@ -261,7 +266,8 @@ function otherWait({ name, until: at }: Extract<Open, { type: 'wait' }>): Why {
 function stepReason(facts: WhyFacts, key: string, open: Extract<Open, { type: 'step' }>): Why {
   if (!open.queued) return backoff(key, open)
   const { run, tasks, sessions } = facts
-  const task = tasks.find((each) => each.name === open.name)
+  const id = taskId(run.head, key)
+  const task = tasks.find((each) => each.taskId === id)
   if (!task) return { reason: 'ready' }
   const holder = sessions.find((each) => each.session === task.session)
   if (holder) {
@@ -278,7 +284,8 @@ function stepReason(facts: WhyFacts, key: string, open: Extract<Open, { type: 's
     const about = living(each, run.now)
     return about?.queues.includes(task.queue) && (about.activities?.includes(task.name) ?? true)
   })
-  return able ? { reason: 'ready' } : noWorker(task.name, task.queue)
+  const missing = { name: task.name, queue: task.queue, kind: 'activities' } as const
+  return able ? { reason: 'ready' } : noWorker(facts, missing)
 }
 
 function backoff(key: string, open: Extract<Open, { type: 'step' }>): Why {
@@ -287,11 +294,20 @@ function backoff(key: string, open: Extract<Open, { type: 'step' }>): Why {
   return { reason: 'backoff', step: key, until: new Date(retryAt), failure }
 }
 
-function noWorker(type: string, queue: string, build?: string): Why {
+interface Missing {
+  readonly name: string
+  readonly queue: string
+  readonly kind: 'workflows' | 'activities'
+}
+
+function noWorker(facts: WhyFacts, { name: type, queue, kind }: Missing, build?: string): Why {
   const missing = `No living worker has code for ${quote(type)} on queue ${quote(queue)}`
   if (build === undefined) {
     const serving = queue === 'default' ? '' : ` --queue ${shellWord(queue)}`
-    const suggestion = `${missing}. Start one: pawl worker <file.ts>${serving}`
+    const known = facts.sessions.flatMap((each) => living(each, facts.run.now)?.[kind] ?? [])
+    const near = known.includes(type) ? undefined : nearest(type, known)
+    const meant = near === undefined ? '' : `; did you mean ${quote(near)}?`
+    const suggestion = `${missing}${meant || '.'} Start one: pawl worker <file.ts>${serving}`
     return { reason: 'noWorker', type, suggestion }
   }
   const retire = pawlCommand('builds', ['retire', build])

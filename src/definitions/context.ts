@@ -208,6 +208,12 @@ export interface Context<in In = never> {
     handler: U['~handler'],
   ): void
 
+  /**
+   * Whether every handler of a signal or update that came is done: `await ctx.wait(ctx.allHandlersFinished)` before the
+   * end of a run lets them finish. A run that ends before cuts them off.
+   */
+  readonly allHandlersFinished: () => boolean
+
   /** The first branch to settle; the others are cancelled, and what comes of them later is dropped. */
   race<const B extends Branches>(branches: B): DurablePromise<Winner<B>>
   /** All branches, or the first failure; then the others are cancelled. */

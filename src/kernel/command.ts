@@ -4,6 +4,7 @@ import type {
   AttributeValues,
   Decision,
   Instant,
+  LeftUndone,
   OnClose,
   Resolution,
   StepKind,
@@ -55,6 +56,8 @@ export interface StartChild extends Asked {
 export interface CallOff {
   readonly type: 'CallOff'
   readonly keys: readonly string[]
+  /** Of these, conditions that came true. */
+  readonly met?: readonly string[]
 }
 export interface MarkPatch {
   readonly type: 'MarkPatch'
@@ -100,7 +103,7 @@ export interface AnswerUpdate {
     | { readonly ok: false; readonly failure: Failure; readonly rejected?: true }
 }
 export type EndRun =
-  | { readonly type: 'CompleteRun'; readonly value: Payload; readonly notBegun?: readonly string[] }
+  | ({ readonly type: 'CompleteRun'; readonly value: Payload } & LeftUndone)
   | { readonly type: 'FailRun'; readonly failure: Failure; readonly undone?: Undone }
   | { readonly type: 'CancelRun'; readonly reason?: string; readonly undone?: Undone }
 

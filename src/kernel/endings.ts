@@ -1,8 +1,7 @@
 // How things end, as events and as messages: steps, children, updates, runs.
 import { unreachable } from './assert.ts'
 import type { AnswerUpdate, EndRun, StartChild } from './command.ts'
-import { deriveUuidNear } from './digest.ts'
-import type { Ending, EventBody, Instant } from './event.ts'
+import type { Ending, EventBody, Instant, LeftUndone } from './event.ts'
 import type { ChildOutcome, Message, StepOutcome, Stop } from './message.ts'
 import type { Head, OpenStep } from './run.ts'
 
@@ -28,14 +27,6 @@ export function lateStep(
   const attempt = open.failed + 1
   const body = { type: 'StepFailed', key, attempt, failure, reason: 'timeout' } as const
   return { until, body, ...(queued && { queued: true }) }
-}
-
-/** The run a child is, known before it is started. */
-export function childId(
-  { runId, generation }: Pick<Head, 'runId' | 'generation'>,
-  key: string,
-): string {
-  return deriveUuidNear(runId, 'child', runId, String(generation), key)
 }
 
 export function stopChild(
@@ -72,8 +63,13 @@ export function childEvent(message: Extract<Message, { type: 'childEnded' }>): E
 export function endingOf(command: EndRun): Ending {
   switch (command.type) {
     case 'CompleteRun': {
-      const { value, notBegun } = command
-      return { type: 'RunCompleted', value, ...(notBegun && { notBegun }) }
+      const { value, notBegun, cutOff } = command
+      return {
+        type: 'RunCompleted',
+        value,
+        ...(notBegun && { notBegun }),
+        ...(cutOff && { cutOff }),
+      }
     }
     case 'FailRun': {
       const { failure, undone } = command
@@ -87,6 +83,29 @@ export function endingOf(command: EndRun): Ending {
     default:
       return unreachable(command)
   }
+}
+
+/** What a run left undone when it completed, in words. */
+export function leftUndone({ notBegun, cutOff }: LeftUndone): string | undefined {
+  const parts = [
+    ...(notBegun
+      ? [`without ${notBegun.join(', ')}: its code did not await them, so they were never begun`]
+      : []),
+    ...(cutOff
+      ? [
+          `while handlers were at work (${cutOff.join(', ')}), which were cut off: wait for them with ctx.wait(ctx.allHandlersFinished)`,
+        ]
+      : []),
+  ]
+  return parts.length === 0 ? undefined : `it completed ${parts.join('; and ')}`
+}
+
+/** The same ending, for whoever takes what is left undone for a failure. */
+export function strictly(ending: Ending | undefined): Ending | undefined {
+  const left = ending?.type === 'RunCompleted' ? leftUndone(ending) : undefined
+  if (left === undefined) return ending
+  const failure = { type: 'LeftUndone', message: left, code: 'LEFT_UNDONE', retryable: false }
+  return { type: 'RunFailed', failure }
 }
 
 export function childEnded(

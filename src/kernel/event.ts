@@ -123,8 +123,12 @@ export type Progress =
       readonly failure: Failure
       readonly until: Instant
     }
-  /** The code waits for these no longer: a race was won by another, or their scope was cancelled. */
-  | { readonly type: 'CalledOff'; readonly keys: readonly string[] }
+  /** The code waits for these no longer: a race was won by another, or their scope was cancelled. `met` are conditions that came true. */
+  | {
+      readonly type: 'CalledOff'
+      readonly keys: readonly string[]
+      readonly met?: readonly string[]
+    }
   /** Its validator let it pass. */
   | { readonly type: 'UpdateAccepted'; readonly id: string }
   | { readonly type: 'UpdateCompleted'; readonly id: string; readonly value: Payload }
@@ -192,14 +196,17 @@ export type Decision =
 export type StepShape = readonly [name: string, what: string, ...after: string[]]
 
 export type Ending =
-  | {
-      readonly type: 'RunCompleted'
-      readonly value: Payload
-      /** Keys of steps and children that the code asked for in its last breath and did not await: they were never begun. */
-      readonly notBegun?: readonly string[]
-    }
+  | ({ readonly type: 'RunCompleted'; readonly value: Payload } & LeftUndone)
   | { readonly type: 'RunFailed'; readonly failure: Failure; readonly undone?: Undone }
   | { readonly type: 'RunCancelled'; readonly reason?: string; readonly undone?: Undone }
+
+/** What the code had begun, or meant to, when it returned. */
+export interface LeftUndone {
+  /** Keys of steps and children that it asked for in its last breath and did not await: they were never begun. */
+  readonly notBegun?: readonly string[]
+  /** Handlers of messages that were still at work, and are not any more. */
+  readonly cutOff?: readonly string[]
+}
 
 /** What went wrong when the run undid what it had done. */
 export interface Undone {

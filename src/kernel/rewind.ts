@@ -66,19 +66,24 @@ export function forkedAt(
   }
   const place = placeOf(events, step)
   const past = beforeStep(events, place).filter((event) => !isMessage(event) || event.seq < place)
-  const again = openIn(past)
-  if (dropped !== undefined) again.add(dropped)
   const names = namesIn(events)
   const given = (key: string): Payload | undefined =>
     results.get(key) ?? results.get(names.get(key) ?? '')
+  refuseUnknown(
+    events.filter((event) => event.seq <= place),
+    results,
+  )
+  const open = openIn(past)
+  const asked = events.filter((event) => event.seq === place)
+  // What has a result now, and had none: right behind where it was asked for, and before whatever comes next.
+  const settled = [...past.filter((event) => open.has(keyIn(event) ?? '')), ...asked].flatMap(
+    (event) => completedBy(event, given),
+  )
+  const again = new Set([...open].filter((key) => given(key) === undefined))
+  if (dropped !== undefined) again.add(dropped)
   const kept = without(past, again).map((event) => withResult(event, given))
-  const asked = events.find(({ seq }) => seq === place)
-  const value = asked?.type === 'StepStarted' ? given(asked.key) : undefined
-  if (asked?.type === 'StepStarted' && value) {
-    const { key, at, seq } = asked
-    // Right behind it, and before whatever comes next.
-    kept.push(asked, { type: 'StepCompleted', key, attempt: 1, value, at, seq: seq + 0.5 })
-  }
+  kept.push(...settled)
+  if (settled.some(({ seq }) => Math.floor(seq) === place)) kept.push(...asked)
   const reborn = dropped !== undefined
   return assembled(events, kept, { begins, again, now, edited: true, reborn })
 }
@@ -100,6 +105,7 @@ function forkedGraph(
   results: ReadonlyMap<string, Payload>,
 ): HistoryEvent[] {
   const names = namesIn(events)
+  refuseUnknown(events, results)
   const given = (key: string): Payload | undefined =>
     results.get(key) ?? results.get(stepIn(key) ?? '') ?? results.get(names.get(key) ?? '')
   const { kept, asked } = standingUpTo(events, step)
@@ -124,7 +130,7 @@ function refuseUndone(events: readonly HistoryEvent[]): void {
   const step = first && 'key' in first ? first.key : 'a step before the saga'
   throw new PawlError(
     'NOT_SUPPORTED',
-    `a saga of this run has undone its steps, so they cannot be taken as done. Go back to before it: run.reset({ step: '${step}' }).`,
+    `this run's saga has already compensated its steps, so retrying would skip undone work. Reset it to its first step instead: '${step}'.`,
   )
 }
 
@@ -283,17 +289,63 @@ function withoutKeys<E extends Extract<HistoryEvent, { type: 'CalledOff' }>>(
   event: E,
   keys: ReadonlySet<string>,
 ): E {
-  return { ...event, keys: event.keys.filter((key) => !keys.has(key)) }
+  const left = (each: readonly string[]): string[] => each.filter((key) => !keys.has(key))
+  return { ...event, keys: left(event.keys), ...(event.met && { met: left(event.met) }) }
 }
 
 function withResult(
   event: HistoryEvent,
   given: (key: string) => Payload | undefined,
 ): HistoryEvent {
-  if (event.type !== 'StepCompleted' && event.type !== 'StepFailed') return event
-  const { key, attempt, at, seq } = event
+  const value = 'key' in event ? given(event.key) : undefined
+  if (!value) return event
+  switch (event.type) {
+    case 'StepCompleted':
+    case 'StepFailed': {
+      const { key, attempt, at, seq } = event
+      return { type: 'StepCompleted', key, attempt, value, at, seq }
+    }
+    case 'ChildCompleted':
+    case 'ChildFailed': {
+      const { key, at, seq } = event
+      return { type: 'ChildCompleted', key, value, at, seq }
+    }
+    default:
+      return event
+  }
+}
+
+/** What comes of a step or child that was asked for, if somebody says what it gives. */
+function completedBy(
+  event: HistoryEvent,
+  given: (key: string) => Payload | undefined,
+): HistoryEvent[] {
+  if (event.type !== 'StepStarted' && event.type !== 'ChildStarted') return []
+  const { key, at, seq } = event
   const value = given(key)
-  return value ? { type: 'StepCompleted', key, attempt, value, at, seq } : event
+  if (!value) return []
+  const place = { key, value, at, seq: seq + 0.5 }
+  return [
+    event.type === 'StepStarted'
+      ? { type: 'StepCompleted', attempt: 1, ...place }
+      : { type: 'ChildCompleted', ...place },
+  ]
+}
+
+// A result that no step has would be lost without a word.
+function refuseUnknown(
+  events: readonly HistoryEvent[],
+  results: ReadonlyMap<string, Payload>,
+): void {
+  const asked = events.filter(
+    (event) => event.type === 'StepStarted' || event.type === 'ChildStarted',
+  )
+  const known = new Set(asked.flatMap((event) => [event.key, event.name, stepIn(event.key) ?? '']))
+  const unknown = [...results.keys()].find((step) => !known.has(step))
+  if (unknown === undefined) return
+  const keys = asked.slice(0, 20).map(({ key }) => key)
+  const message = `the run has no step or child '${unknown}' up to there, so its result would be lost. It has: ${keys.join(', ') || 'none'}.`
+  throw new PawlError('INPUT_INVALID', message)
 }
 
 function knownBefore([first]: readonly HistoryEvent[]): readonly string[] {

@@ -2,11 +2,11 @@
 // commands become events too. Pure: everything it needs is handed in, everything it wants done is handed back.
 import { assert, unreachable } from './assert.ts'
 import type { Command, ContinueRun, RunStep, SendMessage, StartChild } from './command.ts'
+import { childId } from './derived-ids.ts'
 import {
   answered,
   childEnded,
   childEvent,
-  childId,
   endingOf,
   lateStep,
   type Outgoing,
@@ -289,14 +289,15 @@ export class Turn {
     return { outgoing, dropped }
   }
 
-  #letGo(keys: readonly string[]): void {
+  #letGo(keys: readonly string[], met: readonly string[] = []): void {
     const known = keys.filter((key) => this.#state.canCallOff(key))
     if (known.length === 0) return
     const started = known.filter((key) => !this.#unstart(key))
     const { outgoing, dropped } = this.#callOff(started, 'its parent no longer waits for it')
     this.outgoing.push(...outgoing)
     this.dropped.push(...dropped)
-    this.#record({ type: 'CalledOff', keys: known })
+    const came = met.filter((key) => known.includes(key))
+    this.#record({ type: 'CalledOff', keys: known, ...(came.length > 0 && { met: came }) })
   }
 
   // A child asked for and called off in one turn is not started at all.
@@ -336,7 +337,7 @@ export class Turn {
       case 'SendMessage':
         return this.#send(command)
       case 'CallOff':
-        return this.#letGo(command.keys)
+        return this.#letGo(command.keys, command.met)
       case 'MarkPatch':
         return this.#record({ type: 'Patched', id: command.id })
       case 'MakeToken':

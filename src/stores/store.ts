@@ -125,7 +125,16 @@ export interface NewRun {
   readonly eager?: { readonly session: number; readonly nonce: number }
 }
 
-export type Reuse = 'allow' | 'reject' | 'allowIfFailed' | 'returnExisting' | 'terminateRunning'
+export const REUSES = [
+  'allow',
+  'allowIfEnded',
+  'allowIfFailed',
+  'reject',
+  'returnExisting',
+  'terminateRunning',
+] as const
+/** What becomes of a start if its workflow id has a run already. */
+export type Reuse = (typeof REUSES)[number]
 
 /** The first turn of a run or generation that does not begin with nothing. */
 export interface Beginning {
@@ -135,7 +144,13 @@ export interface Beginning {
 }
 
 export type Created =
-  | { readonly outcome: 'created'; readonly now: Instant; readonly run?: ClaimedRun }
+  | {
+      readonly outcome: 'created'
+      readonly now: Instant
+      readonly run?: ClaimedRun
+      /** The newest run of the workflow id, if that is in progress beside this one, as `reuse: 'allow'` lets it. */
+      readonly alongside?: string
+    }
   /** The run was there, with the same input. `run` is present if it is still leased to the caller. */
   | {
       readonly outcome: 'existing'

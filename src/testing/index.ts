@@ -9,6 +9,7 @@ export { Ledger } from './ledger.ts'
 export { MortalProcess } from './process.ts'
 export { SeededRandom } from './seeded-random.ts'
 export { type SharedStore, type SharedWorld, sharedMemory, sharedObjects } from './shared-store.ts'
+export { SeedFailed, type SimulateOptions, simulate } from './simulate.ts'
 export {
   type Definitions,
   type ProgramWorld,
@@ -18,6 +19,7 @@ export {
   type SimulationOptions,
 } from './simulator.ts'
 export {
+  type Disturbances,
   type Stub,
   type TestClock,
   TestEngine,

@@ -1,86 +1,188 @@
-// An engine for users' tests: its time is virtual, its randomness comes from a seed, and its worker can be killed.
-// Time stands still unless the test moves it, or waits for a result: then it jumps to whatever is due next.
+// An engine for users' tests: its time is virtual, its randomness comes from a seed, and its workers can be killed.
+// Time stands still unless the test moves it, or waits for a run: then it jumps to whatever is due next.
 import type { AnyActivity } from '../definitions/activity.ts'
 import type { AnyActivityContract, InputOf } from '../definitions/contract.ts'
-import { Engine, type OpenOptions, registryOf, type StoreUrl } from '../engine.ts'
+import { Engine, type EngineWorld, openOptions, registryOf, type StoreUrl } from '../engine.ts'
+import { assert } from '../kernel/assert.ts'
+import {
+  checkOptions,
+  type Described,
+  duration,
+  flag,
+  given,
+  named,
+  option,
+  whole,
+} from '../kernel/described.ts'
 import { type Duration, milliseconds } from '../kernel/duration.ts'
+import { PawlError } from '../kernel/errors.ts'
 import type { Instant } from '../kernel/event.ts'
-import { limits } from '../kernel/limits.ts'
-import { type Clock, systemClock } from '../runtime/clock.ts'
+import { unavailable } from '../runtime/availability.ts'
+import { type Clock, sleep, systemClock } from '../runtime/clock.ts'
+import { consoleLogger } from '../runtime/logger.ts'
 import { encoded } from '../stores/encoded.ts'
 import { openStore } from '../stores/open.ts'
 import type { Store } from '../stores/store.ts'
-import { wrapped } from '../stores/wrapped.ts'
-import { MortalProcess } from './process.ts'
+import type { WorkerOptions } from '../worker/options.ts'
+import type { Worker } from '../worker/worker.ts'
+import { CallCounter } from './call-counter.ts'
 import { SeededRandom } from './seeded-random.ts'
+import { StuckWatch } from './stuck-watch.ts'
+import { TestWorker, type TestWorld } from './test-worker.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
-export interface TestOptions
-  extends Pick<OpenOptions, 'workflows' | 'activities' | 'listeners' | 'logger' | 'codecs'> {
+const { workflows, activities, listeners, logger, codecs } = openOptions
+
+export const testOptions = {
+  ...{ workflows, activities, listeners, logger, codecs },
   /** 'memory:' */
-  readonly store?: StoreUrl
-  readonly seed?: number
-  /** Waiting for a result lets time jump. true */
-  readonly skipTime?: boolean
+  store: given<StoreUrl>(
+    'Where the runs are kept: `memory:`, `sqlite:` or `file:`.',
+    'a store URL',
+    {
+      otherwise: "`'memory:'`",
+    },
+  ),
+  seed: whole('Where randomness comes from: jitter, ids.', [0, 2 ** 31], { otherwise: '1' }),
+  /** The queues that its worker serves; by default `default` and all that the definitions name. */
+  queues: option<readonly string[]>(
+    'The queues that its worker serves.',
+    'a list of names',
+    (value) => Array.isArray(value) && value.every((each) => typeof each === 'string'),
+    { otherwise: '`default`, and all that the definitions name' },
+  ),
+  build: named('The build that its workers are of.', 'the build', { otherwise: "`'test'`" }),
+  /** Waiting for a run lets time jump. true */
+  skipTime: flag('Waiting for a run lets time jump.', { otherwise: 'true' }),
   /** Every turn replays from the start, so that code which cannot be replayed is found at once. true */
-  readonly alwaysReplay?: boolean
-}
+  alwaysReplay: flag(
+    'Every turn replays from the start, so that code which cannot be replayed is found at once.',
+    { otherwise: 'true' },
+  ),
+  /** A run that completes with steps it did not await, or with handlers at work, fails. true */
+  strict: flag(
+    'A run that completes with steps it did not await, or with handlers at work, fails.',
+    {
+      otherwise: 'true',
+    },
+  ),
+  /** How long, in real time, a step body may take before virtual time goes on without it. 250ms */
+  patience: duration(
+    'How long, in real time, a step body may take before virtual time goes on without it.',
+    { otherwise: '250ms' },
+  ),
+} as const
+export interface TestOptions extends Described<typeof testOptions> {}
+
+const PATIENCE_MS = 250
+
+/** Rounds of the event loop without any call that show that nothing moves. */
+const QUIET_ROUNDS = 4
+
+/** More steps than this at one instant are a loop that will not end. */
+const STEPS_PER_INSTANT_MAX = 10_000
+
+/** The client of a test need not wait long for what happens in its own process. */
+const CLIENT_POLL_MS = 5
 
 export interface TestClock {
   now(): number
   /** Lets time pass, and everything happen that is due on the way. */
   advance(duration: Duration): Promise<void>
   set(time: Date): Promise<void>
+  /** Resolves after so much virtual time: for stubs that take some. */
+  sleep(duration: Duration): Promise<void>
 }
+
+export interface Disturbances {
+  /** How often workers die, at most. */
+  readonly crashes?: number
+  /** Whether calls to the store are lost. true */
+  readonly faults?: boolean
+}
+
+/** Fewer than make a run look like poison. */
+const CRASHES_MAX = 5
+/** How often a call gets lost on its way, or its answer; and how often a turn is the last of its worker. */
+const LOST = 0.03
+const DEADLY = 0.25
 
 export interface Stub<out In> {
   readonly calls: readonly In[]
   restore(): void
 }
 
-export async function testEngine(options: TestOptions = {}): Promise<TestEngine> {
-  const clock = new VirtualClock()
-  const raw = await openStore(options.store ?? 'memory:', clock)
-  const { codecs = [] } = options
-  // Around the store here, and not in the engine: what a codec is at counts as a call under way.
-  return new TestEngine(codecs.length === 0 ? raw : encoded(raw, codecs), clock, options)
-}
-
 type Handler = AnyActivity['handler']
+
+export async function testEngine(options: TestOptions = {}): Promise<TestEngine> {
+  checkOptions(testOptions, options, { of: 'testEngine' })
+  const { store: url = 'memory:', codecs: given = [] } = options
+  if (!/^(memory|sqlite|file):/.test(url)) {
+    const message = `testEngine has a clock of its own, and '${url.split(':')[0]}:' keeps its own time. Use 'memory:', 'sqlite:' or 'file:'.`
+    throw new PawlError('NOT_SUPPORTED', message)
+  }
+  const clock = new VirtualClock()
+  const raw = await openStore(url, clock.background)
+  // Around the store here, and not in the engine: what a codec is at counts as a call in progress.
+  return new TestEngine(given.length === 0 ? raw : encoded(raw, given), clock, options)
+}
 
 export class TestEngine extends Engine {
   readonly seed: number
   readonly clock: TestClock
   readonly #time: VirtualClock
   readonly #calls: CallCounter
-  readonly #options: TestOptions
-  readonly #stubs = new Map<string, Handler>()
-  #worker: { process: MortalProcess; engine: Engine } | undefined
-  #workers = 0
+  readonly #stubs: Map<string, Handler>
+  readonly #world: TestWorld
+  readonly #stuck: StuckWatch
+  readonly #skips: boolean
+  #workers: TestWorker[] = []
+  #begun = 0
+  #skipping = false
   #closed = false
 
   constructor(raw: Store, time: VirtualClock, options: TestOptions) {
     const calls = new CallCounter(raw)
-    const seed = options.seed ?? 1
-    const { workflows = [], activities = [] } = options
-    // Waiting for a result is not a matter of virtual time: it is what lets virtual time pass.
-    const world = { clock: clientClock(time), random: new SeededRandom(seed) }
-    super(calls.store, registryOf({ workflows, activities }), {}, world)
+    const { seed = 1, patience = PATIENCE_MS, alwaysReplay = true, strict = true } = options
+    const stubs = new Map<string, Handler>()
+    const registered = (options.activities ?? []).map((each) => stubbed(each, stubs))
+    const registry = registryOf({ workflows: options.workflows ?? [], activities: registered })
+    // Waiting for a run is not a matter of virtual time: it is what lets virtual time pass.
+    const world: EngineWorld = { clock: clientClock(time), random: new SeededRandom(seed) }
+    super(calls.store, registry, {}, world)
     this.seed = seed
     this.#time = time
     this.#calls = calls
-    this.#options = options
+    this.#stubs = stubs
+    this.#skips = options.skipTime ?? true
+    this.#stuck = new StuckWatch(this, options.logger ?? consoleLogger)
+    this.#world = {
+      time,
+      seed,
+      registry,
+      store: calls.workerStore,
+      options: { ...options, build: options.build ?? 'test' },
+      patienceMs: milliseconds(patience, 'patience'),
+      world: { alwaysReplay, strict, alone: true },
+    }
     this.clock = {
       now: () => time.now(),
       advance: (duration) => this.#advanceTo(time.now() + milliseconds(duration, 'advance')),
       set: (when) => this.#advanceTo(when.getTime()),
+      sleep: (duration) => this.#sleep(milliseconds(duration, 'sleep')),
     }
-    this.#startWorker()
-    // A look at the store that the end of the engine overtakes finds it closed.
-    if (options.skipTime ?? true) this.#skip().catch((error: unknown) => this.#unlessClosed(error))
+    this.waits.onWait = () => void this.#skip()
+    this.work({ queues: options.queues ?? queuesOf(options) })
   }
 
-  /** Answers for an activity, here only. */
+  /** Adds a worker, in virtual time. There is one from the beginning. */
+  override work(options: WorkerOptions = {}): Worker {
+    const worker = new TestWorker(`test-worker-${++this.#begun}`, this.#world, options)
+    this.#workers.push(worker)
+    return worker.worker
+  }
+
+  /** Answers for an activity, in every worker of this engine. */
   stub<A extends AnyActivityContract>(activity: A, handler: A['~handler']): Stub<InputOf<A>> {
     const calls: InputOf<A>[] = []
     const answer = async (input: never, context: never): Promise<unknown> => {
@@ -93,47 +195,44 @@ export class TestEngine extends Engine {
 
   /** Resolves when no run can move before time does. */
   async idle(): Promise<void> {
-    for (let quiet = 0; quiet < 3; ) {
+    let seen = this.#calls.made
+    for (let quiet = 0; quiet < QUIET_ROUNDS && !this.#closed; ) {
       await systemClock.breathe()
-      quiet = (await this.#isQuiet()) ? quiet + 1 : 0
+      const isQuiet = this.#calls.underWay === 0 && this.#calls.made === seen
+      seen = this.#calls.made
+      quiet = isQuiet && this.#workers.every(({ bodies }) => bodies.atRest) ? quiet + 1 : 0
     }
   }
 
-  /** Lets time pass while no worker is there, and starts one again. */
+  /** Lets time pass while no worker is there, and starts them again. */
   async away(duration: Duration): Promise<void> {
     await this.idle()
-    await this.#kill()
+    const killed = await this.#kill()
     await this.#time.advance(milliseconds(duration, 'away'))
-    this.#startWorker()
+    this.#restart(killed)
     await this.idle()
   }
 
-  /** Ends the worker as `kill -9` would, lets its lease end, and starts another. */
+  /** Ends the workers as `kill -9` would, lets their leases end, and starts others in their place. */
   async crash(): Promise<void> {
-    await this.#kill()
-    this.#startWorker()
+    this.#restart(await this.#kill())
     await this.idle()
   }
 
-  async #kill(): Promise<void> {
-    this.#worker?.process.kill()
-    const [loaded] = await this.#calls.inner.load([{ type: 'sessions' }])
-    for (const { session, worker } of loaded?.type === 'sessions' ? loaded.sessions : []) {
-      const beat = {
-        session,
-        worker,
-        beat: 2,
-        ttlMs: 0,
-        tasks: [],
-        about: '',
-        close: true,
-      } as const
-      await this.#calls.inner.renew(beat)
-    }
+  async #kill(): Promise<readonly TestWorker[]> {
+    const killed = this.#workers
+    this.#workers = []
+    for (const worker of killed) worker.kill()
+    await this.#calls.endSessions()
+    return killed
+  }
+
+  #restart(killed: readonly TestWorker[]): void {
+    for (const { options } of killed) this.work(options)
   }
 
   /**
-   * Kills the worker when it writes its nth turn from now, before or after the store has it, and starts another. The
+   * Kills the workers when one writes its nth turn from now, before or after the store has it, and starts others. The
    * answer says whether that has happened.
    */
   crashAtTurn(n: number, when: 'before' | 'after'): () => boolean {
@@ -142,59 +241,61 @@ export class TestEngine extends Engine {
     this.#calls.around = async (method, call) => {
       if (method !== 'commit' || isMet || ++turns !== n) return call()
       isMet = true
-      // What a dead process asked for has no answer; the store may have it all the same.
-      if (when === 'after') await call()
-      void this.crash()
-      return new Promise(() => {})
+      return this.#dieAt(call, when)
     }
     return () => isMet
   }
 
+  /**
+   * From now on calls of workers to the store take their time, fail, or lose their answers, and workers die when they write
+   * a turn: all by the seed, and so the same for the same seed.
+   */
+  disturb({ crashes = CRASHES_MAX, faults = true }: Disturbances = {}): void {
+    const random = new SeededRandom(this.seed).fork('disturbances')
+    let left = random.below(crashes + 1)
+    this.#calls.around = async (method, call) => {
+      for (let rounds = random.below(3); rounds > 0; rounds--) await systemClock.breathe()
+      if (faults && random.chance(LOST)) throw lost(method, 'did not arrive')
+      if (method === 'commit' && left > 0 && random.chance(DEADLY)) {
+        left--
+        return this.#dieAt(call, random.chance(0.5) ? 'before' : 'after')
+      }
+      const answer = await call()
+      if (faults && random.chance(LOST)) throw lost(method, 'got no answer')
+      return answer
+    }
+  }
+
+  // What a dead process asked for has no answer; the store may have it all the same.
+  async #dieAt(call: () => Promise<unknown>, when: 'before' | 'after'): Promise<unknown> {
+    if (when === 'after') await call()
+    void this.crash()
+    return undefined
+  }
+
   override async close(): Promise<void> {
     this.#closed = true
-    this.#worker?.process.kill()
+    for (const worker of this.#workers) worker.kill()
     await super.close()
   }
 
-  #unlessClosed(error: unknown): void {
-    if (!this.#closed) throw error
-  }
-
-  #startWorker(): void {
-    const process = new MortalProcess(`test-worker-${++this.#workers}`, this.#time)
-    const {
-      workflows = [],
-      activities = [],
-      alwaysReplay = true,
-      listeners,
-      logger,
-    } = this.#options
-    const stubbed = activities.map((each) => this.#stubbed(each))
-    const registry = registryOf({ workflows, activities: stubbed })
-    const random = new SeededRandom(this.seed).fork(process.name)
-    const options = { build: 'test', ...(listeners && { listeners }), ...(logger && { logger }) }
-    const engine = new Engine(process.guard(this.#calls.store), registry, options, {
-      clock: process.clock,
-      random,
-      alwaysReplay,
-    })
-    engine.work({ id: process.name, signals: false })
-    this.#worker = { process, engine }
-  }
-
-  #stubbed(activity: AnyActivity): AnyActivity {
-    const handler: Handler = (input, context) =>
-      (this.#stubs.get(activity.name) ?? activity.handler)(input, context)
-    return { ...activity, handler }
+  // A stub sleeps in the time of the test; whoever else does lets time jump, as if it waited for a run.
+  async #sleep(ms: number): Promise<void> {
+    const asleep = this.#workers.find(({ bodies }) => bodies.isInside)?.bodies
+    if (asleep) return asleep.sleep(this.#time, ms)
+    return this.#advanceTo(this.#time.now() + ms)
   }
 
   async #advanceTo(until: Instant): Promise<void> {
     await this.idle()
+    let standing = 0
     for (
       let next = this.#time.next();
       next !== undefined && next <= until;
       next = this.#time.next()
     ) {
+      standing = next > this.#time.now() ? 0 : standing + 1
+      assert(standing < STEPS_PER_INSTANT_MAX, 'time moves on')
       await this.#time.advance(Math.max(0, next - this.#time.now()))
       await this.idle()
     }
@@ -202,75 +303,53 @@ export class TestEngine extends Engine {
     await this.idle()
   }
 
-  // Jumps only as far as something of a run is due: a run that waits for a signal does not make time race.
+  // Jumps only as far as something is due, and only while somebody waits for a run.
   async #skip(): Promise<void> {
-    while (!this.#closed) {
-      await systemClock.breathe()
-      if (!this.results.awaited || this.#closed) continue
-      await this.idle()
-      const due = await this.#nextDue()
-      if (due !== undefined && this.results.awaited && !this.#closed) await this.#advanceTo(due)
+    if (this.#skipping) return
+    this.#skipping = true
+    try {
+      while (await this.#isAwaited()) {
+        if (this.#areReady) await this.#stuck.look(this.waits.calls)
+        const due = this.#skips ? this.#time.next() : undefined
+        if (due === undefined) await sleep(systemClock, 1)
+        else if (await this.#isAwaited()) await this.#advanceTo(due)
+      }
+    } catch (error) {
+      // A look at the store that the end of the engine overtakes finds it closed.
+      if (!this.#closed) throw error
+    } finally {
+      this.#skipping = false
     }
   }
 
-  async #isQuiet(): Promise<boolean> {
-    if (this.#calls.underWay > 0 || this.#bodiesRunning > 0) return false
-    const now = this.#time.now()
-    for (const run of await this.#unfinished()) {
-      if (run.session === undefined && run.wakeAt !== undefined && run.wakeAt <= now) return false
-    }
-    return true
+  // Before that nobody can say who could take a run.
+  get #areReady(): boolean {
+    return this.#workers.length > 0 && this.#workers.every(({ isReady }) => isReady)
   }
 
-  get #bodiesRunning(): number {
-    return this.#worker?.engine.stepsRunning ?? 0
-  }
-
-  async #nextDue(): Promise<Instant | undefined> {
-    const runs = await this.#unfinished()
-    if (runs.length === 0) return undefined
-    const held = runs.some((run) => run.session !== undefined)
-    const times = runs.map((run) => (run.session === undefined ? run.wakeAt : undefined))
-    const due = Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY))
-    const timer = held ? (this.#time.next() ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY
-    const next = Math.min(due, timer)
-    return Number.isFinite(next) ? next : undefined
-  }
-
-  async #unfinished() {
-    const statuses = ['pending', 'running', 'waiting', 'compensating'] as const
-    const { runs } = await this.#calls.inner.list({ statuses, limit: limits.listPageMax })
-    return runs
+  async #isAwaited(): Promise<boolean> {
+    await this.idle()
+    return !this.#closed && this.waits.calls.length > 0
   }
 }
 
-/** Knows how many calls the store has not answered. */
-class CallCounter {
-  readonly inner: Store
-  readonly store: Store
-  underWay = 0
-  /** Stands between the worker and the store. */
-  around: (method: string, call: () => Promise<unknown>) => Promise<unknown> = (_, call) => call()
+function lost(method: string, what: string): Error {
+  return unavailable(`simulated network: ${method}`, new Error(what))
+}
 
-  constructor(inner: Store) {
-    this.inner = inner
-    this.store = wrapped(inner, (method, call) => (...args) => {
-      type Out = Awaited<ReturnType<typeof call>>
-      return this.around(method, () => this.#count(call(...args))) as Promise<Out>
-    })
-  }
+function stubbed(activity: AnyActivity, stubs: ReadonlyMap<string, Handler>): AnyActivity {
+  const handler: Handler = (input, context) =>
+    (stubs.get(activity.name) ?? activity.handler)(input, context)
+  return { ...activity, handler }
+}
 
-  async #count<T>(answer: Promise<T>): Promise<T> {
-    this.underWay++
-    try {
-      return await answer
-    } finally {
-      this.underWay--
-    }
-  }
+function queuesOf({ workflows = [], activities = [] }: TestOptions): readonly string[] {
+  const named = [...workflows, ...activities].map(({ options }) => options?.queue ?? 'default')
+  return [...new Set(['default', ...named])]
 }
 
 // The client's own waiting is real: in virtual time its polls would keep time from ever standing still.
 function clientClock(time: VirtualClock): Clock {
-  return { ...systemClock, now: () => time.now() }
+  const after: Clock['after'] = (ms, fire) => systemClock.after(Math.min(ms, CLIENT_POLL_MS), fire)
+  return { ...systemClock, now: () => time.now(), after }
 }

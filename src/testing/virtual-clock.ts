@@ -8,6 +8,8 @@ interface Timer {
   /** Timers of the same instant fire in the order they were set. */
   readonly order: number
   readonly fire: () => void
+  /** Time does not stop for it: it fires when time has passed it, perhaps by far. */
+  readonly background?: true
 }
 
 /** More timers than this at one instant are a loop that will not end. */
@@ -35,8 +37,25 @@ export class VirtualClock implements Clock {
   }
 
   after(ms: number, fire: () => void): () => void {
-    const at = this.#now + Math.max(0, Math.ceil(ms))
-    const timer: Timer = { at, order: this.#order++, fire }
+    return this.#set({ at: this.#at(ms), order: this.#order++, fire })
+  }
+
+  /** The same time for who only looks around now and then: time does not stop for its timers. */
+  get background(): Clock {
+    return {
+      now: () => this.now(),
+      monotonic: () => this.monotonic(),
+      after: (ms, fire) =>
+        this.#set({ at: this.#at(ms), order: this.#order++, fire, background: true }),
+      breathe: () => this.breathe(),
+    }
+  }
+
+  #at(ms: number): Instant {
+    return this.#now + Math.max(0, Math.ceil(ms))
+  }
+
+  #set(timer: Timer): () => void {
     this.#timers.push(timer)
     return () => {
       this.#timers = this.#timers.filter((each) => each !== timer)
@@ -50,7 +69,7 @@ export class VirtualClock implements Clock {
     return this.#timers.length
   }
 
-  /** When the next timer fires. */
+  /** When the next timer fires for which time stops. */
   next(): Instant | undefined {
     return this.#earliest()?.at
   }
@@ -68,8 +87,19 @@ export class VirtualClock implements Clock {
       this.#timers = this.#timers.filter((each) => each !== timer)
       timer.fire()
       await settle()
+      await this.#lookAround()
     }
     this.#now = Math.max(this.#now, until)
+    await settle()
+    await this.#lookAround()
+  }
+
+  // Each fires once, however late; what it sets anew is for later.
+  async #lookAround(): Promise<void> {
+    const passed = this.#timers.filter(({ background, at }) => background && at <= this.#now)
+    if (passed.length === 0) return
+    this.#timers = this.#timers.filter((each) => !passed.includes(each))
+    for (const { fire } of passed) fire()
     await settle()
   }
 
@@ -79,10 +109,10 @@ export class VirtualClock implements Clock {
   }
 
   #earliest(): Timer | undefined {
-    return this.#timers.reduce<Timer | undefined>(
-      (first, each) => (first && !isBefore(each, first) ? first : each),
-      undefined,
-    )
+    let first: Timer | undefined
+    for (const each of this.#timers)
+      if (!each.background && (!first || isBefore(each, first))) first = each
+    return first
   }
 }
 

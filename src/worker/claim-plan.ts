@@ -22,6 +22,7 @@ export type Wish = Pick<ClaimRequest, 'runs' | 'suspects' | 'tasks' | 'reconcile
 
 export class ClaimPlan {
   readonly #clock: Clock
+  readonly #pollMs: number
   readonly #load: () => Load
   readonly #suspects: Suspects
   /** The last claim left work behind. */
@@ -31,8 +32,9 @@ export class ClaimPlan {
   #doubt = 0
   #newsAskedAt = Number.NEGATIVE_INFINITY
 
-  constructor(clock: Clock, load: () => Load) {
+  constructor(clock: Clock, pollMs: number, load: () => Load) {
     this.#clock = clock
+    this.#pollMs = pollMs
     this.#load = load
     this.#suspects = new Suspects(clock, () => this.#isIdle())
   }
@@ -91,8 +93,8 @@ export class ClaimPlan {
     this.#hungryForTasks = claimed.tasks.length >= wish.tasks
     if (this.hasAppetite) return 0
     if (this.#suspects.isQuiet) return this.#suspects.pauseMs
-    const due = claimed.nextDue === undefined ? limits.idlePollMs : claimed.nextDue - now
-    return Math.max(1, Math.min(due, limits.idlePollMs))
+    const due = claimed.nextDue === undefined ? Number.POSITIVE_INFINITY : claimed.nextDue - now
+    return Math.max(1, Math.min(due, this.inDoubt ? limits.idlePollMs : this.#pollMs))
   }
 
   #isIdle(): boolean {

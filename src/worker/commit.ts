@@ -2,7 +2,7 @@
 import { encodeMessage, encodePayload, encodeTurn } from '../kernel/codec.ts'
 import type { StartChild } from '../kernel/command.ts'
 import type { GivenOptions, StepPlan } from '../kernel/decider.ts'
-import { deriveUuid } from '../kernel/digest.ts'
+import { taskId } from '../kernel/derived-ids.ts'
 import type { Outgoing } from '../kernel/endings.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import { encodeExtras } from '../kernel/extras.ts'
@@ -71,10 +71,6 @@ export interface TaskBody {
   readonly given?: GivenOptions
   /** Attempts it had before it was handed to the queue. */
   readonly failed?: number
-}
-
-export function taskId(head: Head, key: string): string {
-  return deriveUuid('task', head.runId, String(head.generation), key)
 }
 
 /** The steps of a turn that go to the queue, as far as anybody still waits for them. */

@@ -7,7 +7,7 @@ import type { WorkerPorts, WorkerSettings } from './worker-settings.ts'
 
 export class Directory {
   readonly #ports: Pick<WorkerPorts, 'registry' | 'catalogue' | 'clock' | 'logger'>
-  readonly #settings: Pick<WorkerSettings, 'pin' | 'build' | 'code'>
+  readonly #settings: Pick<WorkerSettings, 'pin' | 'build' | 'code' | 'pollMs'>
   #names: ReadonlySet<string> = new Set()
   #changes = -1
   #pins: Pins | undefined
@@ -17,7 +17,7 @@ export class Directory {
 
   constructor(
     ports: Pick<WorkerPorts, 'registry' | 'catalogue' | 'clock' | 'logger'>,
-    settings: Pick<WorkerSettings, 'pin' | 'build' | 'code'>,
+    settings: Pick<WorkerSettings, 'pin' | 'build' | 'code' | 'pollMs'>,
   ) {
     this.#ports = ports
     this.#settings = settings
@@ -49,7 +49,8 @@ export class Directory {
 
   /** How long until it should be looked at again. */
   get dueInMs(): number {
-    const everyMs = this.#heard ? limits.catalogueHeardMs : limits.catalogueRefreshMs
+    const seldomMs = Math.max(limits.catalogueRefreshMs, this.#settings.pollMs)
+    const everyMs = this.#heard ? limits.catalogueHeardMs : seldomMs
     return Math.max(0, this.#lookedAt + everyMs - this.#ports.clock.monotonic())
   }
 

@@ -3,6 +3,7 @@
 import { assert } from '../kernel/assert.ts'
 import type { Command, RunStep } from '../kernel/command.ts'
 import type { Decider, Execution, StepPlan } from '../kernel/decider.ts'
+import { strictly } from '../kernel/endings.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import type { Head, OpenStep, RunState } from '../kernel/run.ts'
 import type { Turn } from '../kernel/turn.ts'
@@ -58,6 +59,7 @@ export class HeldExecution {
     const given = cold ? [...this.#history, ...happened] : happened
     const commands = await this.current.advance(given, now, cold ? this.#replayedThrough : 0)
     await this.#command(turn, commands, now)
+    if (this.#host.strict) turn.ending = strictly(turn.ending)
     this.#history = alwaysReplay ? [...this.#history, ...turn.events] : []
     this.#replayedThrough = state.seq
   }

@@ -10,6 +10,8 @@ import type { WarmRun } from './warm.ts'
 export interface RunHost extends World {
   readonly build: string
   readonly alwaysReplay: boolean
+  /** A run that leaves something undone when it completes has failed. */
+  readonly strict: boolean
   now(): Instant
   after(ms: number, fire: () => void): () => void
   turnId(): number

@@ -2,11 +2,11 @@
 
 import { deadlineOf } from '../kernel/deadline.ts'
 import type { Execution, StepPlan } from '../kernel/decider.ts'
+import { taskId } from '../kernel/derived-ids.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Head, OpenStep, RunState } from '../kernel/run.ts'
 import type { LocalResult, Turn } from '../kernel/turn.ts'
-import { taskId } from './commit.ts'
 import type { RunHost } from './host.ts'
 import { interrupted, type LocalSteps } from './local-steps.ts'
 

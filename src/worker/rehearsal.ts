@@ -1,5 +1,6 @@
 // Replays runs with today's code, to where they stand and no further: nothing is written and no step is run. It answers
 // queries, and it tells before a deploy which runs the new code would not fit.
+import type { Command } from '../kernel/command.ts'
 import type { Execution } from '../kernel/decider.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { type Failure, failureOf } from '../kernel/failure.ts'
@@ -23,6 +24,14 @@ export type Verdict =
   | { readonly verdict: 'differs'; readonly failure: Failure }
   | { readonly verdict: 'noCode' }
 
+/** What code may wait for. */
+const AWAITED: ReadonlySet<Command['type']> = new Set([
+  'RunStep',
+  'SetTimer',
+  'AwaitSignal',
+  'StartChild',
+])
+
 /** Has the code of a run answer a question. */
 export async function inquire(
   deciders: Deciders,
@@ -40,7 +49,10 @@ export async function inquire(
 /** Whether a run would go on with this code. */
 export async function judge(deciders: Deciders, clock: Clock, run: RecordedRun): Promise<Verdict> {
   try {
-    const asked = await rehearse(deciders, clock, run, (execution) => execution.unasked)
+    const asked = await rehearse(deciders, clock, run, ({ unasked }, commands) =>
+      // While it waits for something new, nobody knows what it asks for after that.
+      commands.some(({ type }) => AWAITED.has(type)) ? [] : unasked,
+    )
     return asked ? { verdict: 'moves', unasked: asked.answer } : { verdict: 'noCode' }
   } catch (error) {
     return { verdict: 'differs', failure: failureOf(error) }
@@ -51,7 +63,7 @@ async function rehearse<T>(
   deciders: Deciders,
   clock: Clock,
   { head: stored, turns }: RecordedRun,
-  ask: (execution: Execution) => T,
+  ask: (execution: Execution, commands: readonly Command[]) => T,
 ): Promise<{ readonly answer: T } | undefined> {
   const { events, state } = pastOf(turns)
   const head = headSince(headOf({ head: stored }), events)
@@ -62,8 +74,9 @@ async function rehearse<T>(
   const world = { breathe: () => clock.breathe(), secret: () => '' }
   const execution = decider.open(head, world)
   try {
-    await execution.advance(events, Math.max(state.at, head.createdAt), events.length)
-    return { answer: ask(execution) }
+    const now = Math.max(state.at, head.createdAt)
+    const commands = await execution.advance(events, now, events.length)
+    return { answer: ask(execution, commands) }
   } finally {
     execution.dispose()
     letGo()

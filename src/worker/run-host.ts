@@ -1,5 +1,6 @@
 // What a worker does for the runs it holds: the calls of a held run, bound to the worker's ports.
 import type { Execution } from '../kernel/decider.ts'
+import { leftUndone } from '../kernel/endings.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
@@ -34,6 +35,7 @@ export function runHost(parts: HostParts): RunHost {
   return {
     build: settings.build,
     alwaysReplay: settings.alwaysReplay,
+    strict: settings.strict,
     decider: parts.decider,
     ...(settings.pin && { pin: settings.code }),
     now: () => storeClock.now(),
@@ -123,8 +125,7 @@ function troubleIn(event: HistoryEvent): string | undefined {
     const tries = attempt === 1 ? '1 attempt' : `${attempt} attempts`
     return `step ${key} failed after ${tries} (${reason}): ${inOneLine(failure)}`
   }
-  if (event.type === 'RunCompleted' && event.notBegun)
-    return `it completed without ${event.notBegun.join(', ')}: its code did not await them, so they were never begun`
+  if (event.type === 'RunCompleted') return leftUndone(event)
   if (event.type !== 'RunFailed' || event.failure.type === TERMINATED) return undefined
   return `it failed: ${inOneLine(event.failure)}`
 }

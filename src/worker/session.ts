@@ -75,6 +75,7 @@ export class Session {
 
   // After a failure the next try comes sooner: two may be lost before the holder has to stop.
   #schedule(failed = false): void {
+    if (this.#isForEver) return
     const pause = this.#options.leaseMs / limits.leaseRenewalsPerLife / (failed ? 4 : 1)
     this.#nextRenewal = this.#options.clock.after(pause, () => void this.#renew())
   }
@@ -97,6 +98,11 @@ export class Session {
     if (!this.#dead) this.#schedule(failed)
   }
 
+  /** A lease that outlasts everything needs no renewal. */
+  get #isForEver(): boolean {
+    return this.#options.leaseMs >= limits.durationMsMax
+  }
+
   #send(close = false): Promise<Renewed> {
     const { store, worker, leaseMs, about, heldTasks } = this.#options
     this.#beat++
@@ -117,6 +123,7 @@ export class Session {
     onRenewed(renewed.now, this.#beat, sent)
     if (renewed.lostTasks.length > 0) onLostTasks(renewed.lostTasks)
     this.#stopSelf()
+    if (this.#isForEver) return
     this.#deadline = sent + leaseMs * limits.leaseSelfStopShare
     this.#stopSelf = clock.after(this.#deadline - clock.monotonic(), () => this.die())
   }

@@ -29,6 +29,8 @@ export interface StepPorts extends NotePorts {
   transact(of: NotesOf, body: NonNullable<StepPlan['transaction']>): Promise<unknown>
   /** Whether the session still gives the right to begin anything. */
   readonly mayWork: () => boolean
+  /** Stands around each attempt at a step body. */
+  readonly aroundBody?: ((body: () => unknown) => unknown) | undefined
 }
 
 type Rules = Pick<StepPlan, 'retry' | 'startToCloseMs' | 'heartbeatMs'>
@@ -96,7 +98,7 @@ export class StepRunner {
       const found = of.attempt === 1 ? {} : await this.#ports.loadNotes(of)
       if (aborted || !this.#ports.mayWork()) return
       notes = new StepNotes(of, this.#ports, found)
-      attempt = beginAttempt(of, body, notes, this.#ports)
+      attempt = beginAttempt(of, this.#around(body), notes, this.#ports)
       const ended = await attempt.result
       const closed = notes.close(ended.ok ? 'drop' : 'keep')
       if (!ended.ok) await closed
@@ -109,6 +111,11 @@ export class StepRunner {
       void notes?.close(this.#ports.mayWork() ? 'keep' : 'drop')
     }
     return { result: promise, begun: () => attempt !== undefined, abort }
+  }
+
+  #around(body: StepBody): StepBody {
+    const { aroundBody } = this.#ports
+    return aroundBody ? (context) => aroundBody(() => body(context)) : body
   }
 
   activityBody(name: string, input: Payload | undefined): StepBody {

@@ -19,12 +19,16 @@ export interface WorkerSettings {
   readonly activities: number
   readonly leaseMs: number
   readonly graceMs: number
+  /** How often it asks the store although nothing woke it. */
+  readonly pollMs: number
   /** Suspended executions kept in memory. */
   readonly warm: number
   /** Whether it keeps to runs that its build has begun. */
   readonly pin: boolean
   /** Replays every turn from the start, as if nothing were ever warm. */
   readonly alwaysReplay: boolean
+  /** A run that leaves something undone when it completes has failed. */
+  readonly strict: boolean
 }
 
 export interface WorkerPorts {
@@ -35,6 +39,8 @@ export interface WorkerPorts {
   readonly random: Random
   readonly logger: Logger
   readonly bus: Bus
+  /** Stands around each attempt at a step body. */
+  readonly aroundBody?: ((body: () => unknown) => unknown) | undefined
   /** A run that was held here has ended, durably. */
   readonly onEnded: (runId: string, body: string) => void
   /** A run that was held here is held no more, and has not ended here. */

@@ -73,7 +73,7 @@ export class Worker {
     this.#line = new StoreLine(settings.id, ports, this.#over.signal)
     this.#doorbell = new Doorbell(clock)
     this.#slots = new Slots(settings.activities)
-    this.#plan = new ClaimPlan(clock, () => ({
+    this.#plan = new ClaimPlan(clock, settings.pollMs, () => ({
       runs: this.#runs.size,
       tasks: this.#tasks.size,
       runsMax: settings.workflows,

@@ -27,7 +27,7 @@ afterEach(async () => {
 async function waits(): Promise<void> {
   await expect
     .poll(() => cli.pawl('why', 'ada', '--codecs', 'codecs.ts'), { timeout: 20_000 })
-    .toMatchObject({ stdout: expect.stringMatching(/waits for signal 'go'/) })
+    .toMatchObject({ stdout: expect.stringMatching(/Waiting for signal 'go'/) })
 }
 
 test('P12: a file of definitions brings its codecs along, and other commands are told of them', async () => {

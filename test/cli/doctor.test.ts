@@ -118,19 +118,19 @@ test('damage is named, with what to do; nothing else is done, and the exit code 
 
 test('a folder that is not there is refused, and not made', async () => {
   const { code, stdout, stderr } = await doctor()
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toMatch(/^error: there is no folder .* \(STORE_URL_INVALID\)\n$/)
   expect(existsSync(folder)).toBe(false)
 })
 
 test.each([
-  ['sqlite:./pawl.db', /integrity_check.*\(NOT_SUPPORTED\)\n$/],
-  ['postgres://me:secret@host/db', /me:\*\*\*@.*pg_amcheck.*\(NOT_SUPPORTED\)\n$/],
-  ['memory:', /ends with its process.*\(NOT_SUPPORTED\)\n$/],
-  ['nope:x', /expected --store s3:.*\(STORE_URL_INVALID\)\n$/],
-])('%s is refused in one line', async (store, says) => {
+  ['sqlite:./pawl.db', 1, /integrity_check.*\(NOT_SUPPORTED\)\n$/],
+  ['postgres://me:secret@host/db', 1, /me:\*\*\*@.*pg_amcheck.*\(NOT_SUPPORTED\)\n$/],
+  ['memory:', 1, /ends with its process.*\(NOT_SUPPORTED\)\n$/],
+  ['nope:x', 2, /expected --store s3:.*\(STORE_URL_INVALID\)\n$/],
+] as const)('%s is refused in one line', async (store, expected, says) => {
   const { code, stdout, stderr } = await cli.pawl('doctor', '--store', store)
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect({ code, stdout }).toEqual({ code: expected, stdout: '' })
   expect(stderr).toMatch(/^error: [^\n]*\n$/)
   expect(stderr).toMatch(says)
 })

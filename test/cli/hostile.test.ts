@@ -37,7 +37,7 @@ async function createOld(pending: boolean): Promise<string> {
   const store = await openStore(cli.store, systemClock)
   const newId = (): string => uuidV7(systemClock, systemRandom)
   const options = { memo: { [text]: text }, ...(pending && { pending }) }
-  const run = await newRun(workflow.declare('w'), { [text]: text }, options, newId)
+  const run = await newRun(workflow.declare('w'), { [text]: text }, options, { newId })
   const suffix = pending ? ' pending' : ''
   await store.create([{ ...run, name: old, workflowId: `${old}${suffix}`, queue: old }])
   await store.close()
@@ -139,6 +139,8 @@ function commandsFor(file: string): string[][] {
     ['start', 'w', `{${text}`],
     ['trigger', `${old} pending`],
     ['signal', waits, `other ${old}`, JSON.stringify(text)],
+    ['query', waits, old, '--code', file],
+    ['update', waits, old, '--timeout', '1ms'],
     ['cancel', hooks, '--reason', text],
     ['pause', waits, '--note', text],
     ['discard', waits, old, '--note', text],

@@ -32,7 +32,7 @@ afterEach(async () => {
 
 async function does(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await cli.pawl(...args)
-  expect(stderr).toBe('')
+  expect(stderr.replace(/^note: .*\n/gm, '')).toBe('')
   expect(code).toBe(0)
   return stdout
 }
@@ -50,7 +50,7 @@ test('V9 V11: a run is retried, reset, forked, paused, resumed and terminated', 
   expect(await does('reset', 'a', 'ship')).toMatch(/goes on from ship/)
   await cli.reaches('a', 'completed')
   const forked = await does('fork', 'a', 'ship', '--result', 'charge="paid in cash"')
-  const runId = /run (\S+) began/.exec(forked)?.[1] ?? ''
+  const runId = /forked run (\S+) from/.exec(forked)?.[1] ?? ''
   const engine = await open(cli.store)
   expect(await engine.get(runId).result()).toEqual({ receipt: 'paid in cash', shipped: 'by sea' })
   await engine.close()
@@ -61,7 +61,7 @@ test('V9 V11: a run is retried, reset, forked, paused, resumed and terminated', 
   await cli.reaches('w', 'waiting')
   await does('pause', 'w', '--note', 'looking into it')
   await cli.reaches('w', 'paused')
-  expect(await does('why', 'w')).toMatch(/paused by hand: looking into it[\s\S]*pawl resume/)
+  expect(await does('why', 'w')).toMatch(/Paused by hand: looking into it[\s\S]*pawl resume/)
   await does('resume', 'w')
   await cli.reaches('w', 'waiting')
   await does('terminate', 'w', '--reason', 'enough')

@@ -10,6 +10,7 @@ import {
   PawlError,
   type RunHandle,
   type RunRecord,
+  type StartedRun,
   type Status,
   type Why,
 } from 'pawl'
@@ -41,7 +42,7 @@ export async function positives(): Promise<void> {
   await worker.ready
 
   const run = await pawl.start(checkout, { id: 'A', cents: 1 }, { workflowId: 'w', delay: '1h' })
-  same<Equal<typeof run, RunHandle<OutputOf<typeof checkout>>>>(true)
+  same<Equal<typeof run, StartedRun<OutputOf<typeof checkout>>>>(true)
   const outcome = await run.result()
   if (outcome.status === 'paid') same<Equal<typeof outcome.payment.paymentId, string>>(true)
   await run.signal(approval, { approved: true }, { messageId: 'm' })
@@ -61,7 +62,7 @@ export async function positives(): Promise<void> {
     { input: { id: 'A', cents: 1 }, idempotencyKey: 'a' },
     { input: { id: 'B', cents: 2 }, queue: 'slow' },
   ])
-  same<Equal<typeof many, RunHandle<OutputOf<typeof checkout>>[]>>(true)
+  same<Equal<typeof many, StartedRun<OutputOf<typeof checkout>>[]>>(true)
   await pawl.startMany(report, [{}, { delay: 5 }])
 
   const typed = pawl.get(checkout, { workflowId: 'w' })

@@ -14,6 +14,7 @@ import {
   type RunFilter,
   type RunHandle,
   type Schedule,
+  type StartedRun,
   type StartOptions,
 } from 'pawl'
 import { approval, charge, checkout, nudge, report } from './definitions.ts'
@@ -55,7 +56,7 @@ export async function started(pawl: Engine): Promise<void> {
   const input = { id: 'B', cents: 5 }
   const told = { input, signal: approval, payload: { approved: true }, ...options }
   const run = await pawl.signalWithStart(checkout, told)
-  same<Equal<typeof run, RunHandle<OutputOf<typeof checkout>>>>(true)
+  same<Equal<typeof run, StartedRun<OutputOf<typeof checkout>>>>(true)
   await pawl.signalWithStart(report, { signal: nudge, messageId: 'm' })
   const done = await pawl.updateWithStart(account, {
     input: { balance: 0 },
@@ -63,7 +64,7 @@ export async function started(pawl: Engine): Promise<void> {
     update: deposit,
     payload: 5,
   })
-  same<Equal<typeof done, { readonly run: RunHandle<number>; readonly result: number }>>(true)
+  same<Equal<typeof done, { readonly run: StartedRun<number>; readonly result: number }>>(true)
 }
 
 export async function operated(pawl: Engine): Promise<void> {

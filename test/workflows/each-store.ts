@@ -66,6 +66,14 @@ export class Bench {
     return `${this.#database?.url}?schema=${this.#place}`
   }
 
+  /** What a process of its own needs beside the URL. */
+  get environment(): Readonly<Record<string, string>> {
+    const { accessKeyId, secretAccessKey } = this.#radosgw?.credentials ?? nobody
+    return accessKeyId === ''
+      ? {}
+      : { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey }
+  }
+
   async prepare(): Promise<void> {
     if (this.kind === 's3') this.#simulator = await startS3Simulator()
     if (this.kind === 'radosgw') {

@@ -21,6 +21,6 @@ async function cancel(id: string, options: Options): Promise<void> {
     const { endedAt, status } = await run.describe()
     if (endedAt) return print(`run ${run.runId} has ended already: ${status}`)
     await run.cancel(options.reason)
-    print(`run ${run.runId} was asked to stop`)
+    print(`run ${run.runId} will be cancelled`)
   })
 }

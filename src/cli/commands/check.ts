@@ -1,19 +1,22 @@
-// Before a deploy: would the code in these files fit the runs that are under way?
+// Before a deploy: would the code in these files fit the runs that are in progress?
 import { Command } from 'commander'
 import type { CheckedRun } from '../../engine.ts'
 import { definitionsOf } from '../definitions-of.ts'
 import { openStore, type ReadingOptions, reading } from '../options.ts'
-import { paint, plain, print, printJson, showStore } from '../output.ts'
+import { counted, paint, plain, print, printJson, type Style, showStore } from '../output.ts'
 
 interface Options extends ReadingOptions {
   readonly workflow?: string
 }
 
+/** Of runs that are alike, so many are named. */
+const NAMED = 3
+
 export function checkCommand(): Command {
   return reading(
     new Command('check')
       .description(
-        'replay every run under way with the code in files, and say which would not go on',
+        'replay every run in progress with the code in files, and say which do not fit it',
       )
       .argument('<files...>', 'TypeScript or JavaScript modules')
       .option('--workflow <name>', 'only runs of this workflow'),
@@ -30,38 +33,71 @@ async function check(files: readonly string[], options: Options): Promise<void> 
       found.push(run)
     if (options.json) printJson(found)
     else report(found, options)
-    if (found.some(({ verdict }) => verdict === 'differs')) process.exitCode = 1
+    if (found.some(({ verdict }) => verdict !== 'moves')) process.exitCode = 1
   } finally {
     await engine.close()
   }
 }
 
+/** Runs of one workflow of which the same is to be said. */
+interface Group {
+  readonly title: string
+  readonly style: Style
+  readonly name: string
+  readonly text: string
+  readonly runs: CheckedRun[]
+}
+
 function report(found: readonly CheckedRun[], { store }: Options): void {
-  const of = (verdict: CheckedRun['verdict']): CheckedRun[] =>
-    found.filter((run) => run.verdict === verdict)
-  for (const run of of('differs')) {
-    print(`${paint('red', 'would differ')}  ${titleOf(run)}`)
-    if (run.verdict === 'differs') print(indented(run.failure.message))
+  for (const { title, style, name, text, runs } of groupsOf(found)) {
+    const ids = runs.slice(0, NAMED).map(idOf).join(', ')
+    const more = runs.length > NAMED ? ', …' : ''
+    print(
+      `${paint(style, title)}  ${counted(runs.length, 'run')} of '${plain(name)}': ${plain(ids)}${more}`,
+    )
+    if (text !== '') print(indented(text))
   }
-  for (const run of of('moves')) {
-    if (run.verdict !== 'moves' || run.unasked.length === 0) continue
-    print(`${paint('yellow', 'moves')}         ${titleOf(run)}`)
-    print(indented(`no longer asked for: ${run.unasked.map(plain).join(', ')}`))
-  }
-  const noCode = new Map<string, number>()
-  for (const { name } of of('noCode')) noCode.set(name, (noCode.get(name) ?? 0) + 1)
-  for (const [name, count] of noCode) {
-    print(`${paint('yellow', 'no code')}       ${count} of '${plain(name)}'`)
-  }
-  const [moves, differ] = [of('moves').length, of('differs').length]
+  const count = (verdict: CheckedRun['verdict']): number =>
+    found.filter((run) => run.verdict === verdict).length
   print(
-    `${found.length} runs under way in ${showStore(store)}: ${moves} move freely, ${differ} would differ, ${of('noCode').length} have no code here`,
+    `${counted(found.length, 'run')} in progress in ${showStore(store)}: ${count('moves')} compatible, ${count('differs')} incompatible, ${count('noCode')} without code in these files`,
   )
 }
 
-function titleOf({ runId, workflowId, name }: CheckedRun): string {
-  const id = workflowId === runId ? runId : `${workflowId} (${runId})`
-  return plain(`${name} ${id}`)
+function groupsOf(found: readonly CheckedRun[]): readonly Group[] {
+  const groups = new Map<string, Group>()
+  for (const run of found) {
+    const said = saidOf(run)
+    if (!said) continue
+    const key = JSON.stringify([said.title, run.name, said.text])
+    const group = groups.get(key) ?? { ...said, name: run.name, runs: [] }
+    group.runs.push(run)
+    groups.set(key, group)
+  }
+  return [...groups.values()].toSorted((a, b) => rank(a) - rank(b))
+}
+
+const titles = ['incompatible', 'no code     ', 'compatible  '] as const
+
+function rank({ title }: Group): number {
+  return (titles as readonly string[]).indexOf(title)
+}
+
+// What is said about a run without its ids, so that runs of which the same holds are told together.
+function saidOf(run: CheckedRun): Pick<Group, 'title' | 'style' | 'text'> | undefined {
+  const [incompatible, noCode, compatible] = titles
+  if (run.verdict === 'differs') {
+    const text = run.failure.message.replaceAll(run.runId, '<run>')
+    return { title: incompatible, style: 'red', text }
+  }
+  if (run.verdict === 'noCode') return { title: noCode, style: 'red', text: '' }
+  if (run.unasked.length === 0) return undefined
+  const text = `recorded, but no longer in the code: ${run.unasked.join(', ')}`
+  return { title: compatible, style: 'yellow', text }
+}
+
+function idOf({ runId, workflowId }: CheckedRun): string {
+  return workflowId === runId ? runId : workflowId
 }
 
 function indented(text: string): string {

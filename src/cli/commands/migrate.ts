@@ -1,6 +1,6 @@
 // Has runs go by another definition of their graph: one, or all that a filter finds.
 import { Command } from 'commander'
-import type { Migration } from '../../client/handle.ts'
+import type { Migration } from '../../client/run-handle.ts'
 import type { Engine } from '../../engine.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import type { Status } from '../../kernel/run.ts'

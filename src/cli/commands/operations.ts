@@ -1,22 +1,24 @@
 // What an operator does to one run.
 import { Command } from 'commander'
-import type { RunHandle } from '../../client/handle.ts'
+import type { RunHandle } from '../../client/run-handle.ts'
 import { PawlError } from '../../kernel/errors.ts'
-import { collect, parseJson, refOf, type StoreOption, withEngine, withStore } from '../options.ts'
-import { plain, print } from '../output.ts'
+import { collect, parseJson, type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
+import { print, printJson, proseLines } from '../output.ts'
 
 /** A command about one run: what it does, and what it says when that is done. */
-function about<Options extends StoreOption>(
+function about<Options extends ReadingOptions>(
   command: Command,
   act: (run: RunHandle<unknown>, args: readonly string[], options: Options) => Promise<string>,
 ): Command {
-  return withStore(command).action(async (id: string, ...rest: unknown[]) => {
+  return reading(command).action(async (id: string, ...rest: unknown[]) => {
     const options = rest.find((each): each is Options => isOptions(each)) as Options
     const args = rest.filter((each): each is string => typeof each === 'string')
     await withEngine(options, async (engine) => {
       const run = engine.get(refOf(id))
-      await run.describe()
-      print(plain(await act(run, args, options)))
+      const { runId, workflowId } = await run.describe()
+      const done = await act(run, args, options)
+      if (options.json) printJson({ runId, workflowId, done })
+      else print(proseLines(done))
     })
   })
 }
@@ -43,7 +45,7 @@ function terminateCommand(): Command {
     .description('end a run, and its children, without asking their code')
     .argument(...id)
     .requiredOption('--reason <text>', 'why, for its history')
-  return about<StoreOption & { reason: string }>(command, async (run, _, { reason }) => {
+  return about<ReadingOptions & { reason: string }>(command, async (run, _, { reason }) => {
     await run.terminate(reason)
     return `run ${run.runId} will be ended where it is`
   })
@@ -51,29 +53,31 @@ function terminateCommand(): Command {
 
 function pauseCommand(): Command {
   const command = new Command('pause')
-    .description('let a run rest once its steps under way have ended')
+    .description('pause a run once its running steps have finished')
     .argument(...id)
     .option('--note <text>', 'why, for whoever finds it paused')
-  return about<StoreOption & { note?: string }>(command, async (run, _, { note }) => {
+  return about<ReadingOptions & { note?: string }>(command, async (run, _, { note }) => {
     await run.pause(note)
-    return `run ${run.runId} was asked to rest`
+    return `run ${run.runId} will pause once its running steps have finished`
   })
 }
 
 function resumeCommand(): Command {
   const command = new Command('resume')
-    .description('have a paused run go on')
+    .description('resume a paused run')
     .argument(...id)
     .option('--step <step>', 'settle this step by hand: its key or name')
     .option('--result <json>', 'what the step gives', parseJson)
     .option('--note <text>', 'why, for its history')
-  type Options = StoreOption & { step?: string; result?: unknown; note?: string }
+  type Options = ReadingOptions & { step?: string; result?: unknown; note?: string }
   return about<Options>(command, async (run, _, { step, result, note }) => {
-    if (step === undefined) await run.resume()
-    else if (note === undefined) {
+    if (step === undefined && result !== undefined)
+      throw new PawlError('INPUT_INVALID', '--result is that of a step: say which, with --step.')
+    if (step !== undefined && note === undefined)
       throw new PawlError('INPUT_INVALID', 'a step that is settled by hand needs a --note: why?')
-    } else await run.resume({ step, result, note })
-    return `run ${run.runId} goes on`
+    const again = await mayPauseAgain(run)
+    await run.resume(step === undefined ? undefined : { step, result, note: note ?? '' })
+    return `run ${run.runId} goes on${again}`
   })
 }
 
@@ -83,34 +87,38 @@ function discardCommand(): Command {
     .argument(...id)
     .argument('<message>', 'the id of the message, as pawl why shows it')
     .option('--note <text>', 'why, for its history')
-  return about<StoreOption & { note?: string }>(command, async (run, [message = ''], { note }) => {
-    await run.discardMessage(message, note)
-    return `message '${message}' of run ${run.runId} will be dropped`
-  })
+  return about<ReadingOptions & { note?: string }>(
+    command,
+    async (run, [message = ''], { note }) => {
+      await run.discardMessage(message, note)
+      return `message '${message}' of run ${run.runId} will be dropped`
+    },
+  )
 }
 
 function retryCommand(): Command {
   const command = new Command('retry')
-    .description('have a run that failed go on where it failed')
+    .description('resume a failed run from the step that failed')
     .argument(...id)
   return about(command, async (run) => {
+    const again = await mayPauseAgain(run)
     await run.retry()
-    return `run ${run.runId} goes on`
+    return `run ${run.runId} goes on${again}`
   })
 }
 
 function rewinds(): Command[] {
   const reset = new Command('reset')
-    .description('have a run go back to a step, and do it and all after it once more')
+    .description('go back to a step, and do it and all after it again')
     .argument(...id)
     .argument('<step>', 'the key of the step, or its name')
   const fork = new Command('fork')
-    .description('start another run with the past of this one up to a step')
+    .description('start a copy of a run from one of its steps')
     .argument(...id)
     .argument('<step>', 'the key of the step, or its name')
     .option('--input <json>', 'another input for the workflow', parseJson)
     .option('--result <step=json>', 'go on with this result of a step (repeatable)', collect)
-  type Options = StoreOption & { input?: unknown; result?: readonly string[] }
+  type Options = ReadingOptions & { input?: unknown; result?: readonly string[] }
   return [
     about(reset, async (run, [step = '']) => {
       await run.reset({ step })
@@ -119,9 +127,16 @@ function rewinds(): Command[] {
     about<Options>(fork, async (run, [step = ''], { input, result }) => {
       const results = Object.fromEntries((result ?? []).map(stepResult))
       const forked = await run.fork({ step, results, ...(input !== undefined && { input }) })
-      return `run ${forked.runId} began with the past of ${run.runId}`
+      return `forked run ${forked.runId} from ${run.runId} at step '${step}'`
     }),
   ]
+}
+
+// A run that its code paused is paused again by the same code.
+async function mayPauseAgain(run: RunHandle<unknown>): Promise<string> {
+  const why = await run.why()
+  if (why.reason !== 'paused' || why.failure === undefined) return ''
+  return `; it was paused by ${why.failure.type}, and is paused again unless a worker with other code takes it`
 }
 
 function stepResult(text: string): [string, unknown] {

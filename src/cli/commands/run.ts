@@ -2,7 +2,6 @@
 import { Command } from 'commander'
 import type { HistoryEntry, RunRecord } from '../../client/record.ts'
 import type { Why } from '../../client/why.ts'
-import { formatDuration } from '../../kernel/duration.ts'
 import { decode } from '../../kernel/value.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { drawTimeline } from '../draw-timeline.ts'
@@ -17,9 +16,10 @@ import {
   printJson,
   relative,
   showValue,
+  spent,
   wrap,
 } from '../output.ts'
-import { showFailure, suggestionLines, whySentence } from '../sentence.ts'
+import { showFailure, suggestionLines, whyLines } from '../sentence.ts'
 import { eventOf, timelineOf } from '../timeline.ts'
 
 interface Shown {
@@ -45,11 +45,11 @@ async function showRun(id: string, options: ReadingOptions): Promise<void> {
     const isKnown = !run.unreadable || run.status === 'paused'
     const shown = { run, history, ...(!run.endedAt && isKnown && { why: await handle.why() }) }
     if (options.json) return printJson(shown)
-    for (const line of linesOf(shown, systemClock.now())) print(line)
+    for (const line of linesOf(shown, options, systemClock.now())) print(line)
   })
 }
 
-function linesOf(shown: Shown, now: number): string[] {
+function linesOf(shown: Shown, options: ReadingOptions, now: number): string[] {
   const { run, history, why } = shown
   const timeline = timelineOf(history, now)
   const width = columns()
@@ -60,21 +60,22 @@ function linesOf(shown: Shown, now: number): string[] {
     ...drawTimeline(timeline, width),
     ...(timeline.rows.length > 0 ? [''] : []),
     ...ending(run, width),
-    ...(why ? waiting(why, now, width) : []),
+    ...(why ? waiting(why, options, now, width) : []),
   ]
 }
 
 function facts({ run, history }: Shown, now: number): [string, string][] {
-  const { runId, workflowId, queue, priority, createdAt, endedAt, memo, parentRunId } = run
-  const spent = (endedAt?.getTime() ?? now) - createdAt.getTime()
+  const { runId, workflowId, queue, priority, createdAt, endedAt, parentRunId } = run
+  const { attributes, memo } = run
   const lines: [string, string][] = [['run', runId]]
   if (workflowId !== runId) lines.push(['workflow id', plain(workflowId)])
   if (parentRunId !== undefined) lines.push(['parent', parentRunId])
   lines.push(['queue', plain(priority === 0 ? queue : `${queue}, priority ${priority}`)])
   lines.push(['started', `${clockTime(createdAt, now)} (${relative(createdAt, now)})`])
-  lines.push([endedAt ? 'took' : 'so far', formatDuration(spent)])
+  lines.push([endedAt ? 'took' : 'so far', spent(createdAt, endedAt ?? now)])
   if (run.unreadable) lines.push(['unreadable', plain(run.unreadable.message)])
   else lines.push(['input', showValue(inputOf(run, history), 15)])
+  if (Object.keys(attributes).length > 0) lines.push(['attributes', showValue(attributes, 15)])
   if (Object.keys(memo).length > 0) lines.push(['memo', showValue(memo, 15)])
   return lines
 }
@@ -103,10 +104,10 @@ function failed(failure: NonNullable<RunRecord['failure']>, width: number): stri
   )
 }
 
-function waiting(why: Why, now: number, width: number): string[] {
-  const lines = wrap(whySentence(why, now), width - 5)
+function waiting(why: Why, options: ReadingOptions, now: number, width: number): string[] {
+  const lines = whyLines(why, now, width - 5)
   return [
     ...lines.map((line, index) => `${index === 0 ? paint('yellow', 'why') : '   '}  ${line}`),
-    ...suggestionLines(why).map((line) => `     ${paint('cyan', line)}`),
+    ...suggestionLines(why, options).map((line) => `     ${paint('cyan', line)}`),
   ]
 }

@@ -1,13 +1,14 @@
 import { Command } from 'commander'
 import type { RunFilter } from '../../client/filter.ts'
 import type { RunRecord } from '../../client/record.ts'
-import { formatDuration } from '../../kernel/duration.ts'
+import type { AttributeValue } from '../../definitions/attributes.ts'
 import type { Status } from '../../kernel/run.ts'
 import { shellWord } from '../../kernel/shell.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import {
   collect,
   missingFile,
+  parseAttribute,
   parseCount,
   type ReadingOptions,
   reading,
@@ -21,6 +22,7 @@ import {
   print,
   printJson,
   showStore,
+  spent,
   table,
 } from '../output.ts'
 
@@ -28,6 +30,7 @@ interface Options extends ReadingOptions {
   readonly status?: readonly string[]
   readonly workflow?: string
   readonly workflowId?: string
+  readonly attribute?: Readonly<Record<string, AttributeValue>>
   readonly limit: number
   readonly cursor?: string
 }
@@ -48,6 +51,11 @@ export function runsCommand(): Command {
       .option('--status <status>', 'only runs of this status (repeatable)', collect)
       .option('--workflow <name>', 'only runs of this workflow')
       .option('--workflow-id <id>', 'only runs of this workflow id')
+      .option(
+        '--attribute <name=value>',
+        'only runs with this attribute (repeatable)',
+        parseAttribute,
+      )
       .option('--limit <count>', 'how many', parseCount, 20)
       .option('--cursor <cursor>', 'go on where an earlier list ended'),
   ).action(runs)
@@ -76,30 +84,33 @@ async function runs(options: Options): Promise<void> {
   })
 }
 
-function filterOf({ status, workflow, workflowId }: Options): RunFilter {
+function filterOf({ status, workflow, workflowId, attribute }: Options): RunFilter {
   return {
     // The client refuses what is no status, and says which there are.
     ...(status && { status: status as readonly Status[] }),
     ...(workflow !== undefined && { workflow }),
     ...(workflowId !== undefined && { workflowId }),
+    ...(attribute && { attributes: attribute }),
   }
 }
 
 function cells(run: RunRecord, now: number): string[] {
-  const { runId, name, workflowId, status, createdAt, endedAt } = run
+  const { runId, name, workflowId, status, createdAt, endedAt, parentRunId } = run
   return [
     runId,
-    plain(name),
+    // Somebody else's step.
+    parentRunId === undefined ? plain(name) : `${paint('dim', '↳')} ${plain(name)}`,
     workflowId === runId ? paint('dim', '-') : plain(workflowId),
     paintStatus(status),
     formatAge(now - createdAt.getTime()),
-    endedAt ? formatDuration(endedAt.getTime() - createdAt.getTime()) : paint('dim', '-'),
+    endedAt ? spent(createdAt, endedAt) : paint('dim', '-'),
   ]
 }
 
 function emptyState(options: Options): string {
-  const { status, workflow, workflowId, cursor, store } = options
-  const narrowed = [status, workflow, workflowId, cursor].some((each) => each !== undefined)
+  const { status, workflow, workflowId, attribute, cursor, store } = options
+  const narrowing = [status, workflow, workflowId, attribute, cursor]
+  const narrowed = narrowing.some((each) => each !== undefined)
   if (narrowed) return 'No run matches.'
   return `No runs in ${showStore(store)} yet. Start one: pawl start <workflow> '<input as JSON>'`
 }

@@ -20,7 +20,7 @@ const heads = [
 ] as const
 
 export function schedulesCommand(): Command {
-  return reading(new Command('schedules').description('list what starts by the clock')).action(list)
+  return reading(new Command('schedules').description('list schedules')).action(list)
 }
 
 async function list(options: ReadingOptions): Promise<void> {
@@ -47,10 +47,15 @@ function cells(
   return [
     plain(id),
     plain(workflow),
-    plain('cron' in timing ? [timing.cron].flat().join('; ') : `every ${timing.every}`),
+    plain(timingText(timing)),
     paused ? paint('yellow', 'paused') : soon,
     plain(note ?? ''),
   ]
+}
+
+function timingText(timing: ScheduleRecord['timing']): string {
+  if (!('cron' in timing)) return `every ${timing.every}`
+  return `${[timing.cron].flat().join('; ')} ${timing.timeZone ?? 'UTC'}`
 }
 
 type Verb = 'pause' | 'resume' | 'trigger' | 'delete' | 'backfill'

@@ -1,14 +1,14 @@
 import { Command } from 'commander'
 import { signal } from '../../definitions/messages.ts'
-import { parseJson, refOf, type StoreOption, withEngine, withStore } from '../options.ts'
-import { plain, print } from '../output.ts'
+import { parseJson, type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
+import { paint, plain, print, printError, printJson } from '../output.ts'
 
-interface Options extends StoreOption {
+interface Options extends ReadingOptions {
   readonly messageId?: string
 }
 
 export function signalCommand(): Command {
-  return withStore(
+  return reading(
     new Command('signal')
       .description('send a signal to a run')
       .argument('<id>', 'a run id, or a workflow id')
@@ -21,10 +21,17 @@ export function signalCommand(): Command {
 async function send(id: string, name: string, payload: unknown, options: Options): Promise<void> {
   await withEngine(options, async (engine) => {
     const run = engine.get(refOf(id))
+    const why = await run.why()
     const { messageId } = options
     await run.signal(signal<unknown>(name), payload, {
       ...(messageId !== undefined && { messageId }),
     })
-    print(`signal '${plain(name)}' sent to run ${run.runId}`)
+    const { runId, workflowId } = run
+    const waitsFor = why.reason === 'signal' && why.name !== name ? why.name : undefined
+    if (options.json)
+      return printJson({ runId, workflowId, signal: name, ...(waitsFor && { waitsFor }) })
+    print(`signal '${plain(name)}' sent to run ${runId}`)
+    if (waitsFor !== undefined)
+      printError(paint('yellow', `note: the run waits for '${plain(waitsFor)}', and not for this`))
   })
 }

@@ -1,9 +1,20 @@
 import { Command } from 'commander'
+import type { StartedRun } from '../../client/run-handle.ts'
 import type { StartOptions } from '../../client/start-options.ts'
+import type { AttributeValue } from '../../definitions/attributes.ts'
 import { workflow } from '../../definitions/workflow.ts'
 import type { Duration } from '../../kernel/duration.ts'
 import { pawlCommand } from '../../kernel/shell.ts'
-import { parseCount, parseJson, type ReadingOptions, reading, withNewEngine } from '../options.ts'
+import {
+  parseAttribute,
+  parseCount,
+  parseInteger,
+  parseJson,
+  type ReadingOptions,
+  reading,
+  storeFlag,
+  withNewEngine,
+} from '../options.ts'
 import { paint, plain, print, printError, printJson } from '../output.ts'
 
 interface Options extends ReadingOptions {
@@ -11,6 +22,9 @@ interface Options extends ReadingOptions {
   readonly key?: string
   readonly queue?: string
   readonly delay?: string
+  readonly priority?: number
+  readonly attribute?: Readonly<Record<string, AttributeValue>>
+  readonly reuse?: string
   readonly pending?: true
   readonly definitionVersion?: number
   readonly wait?: true
@@ -25,6 +39,12 @@ export function startCommand(): Command {
       .option('--workflow-id <id>', 'a name of your own for the run')
       .option('--key <key>', 'an idempotency key: the same key starts one run, however often')
       .option('--queue <name>', "the queue its worker serves ('default')")
+      .option('--priority <n>', 'higher is taken first (0)', parseInteger)
+      .option('--attribute <name=value>', 'what it is found by (repeatable)', parseAttribute)
+      .option(
+        '--reuse <how>',
+        'if the workflow id has a run already: allow, allowIfEnded, returnExisting, …',
+      )
       .option('--delay <duration>', "begin later, as in '10m'")
       .option('--pending', 'let it wait for pawl trigger')
       .option('--definition-version <n>', 'a version of a submitted definition', parseCount)
@@ -36,25 +56,54 @@ async function start(name: string, input: unknown, options: Options): Promise<vo
   await withNewEngine(options, async (engine) => {
     const contract = workflow.declare<unknown, unknown>(name)
     const run = await engine.start(contract, input, startOptions(options))
-    const { runId, workflowId } = run
+    const { runId, workflowId, isNew, alongside } = run
+    const started = { runId, workflowId, isNew, ...(alongside !== undefined && { alongside }) }
+    const notes = await notesOn(run)
     if (!options.wait) {
-      if (options.json) return printJson({ runId, workflowId })
-      const waits = options.pending ? 'waits to be triggered' : 'is started'
-      print(`run ${paint('bold', runId)} of '${plain(name)}' ${waits}`)
+      if (options.json) return printJson({ ...started, ...(notes.length > 0 && { notes }) })
+      print(`run ${paint('bold', runId)} of '${plain(name)}' ${stateOf(run, options)}`)
       const [what, verb] = options.pending ? ['let it begin', 'trigger'] : ['follow it', 'run']
-      return print(paint('dim', `${what}: ${pawlCommand(verb, [workflowId])}`))
+      print(paint('dim', `${what}: ${pawlCommand(verb, [workflowId])}${storeFlag(options)}`))
+      return tell(notes)
     }
     // Standard output is for the result alone.
-    const begins = options.pending ? 'waits to be triggered' : 'is started'
-    printError(`run ${runId} of '${plain(name)}' ${begins}; waiting for its end`)
+    printError(
+      `run ${runId} of '${plain(name)}' ${stateOf(run, options)}; waiting for it to finish`,
+    )
+    tell(notes)
     const output = await run.result()
-    printJson(options.json ? { runId, workflowId, output } : output)
+    printJson(options.json ? { ...started, output } : output)
   })
+}
+
+function stateOf({ isNew }: StartedRun<unknown>, { pending }: Options): string {
+  if (!isNew) return 'was started before'
+  return pending ? 'waits to be triggered' : 'started'
+}
+
+/** What whoever started it should know. */
+async function notesOn(run: StartedRun<unknown>): Promise<string[]> {
+  const why = await run.why()
+  return [
+    ...(run.alongside === undefined
+      ? []
+      : [`workflow id '${run.workflowId}' has another run in progress, ${run.alongside}`]),
+    ...(why.reason === 'noWorker' && why.suggestion !== undefined ? [why.suggestion] : []),
+  ]
+}
+
+function tell(notes: readonly string[]): void {
+  for (const note of notes) printError(paint('yellow', `note: ${plain(note)}`))
 }
 
 function startOptions(options: Options): StartOptions {
   const { workflowId, key, queue, delay, pending, definitionVersion: version } = options
+  const { priority, attribute, reuse } = options
   return {
+    ...(priority !== undefined && { priority }),
+    ...(attribute && { attributes: attribute }),
+    // The client refuses what is no way to reuse an id, and says which there are.
+    ...(reuse !== undefined && { reuse: reuse as NonNullable<StartOptions['reuse']> }),
     ...(workflowId !== undefined && { workflowId }),
     ...(key !== undefined && { idempotencyKey: key }),
     ...(queue !== undefined && { queue }),

@@ -1,10 +1,9 @@
 // Where every step of a run stands, from what is stored alone.
 import { Command } from 'commander'
 import type { HistoryEntry } from '../../client/record.ts'
-import { formatDuration } from '../../kernel/duration.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
-import { paint, plain, print, printJson, type Style, table } from '../output.ts'
+import { paint, plain, print, printJson, type Style, spent, table } from '../output.ts'
 import { type Step, type StepState, stepsOf } from '../steps.ts'
 
 const heads = [
@@ -13,6 +12,8 @@ const heads = [
   { title: 'STATE' },
   { title: 'ATTEMPTS', align: 'end', optional: true },
   { title: 'TOOK', align: 'end', optional: true },
+  // What reset and fork know a step by.
+  { title: 'KEY', least: 12, optional: true },
 ] as const
 
 export function stepsCommand(): Command {
@@ -40,16 +41,19 @@ async function showSteps(id: string, options: ReadingOptions): Promise<void> {
   })
 }
 
-function cells({ step, kind, state, attempts, items, startedAt, endedAt }: Step, now: number) {
+function cells(
+  { step, kind, state, attempts, items, startedAt, endedAt, key }: Step,
+  now: number,
+): string[] {
   const none = paint('dim', '-')
-  const spent = startedAt && (endedAt?.getTime() ?? now) - startedAt.getTime()
   const done = items ? ` ${items.ended}/${items.all}` : ''
   return [
     plain(step),
     kind,
     paint(styles[state], state) + done,
     attempts === 0 ? none : String(attempts),
-    spent === undefined ? none : formatDuration(Math.max(0, spent)),
+    startedAt ? spent(startedAt, endedAt ?? now) : none,
+    key === undefined ? none : plain(key),
   ]
 }
 

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
 import { systemClock } from '../../runtime/clock.ts'
 import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
-import { columns, paint, print, printJson, wrap } from '../output.ts'
-import { suggestionLines, whySentence } from '../sentence.ts'
+import { columns, paint, print, printJson } from '../output.ts'
+import { suggestionLines, whyLines } from '../sentence.ts'
 
 export function whyCommand(): Command {
   return reading(
@@ -17,7 +17,7 @@ async function why(id: string, options: ReadingOptions): Promise<void> {
     const run = engine.get(refOf(id))
     const reason = await run.why()
     if (options.json) return printJson({ runId: run.runId, ...reason })
-    for (const line of wrap(whySentence(reason, systemClock.now()), columns())) print(line)
-    for (const line of suggestionLines(reason)) print(`  ${paint('cyan', line)}`)
+    for (const line of whyLines(reason, systemClock.now(), columns())) print(line)
+    for (const line of suggestionLines(reason, options)) print(`  ${paint('cyan', line)}`)
   })
 }

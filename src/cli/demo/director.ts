@@ -1,6 +1,7 @@
 // The demo's story, from the outside: this process is a client of the run and never a worker.
-import type { RunHandle } from '../../client/handle.ts'
+
 import type { HistoryEntry } from '../../client/record.ts'
+import type { RunHandle } from '../../client/run-handle.ts'
 import type { Engine } from '../../engine.ts'
 import { formatDuration } from '../../kernel/duration.ts'
 import { sleep, systemClock } from '../../runtime/clock.ts'

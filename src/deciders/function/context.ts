@@ -20,8 +20,8 @@ import { stepPlan } from '../../definitions/plan.ts'
 import { type AnySchema, checking, checkNow } from '../../definitions/schema.ts'
 import type { SendMessage } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
+import { childId } from '../../kernel/derived-ids.ts'
 import { type Duration, milliseconds } from '../../kernel/duration.ts'
-import { childId } from '../../kernel/endings.ts'
 import type { StepKind } from '../../kernel/event.ts'
 import { instantOf } from '../../kernel/instant.ts'
 import { escapeKey, SHIELD } from '../../kernel/key.ts'
@@ -67,6 +67,10 @@ export class FunctionContext {
   get info(): RunInfo {
     this.#info ??= runInfo(this.#execution)
     return this.#info
+  }
+
+  get allHandlersFinished(): () => boolean {
+    return () => this.#execution.handlers.unfinished.length === 0
   }
 
   get log(): Log {

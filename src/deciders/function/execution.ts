@@ -260,7 +260,7 @@ export class FunctionExecution implements Execution {
     this.#drop(request)
     if (this.#recognition.forget(request)) this.#wishes.unask(request)
     // What the code once rested on is written down even if it is let go in the same turn: a replay rests there, too.
-    else if (!this.#journal.calledOff.delete(key)) this.#wishes.callOff(key)
+    else if (!this.#journal.calledOff.delete(key)) this.#wishes.callOff(key, error === undefined)
     if (error) request.reject(error)
     else request.resolve(true)
   }
@@ -373,7 +373,8 @@ export class FunctionExecution implements Execution {
     if (outcome?.ok === 'again') this.handlers.abandonUpdates()
     const answers = this.handlers.takeAnswers(this.#journal.answered)
     const ending = outcome && endingOf(this.workflow.name, outcome, this.root, this.#journal.unread)
-    return this.#wishes.take(answers, ending && this.compensations.tell(ending))
+    const { unfinished } = this.handlers
+    return this.#wishes.take(answers, ending && this.compensations.tell(ending), unfinished)
   }
 
   // What a saga that lost does is done before the run ends, though nobody waits for it.

@@ -25,8 +25,8 @@ export class Handlers {
   readonly #queries = new Map<string, (payload: unknown) => unknown>()
   readonly #conditions = new Map<string, Condition>()
   #answers: (AcceptUpdate | AnswerUpdate)[] = []
-  /** Updates whose handlers are not done. */
-  readonly #underWay = new Set<string>()
+  /** Messages whose handlers are not done, by their ids. */
+  readonly #inProgress = new Map<string, Delivered>()
   /** A signal's handler has nobody to tell of its failure but the run. */
   readonly #fail: (error: unknown) => void
 
@@ -49,7 +49,11 @@ export class Handlers {
     const { id } = message
     const payload = decode(message.payload)
     if (message.type === 'SignalReceived') {
-      handler.run(payload, id).catch((error: unknown) => this.#failed(error))
+      this.#inProgress.set(id, message)
+      handler.run(payload, id).then(
+        () => this.#inProgress.delete(id),
+        (error: unknown) => this.#failed(id, error),
+      )
       return
     }
     if (handler.validate && !accepted.has(id)) {
@@ -60,7 +64,7 @@ export class Handlers {
       }
       this.#answers.push({ type: 'AcceptUpdate', id })
     }
-    this.#underWay.add(id)
+    this.#inProgress.set(id, message)
     handler.run(payload, id).then(
       (value) => this.#complete(id, message.name, value),
       (error: unknown) => this.#answer(id, { ok: false, failure: failureOf(error) }),
@@ -109,7 +113,15 @@ export class Handlers {
   abandonUpdates(): void {
     const message = 'the run continued as new before it had answered. Send the update again.'
     const failure = { type: 'UpdateAbandoned', message, retryable: true }
-    for (const id of this.#underWay) this.#answer(id, { ok: false, failure })
+    for (const { id, type } of [...this.#inProgress.values()])
+      if (type === 'UpdateReceived') this.#answer(id, { ok: false, failure })
+  }
+
+  /** Handlers that are not done, as people would name them. */
+  get unfinished(): readonly string[] {
+    return [...this.#inProgress.values()].map(
+      ({ type, name }) => `${type === 'UpdateReceived' ? 'update' : 'signal'} '${name}'`,
+    )
   }
 
   /** What is to be said about updates, other than what was said before. */
@@ -128,12 +140,13 @@ export class Handlers {
   }
 
   #answer(id: string, answer: AnswerUpdate['answer']): void {
-    this.#underWay.delete(id)
+    this.#inProgress.delete(id)
     this.#answers.push({ type: 'AnswerUpdate', id, answer })
   }
 
   // Cancelled with the run: then that is what the run is told, too.
-  #failed(error: unknown): void {
+  #failed(id: string, error: unknown): void {
+    this.#inProgress.delete(id)
     if (!(error instanceof CancelledError)) this.#fail(error)
   }
 }

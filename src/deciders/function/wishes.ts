@@ -12,6 +12,7 @@ import { commandOf, type Request } from './request.ts'
 export class Wishes {
   #asked: Request[] = []
   #calledOff: string[] = []
+  #met: string[] = []
   #patched: string[] = []
   #tokens: MakeToken[] = []
 
@@ -27,8 +28,9 @@ export class Wishes {
     return this.#asked.includes(request)
   }
 
-  callOff(key: string): void {
+  callOff(key: string, isMet = false): void {
     this.#calledOff.push(key)
+    if (isMet) this.#met.push(key)
   }
 
   patch(id: string): void {
@@ -42,13 +44,16 @@ export class Wishes {
   take(
     answers: readonly (AcceptUpdate | AnswerUpdate)[],
     ending: EndRun | ContinueRun | undefined,
+    unfinished: readonly string[],
   ): readonly Command[] {
     const asked = this.#asked
     const calledOff = this.#calledOff
+    const met = this.#met
     const patched = this.#patched
     const tokens = this.#tokens
     this.#asked = []
     this.#calledOff = []
+    this.#met = []
     this.#patched = []
     this.#tokens = []
     // What others are told goes out even if nobody waits for it; all else that was asked for is called off by the end.
@@ -56,20 +61,29 @@ export class Wishes {
       return [
         ...answers,
         ...asked.filter(isTold).map(commandOf),
-        without(ending, asked.filter(isLost)),
+        without(ending, asked.filter(isLost), unfinished),
       ]
     const requests = asked.map(commandOf)
     if (calledOff.length + patched.length + tokens.length + answers.length === 0) return requests
     const marks = patched.map((id) => ({ type: 'MarkPatch' as const, id }))
-    const off = calledOff.length > 0 ? [{ type: 'CallOff' as const, keys: calledOff }] : []
+    const came = met.length > 0 ? { met } : {}
+    const off = calledOff.length > 0 ? [{ type: 'CallOff' as const, keys: calledOff, ...came }] : []
     return [...marks, ...tokens, ...answers, ...requests, ...off]
   }
 }
 
 // A forgotten `await`, most likely: somebody should hear of it.
-function without(ending: EndRun | ContinueRun, lost: readonly Request[]): EndRun | ContinueRun {
-  if (ending.type !== 'CompleteRun' || lost.length === 0) return ending
-  return { ...ending, notBegun: lost.map(({ wanted }) => wanted.key) }
+function without(
+  ending: EndRun | ContinueRun,
+  lost: readonly Request[],
+  unfinished: readonly string[],
+): EndRun | ContinueRun {
+  if (ending.type !== 'CompleteRun') return ending
+  return {
+    ...ending,
+    ...(lost.length > 0 && { notBegun: lost.map(({ wanted }) => wanted.key) }),
+    ...(unfinished.length > 0 && { cutOff: unfinished }),
+  }
 }
 
 /** Whether it would have done something. */

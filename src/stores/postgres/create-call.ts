@@ -88,6 +88,7 @@ export class PostgresCreator {
       readonly runId?: string
       readonly mine?: boolean
       readonly posted?: Posted['outcome'] | null
+      readonly alongside?: string | null
       /** The session that holds the run which was told something; 0 is nobody. */
       readonly told?: number | null
     }
@@ -108,9 +109,11 @@ export class PostgresCreator {
       const own = claimed.get(run.runId)
       const held = own === undefined ? {} : { run: own }
       // What was just created holds nothing that is not known here.
-      if (outcome === 'created')
-        return { outcome, now, ...(out[index]?.mine && newlyHeld(run, now)) }
-      const posted = out[index]?.posted
+      const { mine, posted, alongside } = out[index] ?? {}
+      if (outcome === 'created') {
+        const beside = alongside ? { alongside } : {}
+        return { outcome, now, ...(mine && newlyHeld(run, now)), ...beside }
+      }
       return outcome === 'existing'
         ? { outcome, runId, ...held, ...(posted && { posted }) }
         : { outcome, runId }

@@ -47,6 +47,7 @@ export function create(tx: Transaction, run: NewRun): Created {
   const namesake = namesakeOf(tx, run)
   if (namesake) return tell(tx, run, namesake)
   const { now } = tx
+  const alongside = inProgress(tx, run)
   const { head, digest, startAt, ...state } = newborn(run, now)
   const eager = run.eager && startAt <= now && tx.session(run.eager.session) ? run.eager : undefined
   const row = tx.bear(
@@ -55,7 +56,8 @@ export function create(tx: Transaction, run: NewRun): Created {
   )
   if (run.past) tx.append(row, { seq: 0, epoch: 0, ...run.past })
   const told = run.message ? tx.post(row, run.message) : row
-  return { outcome: 'created', now, ...(eager && { run: claimedRun(told) }) }
+  const beside = alongside === undefined ? {} : { alongside }
+  return { outcome: 'created', now, ...(eager && { run: claimedRun(told) }), ...beside }
 }
 
 function tell(tx: Transaction, { message }: NewRun, created: Created): Created {
@@ -212,8 +214,17 @@ function namesakeOf(tx: Transaction, run: NewRun): Created | undefined {
     return hasEnded(latest) ? undefined : { outcome: 'existing', runId }
   }
   const mayFollow =
-    run.reuse === 'allowIfFailed' && hasEnded(latest) && latest.status !== 'completed'
+    hasEnded(latest) &&
+    (run.reuse === 'allowIfEnded' ||
+      (run.reuse === 'allowIfFailed' && latest.status !== 'completed'))
   return mayFollow ? undefined : { outcome: 'refused', runId }
+}
+
+/** The newest run of the same workflow id, if it is in progress. */
+function inProgress(tx: Transaction, { reuse, workflowId }: NewRun): string | undefined {
+  const runId = reuse === 'allow' ? tx.newest(workflowId) : undefined
+  const latest = runId === undefined ? undefined : tx.run(runId)
+  return latest && !hasEnded(latest) ? runId : undefined
 }
 
 function isRecorded(tx: Transaction, row: RunRow, turn: TurnCommit): boolean {

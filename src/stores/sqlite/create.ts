@@ -23,6 +23,12 @@ export interface CreatorPorts {
   tell(hint: Hint): void
 }
 
+/** The newest run of a workflow id; its status if it has ended. */
+interface Latest {
+  readonly run_id: string
+  readonly status: string | null
+}
+
 interface AtRest {
   readonly generation: number
   readonly epoch: number
@@ -47,9 +53,12 @@ export class SqliteCreator {
     if ((run.generation ?? 1) > 1) return this.#beginAgain(run, now)
     const there = one<{ digest: string }>(this.#sql.runDigest, run.runId)
     if (there) return this.#tell(run, this.#existing(run, there.digest), now)
-    const namesake = run.reuse === 'allow' ? undefined : this.#namesake(run, now)
+    const latest =
+      run.workflowId === run.runId && run.reuse === 'allow' ? undefined : this.#latest(run)
+    const namesake = latest && this.#namesake(run, latest, now)
     if (namesake) return this.#tell(run, namesake, now)
-    return this.#insert(run, now)
+    const alongside = run.reuse === 'allow' && latest?.status === null ? latest.run_id : undefined
+    return { ...this.#insert(run, now), ...(alongside !== undefined && { alongside }) }
   }
 
   setAttributes(runId: string, attributes: Attributes): void {
@@ -83,10 +92,12 @@ export class SqliteCreator {
     return { outcome: 'existing', runId, ...(mine && { run: this.#ports.claimed(runId) }) }
   }
 
-  #namesake(run: NewRun, now: number): Created | undefined {
-    const latest = one<{ run_id: string; status: string | null }>(this.#sql.newest, run.workflowId)
-    if (!latest) return undefined
-    const { run_id: runId, status } = latest
+  #latest({ workflowId }: NewRun): Latest | undefined {
+    return one<Latest>(this.#sql.newest, workflowId)
+  }
+
+  #namesake(run: NewRun, { run_id: runId, status }: Latest, now: number): Created | undefined {
+    if (run.reuse === 'allow') return undefined
     if (run.reuse === 'terminateRunning') {
       if (run.displaced) this.#ports.post({ runId, message: run.displaced, urgent: true }, now)
       return undefined
@@ -95,7 +106,8 @@ export class SqliteCreator {
       return status === null ? { outcome: 'existing', runId } : undefined
     }
     const mayFollow =
-      run.reuse === 'allowIfFailed' && (status === 'failed' || status === 'cancelled')
+      status !== null &&
+      (run.reuse === 'allowIfEnded' || (run.reuse === 'allowIfFailed' && status !== 'completed'))
     return mayFollow ? undefined : { outcome: 'refused', runId }
   }
 

@@ -127,6 +127,40 @@ const policies: readonly Case[] = [
     },
   },
   {
+    name: 'reuse allow: the answer names the newest run that is in progress beside it',
+    async run({ store }) {
+      await hold(store, 'first', { workflowId: 'w' })
+      const second = await created(store, newRun('second', { workflowId: 'w' }))
+      same(second.outcome === 'created' && second.alongside, 'first', 'while the first is open')
+      const third = await created(store, newRun('third', { workflowId: 'w' }))
+      same(third.outcome === 'created' && third.alongside, 'second', 'the newest of two')
+      const unnamed = await created(store, newRun('unnamed'))
+      holds(unnamed.outcome === 'created' && !('alongside' in unnamed), 'nothing without a name')
+    },
+  },
+  {
+    name: 'reuse allow: a run that has ended is not in progress',
+    async run({ store }) {
+      const first = await hold(store, 'first', { workflowId: 'w' })
+      await apply(store, turn(first, { next: { type: 'end', status: 'completed' } }))
+      const second = await created(store, newRun('second', { workflowId: 'w' }))
+      holds(second.outcome === 'created' && !('alongside' in second), 'it is alone')
+    },
+  },
+  {
+    name: 'reuse allowIfEnded: refused while open',
+    async run({ store }) {
+      same(await follow(store, 'allowIfEnded'), 'refused by first', 'while the first is open')
+    },
+  },
+  {
+    name: 'reuse allowIfEnded: allowed after any end',
+    async run({ store }) {
+      const answer = await follow(store, 'allowIfEnded', 'completed')
+      same(answer, 'created by nobody', 'after it completed')
+    },
+  },
+  {
     name: 'reuse allowIfFailed: refused while open',
     async run({ store }) {
       same(await follow(store, 'allowIfFailed'), 'refused by first', 'while the first is open')

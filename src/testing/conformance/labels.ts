@@ -39,7 +39,7 @@ export class Labels {
   }
 }
 
-const idFields = new Set(['runId', 'taskId'])
+const idFields = new Set(['runId', 'taskId', 'alongside'])
 /** Where a list holds texts and not records, they are ids. */
 const idLists = new Set(['held', 'heldTasks', 'dropped', 'tasks', 'lostTasks'])
 

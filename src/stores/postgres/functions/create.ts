@@ -117,7 +117,7 @@ declare
   v_run uuid := (r->>'runId')::uuid;
   v_there {schema}.run%rowtype;
   v_name text := nullif(r->>'workflowId', r->>'runId');
-  v_latest uuid; v_status text; v_lane int4; v_start int8; v_eager boolean := false; v_told json;
+  v_latest uuid; v_status text; v_lane int4; v_start int8; v_eager boolean := false; v_told json; v_alongside uuid;
   v_seq int4 := coalesce((r->'past'->>'count')::int4, 0); v_turn int8 := coalesce((r->'past'->>'turnId')::int8, 0);
 begin
   if (r->>'generation')::int4 > 1 then return {schema}.begin_again(p_now, r); end if;
@@ -142,11 +142,13 @@ begin
           return {schema}.there_is(p_now, v_latest, r);
         elsif r->>'reuse' = 'terminateRunning' and v_status is null and r->'displaced' is not null then
           v_told := {schema}.deliver(p_now, v_latest, r->'displaced'->>'id', r->'displaced'->>'body', true, false);
-        elsif r->>'reuse' = 'reject' or (r->>'reuse' = 'allowIfFailed'
-            and coalesce(v_status not in ('failed', 'cancelled'), true)) then
+        elsif r->>'reuse' = 'reject' or (r->>'reuse' = 'allowIfEnded' and v_status is null)
+            or (r->>'reuse' = 'allowIfFailed' and coalesce(v_status not in ('failed', 'cancelled'), true)) then
           return json_build_object('outcome', 'refused', 'runId', v_latest);
         end if;
       end if;
+    else
+      select run_id into v_alongside from {schema}.live where run_id = {schema}.newest(v_name);
     end if;
   end if;
   v_lane := {schema}.lane_of('run', r->>'queue', r->>'name', (r->>'priority')::int4);
@@ -179,7 +181,7 @@ begin
   if r->'message' is not null then
     insert into {schema}.inbox (run_id, message_id, body) values (v_run, r->'message'->>'id', r->'message'->>'body');
   end if;
-  return json_build_object('outcome', 'created', 'mine', v_eager, 'told', v_told->'session');
+  return json_build_object('outcome', 'created', 'mine', v_eager, 'told', v_told->'session', 'alongside', v_alongside);
 end $$;
 
 -- A wait is given where the transaction is not the caller's.

@@ -1,0 +1,71 @@
+// Looks at runs that a test waits for. One that nothing in the test can move any more fails the call that waits for it, with
+// what `why` knows; of one that only somebody else can move, a line in the log says so.
+import { notEnded } from '../client/answers.ts'
+import type { Client } from '../client/client.ts'
+import type { WaitingCall } from '../client/waits.ts'
+import type { Why } from '../client/why.ts'
+import { whyText } from '../client/why-text.ts'
+import { systemClock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+
+interface Watched {
+  /** In real time. */
+  readonly since: number
+  looks: number
+  isTold: boolean
+}
+
+/** The test had this long, in real time, to do something about it. */
+const GIVEN_MS = 1_000
+
+export class StuckWatch {
+  readonly #client: Pick<Client, 'get'>
+  readonly #logger: Logger
+  readonly #watched = new WeakMap<WaitingCall, Watched>()
+
+  constructor(client: Pick<Client, 'get'>, logger: Logger) {
+    this.#client = client
+    this.#logger = logger
+  }
+
+  /** Asked whenever nothing moves before time does: often, so it looks less and less often. */
+  async look(calls: readonly WaitingCall[]): Promise<void> {
+    for (const call of calls) {
+      const watched = this.#watched.get(call) ?? newlyWatched()
+      this.#watched.set(call, watched)
+      watched.looks++
+      if (Math.log2(watched.looks) % 1 === 0) await this.#judge(call, watched)
+    }
+  }
+
+  async #judge(call: WaitingCall, watched: Watched): Promise<void> {
+    const { runId, why } = await this.#inTheWay(call.runId)
+    const hadTime = systemClock.monotonic() - watched.since >= GIVEN_MS
+    if (isStuck(why) || (why.reason === 'paused' && hadTime)) {
+      const what = runId === call.runId ? 'cannot end' : `cannot end before its child ${runId}`
+      call.giveUp(notEnded(call.runId, what, why))
+    } else if (hadTime && !watched.isTold && isForOthers(why)) {
+      watched.isTold = true
+      this.#logger.log('warn', `the test waits for run ${call.runId}: ${whyText(why)}`)
+    }
+  }
+
+  /** The run itself, or the child that it waits for. */
+  async #inTheWay(runId: string): Promise<{ readonly runId: string; readonly why: Why }> {
+    const why = await this.#client.get(runId).why()
+    return why.reason === 'child' ? this.#inTheWay(why.runId) : { runId, why }
+  }
+}
+
+function newlyWatched(): Watched {
+  return { since: systemClock.monotonic(), looks: 0, isTold: false }
+}
+
+/** Whether neither time nor a message would move it. */
+function isStuck(why: Why): boolean {
+  return why.reason === 'noWorker' || (why.reason === 'paused' && why.note === undefined)
+}
+
+function isForOthers({ reason }: Why): boolean {
+  return ['signal', 'webhook', 'condition', 'pending'].includes(reason)
+}

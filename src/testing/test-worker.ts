@@ -1,0 +1,57 @@
+// A worker of a test: a process of its own in virtual time, that can be killed.
+import type { Registry } from '../definitions/registry.ts'
+import { Engine, type EngineWorld, type OpenOptions } from '../engine.ts'
+import type { Store } from '../stores/store.ts'
+import type { WorkerOptions } from '../worker/options.ts'
+import type { Worker } from '../worker/worker.ts'
+import { Bodies } from './bodies.ts'
+import { MortalProcess } from './process.ts'
+import { SeededRandom } from './seeded-random.ts'
+import type { VirtualClock } from './virtual-clock.ts'
+
+export interface TestWorld {
+  readonly time: VirtualClock
+  readonly seed: number
+  readonly registry: Registry
+  readonly store: Store
+  readonly options: Pick<OpenOptions, 'listeners' | 'logger' | 'build'>
+  readonly patienceMs: number
+  readonly world: Pick<EngineWorld, 'alwaysReplay' | 'strict' | 'alone'>
+}
+
+export class TestWorker {
+  readonly options: WorkerOptions
+  readonly worker: Worker
+  readonly bodies: Bodies
+  /** Whether it has found its store, and tells what it can do. */
+  isReady = false
+  readonly #process: MortalProcess
+
+  constructor(name: string, shared: TestWorld, options: WorkerOptions) {
+    const { time, seed, registry, store, patienceMs, world } = shared
+    const { listeners, logger, build } = shared.options
+    this.options = options
+    this.bodies = new Bodies(patienceMs)
+    this.#process = new MortalProcess(name, time)
+    const opened = {
+      ...(build !== undefined && { build }),
+      ...(listeners && { listeners }),
+      ...(logger && { logger }),
+    }
+    const engine = new Engine(this.#process.guard(store), registry, opened, {
+      ...world,
+      clock: this.#process.clock,
+      random: new SeededRandom(seed).fork(name),
+      aroundBody: (body) => this.bodies.around(body),
+    })
+    this.worker = engine.work({ id: name, ...options, signals: false })
+    void this.worker.ready.then(() => {
+      this.isReady = true
+    })
+  }
+
+  kill(): void {
+    this.#process.kill()
+    this.bodies.forget()
+  }
+}
