@@ -1,7 +1,7 @@
 // What the gate consists of. A stage answers whether it passed, and adds the tests it ran to the tally.
 
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from './project-node.ts'
 import { countTests } from './test-report.ts'
@@ -49,20 +49,8 @@ async function checkTypes({ run }: Context): Promise<boolean> {
   return true
 }
 
-async function build({ run }: Context): Promise<boolean> {
-  await removeStaleOutput()
-  return run('tsc', ['-b', 'src'])
-}
-
-/** The compiler never deletes: without this, a file renamed in src would ship under both names. */
-async function removeStaleOutput(): Promise<void> {
-  const dist = join(root, 'dist')
-  if (!existsSync(dist)) return
-  for (const file of await readdir(dist, { recursive: true })) {
-    const source = /^(.+?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(file)?.[1]
-    if (source === undefined || existsSync(join(root, 'src', `${source}.ts`))) continue
-    await rm(join(dist, file))
-  }
+function build({ run }: Context): Promise<boolean> {
+  return run('node', [join(root, 'scripts', 'build.ts')])
 }
 
 /** Neighbours that may run beside each other become one stage. */

@@ -1,13 +1,14 @@
 // Packs the package as `npm publish` would, and uses it as a stranger would. Needs a build. The
 // tarball is unpacked by hand beside links to our own dependencies, so no network is needed.
 
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..')
 const execute = promisify(execFile)
@@ -20,7 +21,11 @@ type Manifest = {
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
-type Packed = { readonly filename: string; readonly files: readonly { readonly path: string }[] }
+type Packed = {
+  readonly filename: string
+  readonly size: number
+  readonly files: readonly { readonly path: string }[]
+}
 
 let project: string
 let manifest: Manifest
@@ -68,11 +73,30 @@ test('the package holds the build and the README, and nothing from the workshop'
   expect(paths.filter((path) => path.endsWith('.tsbuildinfo'))).toEqual([])
 })
 
-test('every built file still has a source', async () => {
+/** What the README says is in the repository. */
+const ofTheRepository = new Set(['ARCHITECTURE.md', 'CONTRIBUTING.md', 'bench/README.md'])
+
+test('users friction 5: the package is small, and every link in its docs leads somewhere in it', async () => {
+  const { files, size } = await pack('--dry-run')
+  expect(size).toBeLessThanOrEqual(500_000)
+  const paths = new Set(files.map(({ path }) => path))
+  const dead: string[] = []
+  for (const page of [...paths].filter((path) => path.endsWith('.md'))) {
+    const text = await readFile(join(root, page), 'utf8')
+    for (const [, link = ''] of text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)) {
+      const target = join(dirname(page), link)
+      const isThere = paths.has(target) || [...paths].some((path) => path.startsWith(`${target}/`))
+      if (!/^https?:/.test(link) && !isThere && !ofTheRepository.has(target))
+        dead.push(`${page}: ${link}`)
+    }
+  }
+  expect(dead).toEqual([])
+})
+
+test('every declaration that is built still has a source', async () => {
   const { files } = await pack('--dry-run')
-  const sources = files
-    .map(({ path }) => /^dist\/(.+?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(path)?.[1])
-    .filter((name) => name !== undefined)
+  const sources = files.flatMap(({ path }) => /^dist\/(.+)\.d\.ts$/.exec(path)?.[1] ?? [])
+  expect(sources.length).toBeGreaterThan(50)
   expect(sources.filter((name) => !existsSync(join(root, 'src', `${name}.ts`)))).toEqual([])
 })
 
@@ -103,4 +127,71 @@ test('the command line starts and shows its help', async () => {
   expect(await readFile(file, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/)
   const { stdout } = await execute('node', [file, '--help'], { cwd: project })
   expect(stdout).toMatch(/usage/i)
+})
+
+/** The code of a page, block by block. */
+async function blocks(page: string, language: string): Promise<string[]> {
+  const text = await readFile(join(project, 'node_modules', manifest.name, page), 'utf8')
+  const found = text.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'gm'))
+  return [...found].map(([, code = '']) => code)
+}
+
+describe('users §1: what a newcomer does, with the package and its docs alone', () => {
+  const bin = (): string => join(project, 'node_modules', manifest.name, manifest.bin['pawl'] ?? '')
+
+  async function pawl(...args: string[]): Promise<string> {
+    const { stdout } = await execute('node', [bin(), ...args], { cwd: project, timeout: 60_000 })
+    return stdout
+  }
+
+  test('the first program of the README runs as it is', async () => {
+    const [first = ''] = await blocks('README.md', 'ts')
+    await writeFile(join(project, 'app.ts'), first)
+    const { stdout } = await execute('node', ['app.ts'], { cwd: project, timeout: 60_000 })
+    expect(stdout).toMatch(/status: 'paid', receipt: 'receipt-A1'/)
+    await rm(join(project, 'pawl.db'))
+  })
+
+  test('the demo kills a worker and loses nothing', { timeout: 60_000 }, async () => {
+    expect(await pawl('demo')).toMatch(/nothing was lost|lost nothing|once/i)
+  })
+
+  test('Getting started can be followed line by line', { timeout: 60_000 }, async () => {
+    const [workflows = ''] = await blocks('docs/getting-started.md', 'ts')
+    await writeFile(join(project, 'workflows.ts'), workflows.replace("'10m'", "'10ms'"))
+    const worker = spawn('node', [bin(), 'worker', './workflows.ts'], { cwd: project })
+    try {
+      await until(worker.stdout, 'is working')
+      const [, typed = ''] = await blocks('docs/getting-started.md', 'sh')
+      const said: string[] = []
+      for (const line of typed.trim().split('\n')) {
+        const command = line.replace(/^npx pawl /, '').replace(/ +#.*$/, '')
+        const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(
+          ([, quoted, bare]) => quoted ?? bare ?? '',
+        )
+        if (words[0] === 'run') await ended()
+        said.push(await pawl(...words))
+      }
+      expect(said[0]).toMatch(/started/)
+      expect(said[1]).toMatch(/^Waiting for signal 'approval'/)
+      expect(said[3]).toMatch(/completed[^]*charge_card/)
+    } finally {
+      worker.kill('SIGTERM')
+      await once(worker, 'exit')
+    }
+  })
+
+  async function ended(): Promise<void> {
+    for (;;) {
+      const { run } = JSON.parse(await pawl('run', 'order-A1', '--json')) as {
+        run: { status: string }
+      }
+      if (run.status === 'completed') return
+    }
+  }
+
+  async function until(stream: NodeJS.ReadableStream, text: string): Promise<void> {
+    let seen = ''
+    while (!seen.includes(text)) seen += String((await once(stream, 'data'))[0])
+  }
 })

@@ -1,5 +1,5 @@
-// How the command line calls itself: the words a person would type, and files beside this one, which are .ts in
-// the repository and .js in the package.
+// How the command line calls itself: the words a person would type, and files that are .ts beside this one in the
+// repository, and .js in the package, where this module may be part of a larger one in a folder beside theirs.
 import { basename, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -7,7 +7,7 @@ const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
 
 /** `pawl`, as it can be typed where this process was started. */
 export function selfCommand(): string {
-  const main = fileURLToPath(new URL(`./main${extension}`, import.meta.url))
+  const main = processFile('main')
   // The repository brings its own Node, which npx finds before an older one.
   if (extension === '.ts') return `npx node ${relative('.', main)}`
   const typed = process.argv[1] ?? ''
@@ -17,5 +17,5 @@ export function selfCommand(): string {
 
 /** A module of the command line that runs as a process of its own, by its path without the ending. */
 export function processFile(name: string): string {
-  return fileURLToPath(new URL(`./${name}${extension}`, import.meta.url))
+  return fileURLToPath(new URL(`../cli/${name}${extension}`, import.meta.url))
 }

@@ -1,0 +1,70 @@
+// Makes what users load: declarations by the compiler, and the code in one file for each entry point, with what they share in
+// a few chunks. Hundreds of small modules take several times as long to load, and as much room in the package.
+import { execFileSync } from 'node:child_process'
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { rolldown } from 'rolldown'
+import { root } from './project-node.ts'
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, { readonly default: string }>>
+  readonly bin: Readonly<Record<string, string>>
+}
+
+const dist = join(root, 'dist')
+/** Modules that run as processes of their own, besides what the manifest names. */
+const processes = ['./dist/cli/demo/worker.js']
+
+// Nothing is left of what was built before: a file that was renamed would be in the package under both names.
+await rm(dist, { recursive: true, force: true })
+const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest
+const exported = Object.values(manifest.exports).map((each) => nameOf(each.default))
+execFileSync(join(root, 'node_modules', '.bin', 'tsc'), ['-b', 'src'], {
+  cwd: root,
+  stdio: 'inherit',
+})
+await bundle([...exported, ...[...Object.values(manifest.bin), ...processes].map(nameOf)])
+await keepReachable(exported)
+
+/** `client/index` of `./dist/client/index.js`. */
+function nameOf(path: string): string {
+  return /^\.\/dist\/(.+)\.js$/.exec(path)?.[1] ?? path
+}
+
+async function bundle(names: readonly string[]): Promise<void> {
+  const build = await rolldown({
+    input: Object.fromEntries(names.map((name) => [name, join(root, 'src', `${name}.ts`)])),
+    platform: 'node',
+    // Everything that is not a file of ours is the user's to install.
+    external: /^[^./]/,
+  })
+  await build.write({
+    dir: dist,
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: 'chunks/[name].js',
+    // Names of functions and classes stay: stacks and errors are read by people.
+    minify: {
+      compress: true,
+      mangle: { toplevel: true, keepNames: true },
+      codegen: { removeWhitespace: true },
+    },
+    comments: false,
+  })
+  await build.close()
+}
+
+/** Declarations that no entry point leads to are of no use to anybody. */
+async function keepReachable(names: readonly string[]): Promise<void> {
+  const reached = new Set(names.map((name) => join(dist, `${name}.d.ts`)))
+  for (const file of reached) {
+    const text = await readFile(file, 'utf8')
+    for (const [, specifier = ''] of text.matchAll(/(?:from|import\()\s*["'](\.[^"']+)["']/g))
+      reached.add(join(dirname(file), specifier.replace(/\.(?:js|ts)$/, '.d.ts')))
+  }
+  for (const file of await readdir(dist, { recursive: true })) {
+    const path = join(dist, file)
+    if (file.endsWith('.d.ts') && !reached.has(path)) await rm(path)
+  }
+  console.log(`declarations: ${reached.size} files under ${relative(root, dist)}`)
+}
