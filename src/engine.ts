@@ -1,5 +1,6 @@
 // Puts the parts together: a store, a client on it, and workers in this process when asked for.
 import { Catalogue } from './catalogue/catalogue.ts'
+import { activityClient } from './client/activity-client.ts'
 import { Client, type ClientPorts } from './client/client.ts'
 import { queryOf, type RunFilter } from './client/filter.ts'
 import { LIVE, recordedRuns } from './client/recorded-runs.ts'
@@ -192,6 +193,7 @@ export class Engine extends Client implements AsyncDisposable {
       logger: this.#options.logger ?? consoleLogger,
       bus: this.#bus,
       aroundBody,
+      clientFor: (key: string) => activityClient(this, key),
       onEnded: (runId: string, body: string) => this.results.ended(runId, body),
       onLetGo: (runId: string) => this.results.letGo(runId),
     }

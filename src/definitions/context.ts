@@ -176,6 +176,14 @@ export interface Context<in In = never> {
     ...payload: Args<NoInfer<Payload>, never>
   ): DurablePromise<void>
 
+  /** Starts a run that this one does not wait for, and that goes on when this one ends. */
+  start<In, Out>(
+    workflow: WorkflowContract<In, Out>,
+    ...args: Args<In, Omit<ChildOptions, 'parentClose'>>
+  ): DurablePromise<{ readonly runId: string; readonly workflowId: string }>
+  /** Asks another run to stop, as `run.cancel` does; resolves when that is as durable as this run's own steps. */
+  cancelRun(run: RunRef, reason?: string): DurablePromise<void>
+
   sleep(duration: Duration, options?: Keyed): DurablePromise<void>
   sleepUntil(time: Date | number, options?: Keyed): DurablePromise<void>
   /** The next signal of this name, in the order they were accepted; it may have come before the wait. */

@@ -42,6 +42,33 @@ export type Log = Readonly<
   Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields?: object) => void>
 >
 
+/** What a body may do with other runs: at once, and not as a part of its own run. */
+export interface ActivityClient {
+  /**
+   * Starts a run. Without a `workflowId` or an `idempotencyKey` of its own, another attempt at the same step that starts it
+   * again gets the same run.
+   */
+  start<In, Out>(
+    workflow: WorkflowContract<In, Out>,
+    ...args: Args<In, ActivityStart>
+  ): Promise<{ readonly runId: string; readonly workflowId: string; readonly isNew: boolean }>
+  /** Sends a signal. Another attempt at the same step that sends it again sends it once. */
+  signal<Payload>(
+    run: string | { readonly workflowId: string },
+    signal: Typed<Payload, Payload> & { readonly is: 'signal' },
+    ...args: Args<NoInfer<Payload>, { readonly messageId?: string }>
+  ): Promise<void>
+  cancel(run: string | { readonly workflowId: string }, reason?: string): Promise<void>
+}
+
+export interface ActivityStart {
+  readonly workflowId?: string
+  readonly reuse?: 'allow' | 'allowIfEnded' | 'allowIfFailed' | 'reject' | 'returnExisting'
+  readonly idempotencyKey?: string
+  readonly queue?: string
+  readonly priority?: number
+}
+
 /** What a step body or an activity knows about the attempt it is. */
 export interface ActivityContext {
   readonly runId: string
@@ -55,6 +82,8 @@ export interface ActivityContext {
   /** Aborts when the run is cancelled, the attempt has run out of time, or the lease is lost. */
   readonly signal: AbortSignal
   readonly log: Log
+  /** Other runs: starts, signals and cancels them. */
+  readonly client: ActivityClient
   /** A sign of life. Details are kept for the next attempt, should this one fail. */
   heartbeat(details?: unknown): void
   /** The details of the last heartbeat, of this attempt or an earlier one. */

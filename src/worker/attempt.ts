@@ -1,7 +1,7 @@
 // One attempt at a step body: under its time limit, with a signal to stop by, ending in data and never in a throw.
 
 import { running } from '../deciders/function/execution.ts'
-import type { ActivityContext } from '../definitions/contract.ts'
+import type { ActivityClient, ActivityContext } from '../definitions/contract.ts'
 import type { Instant } from '../kernel/event.ts'
 import { type Failure, failureOf, retryAfter } from '../kernel/failure.ts'
 import { encode, type Payload } from '../kernel/value.ts'
@@ -44,6 +44,8 @@ export interface AttemptPorts {
   readonly clock: Clock
   readonly logger: Logger
   now(): Instant
+  /** What a body does with other runs, under the idempotency key of its step. */
+  clientFor(key: string): ActivityClient
 }
 
 export function beginAttempt(
@@ -53,7 +55,7 @@ export function beginAttempt(
   ports: AttemptPorts,
 ): Attempt {
   const stop = new LazyAbort()
-  const context = new StepContext(of, stop, notes, ports.logger)
+  const context = new StepContext(of, stop, notes, ports)
   const ended = running.run('step', () => call(of, body, context))
   const isLimited = (of.startToCloseMs ?? of.heartbeatMs ?? of.closeBy) !== undefined
   const result = isLimited ? new TimeLimits(of, stop, notes, ports).hold(ended) : ended
@@ -161,9 +163,10 @@ class StepContext implements ActivityContext {
   readonly #of: AttemptOf
   readonly #stop: LazyAbort
   readonly #notes: StepNotes
-  readonly #logger: Logger
+  readonly #ports: AttemptPorts
+  #client: ActivityClient | undefined
 
-  constructor(of: AttemptOf, stop: LazyAbort, notes: StepNotes, logger: Logger) {
+  constructor(of: AttemptOf, stop: LazyAbort, notes: StepNotes, ports: AttemptPorts) {
     this.runId = of.runId
     this.workflowId = of.workflowId
     this.stepKey = of.key
@@ -172,7 +175,7 @@ class StepContext implements ActivityContext {
     this.#of = of
     this.#stop = stop
     this.#notes = notes
-    this.#logger = logger
+    this.#ports = ports
   }
 
   get idempotencyKey(): string {
@@ -185,7 +188,12 @@ class StepContext implements ActivityContext {
   }
 
   get log(): ActivityContext['log'] {
-    return logOf(this.#of, this.#logger)
+    return logOf(this.#of, this.#ports.logger)
+  }
+
+  get client(): ActivityClient {
+    this.#client ??= this.#ports.clientFor(this.idempotencyKey)
+    return this.#client
   }
 
   get heartbeat(): ActivityContext['heartbeat'] {

@@ -14,7 +14,13 @@ import { backoffMs, givesUp } from '../policies/retry.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Random } from '../runtime/random.ts'
 import type { ClaimedTask } from '../stores/store.ts'
-import { type Attempt, type AttemptOf, type AttemptResult, beginAttempt } from './attempt.ts'
+import {
+  type Attempt,
+  type AttemptOf,
+  type AttemptPorts,
+  type AttemptResult,
+  beginAttempt,
+} from './attempt.ts'
 import type { RunningStep } from './local-steps.ts'
 import type { Slots } from './slots.ts'
 import { type NotePorts, type NotesOf, StepNotes } from './step-notes.ts'
@@ -25,6 +31,7 @@ export interface StepPorts extends NotePorts {
   readonly random: Random
   readonly logger: Logger
   now(): Instant
+  clientFor: AttemptPorts['clientFor']
   /** Runs a body in a transaction of the store's, once. */
   transact(of: NotesOf, body: NonNullable<StepPlan['transaction']>): Promise<unknown>
   /** Whether the session still gives the right to begin anything. */

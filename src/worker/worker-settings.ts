@@ -1,5 +1,6 @@
 // What a worker is made of, and how it is set.
 import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { ActivityClient } from '../definitions/contract.ts'
 import type { Registry } from '../definitions/registry.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -39,6 +40,8 @@ export interface WorkerPorts {
   readonly random: Random
   readonly logger: Logger
   readonly bus: Bus
+  /** What a body does with other runs, under the idempotency key of its step. */
+  readonly clientFor: (key: string) => ActivityClient
   /** Stands around each attempt at a step body. */
   readonly aroundBody?: ((body: () => unknown) => unknown) | undefined
   /** A run that was held here has ended, durably. */

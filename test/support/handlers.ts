@@ -20,6 +20,11 @@ export function stepContext(given: Partial<ActivityContext> = {}): ActivityConte
     maxAttempts: 5,
     signal: new AbortController().signal,
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    client: {
+      start: async () => ({ runId: 'other', workflowId: 'other', isNew: true }),
+      signal: async () => {},
+      cancel: async () => {},
+    },
     heartbeat: quiet,
     lastHeartbeat: () => undefined,
     runOnce: async (_key, fn) => fn(),

@@ -127,7 +127,20 @@ export class FunctionContext {
     return this.#ask(wanted, identity) as DurablePromise<void>
   }
 
-  #stop(to: string, message: SendMessage['message']): DurablePromise<unknown> {
+  start(
+    workflow: AnyWorkflowContract & { readonly options?: WorkflowOptions },
+    given?: unknown,
+    options: ChildOptions = {},
+  ): Child<unknown>['started'] {
+    return this.child(workflow, given, { ...options, parentClose: 'abandon' }).started
+  }
+
+  cancelRun(run: RunRef, reason?: string): DurablePromise<void> {
+    const because = reason === undefined ? {} : { reason }
+    return this.#stop(run, { type: 'cancel', ...because }) as DurablePromise<void>
+  }
+
+  #stop(to: RunRef, message: SendMessage['message']): DurablePromise<unknown> {
     const [key, identity] = this.#identify(message.type, message.type, {})
     return this.#ask({ type: 'SendMessage', key, to, message }, identity)
   }
