@@ -13,12 +13,12 @@ export function activityClient(client: Pick<Client, 'start' | 'get'>, key: strin
       const own = nextId()
       const isNamed = options.workflowId !== undefined || options.idempotencyKey !== undefined
       const named = isNamed ? options : { ...options, idempotencyKey: own }
-      const run = await client.start(workflow as never, input as never, named)
+      const run = await client.start(workflow, input as never, named)
       return { runId: run.runId, workflowId: run.workflowId, isNew: run.isNew }
     },
     async signal(run, signal, ...[payload, options = {}]) {
       const messageId = options.messageId ?? nextId()
-      await client.get(run).signal(signal as never, payload as never, { messageId })
+      await client.get(run).signal(signal as never, payload, { messageId })
     },
     cancel: (run, reason) => client.get(run).cancel(reason),
   }
