@@ -91,11 +91,18 @@ export interface RunInfo {
   readonly attempt: number
   readonly parent?: { readonly runId: string }
   readonly memo: Readonly<Record<string, unknown>>
+  readonly queue: string
+  readonly priority: number
   readonly historyEvents: number
+  /** Whether the history is long enough for `ctx.continueAsNew` to be worth it. */
+  readonly suggestsContinue: boolean
   readonly startedAt: number
 }
 
 type Keyed = Pick<StepIdentity, 'key'>
+
+/** How long, or until when. A time that has passed is over at once. */
+type Deadline = { readonly timeout: Duration } | { readonly until: Date | number }
 
 /** A branch given as a function gets a `ctx`, and so a scope, of its own. */
 export type Branch<T> = DurablePromise<T> | ((ctx: Context) => Promise<T>)
@@ -193,17 +200,14 @@ export interface Context<in In = never> {
   ): DurablePromise<Payload>
   wait<Payload>(
     source: Signal<Payload> | Webhook<Payload>,
-    options: Keyed & { readonly timeout: Duration },
+    options: Keyed & Deadline,
   ): DurablePromise<Payload | Timeout>
   /** Something for somebody outside to settle, who needs to know nothing but its token. */
   webhook<Payload = unknown>(name: string, schema?: Schema<Payload>): Webhook<Payload>
 
   /** Becomes true by what the code itself does when something happens: in handlers, or in other branches. */
   wait(condition: () => boolean, options?: Keyed): DurablePromise<void>
-  wait(
-    condition: () => boolean,
-    options: Keyed & { readonly timeout: Duration },
-  ): DurablePromise<true | Timeout>
+  wait(condition: () => boolean, options: Keyed & Deadline): DurablePromise<true | Timeout>
   /**
    * Handles every message of this name, those that came before among them. Signals in the background. Updates are
    * answered; a validator that throws refuses one before anything is done. Queries are answered from the variables of

@@ -163,6 +163,12 @@ export interface ChildOptions extends Described<typeof childOptions> {}
 export const waitOptions = {
   key: stepIdentity.key,
   timeout: duration('How long to wait at most; `TIMEOUT` comes then.'),
+  until: option<Date | number>(
+    'Until when to wait at most, instead of `timeout`.',
+    'a Date, or milliseconds since 1970',
+    (value) =>
+      (value instanceof Date || typeof value === 'number') && Number.isFinite(Number(value)),
+  ),
 } as const
 export const sleepOptions = { key: stepIdentity.key } as const
 export const scopeOptions = {

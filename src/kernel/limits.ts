@@ -9,6 +9,8 @@ export const limits = {
   turnBytesMax: 16 * 1_048_576,
   /** Replay is linear in history; a run past this is failed with advice to split it. */
   historyEventsMax: 100_000,
+  /** From here on the code is told that it might continue as new. */
+  continueSuggestedEvents: 10_000,
   /** Text of the turns of one generation: the same for a run with few and large ones. A quarter of it is logged. */
   historyBytesMax: 256 * 1_048_576,
   historyBytesWarned: 64 * 1_048_576,

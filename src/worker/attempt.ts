@@ -5,6 +5,7 @@ import type { ActivityClient, ActivityContext } from '../definitions/contract.ts
 import type { Instant } from '../kernel/event.ts'
 import { type Failure, failureOf, retryAfter } from '../kernel/failure.ts'
 import { encode, type Payload } from '../kernel/value.ts'
+import { isUnlimited } from '../policies/retry.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { StepNotes } from './step-notes.ts'
@@ -171,7 +172,7 @@ class StepContext implements ActivityContext {
     this.workflowId = of.workflowId
     this.stepKey = of.key
     this.attempt = of.attempt
-    this.maxAttempts = of.maxAttempts
+    this.maxAttempts = isUnlimited(of.maxAttempts) ? Number.POSITIVE_INFINITY : of.maxAttempts
     this.#of = of
     this.#stop = stop
     this.#notes = notes

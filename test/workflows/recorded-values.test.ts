@@ -157,6 +157,9 @@ describe.each(kinds)('on %s', (kind) => {
       definitionHash: about.definitionHash,
       generation: 1,
       memo,
+      queue: 'default',
+      priority: 0,
+      suggestsContinue: false,
     })
     expect(info.historyEvents).toBeGreaterThan(0)
     expect(info.parent).toBeUndefined()

@@ -110,6 +110,20 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await history(run.history())).not.toContain('TimerFired')
   })
 
+  test('S3, api gap 12: a wait has a time it ends at; one that has passed is over at once', async () => {
+    const never = signal<void>('never')
+    const ends = workflow('ends', async (ctx, at: number) => {
+      const first = await ctx.wait(never, { until: new Date(at) })
+      const second = await ctx.wait(() => false, { until: at - 60_000 })
+      const both = async (): Promise<unknown> => ctx.wait(never, { until: at, timeout: 5 } as never)
+      const refused = await both().catch((error: Error) => error.message)
+      return [first === TIMEOUT, second === TIMEOUT, ctx.now() >= at, refused]
+    })
+    const engine = await bench.serve({ workflows: [ends] })
+    const both = expect.stringMatching(/`timeout` or `until`, not both/)
+    expect(await engine.execute(ends, Date.now() + 50)).toEqual([true, true, true, both])
+  })
+
   test('C4 a sleep lasts at least as long as it says, and its deadline is recorded once', async () => {
     const naps = workflow('naps', async (ctx) => {
       const before = ctx.now()

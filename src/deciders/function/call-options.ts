@@ -10,6 +10,9 @@ import {
   waitOptions,
 } from '../../definitions/options.ts'
 import { checkOptions } from '../../kernel/described.ts'
+import { type Duration, milliseconds } from '../../kernel/duration.ts'
+import { PawlError } from '../../kernel/errors.ts'
+import { instantOf } from '../../kernel/instant.ts'
 import { misuse } from './misuse.ts'
 
 const calls = {
@@ -22,6 +25,17 @@ const calls = {
   sleep: sleepOptions,
   wait: waitOptions,
 } as const
+
+/** When a wait is over, at the latest. */
+export function deadlineOf(
+  { timeout, until }: { readonly timeout?: Duration; readonly until?: Date | number },
+  now: number,
+): { readonly until?: number } {
+  if (timeout !== undefined && until !== undefined)
+    throw new PawlError('INPUT_INVALID', 'ctx.wait takes `timeout` or `until`, not both.')
+  if (timeout !== undefined) return { until: now + milliseconds(timeout, 'timeout') }
+  return until === undefined ? {} : { until: instantOf(until, '`until` of ctx.wait') }
+}
 
 type AnyFunction = (...args: unknown[]) => unknown
 

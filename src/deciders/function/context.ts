@@ -29,7 +29,7 @@ import { limits } from '../../kernel/limits.ts'
 import { checkKnownName } from '../../kernel/names.ts'
 import { webhookName, webhookSignal } from '../../kernel/webhook.ts'
 import { activityAsk, childAsk, signalAsk, signalTo } from '../asks.ts'
-import { checkCall, optionsAndFunction } from './call-options.ts'
+import { checkCall, deadlineOf, optionsAndFunction } from './call-options.ts'
 import type { FunctionExecution } from './execution.ts'
 import { logOf, runInfo } from './info.ts'
 import type { Identity, Wanted } from './matching.ts'
@@ -155,12 +155,10 @@ export class FunctionContext {
 
   wait(
     source: unknown,
-    options: { key?: string; timeout?: Duration } = {},
+    options: { key?: string; timeout?: Duration; until?: Date | number } = {},
   ): DurablePromise<unknown> {
     checkCall('wait', options)
-    const { timeout } = options
-    const until =
-      timeout === undefined ? {} : { until: this.#execution.now + milliseconds(timeout, 'timeout') }
+    const until = deadlineOf(options, this.#execution.now)
     if (typeof source === 'function')
       return this.#condition(source as () => unknown, options, until)
     const { is, name, schema } = (source ?? {}) as { is?: string } & Partial<Sent>

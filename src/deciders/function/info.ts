@@ -1,6 +1,7 @@
 // What `ctx` tells the code about its run, and takes from it for the log.
 import type { RunInfo } from '../../definitions/context.ts'
 import type { Log } from '../../definitions/contract.ts'
+import { limits } from '../../kernel/limits.ts'
 import { decode } from '../../kernel/value.ts'
 import type { FunctionExecution } from './execution.ts'
 
@@ -17,7 +18,12 @@ export function runInfo(execution: FunctionExecution): RunInfo {
     attempt: head.attempt ?? 1,
     ...(head.parent && { parent: { runId: head.parent.runId } }),
     memo,
+    queue: head.queue,
+    priority: head.priority,
     startedAt: head.createdAt,
+    get suggestsContinue() {
+      return execution.delivered >= limits.continueSuggestedEvents
+    },
     get historyEvents() {
       return execution.delivered
     },
