@@ -47,7 +47,7 @@ async function bundle(names: readonly string[]): Promise<void> {
     minify: {
       compress: true,
       mangle: { toplevel: true, keepNames: true },
-      codegen: { removeWhitespace: true },
+      codegen: { removeWhitespace: false },
     },
     comments: false,
   })

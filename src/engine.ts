@@ -2,13 +2,13 @@
 import { Catalogue } from './catalogue/catalogue.ts'
 import { activityClient } from './client/activity-client.ts'
 import { Client, type ClientPorts } from './client/client.ts'
-import { queryOf, type RunFilter } from './client/filter.ts'
+import { queryOf, type RunFilter, runFilter } from './client/filter.ts'
 import { LIVE, recordedRuns } from './client/recorded-runs.ts'
 import type { Submitted } from './client/submitting.ts'
 import type { AnyActivity } from './definitions/activity.ts'
 import { Registry } from './definitions/registry.ts'
 import type { AnyWorkflow } from './definitions/workflow.ts'
-import { checkOptions, choice, type Described, given, text } from './kernel/described.ts'
+import { checkOptions, choice, type Described, given, option, text } from './kernel/described.ts'
 import { milliseconds } from './kernel/duration.ts'
 import { isUnreadable, whyUnreadable } from './kernel/envelope.ts'
 import { PawlError } from './kernel/errors.ts'
@@ -41,30 +41,44 @@ import { Bus } from './telemetry/bus.ts'
 import { Deciders } from './worker/deciders.ts'
 import { type WorkerOptions, workerOptions } from './worker/options.ts'
 import { inquire, judge, type RecordedRun, type Verdict } from './worker/rehearsal.ts'
+import { endUnclaimed } from './worker/unclaimed.ts'
 import { Worker } from './worker/worker.ts'
 import type { WorkerPorts } from './worker/worker-settings.ts'
 
 export type { WorkerOptions } from './worker/options.ts'
 
 export const openOptions = {
-  workflows: given<readonly AnyWorkflow[]>('The workflows it has code for.', 'a list of workflows'),
-  activities: given<readonly AnyActivity[]>(
+  workflows: option<readonly AnyWorkflow[]>(
+    'The workflows it has code for.',
+    'a list of workflows',
+    Array.isArray,
+  ),
+  activities: option<readonly AnyActivity[]>(
     'The activities it has code for.',
     'a list of activities',
+    Array.isArray,
   ),
   /** The name of this build of your code. By default it changes with the text of the workflows. */
   build: text('The name of this build of your code.', {
     otherwise: 'it changes with the text of the workflows',
   }),
-  listeners: given<readonly Listener[]>('They hear what happens.', 'a list of functions'),
+  listeners: option<readonly Listener[]>(
+    'They hear what happens.',
+    'a list of functions',
+    (value) => Array.isArray(value) && value.every((each) => typeof each === 'function'),
+  ),
   /** Where `ctx.log` and pawl's own remarks go. By default standard error. */
-  logger: given<Logger>("Where `ctx.log` and pawl's own remarks go.", 'an object with `log`', {
-    otherwise: 'standard error',
-  }),
+  logger: option<Logger>(
+    "Where `ctx.log` and pawl's own remarks go.",
+    'an object with `log`',
+    (value) => typeof (value as { log?: unknown } | null)?.log === 'function',
+    { otherwise: 'standard error' },
+  ),
   /** What bodies go through on their way to the store, in this order. All that use the store need them. */
-  codecs: given<readonly Codec[]>(
+  codecs: option<readonly Codec[]>(
     'What bodies go through on their way to the store, in this order.',
     'a list of codecs',
+    Array.isArray,
   ),
   /** What becomes of a start if its workflow id has a run already, unless the start says so itself. 'allow' */
   reuse: choice<Reuse>(
@@ -86,6 +100,8 @@ export interface EngineWorld {
   readonly clock: Clock
   readonly random: Random
   readonly alwaysReplay?: boolean
+  /** By which time limits of waits are measured, if that is another. */
+  readonly waitClock?: Clock
   /** No other process has this store: no hint is lost, and nobody need fear for a lease. */
   readonly alone?: boolean
   /** A run that leaves something undone when it completes has failed. */
@@ -223,6 +239,7 @@ export class Engine extends Client implements AsyncDisposable {
    * written, and no step is run.
    */
   async *check(filter: Pick<RunFilter, 'workflow'> = {}): AsyncGenerator<CheckedRun> {
+    checkOptions({ workflow: runFilter.workflow }, filter, { of: 'check' })
     const { workflow } = filter
     const names = workflow === undefined ? {} : { names: [nameOf(workflow)] }
     for await (const { run, turns } of recordedRuns(this.#store, { statuses: LIVE, ...names })) {
@@ -301,9 +318,10 @@ function clientPorts(
   workers: readonly Worker[],
   { catalogue, deciders, closed, reuse }: EngineParts,
 ): ClientPorts {
-  const { clock, random } = world
+  const { clock, random, waitClock } = world
   const { activityNames } = registry
   return {
+    waitClock,
     store,
     clock,
     random,
@@ -311,6 +329,7 @@ function clientPorts(
     closed,
     ...(activityNames && activityNames.length > 0 && { handlers: new Set(activityNames) }),
     reuse,
+    endUnclaimed: (given) => endUnclaimed(given, (turns) => store.commit(turns), random.integer()),
     inquire: (question) => inquire(deciders, clock, question),
     eager: {
       offer: (run) => {

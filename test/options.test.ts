@@ -42,7 +42,7 @@ import {
 } from '../src/definitions/options.ts'
 import { openOptions } from '../src/engine.ts'
 import type { Description } from '../src/kernel/described.ts'
-import { simulateOptions } from '../src/testing/simulate.ts'
+import { allSimulateOptions, simulateOptions } from '../src/testing/simulate.ts'
 import { testOptions } from '../src/testing/test-engine.ts'
 import { workerOptions } from '../src/worker/options.ts'
 
@@ -203,7 +203,7 @@ const all: readonly Given[] = [
   { title: 'testEngine', options: testOptions, give: (o) => testEngine(o) },
   {
     title: 'simulate',
-    options: { ...testOptions, ...simulateOptions },
+    options: allSimulateOptions,
     give: (o) => simulate(o, nothing),
   },
 ]

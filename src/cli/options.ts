@@ -45,6 +45,7 @@ export function reading(command: Command): Command {
 export async function withEngine<T>(
   options: StoreOption,
   use: (engine: Engine) => Promise<T>,
+  definitions: OpenOptions = {},
 ): Promise<T> {
   const missing = missingFile(options.store)
   if (missing !== undefined) {
@@ -53,15 +54,16 @@ export async function withEngine<T>(
       `there is no file ${missing}, and so no run in it. Check --store, PAWL_STORE and the current folder.`,
     )
   }
-  return withNewEngine(options, use)
+  return withNewEngine(options, use, definitions)
 }
 
 /** The same, for a store that may begin with this. */
 export async function withNewEngine<T>(
   options: StoreOption,
   use: (engine: Engine) => Promise<T>,
+  definitions: OpenOptions = {},
 ): Promise<T> {
-  const engine = await openStore(options)
+  const engine = await openStore(options, definitions)
   try {
     return await use(engine)
   } finally {
@@ -139,16 +141,20 @@ export function parseAttribute(
   const at = text.indexOf('=')
   if (at <= 0) throw new InvalidArgumentError('Expected <name>=<value>.')
   const value = text.slice(at + 1)
-  const isPlain = /^(?:true|false|-?\d+(?:\.\d+)?)$/.test(value)
-  const known: AttributeValue = isPlain ? (JSON.parse(value) as number | boolean) : value
+  // What would not be written the same way is text: a zip code, or a number with more digits than numbers have.
+  const isNumber = value.trim() !== '' && String(Number(value)) === value
+  const isFlag = value === 'true' || value === 'false'
+  const known: AttributeValue = isFlag ? value === 'true' : isNumber ? Number(value) : value
   return { ...before, [text.slice(0, at)]: known }
 }
 
-/** What a suggested command needs to reach the same store; nothing, if it is found without. */
-export function storeFlag({ store }: StoreOption): string {
-  if (store === (process.env['PAWL_STORE'] ?? DEFAULT_STORE)) return ''
+/** A suggested command, with what it needs to reach the same store, if that is not found without. */
+export function reaching({ store }: StoreOption, command: string): string {
+  if (store === (process.env['PAWL_STORE'] ?? DEFAULT_STORE)) return command
   const hasSecret = showStore(store) !== store
-  return ` --store ${hasSecret ? "'<the same>'" : shellWord(store)}`
+  const flag = `--store ${hasSecret ? "'<the same>'" : shellWord(store)}`
+  // Right behind the verb: what comes last may be no option.
+  return command.replace(/\bpawl [a-z]+(?= |$)/, (verb) => `${verb} ${flag}`)
 }
 
 export function collect(value: string, before: readonly string[] | undefined): readonly string[] {

@@ -58,6 +58,16 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value, jsonable, 2) ?? 'null')
 }
 
+/** What was done: as facts with `--json`, and otherwise in words. */
+export function printDone(
+  { json }: { readonly json?: true },
+  facts: Readonly<Record<string, unknown>>,
+  done: string,
+): void {
+  if (json) printJson({ ...facts, done })
+  else print(proseLines(done))
+}
+
 // What a run holds may be more than JSON can say; scripts get the nearest thing.
 function jsonable(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString()

@@ -2,7 +2,7 @@
 import type { Why } from '../client/why.ts'
 import { whyText } from '../client/why-text.ts'
 import type { Failure } from '../kernel/failure.ts'
-import { type StoreOption, storeFlag } from './options.ts'
+import { reaching, type StoreOption } from './options.ts'
 import { clockTime, plain, plainProse, proseLines, relative, wrap } from './output.ts'
 
 export function whySentence(why: Why, now: number): string {
@@ -18,9 +18,8 @@ export function whyLines(why: Why, now: number, width: number): string[] {
 
 /** What would move it: a line each, not wrapped, because a command that is broken into lines cannot be pasted. */
 export function suggestionLines({ suggestion = '' }: Why, options: StoreOption): string[] {
-  const flag = storeFlag(options)
   const lines = suggestion === '' ? [] : suggestion.split('\n').map(plain)
-  return lines.map((line) => (/\bpawl [a-z]+ /.test(line) ? `${line}${flag}` : line))
+  return lines.map((line) => reaching(options, line))
 }
 
 export function showFailure(failure: Failure): string {

@@ -1,24 +1,29 @@
-// What a step body does with other runs. A body may run more than once: its calls are told apart by their order, so that what
-// an earlier attempt has done is not done again.
+// What a step body does with other runs. A body may run more than once: the same call made as often as before is the same call,
+// so that what an earlier attempt has done is not done again, whatever else it did.
 import type { ActivityClient } from '../definitions/contract.ts'
-import { deriveUuid } from '../kernel/digest.ts'
+import { deriveUuid, digestPayload } from '../kernel/digest.ts'
+import { encode } from '../kernel/value.ts'
 import type { Client } from './client.ts'
 
 /** `key` is the same for every attempt at the step. */
 export function activityClient(client: Pick<Client, 'start' | 'get'>, key: string): ActivityClient {
-  let calls = 0
-  const nextId = (): string => deriveUuid('activity client', key, String(++calls))
+  const made = new Map<string, number>()
+  const idOf = (value: unknown, ...call: string[]): string => {
+    const same = JSON.stringify([...call, digestPayload(encode(value, 'the payload'))])
+    const times = (made.get(same) ?? 0) + 1
+    made.set(same, times)
+    return deriveUuid('activity client', key, same, String(times))
+  }
   return {
     async start(workflow, ...[input, options = {}]) {
-      const own = nextId()
-      const isNamed = options.workflowId !== undefined || options.idempotencyKey !== undefined
-      const named = isNamed ? options : { ...options, idempotencyKey: own }
-      const run = await client.start(workflow, input as never, named)
+      const own = idOf(input, 'start', workflow.name, options.workflowId ?? '')
+      const run = await client.start(workflow, input as never, { idempotencyKey: own, ...options })
       return { runId: run.runId, workflowId: run.workflowId, isNew: run.isNew }
     },
     async signal(run, signal, ...[payload, options = {}]) {
-      const messageId = options.messageId ?? nextId()
-      await client.get(run).signal(signal as never, payload, { messageId })
+      const to = typeof run === 'string' ? run : `id:${run.workflowId}`
+      const own = idOf(payload, 'signal', to, signal.name)
+      await client.get(run).signal(signal as never, payload, { messageId: own, ...options })
     },
     cancel: (run, reason) => client.get(run).cancel(reason),
   }

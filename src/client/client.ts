@@ -49,6 +49,8 @@ export interface EagerStarts {
 export interface ClientPorts {
   readonly store: Store
   readonly clock: Clock
+  /** By which time limits of waits are measured, if that is another. */
+  readonly waitClock?: Clock | undefined
   readonly random: Random
   readonly eager?: EagerStarts
   readonly catalogue: Catalogue
@@ -58,6 +60,7 @@ export interface ClientPorts {
   readonly reuse?: Reuse | undefined
   /** Has the code of a run answer a query. */
   readonly inquire: HandleHost['inquire']
+  readonly endUnclaimed: HandleHost['endUnclaimed']
   /** The engine is closed: the store takes nothing more. */
   readonly closed: AbortSignal
 }
@@ -76,7 +79,7 @@ export class Client {
   constructor(ports: ClientPorts) {
     this.#ports = ports
     this.results = new Results(ports.store, ports.clock)
-    this.waits = new Waits(ports.clock)
+    this.waits = new Waits(ports.waitClock ?? ports.clock)
     this.#host = {
       load: (asks) => this.#send((store) => store.load(asks)),
       post: async (runId, message, wakes) => {
@@ -99,6 +102,7 @@ export class Client {
       },
       inquire: ports.inquire,
       pause: (ms, signal) => sleep(ports.clock, ms, signal),
+      endUnclaimed: (given) => this.#send(() => ports.endUnclaimed(given)),
       known: async (name) => ({
         submitted: await ports.catalogue.isRunnable(name),
         rollOut: await ports.catalogue.rollOut(),
@@ -162,7 +166,8 @@ export class Client {
   ): Promise<StartedRun<Out>> {
     const [input, options = {}] = args
     const run = await this.#newRun(workflow, input, options)
-    return this.#started(run, await this.#begin(run, options.transaction))
+    const isOwn = options.idempotencyKey === undefined
+    return this.#started(run, await this.#begin(run, options.transaction), isOwn)
   }
 
   /** Starts a run and waits for its result. */
@@ -187,7 +192,9 @@ export class Client {
     const created = transaction
       ? await this.#createIn(transaction, fresh)
       : await this.#send((store) => store.create(fresh))
-    return fresh.map((run, index) => this.#started(run, created[index]))
+    return fresh.map((run, index) =>
+      this.#started(run, created[index], runs[index]?.idempotencyKey === undefined),
+    )
   }
 
   /** Signals the run of a workflow id, and starts it first if there is none under way, in one write. */
@@ -292,7 +299,7 @@ export class Client {
       const text = `run ${created.runId} has ended; it takes no more messages.`
       if (!told) throw new PawlError('RUN_ENDED', text)
     }
-    return this.#started(run, created)
+    return this.#started(run, created, options.idempotencyKey === undefined)
   }
 
   async #begin(run: NewRun, transaction?: SqlClient): Promise<Created | undefined> {
@@ -311,7 +318,8 @@ export class Client {
     throw new PawlError('NOT_SUPPORTED', text)
   }
 
-  #started<Out>(run: NewRun, created: Created | undefined): StartedHandle<Out> {
+  // A run of its own id that is there already was created by an earlier try, whose answer got lost.
+  #started<Out>(run: NewRun, created: Created | undefined, isOwn: boolean): StartedHandle<Out> {
     const { runId, workflowId } = run
     switch (created?.outcome) {
       case 'created':
@@ -320,10 +328,10 @@ export class Client {
           this.results.expect(runId)
           this.#ports.eager?.accept(created.run, created.outcome === 'existing')
         }
-        const isNew = created.outcome === 'created'
-        const beside = isNew ? created.alongside : undefined
+        const found = created.outcome === 'created' ? runId : created.runId
+        const isNew = created.outcome === 'created' || (isOwn && found === runId)
+        const beside = created.outcome === 'created' ? created.alongside : undefined
         const alongside = beside === undefined ? {} : { alongside: beside }
-        const found = isNew ? runId : created.runId
         return new StartedHandle<Out>(this.#host, found, { workflowId, isNew, ...alongside })
       }
       case 'conflict':

@@ -8,7 +8,7 @@ import { formatDuration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import { limits } from '../kernel/limits.ts'
-import { isStop, type Message } from '../kernel/message.ts'
+import { isStop, type Message, type Stop } from '../kernel/message.ts'
 import { checkKnownId, checkKnownName } from '../kernel/names.ts'
 import { RunState } from '../kernel/run.ts'
 import { decode, encode } from '../kernel/value.ts'
@@ -151,23 +151,28 @@ export class Handle<out Out> implements RunHandle<Out> {
     const messageId = options.messageId ?? this.#host.newId()
     const id = updateId(messageId)
     await this.#post({ type: 'update', id, name, payload })
-    return (await this.awaitUpdate(messageId, options)) as R
+    return (await this.awaitUpdate(messageId, options, name)) as R
   }
 
   /** Waits for the answer to an update that was sent before. */
-  async awaitUpdate(messageId: string, options?: WaitOptions): Promise<unknown> {
+  async awaitUpdate(messageId: string, options?: WaitOptions, name = ''): Promise<unknown> {
     const id = updateId(messageId)
     const searched = { upTo: 0 }
-    return this.#waiting('answered the update', options, async (_runId, signal) => {
-      let pauseMs: number = limits.updatePollMsMin
-      for (;;) {
-        const answer = await this.#answer(id, searched)
-        if (answer) return answer.value
-        await this.#host.pause(pauseMs, signal)
-        signal.throwIfAborted()
-        pauseMs = Math.min(pauseMs * 2, limits.resultPollMsMax)
-      }
-    })
+    return this.#waiting(
+      `answered update '${name}', which its code may not handle,`,
+      options,
+      async (_runId, signal) => {
+        let pauseMs: number = limits.updatePollMsMin
+        for (;;) {
+          const answer = await this.#answer(id, searched)
+          if (answer) return answer.value
+          const ms = pauseMs
+          await this.#host.waits.untilNextLook(() => this.#host.pause(ms, signal), signal)
+          signal.throwIfAborted()
+          pauseMs = Math.min(pauseMs * 2, limits.resultPollMsMax)
+        }
+      },
+    )
   }
 
   async #waiting<T>(
@@ -219,11 +224,24 @@ export class Handle<out Out> implements RunHandle<Out> {
 
   async cancel(reason?: string): Promise<void> {
     const id = `cancel:${this.#host.newId()}`
-    await this.#post({ type: 'cancel', id, ...(reason !== undefined && { reason }) })
+    await this.#stop({ type: 'cancel', id, ...(reason !== undefined && { reason }) })
   }
 
   async terminate(reason: string): Promise<void> {
-    await this.#post({ type: 'terminate', id: `terminate:${this.#host.newId()}`, reason })
+    await this.#stop({ type: 'terminate', id: `terminate:${this.#host.newId()}`, reason })
+  }
+
+  // It is durable, and any worker carries it out. If there is none that could, and its code need not be asked, it is done here.
+  async #stop(stop: Stop): Promise<void> {
+    await this.#post(stop)
+    try {
+      if ((await this.why()).reason !== 'noWorker') return
+      const run = await this.#snapshot()
+      const turns = await turnsOf(this.#load, run.head)
+      await this.#host.endUnclaimed({ run, turns, stop })
+    } catch (error) {
+      if (!(error instanceof PawlError)) throw error
+    }
   }
 
   async pause(note?: string): Promise<void> {

@@ -28,6 +28,8 @@ export class Results {
   readonly #deaf: () => void
   #nextPoll: (() => void) | undefined
   #pause: number = limits.resultPollMsMin
+  /** What everybody who comes later is told. */
+  #closed: Error | undefined
   #looking = false
   #looks = 0
   #lookAgain = false
@@ -82,6 +84,7 @@ export class Results {
   }
 
   wait(runId: string, signal?: AbortSignal): Promise<Ended> {
+    if (this.#closed) return Promise.reject(this.#closed)
     const known = this.#recall(runId)
     if (known !== undefined) return Promise.resolve(known)
     return new Promise((resolve, reject) => {
@@ -98,6 +101,7 @@ export class Results {
   }
 
   close(error: Error): void {
+    this.#closed = error
     this.#deaf()
     this.#nextPoll?.()
     for (const waiters of this.#waiters.values()) for (const each of waiters) each.reject(error)

@@ -237,6 +237,8 @@ function specOf(
   if (workflow?.is !== 'workflow') {
     throw new PawlError('INPUT_INVALID', 'a schedule needs a workflow: set(id, { workflow, … }).')
   }
+  if ('cron' in given && 'every' in given)
+    throw new PawlError('INPUT_INVALID', 'a schedule has `cron` or `every`, not both.')
   const timing: Timing =
     'cron' in given
       ? { cron: given.cron, ...(given.timeZone !== undefined && { timeZone: given.timeZone }) }

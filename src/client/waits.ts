@@ -15,6 +15,9 @@ export interface WaitingCall {
 export class Waits {
   /** Told of each call that begins to wait. */
   onWait: () => void = () => {}
+  /** Whoever waits by looking again and again looks when it is nudged, and not by the clock. */
+  isNudged = false
+  #nudged = Promise.withResolvers<void>()
   readonly #clock: Clock
   readonly #calls = new Set<WaitingCall>()
 
@@ -24,6 +27,21 @@ export class Waits {
 
   get calls(): readonly WaitingCall[] {
     return [...this.#calls]
+  }
+
+  nudge(): void {
+    this.#nudged.resolve()
+    this.#nudged = Promise.withResolvers()
+  }
+
+  /** Until it is worth another look. */
+  async untilNextLook(pause: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    if (!this.isNudged) return pause()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const stop = (): void => resolve()
+    signal.addEventListener('abort', stop, { once: true })
+    await Promise.race([this.#nudged.promise, promise])
+    signal.removeEventListener('abort', stop)
   }
 
   /** `tooLate` makes the error when the time is over. */

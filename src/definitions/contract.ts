@@ -44,10 +44,7 @@ export type Log = Readonly<
 
 /** What a body may do with other runs: at once, and not as a part of its own run. */
 export interface ActivityClient {
-  /**
-   * Starts a run. Without a `workflowId` or an `idempotencyKey` of its own, another attempt at the same step that starts it
-   * again gets the same run.
-   */
+  /** Starts a run. Another attempt at the same step that starts it again, with the same input, gets the same run. */
   start<In, Out>(
     workflow: WorkflowContract<In, Out>,
     ...args: Args<In, ActivityStart>

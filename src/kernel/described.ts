@@ -180,7 +180,7 @@ export function spelled(value: number): string {
 
 function shown(value: unknown): string {
   if (typeof value === 'string') return `'${visible(value).slice(0, 100)}'`
-  if (Array.isArray(value)) return 'a list'
+  if (Array.isArray(value)) return `[${value.slice(0, 5).map(shown).join(', ')}]`
   if (typeof value === 'function') return 'a function'
   if (typeof value === 'object' && value !== null) return 'an object'
   return String(value)

@@ -6,7 +6,7 @@ import type { Event, HistoryEvent } from './event.ts'
 import { parseNodeKey } from './node-key.ts'
 import { RunState } from './run.ts'
 
-type StepAsked = Extract<HistoryEvent, { type: 'StepStarted' }>
+type StepAsked = Extract<HistoryEvent, { type: 'StepStarted' | 'ChildStarted' }>
 
 /** Whether it is the history of a graph, or of a machine that has not begun: for that it makes no difference. */
 export function isOfGraph(events: readonly HistoryEvent[]): boolean {
@@ -29,7 +29,11 @@ export function standingBefore(events: readonly HistoryEvent[], step: string): H
 export function standingUpTo(
   events: readonly HistoryEvent[],
   step: string,
-): { readonly kept: HistoryEvent[]; readonly asked: StepAsked | undefined } {
+): {
+  readonly kept: HistoryEvent[]
+  readonly asked: StepAsked | undefined
+  readonly place: number
+} {
   const place = placeOf(events, step)
   const [name] = events.flatMap((event) => (event.seq === place ? nameIn(event) : []))
   const kept = standingBefore(events, step).filter(
@@ -37,12 +41,12 @@ export function standingUpTo(
   )
   const asked = events.find(
     (event): event is StepAsked =>
-      event.type === 'StepStarted' &&
+      (event.type === 'StepStarted' || event.type === 'ChildStarted') &&
       !isUndo(event) &&
       parseNodeKey(event.key)?.index === undefined &&
       stepIn(event.key) === name,
   )
-  return { kept, asked }
+  return { kept, asked, place }
 }
 
 /** What a graph that failed, or was cancelled, goes on with. */

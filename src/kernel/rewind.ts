@@ -69,23 +69,18 @@ export function forkedAt(
   const names = namesIn(events)
   const given = (key: string): Payload | undefined =>
     results.get(key) ?? results.get(names.get(key) ?? '')
-  refuseUnknown(
-    events.filter((event) => event.seq <= place),
-    results,
-  )
+  refuseUnknown(upTo(events, place), results)
   const open = openIn(past)
-  const asked = events.filter((event) => event.seq === place)
-  // What has a result now, and had none: right behind where it was asked for, and before whatever comes next.
-  const settled = [...past.filter((event) => open.has(keyIn(event) ?? '')), ...asked].flatMap(
-    (event) => completedBy(event, given),
-  )
   const again = new Set([...open].filter((key) => given(key) === undefined))
   if (dropped !== undefined) again.add(dropped)
   const kept = without(past, again).map((event) => withResult(event, given))
-  kept.push(...settled)
-  if (settled.some(({ seq }) => Math.floor(seq) === place)) kept.push(...asked)
+  const asked = events.filter((event) => event.seq === place && isGiven(event, given))
+  const all = [...settledNow(kept, open, given), ...asked]
+  const last = all.at(-1)
+  // Behind all that is kept; the step itself is the last that was asked for.
+  if (last && asked.length > 0) all.push(...completedBy(last, given, place + 0.5))
   const reborn = dropped !== undefined
-  return assembled(events, kept, { begins, again, now, edited: true, reborn })
+  return assembled(events, all, { begins, again, now, edited: true, reborn })
 }
 
 function ofGraph(
@@ -105,16 +100,22 @@ function forkedGraph(
   results: ReadonlyMap<string, Payload>,
 ): HistoryEvent[] {
   const names = namesIn(events)
-  refuseUnknown(events, results)
   const given = (key: string): Payload | undefined =>
     results.get(key) ?? results.get(stepIn(key) ?? '') ?? results.get(names.get(key) ?? '')
-  const { kept, asked } = standingUpTo(events, step)
+  const { kept: standing, asked, place } = standingUpTo(events, step)
+  // A step may wait before it is begun.
+  const known = upTo(events, Math.max(place, asked?.seq ?? 0))
+  refuseUnknown(known, results)
   const value = asked && given(asked.key)
-  const past = [...kept, ...(value ? [asked] : [])]
-  if (value) {
-    const { key, at, seq } = asked
-    past.push({ type: 'StepCompleted', key, attempt: 1, value, at, seq: seq + 0.5 })
-  }
+  // What does not stand, because it was open or has failed, does if somebody says what it gives.
+  const stands = new Set(standing.map(keyIn))
+  const besides = known.filter(
+    (event) => isGiven(event, given) && !stands.has(keyIn(event)) && keyIn(event) !== asked?.key,
+  )
+  const kept = [...standing, ...besides]
+  const open = new Set([...openIn(standing), ...besides.flatMap((event) => keyIn(event) ?? [])])
+  const past = [...settledNow(kept, open, given), ...(value ? [asked] : [])]
+  if (value) past.push(...completedBy(asked, given, asked.seq + 0.5))
   // What somebody has said the result of is not done again for having been undone.
   const isRedone = (event: HistoryEvent): boolean =>
     isUndo(event) && 'key' in event && given(event.key) !== undefined
@@ -319,17 +320,48 @@ function withResult(
 function completedBy(
   event: HistoryEvent,
   given: (key: string) => Payload | undefined,
+  seq: number,
+  at = event.at,
 ): HistoryEvent[] {
   if (event.type !== 'StepStarted' && event.type !== 'ChildStarted') return []
-  const { key, at, seq } = event
+  const { key } = event
   const value = given(key)
   if (!value) return []
-  const place = { key, value, at, seq: seq + 0.5 }
   return [
     event.type === 'StepStarted'
-      ? { type: 'StepCompleted', attempt: 1, ...place }
-      : { type: 'ChildCompleted', ...place },
+      ? { type: 'StepCompleted', attempt: 1, key, value, at, seq }
+      : { type: 'ChildCompleted', key, value, at, seq },
   ]
+}
+
+/**
+ * What was open, and has a result now, has it behind everything else: that went its way without it. What had been tried is
+ * forgotten.
+ */
+function settledNow(
+  events: readonly HistoryEvent[],
+  open: ReadonlySet<string>,
+  given: (key: string) => Payload | undefined,
+): HistoryEvent[] {
+  const isSettled = (key: string | undefined): boolean =>
+    key !== undefined && open.has(key) && given(key) !== undefined
+  const kept = events.filter((event) => !(TRIED.has(event.type) && isSettled(keyIn(event))))
+  const last = events.reduce((latest, { seq }) => Math.max(latest, seq), 0)
+  const at = events.reduce((latest, event) => Math.max(latest, event.at), 0)
+  const settled = kept
+    .filter((event) => isSettled(keyIn(event)))
+    .flatMap((event, index) => completedBy(event, given, last + (index + 1) / 1_000_000, at))
+  return [...kept, ...settled]
+}
+
+function isGiven(event: HistoryEvent, given: (key: string) => Payload | undefined): boolean {
+  return completedBy(event, given, 0).length > 0
+}
+
+const TRIED: ReadonlySet<string> = new Set(['StepRetried', 'StepQueued', 'StepBegun'])
+
+function upTo(events: readonly HistoryEvent[], place: number): HistoryEvent[] {
+  return events.filter(({ seq }) => seq <= place)
 }
 
 // A result that no step has would be lost without a word.

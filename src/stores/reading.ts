@@ -60,6 +60,8 @@ export interface RunSnapshot {
   readonly last?: string
   readonly wakeAt?: Instant
   readonly session?: number
+  /** Grants so far: whoever writes a turn of it under no session names this. 0 when it has ended. */
+  readonly epoch: number
   readonly deliveries: number
   /** The failure that paused it, and the build that met it. */
   readonly paused?: { readonly build: string; readonly failure: string }

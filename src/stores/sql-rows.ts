@@ -51,6 +51,7 @@ export interface SnapshotColumns extends HeadColumns {
   readonly last: string | null
   readonly at: number | null
   readonly session: number | null
+  readonly epoch: number | null
   readonly deliveries: number | null
   readonly parked_build: string | null
   readonly parked_failure: string | null
@@ -146,6 +147,7 @@ export function snapshotOf(row: SnapshotColumns, now: number): RunSnapshot {
     status: row.status,
     // The clock may have been set back since.
     updatedAt: Math.min(row.updated_at, now),
+    epoch: row.epoch ?? 0,
     deliveries: row.deliveries ?? 0,
     unread: Number(row.unread),
     now,

@@ -43,7 +43,8 @@ export interface Store {
 
   /**
    * Appends a turn to a run, fenced on the lease, and keeps the lease, releases the run, or ends it. All of a
-   * turn becomes visible at once; messages and new runs for others may follow later but are never lost.
+   * turn becomes visible at once; messages and new runs for others may follow later but are never lost. A lease of
+   * session 0 and nonce 0 is nobody's: with the epoch of the last grant it fits as long as nobody holds the run.
    */
   commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]>
 

@@ -14,7 +14,13 @@ export const simulateOptions = {
   /** Workers die. true */
   crashes: flag('Workers die.', { otherwise: 'true' }),
 } as const
-export interface SimulateOptions extends TestOptions, Described<typeof simulateOptions> {}
+export interface SimulateOptions
+  extends Omit<TestOptions, 'store'>,
+    Described<typeof simulateOptions> {}
+
+const { store: _, ...testing } = testOptions
+/** All that `simulate` takes: every seed has a store in memory of its own. */
+export const allSimulateOptions = { ...testing, ...simulateOptions } as const
 
 /** A seed whose program failed. The same seed fails the same way. */
 export class SeedFailed extends Error {
@@ -39,7 +45,7 @@ export async function simulate(
   options: SimulateOptions,
   program: (engine: TestEngine) => Promise<void>,
 ): Promise<{ readonly seeds: number }> {
-  checkOptions({ ...testOptions, ...simulateOptions }, options, { of: 'simulate' })
+  checkOptions(allSimulateOptions, options, { of: 'simulate' })
   const {
     seeds = 100,
     workers = 2,

@@ -15,8 +15,9 @@ interface Watched {
   isTold: boolean
 }
 
-/** The test had this long, in real time, to do something about it. */
+/** The test had this long, in real time, to do something about it; and time itself this long, if something is due. */
 const GIVEN_MS = 1_000
+const GIVEN_TIME_MS = 5_000
 
 export class StuckWatch {
   readonly #client: Pick<Client, 'get'>
@@ -29,19 +30,21 @@ export class StuckWatch {
   }
 
   /** Asked whenever nothing moves before time does: often, so it looks less and less often. */
-  async look(calls: readonly WaitingCall[]): Promise<void> {
+  async look(calls: readonly WaitingCall[], isSomethingDue: boolean): Promise<void> {
     for (const call of calls) {
       const watched = this.#watched.get(call) ?? newlyWatched()
       this.#watched.set(call, watched)
       watched.looks++
-      if (Math.log2(watched.looks) % 1 === 0) await this.#judge(call, watched)
+      if (Math.log2(watched.looks) % 1 === 0) await this.#judge(call, watched, isSomethingDue)
     }
   }
 
-  async #judge(call: WaitingCall, watched: Watched): Promise<void> {
+  async #judge(call: WaitingCall, watched: Watched, isSomethingDue: boolean): Promise<void> {
     const { runId, why } = await this.#inTheWay(call.runId)
-    const hadTime = systemClock.monotonic() - watched.since >= GIVEN_MS
-    if (isStuck(why) || (why.reason === 'paused' && hadTime)) {
+    const waitedMs = systemClock.monotonic() - watched.since
+    const hadTime = waitedMs >= (isSomethingDue ? GIVEN_TIME_MS : GIVEN_MS)
+    const isHopeless = why.reason === 'paused' && why.note === undefined
+    if (isHopeless || (hadTime && isStuck(why))) {
       const what = runId === call.runId ? 'cannot end' : `cannot end before its child ${runId}`
       call.giveUp(notEnded(call.runId, what, why))
     } else if (hadTime && !watched.isTold && isForOthers(why)) {
@@ -61,9 +64,9 @@ function newlyWatched(): Watched {
   return { since: systemClock.monotonic(), looks: 0, isTold: false }
 }
 
-/** Whether neither time nor a message would move it. */
-function isStuck(why: Why): boolean {
-  return why.reason === 'noWorker' || (why.reason === 'paused' && why.note === undefined)
+/** Whether neither time nor a message would move it; but a worker might that the test adds, or a resume. */
+function isStuck({ reason }: Why): boolean {
+  return reason === 'noWorker' || reason === 'paused'
 }
 
 function isForOthers({ reason }: Why): boolean {

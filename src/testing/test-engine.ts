@@ -1,5 +1,7 @@
 // An engine for users' tests: its time is virtual, its randomness comes from a seed, and its workers can be killed.
 // Time stands still unless the test moves it, or waits for a run: then it jumps to whatever is due next.
+
+import type { WaitingCall } from '../client/waits.ts'
 import type { AnyActivity } from '../definitions/activity.ts'
 import type { AnyActivityContract, InputOf } from '../definitions/contract.ts'
 import { Engine, type EngineWorld, openOptions, registryOf, type StoreUrl } from '../engine.ts'
@@ -25,6 +27,7 @@ import { openStore } from '../stores/open.ts'
 import type { Store } from '../stores/store.ts'
 import type { WorkerOptions } from '../worker/options.ts'
 import type { Worker } from '../worker/worker.ts'
+import { Bodies } from './bodies.ts'
 import { CallCounter } from './call-counter.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { StuckWatch } from './stuck-watch.ts'
@@ -140,6 +143,7 @@ export class TestEngine extends Engine {
   #begun = 0
   #skipping = false
   #closed = false
+  #crashing: Promise<void> = Promise.resolve()
 
   constructor(raw: Store, time: VirtualClock, options: TestOptions) {
     const calls = new CallCounter(raw)
@@ -148,7 +152,11 @@ export class TestEngine extends Engine {
     const registered = (options.activities ?? []).map((each) => stubbed(each, stubs))
     const registry = registryOf({ workflows: options.workflows ?? [], activities: registered })
     // Waiting for a run is not a matter of virtual time: it is what lets virtual time pass.
-    const world: EngineWorld = { clock: clientClock(time), random: new SeededRandom(seed) }
+    const world: EngineWorld = {
+      clock: clientClock(time),
+      random: new SeededRandom(seed),
+      waitClock: time,
+    }
     super(calls.store, registry, {}, world)
     this.seed = seed
     this.#time = time
@@ -167,16 +175,24 @@ export class TestEngine extends Engine {
     }
     this.clock = {
       now: () => time.now(),
-      advance: (duration) => this.#advanceTo(time.now() + milliseconds(duration, 'advance')),
-      set: (when) => this.#advanceTo(when.getTime()),
-      sleep: (duration) => this.#sleep(milliseconds(duration, 'sleep')),
+      advance: async (duration) => {
+        this.#refuseClosed()
+        await this.#advanceTo(time.now() + milliseconds(duration, 'advance'))
+      },
+      set: async (when) => {
+        this.#refuseClosed()
+        await this.#advanceTo(this.#later(when))
+      },
+      sleep: async (duration) => this.#sleep(milliseconds(duration, 'sleep')),
     }
+    this.waits.isNudged = true
     this.waits.onWait = () => void this.#skip()
     this.work({ queues: options.queues ?? queuesOf(options) })
   }
 
   /** Adds a worker, in virtual time. There is one from the beginning. */
   override work(options: WorkerOptions = {}): Worker {
+    this.#refuseClosed()
     const worker = new TestWorker(`test-worker-${++this.#begun}`, this.#world, options)
     this.#workers.push(worker)
     return worker.worker
@@ -184,13 +200,34 @@ export class TestEngine extends Engine {
 
   /** Answers for an activity, in every worker of this engine. */
   stub<A extends AnyActivityContract>(activity: A, handler: A['~handler']): Stub<InputOf<A>> {
+    const { name } = activity ?? {}
+    if (!this.#world.registry.activityNames?.includes(name))
+      throw refused(
+        `there is no activity '${String(name)}' in this test to stub. Give its code to testEngine({ activities }); of a contract, contract.implement(async () => …).`,
+      )
+    if (typeof handler !== 'function') throw refused(`the stub of '${name}' is not a function.`)
     const calls: InputOf<A>[] = []
     const answer = async (input: never, context: never): Promise<unknown> => {
-      calls.push(input)
+      // As the code gave it, whatever the stub does to it.
+      calls.push(structuredClone(input))
       return (handler as unknown as Handler)(input, context)
     }
-    this.#stubs.set(activity.name, answer as Handler)
-    return { calls, restore: () => void this.#stubs.delete(activity.name) }
+    this.#stubs.set(name, answer as Handler)
+    const restore = (): void => {
+      if (this.#stubs.get(name) === answer) this.#stubs.delete(name)
+    }
+    return { calls, restore }
+  }
+
+  #refuseClosed(): void {
+    if (this.#closed) throw new PawlError('WORKER_STOPPED', 'this engine is closed.')
+  }
+
+  #later(when: Date): Instant {
+    const time = when instanceof Date ? when.getTime() : Number.NaN
+    if (time >= this.#time.now()) return time
+    const now = new Date(this.#time.now()).toISOString()
+    throw refused(`clock.set takes a Date that is not before ${now}, which it is now.`)
   }
 
   /** Resolves when no run can move before time does. */
@@ -206,6 +243,7 @@ export class TestEngine extends Engine {
 
   /** Lets time pass while no worker is there, and starts them again. */
   async away(duration: Duration): Promise<void> {
+    this.#refuseClosed()
     await this.idle()
     const killed = await this.#kill()
     await this.#time.advance(milliseconds(duration, 'away'))
@@ -215,14 +253,15 @@ export class TestEngine extends Engine {
 
   /** Ends the workers as `kill -9` would, lets their leases end, and starts others in their place. */
   async crash(): Promise<void> {
+    this.#refuseClosed()
     this.#restart(await this.#kill())
     await this.idle()
   }
 
   async #kill(): Promise<readonly TestWorker[]> {
-    const killed = this.#workers
+    const killed = this.#workers.filter(({ isStopped }) => !isStopped)
+    for (const worker of this.#workers) worker.kill()
     this.#workers = []
-    for (const worker of killed) worker.kill()
     await this.#calls.endSessions()
     return killed
   }
@@ -236,6 +275,8 @@ export class TestEngine extends Engine {
    * answer says whether that has happened.
    */
   crashAtTurn(n: number, when: 'before' | 'after'): () => boolean {
+    if (!Number.isInteger(n) || n < 1 || !['before', 'after'].includes(when))
+      throw refused("crashAtTurn takes the number of a turn, from 1, and 'before' or 'after'.")
     let turns = 0
     let isMet = false
     this.#calls.around = async (method, call) => {
@@ -269,21 +310,27 @@ export class TestEngine extends Engine {
   // What a dead process asked for has no answer; the store may have it all the same.
   async #dieAt(call: () => Promise<unknown>, when: 'before' | 'after'): Promise<unknown> {
     if (when === 'after') await call()
-    void this.crash()
+    this.#crashing = this.crash().catch((error: unknown) => {
+      if (!this.#closed) throw error
+    })
     return undefined
+  }
+
+  /** Ends what `crashAtTurn` and `disturb` asked for. */
+  calm(): void {
+    this.#calls.around = (_, call) => call()
   }
 
   override async close(): Promise<void> {
     this.#closed = true
     for (const worker of this.#workers) worker.kill()
+    await this.#crashing
     await super.close()
   }
 
-  // A stub sleeps in the time of the test; whoever else does lets time jump, as if it waited for a run.
-  async #sleep(ms: number): Promise<void> {
-    const asleep = this.#workers.find(({ bodies }) => bodies.isInside)?.bodies
-    if (asleep) return asleep.sleep(this.#time, ms)
-    return this.#advanceTo(this.#time.now() + ms)
+  // A stub sleeps in the time of the test; whoever else does lets time pass.
+  #sleep(ms: number): Promise<void> {
+    return Bodies.sleep(this.#time, ms) ?? this.#advanceTo(this.#time.now() + ms)
   }
 
   async #advanceTo(until: Instant): Promise<void> {
@@ -309,10 +356,16 @@ export class TestEngine extends Engine {
     this.#skipping = true
     try {
       while (await this.#isAwaited()) {
-        if (this.#areReady) await this.#stuck.look(this.waits.calls)
+        const { calls } = this.waits
+        // Whoever has what it waits for says so before time moves on.
+        this.waits.nudge()
+        await this.idle()
+        if (this.#areReady)
+          await this.#stuck.look(this.waits.calls, this.#skips && this.#time.next() !== undefined)
+        if (this.#closed || !this.#areStill(calls)) continue
         const due = this.#skips ? this.#time.next() : undefined
         if (due === undefined) await sleep(systemClock, 1)
-        else if (await this.#isAwaited()) await this.#advanceTo(due)
+        else await this.#advanceTo(due)
       }
     } catch (error) {
       // A look at the store that the end of the engine overtakes finds it closed.
@@ -320,6 +373,12 @@ export class TestEngine extends Engine {
     } finally {
       this.#skipping = false
     }
+  }
+
+  /** Whether the same calls wait as before: another may have what it waits for, and was not asked. */
+  #areStill(calls: readonly WaitingCall[]): boolean {
+    const now = this.waits.calls
+    return now.length === calls.length && calls.every((call) => now.includes(call))
   }
 
   // Before that nobody can say who could take a run.
@@ -331,6 +390,10 @@ export class TestEngine extends Engine {
     await this.idle()
     return !this.#closed && this.waits.calls.length > 0
   }
+}
+
+function refused(message: string): PawlError {
+  return new PawlError('INPUT_INVALID', message)
 }
 
 function lost(method: string, what: string): Error {

@@ -1,6 +1,7 @@
 // A worker of a test: a process of its own in virtual time, that can be killed.
 import type { Registry } from '../definitions/registry.ts'
 import { Engine, type EngineWorld, type OpenOptions } from '../engine.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { Store } from '../stores/store.ts'
 import type { WorkerOptions } from '../worker/options.ts'
 import type { Worker } from '../worker/worker.ts'
@@ -25,14 +26,17 @@ export class TestWorker {
   readonly bodies: Bodies
   /** Whether it has found its store, and tells what it can do. */
   isReady = false
+  /** Drained: it is not brought back after a crash. */
+  isStopped = false
   readonly #process: MortalProcess
+  readonly #timers = new Set<() => void>()
 
   constructor(name: string, shared: TestWorld, options: WorkerOptions) {
     const { time, seed, registry, store, patienceMs, world } = shared
     const { listeners, logger, build } = shared.options
     this.options = options
     this.bodies = new Bodies(patienceMs)
-    this.#process = new MortalProcess(name, time)
+    this.#process = new MortalProcess(name, this.#world(time))
     const opened = {
       ...(build !== undefined && { build }),
       ...(listeners && { listeners }),
@@ -45,6 +49,9 @@ export class TestWorker {
       aroundBody: (body) => this.bodies.around(body),
     })
     this.worker = engine.work({ id: name, ...options, signals: false })
+    engine.on('worker.changed', ({ status }) => {
+      if (status !== 'active') this.isStopped = true
+    })
     void this.worker.ready.then(() => {
       this.isReady = true
     })
@@ -52,6 +59,28 @@ export class TestWorker {
 
   kill(): void {
     this.#process.kill()
-    this.bodies.forget()
+    this.bodies.kill()
+    for (const callOff of this.#timers) callOff()
+  }
+
+  // Time does not stop for what a dead process was waiting for.
+  #world(time: VirtualClock): Clock {
+    const after: Clock['after'] = (ms, fire) => {
+      const callOff = time.after(ms, () => {
+        this.#timers.delete(callOff)
+        fire()
+      })
+      this.#timers.add(callOff)
+      return () => {
+        this.#timers.delete(callOff)
+        callOff()
+      }
+    }
+    return {
+      now: () => time.now(),
+      monotonic: () => time.monotonic(),
+      breathe: () => time.breathe(),
+      after,
+    }
   }
 }

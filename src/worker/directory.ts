@@ -49,8 +49,10 @@ export class Directory {
 
   /** How long until it should be looked at again. */
   get dueInMs(): number {
-    const seldomMs = Math.max(limits.catalogueRefreshMs, this.#settings.pollMs)
-    const everyMs = this.#heard ? limits.catalogueHeardMs : seldomMs
+    const { pollMs } = this.#settings
+    // Who looks only when it is told to looks at once.
+    if (!Number.isFinite(pollMs)) return this.#heard ? 0 : pollMs
+    const everyMs = this.#heard ? limits.catalogueHeardMs : limits.catalogueRefreshMs
     return Math.max(0, this.#lookedAt + everyMs - this.#ports.clock.monotonic())
   }
 

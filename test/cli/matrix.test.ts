@@ -80,6 +80,8 @@ const failing: readonly Row[] = [
   ['why f', 0, /^Failed: [^]*the shop is closed[^]*pawl retry f$/m],
   ['fork f bad --result bad=1', 0, /forked run/],
   ['fork f bad --result worse=1', 2, /no step or child 'worse'/],
+  ['fork f bad --result bad=text', 2, /--result bad: It is not JSON/],
+  ['fork f bad --result bad=1 --json', 0, /"from": "/],
   ['retry f', 0, /goes on/],
 ]
 
@@ -151,7 +153,7 @@ describe.each(['sqlite', 'postgres', 'file', 'radosgw'] as const)('users D1: on 
       ['why p', 0, /^Paused by hand: look/],
       ['resume p --result 1', 2, /--step/],
       ['resume p', 0, /goes on/],
-      ['cancel p --reason enough', 0, /cancel/],
+      ['cancel p --reason enough --json', 0, /"workflowId": "p"/],
     ])
     await reaches('p', 'cancelled')
     await each(failing)

@@ -12,7 +12,11 @@ describe.each(kinds)('on %s', (kind) => {
   test('api gap 3: an activity starts and signals other runs, once however often it is tried', async () => {
     const tells = activity('tells', { retry: { initial: 5 } }, async (_: void, ctx) => {
       const started = await ctx.client.start(waits)
-      await ctx.client.signal(started.runId, go, `from attempt ${ctx.attempt}`)
+      // Whatever else another attempt does meanwhile.
+      if (ctx.attempt === 2) await ctx.client.signal({ workflowId: 'bystander' }, go, 'hello')
+      await ctx.client.signal(started.runId, go, 'from a step')
+      const again = { workflowId: 'order', reuse: 'allow' } as const
+      await ctx.client.start(waits, undefined, again)
       await ctx.client.signal({ workflowId: 'known' }, go, 'hello')
       if (ctx.attempt < 3) throw new Error('once more')
       return started
@@ -20,13 +24,15 @@ describe.each(kinds)('on %s', (kind) => {
     const tries = workflow('tries', async (ctx) => ctx.run(tells))
     const engine = await bench.serve({ workflows: [waits, tries], activities: [tells] })
     const known = await engine.start(waits, undefined, { workflowId: 'known' })
+    const bystander = await engine.start(waits, undefined, { workflowId: 'bystander' })
     const { runId, isNew } = await engine.execute(tries)
     expect(isNew).toBe(false)
-    expect(await engine.get(runId).result()).toBe('from attempt 1')
+    expect(await engine.get(runId).result()).toBe('from a step')
     expect(await known.result()).toBe('hello')
+    expect(await bystander.result()).toBe('hello')
     const received = (await historyOf(known)).filter(({ type }) => type === 'SignalReceived')
     expect(received).toHaveLength(1)
-    expect(await engine.count({ workflow: waits })).toBe(2)
+    expect(await engine.count({ workflow: waits })).toBe(4)
   })
 
   test('api gap 7: a workflow starts a run that outlives it, and cancels one that is not its own', async () => {

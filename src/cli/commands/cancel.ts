@@ -1,13 +1,13 @@
 import { Command } from 'commander'
-import { refOf, type StoreOption, withEngine, withStore } from '../options.ts'
-import { print } from '../output.ts'
+import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
+import { printDone } from '../output.ts'
 
-interface Options extends StoreOption {
+interface Options extends ReadingOptions {
   readonly reason?: string
 }
 
 export function cancelCommand(): Command {
-  return withStore(
+  return reading(
     new Command('cancel')
       .description('ask a run, and its children, to stop')
       .argument('<id>', 'a run id, or a workflow id')
@@ -18,9 +18,10 @@ export function cancelCommand(): Command {
 async function cancel(id: string, options: Options): Promise<void> {
   await withEngine(options, async (engine) => {
     const run = engine.get(refOf(id))
-    const { endedAt, status } = await run.describe()
-    if (endedAt) return print(`run ${run.runId} has ended already: ${status}`)
+    const { runId, workflowId, endedAt, status } = await run.describe()
+    const known = { runId, workflowId }
+    if (endedAt) return printDone(options, known, `run ${runId} has ended already: ${status}`)
     await run.cancel(options.reason)
-    print(`run ${run.runId} will be cancelled`)
+    printDone(options, known, `run ${runId} will be cancelled`)
   })
 }

@@ -4,10 +4,10 @@ import type { Migration } from '../../client/run-handle.ts'
 import type { Engine } from '../../engine.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import type { Status } from '../../kernel/run.ts'
-import { collect, parseCount, refOf, type StoreOption, withEngine, withStore } from '../options.ts'
-import { plain, print } from '../output.ts'
+import { collect, parseCount, type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
+import { counted, printDone } from '../output.ts'
 
-interface Options extends StoreOption {
+interface Options extends ReadingOptions {
   readonly to: string
   readonly step?: readonly string[]
   readonly skip?: readonly string[]
@@ -17,7 +17,7 @@ interface Options extends StoreOption {
 }
 
 export function migrateCommand(): Command {
-  return withStore(
+  return reading(
     new Command('migrate')
       .description('have a run, or many, go by another definition of its graph')
       .argument('[id]', 'a run id, or a workflow id; or use --workflow')
@@ -40,7 +40,8 @@ async function migrate(id: string | undefined, options: Options): Promise<void> 
     }
     const run = engine.get(refOf(id))
     await run.migrate(to)
-    print(plain(`run ${run.runId} was told to go by definition ${to.definitionHash}`))
+    const done = `run ${run.runId} was told to go by definition ${to.definitionHash}`
+    printDone(options, { runId: run.runId, ...to }, done)
   })
 }
 
@@ -49,16 +50,18 @@ async function migrateMany(
   id: string | undefined,
   workflow: string,
   to: Migration,
-  { limit, status }: Options,
+  options: Options,
 ): Promise<void> {
+  const { limit, status } = options
   if (id !== undefined) throw new PawlError('INPUT_INVALID', 'name a run or --workflow, not both.')
   if (limit === undefined) {
     throw new PawlError('INPUT_INVALID', 'how many at most? Give --limit with --workflow.')
   }
   const filter = { workflow, ...(status && { status: status as readonly Status[] }) }
   const { matched, done, failures } = await engine.batch(filter, { limit }).migrate(to)
-  print(plain(`${matched} runs found, ${done} told to go by definition ${to.definitionHash}`))
-  for (const { runId, code } of failures) print(plain(`  ${runId} refused it (${code})`))
+  const refused = failures.map(({ runId, code }) => `\n  ${runId} refused it (${code})`)
+  const told = `${counted(matched, 'run')} found, ${done} told to go by definition ${to.definitionHash}`
+  printDone(options, { matched, told: done, failures }, `${told}${refused.join('')}`)
   if (failures.length > 0) process.exitCode = 1
 }
 

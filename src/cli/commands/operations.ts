@@ -3,12 +3,16 @@ import { Command } from 'commander'
 import type { RunHandle } from '../../client/run-handle.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import { collect, parseJson, type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
-import { print, printJson, proseLines } from '../output.ts'
+import { printDone } from '../output.ts'
 
 /** A command about one run: what it does, and what it says when that is done. */
 function about<Options extends ReadingOptions>(
   command: Command,
-  act: (run: RunHandle<unknown>, args: readonly string[], options: Options) => Promise<string>,
+  act: (
+    run: RunHandle<unknown>,
+    args: readonly string[],
+    options: Options,
+  ) => Promise<string | ({ readonly done: string } & Readonly<Record<string, string>>)>,
 ): Command {
   return reading(command).action(async (id: string, ...rest: unknown[]) => {
     const options = rest.find((each): each is Options => isOptions(each)) as Options
@@ -16,9 +20,9 @@ function about<Options extends ReadingOptions>(
     await withEngine(options, async (engine) => {
       const run = engine.get(refOf(id))
       const { runId, workflowId } = await run.describe()
-      const done = await act(run, args, options)
-      if (options.json) printJson({ runId, workflowId, done })
-      else print(proseLines(done))
+      const acted = await act(run, args, options)
+      const { done, ...other } = typeof acted === 'string' ? { done: acted } : acted
+      printDone(options, { runId, workflowId, ...other }, done)
     })
   })
 }
@@ -127,7 +131,8 @@ function rewinds(): Command[] {
     about<Options>(fork, async (run, [step = ''], { input, result }) => {
       const results = Object.fromEntries((result ?? []).map(stepResult))
       const forked = await run.fork({ step, results, ...(input !== undefined && { input }) })
-      return `forked run ${forked.runId} from ${run.runId} at step '${step}'`
+      const done = `forked run ${forked.runId} from ${run.runId} at step '${step}'`
+      return { done, runId: forked.runId, workflowId: forked.runId, from: run.runId }
     }),
   ]
 }
@@ -141,6 +146,11 @@ async function mayPauseAgain(run: RunHandle<unknown>): Promise<string> {
 
 function stepResult(text: string): [string, unknown] {
   const at = text.indexOf('=')
-  if (at > 0) return [text.slice(0, at), parseJson(text.slice(at + 1))]
+  try {
+    if (at > 0) return [text.slice(0, at), parseJson(text.slice(at + 1))]
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error)
+    throw new PawlError('INPUT_INVALID', `--result ${text.slice(0, at)}: ${problem}`)
+  }
   throw new PawlError('INPUT_INVALID', `--result takes <step>=<json>, and not '${text}'.`)
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { query } from '../../definitions/messages.ts'
 import { definitionsOf } from '../definitions-of.ts'
-import { collect, openStore, parseJson, type ReadingOptions, reading, refOf } from '../options.ts'
+import { collect, parseJson, type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
 import { printJson } from '../output.ts'
 
 interface Options extends ReadingOptions {
@@ -20,10 +20,12 @@ export function queryCommand(): Command {
 }
 
 async function ask(id: string, name: string, payload: unknown, options: Options): Promise<void> {
-  const engine = await openStore(options, await definitionsOf(options.code))
-  try {
-    printJson(await engine.get(refOf(id)).query(query<unknown, unknown>(name), payload))
-  } finally {
-    await engine.close()
-  }
+  const definitions = await definitionsOf(options.code)
+  await withEngine(
+    options,
+    async (engine) => {
+      printJson(await engine.get(refOf(id)).query(query<unknown, unknown>(name), payload))
+    },
+    definitions,
+  )
 }

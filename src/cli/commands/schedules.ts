@@ -2,14 +2,8 @@ import { Command } from 'commander'
 import type { Schedule, ScheduleRecord } from '../../client/schedules.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import {
-  type ReadingOptions,
-  reading,
-  type StoreOption,
-  withEngine,
-  withStore,
-} from '../options.ts'
-import { paint, plain, print, printJson, relative, table } from '../output.ts'
+import { type ReadingOptions, reading, withEngine } from '../options.ts'
+import { paint, plain, print, printDone, printJson, relative, table } from '../output.ts'
 
 const heads = [
   { title: 'SCHEDULE' },
@@ -60,14 +54,14 @@ function timingText(timing: ScheduleRecord['timing']): string {
 
 type Verb = 'pause' | 'resume' | 'trigger' | 'delete' | 'backfill'
 
-interface VerbOptions extends StoreOption {
+interface VerbOptions extends ReadingOptions {
   readonly note?: string
   readonly from?: string
   readonly to?: string
 }
 
 export function scheduleCommand(): Command {
-  return withStore(
+  return reading(
     new Command('schedule')
       .description('pause, resume, trigger, delete or backfill a schedule')
       .argument('<verb>', 'pause, resume, trigger, delete or backfill')
@@ -77,7 +71,7 @@ export function scheduleCommand(): Command {
       .option('--to <time>', 'the last instant to fill in'),
   ).action(async (verb: string, id: string, options: VerbOptions) => {
     await withEngine(options, async (engine) => {
-      print(plain(await act(engine.schedules.get(id), verb as Verb, options)))
+      printDone(options, { id }, await act(engine.schedules.get(id), verb as Verb, options))
     })
   })
 }

@@ -11,8 +11,8 @@ import {
   parseInteger,
   parseJson,
   type ReadingOptions,
+  reaching,
   reading,
-  storeFlag,
   withNewEngine,
 } from '../options.ts'
 import { paint, plain, print, printError, printJson } from '../output.ts'
@@ -63,14 +63,16 @@ async function start(name: string, input: unknown, options: Options): Promise<vo
       if (options.json) return printJson({ ...started, ...(notes.length > 0 && { notes }) })
       print(`run ${paint('bold', runId)} of '${plain(name)}' ${stateOf(run, options)}`)
       const [what, verb] = options.pending ? ['let it begin', 'trigger'] : ['follow it', 'run']
-      print(paint('dim', `${what}: ${pawlCommand(verb, [workflowId])}${storeFlag(options)}`))
+      print(paint('dim', `${what}: ${reaching(options, pawlCommand(verb, [workflowId]))}`))
       return tell(notes)
     }
-    // Standard output is for the result alone.
-    printError(
-      `run ${runId} of '${plain(name)}' ${stateOf(run, options)}; waiting for it to finish`,
-    )
-    tell(notes)
+    // Standard output is for the result alone, and with --json standard error for an error alone.
+    if (!options.json) {
+      printError(
+        `run ${runId} of '${plain(name)}' ${stateOf(run, options)}; waiting for it to finish`,
+      )
+      tell(notes)
+    }
     const output = await run.result()
     printJson(options.json ? { ...started, output } : output)
   })

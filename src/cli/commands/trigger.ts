@@ -1,9 +1,9 @@
 import { Command } from 'commander'
-import { parseJson, refOf, type StoreOption, withEngine, withStore } from '../options.ts'
-import { print } from '../output.ts'
+import { parseJson, type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
+import { printDone } from '../output.ts'
 
 export function triggerCommand(): Command {
-  return withStore(
+  return reading(
     new Command('trigger')
       .description('let a run begin that was started with --pending')
       .argument('<id>', 'a run id, or a workflow id')
@@ -11,10 +11,11 @@ export function triggerCommand(): Command {
   ).action(trigger)
 }
 
-async function trigger(id: string, input: unknown, options: StoreOption): Promise<void> {
+async function trigger(id: string, input: unknown, options: ReadingOptions): Promise<void> {
   await withEngine(options, async (engine) => {
     const run = engine.get(refOf(id))
     await run.trigger(input)
-    print(`run ${run.runId} was told to begin`)
+    const { runId, workflowId } = await run.describe()
+    printDone(options, { runId, workflowId }, `run ${runId} was told to begin`)
   })
 }

@@ -44,7 +44,7 @@ export class PostgresReader {
       select run.run_id, l.name, l.queue, l.priority, run.workflow_id, run.parent_id, run.parent_generation,
         run.parent_key, run.created_at, run.input, run.extras, coalesce(live.generation, closed.generation) as generation,
         ${STATUS} as status, coalesce(live.pin, closed.pin) as pin, coalesce(live.updated_at, closed.closed_at) as updated_at,
-        closed.closed_at, closed.body as last, live.at, live.session, live.deliveries, live.parked_build,
+        closed.closed_at, closed.body as last, live.at, live.session, live.epoch, live.deliveries, live.parked_build,
         live.parked_failure, (select count(*) from ${schema}.inbox where inbox.run_id = run.run_id) as unread,
         (select json_agg(json_build_object('name', a.name, 'kind', a.kind, 'text', a.text, 'number', a.number))
           from ${schema}.attribute a where a.run_id = run.run_id) as attributes

@@ -137,7 +137,7 @@ export function snapshot(
   turns: readonly RowTurn[] | undefined,
   now: Instant,
 ): RunSnapshot {
-  const { updatedAt, endedAt, session, deliveries, paused, inbox, pin } = row
+  const { updatedAt, endedAt, session, epoch, deliveries, paused, inbox, pin } = row
   const last = endedAt === undefined ? undefined : turns?.at(-1)?.body
   return {
     head: headOf(row),
@@ -145,6 +145,7 @@ export function snapshot(
     status: statusOf(row),
     // The clock may have been set back since.
     updatedAt: Math.min(updatedAt, now),
+    epoch: endedAt === undefined ? epoch : 0,
     deliveries,
     unread: inbox.length,
     now,

@@ -36,7 +36,7 @@ export const SNAPSHOT_JOINS = `join pawl_lane l on l.lane = run.lane
 export const SNAPSHOT = `
   select ${HEAD}, coalesce(live.generation, closed.generation) as generation,
     ${STATUS} as status, coalesce(live.pin, closed.pin) as pin, coalesce(live.updated_at, closed.closed_at) as updated_at,
-    closed.closed_at, closed.body as last, live.at, live.session, live.deliveries, live.parked_build,
+    closed.closed_at, closed.body as last, live.at, live.session, live.epoch, live.deliveries, live.parked_build,
     live.parked_failure, (select count(*) from pawl_inbox inbox where inbox.run_id = run.run_id) as unread,
     (select json_group_array(json_object('name', a.name, 'kind', a.kind, 'text', a.text, 'number', a.number))
       from pawl_attribute a where a.run_id = run.run_id) as attributes

@@ -40,6 +40,30 @@ async function refused(store: Store, run: ClaimedRun, overrides: Partial<TurnCom
 
 const applied: readonly Case[] = [
   {
+    name: 'the lease of nobody fits a run that nobody holds, until somebody claims it',
+    async run({ store }) {
+      const nobody = async (): Promise<ClaimedRun['lease']> => {
+        const { epoch } = await snapshot(store, 'run')
+        return { session: 0, nonce: 0, epoch }
+      }
+      const run = await hold(store)
+      await refused(store, run, { lease: await nobody() })
+      await apply(store, turn(run, { next: released(0) }))
+      const before = await nobody()
+      const next = { ...turn(run), seq: (await history(store, 'run')).length }
+      const again = await take(store, 'run')
+      await refused(store, again, { lease: before })
+      await apply(store, turn(again, { next: released() }))
+      const { generation } = again.head
+      const seq = (await history(store, 'run')).reduce((sum, { count }) => sum + count, 0)
+      const end = { type: 'end', status: 'failed' } as const
+      const last = { ...next, generation, seq, lease: await nobody(), next: end }
+      same(await commit(store, last), { outcome: 'applied' }, 'while nobody holds it')
+      same((await snapshot(store, 'run')).status, 'failed', 'its status')
+      same((await snapshot(store, 'run')).epoch, 0, 'the epoch of a run that has ended')
+    },
+  },
+  {
     name: 'H17: a claim knows the last turn, also if the run was released without another',
     async run({ store }) {
       const run = await hold(store)

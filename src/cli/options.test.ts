@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { parseAttribute, reaching } from './options.ts'
+
+test('an attribute is a number or a flag only if it would be written the same way', () => {
+  const texts = ['a=1', 'b=-2.5', 'c=true', 'd=01234', 'e=12345678901234567890', 'f=', 'g=x=y']
+  const given = texts.reduce((before, text) => parseAttribute(text, before), {})
+  expect(given).toEqual({
+    a: 1,
+    b: -2.5,
+    c: true,
+    d: '01234',
+    e: '12345678901234567890',
+    f: '',
+    g: 'x=y',
+  })
+  expect(() => parseAttribute('=x')).toThrow('<name>=<value>')
+})
+
+test('a suggested command reaches the store it was found in, and shows no password', () => {
+  const at = (store: string): string => reaching({ store }, 'Look: pawl run -- -x')
+  expect(at('sqlite:./pawl.db')).toBe('Look: pawl run -- -x')
+  expect(at('sqlite:./my shop.db')).toBe("Look: pawl run --store 'sqlite:./my shop.db' -- -x")
+  expect(at('postgres://me:secret@host/db')).toBe("Look: pawl run --store '<the same>' -- -x")
+})
