@@ -8,7 +8,7 @@ import { formatDuration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import { limits } from '../kernel/limits.ts'
-import { isStop, type Message, type Stop } from '../kernel/message.ts'
+import { isStop, type Message, type Terminate } from '../kernel/message.ts'
 import { checkKnownId, checkKnownName } from '../kernel/names.ts'
 import { RunState } from '../kernel/run.ts'
 import { decode, encode } from '../kernel/value.ts'
@@ -224,16 +224,17 @@ export class Handle<out Out> implements RunHandle<Out> {
 
   async cancel(reason?: string): Promise<void> {
     const id = `cancel:${this.#host.newId()}`
-    await this.#stop({ type: 'cancel', id, ...(reason !== undefined && { reason }) })
+    await this.#post({ type: 'cancel', id, ...(reason !== undefined && { reason }) })
   }
 
   async terminate(reason: string): Promise<void> {
-    await this.#stop({ type: 'terminate', id: `terminate:${this.#host.newId()}`, reason })
+    const stop = { type: 'terminate', id: `terminate:${this.#host.newId()}`, reason } as const
+    await this.#post(stop)
+    await this.#endIfNobodyCan(stop)
   }
 
-  // It is durable, and any worker carries it out. If there is none that could, and its code need not be asked, it is done here.
-  async #stop(stop: Stop): Promise<void> {
-    await this.#post(stop)
+  // It is durable, and any worker carries it out. If there is none that could, it is done here: no code need be asked.
+  async #endIfNobodyCan(stop: Terminate): Promise<void> {
     try {
       if ((await this.why()).reason !== 'noWorker') return
       const run = await this.#snapshot()

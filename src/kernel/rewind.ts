@@ -75,10 +75,8 @@ export function forkedAt(
   if (dropped !== undefined) again.add(dropped)
   const kept = without(past, again).map((event) => withResult(event, given))
   const asked = events.filter((event) => event.seq === place && isGiven(event, given))
-  const all = [...settledNow(kept, open, given), ...asked]
-  const last = all.at(-1)
-  // Behind all that is kept; the step itself is the last that was asked for.
-  if (last && asked.length > 0) all.push(...completedBy(last, given, place + 0.5))
+  const done = asked.flatMap((event) => completedBy(event, given, place + 0.5))
+  const all = [...settledNow(kept, open, given), ...asked, ...done]
   const reborn = dropped !== undefined
   return assembled(events, all, { begins, again, now, edited: true, reborn })
 }

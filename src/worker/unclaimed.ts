@@ -1,7 +1,7 @@
-// Ends a run that nobody holds and nobody could take, as somebody wants: when its code need not be asked. The lease of nobody
-// fits until a worker claims the run; then that worker ends it.
+// Terminates a run that nobody holds and nobody could take. The lease of nobody fits until a worker claims the run; then that
+// worker ends it. Whoever is cancelled is asked, also if its code has not begun, and so needs a worker.
 import type { HistoryEvent } from '../kernel/event.ts'
-import { endingBy, type Stop } from '../kernel/message.ts'
+import { endingBy, type Terminate } from '../kernel/message.ts'
 import { statusOf } from '../kernel/run.ts'
 import { Turn } from '../kernel/turn.ts'
 import type { RunSnapshot, Store, StoredTurn } from '../stores/store.ts'
@@ -15,7 +15,7 @@ const TRIES_MAX = 10
 export interface UnclaimedRun {
   readonly run: RunSnapshot
   readonly turns: readonly StoredTurn[]
-  readonly stop: Stop
+  readonly stop: Terminate
 }
 
 /** Answers whether it has ended. */
@@ -24,10 +24,8 @@ export async function endUnclaimed(
   commit: Store['commit'],
   turnId: number,
 ): Promise<boolean> {
-  // What has begun is asked when it is cancelled: it may want to clean up.
-  if (stop.type === 'cancel' && turns.length > 0 && !run.paused) return false
-  // Somebody has taken it by now.
-  if (run.unread === 0) return false
+  // Somebody has it, or has taken what it was told.
+  if (run.session !== undefined || run.unread === 0) return false
   const { state, events } = pastOf(turns)
   const head = headSince(headOf(run), events)
   const { seq } = state

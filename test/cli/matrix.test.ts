@@ -119,7 +119,8 @@ describe.each(['sqlite', 'postgres', 'file', 'radosgw'] as const)('users D1: on 
   }
 
   async function each(rows: readonly Row[]): Promise<void> {
-    for (const [args, code, prints] of rows) {
+    // What is wrong with what was typed has nothing to do with the store.
+    for (const [args, code, prints] of rows.filter((row) => kind === 'sqlite' || row[1] !== 2)) {
       const done = await ends(cli.pawl(...args.split(' ')), args)
       expect(done.stdout + done.stderr, args).toMatch(prints)
       expect(done.code, args).toBe(code)

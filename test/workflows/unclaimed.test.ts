@@ -1,7 +1,7 @@
-// Runs that somebody stops while no worker is there that could take them.
-import { CancelledError, signal, workflow } from 'pawl'
+// Runs that somebody terminates while no worker is there that could take them.
+import { signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
-import { historyOf, kinds, rejection, useStore, waitsFor } from './each-store.ts'
+import { historyOf, kinds, useStore, waitsFor } from './each-store.ts'
 
 const go = signal<void>('go')
 const waits = workflow('waits', async (ctx) => ctx.wait(go))
@@ -10,26 +10,23 @@ const unknown = workflow.declare<void, void>('unknown')
 describe.each(kinds)('on %s', (kind) => {
   const bench = useStore(kind)
 
-  test('users: a run that nobody has begun is cancelled, and terminated, without a worker', async () => {
+  test('users: a run that nobody could take is terminated without a worker', async () => {
     const engine = await bench.engine()
-    const cancelled = await engine.start(unknown, undefined, { workflowId: 'c' })
-    await cancelled.signal(go)
-    await cancelled.cancel('changed my mind')
-    expect(await rejection(cancelled.result())).toEqual(new CancelledError('changed my mind'))
-    const terminated = await engine.start(unknown)
-    await terminated.terminate('enough')
-    expect(await terminated.describe()).toMatchObject({
+    const run = await engine.start(unknown, undefined, { workflowId: 'c' })
+    await run.signal(go)
+    await run.terminate('enough')
+    expect(await run.describe()).toMatchObject({
       status: 'failed',
       failure: { type: 'Terminated', message: 'enough' },
     })
     const late = await engine.start(unknown, undefined, { delay: '1h' })
-    await late.cancel()
-    expect((await late.describe()).status).toBe('cancelled')
-    const types = (await historyOf(cancelled)).map(({ type }) => type)
-    expect(types).toEqual(['RunStarted', 'SignalReceived', 'CancelRequested', 'RunCancelled'])
+    await late.terminate('enough')
+    expect((await late.describe()).status).toBe('failed')
+    const types = (await historyOf(run)).map(({ type }) => type)
+    expect(types).toEqual(['RunStarted', 'SignalReceived', 'RunFailed'])
   })
 
-  test('what has begun is asked by a worker when it is cancelled, and not when it is terminated', async () => {
+  test('what has begun is terminated by the call, and asked by a worker when it is cancelled', async () => {
     const { engine, worker } = await bench.worker({ workflows: [waits] })
     const [asked, ended] = await engine.startMany(waits, [{}, {}])
     if (!asked || !ended) throw new Error('two were started')
@@ -43,14 +40,14 @@ describe.each(kinds)('on %s', (kind) => {
     await expect(other.get(asked.runId).result()).rejects.toThrow('politely')
   })
 
-  test('a parent hears of a child that was stopped so, and children of a parent', async () => {
+  test('a parent hears of a child that was ended so', async () => {
     const parent = workflow('parent', async (ctx) =>
-      ctx.child(unknown).catch((e: Error) => e.message),
+      ctx.child(unknown).catch((error: Error) => error.message),
     )
     const engine = await bench.serve({ workflows: [parent] })
     const run = await engine.start(parent)
     const { runId: child } = await waitsFor(run, 'child')
-    await engine.get(child).cancel('nobody wants it')
+    await engine.get(child).terminate('nobody wants it')
     expect(await run.result()).toMatch(/nobody wants it/)
   })
 
@@ -66,7 +63,7 @@ describe.each(kinds)('on %s', (kind) => {
     for (const run of runs) {
       await expect(run.result()).rejects.toThrow('enough')
       const ends = (await historyOf(run)).filter(({ type }) => type === 'RunFailed')
-      expect(ends).toHaveLength(1)
+      expect(ends, JSON.stringify(await historyOf(run))).toHaveLength(1)
     }
   })
 })

@@ -61,6 +61,8 @@ const applied: readonly Case[] = [
       same(await commit(store, last), { outcome: 'applied' }, 'while nobody holds it')
       same((await snapshot(store, 'run')).status, 'failed', 'its status')
       same((await snapshot(store, 'run')).epoch, 0, 'the epoch of a run that has ended')
+      const beyond = { ...last, turnId: last.turnId + 1, seq: seq + last.count }
+      same(await commit(store, beyond), { outcome: 'fenced' }, 'after it has ended')
     },
   },
   {
