@@ -140,7 +140,8 @@ export function commit(tx: Transaction, turn: TurnCommit, delivery: Delivery): C
   if (!row) return { outcome: 'fenced' }
   if (isRecorded(tx, row, turn)) return { outcome: 'duplicate' }
   // Of a run that has ended nobody holds a lease, not even nobody.
-  if (hasEnded(row) || !isHolder(row, turn.lease)) return { outcome: 'fenced' }
+  if (hasEnded(row)) return { outcome: 'fenced' }
+  if (!isHolder(row, turn.lease)) return { outcome: 'fenced' }
   if (isAhead(tx, row, turn)) return { outcome: 'ahead', now: tx.now }
   if (turn.generation !== row.generation || turn.seq !== row.reached) return { outcome: 'fenced' }
   const { left = [] } = turn.next.type === 'pause' ? turn.next : {}
