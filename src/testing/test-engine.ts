@@ -368,11 +368,12 @@ export class TestEngine extends Engine {
         else await this.#advanceTo(due)
       }
     } catch (error) {
-      // A look at the store that the end of the engine overtakes finds it closed.
-      if (!this.#closed) throw error
-    } finally {
-      this.#skipping = false
+      // Told to whoever waits: of a rejection that nobody hears of, the process of the test would die.
+      for (const call of this.waits.calls) call.giveUp(error)
     }
+    this.#skipping = false
+    // Somebody may have begun to wait between the last look and now.
+    if (!this.#closed && this.waits.calls.length > 0) void this.#skip()
   }
 
   /** Whether the same calls wait as before: another may have what it waits for, and was not asked. */
