@@ -86,8 +86,8 @@ const failing: readonly Row[] = [
 ]
 
 const others: readonly Row[] = [
-  ['reset f bad', 0, /goes on from bad/],
   ['discard f m', 1, /RUN_ENDED/],
+  ['reset f bad', 0, /goes on from bad/],
   ['terminate t --reason enough', 0, /will be ended/],
   ['schedules', 0, /No schedules/],
   ['schedule trigger nightly', 1, /RUN_NOT_FOUND/],
