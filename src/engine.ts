@@ -241,8 +241,8 @@ export class Engine extends Client implements AsyncDisposable {
   async *check(filter: Pick<RunFilter, 'workflow'> = {}): AsyncGenerator<CheckedRun> {
     checkOptions({ workflow: runFilter.workflow }, filter, { of: 'check' })
     const { workflow } = filter
-    const names = workflow === undefined ? {} : { names: [nameOf(workflow)] }
-    for await (const { run, turns } of recordedRuns(this.#store, { statuses: LIVE, ...names })) {
+    const names = queryOf(workflow === undefined ? {} : { workflow })
+    for await (const { run, turns } of recordedRuns(this.#store, { ...names, statuses: LIVE })) {
       const { head, status } = run
       const { runId, workflowId, name } = head
       const verdict = await judge(this.#deciders, this.#world.clock, { head, turns })
@@ -352,10 +352,6 @@ function catalogueOf(store: Store, { clock, random }: EngineWorld): Catalogue {
     return persist(() => store.records(operations), { clock, random, patienceMs })
   }
   return new Catalogue({ records: send, writeId: () => random.integer() }, () => clock.now())
-}
-
-function nameOf(workflow: string | { readonly name: string }): string {
-  return typeof workflow === 'string' ? workflow : workflow.name
 }
 
 function settingsOf(options: WorkerOptions, clock: Clock, random: Random) {

@@ -61,6 +61,7 @@ export type {
   InputOf,
   Log,
   OutputOf,
+  Startable,
   WorkflowContract,
 } from './definitions/contract.ts'
 export {

@@ -1,8 +1,9 @@
 // What a program that starts and watches runs uses. It talks to a store and to nothing else.
 import type { Catalogue, StoredDefinition } from '../catalogue/catalogue.ts'
 import type { RunRef, Signal, Update } from '../definitions/context.ts'
-import type { Args, Given, WorkflowContract } from '../definitions/contract.ts'
+import type { Args, Given, Startable, WorkflowContract } from '../definitions/contract.ts'
 import { checkPayload } from '../definitions/messages.ts'
+import { startedAs } from '../definitions/standalone.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
 import { encodeMessage } from '../kernel/codec.ts'
 import { isUuid } from '../kernel/digest.ts'
@@ -159,9 +160,9 @@ export class Client {
     }
   }
 
-  /** Starts a run. When this resolves the run is durable. */
+  /** Starts a run of a workflow, or an activity on its own. When this resolves the run is durable. */
   async start<In, Out>(
-    workflow: WorkflowContract<In, Out>,
+    workflow: Startable<In, Out>,
     ...args: Args<In, StartOptions>
   ): Promise<StartedRun<Out>> {
     const [input, options = {}] = args
@@ -172,7 +173,7 @@ export class Client {
 
   /** Starts a run and waits for its result. */
   async execute<In, Out>(
-    workflow: WorkflowContract<In, Out>,
+    workflow: Startable<In, Out>,
     ...args: Args<In, StartOptions>
   ): Promise<Out> {
     const [, options] = args
@@ -181,7 +182,7 @@ export class Client {
   }
 
   async startMany<In, Out>(
-    workflow: WorkflowContract<In, Out>,
+    workflow: Startable<In, Out>,
     runs: readonly Begin<NoInfer<In>>[],
   ): Promise<StartedRun<Out>[]> {
     checkStarts(runs)
@@ -249,8 +250,8 @@ export class Client {
   }
 
   get(run: RunRef): RunHandle<unknown>
-  get<Out>(workflow: WorkflowContract<never, Out>, run: RunRef): RunHandle<Out>
-  get(first: RunRef | WorkflowContract<never, unknown>, second?: RunRef): RunHandle<unknown> {
+  get<Out>(workflow: Startable<never, Out>, run: RunRef): RunHandle<Out>
+  get(first: RunRef | Startable<never, unknown>, second?: RunRef): RunHandle<unknown> {
     const ref = second ?? (first as RunRef)
     if (typeof ref !== 'string') checkKnownId(ref.workflowId, 'a workflow id')
     else if (!isUuid(ref)) {
@@ -282,7 +283,7 @@ export class Client {
 
   // Both are done by one write, so that no run is without its first message.
   async #startWith<Out>(
-    workflow: WorkflowContract<never, Out>,
+    workflow: Startable<never, Out>,
     input: unknown,
     options: StartOptions,
     message: Message,
@@ -357,13 +358,13 @@ export class Client {
   }
 
   #newRun<In>(
-    workflow: WorkflowContract<In, unknown> & Known,
+    workflow: Startable<In, unknown> & Known,
     given: unknown,
     options: StartOptions,
   ): Promise<NewRun> {
     const { clock, random } = this.#ports
     const newId = (): string => uuidV7(clock, random)
-    return newRun(workflow, given, options, { newId, reuse: this.#ports.reuse })
+    return newRun(startedAs(workflow), given, options, { newId, reuse: this.#ports.reuse })
   }
 
   // A client that gets no answer asks again, but not for ever: somebody waits for it.

@@ -1,6 +1,7 @@
 // Which runs are meant: what users write, and what the store is asked for.
 import { type AttributeValue, storedAttribute } from '../definitions/attributes.ts'
-import type { WorkflowContract } from '../definitions/contract.ts'
+import type { Startable } from '../definitions/contract.ts'
+import { runNameOf } from '../definitions/standalone.ts'
 import {
   checkOptions,
   type Described,
@@ -28,14 +29,19 @@ const statuses = [
   'cancelled',
 ] as const satisfies readonly Status[]
 
+function isStartable(value: unknown): boolean {
+  const { is } = (value ?? {}) as { readonly is?: unknown }
+  return is === 'workflow' || is === 'activity'
+}
+
 const moment = (about: string): Option<Date> =>
   option(about, 'a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime()))
 
 export const runFilter = {
-  workflow: option<string | WorkflowContract<never, unknown>>(
-    'Runs of this workflow.',
+  workflow: option<string | Startable<never, unknown>>(
+    'Runs of this workflow, or of this activity on its own.',
     'a workflow, or its name',
-    (value) => typeof value === 'string' || (value as { is?: unknown } | null)?.is === 'workflow',
+    (value) => typeof value === 'string' || isStartable(value),
   ),
   workflowId: text('Runs of this workflow id.'),
   status: option<Status | readonly Status[]>(
@@ -89,7 +95,7 @@ export function queryOf(filter: RunFilter): Omit<ListQuery, 'limit'> {
   const wanted = status === undefined ? undefined : [status].flat()
   return {
     ...(workflow !== undefined && {
-      names: [typeof workflow === 'string' ? workflow : workflow.name],
+      names: [typeof workflow === 'string' ? workflow : runNameOf(workflow)],
     }),
     ...(wanted && { statuses: wanted }),
     ...(workflowId !== undefined && { workflowId }),

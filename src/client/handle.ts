@@ -8,7 +8,7 @@ import { formatDuration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import { limits } from '../kernel/limits.ts'
-import { isStop, type Message, type Terminate } from '../kernel/message.ts'
+import { isStop, type Message, type Stop } from '../kernel/message.ts'
 import { checkKnownId, checkKnownName } from '../kernel/names.ts'
 import { RunState } from '../kernel/run.ts'
 import { decode, encode } from '../kernel/value.ts'
@@ -224,7 +224,9 @@ export class Handle<out Out> implements RunHandle<Out> {
 
   async cancel(reason?: string): Promise<void> {
     const id = `cancel:${this.#host.newId()}`
-    await this.#post({ type: 'cancel', id, ...(reason !== undefined && { reason }) })
+    const stop = { type: 'cancel', id, ...(reason !== undefined && { reason }) } as const
+    await this.#post(stop)
+    await this.#endIfNobodyCan(stop)
   }
 
   async terminate(reason: string): Promise<void> {
@@ -233,8 +235,8 @@ export class Handle<out Out> implements RunHandle<Out> {
     await this.#endIfNobodyCan(stop)
   }
 
-  // It is durable, and any worker carries it out. If there is none that could, it is done here: no code need be asked.
-  async #endIfNobodyCan(stop: Terminate): Promise<void> {
+  // The message is durable, and any worker carries it out. If no worker could, the run is ended here where no code need be asked.
+  async #endIfNobodyCan(stop: Stop): Promise<void> {
     try {
       if ((await this.why()).reason !== 'noWorker') return
       const run = await this.#snapshot()

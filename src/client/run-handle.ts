@@ -2,7 +2,7 @@
 import type { Query, Signal, Update } from '../definitions/context.ts'
 import type { Args } from '../definitions/contract.ts'
 import { type Described, duration, given, option, text, whole } from '../kernel/described.ts'
-import type { Message, Terminate } from '../kernel/message.ts'
+import type { Message, Stop } from '../kernel/message.ts'
 import type { Payload } from '../kernel/value.ts'
 import type { LoadAsk, Loaded, Posted, RunSnapshot, StoredTurn, Wakes } from '../stores/store.ts'
 import type { HistoryEntry, RunRecord } from './record.ts'
@@ -153,7 +153,7 @@ export interface HandleHost extends RewindPorts {
   endUnclaimed(given: {
     readonly run: RunSnapshot
     readonly turns: readonly StoredTurn[]
-    readonly stop: Terminate
+    readonly stop: Stop
   }): Promise<unknown>
   /** What the store knows of a workflow, and what was said about builds. */
   known(name: string): Promise<Pick<WhyFacts, 'submitted' | 'rollOut'>>

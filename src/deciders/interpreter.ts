@@ -1,4 +1,5 @@
 // What styles have in common that keep no code of the user's alive between turns: they read events and answer with commands.
+import { endedUnbegun } from '../kernel/begun.ts'
 import type { Command } from '../kernel/command.ts'
 import type { Execution, LogEntry, StepPlan } from '../kernel/decider.ts'
 import { PawlError } from '../kernel/errors.ts'
@@ -16,6 +17,8 @@ export abstract class Interpreter implements Execution {
     now: Instant,
     replayedThrough = 0,
   ): Promise<readonly Command[]> {
+    const ended = endedUnbegun(events)
+    if (ended) return [ended]
     const isOld = ({ seq }: HistoryEvent): boolean => seq <= replayedThrough
     return this.react(
       events.filter(isOld),

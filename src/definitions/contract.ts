@@ -21,6 +21,11 @@ export interface ActivityContract<in In, out Out>
   readonly is: 'activity'
 }
 
+/** What can be started: a workflow, or an activity on its own. */
+export interface Startable<in In, out Out> extends Typed<In, Out> {
+  readonly is: 'workflow' | 'activity'
+}
+
 export type AnyWorkflowContract = WorkflowContract<never, unknown>
 export type AnyActivityContract = ActivityContract<never, unknown>
 
@@ -46,7 +51,7 @@ export type Log = Readonly<
 export interface ActivityClient {
   /** Starts a run. Another attempt at the same step that starts it again, with the same input, gets the same run. */
   start<In, Out>(
-    workflow: WorkflowContract<In, Out>,
+    workflow: Startable<In, Out>,
     ...args: Args<In, ActivityStart>
   ): Promise<{ readonly runId: string; readonly workflowId: string; readonly isNew: boolean }>
   /** Sends a signal. Another attempt at the same step that sends it again sends it once. */

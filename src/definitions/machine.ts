@@ -110,6 +110,15 @@ export interface MachineHandlers<
     event: { readonly id: string; readonly outcome: Settled<unknown> },
     act: Act<A, Timer, Out>,
   ): Move<State, Out>
+  /**
+   * The run was cancelled: what was in progress is stopped, and this may ask for what cleans up. The run ends as cancelled once
+   * nothing more is in progress. Without it, the run ends at once.
+   */
+  cancelled?(
+    state: State,
+    event: { readonly reason?: string },
+    act: Act<A, Timer, Out>,
+  ): Move<State, Out>
   readonly timerFired: {
     readonly [K in Timer]: (state: State, act: Act<A, Timer, Out>) => Move<State, Out>
   }
@@ -196,6 +205,7 @@ interface Given {
   readonly activityCompleted?: Group
   readonly activityFailed?: AnyHandler
   readonly childEnded?: AnyHandler
+  readonly cancelled?: AnyHandler
   readonly timerFired?: Group
   readonly signal?: Group
 }
@@ -230,10 +240,10 @@ function shapesOf({ activities, signals, timers }: Parts, given: Given): StepSha
   ]
 }
 
-const OPTIONAL = ['activityFailed', 'childEnded'] as const
+const OPTIONAL = ['activityFailed', 'childEnded', 'cancelled'] as const
 
 function handlersOf(given: Given, act: unknown): PlanHandlers {
-  const { activityFailed, childEnded } = given
+  const { activityFailed, childEnded, cancelled } = given
   return {
     start: (input) => given.start?.(input, act),
     activityCompleted: (activity, state, event) =>
@@ -242,6 +252,7 @@ function handlersOf(given: Given, act: unknown): PlanHandlers {
       activityFailed: (state, event) => given.activityFailed?.(state, event, act),
     }),
     ...(childEnded && { childEnded: (state, event) => given.childEnded?.(state, event, act) }),
+    ...(cancelled && { cancelled: (state, event) => given.cancelled?.(state, event, act) }),
     timerFired: (timer, state) => given.timerFired?.[timer]?.(state, act),
     signal: (signal, state, payload) => given.signal?.[signal]?.(state, payload, act),
   }

@@ -8,6 +8,7 @@ import type { GraphPlan } from './graph-plan.ts'
 import type { MachinePlan } from './machine-plan.ts'
 import type { ActivityOptions, WorkflowOptions } from './options.ts'
 import type { KnownSchemas } from './schema.ts'
+import { isStandalone, standalone } from './standalone.ts'
 import type { AnyWorkflow } from './workflow.ts'
 
 /** A workflow, with what its style runs it by. */
@@ -76,8 +77,12 @@ export class Registry {
     const ofGraphs = named.flatMap((each) => (each.style === 'graph' ? each.activities : []))
     this.fingerprint = digest(hashes.sort().join('\n'))
     for (const each of own) all.set(each.name, each as unknown as RegisteredWorkflow)
-    this.workflows = all
     this.activities = byName([...known, ...ofGraphs], 'activity')
+    for (const each of this.activities.values()) {
+      const alone = standalone(each)
+      all.set(alone.name, alone)
+    }
+    this.workflows = all
     this.#anyWorkflow = any
     this.#anyActivity = others as DynamicActivity | undefined
   }
@@ -148,8 +153,8 @@ function byName<T extends { readonly name: string }>(
 }
 
 function refuseReserved(name: unknown): void {
-  if (typeof name !== 'string' || !name.startsWith('pawl.')) return
-  const message = `the name of workflow '${name}' begins with 'pawl.', which is for workflows of pawl's own. Choose another.`
+  if (typeof name !== 'string' || !(name.startsWith('pawl.') || isStandalone(name))) return
+  const message = `the name of workflow '${name}' begins with 'pawl.' or 'activity:', which are reserved. Choose another.`
   throw new PawlError('DEFINITION_INVALID', message)
 }
 

@@ -67,7 +67,6 @@ export type Message =
 
 /** What stops a run. It is heard even by one that waits for its time, or is paused. */
 export type Stop = Extract<Message, { type: 'cancel' | 'terminate' }>
-export type Terminate = Extract<Stop, { type: 'terminate' }>
 
 export function isStop(message: Message): message is Stop {
   return message.type === 'cancel' || message.type === 'terminate'

@@ -1,6 +1,7 @@
 // A run and the fold from its events to where it stands. The fold is the only reader of history besides
 // deciders: what is open, what may wake it, why it waits. It refuses a history that could not have happened.
 import { assert, unreachable } from './assert.ts'
+import { begins } from './begun.ts'
 import type {
   Compensated,
   Decision,
@@ -125,6 +126,7 @@ export class RunState {
   readonly #timed = new Set<string>()
   #messageIds: Set<string> | undefined
   cancelled = false
+  begun = false
   ending: Ending | undefined
   /** This generation is over, and another has begun. */
   continued = false
@@ -153,6 +155,7 @@ export class RunState {
     this.seq++
     this.at = event.at
     this.beganAt ??= (event.type === 'GenerationBegan' ? event.beganAt : undefined) ?? event.at
+    this.begun ||= begins(event)
     this.#fold(event)
     return { ...event, seq: this.seq }
   }

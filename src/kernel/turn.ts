@@ -260,8 +260,7 @@ export class Turn {
 
   #cancel(message: Extract<Message, { type: 'cancel' }>): EventBody | undefined {
     if (this.#state.cancelled || this.ending) return undefined
-    // A run that was not let begin has no code that could be asked.
-    if (this.#head.extras.pending && !this.#state.triggered) this.ending = endingBy(message)
+    if (!this.#state.begun) this.ending = endingBy(message)
     const exposed = [...this.#state.open.keys()].filter((key) => !isShielded(key))
     const { outgoing, dropped } = this.#callOff(exposed, message.reason)
     this.outgoing.push(...outgoing)

@@ -1,7 +1,7 @@
-// Terminates a run that nobody holds and nobody could take. The lease of nobody fits until a worker claims the run; then that
-// worker ends it. Whoever is cancelled is asked, also if its code has not begun, and so needs a worker.
+// Ends a run that no worker holds and none could claim: one that is terminated, or cancelled before it began. No code need be
+// asked for that. The lease of nobody fits until a worker claims the run; then that worker ends it.
 import type { HistoryEvent } from '../kernel/event.ts'
-import { endingBy, type Terminate } from '../kernel/message.ts'
+import { endingBy, type Stop } from '../kernel/message.ts'
 import { statusOf } from '../kernel/run.ts'
 import { Turn } from '../kernel/turn.ts'
 import type { RunSnapshot, Store, StoredTurn } from '../stores/store.ts'
@@ -15,7 +15,7 @@ const TRIES_MAX = 10
 export interface UnclaimedRun {
   readonly run: RunSnapshot
   readonly turns: readonly StoredTurn[]
-  readonly stop: Terminate
+  readonly stop: Stop
 }
 
 /** Answers whether it has ended. */
@@ -28,7 +28,8 @@ export async function endUnclaimed(
   if (run.session !== undefined || run.unread === 0) return false
   const { state, events } = pastOf(turns)
   const head = headSince(headOf(run), events)
-  const { seq } = state
+  const { seq, begun } = state
+  if (begun && stop.type === 'cancel') return false
   const turn = new Turn(head, state, Math.max(run.now, head.createdAt))
   const inbox = new Inbox()
   for (let tries = 0; tries < TRIES_MAX; tries++) {

@@ -130,8 +130,10 @@ export async function negatives(pawl: Engine, failure: Failure): Promise<void> {
   await pawl.start(checkout, undefined, { workflowId: 'w' })
   // @ts-expect-error an input where there is none
   await pawl.start(report, 5)
-  // @ts-expect-error an activity cannot be started
-  await pawl.start(charge, { id: 'A', cents: 1 })
+  // @ts-expect-error wrong input of an activity on its own
+  await pawl.start(charge, { id: 'A' })
+  // @ts-expect-error an activity takes no signals
+  await pawl.signalWithStart(charge, { input: { id: 'A', cents: 1 }, signal: approval })
   const run = await pawl.start(checkout, { id: 'A1', cents: 1 })
   // @ts-expect-error wrong signal payload
   await run.signal(approval, { approved: 1 })

@@ -17,7 +17,7 @@ import {
   type StartedRun,
   type StartOptions,
 } from 'pawl'
-import { approval, charge, checkout, nudge, report } from './definitions.ts'
+import { approval, checkout, nudge, report } from './definitions.ts'
 import { account, deposit, lineAt, stage } from './messages.ts'
 import { bill, billContract, reply, strict } from './schemas.ts'
 import { type Equal, same } from './support.ts'
@@ -166,8 +166,8 @@ export async function negatives(pawl: Engine): Promise<void> {
   await pawl.start(report, undefined, { attributes: { nested: {} } })
   // @ts-expect-error an attribute is compared with a value
   await pawl.list({ attributes: { total: { above: 3 } } })
-  // @ts-expect-error an activity is not what runs are found by
-  await pawl.list({ workflow: charge })
+  // @ts-expect-error a signal is not what runs are found by
+  await pawl.list({ workflow: approval })
   // @ts-expect-error to terminate needs a reason
   await run.terminate()
 }

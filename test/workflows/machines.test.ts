@@ -303,4 +303,64 @@ describe.each(kinds)('on %s', (kind) => {
     )
     expect(items[0]?.status).toBe('cancelled')
   })
+
+  test('users: a machine that has a handler for it cleans up when it is cancelled', async () => {
+    const done: string[] = []
+    const work = activity('work', async (_: void, { signal: stopped }) => {
+      await new Promise((_resolve, reject) =>
+        stopped.addEventListener('abort', () => reject(new Error('stopped'))),
+      )
+    })
+    const refund = activity('refund', async (order: string) => {
+      done.push(order)
+      return 'refunded'
+    })
+    const more = signal('more')
+    const shop = machine('shop', {
+      ...nothing,
+      state: type<string>(),
+      activities: { work, refund },
+      signals: { more },
+      timers: ['late'],
+    }).on({
+      start: (_, act) => ['paid', act.run('work'), act.child(waits), act.timer('late', '1h')],
+      activityCompleted: {
+        work: (state) => [state],
+        refund: (state, { result }) => [`${state} ${result}`],
+      },
+      cancelled: (state, { reason }, act) => [`${state}, ${reason}`, act.run('refund', 'order-1')],
+      timerFired: { late: (state) => [state] },
+      signal: { more: (state, _, act) => [`${state}, more`, act.run('refund', 'order-2')] },
+    })
+    const { engine, worker } = await bench.worker({
+      workflows: [shop, waits],
+      activities: [work, refund],
+    })
+    const run = await engine.start(shop)
+    await waitsFor(run, 'activity')
+    // What a signal asks for that comes in the same turn is stopped with the rest.
+    await run.cancel('changed my mind')
+    expect(await rejection(run.result())).toMatchObject({ reason: 'changed my mind' })
+    expect(done).toEqual(['order-1'])
+    const now = query<void, string>('state')
+    expect(await run.query(now)).toBe('paid, changed my mind refunded')
+    const { items } = await until(
+      () => engine.list({ workflow: waits }),
+      ({ items: [child] }) => child?.endedAt !== undefined,
+    )
+    expect(items[0]?.status).toBe('cancelled')
+    // A worker that begins with the history of such a run comes to the same end.
+    const other = await engine.start(shop)
+    await waitsFor(other, 'activity')
+    await worker.drain(0)
+    await other.signal(more)
+    await other.cancel('later')
+    const second = await bench.serve(
+      { workflows: [shop, waits], activities: [work, refund] },
+      { warm: 0 },
+    )
+    expect(await rejection(second.get(other.runId).result())).toMatchObject({ reason: 'later' })
+    expect(done.filter((each) => each === 'order-1')).toHaveLength(2)
+    expect((await historyOf(other)).at(-1)?.type).toBe('RunCancelled')
+  })
 })

@@ -1,5 +1,5 @@
-// Runs that somebody terminates while no worker is there that could take them.
-import { signal, workflow } from 'pawl'
+// Runs that are terminated or cancelled while there is no worker that could claim them.
+import { type AnyWorkflow, activity, graph, machine, signal, type, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { historyOf, kinds, useStore, waitsFor } from './each-store.ts'
 
@@ -24,6 +24,49 @@ describe.each(kinds)('on %s', (kind) => {
     expect((await late.describe()).status).toBe('failed')
     const types = (await historyOf(run)).map(({ type }) => type)
     expect(types).toEqual(['RunStarted', 'SignalReceived', 'RunFailed'])
+  })
+
+  test('users: a run that has not begun is cancelled without a worker', async () => {
+    const engine = await bench.engine()
+    const run = await engine.start(unknown, undefined, { workflowId: 'c' })
+    await run.signal(go)
+    await run.cancel('changed my mind')
+    await expect(run.result()).rejects.toThrow('changed my mind')
+    const types = (await historyOf(run)).map(({ type }) => type)
+    expect(types).toEqual(['RunStarted', 'SignalReceived', 'CancelRequested', 'RunCancelled'])
+    for (const options of [{ delay: '1h' }, { pending: true }] as const) {
+      const late = await engine.start(unknown, undefined, options)
+      await late.cancel()
+      expect((await late.describe()).status).toBe('cancelled')
+    }
+    // A worker that comes later finds nothing to do, and its code is never called.
+    let called = 0
+    const code = workflow('unknown', async () => {
+      called++
+    })
+    const { worker } = await bench.worker({ workflows: [code] })
+    await worker.drain()
+    expect(called).toBe(0)
+  })
+
+  test('a run of any style that is cancelled before it began ends without its code, and replays to that end', async () => {
+    const noop = activity('noop', async () => 1)
+    const styles = [
+      workflow('function', async (ctx) => ctx.run(noop)),
+      graph<void>('graph').step('first', () => 1),
+      machine('machine', {
+        input: type<void>(),
+        state: type<string>(),
+        output: type<number>(),
+        activities: {},
+      }).on({ start: (_, act) => ['begun', act.complete(1)], activityCompleted: {} }),
+    ] as const
+    const engine = await bench.engine({ workflows: styles, activities: [noop] })
+    for (const style of styles) {
+      const run = await engine.start(style as AnyWorkflow, undefined as never)
+      await run.cancel('too late')
+      expect((await run.describe()).status, style.name).toBe('cancelled')
+    }
   })
 
   test('what has begun is terminated by the call, and asked by a worker when it is cancelled', async () => {

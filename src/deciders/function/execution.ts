@@ -5,6 +5,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ActivityOf } from '../../definitions/plan.ts'
 import type { RegisteredFunction } from '../../definitions/registry.ts'
 import { assert } from '../../kernel/assert.ts'
+import { endedUnbegun } from '../../kernel/begun.ts'
 import type { Command } from '../../kernel/command.ts'
 import type { Execution, LogEntry, StepPlan, World } from '../../kernel/decider.ts'
 import { CancelledError } from '../../kernel/errors.ts'
@@ -84,10 +85,8 @@ export class FunctionExecution implements Execution {
     replayedThrough = 0,
   ): Promise<readonly Command[]> {
     if (this.#dead) throw this.#deathError()
-    // Cancelled before its code asked for anything: then the code never runs, now or on replay.
-    const [first] = this.#started ? [] : events.filter(({ type }) => type !== 'SignalReceived')
-    if (first?.type === 'CancelRequested')
-      return [{ type: 'CancelRun', ...(first.reason !== undefined && { reason: first.reason }) }]
+    const ended = endedUnbegun(events)
+    if (ended) return [ended]
     for (const event of events) this.#journal.add(event)
     this.#replayedThrough = Math.max(this.#replayedThrough, replayedThrough)
     if (!this.#started) this.now = events[0]?.at ?? now

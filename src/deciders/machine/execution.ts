@@ -29,6 +29,9 @@ type Keyed<T extends HistoryEvent['type']> = Extract<HistoryEvent, { type: T; ke
 type Concern =
   | Keyed<'StepCompleted' | 'StepFailed' | 'ChildCompleted' | 'ChildFailed' | 'TimerFired'>
   | Extract<HistoryEvent, { type: 'SignalReceived' }>
+  | Cancel
+
+type Cancel = Extract<HistoryEvent, { type: 'CancelRequested' }>
 
 /** The code to be asked about an event, and its name. */
 interface Question {
@@ -52,6 +55,8 @@ export class MachineExecution extends Interpreter {
   #taken: Taken | undefined
   #isReconciled = false
   #doom: Command | undefined
+  /** How it ends once nothing is in progress, if it was cancelled and cleans up. */
+  #cancelled: Command | undefined
   #hasEnded = false
   #updates: string[] = []
   #seq = 0
@@ -149,14 +154,23 @@ export class MachineExecution extends Interpreter {
       case 'UpdateFailed':
         this.#updates = this.#updates.filter((id) => id !== event.id)
         return
-      case 'CancelRequested': {
-        const { reason } = event
-        this.#doom = { type: 'CancelRun', ...(reason !== undefined && { reason }) }
-        return
-      }
+      case 'CancelRequested':
+        return this.#foldCancel(event)
       default:
         if (isEnding(event)) this.#hasEnded = true
     }
+  }
+
+  // One that has not been through its start has nothing to clean up.
+  #foldCancel(event: Cancel): void {
+    const end: Command = { type: 'CancelRun', ...reasonOf(event) }
+    if (!this.#plan.handlers.cancelled || this.#moved === NOT_BEGUN) {
+      this.#doom = end
+      return
+    }
+    this.#cancelled = end
+    if (event.seq > this.#moved) this.#unhandled.push(event)
+    else this.#requests.clear()
   }
 
   #foldInput(event: HistoryEvent): void {
@@ -196,13 +210,25 @@ export class MachineExecution extends Interpreter {
       if (this.#hasEnded) return
       commands.push(...this.#handle(event, now))
     }
-    if (this.#hasEnded || this.#requests.size > 0 || this.#plan.signals.size > 0) return
-    throw waitsForNothing(this.#plan.name)
+    if (this.#hasEnded || this.#requests.size > 0) return
+    if (this.#cancelled) {
+      this.#hasEnded = true
+      commands.push(this.#cancelled)
+    } else if (this.#plan.signals.size === 0) throw waitsForNothing(this.#plan.name)
+  }
+
+  // What was asked for before is stopped, also if a move of this turn asked for it: the handler begins with nothing in progress.
+  #clean(event: Cancel, now: Instant): readonly Command[] {
+    const keys = this.#requests.clear()
+    const ask = (state: unknown): unknown => this.#plan.handlers.cancelled?.(state, reasonOf(event))
+    const moved = this.#move(event.seq, { handler: 'cancelled', ask }, now)
+    return keys.length === 0 ? moved : [{ type: 'CallOff', keys }, ...moved]
   }
 
   #handle(event: Concern, now: Instant): readonly Command[] {
     const { seq } = event
     if (event.type === 'SignalReceived') return this.#move(seq, this.#signalled(event), now)
+    if (event.type === 'CancelRequested') return this.#clean(event, now)
     const request = this.#requests.settle(event.key)
     // It was let go by a move that came before it in the same turn.
     if (!request) return this.#move(seq, undefined, now)
@@ -286,6 +312,10 @@ export class MachineExecution extends Interpreter {
   #activityOf(name: string): string {
     return this.#plan.activities.get(name)?.name ?? name
   }
+}
+
+function reasonOf({ reason }: Cancel): { readonly reason?: string } {
+  return reason === undefined ? {} : { reason }
 }
 
 function outcomeOf(event: Keyed<'ChildCompleted' | 'ChildFailed'>) {

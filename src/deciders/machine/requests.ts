@@ -56,6 +56,13 @@ export class Requests {
     this.#begin(parsed, key, this.#options.get(key) ?? {})
   }
 
+  /** Forgets all that is open, and answers with their keys. */
+  clear(): readonly string[] {
+    const keys = [...this.#open.keys()]
+    for (const key of keys) this.forget(key)
+    return keys
+  }
+
   forget(key: string): void {
     this.#ahead.delete(key)
     this.settle(key)
