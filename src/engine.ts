@@ -3,6 +3,7 @@ import { Catalogue } from './catalogue/catalogue.ts'
 import { activityClient } from './client/activity-client.ts'
 import { Client, type ClientPorts } from './client/client.ts'
 import { queryOf, type RunFilter, runFilter } from './client/filter.ts'
+import { aroundActivities, checkInterceptors, type Interceptor } from './client/interceptors.ts'
 import { LIVE, recordedRuns } from './client/recorded-runs.ts'
 import type { Submitted } from './client/submitting.ts'
 import type { AnyActivity } from './definitions/activity.ts'
@@ -86,6 +87,12 @@ export const openOptions = {
     REUSES,
     { otherwise: "'allow'" },
   ),
+  /** Stand around step bodies, starts and calls on runs; the first is the outermost. */
+  interceptors: option<readonly Interceptor[]>(
+    'Stand around step bodies, starts and calls on runs; the first is the outermost.',
+    'a list of objects with `activity`, `start` or `client`',
+    (value) => Array.isArray(value) && value.every((each) => typeof each === 'object' && each),
+  ),
   /** Where the s3 store gets its credentials; by default from the environment, then from the profile file. */
   credentials: given<NonNullable<StoreOptions['credentials']>>(
     'Where the s3 store gets its credentials.',
@@ -106,7 +113,8 @@ export interface EngineWorld {
   readonly alone?: boolean
   /** A run that leaves something undone when it completes has failed. */
   readonly strict?: boolean
-  readonly aroundBody?: WorkerPorts['aroundBody']
+  /** Stand around step bodies, inside those of the user. */
+  readonly aroundBodies?: WorkerPorts['aroundBodies']
 }
 
 export type StoreUrl =
@@ -126,6 +134,7 @@ export async function open<const Url extends string>(
   const registry = registryOf(options)
   const world = { clock: systemClock, random: systemRandom }
   checkCodecs(options.codecs ?? [])
+  checkInterceptors(options.interceptors ?? [])
   const ports = { ...world, logger: options.logger ?? consoleLogger }
   return new Engine(await openPatiently(store, ports, options), registry, options, world)
 }
@@ -176,7 +185,8 @@ export class Engine extends Client implements AsyncDisposable {
     const catalogue = catalogueOf(store, world)
     const deciders = new Deciders(registry, catalogue)
     const ended = new AbortController()
-    const parts = { catalogue, deciders, closed: ended.signal, reuse: options.reuse }
+    const { reuse, interceptors } = options
+    const parts = { catalogue, deciders, closed: ended.signal, reuse, interceptors }
     super(clientPorts(store, registry, world, workers, parts))
     this.#ended = ended
     this.#store = store
@@ -198,7 +208,7 @@ export class Engine extends Client implements AsyncDisposable {
       alwaysReplay = false,
       alone = false,
       strict = false,
-      aroundBody,
+      aroundBodies = [],
     } = this.#world
     const ports = {
       store: this.#store,
@@ -208,7 +218,7 @@ export class Engine extends Client implements AsyncDisposable {
       random,
       logger: this.#options.logger ?? consoleLogger,
       bus: this.#bus,
-      aroundBody,
+      aroundBodies: [...aroundActivities(this.#options.interceptors), ...aroundBodies],
       clientFor: (key: string) => activityClient(this, key),
       onEnded: (runId: string, body: string) => this.results.ended(runId, body),
       onLetGo: (runId: string) => this.results.letGo(runId),
@@ -309,6 +319,7 @@ interface EngineParts {
   readonly deciders: Deciders
   readonly closed: AbortSignal
   readonly reuse: Reuse | undefined
+  readonly interceptors: readonly Interceptor[] | undefined
 }
 
 function clientPorts(
@@ -316,7 +327,7 @@ function clientPorts(
   registry: Registry,
   world: EngineWorld,
   workers: readonly Worker[],
-  { catalogue, deciders, closed, reuse }: EngineParts,
+  { catalogue, deciders, closed, reuse, interceptors }: EngineParts,
 ): ClientPorts {
   const { clock, random, waitClock } = world
   const { activityNames } = registry
@@ -329,6 +340,7 @@ function clientPorts(
     closed,
     ...(activityNames && activityNames.length > 0 && { handlers: new Set(activityNames) }),
     reuse,
+    interceptors,
     endUnclaimed: (given) => endUnclaimed(given, (turns) => store.commit(turns), random.integer()),
     inquire: (question) => inquire(deciders, clock, question),
     eager: {

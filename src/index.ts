@@ -6,6 +6,7 @@ export type { EagerStarts } from './client/client.ts'
 export { Client } from './client/client.ts'
 export { diagram, diagramOf } from './client/diagram.ts'
 export type { Compare, Page, RunFilter } from './client/filter.ts'
+export type { ClientCall, Interceptor, StartCall } from './client/interceptors.ts'
 export type { HistoryEntry as HistoryEvent, RunRecord } from './client/record.ts'
 export type { ForkOptions } from './client/rewinding.ts'
 export type { Migration, RunHandle, StartedRun, WaitOptions } from './client/run-handle.ts'
@@ -73,6 +74,7 @@ export {
   type Skipped,
 } from './definitions/graph.ts'
 export type { Rule } from './definitions/graph-plan.ts'
+export type { ActivityCall } from './definitions/interceptor.ts'
 export {
   type Act,
   type Action,

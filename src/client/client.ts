@@ -3,7 +3,7 @@ import type { Catalogue, StoredDefinition } from '../catalogue/catalogue.ts'
 import type { RunRef, Signal, Update } from '../definitions/context.ts'
 import type { Args, Given, Startable, WorkflowContract } from '../definitions/contract.ts'
 import { checkPayload } from '../definitions/messages.ts'
-import { startedAs } from '../definitions/standalone.ts'
+import { runNameOf, startedAs } from '../definitions/standalone.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
 import { encodeMessage } from '../kernel/codec.ts'
 import { isUuid } from '../kernel/digest.ts'
@@ -23,6 +23,13 @@ import { Builds } from './builds.ts'
 import { type Page, type PageOptions, pageOf, queryOf, type RunFilter } from './filter.ts'
 import { Handle, StartedHandle } from './handle.ts'
 import { hasTaken } from './history.ts'
+import {
+  around,
+  type Interceptor,
+  interceptedHandle,
+  type StartCall,
+  startThrough,
+} from './interceptors.ts'
 import { type Known, newRun } from './new-run.ts'
 import { type RunRecord, recordOf } from './record.ts'
 import { LIVE } from './recorded-runs.ts'
@@ -59,6 +66,7 @@ export interface ClientPorts {
   readonly handlers?: ReadonlySet<string>
   /** What becomes of a start if its workflow id has a run already, unless it says so itself. */
   readonly reuse?: Reuse | undefined
+  readonly interceptors?: readonly Interceptor[] | undefined
   /** Has the code of a run answer a query. */
   readonly inquire: HandleHost['inquire']
   readonly endUnclaimed: HandleHost['endUnclaimed']
@@ -76,9 +84,13 @@ export class Client {
   readonly builds: Builds
   readonly #ports: ClientPorts
   readonly #host: HandleHost
+  readonly #aroundStarts: NonNullable<Interceptor['start']>[]
+  readonly #aroundCalls: NonNullable<Interceptor['client']>[]
 
   constructor(ports: ClientPorts) {
     this.#ports = ports
+    this.#aroundStarts = around('start', ports.interceptors)
+    this.#aroundCalls = around('client', ports.interceptors)
     this.results = new Results(ports.store, ports.clock)
     this.waits = new Waits(ports.waitClock ?? ports.clock)
     this.#host = {
@@ -166,9 +178,26 @@ export class Client {
     ...args: Args<In, StartOptions>
   ): Promise<StartedRun<Out>> {
     const [input, options = {}] = args
-    const run = await this.#newRun(workflow, input, options)
-    const isOwn = options.idempotencyKey === undefined
-    return this.#started(run, await this.#begin(run, options.transaction), isOwn)
+    return this.#starting('start', workflow, input, options, async (call) => {
+      const run = await this.#newRun(workflow, call.input, call.options)
+      const isOwn = call.options.idempotencyKey === undefined
+      return this.#started<Out>(run, await this.#begin(run, call.options.transaction), isOwn)
+    })
+  }
+
+  async #starting<Out>(
+    operation: StartCall['operation'],
+    workflow: Startable<never, Out>,
+    input: unknown,
+    options: StartOptions,
+    start: (call: StartCall) => Promise<StartedHandle<Out>>,
+  ): Promise<StartedHandle<Out>> {
+    const made = { operation, workflow: workflow?.name, input, options }
+    if (this.#aroundStarts.length === 0) return start(made)
+    const call = { ...made, workflow: runNameOf(workflow) }
+    const each = async ([one = call]: readonly StartCall[]) => [await start(one)]
+    const [run] = await startThrough(this.#aroundStarts, [call], each)
+    return run as StartedHandle<Out>
   }
 
   /** Starts a run and waits for its result. */
@@ -186,15 +215,29 @@ export class Client {
     runs: readonly Begin<NoInfer<In>>[],
   ): Promise<StartedRun<Out>[]> {
     checkStarts(runs)
-    const transaction = commonTransaction(runs)
+    const operation = 'startMany'
+    const calls = runs.map(({ input, ...options }): StartCall => {
+      return { operation, workflow: runNameOf(workflow), input, options: options as StartOptions }
+    })
+    const started = await startThrough(this.#aroundStarts, calls, (made) =>
+      this.#startAll<Out>(workflow, made),
+    )
+    return [...started]
+  }
+
+  async #startAll<Out>(
+    workflow: Startable<never, Out>,
+    calls: readonly StartCall[],
+  ): Promise<StartedHandle<Out>[]> {
+    const transaction = commonTransaction(calls.map(({ options }) => options))
     const fresh = await Promise.all(
-      runs.map(({ input, ...options }) => this.#newRun(workflow, input, options as StartOptions)),
+      calls.map(({ input, options }) => this.#newRun(workflow, input, options)),
     )
     const created = transaction
       ? await this.#createIn(transaction, fresh)
       : await this.#send((store) => store.create(fresh))
     return fresh.map((run, index) =>
-      this.#started(run, created[index], runs[index]?.idempotencyKey === undefined),
+      this.#started(run, created[index], calls[index]?.options.idempotencyKey === undefined),
     )
   }
 
@@ -211,12 +254,10 @@ export class Client {
     await checkPayload(signal, given)
     const payload = encode(given, `the payload of signal '${name}'`)
     const id = messageId === undefined ? this.#host.newId() : signalId(messageId)
-    return this.#startWith(workflow, input, options as StartOptions, {
-      type: 'signal',
-      id,
-      name,
-      payload,
-    })
+    const message = { type: 'signal', id, name, payload } as const
+    return this.#starting('signalWithStart', workflow, input, options as StartOptions, (call) =>
+      this.#startWith<Out>(workflow, call.input, call.options, message),
+    )
   }
 
   /** Has the run of a workflow id do something and waits for its answer; starts it first if there is none under way. */
@@ -234,7 +275,13 @@ export class Client {
     const own = messageId ?? this.#host.newId()
     const id = updateId(own)
     const message = { type: 'update', id, name, payload } as const
-    const run = await this.#startWith<Out>(workflow, input, options as StartOptions, message)
+    const run = await this.#starting(
+      'updateWithStart',
+      workflow,
+      input,
+      options as StartOptions,
+      (call) => this.#startWith<Out>(workflow, call.input, call.options, message),
+    )
     return { run, result: (await run.awaitUpdate(own)) as U }
   }
 
@@ -260,7 +307,7 @@ export class Client {
         `${quote(ref)} is not a run id. Run ids are UUIDs such as the one start() gives; for a name of your own use get({ workflowId: '…' }).`,
       )
     }
-    return new Handle(this.#host, ref)
+    return interceptedHandle(new Handle(this.#host, ref), ref, this.#aroundCalls)
   }
 
   /** Runs, newest first. */
@@ -333,7 +380,9 @@ export class Client {
         const isNew = created.outcome === 'created' || (isOwn && found === runId)
         const beside = created.outcome === 'created' ? created.alongside : undefined
         const alongside = beside === undefined ? {} : { alongside: beside }
-        return new StartedHandle<Out>(this.#host, found, { workflowId, isNew, ...alongside })
+        const known = { workflowId, isNew, ...alongside }
+        const handle = new StartedHandle<Out>(this.#host, found, known)
+        return interceptedHandle(handle, found, this.#aroundCalls)
       }
       case 'conflict':
         throw new PawlError(

@@ -3,12 +3,12 @@ import { digest } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
 import type { AnyActivity } from './activity.ts'
 import type { Context } from './context.ts'
-import type { ActivityContext } from './contract.ts'
+import type { ActivityContext, AnyActivityContract } from './contract.ts'
 import type { GraphPlan } from './graph-plan.ts'
 import type { MachinePlan } from './machine-plan.ts'
 import type { ActivityOptions, WorkflowOptions } from './options.ts'
 import type { KnownSchemas } from './schema.ts'
-import { isStandalone, standalone } from './standalone.ts'
+import { isStandalone, runNameOf } from './standalone.ts'
 import type { AnyWorkflow } from './workflow.ts'
 
 /** A workflow, with what its style runs it by. */
@@ -150,6 +150,20 @@ function byName<T extends { readonly name: string }>(
     found.set(definition.name, definition)
   }
   return found
+}
+
+/** The code of an activity that is started on its own. */
+function standalone(activity: RegisteredActivity): RegisteredFunction {
+  const name = runNameOf({ is: 'activity', name: activity.name })
+  const contract = { ...activity, is: 'activity' } as unknown as AnyActivityContract
+  return {
+    style: 'function',
+    name,
+    options: {},
+    schemas: {},
+    definitionHash: digest(name),
+    handler: (ctx, input) => ctx.run(contract, input as never),
+  }
 }
 
 function refuseReserved(name: unknown): void {

@@ -1,9 +1,7 @@
 // An activity that is started on its own: a run of one step, for every worker that has the activity's code.
-import { digest } from '../kernel/digest.ts'
 import { checkName } from '../kernel/names.ts'
-import type { AnyActivityContract, Startable, WorkflowContract } from './contract.ts'
+import type { Startable, WorkflowContract } from './contract.ts'
 import type { ActivityOptions, WorkflowOptions } from './options.ts'
-import type { RegisteredActivity, RegisteredFunction } from './registry.ts'
 
 const PREFIX = 'activity:'
 
@@ -28,18 +26,4 @@ export function startedAs<In, Out>(
     ...(priority !== undefined && { priority }),
   }
   return { is: 'workflow', name: runNameOf(definition), options } as never
-}
-
-/** Its code, where the activity's code is. */
-export function standalone(activity: RegisteredActivity): RegisteredFunction {
-  const name = runNameOf({ is: 'activity', name: activity.name })
-  return {
-    style: 'function',
-    name,
-    options: {},
-    schemas: {},
-    definitionHash: digest(name),
-    handler: (ctx, input) =>
-      ctx.run({ ...activity, is: 'activity' } as unknown as AnyActivityContract, input as never),
-  }
 }

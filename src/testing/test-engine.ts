@@ -34,10 +34,10 @@ import { StuckWatch } from './stuck-watch.ts'
 import { TestWorker, type TestWorld } from './test-worker.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
-const { workflows, activities, listeners, logger, codecs } = openOptions
+const { workflows, activities, listeners, logger, codecs, interceptors } = openOptions
 
 export const testOptions = {
-  ...{ workflows, activities, listeners, logger, codecs },
+  ...{ workflows, activities, listeners, logger, codecs, interceptors },
   /** 'memory:' */
   store: given<StoreUrl>(
     'Where the runs are kept: `memory:`, `sqlite:` or `file:`.',
@@ -157,7 +157,8 @@ export class TestEngine extends Engine {
       random: new SeededRandom(seed),
       waitClock: time,
     }
-    super(calls.store, registry, {}, world)
+    const { interceptors } = options
+    super(calls.store, registry, interceptors ? { interceptors } : {}, world)
     this.seed = seed
     this.#time = time
     this.#calls = calls

@@ -15,7 +15,7 @@ export interface TestWorld {
   readonly seed: number
   readonly registry: Registry
   readonly store: Store
-  readonly options: Pick<OpenOptions, 'listeners' | 'logger' | 'build'>
+  readonly options: Pick<OpenOptions, 'listeners' | 'logger' | 'build' | 'interceptors'>
   readonly patienceMs: number
   readonly world: Pick<EngineWorld, 'alwaysReplay' | 'strict' | 'alone'>
 }
@@ -33,7 +33,7 @@ export class TestWorker {
 
   constructor(name: string, shared: TestWorld, options: WorkerOptions) {
     const { time, seed, registry, store, patienceMs, world } = shared
-    const { listeners, logger, build } = shared.options
+    const { listeners, logger, build, interceptors } = shared.options
     this.options = options
     this.bodies = new Bodies(patienceMs)
     this.#process = new MortalProcess(name, this.#world(time))
@@ -41,12 +41,13 @@ export class TestWorker {
       ...(build !== undefined && { build }),
       ...(listeners && { listeners }),
       ...(logger && { logger }),
+      ...(interceptors && { interceptors }),
     }
     const engine = new Engine(this.#process.guard(store), registry, opened, {
       ...world,
       clock: this.#process.clock,
       random: new SeededRandom(seed).fork(name),
-      aroundBody: (body) => this.bodies.around(body),
+      aroundBodies: [(call, next) => this.bodies.around(() => next(call))],
     })
     this.worker = engine.work({ id: name, ...options, signals: false })
     engine.on('worker.changed', ({ status }) => {

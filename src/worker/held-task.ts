@@ -60,7 +60,7 @@ export class HeldTask {
         ...limitsOf(body),
         ...(closeBy !== undefined && { closeBy }),
       },
-      this.#runner.activityBody(name, input),
+      this.#runner.activity(name, input),
       retry,
     )
     this.#abort = abort

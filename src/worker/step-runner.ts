@@ -1,5 +1,6 @@
 // Runs step bodies in this process, in bounded slots, and turns each end into what history or the task queue needs.
 import type { ActivityContext } from '../definitions/contract.ts'
+import { type ActivityCall, type AroundActivity, through } from '../definitions/interceptor.ts'
 import { activityPlan } from '../definitions/plan.ts'
 import type { Registry } from '../definitions/registry.ts'
 import type { GivenOptions, RetryRule, StepPlan } from '../kernel/decider.ts'
@@ -36,13 +37,18 @@ export interface StepPorts extends NotePorts {
   transact(of: NotesOf, body: NonNullable<StepPlan['transaction']>): Promise<unknown>
   /** Whether the session still gives the right to begin anything. */
   readonly mayWork: () => boolean
-  /** Stands around each attempt at a step body. */
-  readonly aroundBody?: ((body: () => unknown) => unknown) | undefined
+  /** Stand around each attempt at a step body. */
+  readonly aroundBodies: readonly AroundActivity[]
 }
 
 type Rules = Pick<StepPlan, 'retry' | 'startToCloseMs' | 'heartbeatMs'>
 
-export type StepBody = (context: ActivityContext) => unknown
+/** What is done in an attempt. */
+export interface Work {
+  readonly kind: ActivityCall['kind']
+  readonly input?: Payload | undefined
+  readonly body: (input: unknown, context: ActivityContext) => unknown
+}
 
 /** How an attempt leaves its step: over, or to be tried again after a pause. */
 export type Verdict =
@@ -63,7 +69,7 @@ export class StepRunner {
 
   /** A step of a run that is held here. */
   local(head: Head, key: string, step: OpenStep, plan: StepPlan, attempt: number): RunningStep {
-    const body = this.#bodyOf(head, key, step, plan)
+    const work = this.#workOf(head, key, step, plan)
     const of: AttemptOf = {
       runId: head.runId,
       workflowId: head.workflowId,
@@ -76,22 +82,27 @@ export class StepRunner {
       ...limitsOf(plan),
       ...(step.closeBy !== undefined && { closeBy: step.closeBy }),
     }
-    const { result, abort, begun } = this.start(of, body, plan.retry)
+    const { result, abort, begun } = this.start(of, work, plan.retry)
     return { abort, begun, result: result.then((verdict) => this.#localResult(key, verdict)) }
   }
 
-  #bodyOf(head: Head, key: string, step: OpenStep, plan: StepPlan): StepBody {
-    const { body, transaction } = plan
+  #workOf(head: Head, key: string, step: OpenStep, plan: StepPlan): Work {
+    const { transaction } = plan
     if (transaction) {
       const { runId, generation } = head
-      return () => this.#ports.transact({ runId, generation, key }, transaction)
+      return {
+        kind: 'step',
+        body: () => this.#ports.transact({ runId, generation, key }, transaction),
+      }
     }
-    return (body as StepBody | undefined) ?? this.activityBody(step.name, step.input)
+    const body = plan.body as ((context: ActivityContext) => unknown) | undefined
+    if (body) return { kind: 'step', body: (_, context) => body(context) }
+    return this.activity(step.name, step.input)
   }
 
   start(
     of: AttemptOf,
-    body: StepBody,
+    work: Work,
     retry: RetryRule,
   ): { result: Promise<Verdict>; begun: () => boolean; abort: (reason: Error) => void } {
     let attempt: Attempt | undefined
@@ -105,7 +116,7 @@ export class StepRunner {
       const found = of.attempt === 1 ? {} : await this.#ports.loadNotes(of)
       if (aborted || !this.#ports.mayWork()) return
       notes = new StepNotes(of, this.#ports, found)
-      attempt = beginAttempt(of, this.#around(body), notes, this.#ports)
+      attempt = beginAttempt(of, (context) => this.#call(of, work, context), notes, this.#ports)
       const ended = await attempt.result
       const closed = notes.close(ended.ok ? 'drop' : 'keep')
       if (!ended.ok) await closed
@@ -120,17 +131,21 @@ export class StepRunner {
     return { result: promise, begun: () => attempt !== undefined, abort }
   }
 
-  #around(body: StepBody): StepBody {
-    const { aroundBody } = this.#ports
-    return aroundBody ? (context) => aroundBody(() => body(context)) : body
+  #call({ name }: AttemptOf, { kind, input, body }: Work, ctx: ActivityContext): unknown {
+    const given = input ? decode(input) : undefined
+    const { aroundBodies } = this.#ports
+    if (aroundBodies.length === 0) return body(given, ctx)
+    const call = { kind, name, input: given, ctx }
+    return through(aroundBodies, call, (made) => body(made.input, made.ctx))
   }
 
-  activityBody(name: string, input: Payload | undefined): StepBody {
+  activity(name: string, input: Payload | undefined): Work {
     const activity = this.#ports.registry.activity(name)
-    if (activity) return (context) => activity.handler(input ? decode(input) : undefined, context)
-    return () => {
+    const body: Work['body'] = (given, context) => {
+      if (activity) return activity.handler(given, context)
       throw new PawlError('NO_CODE_HERE', `activity '${name}' is not registered in this worker`)
     }
+    return { kind: 'activity', input, body }
   }
 
   /** The retries and limits of a task: those of the activity as it is here, but for what was said where it was asked for. */

@@ -1,6 +1,7 @@
 // What a worker is made of, and how it is set.
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { ActivityClient } from '../definitions/contract.ts'
+import type { AroundActivity } from '../definitions/interceptor.ts'
 import type { Registry } from '../definitions/registry.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -42,8 +43,8 @@ export interface WorkerPorts {
   readonly bus: Bus
   /** What a body does with other runs, under the idempotency key of its step. */
   readonly clientFor: (key: string) => ActivityClient
-  /** Stands around each attempt at a step body. */
-  readonly aroundBody?: ((body: () => unknown) => unknown) | undefined
+  /** Stand around each attempt at a step body. */
+  readonly aroundBodies: readonly AroundActivity[]
   /** A run that was held here has ended, durably. */
   readonly onEnded: (runId: string, body: string) => void
   /** A run that was held here is held no more, and has not ended here. */
