@@ -96,9 +96,12 @@ function remarks(row: Row): string {
   const tries = attempts > 1 ? `${attempts} attempts` : ''
   const late = { timeout: 'timed out', calledOff: 'called off', skipped: 'skipped' } as const
   const end = outcome in late ? late[outcome as keyof typeof late] : ''
+  const left = outcome === 'open' && row.left?.attempt === attempts ? 'left to be completed' : ''
   const done = items ? `${items.ended} of ${items.all} done` : ''
   const what = kind === 'mark' ? '' : kind === 'sideEffect' ? 'side effect' : kind
-  return [what, done, tries, end, note === undefined ? '' : plain(note)].filter(Boolean).join(', ')
+  return [what, done, tries, left, end, note === undefined ? '' : plain(note)]
+    .filter(Boolean)
+    .join(', ')
 }
 
 // Attempts that left no failure behind were cut off: the worker died, and another one tried again.
@@ -106,8 +109,9 @@ function notesOf(row: Row): string[] {
   const failed = new Map(row.retries.map(({ attempt, failure }) => [attempt, failure]))
   const notes: string[] = []
   for (let attempt = 1; attempt < row.attempts + (row.outcome === 'open' ? 1 : 0); attempt++) {
-    const failure = failed.get(attempt)
-    if (!failure && row.queued) continue
+    const isLeft = row.left?.attempt === attempt
+    const failure = failed.get(attempt) ?? (isLeft ? row.left?.failure : undefined)
+    if ((!failure && row.queued) || (isLeft && attempt === row.attempts)) continue
     notes.push(
       failure
         ? `attempt ${attempt} failed: ${showFailure(failure)}`

@@ -13,6 +13,7 @@ import { exportCommand } from './commands/export.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { operationCommands } from './commands/operations.ts'
 import { queryCommand } from './commands/query.ts'
+import { resolveCommand } from './commands/resolve.ts'
 import { runCommand } from './commands/run.ts'
 import { runsCommand } from './commands/runs.ts'
 import { scheduleCommand, schedulesCommand } from './commands/schedules.ts'
@@ -76,6 +77,7 @@ function build(isJson: boolean): Command {
     definitionsCommand(),
     startCommand(),
     triggerCommand(),
+    resolveCommand(),
     runsCommand(),
     runCommand(),
     stepsCommand(),

@@ -27,6 +27,8 @@ export interface Row {
   readonly retries: Retried[]
   /** Its attempts were made from the task queue, which keeps their failures to itself. */
   queued?: true
+  /** The attempt that was left to be completed from outside, and what it is if nobody does. */
+  left?: { readonly attempt: number; readonly failure: Failure }
   outcome: 'open' | 'done' | 'failed' | 'timeout' | 'calledOff' | 'skipped'
   failure?: Failure
   /** The run id of a child, why a run was cancelled. */
@@ -202,10 +204,11 @@ class TimelineBuilder {
     this.#early.set(name, [...(this.#early.get(name) ?? []), row])
   }
 
-  #retry({ key, at, attempt, failure }: Extract<Event, { type: 'StepRetried' }>): void {
+  #retry({ key, at, attempt, failure, left }: Extract<Event, { type: 'StepRetried' }>): void {
     const row = this.#open.get(key)
     if (!row) return
-    row.retries.push({ at, attempt, failure })
+    if (left) row.left = { attempt, failure }
+    else row.retries.push({ at, attempt, failure })
     row.attempts = attempt
   }
 

@@ -44,8 +44,8 @@ import {
   type StartOptions,
 } from './start-options.ts'
 import { type Submitted, submitted } from './submitting.ts'
+import { settleByToken } from './tokens.ts'
 import { Waits } from './waits.ts'
-import { settleWebhook } from './webhooks.ts'
 
 /** Lets a worker in the same process take a new run in the write that creates it. */
 export interface EagerStarts {
@@ -285,15 +285,18 @@ export class Client {
     return { run, result: (await run.awaitUpdate(own)) as U }
   }
 
-  /** Settles a `ctx.webhook` from outside. The same answer again changes nothing; another is refused. */
+  /**
+   * Settles a `ctx.webhook`, or completes a step that was left for it (`ctx.completionToken`). The same answer again changes
+   * nothing; another is refused.
+   */
   resolve(token: string, payload?: unknown): Promise<void> {
-    const value = encode(payload, 'the payload of a webhook')
-    return settleWebhook(this.#host, token, { ok: true, value })
+    const value = encode(payload, 'what the token is resolved with')
+    return settleByToken(this.#host, token, { ok: true, value })
   }
 
-  /** Has the wait for a `ctx.webhook` fail. */
+  /** Fails the wait for a `ctx.webhook`, or the step. It is not tried again. */
   reject(token: string, reason: string): Promise<void> {
-    return settleWebhook(this.#host, token, { ok: false, reason: String(reason) })
+    return settleByToken(this.#host, token, { ok: false, reason: String(reason) })
   }
 
   get(run: RunRef): RunHandle<unknown>

@@ -38,6 +38,8 @@ export function whyText(why: Why, { when, failure }: Telling = plainly): string 
       return `Step '${stepName(why.step)}', attempt ${why.attempt}, is with ${workerOf(why.worker)}${why.until ? `, whose lease lasts until ${when(why.until)}` : ''}.`
     case 'backoff':
       return `Step '${stepName(why.step)}' failed (${failure(why.failure)}); the next attempt is at ${when(why.until)}.`
+    case 'completion':
+      return `Waiting for step '${stepName(why.step)}' to be completed from outside${timesOut(why.until)}.`
     case 'lease':
       return `Held by ${workerOf(why.worker)}, whose lease lasts until ${when(why.until)}.`
     case 'noWorker':

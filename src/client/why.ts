@@ -3,6 +3,7 @@ import { decodeFailure, decodeTurn } from '../kernel/codec.ts'
 import { taskId } from '../kernel/derived-ids.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import { type Failure, failureOf } from '../kernel/failure.ts'
+import { NEVER } from '../kernel/instant.ts'
 import { TERMINATED } from '../kernel/message.ts'
 import { nearest } from '../kernel/nearest.ts'
 import { type Open, RunState, type Status } from '../kernel/run.ts'
@@ -35,6 +36,8 @@ export type Why = { readonly suggestion?: string } & (
       readonly until: Date
       readonly failure: Failure
     }
+  /** Its body has left it to be completed from outside. */
+  | { readonly reason: 'completion'; readonly step: string; readonly until?: Date }
   | { readonly reason: 'lease'; readonly worker: string; readonly until: Date }
   | {
       readonly reason: 'noWorker'
@@ -188,7 +191,7 @@ function held(facts: WhyFacts, state: RunState): Why {
   const suggestion = `If worker ${visible(worker)} is dead, another takes over at ${until.toISOString()}.`
   for (const [key, open] of state.open) {
     if (open.type !== 'step' || open.queued) continue
-    if (open.retryAt !== undefined && open.retryAt > run.now) return backoff(key, open)
+    if (open.retryAt !== undefined && open.retryAt > run.now) return backoff(facts.id, key, open)
     // An attempt that a dead holder cut off is counted in `failed` before the next one begins.
     const attempt = open.failed + 1
     return { reason: 'activity', step: key, attempt, worker, until, suggestion }
@@ -264,7 +267,7 @@ function otherWait({ name, until: at }: Extract<Open, { type: 'wait' }>): Why {
 }
 
 function stepReason(facts: WhyFacts, key: string, open: Extract<Open, { type: 'step' }>): Why {
-  if (!open.queued) return backoff(key, open)
+  if (!open.queued) return backoff(facts.id, key, open)
   const { run, tasks, sessions } = facts
   const id = taskId(run.head, key)
   const task = tasks.find((each) => each.taskId === id)
@@ -288,8 +291,15 @@ function stepReason(facts: WhyFacts, key: string, open: Extract<Open, { type: 's
   return able ? { reason: 'ready' } : noWorker(facts, missing)
 }
 
-function backoff(key: string, open: Extract<Open, { type: 'step' }>): Why {
-  const { failure, retryAt } = open
+function backoff(id: string, key: string, open: Extract<Open, { type: 'step' }>): Why {
+  const { failure, retryAt, left } = open
+  if (left) {
+    const until = retryAt === undefined || retryAt >= NEVER ? {} : { until: new Date(retryAt) }
+    const result = { placeholder: "--result '<JSON>' --note '<why>'" }
+    const byHand = pawlCommand('resume', [id], { options: { step: key }, ...result })
+    const suggestion = `Complete it with its token: engine.resolve(token, value). Or by hand: ${byHand}`
+    return { reason: 'completion', step: key, ...until, suggestion }
+  }
   if (!failure || retryAt === undefined) return { reason: 'ready' }
   return { reason: 'backoff', step: key, until: new Date(retryAt), failure }
 }

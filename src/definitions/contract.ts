@@ -95,4 +95,14 @@ export interface ActivityContext {
    * and the note of it has it run once more: hand `idempotencyKey` to whatever must not happen twice.
    */
   runOnce<R>(key: string, fn: () => R | Promise<R>): Promise<R>
+  /**
+   * By this token the step is completed from outside: `engine.resolve(token, value)` or `engine.reject(token, reason)`. The
+   * same for every attempt. It is durable when this resolves.
+   */
+  completionToken(): Promise<string>
+  /**
+   * Ends the attempt without a result: it comes from whoever has the token. If it does not come within `startToClose`, counted
+   * from here, the step is tried again. Throws, so that nothing after it runs.
+   */
+  completeLater(): never
 }

@@ -88,6 +88,8 @@ export type Resolution =
       readonly attempt: number
       readonly failure: Failure
       readonly reason: GivenUp
+      /** Of the message that said so from outside. */
+      readonly id?: string
     }
   | { readonly type: 'TimerFired'; readonly key: string }
   | { readonly type: 'ChildCompleted'; readonly key: string; readonly value: Payload }
@@ -122,6 +124,8 @@ export type Progress =
       readonly attempt: number
       readonly failure: Failure
       readonly until: Instant
+      /** It did not fail: its body left it to be completed from outside by then; only after that it is tried again. */
+      readonly left?: true
     }
   /** The code waits for these no longer: a race was won by another, or their scope was cancelled. `met` are conditions that came true. */
   | {

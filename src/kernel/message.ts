@@ -1,6 +1,6 @@
 // What reaches a run from outside. A message has an id, and the same id is taken once; the store fixes
 // the order in which a run sees its messages when it accepts them.
-import type { Ending, GivenUp } from './event.ts'
+import type { Ending, GivenUp, Instant } from './event.ts'
 import type { Failure } from './failure.ts'
 import type { Payload } from './value.ts'
 
@@ -56,6 +56,22 @@ export type Message =
       readonly key: string
       readonly outcome: StepOutcome
     }
+  /** The body of a queued step left it to be completed from outside. */
+  | {
+      readonly type: 'taskLeft'
+      readonly id: string
+      readonly generation: number
+      readonly key: string
+      readonly left: StepLeft
+    }
+  /** Whoever has the token of a step says how it ended. */
+  | {
+      readonly type: 'complete'
+      readonly id: string
+      readonly generation: number
+      readonly key: string
+      readonly outcome: ChildOutcome
+    }
   | {
       readonly type: 'childEnded'
       readonly id: string
@@ -91,6 +107,13 @@ export type StepOutcome =
       readonly failure: Failure
       readonly reason: GivenUp
     }
+
+/** An attempt that ended without a result, which comes from outside; until then, the failure it will have been. */
+export interface StepLeft {
+  readonly attempt: number
+  readonly failure: Failure
+  readonly until: Instant
+}
 
 export type ChildOutcome =
   | { readonly ok: true; readonly value: Payload }

@@ -16,6 +16,7 @@ import type {
 import { isEnding } from './event.ts'
 import type { Extras } from './extras.ts'
 import type { Failure } from './failure.ts'
+import { NEVER } from './instant.ts'
 import { isShielded } from './key.ts'
 import { limits } from './limits.ts'
 import type { Payload } from './value.ts'
@@ -66,6 +67,8 @@ export type Open =
       failed: number
       retryAt?: Instant
       failure?: Failure
+      /** Its body left it to be completed from outside, by the time it would be tried again. */
+      left?: boolean
       /** Absent once somebody has begun with it. */
       startBy?: Instant
       readonly closeBy?: Instant
@@ -328,6 +331,7 @@ export class RunState {
     const step = this.open.get(key)
     assert(step?.type === 'step' && !step.queued, `only a step that is not queued is: ${key}`)
     step.queued = true
+    step.left = false
     delete step.retryAt
   }
 
@@ -337,6 +341,8 @@ export class RunState {
     step.failed = event.attempt
     step.retryAt = event.until
     step.failure = event.failure
+    step.left = event.left === true
+    if (step.left) step.queued = false
     this.#timed.add(event.key)
   }
 
@@ -393,7 +399,7 @@ export function dueAt(open: Open): Instant | undefined {
       const never = Number.POSITIVE_INFINITY
       const again = open.queued ? never : (open.retryAt ?? never)
       const due = Math.min(again, open.startBy ?? never, open.closeBy ?? never)
-      return due === never ? undefined : due
+      return due >= NEVER ? undefined : due
     }
     case 'child':
       return undefined

@@ -27,6 +27,7 @@ export type LocalResult =
       readonly attempt: number
       readonly failure: Extract<Event, { type: 'StepRetried' }>['failure']
       readonly until: Instant
+      readonly left?: true
     }
 
 export interface Closing {
@@ -77,8 +78,9 @@ export class Turn {
       if (!this.#state.open.has(result.key)) continue
       if (result.type === 'ended') this.#happen(stepEnded(result.key, result.outcome))
       else {
-        const { key, attempt, failure, until } = result
-        this.#happen({ type: 'StepRetried', key, attempt, failure, until })
+        const { key, attempt, failure, until, left } = result
+        const event = { type: 'StepRetried', key, attempt, failure, until } as const
+        this.#happen({ ...event, ...(left && { left }) })
       }
     }
   }
@@ -229,6 +231,12 @@ export class Turn {
         return undefined
       case 'taskEnded':
         return this.#isOpen(message) ? stepEnded(message.key, message.outcome) : undefined
+      case 'taskLeft':
+        return this.#isOpen(message)
+          ? { type: 'StepRetried', key: message.key, ...message.left, left: true }
+          : undefined
+      case 'complete':
+        return this.#completed(message)
       case 'childEnded':
         return this.#isOpen(message) ? childEvent(message) : undefined
       default:
@@ -251,6 +259,18 @@ export class Turn {
       return { type: 'StepCompleted', key, attempt: open.failed + 1, value, byHand: note, id }
     }
     return undefined
+  }
+
+  // It may come before the body has left it: then the rest of the attempt is not needed.
+  #completed(message: Extract<Message, { type: 'complete' }>): EventBody | undefined {
+    const { id, key, outcome } = message
+    const open = this.#isOpen(message) ? this.#state.open.get(key) : undefined
+    if (open?.type !== 'step') return undefined
+    if (open.queued) this.dropped.push(key)
+    const attempt = Math.max(1, open.left ? open.failed : open.failed + 1)
+    if (outcome.ok) return { type: 'StepCompleted', key, attempt, value: outcome.value, id }
+    const { failure } = outcome
+    return { type: 'StepFailed', key, attempt, failure, reason: 'non-retryable', id }
   }
 
   // An answer meant for an earlier generation may carry a key that means something else by now.

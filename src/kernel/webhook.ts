@@ -39,3 +39,33 @@ export function runOfToken(token: string): string | undefined {
   const runId = [...parts, hex.slice(20)].join('-')
   return isUuid(runId) ? runId : undefined
 }
+
+/** The note of a step that keeps its secret. */
+export const STEP_SECRET = 'token'
+
+/** A step that is completed from outside, and what shows that whoever completes it may. */
+export interface StepToken {
+  readonly runId: string
+  readonly generation: number
+  readonly key: string
+  readonly secret: string
+}
+
+/** Has a dot in it, which a token of a webhook never has. */
+export function makeStepToken({ runId, generation, key, secret }: StepToken): string {
+  const place = Buffer.from(JSON.stringify([runId, generation, key])).toString('base64url')
+  return `${place}.${secret}`
+}
+
+/** The step that a token is for, if it is one. */
+export function stepOfToken(token: string): StepToken | undefined {
+  const [, place = '', secret = ''] = /^([A-Za-z0-9_-]+)\.([0-9a-f]{36})$/.exec(token) ?? []
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(place, 'base64url').toString())
+    const [runId, generation, key] = parts as [string, number, string]
+    const isSound = isUuid(runId) && Number.isSafeInteger(generation) && typeof key === 'string'
+    return isSound ? { runId, generation, key, secret } : undefined
+  } catch {
+    return undefined
+  }
+}

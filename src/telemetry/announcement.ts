@@ -25,7 +25,14 @@ export type Announcement =
   | ({ readonly type: 'run.completed'; readonly output: unknown; readonly ms: number } & OfRun)
   | ({ readonly type: 'run.failed'; readonly failure: Failure; readonly ms: number } & OfRun)
   | ({ readonly type: 'run.paused'; readonly failure: Failure } & OfRun)
-  | ({ readonly type: 'activity.scheduled' | 'activity.started' | 'activity.completed' } & OfStep)
+  | ({
+      readonly type:
+        | 'activity.scheduled'
+        | 'activity.started'
+        /** Its body left it to be completed from outside. */
+        | 'activity.left'
+        | 'activity.completed'
+    } & OfStep)
   | ({
       readonly type: 'activity.failed'
       readonly failure: Failure

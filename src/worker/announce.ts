@@ -48,6 +48,7 @@ function announcementOf(head: Head, event: HistoryEvent): Announcement | undefin
         willRetry: false,
       }
     case 'StepRetried':
+      if (event.left) return { type: 'activity.left', ...run, ...step(event) }
       return {
         type: 'activity.failed',
         ...run,

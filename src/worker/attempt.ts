@@ -2,9 +2,11 @@
 
 import { running } from '../deciders/function/execution.ts'
 import type { ActivityClient, ActivityContext } from '../definitions/contract.ts'
+import { PermanentError } from '../kernel/errors.ts'
 import type { Instant } from '../kernel/event.ts'
 import { type Failure, failureOf, retryAfter } from '../kernel/failure.ts'
 import { encode, type Payload } from '../kernel/value.ts'
+import { makeStepToken } from '../kernel/webhook.ts'
 import { isUnlimited } from '../policies/retry.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -28,6 +30,8 @@ export interface AttemptOf {
 
 export type AttemptResult =
   | { readonly ok: true; readonly value: Payload }
+  /** Whoever has its token completes it. */
+  | { readonly ok: 'later' }
   | {
       readonly ok: false
       readonly failure: Failure
@@ -91,6 +95,7 @@ async function call(
     const value = await body(context)
     return { ok: true, value: encode(value, `the result of step '${of.name}'`) }
   } catch (error) {
+    if (error instanceof CompletedLater) return { ok: 'later' }
     const retryAfterMs = retryAfter(error)
     return {
       ok: false,
@@ -154,6 +159,11 @@ class TimeLimits {
   }
 }
 
+/** How a body says that its result comes from outside. */
+class CompletedLater extends Error {
+  override readonly message = 'the step is completed from outside. Let this error leave the body.'
+}
+
 // What most bodies never look at is made when they do; each piece works on its own, however it was taken out.
 class StepContext implements ActivityContext {
   readonly runId: string
@@ -207,6 +217,21 @@ class StepContext implements ActivityContext {
 
   get runOnce(): ActivityContext['runOnce'] {
     return <R>(key: string, fn: () => R | Promise<R>) => this.#notes.once(key, fn) as Promise<R>
+  }
+
+  get completionToken(): ActivityContext['completionToken'] {
+    return async () => {
+      const { runId, generation, key } = this.#of
+      return makeStepToken({ runId, generation, key, secret: await this.#notes.secret() })
+    }
+  }
+
+  get completeLater(): ActivityContext['completeLater'] {
+    return () => {
+      if (this.#notes.hasSecret) throw new CompletedLater()
+      const message = `step '${this.#of.name}' was left to be completed from outside, and nobody has its token. Call \`await ctx.completionToken()\` first, and hand it to whoever completes the step.`
+      throw new PermanentError(message)
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import { parseBody } from '../kernel/envelope.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { type Failure, failureOf } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
-import type { StepOutcome } from '../kernel/message.ts'
+import type { StepLeft, StepOutcome } from '../kernel/message.ts'
 import type { ClaimedTask, TaskOutcome } from '../stores/store.ts'
 import { storedMessage, type TaskBody } from './commit.ts'
 import { limitsOf, type StepRunner, type Verdict } from './step-runner.ts'
@@ -101,10 +101,19 @@ export class HeldTask {
 
   #outcome(body: TaskBody, verdict: Verdict): TaskOutcome {
     if (verdict.type === 'ended') return this.#ended(body, verdict.outcome)
+    if (verdict.type === 'left') return this.#leave(body, verdict.left)
     const { attempt: failed, delayMs, failure } = verdict
     const { taskId, lease } = this.#task
     const result = { type: 'retry', delayMs, failed, failure: JSON.stringify(failure) } as const
     return { taskId, lease, result }
+  }
+
+  // The run waits for its completion, and hands it to the queue again if that does not come.
+  #leave({ key, generation }: TaskBody, left: StepLeft): TaskOutcome {
+    const { taskId, lease } = this.#task
+    const id = `left:${taskId}:${left.attempt}`
+    const message = storedMessage({ type: 'taskLeft', id, generation, key, left })
+    return { taskId, lease, result: { type: 'done', message } }
   }
 
   #ended({ key, generation }: TaskBody, outcome: StepOutcome): TaskOutcome {

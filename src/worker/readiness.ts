@@ -121,6 +121,8 @@ export function interruptedSteps(
   return [...state.open].flatMap(([key, step]) => {
     // What the task queue has is counted there; what goes to it only now may have been begun by a holder that served it.
     if (step.type !== 'step' || (step.queued && !asked.has(key))) return []
+    // What was left to be completed from outside runs nowhere.
+    if (step.left && (step.retryAt ?? 0) > now) return []
     const plan = execution.step(key)
     if (!plan || (asked.has(key) && plan.retry.maxAttempts === 1)) return []
     const attempt = Math.min(step.failed + deaths, plan.retry.maxAttempts)

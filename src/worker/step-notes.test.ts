@@ -13,6 +13,7 @@ class Desk implements NotePorts {
   before: () => Promise<void> = async () => {}
   time = 0
   readonly clock = { ...systemClock, monotonic: () => this.time }
+  newSecret = (): string => 'secret'
   loadNotes = async (): Promise<Record<string, string>> => ({})
   keepNote = async (note: Note): Promise<{ body: string }> => {
     await this.before()

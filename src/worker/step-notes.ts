@@ -3,6 +3,7 @@ import { decodePayload, encodePayload } from '../kernel/codec.ts'
 import { limits } from '../kernel/limits.ts'
 import { checkKnownName } from '../kernel/names.ts'
 import { decode, encode } from '../kernel/value.ts'
+import { STEP_SECRET } from '../kernel/webhook.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Note, Noted } from '../stores/store.ts'
 
@@ -13,6 +14,8 @@ export interface NotePorts {
   readonly clock: Clock
   loadNotes(of: NotesOf): Promise<Readonly<Record<string, string>>>
   keepNote(note: Note): Promise<Noted>
+  /** Something nobody can guess. */
+  newSecret(): string
 }
 
 const HEARTBEAT = 'heartbeat'
@@ -27,6 +30,7 @@ export class StepNotes {
   #keptAt = Number.NEGATIVE_INFINITY
   #keeping: Promise<unknown> = Promise.resolve()
   #isOver = false
+  #hasSecret = false
   /** What this attempt does once, by name, as text. */
   readonly #once = new Map<string, Promise<string>>()
   /** Called at every sign of life. */
@@ -63,6 +67,27 @@ export class StepNotes {
     if (known !== undefined) return decode(decodePayload(known))
     const doing = this.#once.get(name) ?? this.#do(name, given, fn)
     return decode(decodePayload(await doing))
+  }
+
+  /** What the token of the step consists of, the same for every attempt. */
+  async secret(): Promise<string> {
+    const kept = this.#found[STEP_SECRET] ?? this.#once.get(STEP_SECRET) ?? this.#keepSecret()
+    return decode(decodePayload(await kept)) as string
+  }
+
+  get hasSecret(): boolean {
+    return this.#found[STEP_SECRET] !== undefined || this.#hasSecret
+  }
+
+  #keepSecret(): Promise<string> {
+    const kept = this.#do(STEP_SECRET, 'the token', () => this.#ports.newSecret())
+    void kept.then(
+      () => {
+        this.#hasSecret = true
+      },
+      () => {},
+    )
+    return kept
   }
 
   #do(name: string, given: string, fn: () => unknown): Promise<string> {

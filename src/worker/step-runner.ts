@@ -7,7 +7,8 @@ import type { GivenOptions, RetryRule, StepPlan } from '../kernel/decider.ts'
 import { PawlError } from '../kernel/errors.ts'
 import type { GivenUp, Instant } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
-import type { StepOutcome } from '../kernel/message.ts'
+import { NEVER } from '../kernel/instant.ts'
+import type { StepLeft, StepOutcome } from '../kernel/message.ts'
 import type { Head, OpenStep } from '../kernel/run.ts'
 import type { LocalResult } from '../kernel/turn.ts'
 import { decode, type Payload } from '../kernel/value.ts'
@@ -59,6 +60,8 @@ export type Verdict =
       readonly failure: Failure
       readonly delayMs: number
     }
+  /** Its result comes from outside. */
+  | { readonly type: 'left'; readonly left: StepLeft }
 
 export class StepRunner {
   readonly #ports: StepPorts
@@ -118,8 +121,9 @@ export class StepRunner {
       notes = new StepNotes(of, this.#ports, found)
       attempt = beginAttempt(of, (context) => this.#call(of, work, context), notes, this.#ports)
       const ended = await attempt.result
-      const closed = notes.close(ended.ok ? 'drop' : 'keep')
-      if (!ended.ok) await closed
+      const isDone = ended.ok === true
+      const closed = notes.close(isDone ? 'drop' : 'keep')
+      if (!isDone) await closed
       resolve(this.#judge(of, retry, ended))
     })
     const abort = (reason: Error): void => {
@@ -162,7 +166,9 @@ export class StepRunner {
 
   #judge(of: AttemptOf, retry: RetryRule, result: AttemptResult): Verdict {
     const { attempt } = of
-    if (result.ok) return { type: 'ended', outcome: { ok: true, attempt, value: result.value } }
+    if (result.ok === true)
+      return { type: 'ended', outcome: { ok: true, attempt, value: result.value } }
+    if (result.ok) return { type: 'left', left: this.#left(of) }
     const { failure, timedOut, retryAfterMs } = result
     const reason: GivenUp | undefined = givesUp(retry, failure, attempt)
     if (reason) {
@@ -177,8 +183,16 @@ export class StepRunner {
     return { type: 'retry', attempt, failure, delayMs }
   }
 
+  #left({ name, attempt, startToCloseMs }: AttemptOf): StepLeft {
+    const until = startToCloseMs === undefined ? NEVER : this.#ports.now() + startToCloseMs
+    const message = `attempt ${attempt} of step '${name}' was left to be completed from outside, and was not within ${startToCloseMs} ms`
+    const failure: Failure = { type: 'Timeout', message, code: 'START_TO_CLOSE', retryable: true }
+    return { attempt, failure, until }
+  }
+
   #localResult(key: string, verdict: Verdict): LocalResult {
     if (verdict.type === 'ended') return { type: 'ended', key, outcome: verdict.outcome }
+    if (verdict.type === 'left') return { type: 'retry', key, ...verdict.left, left: true }
     const { attempt, failure, delayMs } = verdict
     return { type: 'retry', key, attempt, failure, until: this.#ports.now() + delayMs }
   }

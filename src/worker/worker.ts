@@ -6,6 +6,7 @@ import { type Duration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import { sleep } from '../runtime/clock.ts'
+import { secret } from '../runtime/random.ts'
 import type {
   Claimed,
   ClaimedRun,
@@ -83,7 +84,9 @@ export class Worker {
     const now = () => this.#storeClock.now()
     const mayWork = () => this.#session.alive
     const stored = storePorts(ports.store, (call) => this.#line.send(call))
-    this.#runner = new StepRunner({ ...ports, ...stored, slots: this.#slots, now, mayWork })
+    const newSecret = () => secret(ports.random)
+    const parts = { ...ports, ...stored, slots: this.#slots, now, mayWork, newSecret }
+    this.#runner = new StepRunner(parts)
     this.#directory = new Directory(ports, settings)
     const deciders = new Deciders(registry, ports.catalogue)
     this.#host = runHost({

@@ -88,6 +88,7 @@ const failing: readonly Row[] = [
 const others: readonly Row[] = [
   ['discard f m', 1, /RUN_ENDED/],
   ['reset f bad', 0, /goes on from bad/],
+  ['resolve nothing 1', 1, /TOKEN_INVALID/],
   ['terminate t --reason enough', 0, /will be ended/],
   ['schedules', 0, /No schedules/],
   ['schedule trigger nightly', 1, /RUN_NOT_FOUND/],

@@ -28,6 +28,10 @@ export function stepContext(given: Partial<ActivityContext> = {}): ActivityConte
     heartbeat: quiet,
     lastHeartbeat: () => undefined,
     runOnce: async (_key, fn) => fn(),
+    completionToken: async () => 'token',
+    completeLater: () => {
+      throw new Error('nobody completes it')
+    },
     ...given,
   }
 }

@@ -218,7 +218,8 @@ describe.each(kinds)('on %s', (kind) => {
     const delay = 150 * bench.slowness
     const delayed = await engine.start(when, undefined, { delay })
     const { createdAt } = await delayed.describe()
-    expect(await delayed.why()).toMatchObject({ reason: 'timer' })
+    const far = await engine.start(when, undefined, { delay: '1h' })
+    expect(await far.why()).toMatchObject({ reason: 'timer' })
     expect(await delayed.result()).toBeGreaterThanOrEqual(createdAt.getTime() + delay)
     const runAt = new Date(Date.now() + 100)
     const planned = await engine.start(when, undefined, { runAt })

@@ -17,7 +17,7 @@ export interface Projected {
 interface StepState {
   readonly key: string
   readonly name: string
-  readonly status: 'running' | 'retrying' | 'completed' | 'failed'
+  readonly status: 'running' | 'retrying' | 'left' | 'completed' | 'failed'
   readonly attempts: number
   readonly startedAt: string
   readonly endedAt?: string
@@ -120,7 +120,11 @@ function stepsOf(events: readonly Event[]): Map<string, StepState> {
         failure: event.failure,
       })
     } else if (event.type === 'StepRetried') {
-      change(event.key, { status: 'retrying', attempts: event.attempt, failure: event.failure })
+      const { attempt: attempts, failure, left } = event
+      change(
+        event.key,
+        left ? { status: 'left', attempts } : { status: 'retrying', attempts, failure },
+      )
     }
   }
   return steps

@@ -1,0 +1,155 @@
+// Steps whose bodies leave them to be completed from outside, by a token.
+import { ActivityError, activity, workflow } from 'pawl'
+import { testEngine } from 'pawl/testing'
+import { describe, expect, test } from 'vitest'
+import { historyOf, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
+
+const review = activity.declare<string, string>('review', { queue: 'people' })
+const flow = workflow('flow', async (ctx, what: string) =>
+  ctx.run(review, what).catch((error: ActivityError) => `refused: ${error.failure.message}`),
+)
+
+/** Hands its token to whoever looks into `tokens`. */
+function reviews(tokens: string[]) {
+  return review.implement(async (_what, ctx) => {
+    tokens.push(await ctx.completionToken())
+    return ctx.completeLater()
+  })
+}
+
+async function tokenIn(tokens: readonly string[], count = 1): Promise<string> {
+  const seen = await until(
+    async () => tokens,
+    ({ length }) => length >= count,
+  )
+  return seen[count - 1] ?? ''
+}
+
+describe.each(kinds)('on %s', (kind) => {
+  const bench = useStore(kind)
+  const both = { queues: ['default', 'people'] }
+
+  test.each(['here', 'queued'] as const)(
+    'api gap 12: an activity is completed from outside, while no worker is there (%s)',
+    async (where) => {
+      const tokens: string[] = []
+      const code = reviews(tokens)
+      const { engine, worker } =
+        where === 'here'
+          ? await bench.worker({ workflows: [flow], activities: [code] }, both)
+          : await bench.worker({ workflows: [flow] })
+      const people =
+        where === 'queued'
+          ? await bench.worker({ activities: [code] }, { queues: ['people'] })
+          : undefined
+      const run = await engine.start(flow, 'text')
+      const why = await waitsFor(run, 'completion')
+      expect(why).toMatchObject({ step: 'activity:review#1' })
+      expect(why).not.toHaveProperty('until')
+      await worker.drain()
+      await people?.worker.drain()
+      const token = await tokenIn(tokens)
+      const client = await bench.engine()
+      await client.resolve(token, 'fine')
+      const other = await bench.serve({ workflows: [flow], activities: [code] }, both)
+      expect(await other.get(run.runId).result()).toBe('fine')
+      // The same answer again changes nothing, another is refused, also when the run has ended.
+      await client.resolve(token, 'fine')
+      expect(await rejection(client.resolve(token, 'poor'))).toMatchObject({
+        code: 'TOKEN_INVALID',
+        message: expect.stringContaining('another answer'),
+      })
+      expect(tokens).toHaveLength(1)
+      const completed = (await historyOf(run)).find(({ type }) => type === 'StepCompleted')
+      expect(completed?.body).toMatchObject({ attempt: 1, value: { json: 'fine' } })
+    },
+  )
+
+  test('it is refused from outside for good, and tokens that were made up are refused', async () => {
+    const tokens: string[] = []
+    const engine = await bench.serve({ workflows: [flow], activities: [reviews(tokens)] }, both)
+    const run = await engine.start(flow, 'text')
+    const token = await tokenIn(tokens)
+    const [place = ''] = token.split('.')
+    for (const wrong of ['', 'x', `${place}.${'0'.repeat(36)}`, `${place}.x`, `.${'0'.repeat(36)}`])
+      expect(await rejection(engine.resolve(wrong, 1)), wrong).toMatchObject({
+        code: 'TOKEN_INVALID',
+      })
+    await engine.reject(token, 'it is full of errors')
+    expect(await run.result()).toBe('refused: it is full of errors')
+    await engine.reject(token, 'it is full of errors')
+    const late = await engine.start(flow, 'other')
+    await tokenIn(tokens, 2)
+    await late.cancel()
+    await rejection(late.result())
+    expect(await rejection(engine.resolve(tokens[1] ?? '', 'fine'))).toMatchObject({
+      code: 'TOKEN_INVALID',
+    })
+  })
+
+  test('a completion that comes while the body still runs ends the step', async () => {
+    const tokens: string[] = []
+    const slow = review.implement(async (_what, ctx) => {
+      tokens.push(await ctx.completionToken())
+      await new Promise((_, reject) =>
+        ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)),
+      )
+      return 'never'
+    })
+    const engine = await bench.serve({ workflows: [flow], activities: [slow] }, both)
+    const run = await engine.start(flow, 'text')
+    await engine.resolve(await tokenIn(tokens), 'early')
+    expect(await run.result()).toBe('early')
+  })
+})
+
+describe('in virtual time', () => {
+  const limited = activity.declare<void, string>('limited', {
+    startToClose: '1h',
+    retry: { maxAttempts: 2, initial: '1s' },
+  })
+  const waits = workflow('waits', async (ctx) =>
+    ctx.run(limited).catch((error: ActivityError) => error.failure),
+  )
+
+  test('what is not completed within startToClose is tried again, with the same token, and then given up', async () => {
+    const tokens: string[] = []
+    const code = limited.implement(async (_, ctx) => {
+      tokens.push(await ctx.completionToken())
+      return ctx.completeLater()
+    })
+    await using engine = await testEngine({ workflows: [waits], activities: [code] })
+    const run = await engine.start(waits)
+    expect(await run.result()).toMatchObject({ type: 'Timeout', code: 'START_TO_CLOSE' })
+    expect(new Set(tokens).size).toBe(1)
+    expect(tokens).toHaveLength(2)
+    const again = await engine.start(waits)
+    await engine.clock.advance('90m')
+    await engine.resolve(tokens.at(-1) ?? '', 'in the second hour')
+    expect(await again.result()).toBe('in the second hour')
+  })
+
+  test('its worker dies: it is not begun again before its time', async () => {
+    const tokens: string[] = []
+    const code = limited.implement(async (_, ctx) => {
+      tokens.push(await ctx.completionToken())
+      return ctx.completeLater()
+    })
+    await using engine = await testEngine({ workflows: [waits], activities: [code] })
+    const run = await engine.start(waits)
+    await engine.clock.advance('1m')
+    for (let deaths = 0; deaths < 3; deaths++) await engine.crash()
+    await engine.clock.advance('1m')
+    await engine.resolve(tokens[0] ?? '', 'fine')
+    expect(await run.result()).toBe('fine')
+    expect(tokens).toHaveLength(1)
+  })
+
+  test('a body that left no token with anybody fails', async () => {
+    const careless = limited.implement(async (_, ctx) => ctx.completeLater())
+    await using engine = await testEngine({ workflows: [waits], activities: [careless] })
+    expect(await (await engine.start(waits)).result()).toMatchObject({
+      message: expect.stringContaining('ctx.completionToken()'),
+    })
+  })
+})
