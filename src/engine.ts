@@ -162,6 +162,8 @@ export type CheckedRun = Verdict & {
   readonly workflowId: string
   readonly name: string
   readonly status: Status
+  /** Another build, which keeps the run: the code here gets it only when that is retired. */
+  readonly keptBy?: string
 }
 
 export class Engine extends Client implements AsyncDisposable {
@@ -223,7 +225,7 @@ export class Engine extends Client implements AsyncDisposable {
       onEnded: (runId: string, body: string) => this.results.ended(runId, body),
       onLetGo: (runId: string) => this.results.letGo(runId),
     }
-    const code = checkName(this.#options.build ?? this.#registry.fingerprint, 'the build')
+    const code = this.#code
     const build = buildOf(code, this.#options)
     const pollMs = alone ? Number.POSITIVE_INFINITY : limits.idlePollMs
     const settings = {
@@ -252,11 +254,14 @@ export class Engine extends Client implements AsyncDisposable {
     checkOptions({ workflow: runFilter.workflow }, filter, { of: 'check' })
     const { workflow } = filter
     const names = queryOf(workflow === undefined ? {} : { workflow })
+    const { retired } = await this.#catalogue.rollOut()
+    const open = new Set([...retired, this.#code])
     for await (const { run, turns } of recordedRuns(this.#store, { ...names, statuses: LIVE })) {
-      const { head, status } = run
+      const { head, status, pin } = run
       const { runId, workflowId, name } = head
       const verdict = await judge(this.#deciders, this.#world.clock, { head, turns })
-      yield { runId, workflowId, name, status, ...verdict }
+      const kept = pin === undefined || open.has(pin) ? {} : { keptBy: pin }
+      yield { runId, workflowId, name, status, ...kept, ...verdict }
     }
   }
 
@@ -270,6 +275,11 @@ export class Engine extends Client implements AsyncDisposable {
       const exported: ExportedRun = { pawl: 1, status: run.status, head: run.head, turns }
       yield visibleJson(JSON.stringify(exported))
     }
+  }
+
+  /** Its build, as people name it. */
+  get #code(): string {
+    return checkName(this.#options.build ?? this.#registry.fingerprint, 'the build')
   }
 
   /** Step bodies under way in the workers of this engine. */

@@ -10,7 +10,14 @@ import { type Open, RunState, type Status } from '../kernel/run.ts'
 import { pawlCommand, shellWord } from '../kernel/shell.ts'
 import { quote, visible } from '../kernel/visible.ts'
 import { isWebhook, webhookName } from '../kernel/webhook.ts'
-import { isFor, nothingSaid, pinsOf, type RollOut, unpinned } from '../policies/roll-out.ts'
+import {
+  isFor,
+  nothingSaid,
+  pinsOf,
+  type RollOut,
+  shareHolder,
+  unpinned,
+} from '../policies/roll-out.ts'
 import type { RunSnapshot, SessionSnapshot, StoredTurn, TaskSnapshot } from '../stores/store.ts'
 
 export type Why = { readonly suggestion?: string } & (
@@ -42,7 +49,7 @@ export type Why = { readonly suggestion?: string } & (
   | {
       readonly reason: 'noWorker'
       readonly type: string
-      /** The build that has begun the run, whose workers alone go on with it. */
+      /** The build whose workers alone take the run: it has begun it, or has the share of a roll-out that it is in. */
       readonly build?: string
     }
   | { readonly reason: 'webhook'; readonly name: string; readonly until?: Date }
@@ -76,6 +83,7 @@ interface Abilities {
   readonly activities: readonly string[] | null
   /** Its build, as people name it. */
   readonly code: string
+  /** Whether it takes part in roll-outs. */
   readonly pin?: boolean
 }
 
@@ -202,18 +210,35 @@ function held(facts: WhyFacts, state: RunState): Why {
 function unclaimed(facts: WhyFacts): Why {
   const { run, sessions } = facts
   const { name, queue } = run.head
-  const able = sessions.some((session) => canTake(facts, session))
-  return able ? { reason: 'ready' } : noWorker(facts, { name, queue, kind: 'workflows' }, run.pin)
+  const able = sessions.flatMap((session) => living(session, run.now) ?? []).filter(hasCode(facts))
+  if (able.some((about) => isTheirs(facts, about))) return { reason: 'ready' }
+  if (run.pin === undefined && able.length > 0) return outOfShare(facts)
+  return noWorker(facts, { name, queue, kind: 'workflows' }, run.pin)
 }
 
-function canTake({ run, submitted, rollOut }: WhyFacts, session: SessionSnapshot): boolean {
-  const { name, queue, runId } = run.head
-  const about = living(session, run.now)
-  if (!about?.queues.includes(queue)) return false
-  if (!submitted && !(about.workflows?.includes(name) ?? true)) return false
-  const { pin, code } = about
+function hasCode({ run, submitted }: WhyFacts): (about: Abilities) => boolean {
+  const { name, queue } = run.head
+  return ({ queues, workflows }) =>
+    queues.includes(queue) && (submitted || (workflows?.includes(name) ?? true))
+}
+
+function isTheirs({ run, rollOut }: WhyFacts, { pin, code }: Abilities): boolean {
   const pins = pin ? pinsOf(rollOut, code) : unpinned(rollOut, code)
-  return pins ? isFor(pins, runId, run.pin) : run.pin === undefined || run.pin === code
+  if (pins) return isFor(pins, run.head.runId, run.pin)
+  return run.pin === undefined || run.pin === code
+}
+
+// There are workers for it, but the roll-out gives it to another build.
+function outOfShare({ run, rollOut }: WhyFacts): Why {
+  const { name: type, runId } = run.head
+  const build = shareHolder(rollOut, runId)
+  if (build === undefined) {
+    const suggestion = `The roll-out leaves this run to builds that were neither named nor retired, and no such worker is alive. Start one, or give a build all runs: ${pawlCommand('builds', ['roll-out'], { placeholder: "'<build>' 100" })}`
+    return { reason: 'noWorker', type, suggestion }
+  }
+  const take = pawlCommand('builds', ['roll-out', build, '0'])
+  const suggestion = `The roll-out gives this run to build ${quote(build)}, which has no living worker. Start one of it, or take its share back: ${take}`
+  return { reason: 'noWorker', type, build, suggestion }
 }
 
 function waiting(facts: WhyFacts, state: RunState): Why {

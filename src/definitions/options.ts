@@ -6,6 +6,7 @@ import {
   type Described,
   duration,
   either,
+  flag,
   given,
   isWhole,
   named,
@@ -123,6 +124,10 @@ export const workflowOptions = {
   /** 'park' */
   ifPast,
   ...timeouts,
+  /** Whether a run stays with the build that began it. What the worker's `pin` says */
+  pin: flag('Whether a run stays with the build that began it.', {
+    otherwise: "the worker's `pin`",
+  }),
 } as const
 export interface WorkflowOptions extends Described<typeof workflowOptions> {}
 

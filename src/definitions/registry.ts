@@ -159,7 +159,8 @@ function standalone(activity: RegisteredActivity): RegisteredFunction {
   return {
     style: 'function',
     name,
-    options: {},
+    // Tasks know no builds, and neither does this.
+    options: { pin: false },
     schemas: {},
     definitionHash: digest(name),
     handler: (ctx, input) => ctx.run(contract, input as never),

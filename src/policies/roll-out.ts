@@ -21,7 +21,7 @@ export interface Pins {
   readonly to: number
 }
 
-/** Of a worker that keeps to the runs of its build. */
+/** Of a worker that takes part in roll-outs. */
 export function pinsOf(rollOut: RollOut, build: string): Pins {
   const { shares, retired } = rollOut
   const builds = servedBy(rollOut, build)
@@ -39,6 +39,13 @@ export function pinsOf(rollOut: RollOut, build: string): Pins {
 export function unpinned(rollOut: RollOut, build: string, worker = build): Pins | undefined {
   const builds = servedBy(rollOut, build)
   return builds.length === 1 && worker === build ? undefined : { builds, from: 0, to: SHARES }
+}
+
+/** The build that has the share of this run, if one was named for it. */
+export function shareHolder(rollOut: RollOut, runId: string): string | undefined {
+  const has = ({ build }: { readonly build: string }): boolean =>
+    isFor(pinsOf(rollOut, build), runId)
+  return rollOut.shares.find(has)?.build
 }
 
 /** Whether a run is one of those, by the build that has begun it, or by its share if none has. */

@@ -31,7 +31,8 @@ export const control = signal<Control>('control')
 
 export const schedule = workflow(
   SCHEDULE,
-  { queue: SCHEDULES_QUEUE },
+  // A schedule outlives builds.
+  { queue: SCHEDULES_QUEUE, pin: false },
   async (ctx, state: ScheduleState): Promise<void> => {
     const keeper = new Keeper(ctx, state)
     ctx.on(control, (message) => keeper.hear(message))

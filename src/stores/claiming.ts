@@ -30,9 +30,9 @@ export interface ClaimRequest {
   readonly nonce: number
   readonly build: string
   /**
-   * Of runs that are pinned to a build, those of these builds; of the others, those whose share lies in [from, to). The
-   * share of a run is the number that the last four digits of its id are, so 0 to 65,535. When absent: runs that are
-   * pinned to `build`, and all that are not pinned.
+   * Of runs that are pinned to a build, those of these builds; of the others, begun or not, those whose share lies in
+   * [from, to). The share of a run is the number that the last four digits of its id are, so 0 to 65,535. When absent: runs
+   * that are pinned to `build`, and all that are not pinned.
    */
   readonly pins?: {
     readonly builds: readonly string[]

@@ -3,11 +3,12 @@
 import { limits } from '../kernel/limits.ts'
 import { isFor, type Pins, pinsOf, type RollOut, unpinned } from '../policies/roll-out.ts'
 import { isUnavailable } from '../runtime/availability.ts'
-import type { WorkerPorts, WorkerSettings } from './worker-settings.ts'
+import { takesShare, type WorkerPorts, type WorkerSettings } from './worker-settings.ts'
 
 export class Directory {
   readonly #ports: Pick<WorkerPorts, 'registry' | 'catalogue' | 'clock' | 'logger'>
   readonly #settings: Pick<WorkerSettings, 'pin' | 'build' | 'code' | 'pollMs'>
+  readonly #takesShare: boolean
   #names: ReadonlySet<string> = new Set()
   #changes = -1
   #pins: Pins | undefined
@@ -21,8 +22,9 @@ export class Directory {
   ) {
     this.#ports = ports
     this.#settings = settings
-    // Before it knows its share, a worker that keeps to its own runs begins none.
-    if (settings.pin) this.#pins = { builds: [settings.code], from: 0, to: 0 }
+    this.#takesShare = takesShare(settings, ports.registry)
+    // Before it knows its share, a worker that takes only that begins nothing.
+    if (this.#takesShare) this.#pins = { builds: [settings.code], from: 0, to: 0 }
   }
 
   /** Names of workflows to ask for; `null` is any. */
@@ -85,8 +87,8 @@ export class Directory {
   }
 
   #learn(rollOut: RollOut): boolean {
-    const { pin, build, code } = this.#settings
-    const pins = pin ? pinsOf(rollOut, code) : unpinned(rollOut, code, build)
+    const { build, code } = this.#settings
+    const pins = this.#takesShare ? pinsOf(rollOut, code) : unpinned(rollOut, code, build)
     const isOther = JSON.stringify(pins) !== JSON.stringify(this.#pins)
     this.#pins = pins
     return isOther

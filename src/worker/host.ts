@@ -17,8 +17,8 @@ export interface RunHost extends World {
   turnId(): number
   /** Who decides for a run that stands where these events left it. */
   decider(head: Head, events: readonly HistoryEvent[]): Promise<Decider | undefined>
-  /** The build that runs begun here are kept by, if they are. */
-  readonly pin?: string
+  /** The build that a run begun here is pinned to, if it is. */
+  pinOf(head: Head): string | undefined
   history(head: Pick<StoredHead, 'runId' | 'generation'>, after: number): Promise<HistoryPage>
   /** The newest run of a workflow id. */
   newestOf(workflowId: string): Promise<string | undefined>

@@ -45,10 +45,13 @@ export const workerOptions = {
   warm: whole('Suspended runs it keeps in memory.', [0, limits.warmExecutionsMax], {
     otherwise: String(limits.warmExecutions),
   }),
-  /** Keeps to runs that this build has begun, unless their build was retired; others do not get what it begins. false */
-  pin: flag('Keeps to runs that its build has begun; other builds do not get what it begins.', {
-    otherwise: 'false',
-  }),
+  /** Runs that it begins stay with its build, unless that is retired or their workflow has a `pin` of its own. false */
+  pin: flag(
+    'Runs that it begins stay with its build, unless their workflow has a `pin` of its own.',
+    {
+      otherwise: 'false',
+    },
+  ),
   /** Whether this worker keeps schedules going. true */
   schedules: flag('Keeps schedules going, whatever its queues.', { otherwise: 'true' }),
   /** Drain on SIGTERM and SIGINT, then let the process end. true */

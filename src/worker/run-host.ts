@@ -14,7 +14,7 @@ import type { RunHost } from './host.ts'
 import type { Slots } from './slots.ts'
 import type { StepRunner } from './step-runner.ts'
 import type { StoreClock } from './store-clock.ts'
-import type { WorkerPorts, WorkerSettings } from './worker-settings.ts'
+import { pins, type WorkerPorts, type WorkerSettings } from './worker-settings.ts'
 
 export interface HostParts {
   readonly ports: WorkerPorts
@@ -37,7 +37,7 @@ export function runHost(parts: HostParts): RunHost {
     alwaysReplay: settings.alwaysReplay,
     strict: settings.strict,
     decider: parts.decider,
-    ...(settings.pin && { pin: settings.code }),
+    pinOf: ({ name }) => (pins(settings, registry, name) ? settings.code : undefined),
     now: () => storeClock.now(),
     after: (ms, fire) => clock.after(ms, fire),
     breathe: () => clock.breathe(),

@@ -128,13 +128,13 @@ export class TurnWriter {
 
   // What the store is told of the run only when it changes.
   #marks(events: readonly HistoryEvent[], next: Next): Pick<TurnCommit, 'compensating' | 'pin'> {
-    const { pin } = this.#host
     // Who could not even begin does not keep it from others.
     const begins = this.seq === this.#first && next.type !== 'pause'
+    const pin = begins ? this.#host.pinOf(this.#head) : undefined
     const changed = events.some(({ type }) => type.startsWith('Compensation'))
     return {
       ...(changed && { compensating: this.#run.state().compensations > 0 }),
-      ...(pin !== undefined && begins && { pin }),
+      ...(pin !== undefined && { pin }),
     }
   }
 

@@ -25,7 +25,7 @@ export interface WorkerSettings {
   readonly pollMs: number
   /** Suspended executions kept in memory. */
   readonly warm: number
-  /** Whether it keeps to runs that its build has begun. */
+  /** Whether runs that it begins are pinned to its build, unless their workflow says so itself. */
   readonly pin: boolean
   /** Replays every turn from the start, as if nothing were ever warm. */
   readonly alwaysReplay: boolean
@@ -51,17 +51,36 @@ export interface WorkerPorts {
   readonly onLetGo: (runId: string) => void
 }
 
+/** Whether a run of this workflow that the worker begins is pinned to its build. */
+export function pins(
+  { pin }: Pick<WorkerSettings, 'pin'>,
+  registry: Registry,
+  name: string,
+): boolean {
+  return registry.workflow(name)?.options.pin ?? pin
+}
+
+/**
+ * Whether the worker takes part in roll-outs: it does if it pins runs of any workflow. A store cannot tell a run that
+ * has not begun from one in progress that is not pinned, so such a worker takes only its share of both. That also routes
+ * the latter to the build that is rolled out.
+ */
+export function takesShare({ pin }: Pick<WorkerSettings, 'pin'>, { workflows }: Registry): boolean {
+  return pin || [...workflows.values()].some(({ options }) => options.pin === true)
+}
+
 /** What a worker can do, as its session says it. */
 export function aboutWorker(
-  { queues, build, code, pin }: WorkerSettings,
+  settings: WorkerSettings,
   registry: Registry,
   workflows: readonly string[] | null,
 ): string {
+  const { queues, build, code } = settings
   return JSON.stringify({
     queues,
     build,
     code,
-    ...(pin && { pin }),
+    ...(takesShare(settings, registry) && { pin: true }),
     workflows,
     activities: registry.activityNames,
   })

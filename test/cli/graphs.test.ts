@@ -152,6 +152,24 @@ test('N8: builds are listed, rolled out and retired', async () => {
   })
 })
 
+test('api gap 10: pinning per workflow is shown by worker and builds; check passes over what another build keeps', async () => {
+  const waits = (name: string, pin: string, steps = '') =>
+    `export const ${name} = pawl.workflow('${name}', ${pin}, async (ctx) => { ${steps} await ctx.wait(pawl.signal('go')) })\n`
+  const file = await cli.define('code.ts', waits('kept', '{ pin: true }') + waits('free', '{}'))
+  const worker = cli.begin('worker', file, '--build', 'one')
+  await worker.prints('one, keeps its runs of kept')
+  for (const name of ['kept', 'free']) await does('start', name, '--workflow-id', name)
+  for (const name of ['kept', 'free']) await cli.reaches(name, 'waiting')
+  expect(await does('builds')).toMatch(/one +what is left +1 +1\n/)
+  const other = waits('kept', '{}', 'await new Promise((done) => setTimeout(done, 1));')
+  const mended = await cli.define('other.ts', other + waits('free', '{}'))
+  const shown = await does('check', mended)
+  expect(shown).toMatch(/^pinned {8}1 run of 'kept': kept\n {4}build 'one' keeps .* does not fit/m)
+  expect(shown).toMatch(/1 compatible, 0 incompatible, 0 without code .*, 1 pinned to other builds/)
+  await does('builds', 'retire', 'one')
+  expect(await cli.pawl('check', mended)).toMatchObject({ code: 1 })
+})
+
 const refused = [
   [['builds', 'roll-out', 'one'], /how many of the new runs/],
   [['builds', 'roll-out', 'one', 'many'], /percent is NaN/],

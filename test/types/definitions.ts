@@ -20,6 +20,12 @@ import {
 } from 'pawl'
 import { type Equal, type Order, same } from './support.ts'
 
+// Whether runs stay with their build is said with the other options of a workflow, and is no text.
+workflow('kept', { pin: true }, async () => {})
+workflow.declare('free', { pin: false })
+// @ts-expect-error: not 'PINNED'
+workflow('pinned', { pin: 'PINNED' }, async () => {})
+
 // Activities: input and output come from the function.
 export const charge = activity('charge', { startToClose: '30s' }, async (order: Order) => ({
   paymentId: order.id,

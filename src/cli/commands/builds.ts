@@ -41,7 +41,7 @@ async function list(engine: Engine, { json }: ReadingOptions): Promise<void> {
   if (json) return printJson(found)
   if (found.length === 0)
     return print(
-      'No living worker keeps its runs, and no build was rolled out or retired. Start a worker with --pin, and --build to name it.',
+      'No living worker keeps its runs, and no build was rolled out or retired. Start a worker with --pin, or give a workflow `pin: true`; name the build with --build.',
     )
   for (const line of table(heads, found.map(cells))) print(line)
 }

@@ -33,7 +33,8 @@ async function check(files: readonly string[], options: Options): Promise<void> 
       found.push(run)
     if (options.json) printJson(found)
     else report(found, options)
-    if (found.some(({ verdict }) => verdict !== 'moves')) process.exitCode = 1
+    if (found.some((run) => run.verdict !== 'moves' && run.keptBy === undefined))
+      process.exitCode = 1
   } finally {
     await engine.close()
   }
@@ -57,10 +58,11 @@ function report(found: readonly CheckedRun[], { store }: Options): void {
     )
     if (text !== '') print(indented(text))
   }
+  const kept = found.filter(({ keptBy }) => keptBy !== undefined).length
   const count = (verdict: CheckedRun['verdict']): number =>
-    found.filter((run) => run.verdict === verdict).length
+    found.filter((run) => run.verdict === verdict && run.keptBy === undefined).length
   print(
-    `${counted(found.length, 'run')} in progress in ${showStore(store)}: ${count('moves')} compatible, ${count('differs')} incompatible, ${count('noCode')} without code in these files`,
+    `${counted(found.length, 'run')} in progress in ${showStore(store)}: ${count('moves')} compatible, ${count('differs')} incompatible, ${count('noCode')} without code in these files${kept > 0 ? `, ${kept} pinned to other builds` : ''}`,
   )
 }
 
@@ -77,7 +79,7 @@ function groupsOf(found: readonly CheckedRun[]): readonly Group[] {
   return [...groups.values()].toSorted((a, b) => rank(a) - rank(b))
 }
 
-const titles = ['incompatible', 'no code     ', 'compatible  '] as const
+const titles = ['incompatible', 'no code     ', 'pinned      ', 'compatible  '] as const
 
 function rank({ title }: Group): number {
   return (titles as readonly string[]).indexOf(title)
@@ -85,7 +87,9 @@ function rank({ title }: Group): number {
 
 // What is said about a run without its ids, so that runs of which the same holds are told together.
 function saidOf(run: CheckedRun): Pick<Group, 'title' | 'style' | 'text'> | undefined {
-  const [incompatible, noCode, compatible] = titles
+  const [incompatible, noCode, pinned, compatible] = titles
+  if (run.keptBy !== undefined)
+    return { title: pinned, style: 'dim', text: ofKept(run, run.keptBy) }
   if (run.verdict === 'differs') {
     const text = run.failure.message.replaceAll(run.runId, '<run>')
     return { title: incompatible, style: 'red', text }
@@ -94,6 +98,12 @@ function saidOf(run: CheckedRun): Pick<Group, 'title' | 'style' | 'text'> | unde
   if (run.unasked.length === 0) return undefined
   const text = `recorded, but no longer in the code: ${run.unasked.join(', ')}`
   return { title: compatible, style: 'yellow', text }
+}
+
+// Told in one line: this code meets the run only after its build was retired.
+function ofKept({ verdict }: CheckedRun, build: string): string {
+  const fits = verdict === 'moves' ? 'fits them, too' : 'does not fit them: do not retire it yet'
+  return `build '${build}' keeps them. This code ${fits}.`
 }
 
 function idOf({ runId, workflowId }: CheckedRun): string {

@@ -24,7 +24,7 @@ export function workerCommand(): Command {
       .description('serve the workflows and activities that files export, and what was submitted')
       .argument('[files...]', 'TypeScript or JavaScript modules')
       .option('--handlers', 'have the built-in handlers, too, with safe settings')
-      .option('--pin', 'keep to runs that this build has begun')
+      .option('--pin', 'pin runs to this build, unless their workflow has a `pin` of its own')
       .option('--build <name>', 'the name of this build; else it follows from the code')
       .option('--queue <name>', "a queue to serve (repeatable; 'default')", collect)
       .option('--concurrency <count>', 'runs held, and steps run, at once', parseCount)
@@ -95,8 +95,17 @@ function introduce(id: string, { workflows, activities }: Definitions, options: 
   print(`  queues      ${plain((options.queue ?? ['default']).join(', '))}`)
   print(`  workflows   ${names(workflows)}`)
   print(`  activities  ${names(activities)}`)
-  if (options.pin) print(`  build       ${plain(options.build ?? 'by its code')}, keeps its runs`)
+  const kept = keptRuns(workflows, options)
+  if (kept) print(`  build       ${plain(options.build ?? 'by its code')}, keeps ${plain(kept)}`)
   print(paint('dim', 'Ctrl-C drains and stops it.'))
+}
+
+/** Which of the runs that it begins stay with its build, if any do. */
+function keptRuns(workflows: Definitions['workflows'], { pin }: Options): string | undefined {
+  const named = (pinned: boolean): string =>
+    workflows.flatMap(({ name, options }) => (options.pin === pinned ? [name] : [])).join(', ')
+  if (pin) return `its runs${named(false) && `, but not those of ${named(false)}`}`
+  return named(true) && `its runs of ${named(true)}`
 }
 
 /** Resolves at the first SIGTERM or SIGINT; the second ends the process. */

@@ -99,6 +99,34 @@ const granting: readonly Case[] = [
     },
   },
   {
+    name: 'api gap 10: a run in progress that is pinned to nothing is given by its share, too, however it became due',
+    async run(fixture) {
+      const { store, clock } = fixture
+      await openSession(store)
+      await store.create(['due', 'told', 'paused', 'died', 'later'].map((id) => newRun(id)))
+      const later = clock.now() + 60_000
+      const ways: Record<string, Next> = {
+        due,
+        told: released(),
+        paused: pausedBy('build-other'),
+        died: due,
+        later: released(later),
+      }
+      for (const run of (await claim(store, { runs: 9 })).runs) {
+        const next = present(ways[run.head.runId], 'a way')
+        await apply(store, turn(run, { next }))
+      }
+      await store.post([{ ...postTo('told', 'm'), urgent: true }])
+      const isolated = (id: string) => ({ builds: [], from: shareOf(id), to: shareOf(id) + 1 })
+      await dieHolding(fixture, { pins: isolated('died') })
+      const none = await claim(store, { runs: 9, suspects: 9, pins: { builds: [OLD], ...nothing } })
+      same([none.runs, none.nextDue, none.suspects], [[], undefined, undefined], 'no share')
+      for (const id of ['due', 'told', 'paused', 'died'])
+        same(await idsFor(store, { suspects: 9, pins: isolated(id) }), [id], id)
+      same((await claim(store, { pins: isolated('later') })).nextDue, later, 'later')
+    },
+  },
+  {
     name: 'a share has its first number and not its last',
     async run({ store }) {
       await openSession(store)
