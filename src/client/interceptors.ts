@@ -59,10 +59,10 @@ export const interceptorOptions = {
 
 export function checkInterceptors(interceptors: readonly Interceptor[]): void {
   for (const each of interceptors) {
-    const { activity, start, client } = each
     // An instance of a class may have more than pawl knows of.
-    const given =
-      Object.getPrototypeOf(each) === Object.prototype ? each : { activity, start, client }
+    const isPlain = Object.getPrototypeOf(each) === Object.prototype
+    const entries = Object.keys(interceptorOptions).map((name) => [name, Reflect.get(each, name)])
+    const given: unknown = isPlain ? each : Object.fromEntries(entries)
     checkOptions(interceptorOptions, given, { of: 'an interceptor' })
   }
 }

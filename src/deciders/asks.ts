@@ -49,6 +49,7 @@ export function childAsk(
     ...(priority !== undefined && { priority: checkPriority(priority) }),
     ...(workflowId !== undefined && { workflowId: checkKnownId(workflowId, 'a workflow id') }),
     ...(parentClose && parentClose !== 'cancel' && { onClose: parentClose }),
+    ...(options.onCancel === 'wait' && { onCancel: 'wait' as const }),
     ...(attributes && { attributes: storedAttributes(attributes) }),
     ...(Object.keys(extras).length > 0 && { extras }),
   }
@@ -67,12 +68,13 @@ export function activityAsk(
   const plan = activityPlan(asked, activities(name)?.options, `activity '${name}'`)
   const { scheduleToStartMs, scheduleToCloseMs } = plan
   const digest = digestPayload(input)
-  const limits = {
+  const marks = {
+    ...(options.onCancel === 'wait' && { onCancel: 'wait' as const }),
     ...(scheduleToStartMs !== undefined && { scheduleToStartMs }),
     ...(scheduleToCloseMs !== undefined && { scheduleToCloseMs }),
   }
   return {
-    wanted: { type: 'RunStep', kind: 'activity', key, name, input, digest, ...limits },
+    wanted: { type: 'RunStep', kind: 'activity', key, name, input, digest, ...marks },
     plan,
   }
 }

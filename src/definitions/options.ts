@@ -131,13 +131,22 @@ export const workflowOptions = {
 } as const
 export interface WorkflowOptions extends Described<typeof workflowOptions> {}
 
-export const stepOptions = { ...stepIdentity, retry, startToClose } as const
+/** What the code does when its step or child is cancelled. */
+const onCancel = choice<'proceed' | 'wait'>(
+  'When it is cancelled: go on at once, or wait until its body, or the child, has ended.',
+  ['proceed', 'wait'],
+  { otherwise: "'proceed'" },
+)
+
+export const stepOptions = { ...stepIdentity, retry, startToClose, onCancel } as const
 export interface StepOptions extends Omit<Described<typeof stepOptions>, 'retry'> {
   readonly retry?: Retry
 }
 
-export const runOptions = { ...activityOptions, ...stepIdentity } as const
-export interface RunOptions extends ActivityOptions, StepIdentity {}
+export const runOptions = { ...activityOptions, ...stepIdentity, onCancel } as const
+export interface RunOptions extends ActivityOptions, StepIdentity {
+  readonly onCancel?: 'proceed' | 'wait'
+}
 
 /** What a run is found by, and what is kept with it. */
 export const aboutRun = {
@@ -160,6 +169,7 @@ export const childOptions = {
     ['cancel', 'terminate', 'abandon'],
     { otherwise: "'cancel'" },
   ),
+  onCancel,
   ...aboutRun,
 } as const
 export interface ChildOptions extends Described<typeof childOptions> {}

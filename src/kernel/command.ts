@@ -5,6 +5,7 @@ import type {
   Decision,
   Instant,
   LeftUndone,
+  OnCancel,
   OnClose,
   Resolution,
   StepKind,
@@ -28,6 +29,7 @@ export interface RunStep extends Asked {
   readonly digest?: string
   readonly scheduleToStartMs?: number
   readonly scheduleToCloseMs?: number
+  readonly onCancel?: OnCancel
 }
 export interface SetTimer extends Asked {
   readonly type: 'SetTimer'
@@ -49,6 +51,7 @@ export interface StartChild extends Asked {
   readonly priority?: number
   readonly workflowId?: string
   readonly onClose?: OnClose
+  readonly onCancel?: OnCancel
   readonly extras?: Extras
   readonly attributes?: AttributeValues
 }

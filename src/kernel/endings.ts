@@ -2,6 +2,7 @@
 import { unreachable } from './assert.ts'
 import type { AnswerUpdate, EndRun, StartChild } from './command.ts'
 import type { Ending, EventBody, Instant, LeftUndone } from './event.ts'
+import type { Failure } from './failure.ts'
 import type { ChildOutcome, Message, StepOutcome, Stop } from './message.ts'
 import type { Head, OpenStep } from './run.ts'
 
@@ -51,6 +52,16 @@ export function stepEnded(key: string, outcome: StepOutcome): EventBody {
     return { type: 'StepCompleted', key, attempt: outcome.attempt, value: outcome.value }
   const { attempt, failure, reason } = outcome
   return { type: 'StepFailed', key, attempt, failure, reason }
+}
+
+/** A step that was cancelled is not tried again, whatever its plan says. */
+export function lastAttempt(result: {
+  readonly key: string
+  readonly attempt: number
+  readonly failure: Failure
+}): EventBody {
+  const { key, attempt, failure } = result
+  return { type: 'StepFailed', key, attempt, failure, reason: 'non-retryable' }
 }
 
 export function childEvent(message: Extract<Message, { type: 'childEnded' }>): EventBody {

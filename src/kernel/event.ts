@@ -29,6 +29,7 @@ export type Requested =
       /** It fails if nobody has begun with it by then, or if it has not ended by then. */
       readonly startBy?: Instant
       readonly closeBy?: Instant
+      readonly onCancel?: OnCancel
     } & Request)
   | ({ readonly type: 'TimerStarted'; readonly until: Instant } & Request)
   | ({
@@ -45,7 +46,11 @@ export type Requested =
       readonly input: Payload
       readonly digest?: string
       readonly onClose?: OnClose
+      readonly onCancel?: OnCancel
     } & Request)
+
+/** The code goes on when its step or child has ended after it was cancelled; at once, when absent. */
+export type OnCancel = 'wait'
 
 /** What becomes of a child when its parent ends; it is cancelled when absent. */
 export type OnClose = 'abandon' | 'terminate'

@@ -9,6 +9,7 @@ import type {
   Event,
   HistoryEvent,
   Instant,
+  OnCancel,
   OnClose,
   Passage,
   StepKind,
@@ -72,6 +73,9 @@ export type Open =
       /** Absent once somebody has begun with it. */
       startBy?: Instant
       readonly closeBy?: Instant
+      readonly onCancel?: OnCancel
+      /** It was cancelled, and the code waits for its end: the attempt in progress is the last. */
+      stopping?: true
     }
   | { readonly type: 'timer'; readonly until: Instant }
   | {
@@ -85,6 +89,8 @@ export type Open =
       readonly name: string
       readonly child: string
       readonly onClose?: OnClose
+      readonly onCancel?: OnCancel
+      stopping?: true
     }
 
 export type OpenStep = Extract<Open, { type: 'step' }>
@@ -135,6 +141,8 @@ export class RunState {
   continued = false
   /** Somebody wants it to rest, and what they said about it. */
   pausing: { readonly note?: string } | undefined
+  /** Something was cancelled whose end the code waits for. */
+  hasStopped = false
   /** How many parts of its code undo what they did. */
   compensations = 0
   /** It was created to wait for this, and it has come; or it has begun before, in an earlier generation. */
@@ -195,6 +203,7 @@ export class RunState {
           failed: 0,
           ...(event.startBy !== undefined && { startBy: event.startBy }),
           ...(event.closeBy !== undefined && { closeBy: event.closeBy }),
+          ...(event.onCancel && { onCancel: event.onCancel }),
         })
       case 'StepBegun':
         return this.#begun(event.key)
@@ -203,8 +212,9 @@ export class RunState {
       case 'TimerStarted':
         return this.#ask(event.key, { type: 'timer', until: event.until })
       case 'ChildStarted': {
-        const { key, name, child, onClose } = event
-        return this.#ask(key, { type: 'child', name, child, ...(onClose && { onClose }) })
+        const { key, name, child, onClose, onCancel } = event
+        const marks = { ...(onClose && { onClose }), ...(onCancel && { onCancel }) }
+        return this.#ask(key, { type: 'child', name, child, ...marks })
       }
       case 'WaitStarted':
         return this.#await(event)
@@ -285,7 +295,8 @@ export class RunState {
         this.#know(event.id)
         this.cancelled = true
         this.pausing = undefined
-        for (const key of this.open.keys()) if (!isShielded(key)) this.open.delete(key)
+        for (const [key, open] of this.open)
+          if (!isShielded(key) && !this.#stop(open)) this.open.delete(key)
         return
       case 'RunCompleted':
       case 'RunFailed':
@@ -353,11 +364,21 @@ export class RunState {
 
   // The code may have let go of a wait before it saw the signal that went to it here: then that is for the next.
   #callOff(key: string): void {
-    if (this.open.delete(key)) return
+    const open = this.open.get(key)
+    if ((open && this.#stop(open)) || this.open.delete(key)) return
     const name = this.#satisfied?.get(key)
     assert(name !== undefined, `only what is open, or not seen yet, is called off: ${key}`)
     this.#satisfied?.delete(key)
     this.#receive(name)
+  }
+
+  // It stays open if the code waits for its end.
+  #stop(open: Open): boolean {
+    if (!awaitsEnd(open)) return false
+    this.hasStopped = true
+    open.stopping = true
+    if (open.type === 'step') delete open.retryAt
+    return true
   }
 
   #satisfy(key: string, name: string): void {
@@ -388,6 +409,11 @@ export class RunState {
     this.#unclaimed ??= new Map()
     this.#unclaimed.set(name, (this.#unclaimed.get(name) ?? 0) + 1)
   }
+}
+
+/** Whether the code waits for the end of what was cancelled: then it stays open, and is not tried again. */
+export function awaitsEnd(open: Open): open is Extract<Open, { onCancel?: OnCancel }> {
+  return (open.type === 'step' || open.type === 'child') && open.onCancel === 'wait'
 }
 
 export function dueAt(open: Open): Instant | undefined {

@@ -8,6 +8,7 @@ import {
   childEnded,
   childEvent,
   endingOf,
+  lastAttempt,
   lateStep,
   type Outgoing,
   stepEnded,
@@ -16,7 +17,7 @@ import {
 import type { AttributeValues, Ending, Event, EventBody, HistoryEvent, Instant } from './event.ts'
 import { isShielded } from './key.ts'
 import { endingBy, type Message, type StepOutcome, type Stop, TERMINATED } from './message.ts'
-import type { Head, RunState } from './run.ts'
+import { awaitsEnd, type Head, type RunState } from './run.ts'
 
 /** What happened to a step body that ran where the run is held. */
 export type LocalResult =
@@ -76,7 +77,11 @@ export class Turn {
   settle(results: readonly LocalResult[]): void {
     for (const result of results) {
       if (!this.#state.open.has(result.key)) continue
+      const open = this.#state.open.get(result.key)
+      const isStopping = open?.type === 'step' && open.stopping
+      if (isStopping && open.queued) this.dropped.push(result.key)
       if (result.type === 'ended') this.#happen(stepEnded(result.key, result.outcome))
+      else if (isStopping) this.#happen(lastAttempt(result))
       else {
         const { key, attempt, failure, until, left } = result
         const event = { type: 'StepRetried', key, attempt, failure, until } as const
@@ -232,9 +237,7 @@ export class Turn {
       case 'taskEnded':
         return this.#isOpen(message) ? stepEnded(message.key, message.outcome) : undefined
       case 'taskLeft':
-        return this.#isOpen(message)
-          ? { type: 'StepRetried', key: message.key, ...message.left, left: true }
-          : undefined
+        return this.#isOpen(message) ? this.#left(message) : undefined
       case 'complete':
         return this.#completed(message)
       case 'childEnded':
@@ -259,6 +262,12 @@ export class Turn {
       return { type: 'StepCompleted', key, attempt: open.failed + 1, value, byHand: note, id }
     }
     return undefined
+  }
+
+  #left({ key, left }: Extract<Message, { type: 'taskLeft' }>): EventBody {
+    const open = this.#state.open.get(key)
+    if (open?.type === 'step' && open.stopping) return lastAttempt({ key, ...left })
+    return { type: 'StepRetried', key, ...left, left: true }
   }
 
   // It may come before the body has left it: then the rest of the attempt is not needed.
@@ -303,7 +312,10 @@ export class Turn {
         // Cancelled with its parent; but when that has ended, as the child was told to.
         const how = reason === undefined ? (open.onClose ?? stop) : stop
         outgoing.push(stopChild(this.#head, open.child, how, reason))
-      } else if (open?.type === 'step' && open.queued) dropped.push(key)
+      } else if (open?.type === 'step' && open.queued) {
+        // The worker that has it is told by another way, and its answer is waited for.
+        if (reason === undefined || !awaitsEnd(open)) dropped.push(key)
+      }
     }
     return { outgoing, dropped }
   }
@@ -311,12 +323,17 @@ export class Turn {
   #letGo(keys: readonly string[], met: readonly string[] = []): void {
     const known = keys.filter((key) => this.#state.canCallOff(key))
     if (known.length === 0) return
-    const started = known.filter((key) => !this.#unstart(key))
+    const started = known.filter((key) => this.#isAwaited(key) || !this.#unstart(key))
     const { outgoing, dropped } = this.#callOff(started, 'its parent no longer waits for it')
     this.outgoing.push(...outgoing)
     this.dropped.push(...dropped)
     const came = met.filter((key) => known.includes(key))
     this.#record({ type: 'CalledOff', keys: known, ...(came.length > 0 && { met: came }) })
+  }
+
+  #isAwaited(key: string): boolean {
+    const open = this.#state.open.get(key)
+    return open !== undefined && awaitsEnd(open)
   }
 
   // A child asked for and called off in one turn is not started at all.
@@ -404,10 +421,14 @@ export class Turn {
   }
 
   #startChild(command: StartChild): void {
-    const { key, after, past, name, input, digest, onClose } = command
+    const { key, after, past, name, input, digest, onClose, onCancel } = command
     const child = childId(this.#head, key)
     this.outgoing.push({ type: 'start', command, runId: child })
-    const marks = { ...(past && { past }), ...(onClose && { onClose }) }
+    const marks = {
+      ...(past && { past }),
+      ...(onClose && { onClose }),
+      ...(onCancel && { onCancel }),
+    }
     this.#record({ type: 'ChildStarted', key, after, name, child, input, digest, ...marks })
   }
 }

@@ -7,7 +7,7 @@ import type { Outgoing } from '../kernel/endings.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import { encodeExtras } from '../kernel/extras.ts'
 import { isStop, type Message } from '../kernel/message.ts'
-import type { Head, OpenStep, RunState } from '../kernel/run.ts'
+import { awaitsEnd, type Head, type OpenStep, type RunState } from '../kernel/run.ts'
 import type { Closing, Turn } from '../kernel/turn.ts'
 import type { Payload } from '../kernel/value.ts'
 import type { NewTask, Outbound, StoredMessage, TurnCommit } from '../stores/store.ts'
@@ -71,6 +71,8 @@ export interface TaskBody {
   readonly given?: GivenOptions
   /** Attempts it had before it was handed to the queue. */
   readonly failed?: number
+  /** When the step is cancelled, its end is waited for. */
+  readonly awaited?: true
 }
 
 /** The steps of a turn that go to the queue, as far as anybody still waits for them. */
@@ -104,6 +106,7 @@ function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTa
     ...(closeBy !== undefined && { closeBy }),
     ...(given && { given }),
     ...(failed > 0 && { failed }),
+    ...(awaitsEnd(step) && { awaited: true }),
   }
   return {
     taskId: taskId(head, key),

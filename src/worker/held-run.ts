@@ -16,7 +16,15 @@ import { Inbox } from './inbox.ts'
 import { LocalSteps } from './local-steps.ts'
 import { Nap } from './nap.ts'
 import { changesCode, headSince, loadTurns, pastOf, readHead, waitsForTrigger } from './past.ts'
-import { begunOf, isLate, letGo, mayWait, nextDue, overdueSteps } from './readiness.ts'
+import {
+  begunOf,
+  cancelledTasks,
+  isLate,
+  letGo,
+  mayWait,
+  nextDue,
+  overdueSteps,
+} from './readiness.ts'
 import { poisoned, restful, timedOut, tooLong, unstorable } from './refusals.ts'
 import { NoAnswer } from './store-line.ts'
 import { HOLD, nothing, released, TurnWriter } from './turn-writer.ts'
@@ -43,6 +51,8 @@ export class HeldRun {
   readonly #inbox = new Inbox()
   readonly #steps: LocalSteps
   #mood: Mood = 'working'
+  /** Queued steps whose workers were told, under this lease, that they were cancelled. */
+  readonly #told = new Set<string>()
   readonly #nap: Nap
   readonly #waiting: Waiting
 
@@ -188,12 +198,26 @@ export class HeldRun {
     if (pausing && !busy) return this.#rest(turn)
     // By the store's clock, which may be behind the run's own time if it was set back.
     const soon = (this.#nextDue() ?? Infinity) - this.#host.now() <= limits.holdForTimerMs
-    const hold = busy || (soon && this.#mood === 'working') || this.#inbox.size > 0
-    if (hold && mayWait(this.#carried, turn, this.#code.current, now)) {
+    const cancelled = cancelledTasks(this.#state, this.#told)
+    const stays = busy || (soon && this.#mood === 'working') || this.#inbox.size > 0
+    const hold = stays || cancelled.length > 0
+    if (stays && cancelled.length === 0 && mayWait(this.#carried, turn, this.#code.current, now)) {
       this.#beginSteps(ready)
       return undefined
     }
-    return this.#commitAndGoOn(turn, hold, ready)
+    const outcome = await this.#commitAndGoOn(turn, hold, ready)
+    if (!outcome) await this.#cancelTasks(cancelled)
+    return outcome
+  }
+
+  // Those that no worker has begun are over; the others are told, and their answers waited for.
+  async #cancelTasks(keys: readonly string[]): Promise<void> {
+    if (keys.length === 0) return
+    for (const key of keys) this.#told.add(key)
+    for (const key of await this.#host.cancelTasks(this.#head, keys)) {
+      const step = this.#state.open.get(key)
+      if (step?.type === 'step') this.#steps.giveUp(key, step)
+    }
   }
 
   // Its code is not to begin yet, or to be opened anew: whoever comes next reads the run from its beginning.

@@ -1,12 +1,13 @@
 // An activity attempt claimed from the task queue: run here, settled with the store. The run it belongs to may be
 // held by anybody, or by nobody.
 import { parseBody } from '../kernel/envelope.ts'
-import { PawlError } from '../kernel/errors.ts'
+import { CancelledError, PawlError } from '../kernel/errors.ts'
 import { type Failure, failureOf } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
 import type { StepLeft, StepOutcome } from '../kernel/message.ts'
 import type { ClaimedTask, TaskOutcome } from '../stores/store.ts'
 import { storedMessage, type TaskBody } from './commit.ts'
+import { cancelled } from './local-steps.ts'
 import { limitsOf, type StepRunner, type Verdict } from './step-runner.ts'
 
 export class HeldTask {
@@ -19,6 +20,8 @@ export class HeldTask {
   readonly #runner: StepRunner
   #abort: (reason: Error) => void = () => {}
   #begun: () => boolean = () => false
+  #wasCancelled = false
+  #isGone = false
 
   constructor(task: ClaimedTask, runner: StepRunner) {
     this.taskId = task.taskId
@@ -46,6 +49,9 @@ export class HeldTask {
     const { retry, input, key, generation, keysOf, workflowId, closeBy } = body
     const { runId, name } = this.#task
     const attempt = this.#attempt
+    if (body.awaited && (await this.#isCancelled(body)))
+      return this.#ended(body, cancelled(name, attempt))
+    if (this.#isGone) return new Promise(() => {})
     if (attempt > retry.maxAttempts) return this.#ended(body, diedTrying(name, attempt - 1))
     const { result, abort, begun } = this.#runner.start(
       {
@@ -65,10 +71,32 @@ export class HeldTask {
     )
     this.#abort = abort
     this.#begun = begun
-    return this.#outcome(body, await result)
+    const verdict = await result
+    // One that was cancelled is not tried again.
+    if (verdict.type !== 'ended' && this.#wasCancelled)
+      return this.#ended(body, cancelled(name, attempt))
+    return this.#outcome(body, verdict)
+  }
+
+  /** It was cancelled, and its end is waited for. */
+  cancel(): void {
+    if (this.#wasCancelled) return
+    this.#wasCancelled = true
+    this.#abort(new CancelledError('the run was cancelled, or no longer waits for it'))
+  }
+
+  /** Looks whether it was cancelled, if its end would be waited for. */
+  async look(): Promise<void> {
+    if (this.#body && (await this.#isCancelled(this.#body))) this.cancel()
+  }
+
+  async #isCancelled({ awaited, generation, key }: TaskBody): Promise<boolean> {
+    if (!awaited) return false
+    return this.#runner.isCancelled({ runId: this.#task.runId, generation, key })
   }
 
   abort(reason: Error): void {
+    this.#isGone = true
     this.#abort(reason)
   }
 

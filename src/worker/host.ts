@@ -24,6 +24,11 @@ export interface RunHost extends World {
   newestOf(workflowId: string): Promise<string | undefined>
   /** Ids of tasks of the run that nobody has begun with. */
   waitingTasks(runId: string): Promise<ReadonlySet<string>>
+  /**
+   * Tells the workers that have these queued steps that they were cancelled. Answers with those that no worker has; each
+   * of the others ends by an answer.
+   */
+  cancelTasks(head: Head, keys: readonly string[]): Promise<readonly string[]>
   commit(turn: TurnCommit): Promise<Committed>
   /** Whether this worker may run an activity: it has its code, and serves its queue. */
   serves(activity: string, plan: StepPlan, head: Head): boolean

@@ -66,10 +66,9 @@ export class LocalSteps {
 
   begin(key: string, step: OpenStep, plan: StepPlan): void {
     const attempt = step.failed + 1
+    if (step.stopping) return this.giveUp(key, step)
     if (attempt > plan.retry.maxAttempts) {
-      this.#results.push({ type: 'ended', key, outcome: givenUp(step, attempt - 1, step.failure) })
-      this.#onResult()
-      return
+      return this.#over(key, givenUp(step, attempt - 1, step.failure))
     }
     const running = this.#begin(key, step, plan, attempt)
     if (!running) return
@@ -79,6 +78,26 @@ export class LocalSteps {
       if (this.#running.get(key)?.result === running.result) this.#results.push(result)
       this.#onResult()
     })
+  }
+
+  /** A step that was cancelled, and that no worker has begun, or goes on with. */
+  giveUp(key: string, step: OpenStep): void {
+    this.#over(key, cancelled(step.name, Math.max(1, step.failed)))
+  }
+
+  #over(key: string, outcome: StepOutcome): void {
+    this.#results.push({ type: 'ended', key, outcome })
+    this.#onResult()
+  }
+
+  /** Tells a step that it was cancelled, and waits for its end. One that has not begun never does. */
+  cancel(key: string, reason: string): void {
+    const running = this.#running.get(key)
+    if (!running) return
+    running.abort(new CancelledError(reason))
+    if (running.begun()) return
+    this.#running.delete(key)
+    this.#over(key, cancelled(running.step.name, running.attempt))
   }
 
   takeResults(): LocalResult[] {
@@ -131,6 +150,13 @@ export function interrupted(
     return { type: 'ended', key, outcome: givenUp(step, attempt, failure) }
   }
   return { type: 'retry', key, attempt, failure, until: now }
+}
+
+/** How a step ends that was cancelled and whose body does not end it. */
+export function cancelled(name: string, attempt: number): StepOutcome {
+  const message = `step '${name}' was cancelled`
+  const failure: Failure = { type: 'CancelledError', message, retryable: false }
+  return { ok: false, attempt, failure, reason: 'non-retryable' }
 }
 
 function givenUp(step: OpenStep, attempt: number, last: Failure | undefined): StepOutcome {

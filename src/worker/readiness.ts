@@ -68,7 +68,8 @@ export function readyHere(turn: Turn, now: Instant, held: Held): [string, OpenSt
     if (open.type !== 'step' || open.queued || steps.has(key)) continue
     const plan = execution.step(key)
     if (!plan || (open.retryAt ?? 0) > now) continue
-    if (isServed(open, plan, held)) here.push([key, open])
+    // What was cancelled and runs nowhere is over, wherever it was to run.
+    if (open.stopping || isServed(open, plan, held)) here.push([key, open])
     else elsewhere.push(key)
   }
   turn.queue(elsewhere)
@@ -139,6 +140,20 @@ export function letGo({ events }: Turn, state: RunState, steps: LocalSteps): voi
     reason,
     keys.filter((key) => !state.open.has(key)),
   )
+  for (const key of keys) if (isStopping(state, key)) steps.cancel(key, reason)
+}
+
+/** Queued steps that were cancelled and whose end the code waits for, but for those in `told`. */
+export function cancelledTasks(state: RunState, told: ReadonlySet<string>): string[] {
+  if (!state.hasStopped) return []
+  return [...state.open].flatMap(([key, open]) =>
+    open.type === 'step' && open.stopping && open.queued && !told.has(key) ? [key] : [],
+  )
+}
+
+function isStopping(state: RunState, key: string): boolean {
+  const open = state.open.get(key)
+  return open?.type === 'step' && open.stopping === true
 }
 
 function keysIn(event: HistoryEvent): readonly string[] {

@@ -1,5 +1,6 @@
 // What a worker does for the runs it holds: the calls of a held run, bound to the worker's ports.
 import type { Execution } from '../kernel/decider.ts'
+import { taskId } from '../kernel/derived-ids.ts'
 import { leftUndone } from '../kernel/endings.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
@@ -12,6 +13,7 @@ import type { Committed, HistoryPage, Store, StoredHead, TurnCommit } from '../s
 import { announceEvents } from './announce.ts'
 import type { RunHost } from './host.ts'
 import type { Slots } from './slots.ts'
+import { CANCELLED } from './step-notes.ts'
 import type { StepRunner } from './step-runner.ts'
 import type { StoreClock } from './store-clock.ts'
 import { pins, type WorkerPorts, type WorkerSettings } from './worker-settings.ts'
@@ -25,6 +27,8 @@ export interface HostParts {
   readonly decider: RunHost['decider']
   /** Whether the session still gives the right to begin anything. */
   readonly mayWork: () => boolean
+  /** Tells a task that is held here that it was cancelled. */
+  readonly cancelTask: (taskId: string) => void
   /** Sends to the store until it answers. */
   readonly send: <T>(call: (store: Store) => Promise<T>) => Promise<T>
 }
@@ -44,6 +48,7 @@ export function runHost(parts: HostParts): RunHost {
     turnId: () => random.integer(),
     history: (head, after) => history(send, head, after),
     waitingTasks: (runId) => waitingTasks(send, runId),
+    cancelTasks: (head, keys) => cancelTasks(parts, head, keys),
     newestOf: (workflowId) => newestOf(send, workflowId),
     secret: () => secret(random),
     commit: (turn) => commit(parts, turn),
@@ -108,6 +113,30 @@ async function waitingTasks(send: HostParts['send'], runId: string): Promise<Rea
   return new Set(
     tasks.flatMap(({ taskId, deliveries, failed }) => (deliveries + failed > 0 ? [] : [taskId])),
   )
+}
+
+async function cancelTasks(
+  { send, cancelTask }: HostParts,
+  head: Head,
+  keys: readonly string[],
+): Promise<readonly string[]> {
+  const { runId, generation } = head
+  const [loaded] = await send((store) => store.load([{ type: 'tasks', runId }]))
+  const tasks = loaded?.type === 'tasks' ? loaded.tasks : []
+  const found = new Map(tasks.map((task) => [task.taskId, task]))
+  const of = (key: string) => found.get(taskId(head, key))
+  const held = keys.filter((key) => of(key)?.session !== undefined)
+  const notes = held.map((key) => ({
+    runId,
+    generation,
+    key,
+    name: CANCELLED,
+    body: '"cancelled"',
+  }))
+  if (notes.length > 0) await send((store) => store.note(notes))
+  for (const key of held) cancelTask(taskId(head, key))
+  // One that is gone has ended: its answer is on its way.
+  return keys.filter((key) => of(key) && !held.includes(key))
 }
 
 function announce({ bus, logger }: WorkerPorts, head: Head, events: readonly HistoryEvent[]): void {

@@ -20,6 +20,9 @@ export interface NotePorts {
 
 const HEARTBEAT = 'heartbeat'
 
+/** The note of a step that was cancelled while a worker has its task, and whose end is waited for. */
+export const CANCELLED = 'cancelled'
+
 export class StepNotes {
   readonly #of: NotesOf
   readonly #ports: NotePorts

@@ -25,7 +25,7 @@ import {
 } from './attempt.ts'
 import type { RunningStep } from './local-steps.ts'
 import type { Slots } from './slots.ts'
-import { type NotePorts, type NotesOf, StepNotes } from './step-notes.ts'
+import { CANCELLED, type NotePorts, type NotesOf, StepNotes } from './step-notes.ts'
 
 export interface StepPorts extends NotePorts {
   readonly registry: Registry
@@ -156,6 +156,11 @@ export class StepRunner {
   rulesOf(name: string, body: Rules & { readonly given?: GivenOptions }): Rules {
     const own = this.#ports.registry.activity(name)?.options
     return own && body.given ? activityPlan(body.given, own, `activity '${name}'`) : body
+  }
+
+  /** Whether a queued step was cancelled, and its end is waited for. */
+  async isCancelled(of: NotesOf): Promise<boolean> {
+    return (await this.#ports.loadNotes(of))[CANCELLED] !== undefined
   }
 
   /** A task was claimed and cannot be begun. */

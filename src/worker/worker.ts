@@ -97,6 +97,7 @@ export class Worker {
       runner: this.#runner,
       decider: (head, events) => this.#line.send(() => deciders.of(head, events)),
       mayWork,
+      cancelTask: (taskId) => this.#tasks.get(taskId)?.cancel(),
       send: (call) => this.#line.send(call),
     })
     this.#session = this.#newSession()
@@ -330,6 +331,8 @@ export class Worker {
   #renewed(now: number, beat: number, sent: number): void {
     this.#storeClock.heard(now, sent)
     if (beat % limits.renewalsPerReconcile === 0) this.#plan.doubt(1)
+    // What cannot be looked up now is looked up with the next renewal.
+    for (const task of this.#tasks.values()) void task.look().catch(() => {})
     if (this.#plan.inDoubt) this.#doorbell.ring()
   }
 

@@ -94,6 +94,7 @@ export function explain(why: Why): string | undefined {
     case 'webhook':
       return `${why.name} ${why.until?.toISOString()}`
     case 'condition':
+    case 'completion':
       return why.until?.toISOString()
     case 'child':
       return why.runId

@@ -1,5 +1,5 @@
 // Runs that are terminated or cancelled while there is no worker that could claim them.
-import { type AnyWorkflow, activity, graph, machine, signal, type, workflow } from 'pawl'
+import { activity, graph, machine, signal, type, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { historyOf, kinds, useStore, waitsFor } from './each-store.ts'
 
@@ -63,7 +63,7 @@ describe.each(kinds)('on %s', (kind) => {
     ] as const
     const engine = await bench.engine({ workflows: styles, activities: [noop] })
     for (const style of styles) {
-      const run = await engine.start(style as AnyWorkflow, undefined as never)
+      const run = await engine.start<never, unknown>(style, undefined as never)
       await run.cancel('too late')
       expect((await run.describe()).status, style.name).toBe('cancelled')
     }

@@ -351,7 +351,8 @@ export class FunctionContext {
   ): DurablePromise<unknown> {
     const [key, identity] = this.#identify(kind, name, options)
     const plan: StepPlan = { ...stepPlan(options, `step '${name}'`), body: body as StepBody }
-    return this.#ask({ type: 'RunStep', kind, key, name }, identity, plan)
+    const mark = options.onCancel === 'wait' ? { onCancel: 'wait' as const } : {}
+    return this.#ask({ type: 'RunStep', kind, key, name, ...mark }, identity, plan)
   }
 
   // It is recorded as a wait, so that people see it; what ends it is the code's own doing.

@@ -20,7 +20,7 @@ import { isMessage, Journal, type Settlement } from './journal.ts'
 import type { Identity, Wanted } from './matching.ts'
 import { callSite, nestedCall, nonDurableAwait, queryAsked, stillWanted } from './nondeterminism.ts'
 import { Recognition } from './recognition.ts'
-import { endingOf, never, type Outcome, type Request, settle } from './request.ts'
+import { awaitsEnd, endingOf, never, type Outcome, type Request, settle } from './request.ts'
 import { Scope } from './scope.ts'
 import { Wishes } from './wishes.ts'
 
@@ -256,12 +256,23 @@ export class FunctionExecution implements Execution {
 
   #callOff(request: Request, error: CancelledError | undefined): void {
     const { key } = request.wanted
+    const isFresh = this.#recognition.forget(request)
+    if (error && !isFresh && awaitsEnd(request)) return this.#stop(request, error)
     this.#drop(request)
-    if (this.#recognition.forget(request)) this.#wishes.unask(request)
+    if (isFresh) this.#wishes.unask(request)
     // What the code once rested on is written down even if it is let go in the same turn: a replay rests there, too.
     else if (!this.#journal.calledOff.delete(key)) this.#wishes.callOff(key, error === undefined)
     if (error) request.reject(error)
     else request.resolve(true)
+  }
+
+  // It stays open: its end settles it. A cancelled run stops all that was recorded before, and need not be told.
+  #stop(request: Request, error: CancelledError, isTold = false): void {
+    if (request.stopped) return
+    const { key } = request.wanted
+    request.stopped = error
+    if (this.#journal.calledOff.delete(key) || (isTold && !this.#wishes.has(request))) return
+    this.#wishes.callOff(key)
   }
 
   #drop({ wanted }: Request): void {
@@ -359,8 +370,13 @@ export class FunctionExecution implements Execution {
     this.root.cancel(error)
     for (const request of [...this.#open.values()]) {
       if (!this.root.covers(request.scope)) continue
+      const isFresh = this.#recognition.forget(request)
+      if (!isFresh && awaitsEnd(request)) {
+        this.#stop(request, error, true)
+        continue
+      }
       this.#drop(request)
-      if (this.#recognition.forget(request)) this.#wishes.unask(request)
+      if (isFresh) this.#wishes.unask(request)
       else if (this.#wishes.has(request)) this.#wishes.callOff(request.wanted.key)
       request.reject(error)
       await rest()

@@ -30,8 +30,15 @@ export interface Request {
   recorded?: Recorded
   asked?: Asked
   past: boolean
+  /** It was cancelled, and its end is waited for. */
+  stopped?: CancelledError
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
+}
+
+/** Whether its end is waited for when it is cancelled. */
+export function awaitsEnd({ wanted }: Request): boolean {
+  return 'onCancel' in wanted && wanted.onCancel === 'wait'
 }
 
 export function commandOf({ wanted, after, past }: Request): Command {
@@ -59,12 +66,14 @@ export function settle(request: Request, settlement: Settlement): void {
     case 'TimerFired':
       return request.resolve(request.wanted.type === 'AwaitSignal' ? TIMEOUT : undefined)
     case 'StepFailed': {
+      if (request.stopped) return request.reject(request.stopped)
       const { failure, attempt: attempts, reason } = settlement
       const activity = request.wanted.type === 'RunStep' ? request.wanted.name : settlement.key
       const cause = errorOf(failure)
       return request.reject(new ActivityError({ failure, activity, attempts, reason }, { cause }))
     }
     case 'ChildFailed': {
+      if (request.stopped) return request.reject(request.stopped)
       const { failure, child } = settlement
       return request.reject(new RunError({ failure, runId: child }, { cause: errorOf(failure) }))
     }
