@@ -178,7 +178,7 @@ class Interpreter {
   async #own(ctx: Context, node: Own): Promise<unknown> {
     switch (node.do) {
       case 'step':
-        return ctx.run('step', { retry: RETRY }, async (step) => {
+        return ctx.run('step', { retry: RETRY, ...cancelled(node) }, async (step) => {
           await this.#body(step)
           if (step.attempt <= node.fails) throw new Error('not yet')
           return node.n
@@ -186,7 +186,7 @@ class Interpreter {
       case 'activity': {
         const [near, far] = this.#activities
         const which = node.far ? far : near
-        return which ? ctx.run(which, node.n) : undefined
+        return which ? ctx.run(which, node.n, cancelled(node)) : undefined
       }
       case 'sleep':
         await ctx.sleep(node.ms)
@@ -233,6 +233,14 @@ class Interpreter {
         return done[0]
       }
       case 'webhook': {
+        // Settled by the same client, with a token of the same kind: of a wait, or of a step.
+        if (node.n % 2 === 0) {
+          return ctx.run('left', { retry: RETRY }, async (step): Promise<unknown> => {
+            await this.#body(step)
+            this.#tokens.set(node.n, await step.completionToken())
+            return step.completeLater()
+          })
+        }
         const hook = ctx.webhook<number>(`hook ${node.n}`)
         await ctx.run('publish', { retry: RETRY }, () => void this.#tokens.set(node.n, hook.token))
         return ctx.wait(hook)
@@ -264,7 +272,7 @@ class Interpreter {
       case 'shield':
         return ctx.shield((own) => this.run(own, node.of))
       case 'child':
-        return ctx.child(part, node.of)
+        return ctx.child(part, node.of, { onCancel: 'wait' })
       case 'raced': {
         const first = await ctx.race({
           it: (own) => this.run(own, node.of),
@@ -305,11 +313,17 @@ class Interpreter {
       return end === TIMEOUT ? 'timeout' : 'other'
     }
     const end = await ctx.scope('off', async (own) => {
-      void this.run(own, of).catch(() => {})
+      const work = this.run(own, of).catch(() => {})
       await own.run('before', { retry: RETRY }, this.#body)
       own.cancel()
+      await work
       return own.wait(never)
     })
     return end === CANCELLED ? 'cancelled' : 'other'
   }
+}
+
+/** Half of what is cancelled is waited for. */
+function cancelled({ n }: Own): { readonly onCancel: 'proceed' | 'wait' } {
+  return { onCancel: n % 2 === 0 ? 'wait' : 'proceed' }
 }
