@@ -48,8 +48,16 @@ const nights = await pawl.schedules.set('nights', {
   workflow: report,
   input: 'de',
 })
-const slots = (await nights.describe()).next
+const { next: slots, plan } = await nights.describe()
 console.log(slots.map((slot) => slot.toISOString()))
+
+// The plan can be set again under another id, and changed in part: what is not named stays as it is.
+const copy = await pawl.schedules.set('copy', plan)
+const timings = [{ cron: '30 2 * * *', timeZone: 'Europe/Berlin' }, { every: '8h' }] as const
+await copy.update({ timings, catchUp: 'all', catchUpWindow: '1h' })
+const changed = async () => (await copy.describe()).plan
+while ((await changed()).catchUpWindow !== '1h') await later(50)
+const { input, overlap } = await changed()
 for (const { id } of (await pawl.schedules.list()).items) await pawl.schedules.get(id).delete()
 await pawl.close()
 
@@ -58,3 +66,4 @@ assert.match(newest?.workflowId ?? '', /^seconds@.*:\d\d\.000Z$/)
 assert.equal(newest?.attributes['team'], 'finance')
 assert.equal(filled, 3)
 assert.equal(slots.length, 5)
+assert.deepEqual([input, overlap], ['de', 'allow'])

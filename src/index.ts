@@ -11,8 +11,12 @@ export type { HistoryEntry as HistoryEvent, RunRecord } from './client/record.ts
 export type { ForkOptions } from './client/rewinding.ts'
 export type { Migration, RunHandle, StartedRun, WaitOptions } from './client/run-handle.ts'
 export type {
+  RecentRun,
   Schedule,
+  ScheduleChange,
+  ScheduleDescription,
   ScheduleOptions,
+  SchedulePlan,
   ScheduleRecord,
   Schedules,
 } from './client/schedules.ts'
@@ -131,7 +135,7 @@ export {
 export type { Failure } from './kernel/failure.ts'
 export type { Status } from './kernel/run.ts'
 export type { Json } from './kernel/value.ts'
-export type { Timing } from './policies/timing.ts'
+export type { OneTiming, Timing } from './policies/timing.ts'
 export type { Logger } from './runtime/logger.ts'
 export type { CatchUp, Overlap } from './schedules/state.ts'
 export type { Codec } from './stores/codec.ts'

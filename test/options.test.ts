@@ -26,7 +26,7 @@ import {
   resetOptions,
   resultOptions,
 } from '../src/client/run-handle.ts'
-import { scheduleOptions } from '../src/client/schedule-options.ts'
+import { scheduleChange, scheduleOptions } from '../src/client/schedule-options.ts'
 import { startOptions } from '../src/client/start-options.ts'
 import {
   activityOptions,
@@ -178,7 +178,12 @@ const all: readonly Given[] = [
         e.schedules.set('s', { workflow: job, every: '1h', ...(o as object) } as never),
       ),
     isPart: true,
-    besides: ['cron', 'every', 'offset', 'timeZone', 'workflow', 'input'],
+    besides: ['cron', 'every', 'offset', 'timeZone', 'timings', 'workflow', 'input'],
+  },
+  {
+    title: 'schedule.update',
+    options: scheduleChange,
+    give: (o) => onEngine((e) => e.schedules.get('s').update(o)),
   },
   { title: 'run.result', options: resultOptions, give: (o) => onRun((run) => run.result(o)) },
   {
@@ -296,7 +301,7 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
   ['ctx.on', 'See [Messages](messages.md).', handlerOptions],
   [
     'Schedules',
-    '`engine.schedules.set`, besides `workflow`, `input` and when it is due. See [Schedules](schedules.md).',
+    '`engine.schedules.set`, besides `workflow`, `input` and when it is due; `schedule.update` takes any of these, and null to remove one. See [Schedules](schedules.md).',
     scheduleOptions,
   ],
   ['Filters', '`list`, `count` and `batch`. See [Operating runs](operating-runs.md).', runFilter],

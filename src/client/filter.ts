@@ -7,7 +7,7 @@ import {
   type Described,
   type Description,
   given,
-  type Option,
+  moment,
   option,
   text,
   whole,
@@ -33,9 +33,6 @@ function isStartable(value: unknown): boolean {
   const { is } = (value ?? {}) as { readonly is?: unknown }
   return is === 'workflow' || is === 'activity'
 }
-
-const moment = (about: string): Option<Date> =>
-  option(about, 'a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime()))
 
 export const runFilter = {
   workflow: option<string | Startable<never, unknown>>(

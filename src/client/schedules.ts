@@ -1,31 +1,27 @@
 // Schedules as users meet them. Each is a run of a workflow of pawl's own; what is said to it is a signal, and what is
 // shown of it are its attributes.
-import { type Attributes, storedAttributes } from '../definitions/attributes.ts'
+import type { Attributes } from '../definitions/attributes.ts'
 import type { RunRef } from '../definitions/context.ts'
 import type { Given, WorkflowContract } from '../definitions/contract.ts'
-import { checkPriority } from '../definitions/priority.ts'
 import { parseInput } from '../definitions/schema.ts'
-import { checkOptions } from '../kernel/described.ts'
-import { milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
+import type { Instant } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Message } from '../kernel/message.ts'
-import { checkId, checkKnownId, checkName } from '../kernel/names.ts'
+import { checkId, checkKnownId } from '../kernel/names.ts'
+import type { Status } from '../kernel/run.ts'
 import { decode, encode } from '../kernel/value.ts'
 import { slotsBetween, type Timing, timingOf } from '../policies/timing.ts'
+import { type Control, changed } from '../schedules/change.ts'
 import {
   attributesOf,
-  type Control,
-  INSTANT_MAX,
-  INSTANT_MIN,
-  type ScheduledRun,
+  type CatchUp,
   type ScheduleSpec,
   type ScheduleState,
   scheduleRunId,
   shortNote,
   slotRunId,
   slotsOf,
-  timingText,
 } from '../schedules/state.ts'
 import { control, SCHEDULE, schedule } from '../schedules/workflow.ts'
 import type { LoadAsk, Loaded } from '../stores/store.ts'
@@ -34,10 +30,20 @@ import { eventsOf } from './history.ts'
 import type { RunRecord } from './record.ts'
 import { LIVE } from './recorded-runs.ts'
 import type { RunHandle } from './run-handle.ts'
-import { type ScheduleOptions, wholeSchedule } from './schedule-options.ts'
+import type { ScheduleChange, ScheduleOptions } from './schedule-options.ts'
+import {
+  changedSpec,
+  checkChange,
+  contractOf,
+  instant,
+  newSpec,
+  planOf,
+  type SchedulePlan,
+} from './schedule-plan.ts'
 import type { StartOptions } from './start-options.ts'
 
-export type { ScheduleOptions } from './schedule-options.ts'
+export type { ScheduleChange, ScheduleOptions } from './schedule-options.ts'
+export type { SchedulePlan } from './schedule-plan.ts'
 
 export interface ScheduleRecord {
   readonly id: string
@@ -48,11 +54,37 @@ export interface ScheduleRecord {
   /** The next slots, if it is not paused. */
   readonly next: readonly Date[]
   readonly lastRunId?: string
+  /** Absent until a worker of this version has taken up a schedule of an older one. */
+  readonly catchUp?: CatchUp
+  readonly catchUpWindow?: string
+  /** Slots that were missed and not made up, and the last of them. Of one outage, at most 10,000 are counted. */
+  readonly missed: number
+  readonly lastMissed?: Date
+}
+
+/** Everything there is to know of a schedule. */
+export interface ScheduleDescription extends ScheduleRecord {
+  /** What it was told: `set` takes it again, as it is. */
+  readonly plan: SchedulePlan
+  /** Its newest runs, the newest first. */
+  readonly recent: readonly RecentRun[]
+}
+
+export interface RecentRun {
+  readonly runId: string
+  readonly workflowId: string
+  readonly status: Status
+  /** Absent if the run was triggered by hand. */
+  readonly slot?: Date
+  readonly createdAt: Date
+  readonly endedAt?: Date
 }
 
 export interface Schedule {
   readonly id: string
-  describe(): Promise<ScheduleRecord>
+  describe(): Promise<ScheduleDescription>
+  /** Changes what is given and nothing else; null removes an option. Runs in progress go on as they are. */
+  update<In>(change: ScheduleChange<In>): Promise<void>
   /** No slot is taken until it is resumed. */
   pause(note?: string): Promise<void>
   /** Slots that came meanwhile are not caught up on. */
@@ -107,23 +139,22 @@ export class Schedules {
       >,
   ): Promise<Schedule> {
     checkScheduleId(id)
+    const now = this.#host.now()
+    const spec = newSpec(id, given, now)
     const { paused, note } = given
-    const spec = specOf(given)
     // Each of its runs parses the input for itself; what none of them would take is not to wait for the first.
     await parseInput(given.workflow, given.input)
-    if (timingOf(spec.timing).next(this.#host.now()) === undefined) throw neverDue(spec.timing)
     const noted = note === undefined ? {} : { note: shortNote(note) }
     const input: ScheduleState = { id, spec, paused: paused === true, ...noted }
-    checkState(input)
     const rest = paused === undefined ? {} : { paused: input.paused, ...noted }
-    const said: Control = { do: 'set', spec, ...rest }
+    const said: Control = { do: 'set', spec, asOf: now, ...rest }
     const message = {
       type: 'signal',
       id: this.#host.newId(),
       name: control.name,
       payload: encode(said, 'a schedule'),
     } as const
-    const attributes = attributesOf(input, this.#host.now())
+    const attributes = attributesOf(input, now)
     const workflowId = scheduleRunId(id)
     // One that was being deleted may have ended without a look at this.
     for (let tries = 0; tries < SET_TRIES; tries++) {
@@ -140,7 +171,11 @@ export class Schedules {
     const live = (): Promise<RunRecord> => this.#live(id, this.#run(id))
     return {
       id,
-      describe: async () => recordOf(await live()),
+      describe: async () => this.#describe(id, await live()),
+      update: async (change) => {
+        checkChange(change)
+        await this.#update(id, await this.#specOf(await live()), change)
+      },
       pause: (note) => tell({ do: 'pause', ...(note !== undefined && { note: shortNote(note) }) }),
       resume: () => tell({ do: 'resume' }),
       delete: () => tell({ do: 'delete' }),
@@ -164,11 +199,42 @@ export class Schedules {
     return { items: found.items.map(recordOf), ...(cursor !== undefined && { cursor }) }
   }
 
+  async #describe(id: string, run: RunRecord): Promise<ScheduleDescription> {
+    const plan = planOf(await this.#specOf(run))
+    return { ...recordOf(run), plan, recent: await this.#recent(id) }
+  }
+
+  // A schedule's own run has the same attribute.
+  async #recent(id: string): Promise<readonly RecentRun[]> {
+    const found: RecentRun[] = []
+    const limit = 2 * limits.recentRunsShown
+    let cursor: string | undefined
+    do {
+      const at = cursor === undefined ? {} : { cursor }
+      const page = await this.#host.list({ attributes: { schedule: id } }, { limit, ...at })
+      found.push(...page.items.filter(({ name }) => name !== SCHEDULE).map(recentRun))
+      cursor = page.cursor
+    } while (cursor !== undefined && found.length < limits.recentRunsShown)
+    return found.slice(0, limits.recentRunsShown)
+  }
+
+  // What is refused is refused by what is known here; the schedule itself applies the change to what it knows then.
+  async #update<In>(id: string, before: ScheduleSpec, given: ScheduleChange<In>): Promise<void> {
+    const asOf = this.#host.now()
+    const { change, spec } = changedSpec(id, before, given, asOf)
+    if (given.workflow) await parseInput(given.workflow, spec.input)
+    const { paused, note } = given
+    const said = {
+      ...(paused !== undefined && { paused }),
+      ...(note !== undefined && { note: note === null ? null : shortNote(note) }),
+    }
+    await this.#tell(id, { do: 'change', change, asOf, ...said })
+  }
+
   #trigger(id: string, spec: ScheduleSpec): Promise<RunHandle<unknown>> {
-    const { workflow: name, input, run } = spec
-    const contract = { is: 'workflow', name } as WorkflowContract<unknown, unknown>
+    const { workflow, input, run } = spec
     const attributes: Attributes = { ...run.attributes, schedule: id }
-    return this.#host.start(contract, input, { ...run, attributes })
+    return this.#host.start(contractOf(workflow), input, { ...run, attributes })
   }
 
   #run(id: string): RunHandle<unknown> {
@@ -181,7 +247,8 @@ export class Schedules {
     await run.signal(control, message).catch((error: unknown) => {
       throw error instanceof PawlError && error.code === 'RUN_ENDED' ? missing(id) : error
     })
-    await this.#heard(run, message.do === 'delete')
+    const isLast = message.do === 'delete'
+    if ((await this.#heard(run, isLast)) === 'ended' && !isLast) throw missing(id)
   }
 
   async #live(id: string, run: RunHandle<unknown>): Promise<RunRecord> {
@@ -192,19 +259,18 @@ export class Schedules {
     return record
   }
 
-  // Its plan is what it was told last, or else what the newest generation of its run began with.
+  // Its plan is what the newest generation of its run began with, and what it was told since.
   async #specOf({ runId, generation, input, unreadable }: RunRecord): Promise<ScheduleSpec> {
     const events = await eventsOf((asks) => this.#host.load(asks), { runId, generation })
-    const told = events.flatMap((event) =>
-      event.type === 'SignalReceived' ? [decode(event.payload) as Control] : [],
-    )
-    const set = told.findLast((each) => each.do === 'set')
-    if (set?.do === 'set') return set.spec
     const [first] = events
     if (first?.type !== 'GenerationBegan' && unreadable)
       throw new PawlError(unreadable.code, unreadable.message)
     const state = first?.type === 'GenerationBegan' ? decode(first.input) : input
-    return (state as ScheduleState).spec
+    return events
+      .flatMap((event) =>
+        event.type === 'SignalReceived' ? [decode(event.payload) as Control] : [],
+      )
+      .reduce(told, (state as ScheduleState).spec)
   }
 
   // It is durable already. If somebody is there to hear it, it is worth a moment to see it done.
@@ -225,62 +291,22 @@ export class Schedules {
 const SET_TRIES = 3
 const HEARD_MS = 256
 
-function specOf(
-  given: Timing &
-    ScheduleOptions & {
-      readonly workflow: WorkflowContract<never, unknown>
-      readonly input?: unknown
-    },
-): ScheduleSpec {
-  checkOptions(wholeSchedule, given, { of: 'a schedule' })
-  const { workflow, input, overlap = 'allow', catchUp = 'skip', jitter, from, until, run } = given
-  if (workflow?.is !== 'workflow') {
-    throw new PawlError('INPUT_INVALID', 'a schedule needs a workflow: set(id, { workflow, … }).')
-  }
-  if ('cron' in given && 'every' in given)
-    throw new PawlError('INPUT_INVALID', 'a schedule has `cron` or `every`, not both.')
-  const timing: Timing =
-    'cron' in given
-      ? { cron: given.cron, ...(given.timeZone !== undefined && { timeZone: given.timeZone }) }
-      : { every: given.every, ...(given.offset !== undefined && { offset: given.offset }) }
-  timingOf(timing)
-  if (timingText(timing) === undefined) throw tooLong()
-  return {
-    timing,
-    workflow: checkName(workflow.name, 'the name of a workflow'),
-    input,
-    overlap,
-    catchUp,
-    jitterMs: jitter === undefined ? 0 : milliseconds(jitter, 'jitter'),
-    ...(from && { from: instant(from, 'from') }),
-    ...(until && { until: instant(until, 'until') }),
-    run: runOf(run ?? {}),
-  }
+function told(spec: ScheduleSpec, message: Control): ScheduleSpec {
+  if (message.do === 'set') return message.spec
+  return message.do === 'change' ? changed(spec, message.change) : spec
 }
 
-function runOf({
-  attributes,
-  memo,
-  priority,
-  queue,
-  runTimeout,
-}: NonNullable<ScheduleOptions['run']>): ScheduledRun {
+function recentRun(run: RunRecord): RecentRun {
+  const { runId, workflowId, status, createdAt, endedAt, attributes } = run
+  const { slot } = attributes
   return {
-    ...(attributes && { attributes }),
-    ...(memo && { memo }),
-    ...(priority !== undefined && { priority: checkPriority(priority) }),
-    ...(queue !== undefined && { queue: checkName(queue, 'the name of a queue') }),
-    ...(runTimeout !== undefined && { runTimeout: milliseconds(runTimeout, 'runTimeout') }),
+    runId,
+    workflowId,
+    status,
+    ...(slot instanceof Date && { slot }),
+    createdAt,
+    ...(endedAt && { endedAt }),
   }
-}
-
-// Nobody is there to be told when a slot comes: whatever would be wrong then is found now.
-function checkState(state: ScheduleState): void {
-  const { id, spec } = state
-  storedAttributes({ ...spec.run.attributes, schedule: id, slot: new Date(0) })
-  // What it remembers beside its plan takes some room, too.
-  const room = ' '.repeat(limits.scheduleStateBytes)
-  encode({ ...state, room }, 'a schedule, with its input and memo,')
 }
 
 // The ids of its runs are longer than its own.
@@ -294,38 +320,29 @@ function checkScheduleId(id: string): void {
 
 function recordOf({ attributes }: RunRecord): ScheduleRecord {
   const { schedule: id, workflow, paused, note, timing: text, next, until, lastRunId } = attributes
+  const { catchUp, catchUpWindow, missed, lastMissed } = attributes
   const timing = JSON.parse(String(text ?? '{"every":1000}')) as Timing
   const first = next instanceof Date ? next.getTime() : undefined
   const last = until instanceof Date ? until.getTime() : Number.MAX_SAFE_INTEGER
-  const slots =
-    first === undefined
-      ? []
-      : slotsBetween(timingOf(timing), first - 1, last, limits.slotsShown).slots
   return {
     id: String(id ?? ''),
     workflow: String(workflow ?? ''),
     paused: paused === true,
     timing,
-    next: slots.map((slot) => new Date(slot)),
+    next: first === undefined ? [] : slotsFrom(timing, first, last),
     ...(note !== undefined && note !== '' && { note: String(note) }),
     ...(lastRunId !== undefined && lastRunId !== '' && { lastRunId: String(lastRunId) }),
+    ...(catchUp !== undefined && { catchUp: String(catchUp) as CatchUp }),
+    ...(catchUpWindow !== undefined &&
+      catchUpWindow !== '' && { catchUpWindow: String(catchUpWindow) }),
+    missed: Number(missed ?? 0),
+    ...(lastMissed instanceof Date && { lastMissed }),
   }
 }
 
-function instant(date: Date, what: string): number {
-  const time = Number(date)
-  if (time >= INSTANT_MIN && time <= INSTANT_MAX) return time
-  throw new PawlError('INPUT_INVALID', `${what} is not a valid Date from year 0 to 9999.`)
-}
-
-function tooLong(): PawlError {
-  const message = `the timing takes more than ${limits.attributeBytesMax} bytes as JSON. Make several schedules of it.`
-  return new PawlError('INPUT_INVALID', message)
-}
-
-function neverDue(timing: Timing): PawlError {
-  const message = `the schedule would never start anything: ${JSON.stringify(timing)} has no slot in the years to come.`
-  return new PawlError('INPUT_INVALID', message)
+function slotsFrom(timing: Timing, first: Instant, last: Instant): Date[] {
+  const { slots } = slotsBetween(timingOf(timing), first - 1, last, limits.slotsShown)
+  return slots.map((slot) => new Date(slot))
 }
 
 function tooMany(): PawlError {

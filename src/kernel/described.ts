@@ -81,6 +81,12 @@ export function text(about: string, otherwise: Otherwise = {}): Option<string> {
   return option(about, 'a string', (value) => typeof value === 'string', otherwise)
 }
 
+export function moment(about: string): Option<Date> {
+  const accepts = (value: unknown): boolean =>
+    value instanceof Date && !Number.isNaN(value.getTime())
+  return option(about, 'a Date', accepts)
+}
+
 /** A name of a queue, a build and the like. */
 export function named(about: string, what: string, otherwise: Otherwise = {}): Option<string> {
   const accepts = (value: unknown): boolean => checkKnownName(value, what) !== ''
@@ -108,6 +114,13 @@ export function nested<D extends Description>(about: string, inner: D): Option<D
     return true
   }
   return { ...option(about, `an object with ${namesOf(inner)}`, accepts), isNested: true }
+}
+
+/** The same option where null takes away what it was. */
+export function removable<T>(known: Option<T>): Option<T | null> {
+  const accepts: Option<T | null>['accepts'] = (value, place) =>
+    value === null || known.accepts(value, place)
+  return { ...known, takes: `${known.takes}, or null`, accepts }
 }
 
 /** Any of several. */

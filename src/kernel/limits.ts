@@ -33,6 +33,8 @@ export const limits = {
   /** One cron expression, and how many make up one timing. */
   cronLengthMax: 1_000,
   cronExpressionsMax: 100,
+  /** Timings of one schedule. */
+  timingsMax: 20,
   /** How far ahead a slot is looked for: 29 February may be eight years away, and nothing is further. */
   cronYearsMax: 9,
   everyMsMin: 1_000,
@@ -87,6 +89,8 @@ export const limits = {
 
   /** A slot of a schedule that is noticed later than this was missed. */
   scheduleLateMs: 10_000,
+  /** Missed slots of a schedule that are counted for one outage. */
+  missedCountedMax: 10_000,
   /** Slots started at most for one back-fill. */
   backfillSlotsMax: 10_000,
   /** What the runs that a schedule starts in one turn may take, unless it is one; each is counted as this at least. */
@@ -104,6 +108,8 @@ export const limits = {
   noteLengthMax: 500,
   /** Slots of a schedule that are shown ahead. */
   slotsShown: 5,
+  /** Its newest runs that are shown. */
+  recentRunsShown: 5,
 
   /** A step's transaction on SQLite may keep the file to itself this long, and waits as long for it. */
   sqliteTransactionMsMax: 5_000,

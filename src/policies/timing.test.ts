@@ -87,10 +87,7 @@ describe('T3: cron syntax', () => {
 
 describe('T3: what cron refuses', () => {
   test.each<[unknown, RegExp]>([
-    [
-      '',
-      /^The timing is not possible: cron "" cannot be read: it is empty; expected 5: minute, hour/,
-    ],
+    ['', /^invalid timing: cron "" cannot be read: it is empty; expected 5: minute, hour/],
     ['   ', /it is empty/],
     ['*', /it has 1 field;/],
     ['* * * *', /it has 4 fields; expected 5/],
@@ -169,7 +166,21 @@ test.each<[unknown, RegExp]>([
   [['* * * * *'], /neither cron nor every/],
   [{}, /neither cron nor every/],
   [{ cron: undefined }, /neither cron nor every/],
-  [{ cron: '* * * * *', every: '1m' }, /'every' does not belong to it/],
+  [{ cron: '* * * * *', every: '1m' }, /for both, give timings: \[\{ cron \}, \{ every \}\]/],
+  [
+    { every: ['1m', '1h'] },
+    /every is a list; for several intervals, give timings: \[\{ every \}, …\]/,
+  ],
+  [{ timings: [] }, /timings is a list of 0; expected a list of 1 to 20 timings/],
+  [{ timings: Array.from({ length: 21 }, () => ({ every: '1m' })) }, /timings is a list of 21/],
+  [{ timings: { every: '1m' } }, /timings is \(object\); expected a list/],
+  [{ timings: [{ every: '1m' }], timeZone: 'UTC' }, /timeZone stands beside timings; put it into/],
+  [{ timings: [{ every: '1m' }, { every: '1ms' }] }, /timings\[1\]\.every is 1 ms/],
+  [{ timings: [{ cron: '@daily', timeZone: 'X' }] }, /timings\[0\]\.timeZone "X" is not known/],
+  [{ timings: [{ cron: ['* * *'] }] }, /timings\[0\]\.cron\[0\] "\* \* \*" cannot be read/],
+  [{ timings: [{ every: '1h', offset: 'x' }] }, /timings\[0\]\.offset "x" is not possible/],
+  [{ timings: [{ timings: [{ every: '1m' }] }] }, /timings\[0\] \(object\) has neither cron nor/],
+  [{ timings: ['@daily'] }, /timings\[0\] "@daily" has neither cron nor every/],
   [{ cron: '* * * * *', timezone: 'UTC' }, /'timezone' .* beside cron there may be only timeZone/],
   [{ every: '1m', timeZone: 'UTC' }, /'timeZone' .* beside every there may be only offset/],
   [{ cron: '* * * * *', timeZone: 'Mars/Base' }, /timeZone "Mars\/Base" is not known; expected an/],
@@ -267,6 +278,31 @@ test('T3: several expressions are due when any of them is', () => {
     '2025-01-05T11:00Z',
     '2025-01-06T09:00Z',
   ])
+})
+
+test('api gap 11: several timings are due when any of them is, once where they meet', () => {
+  const timings = [
+    { cron: '0 9 * * *', timeZone: 'Europe/Berlin' },
+    { cron: '0 9 * * *', timeZone: 'America/New_York' },
+    { every: '12h', offset: '2h' },
+    { every: '1d', offset: '8h' },
+    { cron: '0 0 30 2 *' },
+  ] as const
+  // 9 o'clock in Berlin is 8 in UTC, which the fourth has, too; and in New York 14, which the third has.
+  expect(first(4, { timings }, '2025-01-01T12:00Z')).toEqual([
+    '2025-01-01T14:00Z',
+    '2025-01-02T02:00Z',
+    '2025-01-02T08:00Z',
+    '2025-01-02T14:00Z',
+  ])
+  // In between only New York has summer time: its 9 o'clock and Berlin's are five hours apart.
+  expect(first(4, { timings }, '2025-03-10T12:00Z')).toEqual([
+    '2025-03-10T13:00Z',
+    '2025-03-10T14:00Z',
+    '2025-03-11T02:00Z',
+    '2025-03-11T08:00Z',
+  ])
+  expect(timingOf({ timings: [{ cron: '0 0 30 2 *' }] }).next(0)).toBeUndefined()
 })
 
 describe('slotsBetween', () => {

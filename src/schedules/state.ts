@@ -1,5 +1,6 @@
 // What a schedule is, as it is kept: all of it is data, so that any process can go on with it.
 import type { Attributes } from '../definitions/attributes.ts'
+import { type Duration, milliseconds } from '../kernel/duration.ts'
 import type { Instant } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
 import { slotsBetween, type Timing, timingOf } from '../policies/timing.ts'
@@ -15,7 +16,11 @@ export interface ScheduleSpec {
   readonly input: unknown
   readonly overlap: Overlap
   readonly catchUp: CatchUp
+  /** How long ago a missed slot may have been to be made up. */
+  readonly catchUpWindow?: Duration
   readonly jitterMs: number
+  /** As it was given. */
+  readonly jitter?: Duration
   readonly from?: Instant
   readonly until?: Instant
   readonly run: ScheduledRun
@@ -27,7 +32,7 @@ export interface ScheduledRun {
   readonly priority?: number
   readonly attributes?: Attributes
   readonly memo?: Readonly<Record<string, unknown>>
-  readonly runTimeout?: number
+  readonly runTimeout?: Duration
 }
 
 export interface ScheduleState {
@@ -41,6 +46,9 @@ export interface ScheduleState {
   /** The slot whose run is started as soon as none is under way. */
   readonly buffered?: Instant
   readonly backfills?: readonly Backfill[]
+  /** Slots that were missed and not made up, and the last of them. */
+  readonly missed?: number
+  readonly lastMissed?: Instant
 }
 
 /** Slots in (from, to] that are still to be filled in, and how many of them at most. */
@@ -49,19 +57,6 @@ export interface Backfill {
   readonly to: Instant
   readonly left: number
 }
-
-export type Control =
-  /** Whether it is paused stays as it is, unless that is said. */
-  | {
-      readonly do: 'set'
-      readonly spec: ScheduleSpec
-      readonly paused?: boolean
-      readonly note?: string
-    }
-  | { readonly do: 'pause'; readonly note?: string }
-  | { readonly do: 'resume' }
-  | { readonly do: 'backfill'; readonly from: Instant; readonly to: Instant }
-  | { readonly do: 'delete' }
 
 /** The workflow id of a schedule's own run. */
 export function scheduleRunId(id: string): string {
@@ -114,6 +109,18 @@ export function lastSlot(spec: ScheduleSpec, known: Instant, to: Instant): Insta
   return last
 }
 
+/** How far back missed slots are made up, in milliseconds. */
+export function catchUpMs({ catchUpWindow }: ScheduleSpec): number {
+  return catchUpWindow === undefined
+    ? Number.POSITIVE_INFINITY
+    : milliseconds(catchUpWindow, 'catchUpWindow')
+}
+
+/** All that says when it is due, as text. */
+export function whenText({ timing, from, until }: ScheduleSpec): string {
+  return JSON.stringify([timing, from, until])
+}
+
 /** A note as it is kept: not too long, and nothing in it that a store refuses. */
 export function shortNote(note: string): string {
   const sound = String(note).toWellFormed().replaceAll('\0', '')
@@ -129,7 +136,7 @@ export function timingText(timing: Timing): string | undefined {
 
 /** What people see of a schedule without its code. */
 export function attributesOf(state: ScheduleState, now: Instant): Attributes {
-  const { id, spec, paused, note = '', after = now, lastRunId = '' } = state
+  const { id, spec, paused, note = '', after = now, lastRunId = '', missed = 0, lastMissed } = state
   const next = paused ? undefined : nextSlot(spec, after)
   const timing = timingText(spec.timing)
   return {
@@ -141,5 +148,9 @@ export function attributesOf(state: ScheduleState, now: Instant): Attributes {
     until: spec.until === undefined ? '' : new Date(spec.until),
     next: next === undefined ? '' : new Date(next),
     lastRunId,
+    catchUp: spec.catchUp,
+    catchUpWindow: String(spec.catchUpWindow ?? ''),
+    missed,
+    lastMissed: lastMissed === undefined ? '' : new Date(lastMissed),
   }
 }

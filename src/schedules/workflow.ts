@@ -9,10 +9,11 @@ import { CancelledError } from '../kernel/errors.ts'
 import type { Instant } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
 import { encode } from '../kernel/value.ts'
+import { type Control, changed } from './change.ts'
 import {
   attributesOf,
   type Backfill,
-  type Control,
+  catchUpMs,
   lastSlot,
   nextSlot,
   type Overlap,
@@ -21,6 +22,7 @@ import {
   shortNote,
   slotRunId,
   slotsOf,
+  whenText,
 } from './state.ts'
 
 /** Where schedules are kept, apart from users' work. */
@@ -60,6 +62,8 @@ class Keeper {
   /** Runs under way that it does not wait for. */
   #others = 0
   #backfills: Backfill[]
+  #missed: number
+  #lastMissed: Instant | undefined
   #isNews = false
   #isNewSpec = false
   #isOver = false
@@ -79,6 +83,8 @@ class Keeper {
     this.#lastRunId = state.lastRunId
     this.#buffered = state.buffered
     this.#backfills = [...(state.backfills ?? [])]
+    this.#missed = state.missed ?? 0
+    this.#lastMissed = state.lastMissed
     this.#show()
   }
 
@@ -92,6 +98,8 @@ class Keeper {
       ...(this.#lastRunId !== undefined && { lastRunId: this.#lastRunId }),
       ...(this.#buffered !== undefined && { buffered: this.#buffered }),
       ...(this.#backfills.length > 0 && { backfills: this.#backfills }),
+      ...(this.#missed > 0 && { missed: this.#missed }),
+      ...(this.#lastMissed !== undefined && { lastMissed: this.#lastMissed }),
     }
   }
 
@@ -117,9 +125,11 @@ class Keeper {
     switch (message.do) {
       case 'set':
         if (this.#isOver) this.#beginAgain()
-        this.#plan(message.spec)
+        this.#plan(message.spec, message.asOf)
         if (message.paused !== undefined) this.#rest(message.paused, message.note)
         return
+      case 'change':
+        return this.#change(message)
       case 'pause':
         return this.#rest(true, message.note)
       case 'resume':
@@ -193,21 +203,34 @@ class Keeper {
   // Time is over for this slot, and perhaps for others behind it, if nobody was there to notice.
   #due(first: Instant, jitter: number): void {
     const now = this.#ctx.now()
-    for (const slot of this.#dueSlots(first, now, now - jitter - limits.scheduleLateMs)) {
+    for (const slot of this.#dueSlots(first, now, now - jitter)) {
       this.#after = slot
       this.#take(slot)
       if (this.#isReplacing) return
     }
   }
 
-  /** The slots to take of those up to now; what came before `missed` is late. Others are behind it then. */
-  #dueSlots(first: Instant, now: Instant, missed: Instant): readonly Instant[] {
+  /** The slots to take of those up to now, which jitter may have put off from `due`. Others are behind it then. */
+  #dueSlots(first: Instant, now: Instant, due: Instant): readonly Instant[] {
     const { catchUp } = this.#spec
-    if (first >= missed || catchUp === 'all')
-      return slotsOf(this.#spec, first - 1, now, this.#portion).slots
-    this.#after = lastSlot(this.#spec, first, missed - 1)
-    const { slots } = slotsOf(this.#spec, this.#after, now, this.#portion)
-    return slots.length > 0 || catchUp === 'skip' ? slots : [this.#after]
+    // A slot before `late` was missed, and one before `oldest` is not made up.
+    const late = due - limits.scheduleLateMs
+    const oldest = Math.min(late, due - catchUpMs(this.#spec))
+    const end = catchUp === 'all' ? oldest : late
+    if (first >= end) return slotsOf(this.#spec, first - 1, now, this.#portion).slots
+    const last = lastSlot(this.#spec, first, end - 1)
+    const { slots } = slotsOf(this.#spec, last, now, this.#portion)
+    const isMadeUp = catchUp === 'one' && slots.length === 0 && last >= oldest
+    this.#miss(first, isMadeUp ? last - 1 : last)
+    this.#after = last
+    return isMadeUp ? [last] : slots
+  }
+
+  // Slots in [first, to] are passed over. Very many are not counted one by one.
+  #miss(first: Instant, to: Instant): void {
+    if (to < first) return
+    this.#missed += slotsOf(this.#spec, first - 1, to, limits.missedCountedMax).slots.length
+    this.#lastMissed = lastSlot(this.#spec, first, to)
   }
 
   // A slot has come: what is under way decides what becomes of it.
@@ -279,12 +302,29 @@ class Keeper {
     this.#buffered = undefined
     this.#backfills = []
     this.#lastRunId = undefined
+    this.#missed = 0
+    this.#lastMissed = undefined
     this.#rest(false, undefined)
   }
 
-  #plan(spec: ScheduleSpec): void {
+  #change({ change, paused, note, asOf }: Extract<Control, { do: 'change' }>): void {
+    if (this.#isOver) return
+    const spec = changed(this.#spec, change)
+    if (spec === this.#spec)
+      this.#ctx.log.warn('a change of a schedule was refused: its plan would be too large', {
+        schedule: this.#id,
+      })
+    this.#plan(spec, asOf)
+    if (paused !== undefined && paused !== this.#paused) this.#rest(paused, this.#note)
+    if (note !== undefined) this.#note = note ?? undefined
+  }
+
+  #plan(spec: ScheduleSpec, asOf: Instant | undefined): void {
     const text = textOf(spec)
     if (text === textOf(this.#spec)) return
+    // What another timing would have been due at before is not late.
+    if (asOf !== undefined && whenText(spec) !== whenText(this.#spec))
+      this.#after = Math.max(this.#after, Math.min(asOf, this.#ctx.now()))
     this.#isNewSpec = true
     this.#spec = spec
     this.#size = sizeOf(text)

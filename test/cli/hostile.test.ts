@@ -161,6 +161,8 @@ function commandsFor(file: string): string[][] {
     ['schedule', 'pause', reversed, '--note', text],
     ['schedule', old, reversed],
     ['schedule', 'trigger', old],
+    ['schedule', 'describe', reversed],
+    ['schedule', 'update', reversed, '--note', text, '--time-zone', old],
     ['definitions', reversed],
     ['definitions', old],
     ['submit', 'bad.yaml'],

@@ -92,7 +92,8 @@ const others: readonly Row[] = [
   ['terminate t --reason enough', 0, /will be ended/],
   ['schedules', 0, /No schedules/],
   ['schedule trigger nightly', 1, /RUN_NOT_FOUND/],
-  ['schedule stop nightly', 2, /not pause, resume/],
+  ['schedule stop nightly', 2, /not describe, update, pause/],
+  ['schedule update nightly --every 5m', 1, /RUN_NOT_FOUND/],
   ['builds', 0, /build/i],
   ['migrate p --to nothing', 1, /RUN_ENDED/],
 ]

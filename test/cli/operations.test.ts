@@ -84,7 +84,7 @@ test('T5: schedules are listed, paused with a note, triggered and deleted', asyn
   expect(await does('schedule', 'trigger', 'nightly')).toMatch(/run \S+ started/)
   await does('schedule', 'pause', 'nightly', '--note', 'holiday')
   const { stderr } = await cli.pawl('schedule', 'stop', 'nightly')
-  expect(stderr).toMatch(/'stop' is not pause, resume.*\(INPUT_INVALID\)/)
+  expect(stderr).toMatch(/'stop' is not describe, update, pause.*\(INPUT_INVALID\)/)
   const worker = cli.begin(
     'worker',
     await cli.define('none.ts', 'export const a = pawl.workflow("tick", async () => 1)'),
@@ -93,6 +93,68 @@ test('T5: schedules are listed, paused with a note, triggered and deleted', asyn
   await expect.poll(() => does('schedules'), { timeout: 20_000 }).toMatch(/paused +holiday/)
   await does('schedule', 'delete', 'nightly')
   await expect.poll(() => does('schedules'), { timeout: 20_000 }).toMatch(/No schedules/)
+})
+
+test('api gap 11: a schedule is described and changed in part', async () => {
+  const engine = await open(cli.store)
+  const tick = workflow('tick', async (_ctx, n: number) => n)
+  await engine.schedules.set('nightly', {
+    timings: [
+      { cron: '0 2 * * *', timeZone: 'Europe/Berlin' },
+      { every: '45m', offset: '5m' },
+    ],
+    workflow: tick,
+    input: 1,
+    catchUp: 'all',
+    catchUpWindow: '1h',
+    jitter: '1s',
+  })
+  await engine.close()
+  const when = '0 2 \\* \\* \\* Europe/Berlin; every 45m \\+ 5m'
+  expect(await does('schedules')).toMatch(new RegExp(`nightly +tick +${when} .* all within 1h`))
+  const told = await does('schedule', 'describe', 'nightly')
+  expect(told).toMatch(/^nightly +active$/m)
+  expect(told).toMatch(/when +0 2 \* \* \* Europe\/Berlin\n +every 45m \+ 5m$/m)
+  expect(told).toMatch(/overlap +allow\n +catch-up +all within 1h\n +next +\S.*\n +input +1$/m)
+  expect(JSON.parse(await does('schedule', 'describe', 'nightly', '--json'))).toMatchObject({
+    plan: { workflow: 'tick', input: 1, catchUpWindow: '1h' },
+    recent: [],
+  })
+  const update = (...options: string[]) => cli.pawl('schedule', 'update', 'nightly', ...options)
+  for (const [options, message] of [
+    [[], /nothing to change. Give an option, such as --cron/],
+    [['--to', '2026-01-01'], /--to does not go with 'update'/],
+    [['--clear', 'jiter'], /unknown option `jiter` .*did you mean `jitter`/],
+    [['--until', 'soon'], /option `until` of a change of a schedule/],
+    [['--input', '{'], /It is not JSON/],
+  ] as const) {
+    const { code, stderr } = await update(...options)
+    expect([code, stderr]).toEqual([2, expect.stringMatching(message)])
+  }
+  const file = await cli.define('tick.ts', 'export const a = pawl.workflow("tick", async () => 1)')
+  await cli.begin('worker', file).prints('is working')
+  await does('schedule', 'update', 'nightly', '--cron', '0 3 * * *', '--cron', '@weekly')
+  await does('schedule', 'update', 'nightly', '--time-zone', 'Asia/Tokyo', '--clear', 'jitter')
+  const options = ['--catch-up-window', '2h', '--input', '[2]', '--until', '2040-01-01', '--json']
+  expect(JSON.parse(await does('schedule', 'update', 'nightly', ...options))).toMatchObject({
+    id: 'nightly',
+  })
+  const plan = async (): Promise<unknown> =>
+    (JSON.parse(await does('schedule', 'describe', 'nightly', '--json')) as { plan: unknown }).plan
+  const expected = {
+    cron: ['0 3 * * *', '@weekly'],
+    timeZone: 'Asia/Tokyo',
+    workflow: 'tick',
+    input: [2],
+    overlap: 'allow',
+    catchUp: 'all',
+    catchUpWindow: '2h',
+    until: '2040-01-01T00:00:00.000Z',
+  }
+  await expect.poll(plan, { timeout: 20_000 }).toEqual(expected)
+  await does('schedule', 'update', 'nightly', '--every', '10m', '--every', '45m')
+  const timings = [{ every: '10m' }, { every: '45m' }]
+  await expect.poll(plan, { timeout: 20_000 }).toMatchObject({ timings, input: [2] })
 })
 
 test('faults 2.4: after each take-over, why says which attempt is running', {

@@ -91,7 +91,7 @@ export const rewinds: Program = {
   },
 }
 
-/** A schedule that is set, starts runs, and is deleted. */
+/** A schedule that is set, changed in part, starts runs, and is deleted. */
 export const schedules: Program = {
   definitions(stage) {
     const beat = workflow('beat', async (ctx) => {
@@ -104,7 +104,11 @@ export const schedules: Program = {
     const plan = { every: '1s', workflow: beat, overlap: 'allow', catchUp: 'all' } as const
     const ended = { workflow: 'beat', status: 'completed' } as const
     const tick = await engine.schedules.set('tick', plan)
+    await tick.update({ catchUpWindow: '1d' })
     while ((await engine.count(ended)) < 2) await sleep(stage.process.clock, 500)
+    // The change is durable; the schedule shows it when a worker has heard it.
+    while ((await tick.describe()).plan.catchUpWindow !== '1d')
+      await sleep(stage.process.clock, 500)
     await tick.delete()
     const { items } = await engine.list({ workflow: 'beat' })
     const slots = items.map(({ workflowId }) => workflowId)

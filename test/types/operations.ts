@@ -114,6 +114,26 @@ export async function scheduled(pawl: Engine): Promise<void> {
   await pawl.schedules.set('strict', { every: '1h', workflow: strict, input: { id: 'A' } })
   const run = await nightly.trigger()
   same<Equal<typeof run, RunHandle<unknown>>>(true)
+  await pawl.schedules.set('many', {
+    timings: [{ cron: '0 9 * * *', timeZone: 'Asia/Tokyo' }, { every: '7m' }],
+    workflow: report,
+    catchUp: 'all',
+    catchUpWindow: '1h',
+  })
+  // What is read can be set again, and changed in part.
+  const { plan } = await nightly.describe()
+  await pawl.schedules.set('copy', { ...plan, catchUp: 'skip' })
+  await nightly.update({ timeZone: null, jitter: '1m', run: { memo: null } })
+  await nightly.update({ workflow: account, input: { balance: 1 } })
+  await nightly.update({ input: { balance: 1 } })
+  // @ts-expect-error the input is that of the new workflow
+  await nightly.update({ workflow: account, input: { balance: 'none' } })
+  // @ts-expect-error a pause is on or off
+  await nightly.update({ paused: null })
+  // @ts-expect-error an interval is not removed, but replaced
+  await nightly.update({ every: null })
+  // @ts-expect-error no list of lists
+  await pawl.schedules.set('x', { timings: [{ timings: [{ every: '1h' }] }], workflow: report })
   // @ts-expect-error by cron or by interval, not by neither
   await pawl.schedules.set('x', { workflow: report })
   // @ts-expect-error the input is the workflow's
