@@ -110,6 +110,12 @@ export function checkTriggered(
   throw new PawlError('RUN_ALREADY_EXISTS', message, { details: { runId } })
 }
 
+/** It was triggered, and no worker has taken that yet. */
+export function triggeredUnheard(runId: string): PawlError {
+  const message = `run ${runId} was triggered before, and no worker has taken that yet, so it cannot be said whether it was with this input. The first trigger counts. Try again when a worker is there.`
+  return new PawlError('TRY_LATER', message, { details: { runId } })
+}
+
 type Renamed = Readonly<Record<string, string | null>>
 
 export function checkSteps(steps: Renamed): void {

@@ -11,8 +11,8 @@ import { limits } from '../kernel/limits.ts'
 import { isStop, type Message, type Stop } from '../kernel/message.ts'
 import { checkKnownId, checkKnownName } from '../kernel/names.ts'
 import { RunState } from '../kernel/run.ts'
-import { decode, encode } from '../kernel/value.ts'
-import type { RunSnapshot, Wakes } from '../stores/store.ts'
+import { decode, encode, type Payload } from '../kernel/value.ts'
+import type { Posted, RunSnapshot, Wakes } from '../stores/store.ts'
 import {
   answerOf,
   checkSteps,
@@ -25,6 +25,7 @@ import {
   refuseUnknown,
   resultOf,
   signalId,
+  triggeredUnheard,
   underWay,
   updateId,
 } from './answers.ts'
@@ -300,7 +301,20 @@ export class Handle<out Out> implements RunHandle<Out> {
     const input = given === undefined ? {} : { input: encode(given, 'the input of the run') }
     const before = await triggerOf(this.#load, head.runId)
     if (before) return checkTriggered(head.runId, before, input)
-    await this.#post({ type: 'trigger', id: 'trigger', ...input }, { urgent: true })
+    const message = { type: 'trigger', id: 'trigger', ...input } as const
+    const outcome = await this.#post(message, { urgent: true })
+    if (outcome === 'duplicate') await this.#checkFirst(head.runId, input)
+  }
+
+  // A trigger was there before, perhaps an earlier try of this one. Which it was is known when a worker has taken it.
+  async #checkFirst(runId: string, input: { readonly input?: Payload }): Promise<void> {
+    let waitedMs = 0
+    for (let pauseMs: number = limits.updatePollMsMin; ; pauseMs *= 2) {
+      const first = await triggerOf(this.#load, runId)
+      if (first) return checkTriggered(runId, first, input)
+      if ((waitedMs += pauseMs) > limits.resultPollMsMax) throw triggeredUnheard(runId)
+      await this.#host.pause(pauseMs)
+    }
   }
 
   async migrate(to: Migration): Promise<void> {
@@ -350,7 +364,7 @@ export class Handle<out Out> implements RunHandle<Out> {
   }
 
   /** A run that has ended takes no message, unless it has taken this one or the one `before` it. */
-  async #post(message: Message, wakes?: Wakes, before?: string): Promise<void> {
+  async #post(message: Message, wakes?: Wakes, before?: string): Promise<Posted['outcome']> {
     encodeMessage(message)
     const runId = await this.#resolve()
     const { outcome } = await this.#host.post(
@@ -362,9 +376,10 @@ export class Handle<out Out> implements RunHandle<Out> {
     if (outcome === 'closed' && !isStop(message)) {
       // It may have taken this very message, and the answer to that got lost.
       for (const id of before === undefined ? [message.id] : [message.id, before])
-        if (await hasTaken(this.#load, runId, id)) return
+        if (await hasTaken(this.#load, runId, id)) return 'duplicate'
       throw new PawlError('RUN_ENDED', `run ${runId} has ended; it takes no more messages.`)
     }
+    return outcome
   }
 
   async #snapshot(): Promise<RunSnapshot> {

@@ -2,6 +2,7 @@
 import { signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { using, ways } from '../graphs/support.ts'
+import { rejection, useStore } from './each-store.ts'
 
 const go = signal<string>('go')
 
@@ -34,5 +35,27 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
       await run.trigger()
       await expect(run.result()).rejects.toThrow('cannot be stored')
     })
+  })
+})
+
+describe.each(['memory', 'sqlite', 'postgres', 'file'] as const)('on %s', (kind) => {
+  const bench = useStore(kind)
+
+  test('users: a second trigger with another input is refused, also before a worker has taken the first', async () => {
+    const echo = workflow('echo', async (_, text: string) => text)
+    const engine = await bench.engine()
+    const run = await engine.start(echo, 'started', { pending: true })
+    await run.trigger('first')
+    expect(await rejection(run.trigger('second'))).toMatchObject({ code: 'TRY_LATER' })
+    const worker = await bench.serve({ workflows: [echo] })
+    expect(await run.result()).toBe('first')
+    expect(await rejection(worker.get(run.runId).trigger('second'))).toMatchObject({
+      code: 'RUN_ALREADY_EXISTS',
+    })
+    await run.trigger('first')
+    // Two at once: one of them counts, and the other is told.
+    const other = await worker.start(echo, 'started', { pending: true })
+    const ends = await Promise.allSettled([other.trigger('a'), other.trigger('b')])
+    expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   })
 })
