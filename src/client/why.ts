@@ -245,7 +245,9 @@ function waiting(facts: WhyFacts, state: RunState): Why {
   const open = [...state.open]
   const found =
     pick(open, 'step', (key, each) => stepReason(facts, key, each)) ??
-    pick(open, 'child', (_, each) => ({ reason: 'child', runId: each.child })) ??
+    pick(open, 'child', (_, { child, onClose }) =>
+      onClose === 'abandon' ? undefined : { reason: 'child', runId: child },
+    ) ??
     pick(open, 'wait', (_, each) =>
       each.condition || isWebhook(each.name)
         ? otherWait(each)
@@ -257,6 +259,8 @@ function waiting(facts: WhyFacts, state: RunState): Why {
           },
     ) ??
     pick(open, 'timer', (_, each) => ({ reason: 'timer', until: new Date(each.until) })) ??
+    // One that goes on without its parent is hardly ever waited for.
+    pick(open, 'child', (_, { child }) => ({ reason: 'child', runId: child })) ??
     anySignal(facts)
   return found ?? { reason: 'ready' }
 }
@@ -358,10 +362,11 @@ function living({ expiresAt, about }: SessionSnapshot, now: number): Abilities |
 function pick<T extends Open['type']>(
   open: readonly (readonly [string, Open])[],
   type: T,
-  reason: (key: string, each: Extract<Open, { type: T }>) => Why,
+  reason: (key: string, each: Extract<Open, { type: T }>) => Why | undefined,
 ): Why | undefined {
   for (const [key, each] of open) {
-    if (each.type === type) return reason(key, each as Extract<Open, { type: T }>)
+    const found = each.type === type && reason(key, each as Extract<Open, { type: T }>)
+    if (found) return found
   }
   return undefined
 }

@@ -6,6 +6,7 @@ import type {
   ActivityContext,
   ActivityContract,
   Args,
+  Given,
   Handled,
   InputOf,
   Log,
@@ -188,6 +189,18 @@ export interface Context<in In = never> {
     workflow: WorkflowContract<In, Out>,
     ...args: Args<In, Omit<ChildOptions, 'parentClose'>>
   ): DurablePromise<{ readonly runId: string; readonly workflowId: string }>
+  /**
+   * Signals the run of a workflow id that is in progress, or starts one with the signal in the same write. This run does not
+   * wait for it. Resolves when that is as durable as this run's own steps.
+   */
+  signalWithStart<In, P>(
+    workflow: WorkflowContract<In, unknown>,
+    request: Omit<ChildOptions, 'parentClose' | 'onCancel'> & {
+      readonly workflowId: string
+      readonly signal: Signal<P>
+    } & Given<'input', NoInfer<In>> &
+      Given<'payload', NoInfer<P>>,
+  ): DurablePromise<void>
   /** Asks another run to stop, as `run.cancel` does; resolves when that is as durable as this run's own steps. */
   cancelRun(run: RunRef, reason?: string): DurablePromise<void>
 

@@ -54,6 +54,8 @@ export interface StartChild extends Asked {
   readonly onCancel?: OnCancel
   readonly extras?: Extras
   readonly attributes?: AttributeValues
+  /** Sent to the run of the workflow id: to one in progress, or else to this one, which is started then. */
+  readonly signal?: { readonly name: string; readonly payload: Payload }
 }
 /** Nobody waits for these any more. */
 export interface CallOff {

@@ -62,6 +62,8 @@ export type Sent = {
   readonly to?: string
   readonly message: 'signal' | 'cancel' | 'terminate'
   readonly name?: string
+  /** That run had ended, so the signal was not sent. */
+  readonly ended?: true
 } & Request
 
 /** From here to its end the run, or a part of its code, undoes what it did. */

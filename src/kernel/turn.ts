@@ -31,6 +31,12 @@ export type LocalResult =
       readonly left?: true
     }
 
+/** The run that a message goes to. */
+export interface Receiver {
+  readonly runId: string
+  readonly hasEnded: boolean
+}
+
 export interface Closing {
   readonly event: HistoryEvent
   /** The first events of the next generation, if there is one. */
@@ -54,7 +60,7 @@ export class Turn {
   ending: Ending | undefined
   continuation: ContinueRun | undefined
   attributes: AttributeValues | undefined
-  #named: ReadonlyMap<string, string> = new Map()
+  #receivers: ReadonlyMap<string, Receiver> = new Map()
   readonly #head: Head
   readonly #state: RunState
   readonly #now: Instant
@@ -119,13 +125,13 @@ export class Turn {
     }
   }
 
-  /** `named` are runs that messages go to by their workflow ids, as far as there are such runs. */
+  /** `receivers` are what is known of the runs that messages go to, by the keys of the requests. */
   command(
     commands: readonly Command[],
     queued: (step: RunStep) => boolean,
-    named: ReadonlyMap<string, string> = new Map(),
+    receivers: ReadonlyMap<string, Receiver> = new Map(),
   ): void {
-    this.#named = named
+    this.#receivers = receivers
     for (const command of commands) {
       assert(!this.ending && !this.continuation, 'a decider asks for nothing after the end')
       this.#command(command, queued)
@@ -412,11 +418,18 @@ export class Turn {
   #send({ key, after, past, to, message }: SendMessage): void {
     const { runId, generation } = this.#head
     const id = `from:${runId}:${generation}:${key}`
-    const found = typeof to === 'string' ? to : this.#named.get(to.workflowId)
-    if (found !== undefined)
+    const receiver = this.#receivers.get(key)
+    const found = typeof to === 'string' ? to : receiver?.runId
+    const ended = message.type === 'signal' && receiver?.hasEnded === true
+    if (found !== undefined && !ended)
       this.outgoing.push({ type: 'post', runId: found, message: { ...message, id } })
     const name = message.type === 'signal' ? { name: message.name } : {}
-    const marks = { ...name, ...(past && { past }), ...(found !== undefined && { to: found }) }
+    const marks = {
+      ...name,
+      ...(past && { past }),
+      ...(found !== undefined && { to: found }),
+      ...(ended && { ended: true as const }),
+    }
     this.#record({ type: 'MessageSent', key, after, message: message.type, ...marks })
   }
 

@@ -121,6 +121,8 @@ function startOf(head: Head, command: StartChild, runId: string): Outbound {
   const { name, input, digest, key, workflowId, attributes } = command
   const extras = encodeExtras(command.extras ?? {})
   const { generation } = head
+  const id = `from:${head.runId}:${generation}:${key}`
+  const told = command.signal && storedMessage({ type: 'signal', id, ...command.signal })
   const message = `workflow id '${workflowId}' is in use by another run`
   return {
     type: 'start',
@@ -130,7 +132,8 @@ function startOf(head: Head, command: StartChild, runId: string): Outbound {
       queue: command.queue ?? head.queue,
       priority: command.priority ?? head.priority,
       workflowId: workflowId ?? runId,
-      reuse: 'allow',
+      reuse: told ? 'returnExisting' : 'allow',
+      ...(told && { message: told }),
       input: encodePayload(input),
       digest,
       parent: { runId: head.runId, generation, key },

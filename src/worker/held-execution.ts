@@ -6,7 +6,7 @@ import type { Decider, Execution, StepPlan } from '../kernel/decider.ts'
 import { strictly } from '../kernel/endings.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import type { Head, OpenStep, RunState } from '../kernel/run.ts'
-import type { Turn } from '../kernel/turn.ts'
+import type { Receiver, Turn } from '../kernel/turn.ts'
 import type { RunHost } from './host.ts'
 import type { LocalSteps } from './local-steps.ts'
 import { interruptedSteps, readyHere } from './readiness.ts'
@@ -102,23 +102,22 @@ export class HeldExecution {
   // What is done by asking for it, such as a signal to another run, is told to the code within the same turn.
   async #command(turn: Turn, commands: readonly Command[], now: Instant): Promise<void> {
     const before = turn.events.length
-    const byName = commands.some(({ type }) => type === 'SendMessage')
-    const named = byName ? await this.#named(commands) : undefined
-    turn.command(commands, (step) => this.#isQueued(step), named)
+    const sends = commands.some(({ type }) => type === 'SendMessage')
+    const receivers = sends ? await this.#receivers(commands) : undefined
+    turn.command(commands, (step) => this.#isQueued(step), receivers)
     const done = turn.events.slice(before).filter(({ type }) => DONE_AT_ONCE.has(type))
     if (done.length === 0 || turn.ending || turn.continuation) return
     await this.#command(turn, await this.current.advance(done, now), now)
   }
 
-  async #named(commands: readonly Command[]): Promise<ReadonlyMap<string, string>> {
-    const named = new Map<string, string>()
+  async #receivers(commands: readonly Command[]): Promise<ReadonlyMap<string, Receiver>> {
+    const receivers = new Map<string, Receiver>()
     for (const command of commands) {
-      if (command.type !== 'SendMessage' || typeof command.to === 'string') continue
-      const { workflowId } = command.to
-      const runId = await this.#host.newestOf(workflowId)
-      if (runId !== undefined) named.set(workflowId, runId)
+      if (command.type !== 'SendMessage') continue
+      const receiver = await this.#host.receiver(command.to)
+      if (receiver) receivers.set(command.key, receiver)
     }
-    return named
+    return receivers
   }
 
   #isQueued(step: RunStep): boolean {

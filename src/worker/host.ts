@@ -1,7 +1,9 @@
+import type { SendMessage } from '../kernel/command.ts'
 import type { Decider, Execution, StepPlan, World } from '../kernel/decider.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import type { Head, OpenStep } from '../kernel/run.ts'
+import type { Receiver } from '../kernel/turn.ts'
 import type { Committed, HistoryPage, StoredHead, TurnCommit } from '../stores/store.ts'
 import type { RunningStep } from './local-steps.ts'
 import type { WarmRun } from './warm.ts'
@@ -20,8 +22,8 @@ export interface RunHost extends World {
   /** The build that a run begun here is pinned to, if it is. */
   pinOf(head: Head): string | undefined
   history(head: Pick<StoredHead, 'runId' | 'generation'>, after: number): Promise<HistoryPage>
-  /** The newest run of a workflow id. */
-  newestOf(workflowId: string): Promise<string | undefined>
+  /** The run that a message goes to, if there is one: the newest of a workflow id. */
+  receiver(to: SendMessage['to']): Promise<Receiver | undefined>
   /** Ids of tasks of the run that nobody has begun with. */
   waitingTasks(runId: string): Promise<ReadonlySet<string>>
   /**

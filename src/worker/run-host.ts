@@ -1,4 +1,5 @@
 // What a worker does for the runs it holds: the calls of a held run, bound to the worker's ports.
+import type { SendMessage } from '../kernel/command.ts'
 import type { Execution } from '../kernel/decider.ts'
 import { taskId } from '../kernel/derived-ids.ts'
 import { leftUndone } from '../kernel/endings.ts'
@@ -7,6 +8,7 @@ import type { Failure } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
 import { TERMINATED } from '../kernel/message.ts'
 import type { Head } from '../kernel/run.ts'
+import type { Receiver } from '../kernel/turn.ts'
 import { sleep } from '../runtime/clock.ts'
 import { secret } from '../runtime/random.ts'
 import type { Committed, HistoryPage, Store, StoredHead, TurnCommit } from '../stores/store.ts'
@@ -49,7 +51,7 @@ export function runHost(parts: HostParts): RunHost {
     history: (head, after) => history(send, head, after),
     waitingTasks: (runId) => waitingTasks(send, runId),
     cancelTasks: (head, keys) => cancelTasks(parts, head, keys),
-    newestOf: (workflowId) => newestOf(send, workflowId),
+    receiver: (to) => receiver(send, to),
     secret: () => secret(random),
     commit: (turn) => commit(parts, turn),
     serves: (activity, plan, head) =>
@@ -100,6 +102,17 @@ async function history(
   const ask = { type: 'history', runId, generation, after, turns: limits.historyPageTurns } as const
   const [loaded] = await send((store) => store.load([ask]))
   return loaded?.type === 'history' ? loaded : { turns: [] }
+}
+
+async function receiver(
+  send: HostParts['send'],
+  to: SendMessage['to'],
+): Promise<Receiver | undefined> {
+  const runId = typeof to === 'string' ? to : await newestOf(send, to.workflowId)
+  if (runId === undefined) return undefined
+  const [loaded] = await send((store) => store.load([{ type: 'run', runId }]))
+  const run = loaded?.type === 'run' ? loaded.run : undefined
+  return { runId, hasEnded: run?.endedAt !== undefined }
 }
 
 async function newestOf(send: HostParts['send'], workflowId: string): Promise<string | undefined> {
@@ -155,6 +168,8 @@ function troubleIn(event: HistoryEvent): string | undefined {
     return `step ${key} failed after ${tries} (${reason}): ${inOneLine(failure)}`
   }
   if (event.type === 'RunCompleted') return leftUndone(event)
+  if (event.type === 'MessageSent' && event.ended)
+    return `signal '${event.name}' was not sent: run ${event.to} has ended`
   if (event.type !== 'RunFailed' || event.failure.type === TERMINATED) return undefined
   return `it failed: ${inOneLine(event.failure)}`
 }

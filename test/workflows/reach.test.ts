@@ -1,7 +1,7 @@
 // What a run and its step bodies do with other runs: start, signal and cancel them.
-import { activity, signal, workflow } from 'pawl'
+import { activity, type PawlError, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
-import { historyOf, kinds, until, useStore } from './each-store.ts'
+import { historyOf, kinds, until, useStore, waitsFor } from './each-store.ts'
 
 const go = signal<string>('go')
 const waits = workflow('waits', async (ctx) => ctx.wait(go))
@@ -53,6 +53,59 @@ describe.each(kinds)('on %s', (kind) => {
     expect(bee.runId).toBe(runId)
     await bee.signal(go, 'home')
     expect(await bee.result()).toBe('home')
+  })
+
+  test('api gap 7: a signal to a run that has ended is told to the sender, by its id, and logged', async () => {
+    const sends = workflow('sends', async (ctx, runId: string) => {
+      const to = await Promise.allSettled([
+        ctx.signal(runId, go, 'late'),
+        ctx.signal({ workflowId: 'gone' }, go, 'late'),
+        ctx.signal({ workflowId: 'nobody' }, go, 'late'),
+        ctx.cancelRun(runId, 'late'),
+      ])
+      return to.map((each) =>
+        each.status === 'rejected'
+          ? [(each.reason as PawlError).code, (each.reason as PawlError).message]
+          : 'sent',
+      )
+    })
+    const engine = await bench.serve({ workflows: [waits, sends] })
+    const gone = await engine.start(waits, undefined, { workflowId: 'gone' })
+    await gone.signal(go, 'first')
+    await gone.result()
+    expect(await engine.execute(sends, gone.runId)).toEqual([
+      ['RUN_ENDED', expect.stringContaining(gone.runId)],
+      ['RUN_ENDED', expect.stringContaining("'gone'")],
+      ['RUN_NOT_FOUND', expect.stringContaining("'nobody'")],
+      'sent',
+    ])
+    const told = bench.logged.filter(({ message }) => message.includes("signal 'go' was not sent"))
+    expect(told).toHaveLength(2)
+  })
+
+  test('api gap 7: a workflow signals the run of a workflow id, and starts it if there is none', async () => {
+    const collects = workflow('collects', async (ctx, owner: string) => {
+      const got: string[] = []
+      while (got.at(-1) !== 'end') got.push(await ctx.wait(go))
+      return `${owner}: ${got.join()}`
+    })
+    const adds = workflow('adds', async (ctx, payload: string) => {
+      const to = { workflowId: 'basket', input: payload, signal: go, payload }
+      await ctx.signalWithStart(collects, to)
+      if (payload === 'a') await ctx.wait(go)
+    })
+    const engine = await bench.serve({ workflows: [collects, adds] }, { warm: 0 })
+    const first = await engine.start(adds, 'a')
+    // What it started goes on without it, and it does not wait for that.
+    expect(await waitsFor(first, 'signal')).toMatchObject({ name: 'go' })
+    await engine.execute(adds, 'b')
+    await engine.execute(adds, 'end')
+    expect(await engine.get({ workflowId: 'basket' }).result()).toBe('a: a,b,end')
+    expect(await engine.count({ workflow: collects })).toBe(1)
+    await first.signal(go, 'on')
+    await first.result()
+    await engine.execute(adds, 'end')
+    expect(await engine.get({ workflowId: 'basket' }).result()).toBe('end: end')
   })
 
   test('an activity cancels another run', async () => {

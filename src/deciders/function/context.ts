@@ -18,7 +18,7 @@ import type {
 } from '../../definitions/options.ts'
 import { stepPlan } from '../../definitions/plan.ts'
 import { type AnySchema, checking, checkNow } from '../../definitions/schema.ts'
-import type { SendMessage } from '../../kernel/command.ts'
+import type { SendMessage, StartChild } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
 import { childId } from '../../kernel/derived-ids.ts'
 import { type Duration, milliseconds } from '../../kernel/duration.ts'
@@ -26,7 +26,7 @@ import type { StepKind } from '../../kernel/event.ts'
 import { instantOf } from '../../kernel/instant.ts'
 import { escapeKey, SHIELD } from '../../kernel/key.ts'
 import { limits } from '../../kernel/limits.ts'
-import { checkKnownName } from '../../kernel/names.ts'
+import { checkKnownId, checkKnownName } from '../../kernel/names.ts'
 import { webhookName, webhookSignal } from '../../kernel/webhook.ts'
 import { activityAsk, childAsk, signalAsk, signalTo } from '../asks.ts'
 import { checkCall, deadlineOf, optionsAndFunction } from './call-options.ts'
@@ -133,6 +133,22 @@ export class FunctionContext {
     options: ChildOptions = {},
   ): Child<unknown>['started'] {
     return this.child(workflow, given, { ...options, parentClose: 'abandon' }).started
+  }
+
+  signalWithStart(
+    workflow: AnyWorkflowContract,
+    request: ChildOptions & { signal: unknown; input?: unknown; payload?: unknown },
+  ): DurablePromise<void> {
+    if (workflow?.is !== 'workflow') throw misuse('ctx.signalWithStart takes a workflow', workflow)
+    const { signal, input, payload, ...options } = request
+    checkKnownId(options.workflowId, 'the workflow id of ctx.signalWithStart')
+    const sent = signalTo({ workflowId: options.workflowId ?? '' }, signal)
+    checkCall('child', options)
+    const [key, identity] = this.#identify('child', workflow.name, options)
+    const wanted = childAsk(key, workflow, input, { ...options, parentClose: 'abandon' })
+    const { message } = signalAsk(key, '', sent, payload, this.#execution.hasRecorded(key))
+    void this.#ask({ ...wanted, signal: message as StartChild['signal'] & object }, identity)
+    return Promise.resolve() as DurablePromise<void>
   }
 
   cancelRun(run: RunRef, reason?: string): DurablePromise<void> {

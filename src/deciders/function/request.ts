@@ -11,6 +11,7 @@ import {
   PermanentError,
   RunError,
 } from '../../kernel/errors.ts'
+import type { Sent } from '../../kernel/event.ts'
 import { errorOf, failureOf } from '../../kernel/failure.ts'
 import { decode, encode, type Payload } from '../../kernel/value.ts'
 import { isWebhook, type WebhookAnswer } from '../../kernel/webhook.ts'
@@ -78,7 +79,7 @@ export function settle(request: Request, settlement: Settlement): void {
       return request.reject(new RunError({ failure, runId: child }, { cause: errorOf(failure) }))
     }
     case 'MessageSent':
-      return settlement.to === undefined ? request.reject(nobody()) : request.resolve(undefined)
+      return sent(request, settlement)
     case 'AttributesSet':
     case 'CompensationBegan':
     case 'CompensationEnded':
@@ -91,8 +92,15 @@ export function settle(request: Request, settlement: Settlement): void {
   }
 }
 
-function nobody(): PawlError {
-  return new PawlError('RUN_NOT_FOUND', 'there was no run of this workflow id to send it to.')
+function sent({ wanted, resolve, reject }: Request, { to, ended }: Sent): void {
+  const given = wanted.type === 'SendMessage' ? wanted.to : ''
+  const whom =
+    typeof given === 'string' ? `run ${given}` : `the run of workflow id '${given.workflowId}'`
+  if (to === undefined)
+    return reject(new PawlError('RUN_NOT_FOUND', `there is no such run: ${whom}.`))
+  if (ended)
+    return reject(new PawlError('RUN_ENDED', `${whom} has ended; it takes no more signals.`))
+  resolve(undefined)
 }
 
 function answer(request: Request, said: WebhookAnswer): void {
