@@ -219,6 +219,12 @@ export class Handle<out Out> implements RunHandle<Out> {
     }
     searched.upTo = newest - 1
     if (run.endedAt === undefined) return undefined
+    // A store that failed over meanwhile may have lost the end, and the answer will come again.
+    const now = await this.#snapshot()
+    if (now.endedAt === undefined || now.head.generation !== newest) {
+      searched.upTo = 0
+      return undefined
+    }
     const message = `run ${runId} ended before it answered the update.`
     throw new PawlError('RUN_ENDED', message)
   }

@@ -236,8 +236,9 @@ class Interpreter {
         // Settled by the same client, with a token of the same kind: of a wait, or of a step.
         if (node.n % 2 === 0) {
           return ctx.run('left', { retry: RETRY }, async (step): Promise<unknown> => {
-            await this.#body(step)
             this.#tokens.set(node.n, await step.completionToken())
+            // It may be completed before the body has ended.
+            await this.#body(step)
             return step.completeLater()
           })
         }

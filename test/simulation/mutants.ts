@@ -326,6 +326,27 @@ export const mutants: readonly Mutant[] = [
       'Promise.resolve(handler.run(payload, id).catch(() => {}) && payload).then(\n      (value) => this.#complete(id, message.name, value),',
     ),
   ),
+  inPrograms(
+    'a completion that comes before the body has left its step is dropped',
+    patch(
+      turn,
+      "if (open?.type !== 'step') return undefined\n    if (open.queued)",
+      "if (open?.type !== 'step' || !open.left) return undefined\n    if (open.queued)",
+    ),
+  ),
+  inPrograms(
+    'a step that was left is begun again when its worker dies',
+    patch(readiness, 'if (step.left && (step.retryAt ?? 0) > now) return []\n', ''),
+    patch(readiness, '(open.retryAt ?? 0) > now', '!open.left && (open.retryAt ?? 0) > now'),
+  ),
+  inPrograms(
+    'what the code waits for after it cancelled it is forgotten',
+    patch('kernel/run.ts', 'if (!awaitsEnd(open)) return false\n', 'return false\n'),
+  ),
+  mutant(
+    'a run that was cancelled before it began is replayed with its code',
+    patch('kernel/begun.ts', 'cancel && {', 'undefined && {'),
+  ),
   ...graphMutants,
   ...edgeMutants,
 ]
