@@ -65,6 +65,6 @@ const styles: Readonly<Record<StepState, Style>> = {
   completed: 'green',
   failed: 'red',
   'timed out': 'yellow',
-  'called off': 'dim',
+  cancelled: 'dim',
   skipped: 'dim',
 }
