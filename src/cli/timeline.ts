@@ -1,11 +1,11 @@
 // A run's history as rows with a beginning and an end: steps, lists, timers, waits, children; and marks for what happened
 // to the run as a whole. Events are matched as the kernel matches them: by key, and a signal with the oldest wait for its name.
 import type { HistoryEntry } from '../client/record.ts'
-import { stepName } from '../client/step-name.ts'
 import type { Event, StepKind } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { isShielded } from '../kernel/key.ts'
 import { parseNodeKey } from '../kernel/node-key.ts'
+import { stepName } from '../kernel/step-name.ts'
 
 export interface Row {
   readonly kind:

@@ -1,7 +1,7 @@
 // Why a run is not moving, in one sentence.
 import { unreachable } from '../kernel/assert.ts'
 import type { Failure } from '../kernel/failure.ts'
-import { stepName } from './step-name.ts'
+import { stepName } from '../kernel/step-name.ts'
 import type { Why } from './why.ts'
 
 /** How the reader is told times and failures. */
