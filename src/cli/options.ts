@@ -49,9 +49,10 @@ export async function withEngine<T>(
 ): Promise<T> {
   const missing = missingFile(options.store)
   if (missing !== undefined) {
+    const what = /^file:/i.test(options.store) ? 'folder' : 'file'
     throw new PawlError(
       'STORE_URL_INVALID',
-      `there is no file ${missing}, and so no run in it. Check --store, PAWL_STORE and the current folder.`,
+      `there is no ${what} ${missing}, and so no run in it. Check --store, PAWL_STORE and the current folder.`,
     )
   }
   return withNewEngine(options, use, definitions)
@@ -71,8 +72,13 @@ export async function withNewEngine<T>(
   }
 }
 
+/** Whether the store is the one that no option and no variable named, and nothing has begun it. */
+export function isUnbegun({ store }: StoreOption): boolean {
+  return store === DEFAULT_STORE && missingFile(store) !== undefined
+}
+
 /** The file a store would be in, if it is not there yet. */
-export function missingFile(store: string): string | undefined {
+function missingFile(store: string): string | undefined {
   const path = /^(?:sqlite|file):(?:\/\/(?=\/))?([^?]+)/i.exec(store)?.[1]
   if (path === undefined) return undefined
   const file = resolve(path)

@@ -7,7 +7,7 @@ import { shellWord } from '../../kernel/shell.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import {
   collect,
-  missingFile,
+  isUnbegun,
   parseAttribute,
   parseCount,
   type ReadingOptions,
@@ -62,7 +62,7 @@ export function runsCommand(): Command {
 }
 
 async function runs(options: Options): Promise<void> {
-  if (missingFile(options.store) !== undefined) {
+  if (isUnbegun(options)) {
     return options.json ? printJson({ items: [] }) : print(emptyState(options))
   }
   await withEngine(options, async (engine) => {
