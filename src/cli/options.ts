@@ -8,6 +8,7 @@ import { PawlError } from '../kernel/errors.ts'
 import { shellWord } from '../kernel/shell.ts'
 import { codecsIn } from './definitions-of.ts'
 import { showStore } from './output.ts'
+import { installedCommand } from './self.ts'
 
 const DEFAULT_STORE = 'sqlite:./pawl.db'
 
@@ -154,13 +155,16 @@ export function parseAttribute(
   return { ...before, [text.slice(0, at)]: known }
 }
 
-/** A suggested command, with what it needs to reach the same store, if that is not found without. */
+/** A suggested command as it can be pasted here, with what it needs to reach the same store. */
 export function reaching({ store }: StoreOption, command: string): string {
-  if (store === (process.env['PAWL_STORE'] ?? DEFAULT_STORE)) return command
   const hasSecret = showStore(store) !== store
-  const flag = `--store ${hasSecret ? "'<the same>'" : shellWord(store)}`
+  const isFound = store === (process.env['PAWL_STORE'] ?? DEFAULT_STORE)
+  const flag = isFound ? '' : ` --store ${hasSecret ? "'<the same>'" : shellWord(store)}`
   // Right behind the verb: what comes last may be no option.
-  return command.replace(/\bpawl [a-z]+(?= |$)/, (verb) => `${verb} ${flag}`)
+  return command.replace(
+    /\bpawl ([a-z]+)(?= |$)/,
+    (_, verb: string) => `${installedCommand()} ${verb}${flag}`,
+  )
 }
 
 export function collect(value: string, before: readonly string[] | undefined): readonly string[] {

@@ -74,6 +74,7 @@ describe('a run that was resumed', () => {
     await cli.reaches('o', 'waiting')
     await cli.pawl('pause', 'o')
     await cli.reaches('o', 'paused')
+    expect((await cli.pawl('why', 'o')).stdout).toMatch(/^Paused by hand\.\n/)
     await stopped(worker)
     expect((await cli.pawl('resume', 'o')).stdout).toMatch(/^run \S+ is resumed\n$/)
     const { code, stderr } = await cli.pawl('reset', 'o', 'pay')

@@ -11,6 +11,7 @@ import {
   parseAttribute,
   parseCount,
   type ReadingOptions,
+  reaching,
   reading,
   withEngine,
 } from '../options.ts'
@@ -112,5 +113,6 @@ function emptyState(options: Options): string {
   const narrowing = [status, workflow, workflowId, attribute, cursor]
   const narrowed = narrowing.some((each) => each !== undefined)
   if (narrowed) return 'No run matches.'
-  return `No runs in ${showStore(store)} yet. Start one: pawl start <workflow> '<input as JSON>'`
+  const start = reaching(options, "pawl start <workflow> '<input as JSON>'")
+  return `No runs in ${showStore(store)} yet. Start one: ${start}`
 }
