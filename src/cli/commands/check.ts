@@ -37,8 +37,7 @@ async function check(files: readonly string[], options: Options): Promise<void> 
   )
   if (options.json) printJson(found)
   else report(found, options)
-  if (found.some((run) => run.verdict !== 'moves' && run.keptBy === undefined))
-    process.exitCode = 1
+  if (found.some((run) => run.verdict !== 'moves' && run.keptBy === undefined)) process.exitCode = 1
 }
 
 /** Runs of one workflow of which the same is to be said. */
