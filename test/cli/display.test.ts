@@ -124,3 +124,47 @@ export const order = pawl.workflow('order', async (ctx) => {
     await worker.ended
   }
 })
+
+describe('what one looks for', () => {
+  test('users friction 9: items are told apart, and their keys are those that fork and reset take', async () => {
+    const item = workflow('ship_item', async (_ctx, name: string) => `shipped ${name}`)
+    const order = workflow('order', async (ctx, names: string[]) =>
+      ctx.map(names, { key: (name) => name }, async (own, name) => own.child(item, name)),
+    )
+    const engine = await open(cli.store, { workflows: [order, item] })
+    await engine.work({ signals: false }).ready
+    const names = ['rose', 'tulip']
+    const run = await engine.start(order, names, { workflowId: 'o', memo: { by: 'Ada' } })
+    await run.result()
+    await engine.close()
+    const { stdout } = await cli.pawl('run', 'o')
+    expect(stdout).toMatch(/memo +\{ by: 'Ada' \}/)
+    for (const name of names)
+      expect(stdout).toMatch(new RegExp(`✓ \\S*${name}\\S*ship_item .* child`))
+    const keys = (await cli.pawl('steps', 'o')).stdout.match(/map#1\[\w+\]\/child:\S*/g) ?? []
+    expect(keys).toHaveLength(2)
+    expect(await cli.pawl('fork', 'o', keys[0] ?? '')).toMatchObject({ code: 0 })
+  })
+
+  test('users friction 9: schedules show their time zone', async () => {
+    const engine = await open(cli.store)
+    await engine.schedules.set('nightly', {
+      cron: '0 2 * * *',
+      timeZone: 'Europe/Berlin',
+      workflow: workflow.declare('tick'),
+    })
+    await engine.close()
+    expect((await cli.pawl('schedules')).stdout).toMatch(
+      /nightly +tick +0 2 \* \* \* Europe\/Berlin/,
+    )
+  })
+
+  test('users friction 7: a workflow that no worker knows is told, with the one that was meant', async () => {
+    const code = "export const order = pawl.workflow('checkout', async () => 1)"
+    await cli.begin('worker', await cli.define('shop.ts', code)).prints('is working')
+    const { stderr } = await cli.pawl('start', 'chekout')
+    expect(stderr).toMatch(
+      /^note: No living worker has code for 'chekout' .*did you mean 'checkout'\?/,
+    )
+  })
+})
