@@ -23,7 +23,7 @@ const library = workflow('library', async (ctx, albums: Record<string, string[]>
     const name = entries[index]?.[0] ?? ''
     if (each.status === 'fulfilled') return `${name}: ${each.value.length} images`
     const { reason } = each as { reason: unknown }
-    return `${name}: ${reason instanceof RunError ? 'failed' : 'called off'}`
+    return `${name}: ${reason instanceof RunError ? 'failed' : 'cancelled'}`
   })
 })
 

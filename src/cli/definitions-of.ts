@@ -2,7 +2,7 @@
 // codecs, which are exported by this name.
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { AnyActivity } from '../definitions/activity.ts'
 import { hasCode } from '../definitions/registry.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
@@ -64,17 +64,34 @@ async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
   try {
     return (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>
   } catch (error) {
-    throw error instanceof SyntaxError ? placed(error, file) : error
+    throw new PawlError('DEFINITION_INVALID', `${file} ${loadProblem(error)}`, { cause: error })
   }
 }
 
-// Node says in the stack alone where it is; it may be in a file that this one imports.
-function placed(error: SyntaxError, file: string): PawlError {
-  const place = /^file:\S+:\d+$/m.exec(error.stack ?? '')?.[0]
-  const where = place === undefined ? '' : ` (${place})`
-  return new PawlError('DEFINITION_INVALID', `${file} cannot be read: ${error.message}${where}`, {
-    cause: error,
-  })
+function loadProblem(error: unknown): string {
+  if (!(error instanceof Error)) return `throws while it is loaded: ${String(error)}`
+  const { message, stack = '' } = error
+  // Node says in the stack alone where it is; it may be in a file that this one imports.
+  if (error instanceof SyntaxError)
+    return `cannot be read: ${message}${inBrackets(/^file:\S+:\d+$/m.exec(stack)?.[0])}`
+  if ('code' in error && error.code === 'ERR_MODULE_NOT_FOUND')
+    return `cannot be loaded: ${message}.${realName('url' in error ? error.url : undefined)}`
+  const place = /(?:^|\s|\()(file:\/\/\/\S+?:\d+):\d+\)?$/m.exec(stack)?.[1]
+  return `throws while it is loaded: ${error.name}: ${message}${inBrackets(place)}`
+}
+
+function inBrackets(place: string | undefined): string {
+  return place === undefined ? '' : ` (${place})`
+}
+
+/** TypeScript as it is compiled elsewhere names the file that a compiler would write. */
+function realName(url: unknown): string {
+  if (typeof url !== 'string' || !url.startsWith('file:')) return ''
+  const path = fileURLToPath(url)
+  const candidates = [path.replace(/\.([mc]?)jsx?$/, '.$1ts'), `${path}.ts`, `${path}/index.ts`]
+  const found = candidates.find((each) => each !== path && existsSync(each))
+  if (found === undefined) return ''
+  return ` There is ${relative('.', found)}: import it by this name, because Node runs TypeScript as it is.`
 }
 
 async function definitionsIn(

@@ -46,7 +46,7 @@ function mark(row: Row): string {
       return paint('red', '✗')
     case 'timeout':
       return paint('yellow', '⏱')
-    case 'calledOff':
+    case 'cancelled':
       return paint('dim', '-')
     case 'skipped':
       return paint('dim', '○')
@@ -81,7 +81,7 @@ function isWaiting(row: Row): boolean {
 function styleOf(row: Row): Style {
   if (row.outcome === 'failed') return 'red'
   if (row.outcome === 'open') return 'yellow'
-  if (row.outcome === 'calledOff' || row.outcome === 'skipped') return 'dim'
+  if (row.outcome === 'cancelled' || row.outcome === 'skipped') return 'dim'
   if (row.kind === 'undo') return 'magenta'
   return isWaiting(row) ? 'blue' : 'green'
 }
@@ -94,7 +94,7 @@ function took(row: Row): string {
 function remarks(row: Row): string {
   const { kind, attempts, items, outcome, note } = row
   const tries = attempts > 1 ? `${attempts} attempts` : ''
-  const late = { timeout: 'timed out', calledOff: 'called off', skipped: 'skipped' } as const
+  const late = { timeout: 'timed out', cancelled: 'cancelled', skipped: 'skipped' } as const
   const end = outcome in late ? late[outcome as keyof typeof late] : ''
   const left = outcome === 'open' && row.left?.attempt === attempts ? 'left to be completed' : ''
   const done = items ? `${items.ended} of ${items.all} done` : ''

@@ -22,3 +22,15 @@ test('a suggested command reaches the store it was found in, and shows no passwo
   expect(at('sqlite:./my shop.db')).toBe("Look: pawl run --store 'sqlite:./my shop.db' -- -x")
   expect(at('postgres://me:secret@host/db')).toBe("Look: pawl run --store '<the same>' -- -x")
 })
+
+test('users stumble 4: where pawl was installed into a project, suggestions say npx', () => {
+  const typed = process.argv[1] ?? ''
+  try {
+    process.argv[1] = '/shop/node_modules/.bin/pawl'
+    expect(reaching({ store: 'sqlite:./pawl.db' }, 'pawl run a')).toBe('npx pawl run a')
+    process.argv[1] = '/usr/local/bin/pawl'
+    expect(reaching({ store: 'sqlite:./pawl.db' }, 'pawl run a')).toBe('pawl run a')
+  } finally {
+    process.argv[1] = typed
+  }
+})

@@ -8,6 +8,7 @@ import { PawlError } from '../kernel/errors.ts'
 import { shellWord } from '../kernel/shell.ts'
 import { codecsIn } from './definitions-of.ts'
 import { showStore } from './output.ts'
+import { installedCommand } from './self.ts'
 
 const DEFAULT_STORE = 'sqlite:./pawl.db'
 
@@ -49,9 +50,10 @@ export async function withEngine<T>(
 ): Promise<T> {
   const missing = missingFile(options.store)
   if (missing !== undefined) {
+    const what = /^file:/i.test(options.store) ? 'folder' : 'file'
     throw new PawlError(
       'STORE_URL_INVALID',
-      `there is no file ${missing}, and so no run in it. Check --store, PAWL_STORE and the current folder.`,
+      `there is no ${what} ${missing}, and so no run in it. Check --store, PAWL_STORE and the current folder.`,
     )
   }
   return withNewEngine(options, use, definitions)
@@ -71,8 +73,13 @@ export async function withNewEngine<T>(
   }
 }
 
+/** Whether the store is the one that no option and no variable named, and nothing has begun it. */
+export function isUnbegun({ store }: StoreOption): boolean {
+  return store === DEFAULT_STORE && missingFile(store) !== undefined
+}
+
 /** The file a store would be in, if it is not there yet. */
-export function missingFile(store: string): string | undefined {
+function missingFile(store: string): string | undefined {
   const path = /^(?:sqlite|file):(?:\/\/(?=\/))?([^?]+)/i.exec(store)?.[1]
   if (path === undefined) return undefined
   const file = resolve(path)
@@ -148,13 +155,16 @@ export function parseAttribute(
   return { ...before, [text.slice(0, at)]: known }
 }
 
-/** A suggested command, with what it needs to reach the same store, if that is not found without. */
+/** A suggested command as it can be pasted here, with what it needs to reach the same store. */
 export function reaching({ store }: StoreOption, command: string): string {
-  if (store === (process.env['PAWL_STORE'] ?? DEFAULT_STORE)) return command
   const hasSecret = showStore(store) !== store
-  const flag = `--store ${hasSecret ? "'<the same>'" : shellWord(store)}`
+  const isFound = store === (process.env['PAWL_STORE'] ?? DEFAULT_STORE)
+  const flag = isFound ? '' : ` --store ${hasSecret ? "'<the same>'" : shellWord(store)}`
   // Right behind the verb: what comes last may be no option.
-  return command.replace(/\bpawl [a-z]+(?= |$)/, (verb) => `${verb} ${flag}`)
+  return command.replace(
+    /\bpawl ([a-z]+)(?= |$)/,
+    (_, verb: string) => `${installedCommand()} ${verb}${flag}`,
+  )
 }
 
 export function collect(value: string, before: readonly string[] | undefined): readonly string[] {

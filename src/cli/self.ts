@@ -10,9 +10,14 @@ export function selfCommand(): string {
   const main = processFile('main')
   // The repository brings its own Node, which npx finds before an older one.
   if (extension === '.ts') return `npx node ${relative('.', main)}`
-  const typed = process.argv[1] ?? ''
-  if (basename(typed) !== 'pawl') return `node ${relative('.', main)}`
-  return typed.includes('node_modules') ? 'npx pawl' : 'pawl'
+  return basename(process.argv[1] ?? '') === 'pawl'
+    ? installedCommand()
+    : `node ${relative('.', main)}`
+}
+
+/** `pawl`, or `npx pawl` where it was installed into a project and is not found without. */
+export function installedCommand(): string {
+  return /\bnode_modules\b.*\bpawl$/.test(process.argv[1] ?? '') ? 'npx pawl' : 'pawl'
 }
 
 /** A module of the command line that runs as a process of its own, by its path without the ending. */

@@ -15,7 +15,7 @@ export type StepState =
   | 'completed'
   | 'failed'
   | 'timed out'
-  | 'called off'
+  | 'cancelled'
   | 'skipped'
 
 export interface Step {
@@ -123,8 +123,8 @@ function stateOf({ kind, outcome }: Row): StepState {
       return 'failed'
     case 'timeout':
       return 'timed out'
-    case 'calledOff':
-      return 'called off'
+    case 'cancelled':
+      return 'cancelled'
     case 'skipped':
       return 'skipped'
     case 'open':

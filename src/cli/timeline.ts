@@ -1,11 +1,11 @@
 // A run's history as rows with a beginning and an end: steps, lists, timers, waits, children; and marks for what happened
 // to the run as a whole. Events are matched as the kernel matches them: by key, and a signal with the oldest wait for its name.
 import type { HistoryEntry } from '../client/record.ts'
-import { stepName } from '../client/step-name.ts'
 import type { Event, StepKind } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { isShielded } from '../kernel/key.ts'
 import { parseNodeKey } from '../kernel/node-key.ts'
+import { stepName } from '../kernel/step-name.ts'
 
 export interface Row {
   readonly kind:
@@ -29,7 +29,7 @@ export interface Row {
   queued?: true
   /** The attempt that was left to be completed from outside, and what it is if nobody does. */
   left?: { readonly attempt: number; readonly failure: Failure }
-  outcome: 'open' | 'done' | 'failed' | 'timeout' | 'calledOff' | 'skipped'
+  outcome: 'open' | 'done' | 'failed' | 'timeout' | 'cancelled' | 'skipped'
   failure?: Failure
   /** The run id of a child, why a run was cancelled. */
   readonly note?: string
@@ -120,9 +120,9 @@ class TimelineBuilder {
         return this.#settle({ key: updateKey(event), at }, { outcome: 'failed', failure })
       }
       case 'RunContinued':
-        return this.#callOff(event.at)
+        return this.#cancelOpen(event.at)
       case 'CancelRequested':
-        this.#callOff(event.at, isShielded)
+        this.#cancelOpen(event.at, isShielded)
         return this.#mark(event.at, 'cancel requested', event.reason)
       default:
         return this.#addDecided(event)
@@ -157,7 +157,7 @@ class TimelineBuilder {
       case 'RunFailed':
       case 'RunCancelled':
         this.endedAt = event.at
-        return this.#callOff(event.at)
+        return this.#cancelOpen(event.at)
       // What else happened has no length, and nobody waited for it.
       default:
         return
@@ -262,13 +262,13 @@ class TimelineBuilder {
 
   #letGo({ keys, met = [], at }: Extract<Event, { type: 'CalledOff' }>): void {
     for (const key of keys)
-      this.#settle({ key, at }, { outcome: met.includes(key) ? 'done' : 'calledOff' })
+      this.#settle({ key, at }, { outcome: met.includes(key) ? 'done' : 'cancelled' })
   }
 
   // Nobody waits for it any more: the run ended, or was cancelled. What is shielded goes on.
-  #callOff(at: number, goesOn: (key: string) => boolean = () => false): void {
+  #cancelOpen(at: number, goesOn: (key: string) => boolean = () => false): void {
     for (const key of [...this.#open.keys()]) {
-      if (!goesOn(key)) this.#settle({ key, at }, { outcome: 'calledOff' })
+      if (!goesOn(key)) this.#settle({ key, at }, { outcome: 'cancelled' })
     }
   }
 

@@ -14,9 +14,11 @@ import { readFailure, unreadableMessageIn, type Why } from './why.ts'
 import { whyText } from './why-text.ts'
 
 export function underWay({ head, status }: RunSnapshot, what: string): PawlError {
+  // A run that was resumed keeps its status until a worker has taken it.
+  const now = status === 'paused' ? 'has been resumed' : `is ${status}`
   return new PawlError(
     'RUN_NOT_AT_REST',
-    `run ${head.runId} is ${status}; only a run that has ended or is paused can be ${what}. Pause it first.`,
+    `run ${head.runId} ${now}; only a run that has ended or is paused can be ${what}. Pause it first.`,
   )
 }
 
@@ -58,7 +60,8 @@ export function answerOf(
   return undefined
 }
 
-export function resultOf(runId: string, ended: Ended): unknown {
+/** `workflowId`, if known, is what the run is called when it failed. */
+export function resultOf(runId: string, ended: Ended, workflowId = runId): unknown {
   const ending = endingOf(ended)
   switch (ending?.type) {
     case 'RunCompleted':
@@ -68,7 +71,11 @@ export function resultOf(runId: string, ended: Ended): unknown {
     case 'RunFailed': {
       const { failure, undone } = ending
       const compensationFailures = undone?.failures ?? []
-      throw new RunError({ failure, runId, compensationFailures }, { cause: errorOf(failure) })
+      const what = `run '${workflowId}'`
+      throw new RunError(
+        { failure, runId, compensationFailures, what },
+        { cause: errorOf(failure) },
+      )
     }
     default:
       throw new PawlError('STORE_UNAVAILABLE', `the end of run ${runId} cannot be read`)

@@ -79,7 +79,7 @@ export class Handle<out Out> implements RunHandle<Out> {
       const ended = await this.#host.wait(runId, signal).catch((error: unknown) => {
         throw error instanceof RunMissing ? notFound(this.#ref) : error
       })
-      return resultOf(runId, ended) as Out
+      return resultOf(runId, ended, this.#workflowId) as Out
     })
   }
 

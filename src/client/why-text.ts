@@ -1,7 +1,8 @@
 // Why a run is not moving, in one sentence.
 import { unreachable } from '../kernel/assert.ts'
 import type { Failure } from '../kernel/failure.ts'
-import { stepName } from './step-name.ts'
+import { BY_HAND } from '../kernel/message.ts'
+import { stepName } from '../kernel/step-name.ts'
 import type { Why } from './why.ts'
 
 /** How the reader is told times and failures. */
@@ -45,6 +46,7 @@ export function whyText(why: Why, { when, failure }: Telling = plainly): string 
     case 'noWorker':
       return `Waiting for a worker that has code for '${why.type}'${why.build === undefined ? '' : ` and is of build '${why.build}'`}.`
     case 'paused':
+      if (why.note === BY_HAND) return 'Paused by hand.'
       if (why.note !== undefined) return `Paused by hand: ${why.note}`
       return `Paused${why.failure ? `: ${failure(why.failure)}` : '.'}`
     default:

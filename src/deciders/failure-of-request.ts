@@ -11,7 +11,9 @@ export function failureOfRequest(
   const { failure } = event
   const cause = errorOf(failure)
   if (event.type === 'ChildFailed')
-    return failureOf(new RunError({ failure, runId: event.child }, { cause }))
+    return failureOf(
+      new RunError({ failure, runId: event.child, what: `child '${name}'` }, { cause }),
+    )
   const { attempt: attempts, reason } = event
   return failureOf(new ActivityError({ failure, activity: name, attempts, reason }, { cause }))
 }

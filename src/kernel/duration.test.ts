@@ -46,21 +46,23 @@ test.each<[unknown, RegExp]>([
   ['P1Y', /years/],
   ['P1M', /months/],
   ['P1DT1Y', /years/],
-  ['1y', /'y' is not a unit/],
-  ['1 s', /' s' is not a unit/],
+  ['1y', /unknown unit 'y'/],
+  // users, wording 16
+  ['5 minutes', /^invalid timeout "5 minutes": unknown unit 'minutes'; expected milliseconds/],
+  ['1 s', /it has a space in it/],
   [' 1s', /begin with a number/],
-  ['1s ', /'s ' is not a unit/],
+  ['1s ', /it has a space in it/],
   ['PT1S ', /number is missing before ' '/],
   ['10', /no unit/],
   ['s', /begin with a number/],
   ['.5s', /begin with a number/],
-  ['5.s', /'.s' is not a unit/],
-  ['1.2.3s', /not a unit/],
-  ['1e3s', /not a unit/],
-  ['0x10s', /not a unit/],
-  ['1S', /'S' is not a unit/],
+  ['5.s', /unknown unit '.s'/],
+  ['1.2.3s', /unknown unit/],
+  ['1e3s', /unknown unit/],
+  ['0x10s', /unknown unit/],
+  ['1S', /unknown unit 'S'/],
   ['Infinitys', /begin with a number/],
-  ['1h30m', /not a unit/],
+  ['1h30m', /unknown unit/],
   ['PT5', /no unit/],
   ['PT5M1H', /'H' is unknown or out of place/],
   ['PT5M5M', /out of place/],
@@ -88,7 +90,7 @@ test.each<[unknown, RegExp]>([
   const error = refused(duration)
   expect(error.code).toBe('INPUT_INVALID')
   expect(error.message).toMatch(problem)
-  expect(error.message).toMatch(/^timeout /)
+  expect(error.message).toMatch(/^invalid timeout /)
   expect(error.message).toContain("'10m', '1.5h', 'PT1H30M'")
 })
 

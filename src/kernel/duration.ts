@@ -85,7 +85,8 @@ function ofShort(text: string): Parsed {
   const unit = text.slice(end)
   if (unit === '') return 'it has no unit'
   const size = units.get(unit)
-  return size === undefined ? `'${unit}' is not a unit` : times(text.slice(0, end), size)
+  if (size !== undefined) return times(text.slice(0, end), size)
+  return units.has(unit.trim()) ? 'it has a space in it' : `unknown unit '${unit.trim()}'`
 }
 
 const dateParts = [['D', day]] as const
@@ -166,7 +167,7 @@ function times(amount: string, size: number): number {
 
 function refusal(given: unknown, what: string, problem: string): PawlError {
   const expected = "milliseconds, or text such as '10m', '1.5h', 'PT1H30M', 'P2DT6H' or 'P2W'"
-  const message = `${what} ${show(given)} is not possible: ${problem}; expected ${expected}`
+  const message = `invalid ${what} ${show(given)}: ${problem}; expected ${expected}`
   return new PawlError('INPUT_INVALID', message)
 }
 

@@ -2,6 +2,7 @@
 
 import { nameClass } from './assert.ts'
 import type { Duration } from './duration.ts'
+import { withoutOwnFrames } from './frames.ts'
 import type { Json } from './value.ts'
 
 export { PawlError, type PawlErrorCode } from './assert.ts'
@@ -27,7 +28,7 @@ export interface ActivityErrorFields {
 
 /** From `ctx.run`: the activity was given up on. */
 export class ActivityError extends Error {
-  readonly failure: Failure
+  declare readonly failure: Failure
   readonly activity: string
   readonly attempts: number
   readonly reason: ActivityErrorFields['reason']
@@ -38,7 +39,7 @@ export class ActivityError extends Error {
 
   constructor(fields: ActivityErrorFields, options?: ErrorOptions) {
     super(activityMessage(fields), options)
-    this.failure = fields.failure
+    keepShort(this, { failure: fields.failure })
     this.activity = fields.activity
     this.attempts = fields.attempts
     this.reason = fields.reason
@@ -49,24 +50,35 @@ export interface RunErrorFields {
   readonly failure: Failure
   readonly runId: string
   readonly compensationFailures?: readonly Failure[]
+  /** How the message names the run, if not by its id. */
+  readonly what?: string
 }
 
 /** From `run.result()` and `ctx.child`: the run failed. */
 export class RunError extends Error {
-  readonly failure: Failure
+  declare readonly failure: Failure
   readonly runId: string
-  readonly compensationFailures: readonly Failure[]
+  declare readonly compensationFailures: readonly Failure[]
 
   static {
     nameClass(this, 'RunError')
   }
 
   constructor(fields: RunErrorFields, options?: ErrorOptions) {
-    super(`run '${fields.runId}' failed: ${summary(fields.failure)}`, options)
-    this.failure = fields.failure
-    this.runId = fields.runId
-    this.compensationFailures = fields.compensationFailures ?? []
+    const { failure, runId, compensationFailures = [], what = `run '${runId}'` } = fields
+    super(`${what} failed: ${summary(failure)}`, options)
+    this.runId = runId
+    keepShort(this, { failure, compensationFailures })
   }
+}
+
+// An error that nobody catches is printed with all that it has: its cause is there already.
+function keepShort(error: Error, fields: Readonly<Record<string, unknown>>): void {
+  for (const [key, value] of Object.entries(fields)) {
+    const enumerable = Array.isArray(value) && value.length > 0
+    Object.defineProperty(error, key, { value, enumerable, writable: true, configurable: true })
+  }
+  error.stack = withoutOwnFrames(error.stack ?? '')
 }
 
 /** At an await inside a cancelled run or scope; from `run.result()` when it was cancelled. */

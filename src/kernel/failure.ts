@@ -12,6 +12,7 @@ import {
   RetryableError,
   RunError,
 } from './errors.ts'
+import { withoutOwnFrames } from './frames.ts'
 import { limits } from './limits.ts'
 import { tagOf } from './names.ts'
 import { decode, encode, type Json } from './value.ts'
@@ -155,7 +156,8 @@ function codeOf(error: object): { readonly code?: string } {
 
 function stackOf(error: object): { readonly stack?: string } {
   const stack = read(error, 'stack')
-  return typeof stack === 'string' ? { stack: clip(stack, limits.stackLengthMax) } : {}
+  if (typeof stack !== 'string') return {}
+  return { stack: clip(withoutOwnFrames(stack), limits.stackLengthMax) }
 }
 
 function isRetryable(error: object): boolean {

@@ -209,9 +209,10 @@ export const limits = {
   objectWinsMax: 64,
   /** What others may need to read and to write, at most: nobody waits for them longer. */
   objectPauseMsMax: 1_000,
-  /** Runs shown to people as objects of their own: at a time, per second, and remembered as shown. */
+  /** Runs shown to people as objects of their own: at a time, per second, at the end, and remembered as shown. */
   projectionsAtOnce: 4,
   projectionsPerSecond: 1,
+  projectionsAtClose: 50,
   projectionsKnown: 1_000,
   projectionObjectsMax: 100,
   /** A request to object storage that takes longer has said nothing. */

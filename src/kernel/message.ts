@@ -98,6 +98,9 @@ export function endingBy(stop: Stop): Ending {
 /** The type of the failure of a run that was terminated. */
 export const TERMINATED = 'Terminated'
 
+/** What a run says that was paused by hand, if nobody gave a reason. */
+export const BY_HAND = 'paused by hand'
+
 /** How a step ended for good. */
 export type StepOutcome =
   | { readonly ok: true; readonly attempt: number; readonly value: Payload }

@@ -190,9 +190,9 @@ test.each<[unknown, RegExp]>([
   [{ cron: '* * * * *', timeZone: 'x'.repeat(1_000_000) }, /x…" is not known/],
   [{ every: '999ms' }, /every is 999 ms; expected at least 1000 ms/],
   [{ every: 0 }, /every is 0 ms/],
-  [{ every: '1 hour' }, /every "1 hour" is not possible/],
-  [{ every: {} }, /every \(object\) is not possible/],
-  [{ every: '1h', offset: '-5m' }, /offset "-5m" is not possible/],
+  [{ every: '1 hour' }, /invalid every "1 hour"/],
+  [{ every: {} }, /invalid every \(object\)/],
+  [{ every: '1h', offset: '-5m' }, /invalid offset "-5m"/],
 ])('refused: %j', (timing, message) => {
   expect(refused(timing as Timing)).toMatch(message)
 })

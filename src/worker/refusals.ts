@@ -5,6 +5,7 @@ import { PawlError } from '../kernel/errors.ts'
 import type { Ending, Instant } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
+import { BY_HAND } from '../kernel/message.ts'
 import type { Head, RunState } from '../kernel/run.ts'
 
 /** How a run ends whose history has passed a limit; `undefined` while it has not. */
@@ -50,7 +51,7 @@ export function hesitationMs(times: number): number {
 
 /** What a run says that was paused by hand. */
 export function restful(note: string | undefined): Failure {
-  return { type: 'Paused', message: note ?? 'paused by hand', retryable: true }
+  return { type: 'Paused', message: note ?? BY_HAND, retryable: true }
 }
 
 export function unstorable(reason: string): Ending {

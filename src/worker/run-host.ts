@@ -54,9 +54,7 @@ export function runHost(parts: HostParts): RunHost {
     receiver: (to) => receiver(send, to),
     secret: () => secret(random),
     commit: (turn) => commit(parts, turn),
-    serves: (activity, plan, head) =>
-      registry.activity(activity) !== undefined &&
-      settings.queues.includes(plan.queue ?? head.queue),
+    serves: placement(parts),
     hasRoom: () => slots.free > 0,
     begin: (head, key, step, plan, attempt) =>
       parts.mayWork() ? runner.local(head, key, step, plan, attempt) : undefined,
@@ -65,6 +63,22 @@ export function runHost(parts: HostParts): RunHost {
     suspended: (head) => harmless(() => suspended(ports, head)),
     log: (head, execution) => harmless(() => log(ports, head, execution)),
     warn: (head, message) => harmless(() => warn(ports, head, message)),
+  }
+}
+
+// A worker of the queue without the code may be meant so; most of the time somebody forgot it. Told once for each name.
+function placement({ ports, settings }: HostParts): RunHost['serves'] {
+  const told = new Set<string>()
+  return (activity, plan, head) => {
+    const queue = plan.queue ?? head.queue
+    if (!settings.queues.includes(queue)) return false
+    if (ports.registry.activity(activity) !== undefined) return true
+    if (!told.has(activity)) {
+      const text = `activity '${activity}' waits for another worker: this one serves queue '${queue}', and was not given its code`
+      harmless(() => warn(ports, head, text))
+    }
+    told.add(activity)
+    return false
   }
 }
 

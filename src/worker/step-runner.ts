@@ -147,7 +147,10 @@ export class StepRunner {
     const activity = this.#ports.registry.activity(name)
     const body: Work['body'] = (given, context) => {
       if (activity) return activity.handler(given, context)
-      throw new PawlError('NO_CODE_HERE', `activity '${name}' is not registered in this worker`)
+      throw new PawlError(
+        'NO_CODE_HERE',
+        `activity '${name}' has no code in this worker. Give it to open({ activities }) in every worker that serves its queue.`,
+      )
     }
     return { kind: 'activity', input, body }
   }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, truncate, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { activity, open, workflow } from 'pawl'
+import { activity, open, signal, workflow } from 'pawl'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { openObjects } from '../../src/stores/objects/index.ts'
@@ -41,6 +41,25 @@ async function files(inside: string): Promise<string[]> {
   const all = await readdir(join(folder, inside), { recursive: true, withFileTypes: true })
   return all.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name))
 }
+
+test('users D6: after a clean close no projection is missing or old, however much happened at once', async () => {
+  const go = signal('go')
+  const waits = workflow('waits', async (ctx) => {
+    await ctx.wait(go)
+    await ctx.wait(go)
+  })
+  const engine = await open(`file:${folder}`, { workflows: [waits] })
+  engine.work({ signals: false })
+  const runs = await engine.startMany(
+    waits,
+    Array.from({ length: 12 }, () => ({})),
+  )
+  for (const run of runs) await run.signal(go)
+  for (const run of runs) await run.signal(go)
+  for (const run of runs) await run.result()
+  await engine.close()
+  expect((await doctor()).stdout).toMatch(/projections +of 12 runs looked at, 0 missing, 0 old\n/)
+})
 
 describe('a store that is well', () => {
   beforeEach(served)

@@ -82,12 +82,12 @@ const failing: readonly Row[] = [
   ['fork f bad --result worse=1', 2, /no step or child 'worse'/],
   ['fork f bad --result bad=text', 2, /--result bad: It is not JSON/],
   ['fork f bad --result bad=1 --json', 0, /"from": "/],
-  ['retry f', 0, /goes on/],
+  ['retry f', 0, /is resumed/],
 ]
 
 const others: readonly Row[] = [
   ['discard f m', 1, /RUN_ENDED/],
-  ['reset f bad', 0, /goes on from bad/],
+  ['reset f bad', 0, /is reset/],
   ['resolve nothing 1', 1, /TOKEN_INVALID/],
   ['terminate t --reason enough', 0, /will be ended/],
   ['schedules', 0, /No schedules/],
@@ -155,7 +155,7 @@ describe.each(['sqlite', 'postgres', 'file', 'radosgw'] as const)('users D1: on 
     await each([
       ['why p', 0, /^Paused by hand: look/],
       ['resume p --result 1', 2, /--step/],
-      ['resume p', 0, /goes on/],
+      ['resume p', 0, /is resumed/],
       ['cancel p --reason enough --json', 0, /"workflowId": "p"/],
     ])
     await reaches('p', 'cancelled')

@@ -45,9 +45,9 @@ test('V9 V11: a run is retried, reset, forked, paused, resumed and terminated', 
   await does('start', 'order', '5', '--workflow-id', 'a')
   await cli.reaches('a', 'failed')
   await writeFile(join(cli.folder, 'open'), '')
-  expect(await does('retry', 'a')).toMatch(/goes on/)
+  expect(await does('retry', 'a')).toMatch(/is resumed from where it stopped/)
   await cli.reaches('a', 'completed')
-  expect(await does('reset', 'a', 'ship')).toMatch(/goes on from ship/)
+  expect(await does('reset', 'a', 'ship')).toMatch(/is reset to ship/)
   await cli.reaches('a', 'completed')
   const forked = await does('fork', 'a', 'ship', '--result', 'charge="paid in cash"')
   const runId = /forked run (\S+) from/.exec(forked)?.[1] ?? ''

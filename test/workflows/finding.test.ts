@@ -2,6 +2,7 @@
 import {
   type Compare,
   type Engine,
+  type PawlError,
   type RunError,
   signal,
   TIMEOUT,
@@ -196,14 +197,17 @@ describe.each(kinds)('on %s', (kind) => {
         await ctx.signal({ workflowId: to }, close)
         return 'sent'
       } catch (error) {
-        return (error as { code: string }).code
+        const { code, message } = error as PawlError
+        return `${code}: ${message}`
       }
     })
     const engine = await bench.serve({ workflows: [account, sender] }, { warm: 0 })
     const run = await engine.start(account, 3, { workflowId: 'known' })
     expect(await engine.execute(sender, 'known')).toBe('sent')
     expect(await run.result()).toBe(3)
-    expect(await engine.execute(sender, 'unknown')).toBe('RUN_NOT_FOUND')
+    expect(await engine.execute(sender, 'unknown')).toMatch(
+      /^RUN_NOT_FOUND: .* workflow id 'unknown'/,
+    )
   })
 
   test('a webhook is settled once, from outside, by its token alone', async () => {

@@ -35,6 +35,7 @@ describe.each(kinds)('on %s', (kind) => {
   test.each<[Reuse, string, string, string]>([
     ['reject', 'refused', 'refused', 'refused'],
     ['allowIfFailed', 'refused', 'refused', 'new'],
+    ['allowIfEnded', 'refused', 'new', 'new'],
     ['returnExisting', 'old', 'new', 'new'],
     ['allow', 'new', 'new', 'new'],
   ])('O1 reuse %s: running %s, completed %s, failed %s', async (reuse, running, done, failed) => {
@@ -57,6 +58,18 @@ describe.each(kinds)('on %s', (kind) => {
       }
     }
     expect(outcomes).toEqual([running, done, failed])
+  })
+
+  test('api gap 2, users friction 10: a start says whether it is new, and beside which run', async () => {
+    const engine = await bench.serve({ workflows: [order] })
+    const first = await engine.start(order, 'wait', { workflowId: 'one' })
+    expect(first).toMatchObject({ isNew: true })
+    expect(first.alongside).toBeUndefined()
+    const second = await engine.start(order, 'wait', { workflowId: 'one' })
+    expect(second).toMatchObject({ isNew: true, alongside: first.runId })
+    const reuse = 'returnExisting'
+    const third = await engine.start(order, 'wait', { workflowId: 'one', reuse })
+    expect(third).toMatchObject({ isNew: false, runId: second.runId })
   })
 
   test('R18 the same idempotency key starts one run, whatever else is said', async () => {

@@ -59,6 +59,21 @@ describe.each(kinds)('on %s', (kind) => {
     expect(mails).toBe(0)
   })
 
+  test('users friction 7: an activity that was not given to a worker of its queue is told, once', async () => {
+    const greet = activity('greet', () => 'hello')
+    const far = activity('far', { queue: 'elsewhere' }, () => 'far')
+    const order = workflow('order', async (ctx) =>
+      Promise.all([ctx.run(greet), ctx.run(greet), ctx.run(far)]),
+    )
+    const engine = await bench.serve({ workflows: [order] })
+    const run = await engine.start(order, undefined, { workflowId: 'order-1' })
+    await bench.serve({ activities: [greet, far] }, { queues: ['default', 'elsewhere'] })
+    expect(await run.result()).toEqual(['hello', 'hello', 'far'])
+    expect(warnings()).toEqual([
+      `run order-1 (${run.runId}) of 'order': activity 'greet' waits for another worker: this one serves queue 'default', and was not given its code`,
+    ])
+  })
+
   test('users friction 2: nobody is warned of what somebody asked for', async () => {
     const engine = await bench.engine({ workflows: [checkout] })
     const run = await engine.start(checkout)

@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import type { CheckedRun } from '../../engine.ts'
 import { definitionsOf } from '../definitions-of.ts'
-import { openStore, type ReadingOptions, reading } from '../options.ts'
+import { type ReadingOptions, reading, withEngine } from '../options.ts'
 import { counted, paint, plain, print, printJson, type Style, showStore } from '../output.ts'
 
 interface Options extends ReadingOptions {
@@ -25,19 +25,19 @@ export function checkCommand(): Command {
 
 async function check(files: readonly string[], options: Options): Promise<void> {
   const definitions = await definitionsOf(files)
-  const engine = await openStore(options, definitions)
-  try {
-    const found: CheckedRun[] = []
-    const { workflow } = options
-    for await (const run of engine.check(workflow === undefined ? {} : { workflow }))
-      found.push(run)
-    if (options.json) printJson(found)
-    else report(found, options)
-    if (found.some((run) => run.verdict !== 'moves' && run.keptBy === undefined))
-      process.exitCode = 1
-  } finally {
-    await engine.close()
-  }
+  const found: CheckedRun[] = []
+  await withEngine(
+    options,
+    async (engine) => {
+      const { workflow } = options
+      for await (const run of engine.check(workflow === undefined ? {} : { workflow }))
+        found.push(run)
+    },
+    definitions,
+  )
+  if (options.json) printJson(found)
+  else report(found, options)
+  if (found.some((run) => run.verdict !== 'moves' && run.keptBy === undefined)) process.exitCode = 1
 }
 
 /** Runs of one workflow of which the same is to be said. */

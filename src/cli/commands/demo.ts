@@ -91,7 +91,7 @@ function explanation(steps: Told['verdict']['steps']): string[] {
   const { ran = 1 } = steps.find(({ name }) => name === interrupted) ?? {}
   const told =
     ran > 1
-      ? `${interrupted} was under way when its worker died. No result was recorded, so its body ran again, as attempt 2, with the same idempotency key.`
+      ? `${interrupted} was running when its worker died. No result was recorded, so its body ran again, as attempt 2, with the same idempotency key.`
       : `${interrupted} was recorded just before its worker died, so nothing had to run again.`
   return [
     `${paint('green', 'Each result was recorded exactly once, and no recorded step ran again.')} ${told}`,

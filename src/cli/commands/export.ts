@@ -12,7 +12,7 @@ interface Options extends StoreOption {
 export function exportCommand(): Command {
   return withStore(
     new Command('export')
-      .description('print whole runs, one JSON text a line, to be kept or replayed in a test')
+      .description('export full histories as JSON Lines, to be kept or replayed in a test')
       .option('--status <status>', 'only runs of this status (repeatable)', collect)
       .option('--workflow <name>', 'only runs of this workflow')
       .option('--workflow-id <id>', 'only runs of this workflow id'),

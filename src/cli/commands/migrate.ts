@@ -19,7 +19,7 @@ interface Options extends ReadingOptions {
 export function migrateCommand(): Command {
   return reading(
     new Command('migrate')
-      .description('have a run, or many, go by another definition of its graph')
+      .description('move runs to another version of their graph')
       .argument('[id]', 'a run id, or a workflow id; or use --workflow')
       .requiredOption('--to <hash>', 'the definition to go by')
       .option('--step <old=new>', 'a step that has another name there (repeatable)', collect)

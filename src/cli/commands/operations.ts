@@ -3,7 +3,13 @@ import { Command } from 'commander'
 import type { RunHandle } from '../../client/run-handle.ts'
 import { PawlError } from '../../kernel/errors.ts'
 import { collect, parseJson, type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
-import { printDone } from '../output.ts'
+import { paint, printDone, printError, proseLines } from '../output.ts'
+
+/** What was done, and other facts about it; `note` is what the caller should know. */
+interface Done extends Readonly<Partial<Record<string, string>>> {
+  readonly done: string
+  readonly note?: string
+}
 
 /** A command about one run: what it does, and what it says when that is done. */
 function about<Options extends ReadingOptions>(
@@ -12,7 +18,7 @@ function about<Options extends ReadingOptions>(
     run: RunHandle<unknown>,
     args: readonly string[],
     options: Options,
-  ) => Promise<string | ({ readonly done: string } & Readonly<Record<string, string>>)>,
+  ) => Promise<string | Done>,
 ): Command {
   return reading(command).action(async (id: string, ...rest: unknown[]) => {
     const options = rest.find((each): each is Options => isOptions(each)) as Options
@@ -23,6 +29,8 @@ function about<Options extends ReadingOptions>(
       const acted = await act(run, args, options)
       const { done, ...other } = typeof acted === 'string' ? { done: acted } : acted
       printDone(options, { runId, workflowId, ...other }, done)
+      if (other.note !== undefined && !options.json)
+        printError(paint('yellow', `note: ${proseLines(other.note)}`))
     })
   })
 }
@@ -81,13 +89,13 @@ function resumeCommand(): Command {
       throw new PawlError('INPUT_INVALID', 'a step that is settled by hand needs a --note: why?')
     const again = await mayPauseAgain(run)
     await run.resume(step === undefined ? undefined : { step, result, note: note ?? '' })
-    return `run ${run.runId} goes on${again}`
+    return { done: `run ${run.runId} is resumed`, ...again }
   })
 }
 
 function discardCommand(): Command {
   const command = new Command('discard')
-    .description('drop a message that no worker can read, so that the run goes on without it')
+    .description('drop a message that no worker can read, so that the run continues without it')
     .argument(...id)
     .argument('<message>', 'the id of the message, as pawl why shows it')
     .option('--note <text>', 'why, for its history')
@@ -107,13 +115,13 @@ function retryCommand(): Command {
   return about(command, async (run) => {
     const again = await mayPauseAgain(run)
     await run.retry()
-    return `run ${run.runId} goes on${again}`
+    return { done: `run ${run.runId} is resumed from where it stopped`, ...again }
   })
 }
 
 function rewinds(): Command[] {
   const reset = new Command('reset')
-    .description('go back to a step, and do it and all after it again')
+    .description('reset a run to a step, and run everything from there again')
     .argument(...id)
     .argument('<step>', 'the key of the step, or its name')
   const fork = new Command('fork')
@@ -126,7 +134,7 @@ function rewinds(): Command[] {
   return [
     about(reset, async (run, [step = '']) => {
       await run.reset({ step })
-      return `run ${run.runId} goes on from ${step}`
+      return `run ${run.runId} is reset to ${step}`
     }),
     about<Options>(fork, async (run, [step = ''], { input, result }) => {
       const results = Object.fromEntries((result ?? []).map(stepResult))
@@ -137,11 +145,12 @@ function rewinds(): Command[] {
   ]
 }
 
-// A run that its code paused is paused again by the same code.
-async function mayPauseAgain(run: RunHandle<unknown>): Promise<string> {
+// The code that paused a run pauses it again; whoever resumes it expects otherwise.
+async function mayPauseAgain(run: RunHandle<unknown>): Promise<{ readonly note?: string }> {
   const why = await run.why()
-  if (why.reason !== 'paused' || why.failure === undefined) return ''
-  return `; it was paused by ${why.failure.type}, and is paused again unless a worker with other code takes it`
+  if (why.reason !== 'paused' || why.failure === undefined) return {}
+  const note = `the same code will pause it again. ${why.suggestion ?? ''}`
+  return { note: note.trimEnd() }
 }
 
 function stepResult(text: string): [string, unknown] {

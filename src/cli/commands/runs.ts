@@ -7,10 +7,11 @@ import { shellWord } from '../../kernel/shell.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import {
   collect,
-  missingFile,
+  isUnbegun,
   parseAttribute,
   parseCount,
   type ReadingOptions,
+  reaching,
   reading,
   withEngine,
 } from '../options.ts'
@@ -62,7 +63,7 @@ export function runsCommand(): Command {
 }
 
 async function runs(options: Options): Promise<void> {
-  if (missingFile(options.store) !== undefined) {
+  if (isUnbegun(options)) {
     return options.json ? printJson({ items: [] }) : print(emptyState(options))
   }
   await withEngine(options, async (engine) => {
@@ -112,5 +113,6 @@ function emptyState(options: Options): string {
   const narrowing = [status, workflow, workflowId, attribute, cursor]
   const narrowed = narrowing.some((each) => each !== undefined)
   if (narrowed) return 'No run matches.'
-  return `No runs in ${showStore(store)} yet. Start one: pawl start <workflow> '<input as JSON>'`
+  const start = reaching(options, "pawl start <workflow> '<input as JSON>'")
+  return `No runs in ${showStore(store)} yet. Start one: ${start}`
 }

@@ -5,6 +5,8 @@ import type { AttributeValue } from '../../definitions/attributes.ts'
 import { workflow } from '../../definitions/workflow.ts'
 import type { Duration } from '../../kernel/duration.ts'
 import { pawlCommand } from '../../kernel/shell.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { follow } from '../following.ts'
 import {
   parseAttribute,
   parseCount,
@@ -16,6 +18,7 @@ import {
   withNewEngine,
 } from '../options.ts'
 import { paint, plain, print, printError, printJson } from '../output.ts'
+import { suggestionLines, whyLines } from '../sentence.ts'
 
 interface Options extends ReadingOptions {
   readonly workflowId?: string
@@ -48,7 +51,7 @@ export function startCommand(): Command {
       .option('--delay <duration>', "begin later, as in '10m'")
       .option('--pending', 'let it wait for pawl trigger')
       .option('--definition-version <n>', 'a version of a submitted definition', parseCount)
-      .option('--wait', 'wait for the result and print it'),
+      .option('--wait', 'print the result; end with 1 if it fails, or if its code pauses it'),
   ).action(start)
 }
 
@@ -73,7 +76,10 @@ async function start(name: string, input: unknown, options: Options): Promise<vo
       )
       tell(notes)
     }
-    const output = await run.result()
+    const output = await follow(run, (why) => {
+      if (!options.json)
+        tell([...whyLines(why, systemClock.now(), Infinity), ...suggestionLines(why, options)])
+    })
     printJson(options.json ? { ...started, output } : output)
   })
 }

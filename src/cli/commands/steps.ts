@@ -19,7 +19,7 @@ const heads = [
 export function stepsCommand(): Command {
   return reading(
     new Command('steps')
-      .description('list the steps of a run, those of a graph that have not begun among them')
+      .description('list the steps of a run, including graph steps that have not begun')
       .argument('<id>', 'a run id, or a workflow id (its newest run)'),
   ).action(showSteps)
 }
@@ -65,6 +65,6 @@ const styles: Readonly<Record<StepState, Style>> = {
   completed: 'green',
   failed: 'red',
   'timed out': 'yellow',
-  'called off': 'dim',
+  cancelled: 'dim',
   skipped: 'dim',
 }

@@ -5,7 +5,7 @@ import { printDone } from '../output.ts'
 export function triggerCommand(): Command {
   return reading(
     new Command('trigger')
-      .description('let a run begin that was started with --pending')
+      .description('start a run that was created with --pending')
       .argument('<id>', 'a run id, or a workflow id')
       .argument('[json]', 'another input than it was started with', parseJson),
   ).action(trigger)

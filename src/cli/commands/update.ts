@@ -12,7 +12,7 @@ interface Options extends ReadingOptions {
 export function updateCommand(): Command {
   return reading(
     new Command('update')
-      .description('have a run do something, wait for its answer, and print that as JSON')
+      .description('send an update to a run, wait for its answer, and print it as JSON')
       .argument('<id>', 'a run id, or a workflow id')
       .argument('<name>', 'the name of the update')
       .argument('[json]', 'its payload', parseJson)

@@ -47,7 +47,7 @@ async function work(files: readonly string[], options: Options): Promise<void> {
     await worker.ready
     introduce(worker.id, definitions, options)
     await told
-    print('draining: no new work, steps under way are finished (once more to stop at once)')
+    print('draining: no new work, running steps are finished (once more to stop at once)')
     await worker.drain()
     print('stopped')
   } finally {

@@ -21,7 +21,7 @@ export function unknownStep(workflow: string, asked: Asked, ahead: Iterable<Reco
   const recorded = [...ahead].sort((a, b) => a.seq - b.seq).slice(0, 5)
   return determinism(
     workflow,
-    `the code asks for ${asked.key}, which this run never recorded, while recorded steps still lie ahead. It is either new or an old step renamed, and pawl will not guess: a renamed charge would be charged twice.`,
+    `the code asks for ${asked.key}, which this run never recorded, although it has recorded later steps. It is either a new step or an old one renamed, and pawl does not guess: guessing wrong could charge a customer twice.`,
     recorded.map((each) => describe(each)),
     [`${asked.key}${text(asked.input)}`],
     asked.site,
@@ -48,12 +48,12 @@ export function otherInput(workflow: string, asked: Asked, recorded: Recorded): 
   )
 }
 
-/** A step that was called off, by a race or a scope, and that the code now waits for. */
+/** A step that was cancelled, by a race or a scope, and that the code now waits for. */
 export function stillWanted(workflow: string, key: string): PawlError {
   return determinism(
     workflow,
-    `${key} was called off when this run got there before, and the code now goes on waiting for it.`,
-    [`${key} called off`],
+    `${key} was cancelled when this run got there before, and the code now still waits for it.`,
+    [`${key} cancelled`],
     [key],
     undefined,
   )

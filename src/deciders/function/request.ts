@@ -13,6 +13,7 @@ import {
 } from '../../kernel/errors.ts'
 import type { Sent } from '../../kernel/event.ts'
 import { errorOf, failureOf } from '../../kernel/failure.ts'
+import { stepName } from '../../kernel/step-name.ts'
 import { decode, encode, type Payload } from '../../kernel/value.ts'
 import { isWebhook, type WebhookAnswer } from '../../kernel/webhook.ts'
 import type { Recorded, Settlement } from './journal.ts'
@@ -76,7 +77,10 @@ export function settle(request: Request, settlement: Settlement): void {
     case 'ChildFailed': {
       if (request.stopped) return request.reject(request.stopped)
       const { failure, child } = settlement
-      return request.reject(new RunError({ failure, runId: child }, { cause: errorOf(failure) }))
+      const what = `child '${childName(request.wanted)}'`
+      return request.reject(
+        new RunError({ failure, runId: child, what }, { cause: errorOf(failure) }),
+      )
     }
     case 'MessageSent':
       return sent(request, settlement)
@@ -90,6 +94,11 @@ export function settle(request: Request, settlement: Settlement): void {
     default:
       return unreachable(settlement)
   }
+}
+
+function childName(wanted: Wanted): string {
+  const given = wanted.type === 'StartChild' ? wanted.workflowId : undefined
+  return given ?? stepName(wanted.key)
 }
 
 function sent({ wanted, resolve, reject }: Request, { to, ended }: Sent): void {

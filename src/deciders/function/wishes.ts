@@ -56,11 +56,13 @@ export class Wishes {
     this.#met = []
     this.#patched = []
     this.#tokens = []
-    // What others are told goes out even if nobody waits for it; all else that was asked for is called off by the end.
+    // What others are told goes out even if nobody waits for it; the end cancels everything else that was asked for.
+    // Conditions that came true are named before it, or the history would show them as cancelled.
     if (ending)
       return [
         ...answers,
         ...asked.filter(isTold).map(commandOf),
+        ...(met.length > 0 ? [{ type: 'CallOff' as const, keys: met, met }] : []),
         without(ending, asked.filter(isLost), unfinished),
       ]
     const requests = asked.map(commandOf)

@@ -23,6 +23,7 @@ export interface Order {
   readonly sorted: readonly number[]
 }
 
+/** A graph without a beginning or an end has a cycle or a wrong dependency, and is told of that alone. */
 export function orderOf(nodes: readonly Placed[], problems: Problems): Order | undefined {
   const edges = nodes.reduce((sum, { after }) => sum + after.length, 0)
   if (edges > limits.graphEdgesMax) {
@@ -35,7 +36,6 @@ export function orderOf(nodes: readonly Placed[], problems: Problems): Order | u
   const children = reversed(parents)
   const sorted = sort(parents, children)
   if (sorted.length < nodes.length) tellStuck(nodes, parents, sorted, problems)
-  if (nodes.length > 0) checkEnds(nodes, children, problems)
   return { indexes, parents, sorted }
 }
 
@@ -98,21 +98,6 @@ function sort(
     }
   }
   return sorted
-}
-
-function checkEnds(
-  nodes: readonly Placed[],
-  children: readonly (readonly number[])[],
-  problems: Problems,
-): void {
-  if (nodes.every(({ after }) => after.length > 0)) {
-    const message = 'every node comes after another, so none can begin: one needs no `after`'
-    problems.add(['nodes'], 'NO_ENTRY', message)
-  }
-  if (children.every((list) => list.length > 0)) {
-    const message = 'every node is waited for by another, so the graph has no end'
-    problems.add(['nodes'], 'NO_EXIT', message)
-  }
 }
 
 function tellStuck(

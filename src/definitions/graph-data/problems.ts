@@ -27,8 +27,6 @@ export type GraphProblemCode =
   | 'SELF_DEPENDENCY'
   | 'DUPLICATE_DEPENDENCY'
   | 'CYCLE'
-  | 'NO_ENTRY'
-  | 'NO_EXIT'
   | 'UNREACHABLE'
   /** Of templates. */
   | 'TEMPLATE'

@@ -1,5 +1,5 @@
-// Writes projections of the runs this process has moved, while that costs little: a busy process leaves most of them out,
-// and `pawl doctor --rebuild` makes up for it.
+// Writes projections of the runs this process has moved, while that costs little. What a busy process leaves out is written
+// when it has time, the newest at the latest when it closes; `pawl doctor --rebuild` makes up for the rest.
 import { limits } from '../../kernel/limits.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Bucket } from './bucket.ts'
@@ -12,6 +12,8 @@ export class Projector {
   readonly #bucket: Bucket
   readonly #clock: Clock
   readonly #waiting = new Set<string>()
+  /** Runs whose projections would have cost too much when they came to rest, the newest last. */
+  readonly #late = new Set<string>()
   /** Events of a run that were projected. */
   readonly #projected = new Map<string, number>()
   #allowance: number = limits.projectionsAtOnce
@@ -31,14 +33,35 @@ export class Projector {
     if (!own || this.#closed) return
     for (const { runId, set } of changes.runs) {
       const rests = set?.endedAt || set?.status === 'waiting' || set?.status === 'paused'
-      if (rests && (this.#waiting.has(runId) || this.#isAllowed())) this.#waiting.add(runId)
+      if (!rests) continue
+      this.#late.delete(runId)
+      if (this.#waiting.has(runId) || this.#isAllowed()) this.#waiting.add(runId)
+      else this.#postpone(runId)
+    }
+    for (const runId of this.#late) {
+      if (!this.#isAllowed()) break
+      this.#late.delete(runId)
+      this.#waiting.add(runId)
     }
     if (this.#waiting.size > 0) this.#busy ??= this.#write()
   }
 
+  /** A program that was closed in good order leaves no projection behind that says what is not true any more. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#busy
+    try {
+      for (const runId of this.#late) await this.#project(runId)
+    } catch {
+      // Storage that fails now would hold up the end once for each run.
+    }
+  }
+
+  #postpone(runId: string): void {
+    this.#late.add(runId)
+    const [oldest] = this.#late
+    if (this.#late.size > limits.projectionsAtClose && oldest !== undefined)
+      this.#late.delete(oldest)
   }
 
   #isAllowed(): boolean {
