@@ -1,7 +1,7 @@
 // Makes what users load: declarations by the compiler, and the code in one file for each entry point, with what they share in
 // a few chunks. Hundreds of small modules take several times as long to load, and as much room in the package.
 import { execFileSync } from 'node:child_process'
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { rolldown } from 'rolldown'
 import { root } from './project-node.ts'
@@ -54,14 +54,30 @@ async function bundle(names: readonly string[]): Promise<void> {
   await build.close()
 }
 
-/** Declarations that no entry point leads to are of no use to anybody. */
+/** The declarations that a file of them imports. */
+async function importsOf(file: string): Promise<string[]> {
+  const text = await readFile(file, 'utf8')
+  return [...text.matchAll(/(?:from|import\()\s*["'](\.[^"']+)["']/g)].map(([, specifier = '']) =>
+    join(dirname(file), specifier.replace(/\.(?:js|ts)$/, '.d.ts')),
+  )
+}
+
+async function dropComments(file: string): Promise<void> {
+  const text = await readFile(file, 'utf8')
+  await writeFile(file, text.replace(/^[ \t]*\/\*\*[\s\S]*?\*\/[ \t]*\n/gm, ''))
+}
+
+/**
+ * Keeps the declarations that an entry point leads to. Those that no entry point exports from are only there for the compiler,
+ * and need no comments.
+ */
 async function keepReachable(names: readonly string[]): Promise<void> {
-  const reached = new Set(names.map((name) => join(dist, `${name}.d.ts`)))
-  for (const file of reached) {
-    const text = await readFile(file, 'utf8')
-    for (const [, specifier = ''] of text.matchAll(/(?:from|import\()\s*["'](\.[^"']+)["']/g))
-      reached.add(join(dirname(file), specifier.replace(/\.(?:js|ts)$/, '.d.ts')))
-  }
+  const entries = names.map((name) => join(dist, `${name}.d.ts`))
+  const exported = new Set(entries)
+  for (const file of entries) for (const each of await importsOf(file)) exported.add(each)
+  const reached = new Set(entries)
+  for (const file of reached) for (const each of await importsOf(file)) reached.add(each)
+  for (const file of reached) if (!exported.has(file)) await dropComments(file)
   for (const file of await readdir(dist, { recursive: true })) {
     const path = join(dist, file)
     if (file.endsWith('.d.ts') && !reached.has(path)) await rm(path)

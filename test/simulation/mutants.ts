@@ -326,12 +326,15 @@ export const mutants: readonly Mutant[] = [
       'Promise.resolve(handler.run(payload, id).catch(() => {}) && payload).then(\n      (value) => this.#complete(id, message.name, value),',
     ),
   ),
-  inPrograms(
-    'a completion that comes before the body has left its step is dropped',
-    patch(
-      turn,
-      "if (open?.type !== 'step') return undefined\n    if (open.queued)",
-      "if (open?.type !== 'step' || !open.left) return undefined\n    if (open.queued)",
+  from(
+    220,
+    inPrograms(
+      'a completion that comes before the body has left its step is dropped',
+      patch(
+        turn,
+        "if (open?.type !== 'step') return undefined\n    if (open.queued)",
+        "if (open?.type !== 'step' || !open.left) return undefined\n    if (open.queued)",
+      ),
     ),
   ),
   inPrograms(
