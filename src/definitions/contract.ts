@@ -41,6 +41,24 @@ export type Given<Key extends string, In> = undefined extends In
   ? { readonly [K in Key]?: In }
   : { readonly [K in Key]: In }
 
+/** Stands for the input of a definition without a schema for it: its function says what it takes. */
+export interface AsWritten {
+  readonly '~asWritten': never
+}
+
+/** What a definition is started with: what its schema accepts, or what its function takes. */
+export type Accepted<In, Parsed> = [In] extends [AsWritten] ? Parsed : In
+
+/**
+ * What callers of a function may give it, by the parameter that takes the input: nothing if there is none, and
+ * `undefined`, too, if it is optional or has a default.
+ */
+export type Taken<In, Parameter extends readonly unknown[]> = [In] extends [AsWritten]
+  ? Parameter extends readonly []
+    ? void
+    : Parameter[0]
+  : In
+
 export type ActivityHandler<In, Out> = (input: In, ctx: ActivityContext) => Out | Promise<Out>
 
 export type Log = Readonly<

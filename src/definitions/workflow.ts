@@ -3,7 +3,7 @@ import { digest } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { checkName } from '../kernel/names.ts'
 import type { Context } from './context.ts'
-import type { WorkflowContract } from './contract.ts'
+import type { Accepted, AsWritten, Taken, WorkflowContract } from './contract.ts'
 import { type WorkflowOptions, workflowOptions } from './options.ts'
 import { type KnownSchemas, type Schemas, schemasIn } from './schema.ts'
 
@@ -31,13 +31,23 @@ export interface DeclaredWorkflow<in out In, in out Out, in out Parsed = In>
   implement(handler: WorkflowHandler<In, Parsed, Out>): Workflow<In, Out>
 }
 
+type TakenBy<Handler, In, Parsed> = Handler extends (
+  ctx: never,
+  ...input: infer Parameter
+) => unknown
+  ? Taken<In, Parameter>
+  : Accepted<In, Parsed>
+
 interface DefineWorkflow {
-  <Out, In = void>(name: string, handler: WorkflowHandler<In, In, Out>): Workflow<In, Out>
-  <Out, Parsed = void, In = Parsed>(
+  <Out, In = unknown, Handler = unknown>(
+    name: string,
+    handler: Handler & WorkflowHandler<In, In, Out>,
+  ): Workflow<TakenBy<Handler, AsWritten, In>, Out>
+  <Out, Parsed = unknown, In = AsWritten, Handler = unknown>(
     name: string,
     options: WorkflowOptions & Schemas<In, Parsed, Out>,
-    handler: WorkflowHandler<In, Parsed, Out>,
-  ): Workflow<In, Out>
+    handler: Handler & WorkflowHandler<Accepted<In, Parsed>, Parsed, Out>,
+  ): Workflow<TakenBy<Handler, In, Parsed>, Out>
   declare<In, Out, Parsed>(
     name: string,
     options: WorkflowOptions & Required<Schemas<In, Parsed, Out>>,
