@@ -82,6 +82,11 @@ export interface Child<out Out> extends DurablePromise<Out> {
   cancel(reason?: string): void
 }
 
+/** What every child is. Terminating is not for the code of users, so the type they see does not have it. */
+export interface TerminableChild extends Child<never> {
+  terminate(reason: string): void
+}
+
 export interface RunInfo {
   readonly runId: string
   readonly workflowId: string
