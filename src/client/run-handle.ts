@@ -5,7 +5,8 @@ import { type Described, duration, given, option, text, whole } from '../kernel/
 import type { Message, Stop } from '../kernel/message.ts'
 import type { Payload } from '../kernel/value.ts'
 import type { LoadAsk, Loaded, Posted, RunSnapshot, StoredTurn, Wakes } from '../stores/store.ts'
-import type { HistoryEntry, RunRecord } from './record.ts'
+import type { HistoryEvent } from './history-event.ts'
+import type { RunRecord } from './record.ts'
 import type { Ended } from './results.ts'
 import type { ForkOptions, RewindPorts } from './rewinding.ts'
 import type { Waits } from './waits.ts'
@@ -80,7 +81,7 @@ export interface RunHandle<out Out> {
   /** Why the run is not moving, and what would move it. */
   why(): Promise<Why>
   /** What happened, from the beginning of its newest generation, or of another. */
-  history(options?: Described<typeof historyOptions>): AsyncIterable<HistoryEntry>
+  history(options?: Described<typeof historyOptions>): AsyncIterable<HistoryEvent>
   signal<Payload>(
     signal: Signal<Payload>,
     ...args: Args<NoInfer<Payload>, Described<typeof messageOptions>>

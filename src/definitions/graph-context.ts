@@ -17,6 +17,8 @@ export function withScope<Scope extends object>(
     maxAttempts,
     heartbeat: (details?: unknown) => ctx.heartbeat(details),
     lastHeartbeat: <Details>() => ctx.lastHeartbeat<Details>(),
+    completionToken: () => ctx.completionToken(),
+    completeLater: () => ctx.completeLater(),
     runOnce: <R>(key: string, fn: () => R | Promise<R>) => ctx.runOnce(key, fn),
   }
   const context = Object.defineProperties(own, Object.getOwnPropertyDescriptors(scope))

@@ -61,7 +61,7 @@ describe.each(kinds)('on %s', (kind) => {
       })
       expect(tokens).toHaveLength(1)
       const completed = (await historyOf(run)).find(({ type }) => type === 'StepCompleted')
-      expect(completed?.body).toMatchObject({ attempt: 1, value: { json: 'fine' } })
+      expect(completed).toMatchObject({ attempt: 1, result: 'fine' })
     },
   )
 
