@@ -48,7 +48,7 @@ export type Announcement =
       readonly type: 'worker.changed'
       readonly at: Date
       readonly worker: string
-      readonly status: 'active' | 'draining' | 'stopped' | 'stale'
+      readonly status: 'active' | 'draining' | 'stopped'
     }
   | {
       readonly type: 'store.call'
