@@ -67,9 +67,9 @@ describe.each(kinds)('on %s', (kind) => {
 
   test('a step of a graph is completed from outside, too', async () => {
     const tokens: string[] = []
-    const parts = graph('parts').step('review', async ({ completionToken, completeLater }) => {
-      tokens.push(await completionToken())
-      return completeLater()
+    const parts = graph('parts').step('review', async (ctx) => {
+      tokens.push(await ctx.completionToken())
+      return ctx.completeLater()
     })
     const engine = await bench.serve({ workflows: [parts] })
     const run = await engine.start(parts)
