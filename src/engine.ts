@@ -102,7 +102,7 @@ export const openOptions = {
 } as const
 export interface OpenOptions extends Described<typeof openOptions> {}
 
-/** What the world is to an engine. Tests hand in their own. */
+/** What the world is to an engine. Tests hand in their own. @internal */
 export interface EngineWorld {
   readonly clock: Clock
   readonly random: Random
@@ -145,7 +145,7 @@ function refuseOldNode(): void {
   if (problem !== undefined) throw new PawlError('NOT_SUPPORTED', problem)
 }
 
-/** All code an engine has: the user's, and pawl's own. */
+/** All code an engine has: the user's, and pawl's own. @internal */
 export function registryOf({ workflows = [], activities = [] }: OpenOptions): Registry {
   return new Registry(workflows, activities, [schedule])
 }
@@ -179,6 +179,7 @@ export class Engine extends Client implements AsyncDisposable {
   readonly #ended: AbortController
   #closed: Promise<void> | undefined
 
+  /** @internal */
   constructor(raw: Store, registry: Registry, options: OpenOptions, world: EngineWorld) {
     const bus = new Bus(options.listeners)
     const own = withCodecs(raw, options)

@@ -29,7 +29,7 @@ export interface BatchOutcome {
   readonly failures: readonly { readonly runId: string; readonly code: PawlErrorCode }[]
 }
 
-/** What a batch needs of its client. */
+/** What a batch needs of its client. @internal */
 export interface BatchHost {
   list(
     filter: RunFilter,
@@ -44,6 +44,7 @@ export class Batch {
   readonly #filter: RunFilter
   readonly #options: BatchOptions
 
+  /** @internal */
   constructor(host: BatchHost, filter: RunFilter, options: BatchOptions) {
     checkOptions(batchOptions, options, { of: 'a batch' })
     if (options.limit === undefined)

@@ -15,6 +15,7 @@ export interface BuildRecord {
   readonly workers: number
 }
 
+/** @internal */
 export interface BuildsHost {
   readonly catalogue: Catalogue
   /** Runs under way that a build keeps. */
@@ -26,6 +27,7 @@ export interface BuildsHost {
 export class Builds {
   readonly #host: BuildsHost
 
+  /** @internal */
   constructor(host: BuildsHost) {
     this.#host = host
   }

@@ -52,6 +52,7 @@ import {
 import { startOf, toldOf } from './told-events.ts'
 import { isUnclaimed, nothingKnown, type Why, whyOf } from './why.ts'
 
+/** @internal */
 export class Handle<out Out> implements RunHandle<Out> {
   readonly #host: HandleHost
   readonly #ref: RunRef
@@ -408,7 +409,7 @@ export class Handle<out Out> implements RunHandle<Out> {
   }
 }
 
-/** The handle of a run that was just started. */
+/** The handle of a run that was just started. @internal */
 export class StartedHandle<out Out> extends Handle<Out> implements StartedRun<Out> {
   readonly isNew: boolean
   declare readonly alongside?: string

@@ -21,6 +21,7 @@ export interface ForkOptions {
   readonly results?: Readonly<Record<string, unknown>>
 }
 
+/** @internal */
 export interface RewindPorts {
   post(runId: string, message: Message, wakes: Wakes): Promise<unknown>
   create(run: NewRun): Promise<Created>
@@ -28,12 +29,13 @@ export interface RewindPorts {
   newTurnId(): number
 }
 
-/** A run at rest, and its whole history. */
+/** A run at rest, and its whole history. @internal */
 export interface Rested {
   readonly run: RunSnapshot
   readonly turns: readonly StoredTurn[]
 }
 
+/** @internal */
 export class Rewinding {
   readonly #ports: RewindPorts
   readonly #run: RunSnapshot

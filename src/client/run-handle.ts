@@ -137,7 +137,7 @@ export interface Migration {
   readonly steps?: Readonly<Record<string, string | null>>
 }
 
-/** What a handle needs of its client. */
+/** What a handle needs of its client. @internal */
 export interface HandleHost extends RewindPorts {
   load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]>
   post(runId: string, message: Message, wakes: Wakes): Promise<Posted>

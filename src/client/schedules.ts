@@ -97,7 +97,7 @@ export interface Schedule {
   delete(): Promise<void>
 }
 
-/** What schedules need of their client. */
+/** What schedules need of their client. @internal */
 export interface ScheduleHost {
   now(): number
   newId(): string
@@ -125,6 +125,7 @@ export interface ScheduleHost {
 export class Schedules {
   readonly #host: ScheduleHost
 
+  /** @internal */
   constructor(host: ScheduleHost) {
     this.#host = host
   }

@@ -6,6 +6,7 @@ import { type RegisteredActivity, Registry } from '../definitions/registry.ts'
 /** What stands for an activity: a definition, or a contract alone. */
 export type Stubbed = AnyActivityContract & { readonly options?: ActivityOptions }
 
+/** @internal */
 export class StubbedRegistry extends Registry {
   readonly #stubs = new Map<string, RegisteredActivity>()
 

@@ -149,6 +149,7 @@ export class TestEngine extends Engine {
   #closed = false
   #crashing: Promise<void> = Promise.resolve()
 
+  /** @internal */
   constructor(raw: Store, time: VirtualClock, options: TestOptions) {
     const calls = new CallCounter(raw)
     const { seed = 1, patience = PATIENCE_MS, alwaysReplay = true, strict = true } = options

@@ -63,6 +63,7 @@ export class Worker {
   #drained: Promise<void> | undefined
   #settled: () => void = () => {}
 
+  /** @internal */
   constructor(ports: WorkerPorts, settings: WorkerSettings) {
     this.#ports = ports
     this.#settings = settings
@@ -110,7 +111,7 @@ export class Worker {
     return this.#slots.busy
   }
 
-  /** A lease a new run can be created with, if this worker would take it at once. */
+  /** A lease a new run can be created with, if this worker would take it at once. @internal */
   offer(run: Pick<NewRun, 'runId' | 'name' | 'queue'>): NewRun['eager'] {
     if (this.#phase !== 'working' || !this.#session.alive || this.#plan.isQuiet) return undefined
     if (!this.#directory.begins(run) || !this.#settings.queues.includes(run.queue)) return undefined
@@ -120,7 +121,7 @@ export class Worker {
     return { session: this.#session.id, nonce }
   }
 
-  /** Takes a run that was created with an offered lease. */
+  /** Takes a run that was created with an offered lease. @internal */
   accept(claimed: ClaimedRun, isOld: boolean): void {
     if (claimed.lease.session !== this.#session.id || !this.#session.alive) return
     if (this.#leases.accept(claimed.lease.nonce) && !this.#isKnown(claimed))
@@ -183,7 +184,7 @@ export class Worker {
     }
   }
 
-  /** Looks for new definitions. */
+  /** Looks for new definitions. @internal */
   async look(): Promise<void> {
     if (await this.#directory.look()) this.#doorbell.ring()
   }
