@@ -100,6 +100,7 @@ export const openOptions = {
     { otherwise: 'from the environment, then from the profile file' },
   ),
 } as const
+/** The code an engine has, and what it uses. */
 export interface OpenOptions extends Described<typeof openOptions> {}
 
 /** What the world is to an engine. Tests hand in their own. @internal */
@@ -117,6 +118,7 @@ export interface EngineWorld {
   readonly aroundBodies?: WorkerPorts['aroundBodies']
 }
 
+/** Where runs are kept, such as `sqlite:./pawl.db` or `postgres://host/database`. */
 export type StoreUrl =
   `${'memory' | 'sqlite' | 'postgres' | 'postgresql' | 's3' | 'file'}:${string}`
 type KnownUrl<Url extends string> = string extends Url ? Url : Url extends StoreUrl ? Url : StoreUrl
@@ -166,6 +168,7 @@ export type CheckedRun = Verdict & {
   readonly keptBy?: string
 }
 
+/** A client that can also work: what `open` gives. */
 export class Engine extends Client implements AsyncDisposable {
   readonly #store: Store
   readonly #registry: Registry

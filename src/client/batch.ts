@@ -19,10 +19,12 @@ export const batchOptions = {
   ]),
   reason: text('Why, for whoever reads the history.'),
 } as const
+/** How many runs a batch may touch. */
 export interface BatchOptions extends Described<typeof batchOptions> {
   readonly limit: number
 }
 
+/** What came of a batch. */
 export interface BatchOutcome {
   readonly matched: number
   readonly done: number
@@ -39,6 +41,7 @@ export interface BatchHost {
   get(runId: string): RunHandle<unknown>
 }
 
+/** What a filter finds, to be dealt with at once: made by `engine.batch`. */
 export class Batch {
   readonly #host: BatchHost
   readonly #filter: RunFilter

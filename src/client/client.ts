@@ -75,6 +75,7 @@ export interface ClientPorts {
   readonly closed: AbortSignal
 }
 
+/** Starts and watches runs. `open` gives one that can also work: an `Engine`. */
 export class Client {
   /** @internal */
   readonly results: Results

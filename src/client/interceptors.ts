@@ -31,6 +31,7 @@ export interface ClientCall {
   readonly args: readonly unknown[]
 }
 
+/** Stands around bodies, starts and calls: sees them, changes them, or answers itself. */
 export interface Interceptor {
   /** Around each attempt at an activity or a step, in the worker that makes it. What it throws fails the attempt. */
   activity?(call: ActivityCall, next: (call: ActivityCall) => Promise<unknown>): Promise<unknown>

@@ -10,6 +10,7 @@ import type { Status } from '../kernel/run.ts'
 import { decode } from '../kernel/value.ts'
 import type { RunSnapshot } from '../stores/store.ts'
 
+/** A run as the store has it. */
 export interface RunRecord {
   readonly runId: string
   readonly workflowId: string

@@ -12,6 +12,7 @@ import { RunState } from '../kernel/run.ts'
 import { encode } from '../kernel/value.ts'
 import type { Beginning, Created, NewRun, RunSnapshot, StoredTurn, Wakes } from '../stores/store.ts'
 
+/** Where a fork goes on from, and what is different there. */
 export interface ForkOptions {
   /** The key of the step to go on from, or its name if there is one step of it. */
   readonly step: string

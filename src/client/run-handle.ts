@@ -67,8 +67,10 @@ export const resultOptions = {
     otherwise: 'for ever',
   }),
 } as const
+/** How long to wait for an answer. */
 export interface WaitOptions extends Described<typeof resultOptions> {}
 
+/** A remote control for one run, whether it is in progress or has ended. */
 export interface RunHandle<out Out> {
   readonly runId: string
   readonly workflowId: string

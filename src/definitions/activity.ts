@@ -19,6 +19,7 @@ export interface Activity<in In, out Out> extends ActivityContract<In, Out> {
   readonly handler: (input: In, ctx: ActivityContext) => Promise<Out>
 }
 
+/** An activity of whatever input and output. */
 export type AnyActivity = Activity<never, unknown>
 
 /** A contract alone; `implement` gives the definition, in a module the client never imports. */
@@ -128,4 +129,5 @@ function dynamic(
   return definition as unknown as AnyActivity
 }
 
+/** Defines an activity: `activity('charge', async (order: Order, ctx) => …)`. */
 export const activity: DefineActivity = Object.assign(define, { declare, dynamic })

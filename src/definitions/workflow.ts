@@ -10,6 +10,7 @@ import { type KnownSchemas, type Schemas, schemasIn } from './schema.ts'
 /** What it is started with is `In`; its schema, if it has one, makes `Parsed` of it. */
 export type WorkflowHandler<In, Parsed, Out> = (ctx: Context<In>, input: Parsed) => Promise<Out>
 
+/** How a workflow is written. */
 export type Style = 'function' | 'graph' | 'machine'
 
 /** A contract and its code. `style` is how it was written. */
@@ -21,6 +22,7 @@ export interface Workflow<in In, out Out> extends WorkflowContract<In, Out> {
   readonly schemas: KnownSchemas
 }
 
+/** A workflow of whatever input and output. */
 export type AnyWorkflow = Workflow<never, unknown>
 
 /** A contract alone; `implement` gives the definition, in a module the client never imports. */
@@ -115,4 +117,5 @@ function dynamic(handler: WorkflowHandler<unknown, unknown, unknown>): AnyWorkfl
   return { ...implement('any other', {}, {}, handler), dynamic: true } as unknown as AnyWorkflow
 }
 
+/** Defines a workflow: `workflow('order', async (ctx, order: Order) => …)`. */
 export const workflow: DefineWorkflow = Object.assign(define, { declare, dynamic })

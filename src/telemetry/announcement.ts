@@ -12,6 +12,7 @@ interface OfStep extends OfRun {
   readonly attempt: number
 }
 
+/** What happened, told apart by `type`, after it is durable. */
 export type Announcement =
   | ({
       readonly type:

@@ -39,6 +39,7 @@ import { aboutWorker, type WorkerPorts, type WorkerSettings } from './worker-set
 
 type Phase = 'starting' | 'working' | 'draining' | 'stopped'
 
+/** Does the work of this process: what `engine.work` gives. */
 export class Worker {
   readonly id: string
   readonly ready: Promise<void>

@@ -48,3 +48,22 @@ test('house: what an entry point exports at run time is in the list', async () =
   const known = values.filter((name) => name !== '' && !name.startsWith('type '))
   expect(Object.keys(await import('pawl')).toSorted()).toEqual(known)
 })
+
+test('house: everything that pawl exports has a comment for editors', () => {
+  const entry = readFileSync(join(root, 'src', 'index.ts'), 'utf8')
+  const bare: string[] = []
+  for (const [, list = '', from = ''] of entry.matchAll(
+    /^export (?:type )?\{([^}]*)\} from '(.+)'/gm,
+  )) {
+    const text = readFileSync(join(root, 'src', from), 'utf8')
+    for (const [name] of list.matchAll(/\b(?!type )\w+/g)) {
+      const declared = new RegExp(
+        `^export (?:async )?(?:interface|type|class|const|function) ${name}\\b`,
+        'm',
+      )
+      const at = declared.exec(text)?.index
+      if (at !== undefined && !text.slice(0, at).endsWith('*/\n')) bare.push(name)
+    }
+  }
+  expect(bare).toEqual([])
+})
