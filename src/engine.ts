@@ -100,9 +100,10 @@ export const openOptions = {
     { otherwise: 'from the environment, then from the profile file' },
   ),
 } as const
+/** The code an engine has, and what it uses. */
 export interface OpenOptions extends Described<typeof openOptions> {}
 
-/** What the world is to an engine. Tests hand in their own. */
+/** What the world is to an engine. Tests hand in their own. @internal */
 export interface EngineWorld {
   readonly clock: Clock
   readonly random: Random
@@ -117,6 +118,7 @@ export interface EngineWorld {
   readonly aroundBodies?: WorkerPorts['aroundBodies']
 }
 
+/** Where runs are kept, such as `sqlite:./pawl.db` or `postgres://host/database`. */
 export type StoreUrl =
   `${'memory' | 'sqlite' | 'postgres' | 'postgresql' | 's3' | 'file'}:${string}`
 type KnownUrl<Url extends string> = string extends Url ? Url : Url extends StoreUrl ? Url : StoreUrl
@@ -145,7 +147,7 @@ function refuseOldNode(): void {
   if (problem !== undefined) throw new PawlError('NOT_SUPPORTED', problem)
 }
 
-/** All code an engine has: the user's, and pawl's own. */
+/** All code an engine has: the user's, and pawl's own. @internal */
 export function registryOf({ workflows = [], activities = [] }: OpenOptions): Registry {
   return new Registry(workflows, activities, [schedule])
 }
@@ -166,6 +168,7 @@ export type CheckedRun = Verdict & {
   readonly keptBy?: string
 }
 
+/** A client that can also work: what `open` gives. */
 export class Engine extends Client implements AsyncDisposable {
   readonly #store: Store
   readonly #registry: Registry
@@ -179,6 +182,7 @@ export class Engine extends Client implements AsyncDisposable {
   readonly #ended: AbortController
   #closed: Promise<void> | undefined
 
+  /** @internal */
   constructor(raw: Store, registry: Registry, options: OpenOptions, world: EngineWorld) {
     const bus = new Bus(options.listeners)
     const own = withCodecs(raw, options)

@@ -2,12 +2,12 @@
 export type { StoredDefinition } from './catalogue/catalogue.ts'
 export type { Batch, BatchOptions, BatchOutcome } from './client/batch.ts'
 export type { BuildRecord, Builds } from './client/builds.ts'
-export type { EagerStarts } from './client/client.ts'
-export { Client } from './client/client.ts'
+export type { Client } from './client/client.ts'
 export { diagram, diagramOf } from './client/diagram.ts'
 export type { Compare, Page, RunFilter } from './client/filter.ts'
+export type { HistoryEvent } from './client/history-event.ts'
 export type { ClientCall, Interceptor, StartCall } from './client/interceptors.ts'
-export type { HistoryEntry as HistoryEvent, RunRecord } from './client/record.ts'
+export type { RunRecord } from './client/record.ts'
 export type { ForkOptions } from './client/rewinding.ts'
 export type { Migration, RunHandle, StartedRun, WaitOptions } from './client/run-handle.ts'
 export type {
@@ -115,7 +115,7 @@ export {
 } from './definitions/workflow.ts'
 export {
   type CheckedRun,
-  Engine,
+  type Engine,
   type ExportedRun,
   type OpenOptions,
   open,

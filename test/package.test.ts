@@ -105,6 +105,30 @@ test('every declaration that is built still has a source', async () => {
   expect(sources.filter((name) => !existsSync(join(root, 'src', `${name}.ts`)))).toEqual([])
 })
 
+test('house: declarations show what users can call, and nothing that is ours', async () => {
+  const { files } = await pack('--dry-run')
+  const paths = files.map(({ path }) => path)
+  const ours = [
+    'kernel/command',
+    'kernel/decider',
+    'definitions/registry',
+    'worker/worker-settings',
+  ]
+  expect(ours.filter((name) => paths.includes(`dist/${name}.d.ts`))).toEqual([])
+  for (const name of [
+    'engine',
+    'client/client',
+    'worker/worker',
+    'client/batch',
+    'testing/test-engine',
+  ]) {
+    const text = await readFile(join(root, 'dist', `${name}.d.ts`), 'utf8')
+    expect(
+      text.match(/constructor|@internal|\b(?:results|waits|offer|accept|look)\b[(:]/g),
+    ).toBeNull()
+  }
+})
+
 test('a project that has the package can import every entry point', async () => {
   const lines = entryPoints().map(
     (name) => `if (Object.keys(await import('${name}')).length === 0) throw new Error('${name}')`,

@@ -1,11 +1,10 @@
 // The steps of a run, each once, and where it stands. Of a graph all of them, in the order of its definition: that is in the
 // history, so no code is needed.
-import type { HistoryEntry } from '../client/record.ts'
+import type { HistoryEvent } from '../client/history-event.ts'
 import { unreachable } from '../kernel/assert.ts'
-import type { StepShape } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { parseNodeKey } from '../kernel/node-key.ts'
-import { eventOf, type Row, timelineOf } from './timeline.ts'
+import { type Row, timelineOf } from './timeline.ts'
 
 export type StepState =
   | 'not begun'
@@ -31,7 +30,7 @@ export interface Step {
   readonly failure?: Failure
 }
 
-export function stepsOf(history: readonly HistoryEntry[], now: number): Step[] {
+export function stepsOf(history: readonly HistoryEvent[], now: number): Step[] {
   const rows = timelineOf(history, now).rows.filter(({ kind }) => kind !== 'mark')
   const definition = definitionIn(history)
   if (!definition) return rows.map((row) => stepOf(row, row.name))
@@ -40,6 +39,8 @@ export function stepsOf(history: readonly HistoryEntry[], now: number): Step[] {
   const others = rows.filter(({ key = '' }) => !definition.has(key))
   return [...steps, ...others.map((row) => stepOf(row, row.name))]
 }
+
+type StepShape = Extract<HistoryEvent, { type: 'DefinitionTaken' }>['steps'][number]
 
 interface Definition {
   readonly shapes: readonly StepShape[]
@@ -50,13 +51,12 @@ interface Definition {
 }
 
 // The newest, and under which names it knows what was recorded before.
-function definitionIn(history: readonly HistoryEntry[]): Definition | undefined {
+function definitionIn(history: readonly HistoryEvent[]): Definition | undefined {
   let shapes: readonly StepShape[] | undefined
   let completed = false
   const names = new Map<string, string>()
   const skipped = new Set<string>()
-  for (const entry of history) {
-    const event = eventOf(entry)
+  for (const event of history) {
     if (event.type === 'DefinitionTaken') shapes = event.steps
     if (event.type === 'RunCompleted') completed = true
     if (event.type !== 'MigrationRequested') continue
@@ -67,7 +67,7 @@ function definitionIn(history: readonly HistoryEntry[]): Definition | undefined 
     }
   }
   if (!shapes) return undefined
-  const known = new Set(shapes.map(([name]) => name))
+  const known = new Set(shapes.map(({ name }) => name))
   const nameOf = (key: string): string => {
     const node = parseNodeKey(key)
     return node && node.kind !== 'undo' ? (names.get(node.name) ?? node.name) : ''
@@ -79,7 +79,7 @@ function definitionIn(history: readonly HistoryEntry[]): Definition | undefined 
 
 // Of a step that was begun again, what became of it the last time.
 function graphStep(
-  [name, what]: StepShape,
+  { name, what }: StepShape,
   rows: ReadonlyMap<string, readonly Row[]>,
   skipped: ReadonlySet<string>,
 ): Step[] {

@@ -1,7 +1,6 @@
 // A run's history as rows with a beginning and an end: steps, lists, timers, waits, children; and marks for what happened
 // to the run as a whole. Events are matched as the kernel matches them: by key, and a signal with the oldest wait for its name.
-import type { HistoryEntry } from '../client/record.ts'
-import type { Event, StepKind } from '../kernel/event.ts'
+import type { HistoryEvent } from '../client/history-event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { isShielded } from '../kernel/key.ts'
 import { parseNodeKey } from '../kernel/node-key.ts'
@@ -9,7 +8,7 @@ import { stepName } from '../kernel/step-name.ts'
 
 export interface Row {
   readonly kind:
-    | StepKind
+    | OfType<'StepStarted'>['kind']
     | 'list'
     | 'undo'
     | 'sleep'
@@ -49,16 +48,19 @@ export interface Timeline {
   readonly rows: readonly Row[]
 }
 
-export function timelineOf(history: readonly HistoryEntry[], now: number): Timeline {
+export function timelineOf(history: readonly HistoryEvent[], now: number): Timeline {
   const from = history[0]?.at.getTime() ?? now
   const builder = new TimelineBuilder()
-  for (const entry of history) if (entry.type !== 'RunStarted') builder.add(eventOf(entry))
+  for (const event of history) builder.add(event)
   return { from, to: builder.endedAt ?? Math.max(now, from), rows: builder.rows }
 }
 
-/** An entry's body is the event itself, told to users as JSON. */
-export function eventOf(entry: HistoryEntry): Event {
-  return entry.body as unknown as Event
+type OfType<Type extends HistoryEvent['type']> = Extract<HistoryEvent, { readonly type: Type }>
+
+/** Which step, and when. */
+interface Moment {
+  readonly step: string
+  readonly at: Date
 }
 
 class TimelineBuilder {
@@ -72,20 +74,20 @@ class TimelineBuilder {
   /** Where functions undo what they did: keys of those steps begin with one of these. */
   readonly #undoing = new Set<string>()
 
-  add(event: Event): void {
+  add(event: HistoryEvent): void {
     switch (event.type) {
       case 'StepStarted': {
-        const kind = this.#isUndo(event.key) ? 'undo' : event.kind
+        const kind = this.#isUndo(event.step) ? 'undo' : event.kind
         const queued = event.queued ? { queued: true as const } : {}
-        return this.#begin(event.key, event.at, { kind, name: stepName(event.key), ...queued })
+        return this.#begin(event.step, event.at, { kind, name: stepName(event.step), ...queued })
       }
       case 'TimerStarted':
-        return this.#begin(event.key, event.at, { kind: 'sleep', name: stepName(event.key) })
+        return this.#begin(event.step, event.at, { kind: 'sleep', name: stepName(event.step) })
       case 'ChildStarted':
-        return this.#begin(event.key, event.at, {
+        return this.#begin(event.step, event.at, {
           kind: 'child',
-          name: stepName(event.key),
-          note: event.child,
+          name: stepName(event.step),
+          note: event.childRunId,
         })
       case 'WaitStarted':
         return this.#await(event)
@@ -114,10 +116,10 @@ class TimelineBuilder {
       case 'UpdateReceived':
         return this.#begin(updateKey(event), event.at, { kind: 'update', name: event.name })
       case 'UpdateCompleted':
-        return this.#settle({ key: updateKey(event), at: event.at }, { outcome: 'done' })
+        return this.#settle({ step: updateKey(event), at: event.at }, { outcome: 'done' })
       case 'UpdateFailed': {
         const { at, failure } = event
-        return this.#settle({ key: updateKey(event), at }, { outcome: 'failed', failure })
+        return this.#settle({ step: updateKey(event), at }, { outcome: 'failed', failure })
       }
       case 'RunContinued':
         return this.#cancelOpen(event.at)
@@ -130,7 +132,7 @@ class TimelineBuilder {
   }
 
   // What graphs and sagas decided, what was said to the run, and how it ended.
-  #addDecided(event: Event): void {
+  #addDecided(event: HistoryEvent): void {
     switch (event.type) {
       case 'StepSkipped':
         return this.#instant(event, { outcome: 'skipped' })
@@ -139,24 +141,32 @@ class TimelineBuilder {
       case 'ListTaken':
         return this.#list(event)
       case 'CompensationBegan':
-        this.#undoing.add(event.key.slice(0, event.key.lastIndexOf('/') + 1))
+        this.#undoing.add(event.step.slice(0, event.step.lastIndexOf('/') + 1))
         return this.#mark(event.at, 'compensation began')
       case 'RunTriggered':
-        return this.#mark(event.at, 'triggered', event.input && 'with another input')
+        return this.#mark(
+          event.at,
+          'triggered',
+          'input' in event ? 'with another input' : undefined,
+        )
       case 'MigrationRequested':
-        return this.#mark(event.at, 'migrated', `to definition ${event.hash.slice(0, 12)}`)
+        return this.#mark(
+          event.at,
+          'migrated',
+          `to definition ${event.definitionHash.slice(0, 12)}`,
+        )
       case 'MessageDiscarded': {
-        const { at, message, note } = event
+        const { at, discarded, note } = event
         return this.#mark(
           at,
           'message discarded',
-          note === undefined ? message : `${message}: ${note}`,
+          note === undefined ? discarded : `${discarded}: ${note}`,
         )
       }
       case 'RunCompleted':
       case 'RunFailed':
       case 'RunCancelled':
-        this.endedAt = event.at
+        this.endedAt = event.at.getTime()
         return this.#cancelOpen(event.at)
       // What else happened has no length, and nobody waited for it.
       default:
@@ -166,35 +176,35 @@ class TimelineBuilder {
 
   #begin(
     key: string,
-    from: number,
+    at: Date,
     what: Pick<Row, 'kind' | 'name' | 'note' | 'queued' | 'items'>,
   ): void {
-    const row: Row = { ...what, key, from, attempts: 0, retries: [], outcome: 'open' }
+    const row: Row = { ...what, key, from: at.getTime(), attempts: 0, retries: [], outcome: 'open' }
     if (!this.#lists.has(listOf(key))) this.rows.push(row)
     this.#open.set(key, row)
   }
 
   // A signal that came before it was waited for is received at once.
-  #await({ key, name, at, condition }: Extract<Event, { type: 'WaitStarted' }>): void {
-    if (condition) return this.#begin(key, at, { kind: 'condition', name: stepName(key) })
+  #await({ step, name, at, condition }: OfType<'WaitStarted'>): void {
+    if (condition) return this.#begin(step, at, { kind: 'condition', name: stepName(step) })
     const early = this.#early.get(name)?.shift()
-    this.#begin(key, at, { kind: 'signal', name })
+    this.#begin(step, at, { kind: 'signal', name })
     if (!early) return
     this.rows.splice(this.rows.indexOf(early), 1)
-    this.#settle({ key, at }, { outcome: 'done' })
+    this.#settle({ step, at }, { outcome: 'done' })
   }
 
-  #receive(name: string, at: number): void {
-    for (const [key, row] of this.#open) {
+  #receive(name: string, at: Date): void {
+    for (const [step, row] of this.#open) {
       if (row.kind === 'signal' && row.name === name) {
-        return this.#settle({ key, at }, { outcome: 'done' })
+        return this.#settle({ step, at }, { outcome: 'done' })
       }
     }
     const row: Row = {
       kind: 'signal',
       name,
-      from: at,
-      to: at,
+      from: at.getTime(),
+      to: at.getTime(),
       attempts: 0,
       retries: [],
       outcome: 'done',
@@ -204,31 +214,31 @@ class TimelineBuilder {
     this.#early.set(name, [...(this.#early.get(name) ?? []), row])
   }
 
-  #retry({ key, at, attempt, failure, left }: Extract<Event, { type: 'StepRetried' }>): void {
-    const row = this.#open.get(key)
+  #retry({ step, at, attempt, failure, leftOpen }: OfType<'StepRetried'>): void {
+    const row = this.#open.get(step)
     if (!row) return
-    if (left) row.left = { attempt, failure }
-    else row.retries.push({ at, attempt, failure })
+    if (leftOpen) row.left = { attempt, failure }
+    else row.retries.push({ at: at.getTime(), attempt, failure })
     row.attempts = attempt
   }
 
-  #queue({ key }: Extract<Event, { type: 'StepQueued' }>): void {
-    const row = this.#open.get(key)
+  #queue({ step }: OfType<'StepQueued'>): void {
+    const row = this.#open.get(step)
     if (row) row.queued = true
   }
 
-  #fire({ key, at }: { readonly key: string; readonly at: number }): void {
-    const { kind } = this.#open.get(key) ?? {}
+  #fire({ step, at }: Moment): void {
+    const { kind } = this.#open.get(step) ?? {}
     const isWait = kind === 'signal' || kind === 'condition'
-    this.#settle({ key, at }, { outcome: isWait ? 'timeout' : 'done' })
+    this.#settle({ step, at }, { outcome: isWait ? 'timeout' : 'done' })
   }
 
-  #mark(at: number, name: string, note?: string): void {
+  #mark(at: Date, name: string, note?: string): void {
     const row: Row = {
       kind: 'mark',
       name,
-      from: at,
-      to: at,
+      from: at.getTime(),
+      to: at.getTime(),
       attempts: 0,
       retries: [],
       outcome: 'done',
@@ -239,20 +249,20 @@ class TimelineBuilder {
 
   /** A step that was over before it began. */
   #instant(
-    { key, at }: { readonly key: string; readonly at: number },
+    { step, at }: Moment,
     result: Pick<Row, 'outcome'> & { readonly failure?: Failure },
   ): void {
-    this.#begin(key, at, { kind: kindIn(key), name: stepName(key) })
-    this.#settle({ key, at }, result)
+    this.#begin(step, at, { kind: kindIn(step), name: stepName(step) })
+    this.#settle({ step, at }, result)
   }
 
   // However many items it has, a list is one row.
-  #list({ key, at, items }: Extract<Event, { type: 'ListTaken' }>): void {
-    const all = Array.isArray(items.json) ? items.json.length : 0
-    this.#begin(key, at, { kind: 'list', name: stepName(key), items: { all, ended: 0 } })
-    const row = this.#open.get(key)
-    if (row) this.#lists.set(key, row)
-    if (all === 0) this.#settle({ key, at }, { outcome: 'done' })
+  #list({ step, at, items }: OfType<'ListTaken'>): void {
+    const all = Array.isArray(items) ? items.length : 0
+    this.#begin(step, at, { kind: 'list', name: stepName(step), items: { all, ended: 0 } })
+    const row = this.#open.get(step)
+    if (row) this.#lists.set(step, row)
+    if (all === 0) this.#settle({ step, at }, { outcome: 'done' })
   }
 
   #isUndo(key: string): boolean {
@@ -260,37 +270,37 @@ class TimelineBuilder {
     return [...this.#undoing].some((place) => place !== '' && key.startsWith(place))
   }
 
-  #letGo({ keys, met = [], at }: Extract<Event, { type: 'CalledOff' }>): void {
-    for (const key of keys)
-      this.#settle({ key, at }, { outcome: met.includes(key) ? 'done' : 'cancelled' })
+  #letGo({ steps, met, at }: OfType<'CalledOff'>): void {
+    for (const step of steps)
+      this.#settle({ step, at }, { outcome: met.includes(step) ? 'done' : 'cancelled' })
   }
 
   // Nobody waits for it any more: the run ended, or was cancelled. What is shielded goes on.
-  #cancelOpen(at: number, goesOn: (key: string) => boolean = () => false): void {
-    for (const key of [...this.#open.keys()]) {
-      if (!goesOn(key)) this.#settle({ key, at }, { outcome: 'cancelled' })
+  #cancelOpen(at: Date, goesOn: (key: string) => boolean = () => false): void {
+    for (const step of [...this.#open.keys()]) {
+      if (!goesOn(step)) this.#settle({ step, at }, { outcome: 'cancelled' })
     }
   }
 
   #settle(
-    { key, at }: { readonly key: string; readonly at: number },
+    { step, at }: Moment,
     result: Partial<Pick<Row, 'outcome' | 'attempts' | 'failure'>>,
   ): void {
-    const row = this.#open.get(key)
+    const row = this.#open.get(step)
     if (!row) return
-    this.#open.delete(key)
-    Object.assign(row, { to: at, ...result })
-    const list = this.#lists.get(listOf(key))
+    this.#open.delete(step)
+    Object.assign(row, { to: at.getTime(), ...result })
+    const list = this.#lists.get(listOf(step))
     if (list?.items) this.#settleItem(list, row, at)
   }
 
-  #settleItem(list: Row, { outcome, failure }: Row, at: number): void {
-    const { items, key = '' } = list
+  #settleItem(list: Row, { outcome, failure }: Row, at: Date): void {
+    const { items, key: step = '' } = list
     if (!items || list.to !== undefined) return
     if (outcome === 'done') items.ended++
     if (outcome === 'failed') list.failure ??= failure as Failure
     const isOver = outcome === 'failed' || items.ended === items.all
-    if (isOver) this.#settle({ key, at }, { outcome: outcome === 'failed' ? 'failed' : 'done' })
+    if (isOver) this.#settle({ step, at }, { outcome: outcome === 'failed' ? 'failed' : 'done' })
   }
 }
 
@@ -306,6 +316,6 @@ function kindIn(key: string): Row['kind'] {
 }
 
 // No key of a step looks like this.
-function updateKey({ id }: { readonly id: string }): string {
-  return `update ${id}`
+function updateKey({ messageId }: { readonly messageId: string }): string {
+  return `update ${messageId}`
 }

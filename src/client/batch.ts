@@ -19,17 +19,19 @@ export const batchOptions = {
   ]),
   reason: text('Why, for whoever reads the history.'),
 } as const
+/** How many runs a batch may touch. */
 export interface BatchOptions extends Described<typeof batchOptions> {
   readonly limit: number
 }
 
+/** What came of a batch. */
 export interface BatchOutcome {
   readonly matched: number
   readonly done: number
   readonly failures: readonly { readonly runId: string; readonly code: PawlErrorCode }[]
 }
 
-/** What a batch needs of its client. */
+/** What a batch needs of its client. @internal */
 export interface BatchHost {
   list(
     filter: RunFilter,
@@ -39,11 +41,13 @@ export interface BatchHost {
   get(runId: string): RunHandle<unknown>
 }
 
+/** What a filter finds, to be dealt with at once: made by `engine.batch`. */
 export class Batch {
   readonly #host: BatchHost
   readonly #filter: RunFilter
   readonly #options: BatchOptions
 
+  /** @internal */
   constructor(host: BatchHost, filter: RunFilter, options: BatchOptions) {
     checkOptions(batchOptions, options, { of: 'a batch' })
     if (options.limit === undefined)

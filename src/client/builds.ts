@@ -3,6 +3,7 @@ import type { Catalogue } from '../catalogue/catalogue.ts'
 import { checkKnownName } from '../kernel/names.ts'
 import { withoutBuild, withShare } from '../policies/roll-out.ts'
 
+/** A build that pins its runs, and what it has to do. */
 export interface BuildRecord {
   readonly build: string
   /** New runs, in percent; absent if it shares what is left with all that are not named. */
@@ -15,6 +16,7 @@ export interface BuildRecord {
   readonly workers: number
 }
 
+/** @internal */
 export interface BuildsHost {
   readonly catalogue: Catalogue
   /** Runs under way that a build keeps. */
@@ -23,9 +25,11 @@ export interface BuildsHost {
   living(): Promise<readonly string[]>
 }
 
+/** Which builds get new runs: `engine.builds`. */
 export class Builds {
   readonly #host: BuildsHost
 
+  /** @internal */
   constructor(host: BuildsHost) {
     this.#host = host
   }

@@ -47,13 +47,14 @@ import { type Submitted, submitted } from './submitting.ts'
 import { settleByToken } from './tokens.ts'
 import { Waits } from './waits.ts'
 
-/** Lets a worker in the same process take a new run in the write that creates it. */
+/** Lets a worker in the same process take a new run in the write that creates it. @internal */
 export interface EagerStarts {
   offer(run: NewRun): NewRun['eager']
   /** `isOld` says that the run had been created before; it may have been worked on. */
   accept(run: ClaimedRun, isOld: boolean): void
 }
 
+/** @internal */
 export interface ClientPorts {
   readonly store: Store
   readonly clock: Clock
@@ -74,9 +75,11 @@ export interface ClientPorts {
   readonly closed: AbortSignal
 }
 
+/** Starts and watches runs. `open` gives one that can also work: an `Engine`. */
 export class Client {
+  /** @internal */
   readonly results: Results
-  /** Everybody who waits for a run. */
+  /** Everybody who waits for a run. @internal */
   readonly waits: Waits
   /** Runs that start by the clock. */
   readonly schedules: Schedules
@@ -87,6 +90,7 @@ export class Client {
   readonly #aroundStarts: NonNullable<Interceptor['start']>[]
   readonly #aroundCalls: NonNullable<Interceptor['client']>[]
 
+  /** @internal */
   constructor(ports: ClientPorts) {
     this.#ports = ports
     this.#aroundStarts = around('start', ports.interceptors)

@@ -6,9 +6,7 @@ import type { MachinePlan } from '../definitions/machine-plan.ts'
 import type { RegisteredWorkflow } from '../definitions/registry.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
 import { PawlError } from '../kernel/errors.ts'
-import type { Event } from '../kernel/event.ts'
-import { decode } from '../kernel/value.ts'
-import type { HistoryEntry } from './record.ts'
+import type { HistoryEvent } from './history-event.ts'
 
 /** A graph or a machine as it is written. */
 export function diagram(definition: AnyWorkflow): string {
@@ -27,16 +25,15 @@ export function diagram(definition: AnyWorkflow): string {
 }
 
 /** The states a run of a machine went through, and by which events; from `run.history()`. */
-export function diagramOf(history: Iterable<HistoryEntry>): string {
-  // The body of an entry is the event itself, told to users as JSON.
-  const events = [...history].map(({ seq, body }) => [seq, body as unknown as Event] as const)
-  const bySeq = new Map(events)
+export function diagramOf(history: Iterable<HistoryEvent>): string {
+  const events = [...history]
+  const bySeq = new Map(events.map((event) => [event.seq, event]))
   const states = new States()
   const arrows = new Arrows()
   let at = '[*]'
-  for (const [, event] of events) {
+  for (const event of events) {
     if (event.type === 'StateMoved') {
-      const next = event.state ? states.idOf(decode(event.state)) : at
+      const next = 'state' in event ? states.idOf(event.state) : at
       const cause = event.by === 0 ? 'start' : causeOf(bySeq.get(event.by))
       arrows.add(at, next, cause ?? 'an event')
       at = next
@@ -55,10 +52,10 @@ const ENDS: Readonly<Record<string, string>> = {
   RunCancelled: 'cancelled',
 }
 
-function causeOf(event: Event | undefined): string | undefined {
+function causeOf(event: HistoryEvent | undefined): string | undefined {
   if (event?.type === 'SignalReceived') return `signal ${event.name}`
-  if (!event || !('key' in event)) return undefined
-  const request = parseRequestKey(event.key)
+  if (event?.step === undefined) return undefined
+  const request = parseRequestKey(event.step)
   if (!request) return undefined
   const name = request.id === undefined ? request.name : `${request.name} ${idOf(request)}`
   switch (event.type) {

@@ -55,8 +55,10 @@ export const runFilter = {
   startedAfter: moment('Runs that were started after this.'),
   startedBefore: moment('Runs that were started before this.'),
 } as const
+/** Which runs to list, count, check, export or batch. All conditions must hold. */
 export interface RunFilter extends Described<typeof runFilter> {}
 
+/** A value of an attribute, or a range of them. */
 export type Compare =
   | AttributeValue
   | {
@@ -81,6 +83,7 @@ export function pageOf(page: PageOptions): { readonly limit: number; readonly cu
   return { limit, ...(cursor !== undefined && { cursor }) }
 }
 
+/** A part of a list; `cursor` goes into the next call, and is absent at the end. */
 export interface Page<out T> {
   readonly items: readonly T[]
   readonly cursor?: string

@@ -30,7 +30,8 @@ import {
   updateId,
 } from './answers.ts'
 import { eventsOf, hasTaken, type Load, pagesOf, triggerOf, turnsOf } from './history.ts'
-import { entriesOf, type HistoryEntry, type RunRecord, recordOf, startEntry } from './record.ts'
+import type { HistoryEvent } from './history-event.ts'
+import { type RunRecord, recordOf } from './record.ts'
 import { RunMissing } from './results.ts'
 import { type ForkOptions, Rewinding } from './rewinding.ts'
 import {
@@ -48,8 +49,10 @@ import {
   type StartedRun,
   type WaitOptions,
 } from './run-handle.ts'
+import { startOf, toldOf } from './told-events.ts'
 import { isUnclaimed, nothingKnown, type Why, whyOf } from './why.ts'
 
+/** @internal */
 export class Handle<out Out> implements RunHandle<Out> {
   readonly #host: HandleHost
   readonly #ref: RunRef
@@ -107,15 +110,15 @@ export class Handle<out Out> implements RunHandle<Out> {
     })
   }
 
-  async *history(options: Described<typeof historyOptions> = {}): AsyncIterable<HistoryEntry> {
+  async *history(options: Described<typeof historyOptions> = {}): AsyncIterable<HistoryEvent> {
     checkOptions(historyOptions, options, { of: 'history' })
     const run = await this.#snapshot()
     const { runId, generation: newest } = run.head
     const { generation = newest } = options
     const after = options.after ?? -1
-    if (after < 0 && generation === 1) yield startEntry(run)
+    if (after < 0 && generation === 1) yield startOf(run)
     for await (const page of pagesOf(this.#load, { runId, generation }, Math.max(after, 0))) {
-      for (const entry of page.flatMap(entriesOf)) if (entry.seq > after) yield entry
+      for (const event of page.flatMap(toldOf)) if (event.seq > after) yield event
     }
   }
 
@@ -406,7 +409,7 @@ export class Handle<out Out> implements RunHandle<Out> {
   }
 }
 
-/** The handle of a run that was just started. */
+/** The handle of a run that was just started. @internal */
 export class StartedHandle<out Out> extends Handle<Out> implements StartedRun<Out> {
   readonly isNew: boolean
   declare readonly alongside?: string

@@ -31,6 +31,7 @@ export interface ClientCall {
   readonly args: readonly unknown[]
 }
 
+/** Stands around bodies, starts and calls: sees them, changes them, or answers itself. */
 export interface Interceptor {
   /** Around each attempt at an activity or a step, in the worker that makes it. What it throws fails the attempt. */
   activity?(call: ActivityCall, next: (call: ActivityCall) => Promise<unknown>): Promise<unknown>
@@ -67,7 +68,7 @@ export function checkInterceptors(interceptors: readonly Interceptor[]): void {
   }
 }
 
-/** Those that stand around one kind of call. */
+/** Those that stand around one kind of call. @internal */
 export function around<K extends keyof Interceptor>(
   kind: K,
   interceptors: readonly Interceptor[] = [],
@@ -78,7 +79,7 @@ export function around<K extends keyof Interceptor>(
   })
 }
 
-/** A body may answer at once; for whoever stands around it, it answers later. */
+/** A body may answer at once; for whoever stands around it, it answers later. @internal */
 export function aroundActivities(
   interceptors: readonly Interceptor[] | undefined,
 ): readonly AroundActivity[] {
@@ -91,7 +92,7 @@ export function aroundActivities(
 
 type AroundClient = Around<ClientCall, Promise<unknown>>
 
-/** A handle whose calls go through these. */
+/** A handle whose calls go through these. @internal */
 export function interceptedHandle<H extends Handle<unknown>>(
   handle: H,
   run: RunRef,
@@ -131,7 +132,7 @@ function isOperation(property: string | symbol): property is Operation {
 
 type AroundStart = Around<StartCall, Promise<StartedRun<unknown>>>
 
-/** Makes starts in one write, each through what stands around it: when all have come through, or none. */
+/** Makes starts in one write, each through what stands around it: when all have come through, or none. @internal */
 export async function startThrough<R extends StartedRun<unknown>>(
   arounds: readonly AroundStart[],
   calls: readonly StartCall[],

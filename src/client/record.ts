@@ -1,15 +1,16 @@
-// Runs and histories as users see them.
+// Runs as users see them.
 import { type Attributes, attributesFrom } from '../definitions/attributes.ts'
 import { decodeFailure, decodePayload, decodeTurn } from '../kernel/codec.ts'
 import { PawlError, type PawlErrorCode } from '../kernel/errors.ts'
-import type { Ending, Event } from '../kernel/event.ts'
+import type { Ending } from '../kernel/event.ts'
 import { isEnding } from '../kernel/event.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import type { Failure } from '../kernel/failure.ts'
 import type { Status } from '../kernel/run.ts'
-import { decode, type Json } from '../kernel/value.ts'
-import type { RunSnapshot, StoredTurn } from '../stores/store.ts'
+import { decode } from '../kernel/value.ts'
+import type { RunSnapshot } from '../stores/store.ts'
 
+/** A run as the store has it. */
 export interface RunRecord {
   readonly runId: string
   readonly workflowId: string
@@ -31,16 +32,6 @@ export interface RunRecord {
   readonly endedAt?: Date
   /** Why not all of it can be read here, such as for want of a key. What cannot is missing. */
   readonly unreadable?: { readonly code: PawlErrorCode; readonly message: string }
-}
-
-/** One line of a run's history. */
-export interface HistoryEntry {
-  readonly seq: number
-  readonly at: Date
-  readonly type: string
-  /** The key of the step, timer, wait or child it is about. */
-  readonly step?: string
-  readonly body: Json
 }
 
 export function recordOf(run: RunSnapshot): RunRecord {
@@ -94,20 +85,4 @@ class Reader {
 export function endingOf(body: string): Ending | undefined {
   const last = decodeTurn(body).events.at(-1)
   return last && isEnding(last) ? last : undefined
-}
-
-export function startEntry(run: RunSnapshot): HistoryEntry {
-  const { head } = run
-  const input = decodePayload(head.input)
-  const body: Json = { type: 'RunStarted', name: head.name, input: input.json }
-  return { seq: 0, at: new Date(head.createdAt), type: 'RunStarted', body }
-}
-
-export function entriesOf(turn: StoredTurn): HistoryEntry[] {
-  return decodeTurn(turn.body).events.map((event, index) => entryOf(event, turn.seq + index + 1))
-}
-
-function entryOf(event: Event, seq: number): HistoryEntry {
-  const step = 'key' in event ? { step: event.key } : {}
-  return { seq, at: new Date(event.at), type: event.type, ...step, body: event as unknown as Json }
 }

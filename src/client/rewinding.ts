@@ -12,6 +12,7 @@ import { RunState } from '../kernel/run.ts'
 import { encode } from '../kernel/value.ts'
 import type { Beginning, Created, NewRun, RunSnapshot, StoredTurn, Wakes } from '../stores/store.ts'
 
+/** Where a fork goes on from, and what is different there. */
 export interface ForkOptions {
   /** The key of the step to go on from, or its name if there is one step of it. */
   readonly step: string
@@ -21,6 +22,7 @@ export interface ForkOptions {
   readonly results?: Readonly<Record<string, unknown>>
 }
 
+/** @internal */
 export interface RewindPorts {
   post(runId: string, message: Message, wakes: Wakes): Promise<unknown>
   create(run: NewRun): Promise<Created>
@@ -28,12 +30,13 @@ export interface RewindPorts {
   newTurnId(): number
 }
 
-/** A run at rest, and its whole history. */
+/** A run at rest, and its whole history. @internal */
 export interface Rested {
   readonly run: RunSnapshot
   readonly turns: readonly StoredTurn[]
 }
 
+/** @internal */
 export class Rewinding {
   readonly #ports: RewindPorts
   readonly #run: RunSnapshot

@@ -5,7 +5,8 @@ import { type Described, duration, given, option, text, whole } from '../kernel/
 import type { Message, Stop } from '../kernel/message.ts'
 import type { Payload } from '../kernel/value.ts'
 import type { LoadAsk, Loaded, Posted, RunSnapshot, StoredTurn, Wakes } from '../stores/store.ts'
-import type { HistoryEntry, RunRecord } from './record.ts'
+import type { HistoryEvent } from './history-event.ts'
+import type { RunRecord } from './record.ts'
 import type { Ended } from './results.ts'
 import type { ForkOptions, RewindPorts } from './rewinding.ts'
 import type { Waits } from './waits.ts'
@@ -66,8 +67,10 @@ export const resultOptions = {
     otherwise: 'for ever',
   }),
 } as const
+/** How long to wait for an answer. */
 export interface WaitOptions extends Described<typeof resultOptions> {}
 
+/** A remote control for one run, whether it is in progress or has ended. */
 export interface RunHandle<out Out> {
   readonly runId: string
   readonly workflowId: string
@@ -80,7 +83,7 @@ export interface RunHandle<out Out> {
   /** Why the run is not moving, and what would move it. */
   why(): Promise<Why>
   /** What happened, from the beginning of its newest generation, or of another. */
-  history(options?: Described<typeof historyOptions>): AsyncIterable<HistoryEntry>
+  history(options?: Described<typeof historyOptions>): AsyncIterable<HistoryEvent>
   signal<Payload>(
     signal: Signal<Payload>,
     ...args: Args<NoInfer<Payload>, Described<typeof messageOptions>>
@@ -136,7 +139,7 @@ export interface Migration {
   readonly steps?: Readonly<Record<string, string | null>>
 }
 
-/** What a handle needs of its client. */
+/** What a handle needs of its client. @internal */
 export interface HandleHost extends RewindPorts {
   load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]>
   post(runId: string, message: Message, wakes: Wakes): Promise<Posted>

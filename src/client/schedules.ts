@@ -45,6 +45,7 @@ import type { StartOptions } from './start-options.ts'
 export type { ScheduleChange, ScheduleOptions } from './schedule-options.ts'
 export type { SchedulePlan } from './schedule-plan.ts'
 
+/** A schedule as it stands. */
 export interface ScheduleRecord {
   readonly id: string
   readonly workflow: string
@@ -70,6 +71,7 @@ export interface ScheduleDescription extends ScheduleRecord {
   readonly recent: readonly RecentRun[]
 }
 
+/** A run that a schedule has started. */
 export interface RecentRun {
   readonly runId: string
   readonly workflowId: string
@@ -80,6 +82,7 @@ export interface RecentRun {
   readonly endedAt?: Date
 }
 
+/** A remote control for one schedule. */
 export interface Schedule {
   readonly id: string
   describe(): Promise<ScheduleDescription>
@@ -97,7 +100,7 @@ export interface Schedule {
   delete(): Promise<void>
 }
 
-/** What schedules need of their client. */
+/** What schedules need of their client. @internal */
 export interface ScheduleHost {
   now(): number
   newId(): string
@@ -122,9 +125,11 @@ export interface ScheduleHost {
   ): Promise<Page<RunRecord>>
 }
 
+/** Runs that start by the clock: `engine.schedules`. */
 export class Schedules {
   readonly #host: ScheduleHost
 
+  /** @internal */
   constructor(host: ScheduleHost) {
     this.#host = host
   }

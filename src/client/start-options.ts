@@ -44,6 +44,7 @@ export const startOptions = {
     'a client with a transaction open',
   ),
 } as const
+/** How a run is started, beside its input. */
 export interface StartOptions extends Described<typeof startOptions> {}
 
 /** One of many starts. */

@@ -20,6 +20,7 @@ import {
 } from '../policies/roll-out.ts'
 import type { RunSnapshot, SessionSnapshot, StoredTurn, TaskSnapshot } from '../stores/store.ts'
 
+/** Why a run is not moving, told apart by `reason`, and what would move it. */
 export type Why = { readonly suggestion?: string } & (
   | { readonly reason: 'ended'; readonly status: Status; readonly failure?: Failure }
   | { readonly reason: 'ready' }

@@ -1,7 +1,14 @@
 // Activities: ordinary functions, known by a name, that do the work outside a workflow.
 import { PawlError } from '../kernel/errors.ts'
 import { checkName } from '../kernel/names.ts'
-import type { ActivityContext, ActivityContract, ActivityHandler } from './contract.ts'
+import type {
+  Accepted,
+  ActivityContext,
+  ActivityContract,
+  ActivityHandler,
+  AsWritten,
+  Taken,
+} from './contract.ts'
 import { type ActivityOptions, activityOptions } from './options.ts'
 import { type KnownSchemas, parse, type Schemas, schemasIn } from './schema.ts'
 
@@ -12,6 +19,7 @@ export interface Activity<in In, out Out> extends ActivityContract<In, Out> {
   readonly handler: (input: In, ctx: ActivityContext) => Promise<Out>
 }
 
+/** An activity of whatever input and output. */
 export type AnyActivity = Activity<never, unknown>
 
 /** A contract alone; `implement` gives the definition, in a module the client never imports. */
@@ -21,13 +29,20 @@ export interface DeclaredActivity<in out In, in out Out, in out Parsed = In>
   implement(handler: ActivityHandler<Parsed, Out>): Activity<In, Out>
 }
 
+type TakenBy<Handler, In, Parsed> = Handler extends (...input: infer Parameter) => unknown
+  ? Taken<In, Parameter>
+  : Accepted<In, Parsed>
+
 interface DefineActivity {
-  <Out, In = void>(name: string, handler: ActivityHandler<In, Out>): Activity<In, Out>
-  <Out, Parsed = void, In = Parsed>(
+  <Out, In = unknown, Handler = unknown>(
+    name: string,
+    handler: Handler & ActivityHandler<In, Out>,
+  ): Activity<TakenBy<Handler, AsWritten, In>, Out>
+  <Out, Parsed = unknown, In = AsWritten, Handler = unknown>(
     name: string,
     options: ActivityOptions & Schemas<In, Parsed, Out>,
-    handler: ActivityHandler<Parsed, Out>,
-  ): Activity<In, Out>
+    handler: Handler & ActivityHandler<Parsed, Out>,
+  ): Activity<TakenBy<Handler, In, Parsed>, Out>
   declare<In, Out, Parsed>(
     name: string,
     options: ActivityOptions & Required<Schemas<In, Parsed, Out>>,
@@ -114,4 +129,5 @@ function dynamic(
   return definition as unknown as AnyActivity
 }
 
+/** Defines an activity: `activity('charge', async (order: Order, ctx) => …)`. */
 export const activity: DefineActivity = Object.assign(define, { declare, dynamic })

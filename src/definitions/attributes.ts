@@ -4,7 +4,9 @@ import type { AttributeValues } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
 import { checkKnownName } from '../kernel/names.ts'
 
+/** A value that runs can be found by. */
 export type AttributeValue = string | number | boolean | Date
+/** What runs are found by. */
 export type Attributes = Readonly<Record<string, AttributeValue>>
 
 /** As they are stored. An instant is told from a number. */

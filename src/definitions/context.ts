@@ -17,18 +17,21 @@ import type { ChildOptions, RunOptions, StepIdentity, StepOptions } from './opti
 import type { Schema } from './schema.ts'
 
 // Messages are contracts, too. They are here because their handlers get a `ctx`.
+/** A message that a run takes, and does not answer. */
 export interface Signal<in out Payload>
   extends Typed<Payload, Payload>,
     Handled<(payload: Payload, ctx: Context) => void | Promise<void>> {
   readonly is: 'signal'
 }
 
+/** A question that a run answers from its variables. */
 export interface Query<in Payload, out Out>
   extends Typed<Payload, Out>,
     Handled<(payload: Payload) => Out> {
   readonly is: 'query'
 }
 
+/** A message that a run takes and answers. */
 export interface Update<in Payload, out Out>
   extends Typed<Payload, Out>,
     Handled<(payload: Payload, ctx: Context) => Out | Promise<Out>> {
@@ -40,10 +43,12 @@ export type AnyUpdate = Update<never, unknown>
 
 /** What `ctx.wait` and `ctx.scope` give when time ran out. */
 export const TIMEOUT: unique symbol = Symbol.for('pawl.TIMEOUT')
+/** The type of `TIMEOUT`. */
 export type Timeout = typeof TIMEOUT
 
 /** What `ctx.scope` gives when it was cancelled by its own `cancel`. */
 export const CANCELLED: unique symbol = Symbol.for('pawl.CANCELLED')
+/** The type of `CANCELLED`. */
 export type Cancelled = typeof CANCELLED
 
 /** Awaitable like any promise, and safe to combine with `Promise.all`, `race`, `any` and `allSettled`. */
@@ -62,6 +67,7 @@ export interface Webhook<out Payload> {
   readonly '~payload'?: Payload
 }
 
+/** What a statement can be given. */
 export type SqlValue = string | number | bigint | boolean | Date | Uint8Array | null
 
 /** The transaction a step runs in. What it writes becomes durable with the step's result, or not at all. */
@@ -82,6 +88,12 @@ export interface Child<out Out> extends DurablePromise<Out> {
   cancel(reason?: string): void
 }
 
+/** What every child is. Terminating is not for the code of users, so the type they see does not have it. */
+export interface TerminableChild extends Child<never> {
+  terminate(reason: string): void
+}
+
+/** What a run knows of itself. */
 export interface RunInfo {
   readonly runId: string
   readonly workflowId: string
@@ -107,7 +119,9 @@ type Deadline = { readonly timeout: Duration } | { readonly until: Date | number
 
 /** A branch given as a function gets a `ctx`, and so a scope, of its own. */
 export type Branch<T> = DurablePromise<T> | ((ctx: Context) => Promise<T>)
+/** Branches by their names. */
 export type Branches = Readonly<Record<string, Branch<unknown>>>
+/** What a branch gives. */
 export type BranchValue<B> = B extends (ctx: Context) => Promise<infer T>
   ? T
   : B extends Promise<infer T>
@@ -118,11 +132,14 @@ export type Winner<B> = {
   [Name in keyof B]: { readonly winner: Name; readonly value: BranchValue<B[Name]> }
 }[keyof B]
 
+/** How something ended: with a value, or with a failure. */
 export type Settled<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: Failure }
 
+/** What `ctx.map` does for each item. */
 export type MapStep<Item, R> = (ctx: Context, item: Item, index: number) => Promise<R>
+/** How `ctx.map` goes through its items. */
 export interface MapOptions<Item> {
   /** Items at once; all of them when absent. */
   readonly concurrency?: number

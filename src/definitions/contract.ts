@@ -11,10 +11,12 @@ export interface Handled<out Handler> {
   readonly '~handler': Handler
 }
 
+/** The name of a workflow, and its types. */
 export interface WorkflowContract<in In, out Out> extends Typed<In, Out> {
   readonly is: 'workflow'
 }
 
+/** The name of an activity, and its types. */
 export interface ActivityContract<in In, out Out>
   extends Typed<In, Out>,
     Handled<ActivityHandler<In, Out>> {
@@ -26,10 +28,14 @@ export interface Startable<in In, out Out> extends Typed<In, Out> {
   readonly is: 'workflow' | 'activity'
 }
 
+/** A contract of whatever input and output. */
 export type AnyWorkflowContract = WorkflowContract<never, unknown>
+/** A contract of whatever input and output. */
 export type AnyActivityContract = ActivityContract<never, unknown>
 
+/** What a definition, a contract or a message takes. */
 export type InputOf<C> = C extends Typed<infer In, unknown> ? In : never
+/** What a definition, a contract or a message gives. */
 export type OutputOf<C> = C extends Typed<never, infer Out> ? Out : never
 
 /** The tail of a call that sends `In`: it may be left out when `In` allows `undefined`. */
@@ -41,8 +47,28 @@ export type Given<Key extends string, In> = undefined extends In
   ? { readonly [K in Key]?: In }
   : { readonly [K in Key]: In }
 
+/** Stands for the input of a definition without a schema for it: its function says what it takes. */
+export interface AsWritten {
+  readonly '~asWritten': never
+}
+
+/** What a definition is started with: what its schema accepts, or what its function takes. */
+export type Accepted<In, Parsed> = [In] extends [AsWritten] ? Parsed : In
+
+/**
+ * What callers of a function may give it, by the parameter that takes the input: nothing if there is none, and
+ * `undefined`, too, if it is optional or has a default.
+ */
+export type Taken<In, Parameter extends readonly unknown[]> = [In] extends [AsWritten]
+  ? Parameter extends readonly []
+    ? void
+    : Parameter[0]
+  : In
+
+/** The function of an activity. */
 export type ActivityHandler<In, Out> = (input: In, ctx: ActivityContext) => Out | Promise<Out>
 
+/** Writes a line at a level, with fields for machines. */
 export type Log = Readonly<
   Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields?: object) => void>
 >

@@ -38,11 +38,13 @@ type Outcome<Out, S, Dep extends keyof S, R extends Rule, When> =
 
 type Fresh<Name extends string, S> = Name extends keyof S ? `step '${Name}' exists already` : Name
 
+/** What conditions, lists, inputs and outputs of a graph are made from. */
 export interface GraphContext<out In, out Res> {
   readonly input: In
   readonly results: Res
 }
 
+/** What a step comes after, when it is done, and how. */
 export interface GraphStepOptions<In, S, Dep extends keyof S, R extends Rule, When>
   extends ActivityOptions {
   readonly after?: readonly Dep[]
@@ -64,6 +66,7 @@ interface EachOptions<In, S, Dep extends keyof S, R extends Rule, When, Item>
   readonly parallel?: number
 }
 
+/** A graph so far: every call adds a step and gives the next one. */
 export interface Graph<
   in out In,
   in out S extends Named,

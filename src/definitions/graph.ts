@@ -309,6 +309,7 @@ function define(
   return new GraphDefinition({ name, options, schemas, nodes: new Map(), activities: [], code: [] })
 }
 
+/** Defines a graph: `graph<Input>('order').step('reserve', …).step('ship', { after: ['reserve'] }, …)`. */
 export const graph = Object.assign(define, { parse: parsedGraph }) as unknown as DefineGraph
 
 export type { Graph, GraphContext, GraphStep, GraphStepOptions, Skipped } from './graph-types.ts'

@@ -28,7 +28,9 @@ import { stepPlan } from './plan.ts'
 import { checking, type KnownSchemas, type Schema, schemasIn } from './schema.ts'
 import type { Workflow } from './workflow.ts'
 
+/** The activities of a machine, by the names it uses. */
 export type Activities = Readonly<Record<string, AnyActivityContract>>
+/** The signals of a machine, by the names it uses. */
 export type Signals = Readonly<Record<string, { readonly is: 'signal'; readonly name: string }>>
 
 /** What a handler wants done; `act` makes them. */
@@ -64,6 +66,7 @@ export interface Act<in A, in Timer extends string, in out Out> {
   fail(error: Error | string): Action<never>
 }
 
+/** The types of a machine, and what it may use. */
 export interface MachineShape<
   In,
   State,
@@ -82,6 +85,7 @@ export interface MachineShape<
   readonly timers?: readonly Timer[]
 }
 
+/** What a machine does when something happens. */
 export interface MachineHandlers<
   Parsed,
   State,
@@ -137,6 +141,7 @@ export type NeedsOnly<H, Timer, S> = Omit<
   ([Timer] extends [never] ? 'timerFired' : never) | ({} extends S ? 'signal' : never)
 >
 
+/** A shape without handlers; `on` gives the workflow. */
 export interface Machine<
   In,
   State,

@@ -55,6 +55,7 @@ export const retryPolicy = {
     "Failure types that are tried again although they look like mistakes in the code: `TypeError`, `ReferenceError` and `SyntaxError` without a cause are not otherwise. `'*'` is all of them.",
   ),
 } as const
+/** When a step that failed is tried again, and how often. */
 export interface RetryPolicy extends Described<typeof retryPolicy> {}
 
 const presets = ['none', 'exponential', 'quadraticMinutes'] as const
@@ -62,6 +63,7 @@ const WHEN_TO_RETRY = 'When a failed attempt is tried again.'
 const retry = either(choice(WHEN_TO_RETRY, presets), nested(WHEN_TO_RETRY, retryPolicy), {
   otherwise: "'exponential'",
 })
+/** A rule for retries, or the name of one. */
 export type Retry = RetryPolicy | (typeof presets)[number]
 
 /** A step met for the first time although recorded steps lie ahead: an insertion, or a rename? */
@@ -82,6 +84,7 @@ export const stepIdentity = {
   /** 'park' */
   ifPast,
 } as const
+/** How a step is recognised when the code runs again. */
 export interface StepIdentity extends Described<typeof stepIdentity> {}
 
 export const placement = {
@@ -108,6 +111,7 @@ export const activityOptions = {
   /** How long an attempt may go without `ctx.heartbeat()`. */
   heartbeat: duration('How long an attempt may go without `ctx.heartbeat()`.'),
 } as const
+/** How an activity is done, wherever it is called. */
 export interface ActivityOptions extends Omit<Described<typeof activityOptions>, 'retry'> {
   readonly retry?: Retry
 }
@@ -129,6 +133,7 @@ export const workflowOptions = {
     otherwise: "the worker's `pin`",
   }),
 } as const
+/** What holds for every run of a workflow. */
 export interface WorkflowOptions extends Described<typeof workflowOptions> {}
 
 /** What the code does when its step or child is cancelled. */
@@ -139,11 +144,13 @@ const onCancel = choice<'proceed' | 'wait'>(
 )
 
 export const stepOptions = { ...stepIdentity, retry, startToClose, onCancel } as const
+/** How an inline step is done. */
 export interface StepOptions extends Omit<Described<typeof stepOptions>, 'retry'> {
   readonly retry?: Retry
 }
 
 export const runOptions = { ...activityOptions, ...stepIdentity, onCancel } as const
+/** How this call of an activity is done. */
 export interface RunOptions extends ActivityOptions, StepIdentity {
   readonly onCancel?: 'proceed' | 'wait'
 }
@@ -172,6 +179,7 @@ export const childOptions = {
   onCancel,
   ...aboutRun,
 } as const
+/** How a child is started. */
 export interface ChildOptions extends Described<typeof childOptions> {}
 
 /** Of the calls of `ctx` that are not steps. */

@@ -16,10 +16,12 @@ export interface Schema<in out Accepted = unknown, out Parsed = Accepted> {
   }
 }
 
+/** What a schema makes of a value, or what is wrong with it. */
 export type SchemaResult<Parsed> =
   | { readonly value: Parsed; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] }
 
+/** What a schema finds wrong. */
 export interface SchemaIssue {
   readonly message: string
   /** Where in the value it is. */

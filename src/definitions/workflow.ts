@@ -3,13 +3,14 @@ import { digest } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { checkName } from '../kernel/names.ts'
 import type { Context } from './context.ts'
-import type { WorkflowContract } from './contract.ts'
+import type { Accepted, AsWritten, Taken, WorkflowContract } from './contract.ts'
 import { type WorkflowOptions, workflowOptions } from './options.ts'
 import { type KnownSchemas, type Schemas, schemasIn } from './schema.ts'
 
 /** What it is started with is `In`; its schema, if it has one, makes `Parsed` of it. */
 export type WorkflowHandler<In, Parsed, Out> = (ctx: Context<In>, input: Parsed) => Promise<Out>
 
+/** How a workflow is written. */
 export type Style = 'function' | 'graph' | 'machine'
 
 /** A contract and its code. `style` is how it was written. */
@@ -21,6 +22,7 @@ export interface Workflow<in In, out Out> extends WorkflowContract<In, Out> {
   readonly schemas: KnownSchemas
 }
 
+/** A workflow of whatever input and output. */
 export type AnyWorkflow = Workflow<never, unknown>
 
 /** A contract alone; `implement` gives the definition, in a module the client never imports. */
@@ -31,13 +33,23 @@ export interface DeclaredWorkflow<in out In, in out Out, in out Parsed = In>
   implement(handler: WorkflowHandler<In, Parsed, Out>): Workflow<In, Out>
 }
 
+type TakenBy<Handler, In, Parsed> = Handler extends (
+  ctx: never,
+  ...input: infer Parameter
+) => unknown
+  ? Taken<In, Parameter>
+  : Accepted<In, Parsed>
+
 interface DefineWorkflow {
-  <Out, In = void>(name: string, handler: WorkflowHandler<In, In, Out>): Workflow<In, Out>
-  <Out, Parsed = void, In = Parsed>(
+  <Out, In = unknown, Handler = unknown>(
+    name: string,
+    handler: Handler & WorkflowHandler<In, In, Out>,
+  ): Workflow<TakenBy<Handler, AsWritten, In>, Out>
+  <Out, Parsed = unknown, In = AsWritten, Handler = unknown>(
     name: string,
     options: WorkflowOptions & Schemas<In, Parsed, Out>,
-    handler: WorkflowHandler<In, Parsed, Out>,
-  ): Workflow<In, Out>
+    handler: Handler & WorkflowHandler<Accepted<In, Parsed>, Parsed, Out>,
+  ): Workflow<TakenBy<Handler, In, Parsed>, Out>
   declare<In, Out, Parsed>(
     name: string,
     options: WorkflowOptions & Required<Schemas<In, Parsed, Out>>,
@@ -105,4 +117,5 @@ function dynamic(handler: WorkflowHandler<unknown, unknown, unknown>): AnyWorkfl
   return { ...implement('any other', {}, {}, handler), dynamic: true } as unknown as AnyWorkflow
 }
 
+/** Defines a workflow: `workflow('order', async (ctx, order: Order) => …)`. */
 export const workflow: DefineWorkflow = Object.assign(define, { declare, dynamic })

@@ -6,7 +6,6 @@ import type { Head } from './run.ts'
 import type { Payload } from './value.ts'
 
 export interface Decider {
-  readonly kind: 'function' | 'machine' | 'graph' | 'job'
   /** A fresh execution at the beginning of the run. */
   open(head: Head, world: World): Execution
 }

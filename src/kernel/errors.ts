@@ -23,7 +23,7 @@ export interface ActivityErrorFields {
   readonly failure: Failure
   readonly activity: string
   readonly attempts: number
-  readonly reason: 'exhausted' | 'non-retryable' | 'timeout' | 'breaker'
+  readonly reason: 'exhausted' | 'non-retryable' | 'timeout'
 }
 
 /** From `ctx.run`: the activity was given up on. */

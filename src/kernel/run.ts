@@ -22,6 +22,7 @@ import { isShielded } from './key.ts'
 import { limits } from './limits.ts'
 import type { Payload } from './value.ts'
 
+/** Where a run stands. */
 export type Status =
   | 'pending'
   | 'running'

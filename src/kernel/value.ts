@@ -16,6 +16,7 @@ import {
   urlOf,
 } from './value-parts.ts'
 
+/** What JSON can say. */
 export type Json =
   | null
   | boolean

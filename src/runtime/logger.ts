@@ -4,6 +4,7 @@ import { visibleLines } from '../kernel/visible.ts'
 
 const INSPECT = { breakLength: Number.POSITIVE_INFINITY, depth: 4 } as const
 
+/** Where lines of the log go. */
 export interface Logger {
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields?: object): void
 }

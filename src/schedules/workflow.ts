@@ -1,6 +1,6 @@
 // A schedule is a run of this workflow: it sleeps until the next slot, starts the run for it, and hears what people say
 // meanwhile. That any number of workers start a slot once follows from a run being held by one of them at a time.
-import type { Child, Context } from '../definitions/context.ts'
+import type { Child, Context, TerminableChild } from '../definitions/context.ts'
 import { TIMEOUT } from '../definitions/context.ts'
 import type { AnyWorkflowContract } from '../definitions/contract.ts'
 import { signal } from '../definitions/messages.ts'
@@ -368,8 +368,7 @@ function sizeOf(text: string): number {
   return Math.max(text.length, limits.scheduleRunBytes)
 }
 
-// Terminating is not for everybody's code, so the type of a child does not have it.
 function stop(child: Child<unknown>): void {
-  const able = child as Child<unknown> & { terminate(reason: string): void }
-  able.terminate('the next run of its schedule is due')
+  const terminable = child as TerminableChild
+  terminable.terminate('the next run of its schedule is due')
 }

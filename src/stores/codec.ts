@@ -12,6 +12,7 @@ import { PawlError, RetryableError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import { isUnavailable, unavailable } from '../runtime/availability.ts'
 
+/** What bodies go through on their way to a store, and back. */
 export interface Codec {
   /**
    * Written beside what this codec has encoded, which is how it is found again. What follows a colon is for people, such as

@@ -33,7 +33,9 @@ export interface Store {
   post(messages: readonly Post[]): Promise<readonly Posted[]>
 
   /**
-   * Leases runs that are due or have messages, and tasks, to a living session; counts the delivery. What it
+   * Leases runs that are due or have messages, and tasks, to a living session; counts the delivery. Higher priorities
+   * come first. Among equals one queue and name comes after another, in an order that `nonce` decides, so that a long line
+   * of one never starves the others; within them, whatever has been due longest. What it
    * returns about a run was read after the lease was granted. With `reconcile` it first returns leases this session
    * holds but did not list: the answer that granted them was lost. Also brings unread messages of the runs in `held`,
    * frees what silent sessions held (see `LateSession`), and completes deliveries between runs that an earlier commit left
@@ -324,7 +326,7 @@ export interface SessionBeat {
   readonly ttlMs: number
   /** Tasks the worker believes it holds. */
   readonly tasks: readonly string[]
-  /** What the worker can do, for `why` and for people. */
+  /** What the worker can do, for `why` and for people; every beat replaces it. */
   readonly about: string
   /** Gives back everything and forgets the session. */
   readonly close?: true

@@ -12,6 +12,7 @@ interface OfStep extends OfRun {
   readonly attempt: number
 }
 
+/** What happened, told apart by `type`, after it is durable. */
 export type Announcement =
   | ({
       readonly type:
@@ -48,7 +49,7 @@ export type Announcement =
       readonly type: 'worker.changed'
       readonly at: Date
       readonly worker: string
-      readonly status: 'active' | 'draining' | 'stopped' | 'stale'
+      readonly status: 'active' | 'draining' | 'stopped'
     }
   | {
       readonly type: 'store.call'

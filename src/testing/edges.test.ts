@@ -124,7 +124,7 @@ test('what makes no sense is refused, and what comes after the end', async () =>
     () => engine.clock.advance('abc' as never),
     () => engine.crashAtTurn(0, 'before'),
     () => engine.crashAtTurn(1, 'whenever' as never),
-    () => engine.stub(unknown, async () => {}),
+    () => engine.stub(unknown, 5 as never),
     () => engine.stub('name' as never, (async () => {}) as never),
   ]
   expect(await Promise.all(calls.map(refused))).toEqual(calls.map(() => 'INPUT_INVALID'))

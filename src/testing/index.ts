@@ -22,7 +22,7 @@ export {
   type Disturbances,
   type Stub,
   type TestClock,
-  TestEngine,
+  type TestEngine,
   type TestOptions,
   testEngine,
 } from './test-engine.ts'

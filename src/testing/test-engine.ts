@@ -3,8 +3,8 @@
 
 import type { WaitingCall } from '../client/waits.ts'
 import type { AnyActivity } from '../definitions/activity.ts'
-import type { AnyActivityContract, InputOf } from '../definitions/contract.ts'
-import { Engine, type EngineWorld, openOptions, registryOf, type StoreUrl } from '../engine.ts'
+import type { InputOf } from '../definitions/contract.ts'
+import { Engine, type EngineWorld, openOptions, type StoreUrl } from '../engine.ts'
 import { assert } from '../kernel/assert.ts'
 import {
   checkOptions,
@@ -22,6 +22,7 @@ import type { Instant } from '../kernel/event.ts'
 import { unavailable } from '../runtime/availability.ts'
 import { type Clock, sleep, systemClock } from '../runtime/clock.ts'
 import { consoleLogger } from '../runtime/logger.ts'
+import { schedule } from '../schedules/workflow.ts'
 import { encoded } from '../stores/encoded.ts'
 import { openStore } from '../stores/open.ts'
 import type { Store } from '../stores/store.ts'
@@ -30,6 +31,7 @@ import type { Worker } from '../worker/worker.ts'
 import { Bodies } from './bodies.ts'
 import { CallCounter } from './call-counter.ts'
 import { SeededRandom } from './seeded-random.ts'
+import { type Stubbed, StubbedRegistry } from './stubs.ts'
 import { StuckWatch } from './stuck-watch.ts'
 import { TestWorker, type TestWorld } from './test-worker.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -135,8 +137,10 @@ export class TestEngine extends Engine {
   readonly clock: TestClock
   readonly #time: VirtualClock
   readonly #calls: CallCounter
-  readonly #stubs: Map<string, Handler>
+  readonly #registry: StubbedRegistry
   readonly #world: TestWorld
+  /** Whether the test says which queues are served. */
+  readonly #namesQueues: boolean
   readonly #stuck: StuckWatch
   readonly #skips: boolean
   #workers: TestWorker[] = []
@@ -145,12 +149,13 @@ export class TestEngine extends Engine {
   #closed = false
   #crashing: Promise<void> = Promise.resolve()
 
+  /** @internal */
   constructor(raw: Store, time: VirtualClock, options: TestOptions) {
     const calls = new CallCounter(raw)
     const { seed = 1, patience = PATIENCE_MS, alwaysReplay = true, strict = true } = options
-    const stubs = new Map<string, Handler>()
-    const registered = (options.activities ?? []).map((each) => stubbed(each, stubs))
-    const registry = registryOf({ workflows: options.workflows ?? [], activities: registered })
+    const registry = new StubbedRegistry(options.workflows ?? [], options.activities ?? [], [
+      schedule,
+    ])
     // Waiting for a run is not a matter of virtual time: it is what lets virtual time pass.
     const world: EngineWorld = {
       clock: clientClock(time),
@@ -162,7 +167,8 @@ export class TestEngine extends Engine {
     this.seed = seed
     this.#time = time
     this.#calls = calls
-    this.#stubs = stubs
+    this.#registry = registry
+    this.#namesQueues = options.queues !== undefined
     this.#skips = options.skipTime ?? true
     this.#stuck = new StuckWatch(this, options.logger ?? consoleLogger)
     this.#world = {
@@ -199,25 +205,27 @@ export class TestEngine extends Engine {
     return worker.worker
   }
 
-  /** Answers for an activity, in every worker of this engine. */
-  stub<A extends AnyActivityContract>(activity: A, handler: A['~handler']): Stub<InputOf<A>> {
-    const { name } = activity ?? {}
-    if (!this.#world.registry.activityNames?.includes(name))
-      throw refused(
-        `there is no activity '${String(name)}' in this test to stub. Give its code to testEngine({ activities }); of a contract, contract.implement(async () => …).`,
-      )
+  /** Answers for an activity, in every worker of this engine: for its code, or in place of it if it is only declared. */
+  stub<A extends Stubbed>(activity: A, handler: A['~handler']): Stub<InputOf<A>> {
+    if (activity?.is !== 'activity')
+      throw refused('engine.stub takes an activity, or the contract of one, and a function.')
+    const { name, options = {} } = activity
     if (typeof handler !== 'function') throw refused(`the stub of '${name}' is not a function.`)
     const calls: InputOf<A>[] = []
-    const answer = async (input: never, context: never): Promise<unknown> => {
+    const restore = this.#registry.stub(activity, async (input, context) => {
       // As the code gave it, whatever the stub does to it.
-      calls.push(structuredClone(input))
-      return (handler as unknown as Handler)(input, context)
-    }
-    this.#stubs.set(name, answer as Handler)
-    const restore = (): void => {
-      if (this.#stubs.get(name) === answer) this.#stubs.delete(name)
-    }
+      calls.push(structuredClone(input) as InputOf<A>)
+      return (handler as unknown as Handler)(input as never, context)
+    })
+    this.#serve(options.queue)
     return { calls, restore }
+  }
+
+  // The queue of what is only declared was not known when the engine was opened.
+  #serve(queue: string | undefined): void {
+    if (queue === undefined || this.#namesQueues) return
+    if (!this.#workers.some(({ options }) => options.queues?.includes(queue)))
+      this.work({ queues: [queue] })
   }
 
   #refuseClosed(): void {
@@ -400,12 +408,6 @@ function refused(message: string): PawlError {
 
 function lost(method: string, what: string): Error {
   return unavailable(`simulated network: ${method}`, new Error(what))
-}
-
-function stubbed(activity: AnyActivity, stubs: ReadonlyMap<string, Handler>): AnyActivity {
-  const handler: Handler = (input, context) =>
-    (stubs.get(activity.name) ?? activity.handler)(input, context)
-  return { ...activity, handler }
 }
 
 function queuesOf({ workflows = [], activities = [] }: TestOptions): readonly string[] {

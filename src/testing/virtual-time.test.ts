@@ -141,6 +141,26 @@ describe('api D6: every worker of the test', () => {
     expect(stub.calls).toHaveLength(1)
   })
 
+  test('an activity that is only declared is stubbed, on whatever queue', async () => {
+    const near = activity.declare<number, number>('near')
+    const far = activity.declare<number, string>('far', { queue: 'far', retry: { maxAttempts: 2 } })
+    const flow = workflow('flow', async (ctx, n: number) => ctx.run(far, await ctx.run(near, n)))
+    await open({ workflows: [flow] })
+    const one = engine.stub(near, async (n) => n + 1)
+    let attempts = 0
+    engine.stub(far, async (n) => {
+      if (++attempts === 1) throw new Error('once more')
+      return `far ${n}`
+    })
+    expect(await engine.execute(flow, 1)).toBe('far 2')
+    await engine.crash()
+    expect(await engine.execute(flow, 2)).toBe('far 3')
+    expect([one.calls, attempts]).toEqual([[1, 2], 3])
+    one.restore()
+    const run = await engine.start(flow, 3)
+    await expect(run.result()).rejects.toThrow('near')
+  })
+
   test('a second worker is stubbed, too, and killed with the others', async () => {
     const charge = activity('charge', { queue: 'payments' }, async () => 'REALLY CHARGED')
     const flow = workflow('flow', async (ctx) => {

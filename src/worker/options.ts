@@ -57,4 +57,5 @@ export const workerOptions = {
   /** Drain on SIGTERM and SIGINT, then let the process end. true */
   signals: flag('Drains on SIGTERM and SIGINT, then lets the process end.', { otherwise: 'true' }),
 } as const
+/** What a worker serves, and how much at once. */
 export interface WorkerOptions extends Described<typeof workerOptions> {}

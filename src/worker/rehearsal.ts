@@ -32,7 +32,7 @@ const AWAITED: ReadonlySet<Command['type']> = new Set([
   'StartChild',
 ])
 
-/** Has the code of a run answer a question. */
+/** Has the code of a run answer a question. @internal */
 export async function inquire(
   deciders: Deciders,
   clock: Clock,
@@ -46,7 +46,7 @@ export async function inquire(
   )
 }
 
-/** Whether a run would go on with this code. */
+/** Whether a run would go on with this code. @internal */
 export async function judge(deciders: Deciders, clock: Clock, run: RecordedRun): Promise<Verdict> {
   try {
     const asked = await rehearse(deciders, clock, run, ({ unasked }, commands) =>

@@ -39,6 +39,7 @@ import { aboutWorker, type WorkerPorts, type WorkerSettings } from './worker-set
 
 type Phase = 'starting' | 'working' | 'draining' | 'stopped'
 
+/** Does the work of this process: what `engine.work` gives. */
 export class Worker {
   readonly id: string
   readonly ready: Promise<void>
@@ -63,6 +64,7 @@ export class Worker {
   #drained: Promise<void> | undefined
   #settled: () => void = () => {}
 
+  /** @internal */
   constructor(ports: WorkerPorts, settings: WorkerSettings) {
     this.#ports = ports
     this.#settings = settings
@@ -110,7 +112,7 @@ export class Worker {
     return this.#slots.busy
   }
 
-  /** A lease a new run can be created with, if this worker would take it at once. */
+  /** A lease a new run can be created with, if this worker would take it at once. @internal */
   offer(run: Pick<NewRun, 'runId' | 'name' | 'queue'>): NewRun['eager'] {
     if (this.#phase !== 'working' || !this.#session.alive || this.#plan.isQuiet) return undefined
     if (!this.#directory.begins(run) || !this.#settings.queues.includes(run.queue)) return undefined
@@ -120,7 +122,7 @@ export class Worker {
     return { session: this.#session.id, nonce }
   }
 
-  /** Takes a run that was created with an offered lease. */
+  /** Takes a run that was created with an offered lease. @internal */
   accept(claimed: ClaimedRun, isOld: boolean): void {
     if (claimed.lease.session !== this.#session.id || !this.#session.alive) return
     if (this.#leases.accept(claimed.lease.nonce) && !this.#isKnown(claimed))
@@ -183,7 +185,7 @@ export class Worker {
     }
   }
 
-  /** Looks for new definitions. */
+  /** Looks for new definitions. @internal */
   async look(): Promise<void> {
     if (await this.#directory.look()) this.#doorbell.ring()
   }

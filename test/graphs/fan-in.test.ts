@@ -1,6 +1,6 @@
-import { activity, Engine, graph, workflow } from 'pawl'
+import { activity, graph, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
-import { registryOf } from '../../src/engine.ts'
+import { Engine, registryOf } from '../../src/engine.ts'
 import { unavailable } from '../../src/runtime/availability.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'

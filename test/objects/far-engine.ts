@@ -1,7 +1,8 @@
 // An engine on a bucket that is a round trip away. Time is virtual: it passes as fast as there is nothing to do.
 
 import { Registry } from '../../src/definitions/registry.ts'
-import { type AnyWorkflow, Engine } from '../../src/index.ts'
+import { Engine } from '../../src/engine.ts'
+import { type AnyWorkflow } from '../../src/index.ts'
 import { ObjectStore, type ObjectStoreOptions } from '../../src/stores/objects/store.ts'
 import { ObjectSpace, SpaceBucket } from '../../src/testing/object-space.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'

@@ -1,7 +1,6 @@
 // What the operations on a run promise (docs/operating-runs.md), as a function of what was asked and answered. It knows
 // nothing of stores and workers. Two operations whose times overlap may have come in either order.
-import type { Event } from '../../src/kernel/event.ts'
-import { isEnding } from '../../src/kernel/event.ts'
+import type { HistoryEvent } from '../../src/index.ts'
 import { isRight, type Plan, waitsOf } from './plan.ts'
 
 export const operations = [
@@ -33,7 +32,7 @@ export interface Found {
   readonly status: string
   readonly failure?: string
   readonly output?: unknown
-  readonly generations: readonly (readonly Event[])[]
+  readonly generations: readonly (readonly HistoryEvent[])[]
 }
 
 const refusals: Record<Operation, readonly string[]> = {
@@ -167,9 +166,10 @@ export class Model {
   #checkSignals({ generations, status }: Found): string[] {
     // What a run that rests has not taken yet waits in its inbox.
     if (status === 'pending' || status === 'paused') return []
-    const times = (events: readonly Event[], id: string): number =>
-      events.filter((event) => event.type === 'SignalReceived' && event.id === `signal:${id}`)
-        .length
+    const times = (events: readonly HistoryEvent[], id: string): number =>
+      events.filter(
+        (event) => event.type === 'SignalReceived' && event.messageId === `signal:${id}`,
+      ).length
     const sent = new Map<string, boolean>()
     for (const { signal, outcome } of this.#all)
       if (signal !== undefined) sent.set(signal, (sent.get(signal) ?? false) || outcome === 'done')
@@ -203,12 +203,12 @@ export function missing(plan: Plan, answered: readonly Answered[]): number {
 }
 
 /** After a cancellation the code asks for nothing more, and this generation ends; the next is cancelled, too. */
-function checkStopped(events: readonly Event[]): string[] {
+function checkStopped(events: readonly HistoryEvent[]): string[] {
   const cancelled = events.findIndex(({ type }) => type === 'CancelRequested')
   if (cancelled < 0) return []
   const after = events.slice(cancelled + 1)
   const asked = after.filter(({ type }) => type.endsWith('Started'))
-  const ends = after.find((event) => isEnding(event) || event.type === 'RunContinued')
+  const ends = after.find(({ type }) => /^Run(?:Completed|Failed|Cancelled|Continued)$/.test(type))
   return [
     ...asked.map(({ type }) => `${type} after the run was cancelled`),
     ...(ends ? [] : ['a run that was cancelled has not ended']),

@@ -1,8 +1,9 @@
 // Clients that pause, resume, stop, retry, reset, trigger and signal one run while workers work on it, die and are
 // replaced. Every store call is ordered by the seed. In the end the run must stand where the model says.
+
 import { Registry } from '../../src/definitions/registry.ts'
-import { Engine, PawlError, type RunHandle } from '../../src/index.ts'
-import type { Event } from '../../src/kernel/event.ts'
+import { Engine } from '../../src/engine.ts'
+import { type HistoryEvent, PawlError, type RunHandle } from '../../src/index.ts'
 import { type Clock, sleep } from '../../src/runtime/clock.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { MortalProcess } from '../../src/testing/process.ts'
@@ -235,11 +236,11 @@ function drawMenu(random: SeededRandom, { start }: Plan): readonly Operation[] {
 
 async function read(run: RunHandle<unknown>): Promise<Found> {
   const { status, failure, output, generation } = await run.describe()
-  const generations: Event[][] = []
+  const generations: HistoryEvent[][] = []
   for (let number = 1; number <= generation; number++) {
-    const events: Event[] = []
-    for await (const { body, type } of run.history({ generation: number }))
-      if (type !== 'RunStarted') events.push(body as unknown as Event)
+    const events: HistoryEvent[] = []
+    for await (const event of run.history({ generation: number }))
+      if (event.type !== 'RunStarted') events.push(event)
     generations.push(events)
   }
   return { status, ...(failure && { failure: failure.type }), output, generations }

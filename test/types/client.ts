@@ -18,6 +18,7 @@ import {
   approval,
   charge,
   checkout,
+  counts,
   everything,
   loops,
   maybe,
@@ -27,6 +28,7 @@ import {
   sorted,
   tree,
   treeContract,
+  unsized,
 } from './definitions.ts'
 import { type Equal, same } from './support.ts'
 
@@ -55,6 +57,10 @@ export async function positives(): Promise<void> {
   await pawl.start(report, undefined, { reuse: 'allowIfFailed', priority: 5, memo: { a: [1] } })
   await pawl.start(maybe)
   await pawl.start(maybe, 5)
+  await pawl.start(counts)
+  await pawl.start(counts, 3)
+  await pawl.start(unsized)
+  await pawl.start(unsized, 3)
   const viaContract = await pawl.execute(treeContract, { depth: 3 })
   same<Equal<typeof viaContract, number>>(true)
 

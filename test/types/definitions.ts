@@ -15,6 +15,7 @@ import {
   signal,
   TIMEOUT,
   type Timeout,
+  type,
   type Workflow,
   workflow,
 } from 'pawl'
@@ -207,3 +208,50 @@ activity('silent', { heartbeat: 'often' }, async () => 1)
 export const later = new RetryableError('later', { after: 'soon' })
 // @ts-expect-error of what comes by any name nothing is known
 workflow.dynamic(async (_ctx, input) => input.length)
+
+// api D8: an input that has a default, or is optional, may be left out. One without a type is unknown to the function.
+export const counts = workflow('counts', async (ctx, n: number = 5) => {
+  if (n > 5) return ctx.continueAsNew(n - 1)
+  return n
+})
+same<Equal<typeof counts, Workflow<number | undefined, number>>>(true)
+const sized = workflow(
+  'sized',
+  { runTimeout: '1d' },
+  async (_ctx, { n = 5 }: { n?: number } = {}) => n,
+)
+same<Equal<typeof sized, Workflow<{ n?: number } | undefined, number>>>(true)
+export const unsized = workflow('unsized', async (_ctx, n = 5) => n)
+same<Equal<typeof unsized, Workflow<unknown, unknown>>>(true)
+const optional = workflow('optional', async (_ctx, n?: number) => n)
+same<Equal<typeof optional, Workflow<number | undefined, number | undefined>>>(true)
+const doubles = activity('doubles', async (n: number = 5, ctx) => n * ctx.attempt)
+same<Equal<typeof doubles, Activity<number | undefined, number>>>(true)
+const undoubled = activity('undoubled', { retry: 'none' }, async (n = 5) => n)
+same<Equal<typeof undoubled, Activity<unknown, unknown>>>(true)
+const asked = activity(
+  'asked',
+  { input: type<{ n: number }>() },
+  async (of: { n: number } = { n: 1 }) => of.n,
+)
+same<Equal<typeof asked, Activity<{ n: number }, number>>>(true)
+const explicit = workflow<string, number>('explicit', async (_ctx, n) => n.toFixed())
+same<Equal<typeof explicit, Workflow<number, string>>>(true)
+export const defaults = workflow('defaults', async (ctx) => {
+  for (const each of [counts, unsized, optional]) await ctx.child(each, 3)
+  await ctx.child(counts)
+  await ctx.child(sized)
+  await ctx.child(sized, { n: 3 })
+  await ctx.child(unsized)
+  await ctx.child(optional, undefined, { workflowId: 'w' })
+  await ctx.run(doubles)
+  await ctx.run(doubles, 3)
+  await ctx.run(undoubled)
+  await ctx.bind(doubles)()
+  // @ts-expect-error the default has a type
+  await ctx.child(counts, 'three')
+  // @ts-expect-error the default has a type
+  await ctx.run(doubles, 'three')
+  // @ts-expect-error what the schema accepts is given
+  await ctx.run(asked)
+})

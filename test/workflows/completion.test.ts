@@ -1,5 +1,5 @@
 // Steps whose bodies leave them to be completed from outside, by a token.
-import { ActivityError, activity, workflow } from 'pawl'
+import { ActivityError, activity, graph, workflow } from 'pawl'
 import { testEngine } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
 import { historyOf, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
@@ -61,9 +61,21 @@ describe.each(kinds)('on %s', (kind) => {
       })
       expect(tokens).toHaveLength(1)
       const completed = (await historyOf(run)).find(({ type }) => type === 'StepCompleted')
-      expect(completed?.body).toMatchObject({ attempt: 1, value: { json: 'fine' } })
+      expect(completed).toMatchObject({ attempt: 1, result: 'fine' })
     },
   )
+
+  test('a step of a graph is completed from outside, too', async () => {
+    const tokens: string[] = []
+    const parts = graph('parts').step('review', async (ctx) => {
+      tokens.push(await ctx.completionToken())
+      return ctx.completeLater()
+    })
+    const engine = await bench.serve({ workflows: [parts] })
+    const run = await engine.start(parts)
+    await engine.resolve(await tokenIn(tokens), 'fine')
+    expect(await run.result()).toEqual({ review: 'fine' })
+  })
 
   test('it is refused from outside for good, and tokens that were made up are refused', async () => {
     const tokens: string[] = []

@@ -43,7 +43,7 @@ describe.each(kinds)('on %s', (kind) => {
     const events = await eventsOf(run)
     const note = 'from a client with another key'
     const [one, two] = ['signal:one', 'signal:two'].map((message) =>
-      expect.objectContaining({ type: discarded, message }),
+      expect.objectContaining({ type: discarded, discarded: message }),
     )
     expect(events).toEqual(expect.arrayContaining([one, two, expect.objectContaining({ note })]))
     expect(countOf(events, 'SignalReceived')).toBe(1)
@@ -110,12 +110,12 @@ describe.each(kinds)('on %s', (kind) => {
 
 const discarded = 'MessageDiscarded'
 
-async function eventsOf(run: RunHandle<unknown>): Promise<HistoryEvent['body'][]> {
-  const events: HistoryEvent['body'][] = []
-  for await (const { body } of run.history()) events.push(body)
+async function eventsOf(run: RunHandle<unknown>): Promise<HistoryEvent[]> {
+  const events: HistoryEvent[] = []
+  for await (const event of run.history()) events.push(event)
   return events
 }
 
-function countOf(events: readonly HistoryEvent['body'][], type: string): number {
-  return events.filter((event) => (event as { readonly type?: string }).type === type).length
+function countOf(events: readonly HistoryEvent[], type: HistoryEvent['type']): number {
+  return events.filter((event) => event.type === type).length
 }

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   type Announcement,
-  Engine,
   type HistoryEvent,
   type OpenOptions,
   open,
@@ -16,7 +15,7 @@ import {
   type WorkerOptions,
 } from 'pawl'
 import { afterAll, afterEach, beforeAll, beforeEach, inject } from 'vitest'
-import { registryOf } from '../../src/engine.ts'
+import { Engine, registryOf } from '../../src/engine.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { MemoryStore } from '../../src/stores/memory/store.ts'

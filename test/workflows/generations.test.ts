@@ -45,8 +45,7 @@ describe.each(kinds)('on %s', (kind) => {
     for await (const entry of run.history({ generation: 1 })) first.push(entry.type)
     expect([first[0], first.at(-1)]).toEqual(['RunStarted', 'RunContinued'])
     const last = await historyOf(run)
-    expect(last[0]).toMatchObject({ type: 'GenerationBegan', seq: 1 })
-    expect(last[0]?.body).toMatchObject({ reason: 'continued' })
+    expect(last[0]).toMatchObject({ type: 'GenerationBegan', seq: 1, reason: 'continued' })
     expect(last.filter(({ type }) => type === 'StepCompleted')).toHaveLength(1)
   })
 

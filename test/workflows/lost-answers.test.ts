@@ -1,7 +1,7 @@
 // A client that gets no answer asks again; what it is told then may be about a run that has gone on meanwhile.
-import { Engine, signal, update, workflow } from 'pawl'
+import { signal, update, workflow } from 'pawl'
 import { afterEach, expect, test } from 'vitest'
-import { registryOf } from '../../src/engine.ts'
+import { Engine, registryOf } from '../../src/engine.ts'
 import { unavailable } from '../../src/runtime/availability.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'

@@ -30,8 +30,8 @@ describe.each(kinds)('on %s', (kind) => {
     const run = await engine.start(turn, { prompt: 'ab' })
     expect(await run.result()).toEqual({ answer: 'said ab!!', calls: 3 })
     expect(asked).toEqual(['start', 'model#1', 'tool#1', 'model#2', 'tool#2', 'model#3'])
-    const states = (await historyOf(run)).flatMap(({ type, body }) =>
-      type === 'StateMoved' ? [(body as { state?: { json: Turn } }).state?.json.at] : [],
+    const states = (await historyOf(run)).flatMap((event) =>
+      event.type === 'StateMoved' ? [(event.state as Turn | undefined)?.at] : [],
     )
     // The last move leaves it as it was.
     const [thinking, acting] = ['thinking', 'acting']

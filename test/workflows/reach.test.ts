@@ -1,5 +1,5 @@
 // What a run and its step bodies do with other runs: start, signal and cancel them.
-import { activity, type PawlError, signal, workflow } from 'pawl'
+import { activity, graph, type PawlError, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { historyOf, kinds, until, useStore, waitsFor } from './each-store.ts'
 
@@ -33,6 +33,19 @@ describe.each(kinds)('on %s', (kind) => {
     const received = (await historyOf(known)).filter(({ type }) => type === 'SignalReceived')
     expect(received).toHaveLength(1)
     expect(await engine.count({ workflow: waits })).toBe(4)
+  })
+
+  test('api gap 3: so does a step of a graph, where the run is held and as a task', async () => {
+    const caller = graph('caller')
+      .step('near', async ({ client }) => (await client.start(waits)).runId)
+      .step('far', { after: ['near'], queue: 'far' }, async ({ client, results }) => {
+        await client.signal(results.near, go, 'from a graph')
+        return results.near
+      })
+    const queues = ['default', 'far']
+    const engine = await bench.serve({ workflows: [waits, caller] }, { queues })
+    const { far } = await engine.execute(caller)
+    expect(await engine.get(far).result()).toBe('from a graph')
   })
 
   test('api gap 7: a workflow starts a run that outlives it, and cancels one that is not its own', async () => {

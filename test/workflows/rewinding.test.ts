@@ -67,7 +67,7 @@ describe.each(kinds)('on %s', (kind) => {
     const record = await run.describe()
     expect([record.generation, record.status]).toEqual([2, 'completed'])
     expect(await rejection(run.retry())).toMatchObject({ code: 'RUN_ENDED' })
-    expect((await historyOf(run))[0]?.body).toMatchObject({ reason: 'retried', attempt: 2 })
+    expect((await historyOf(run))[0]).toMatchObject({ reason: 'retried', attempt: 2 })
   })
 
   test('V9: reset goes back to a step, and everything after it is done once more', async () => {
@@ -127,7 +127,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await historyOf(run)).toEqual(before)
     expect(new Set([run.runId, paid.runId, cheaper.runId, whatIf.runId]).size).toBe(4)
     expect((await paid.describe()).attributes).toEqual({ region: 'eu' })
-    expect((await historyOf(paid))[1]?.body).toMatchObject({ reason: 'forked', from: run.runId })
+    expect((await historyOf(paid))[1]).toMatchObject({ reason: 'forked', forkedFrom: run.runId })
   })
 
   test('V11: a paused run finishes what is under way, rests, keeps its messages, and says why', async () => {
@@ -184,8 +184,8 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await run.result()).toEqual(['reserved for 2', 'paid in cash', 'shipped'])
     const settled = (await historyOf(run)).find(({ step }) => step === 'activity:charge#1')
     expect(settled).toBeDefined()
-    const byHand = (await historyOf(run)).flatMap(({ body }) =>
-      body !== null && typeof body === 'object' && 'byHand' in body ? [body['byHand']] : [],
+    const byHand = (await historyOf(run)).flatMap((event) =>
+      'byHand' in event ? [event.byHand] : [],
     )
     expect(byHand).toEqual(['the machine was broken'])
   })

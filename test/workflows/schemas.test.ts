@@ -277,10 +277,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await run.result()).toEqual([12, 'A'])
     expect(inputs).toEqual([{ id: 'A', cents: 100 }])
     const started = (await historyOf(run)).filter(({ type }) => type === 'StepStarted')
-    expect(started.map(({ body }) => body)).toMatchObject([
-      { input: { json: { id: ' A ' } } },
-      { input: { json: { id: ' A ' } } },
-    ])
+    expect(started).toMatchObject([{ input: { id: ' A ' } }, { input: { id: ' A ' } }])
   })
 
   test('R5: what a schema of an activity refuses is not tried again', async () => {

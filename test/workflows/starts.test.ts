@@ -1,4 +1,4 @@
-import { type Reuse, RunError, signal, workflow } from 'pawl'
+import { activity, type Reuse, RunError, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
@@ -23,6 +23,19 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await found.result()).toBe('b')
     expect([found.runId, found.workflowId]).toEqual([second.runId, 'order-1'])
     expect(await engine.count({ workflowId: 'order-1' })).toBe(2)
+  })
+
+  test('api D8: an input that is left out gets the default of the parameter', async () => {
+    const double = activity('double', async (n: number = 5) => n * 2)
+    const child = workflow('child', async (ctx, n: number = 3) => n + (await ctx.run(double)))
+    const parent = workflow('parent', async (ctx, { n = 1 }: { n?: number } = {}) => [
+      n,
+      await ctx.child(child),
+      await ctx.run(double, n),
+    ])
+    const engine = await bench.serve({ workflows: [parent, child], activities: [double] })
+    expect(await engine.execute(parent)).toEqual([1, 13, 2])
+    expect(await engine.execute(parent, { n: 4 })).toEqual([4, 13, 8])
   })
 
   test('O1 without an id of its own a run is known by its run id', async () => {

@@ -130,9 +130,7 @@ describe.each(kinds)('on %s', (kind) => {
     const run = await engine.start(timed)
     expect(await run.result()).toEqual([true, 7])
     const off = (await historyOf(run)).filter(({ type }) => type === 'CalledOff')
-    expect(off.map(({ body }) => (body as { keys: string[] }).keys)).toEqual([
-      ['scope:late#1/wait:go#1'],
-    ])
+    expect(off).toMatchObject([{ steps: ['scope:late#1/wait:go#1'], met: [] }])
   })
 
   test('C5 a shield finishes although the run is cancelled, and so does clean-up begun after it', async () => {

@@ -1,9 +1,9 @@
 // Steps in a transaction of the store's own database, and starts that are part of a transaction of yours.
+
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import {
   activity,
-  Engine,
   type OpenOptions,
   PawlError,
   PermanentError,
@@ -16,6 +16,7 @@ import {
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Registry } from '../../src/definitions/registry.ts'
+import { Engine } from '../../src/engine.ts'
 import { unavailable } from '../../src/runtime/availability.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'

@@ -1,8 +1,10 @@
 // A run whose history cannot be read: it is paused, and can be cancelled, and harms nobody beside it.
+
 import { describe, expect, test } from 'vitest'
 import { encrypt } from '../../src/codecs/index.ts'
 import { Registry } from '../../src/definitions/registry.ts'
-import { Engine, type Logger, type OpenOptions, signal, workflow } from '../../src/index.ts'
+import { Engine } from '../../src/engine.ts'
+import { type Logger, type OpenOptions, signal, workflow } from '../../src/index.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { MemoryDatabase, MemoryStore } from '../../src/stores/memory/store.ts'

@@ -151,9 +151,9 @@ describe.each(kinds)('on %s', (kind) => {
       ['RunCompleted', undefined],
     ])
     expect(entries.map(({ seq }) => seq)).toEqual([0, 1, 2, 3, 4, 5])
-    expect(entries[0]?.body).toEqual({ type: 'RunStarted', name: 'story', input: { id: 'A1' } })
-    expect(entries[2]?.body).toMatchObject({ attempt: 1, value: { json: { paid: 5 } } })
-    expect(entries[4]?.body).toMatchObject({ name: 'go', payload: { json: 'now' } })
+    expect(entries[0]).toMatchObject({ name: 'story', input: { id: 'A1' } })
+    expect(entries[2]).toMatchObject({ attempt: 1, result: { paid: 5 } })
+    expect(entries[4]).toMatchObject({ name: 'go', payload: 'now' })
     const times = entries.map(({ at }) => at.getTime())
     expect(times).toEqual([...times].sort((a, b) => a - b))
     expect((await all(run, 3)).map(({ seq }) => seq)).toEqual([4, 5])

@@ -1,8 +1,8 @@
 // One run: its record, its history as a timeline, and how it ended or why it has not.
 import { Command } from 'commander'
-import type { HistoryEntry, RunRecord } from '../../client/record.ts'
+import type { HistoryEvent } from '../../client/history-event.ts'
+import type { RunRecord } from '../../client/record.ts'
 import type { Why } from '../../client/why.ts'
-import { decode } from '../../kernel/value.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { drawTimeline } from '../draw-timeline.ts'
 import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
@@ -20,11 +20,11 @@ import {
   wrap,
 } from '../output.ts'
 import { showFailure, suggestionLines, whyLines } from '../sentence.ts'
-import { eventOf, timelineOf } from '../timeline.ts'
+import { timelineOf } from '../timeline.ts'
 
 interface Shown {
   readonly run: RunRecord
-  readonly history: readonly HistoryEntry[]
+  readonly history: readonly HistoryEvent[]
   readonly why?: Why
 }
 
@@ -40,8 +40,8 @@ async function showRun(id: string, options: ReadingOptions): Promise<void> {
   await withEngine(options, async (engine) => {
     const handle = engine.get(refOf(id))
     const run = await handle.describe()
-    const history: HistoryEntry[] = []
-    if (!run.unreadable) for await (const entry of handle.history()) history.push(entry)
+    const history: HistoryEvent[] = []
+    if (!run.unreadable) for await (const event of handle.history()) history.push(event)
     const isKnown = !run.unreadable || run.status === 'paused'
     const shown = { run, history, ...(!run.endedAt && isKnown && { why: await handle.why() }) }
     if (options.json) return printJson(shown)
@@ -81,12 +81,9 @@ function facts({ run, history }: Shown, now: number): [string, string][] {
 }
 
 // A run that was triggered may have been given another input than it was started with.
-function inputOf({ input }: RunRecord, history: readonly HistoryEntry[]): unknown {
-  for (const entry of history) {
-    const event = eventOf(entry)
-    if (event.type === 'RunTriggered' && event.input) return decode(event.input)
-  }
-  return input
+function inputOf({ input }: RunRecord, history: readonly HistoryEvent[]): unknown {
+  const triggered = history.find((event) => event.type === 'RunTriggered')
+  return triggered && 'input' in triggered ? triggered.input : input
 }
 
 function ending(run: RunRecord, width: number): string[] {

@@ -1,6 +1,6 @@
 // Where every step of a run stands, from what is stored alone.
 import { Command } from 'commander'
-import type { HistoryEntry } from '../../client/record.ts'
+import type { HistoryEvent } from '../../client/history-event.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
 import { paint, plain, print, printJson, type Style, spent, table } from '../output.ts'
@@ -27,7 +27,7 @@ export function stepsCommand(): Command {
 async function showSteps(id: string, options: ReadingOptions): Promise<void> {
   await withEngine(options, async (engine) => {
     const run = engine.get(refOf(id))
-    const history: HistoryEntry[] = []
+    const history: HistoryEvent[] = []
     for await (const entry of run.history()) history.push(entry)
     const now = systemClock.now()
     const steps = stepsOf(history, now)

@@ -1,6 +1,6 @@
 // The demo's story, from the outside: this process is a client of the run and never a worker.
 
-import type { HistoryEntry } from '../../client/record.ts'
+import type { HistoryEvent } from '../../client/history-event.ts'
 import type { RunHandle } from '../../client/run-handle.ts'
 import type { Engine } from '../../engine.ts'
 import { formatDuration } from '../../kernel/duration.ts'
@@ -138,7 +138,7 @@ class Story {
     const { workers, ledger, screen } = this.stage
     workers.check()
     const why = await this.run.why()
-    const history: HistoryEntry[] = []
+    const history: HistoryEvent[] = []
     for await (const entry of this.run.history()) history.push(entry)
     const now = systemClock.now()
     const scene = sceneOf({ now, history, why, ledger: readLedger(ledger), workers: workers.all })

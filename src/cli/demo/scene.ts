@@ -1,6 +1,6 @@
 // What can be seen at a moment: the run's history (what is recorded), the ledger (what really ran), the workers,
 // and why the run waits. A pure view: it changes nothing and remembers nothing.
-import type { HistoryEntry } from '../../client/record.ts'
+import type { HistoryEvent } from '../../client/history-event.ts'
 import type { Why } from '../../client/why.ts'
 import { unreachable } from '../../kernel/assert.ts'
 import { formatDuration } from '../../kernel/duration.ts'
@@ -12,7 +12,7 @@ import type { DemoWorker } from './workers.ts'
 
 export interface Observed {
   readonly now: number
-  readonly history: readonly HistoryEntry[]
+  readonly history: readonly HistoryEvent[]
   readonly ledger: readonly LedgerLine[]
   readonly workers: readonly DemoWorker[]
   readonly why: Why

@@ -1,6 +1,5 @@
 // What the demo claims, checked: a step whose result is recorded never runs again.
 import { stepName } from '../../kernel/step-name.ts'
-import { eventOf } from '../timeline.ts'
 import type { LedgerLine } from './ledger.ts'
 import { interrupted, plan } from './order.ts'
 import type { Scene } from './scene.ts'
@@ -58,9 +57,7 @@ function runsOf(name: string, ledger: readonly LedgerLine[]): number {
 
 /** The attempts whose result history has. */
 function resultsOf(name: string, history: Scene['history']): number[] {
-  return history.flatMap((entry) => {
-    if (entry.type === 'RunStarted') return []
-    const event = eventOf(entry)
-    return event.type === 'StepCompleted' && stepName(event.key) === name ? [event.attempt] : []
-  })
+  return history.flatMap((event) =>
+    event.type === 'StepCompleted' && stepName(event.step) === name ? [event.attempt] : [],
+  )
 }

@@ -1,5 +1,4 @@
 // Where a workflow function begins and ends: its input and its output pass their schemas.
-import type { Context } from '../../definitions/context.ts'
 import { stepPlan } from '../../definitions/plan.ts'
 import { type AnySchema, parse, parseNow } from '../../definitions/schema.ts'
 import { ActivityError } from '../../kernel/errors.ts'
@@ -13,7 +12,7 @@ export async function callWorkflow(execution: FunctionExecution, given: unknown)
   const context = new FunctionContext(execution, execution.root)
   const { name, handler, schemas } = execution.workflow
   const input = schemas.input ? await parsedInput(execution, schemas.input, given) : given
-  const output = await handler(context as unknown as Context, input)
+  const output = await handler(context, input)
   return schemas.output ? parsedOutput(context, schemas.output, output, name) : output
 }
 
@@ -51,7 +50,7 @@ async function parsedOutput(
   const body = (): unknown => parse(schema, output, what, 'OUTPUT_INVALID')
   const step = (ctx: FunctionContext): Promise<unknown> =>
     ctx.run('output schema', { ifPast: 'run' }, body)
-  return context.shield(step as (ctx: never) => Promise<unknown>).catch(unwrapped)
+  return context.shield(step).catch(unwrapped)
 }
 
 // The failure is the run's own, and not that of something it called.

@@ -1,10 +1,20 @@
 // The `ctx` of a workflow function: names every request, and passes it on to the execution.
 import { type Attributes, storedAttributes } from '../../definitions/attributes.ts'
-import type { Child, DurablePromise, RunInfo, RunRef, Webhook } from '../../definitions/context.ts'
+import type {
+  Context,
+  DurablePromise,
+  Saga as PublicSaga,
+  Scope as PublicScope,
+  RunInfo,
+  RunRef,
+  TerminableChild,
+  Webhook,
+} from '../../definitions/context.ts'
 import type {
   ActivityContext,
   AnyActivityContract,
   AnyWorkflowContract,
+  Args,
   Log,
 } from '../../definitions/contract.ts'
 import type { Sent } from '../../definitions/messages.ts'
@@ -51,10 +61,13 @@ type StepBody = (step: ActivityContext) => unknown
 /** What the death of a worker cut off is run again; what failed is not. */
 const UNLESS_IT_FAILS = { maxAttempts: limits.poisonDeliveries * 2, nonRetryable: ['*'] }
 
-export class FunctionContext {
+/** What it gives is known only where it is asked for: the types of the interface say what it is. */
+type Durable = DurablePromise<never>
+
+export class FunctionContext implements Context {
   readonly #execution: FunctionExecution
   readonly #scope: Scope
-  #structures: Structure | undefined
+  #structures: Structure<FunctionContext> | undefined
   #info: RunInfo | undefined
   #numbers: SeededNumbers | undefined
   readonly #occurrences = new Map<string, number>()
@@ -77,11 +90,7 @@ export class FunctionContext {
     return logOf(this.#execution)
   }
 
-  run(
-    what: string | AnyActivityContract,
-    first?: unknown,
-    second?: unknown,
-  ): DurablePromise<unknown> {
+  run(what: string | AnyActivityContract, first?: unknown, second?: unknown): Durable {
     if (typeof what !== 'string') return this.#activity(what, first, second as RunOptions)
     const [options, body] = optionsAndFunction('run', first, second)
     return this.#inline('step', checkKnownName(what, 'the name of a step'), options, body)
@@ -90,7 +99,7 @@ export class FunctionContext {
   bind(
     definition: AnyActivityContract | AnyWorkflowContract,
     options: RunOptions | ChildOptions = {},
-  ): (input?: unknown, each?: { key?: string }) => DurablePromise<unknown> {
+  ): (input?: unknown, each?: { key?: string }) => Durable {
     return (input, each) =>
       definition.is === 'activity'
         ? this.#activity(definition, input, { ...(options as RunOptions), ...each })
@@ -101,37 +110,39 @@ export class FunctionContext {
     workflow: AnyWorkflowContract & { readonly options?: WorkflowOptions },
     given?: unknown,
     options: ChildOptions = {},
-  ): Child<unknown> {
+  ): TerminableChild {
     if (workflow?.is !== 'workflow') throw misuse('ctx.child takes a workflow', workflow)
     checkCall('child', options)
     const [key, identity] = this.#identify('child', workflow.name, options)
     const wanted = childAsk(key, workflow, given, options)
     const runId = childId(this.#execution.head, this.#execution.keyOf(wanted, identity))
     const { workflowId = runId } = wanted
-    return Object.assign(this.#ask(wanted, identity), {
+    const child: Omit<TerminableChild, keyof Durable> = {
       runId,
-      started: Promise.resolve({ runId, workflowId }) as Child<unknown>['started'],
-      signal: (signal: unknown, payload?: unknown) => this.signal(runId, signal, payload),
-      cancel: (reason?: string) =>
+      started: Promise.resolve({ runId, workflowId }) as TerminableChild['started'],
+      signal: (signal: unknown, ...payload: Args<unknown, never>) =>
+        this.signal(runId, signal, ...payload),
+      cancel: (reason) =>
         void this.#stop(runId, { type: 'cancel', ...(reason !== undefined && { reason }) }),
-      terminate: (reason: string) => void this.#stop(runId, { type: 'terminate', reason }),
-    }) as Child<unknown>
+      terminate: (reason) => void this.#stop(runId, { type: 'terminate', reason }),
+    }
+    return Object.assign(this.#ask(wanted, identity), child)
   }
 
-  signal(to: RunRef, signal: unknown, given?: unknown): DurablePromise<void> {
+  signal(to: RunRef, signal: unknown, ...[given]: Args<unknown, never>): DurablePromise<void> {
     const sent = signalTo(to, signal)
     const [key, identity] = this.#identify('signal', sent.name, {})
     // What was sent has passed before.
     const checked = this.#execution.hasRecorded(key)
     const wanted = signalAsk(key, to, sent, given, checked)
-    return this.#ask(wanted, identity) as DurablePromise<void>
+    return this.#ask(wanted, identity)
   }
 
   start(
     workflow: AnyWorkflowContract & { readonly options?: WorkflowOptions },
     given?: unknown,
     options: ChildOptions = {},
-  ): Child<unknown>['started'] {
+  ): TerminableChild['started'] {
     return this.child(workflow, given, { ...options, parentClose: 'abandon' }).started
   }
 
@@ -153,10 +164,10 @@ export class FunctionContext {
 
   cancelRun(run: RunRef, reason?: string): DurablePromise<void> {
     const because = reason === undefined ? {} : { reason }
-    return this.#stop(run, { type: 'cancel', ...because }) as DurablePromise<void>
+    return this.#stop(run, { type: 'cancel', ...because })
   }
 
-  #stop(to: RunRef, message: SendMessage['message']): DurablePromise<unknown> {
+  #stop(to: RunRef, message: SendMessage['message']): Durable {
     const [key, identity] = this.#identify(message.type, message.type, {})
     return this.#ask({ type: 'SendMessage', key, to, message }, identity)
   }
@@ -172,7 +183,7 @@ export class FunctionContext {
   wait(
     source: unknown,
     options: { key?: string; timeout?: Duration; until?: Date | number } = {},
-  ): DurablePromise<unknown> {
+  ): Durable {
     checkCall('wait', options)
     const until = deadlineOf(options, this.#execution.now)
     if (typeof source === 'function')
@@ -190,12 +201,13 @@ export class FunctionContext {
     return this.#ask({ type: 'AwaitSignal', key, name, ...until }, identity)
   }
 
-  webhook(name: string, schema?: AnySchema): Webhook<unknown> {
+  webhook(name: string, schema?: AnySchema): Webhook<never> {
     const key = this.#occurrence('webhook', checkKnownName(name, 'the name of a webhook'))
     const known = checking('schema', schema, `webhook '${name}'`)
     const token = this.#execution.token(key)
     const url = `/webhooks/${token}`
-    return { is: 'webhook', name: key, token, url, ...known } as Webhook<unknown>
+    const webhook = { is: 'webhook', name: key, token, url, ...known }
+    return webhook
   }
 
   // It can be waited for once, so the wait needs no name of its own.
@@ -203,7 +215,7 @@ export class FunctionContext {
     { name: key, token, schema }: Sent & { readonly token: string },
     options: { key?: string },
     until: { until?: number },
-  ): DurablePromise<unknown> {
+  ): Durable {
     const [own, { explicit }] = this.#identify('wait', key, options)
     const name = webhookSignal(key, token)
     const what = `the payload of webhook '${webhookName(name)}'`
@@ -232,21 +244,21 @@ export class FunctionContext {
     })
   }
 
-  race(branches: Branches): DurablePromise<unknown> {
-    return this.#structure.race(this.#count('race'), branches) as DurablePromise<unknown>
+  race(branches: Branches): Durable {
+    return this.#structure.race(this.#count('race'), branches) as Durable
   }
 
-  all(branches: Branches): DurablePromise<unknown> {
-    return this.#structure.all(this.#count('all'), branches) as DurablePromise<unknown>
+  all(branches: Branches): Durable {
+    return this.#structure.all(this.#count('all'), branches) as Durable
   }
 
-  map(items: readonly unknown[], first: unknown, second?: unknown): DurablePromise<unknown> {
+  map(items: readonly unknown[], first: unknown, second?: unknown): Durable {
     const [options, fn] = optionsAndFunction('map', first, second)
     const plan = mapPlan(items, options, fn)
-    return this.#structure.map(this.#count('map'), plan, this.#scope) as DurablePromise<unknown>
+    return this.#structure.map(this.#count('map'), plan, this.#scope) as Durable
   }
 
-  scope(name: string, first: unknown, second?: unknown): DurablePromise<unknown> {
+  scope(name: string, first: unknown, second?: unknown): Durable {
     const [options, fn] = optionsAndFunction('scope', first, second)
     const { timeout } = options as { timeout?: Duration }
     const segment = this.#occurrence('scope', checkKnownName(name, 'the name of a scope'))
@@ -256,28 +268,25 @@ export class FunctionContext {
       timeout === undefined
         ? undefined
         : this.#timer(`${segment}:timeout`, this.#execution.now + milliseconds(timeout, 'timeout'))
-    const ctx = Object.defineProperties(new FunctionContext(this.#execution, scope), {
-      cancel: { value: (reason?: string) => control.cancel(reason) },
-      cancelled: { get: () => scope.cancelled !== undefined },
-    })
+    const ctx = new ScopeContext(this.#execution, scope, control)
     const promise = begun(() => fn(ctx))
-    return this.#structure.scope({ scope, promise }, control, timer) as DurablePromise<unknown>
+    return this.#structure.scope({ scope, promise }, control, timer) as Durable
   }
 
-  shield(fn: (ctx: never) => Promise<unknown>): DurablePromise<unknown> {
+  shield(fn: (ctx: FunctionContext) => Promise<unknown>): Durable {
     if (typeof fn !== 'function') throw misuse('ctx.shield takes a function', fn)
-    return this.#structure.shield(`${this.#count(SHIELD)}/`, fn) as DurablePromise<unknown>
+    return this.#structure.shield(`${this.#count(SHIELD)}/`, fn) as Durable
   }
 
-  saga(fn: (ctx: never) => Promise<unknown>): DurablePromise<unknown> {
+  saga(fn: (ctx: PublicSaga) => Promise<unknown>): Durable {
     if (typeof fn !== 'function') throw misuse('ctx.saga takes a function', fn)
     const saga = new Saga(this.#execution.compensations)
     const scope = new Scope(`${this.#count('saga')}/`, this.#scope)
-    const ctx = Object.defineProperty(new FunctionContext(this.#execution, scope), 'compensate', {
-      value: (undo: unknown) => saga.add(undo),
+    const ctx = Object.assign(new FunctionContext(this.#execution, scope), {
+      compensate: (undo: (ctx: Context) => Promise<unknown>) => saga.add(undo),
     })
-    const work = begun(() => fn(ctx as never))
-    return this.#structure.saga(scope, saga.run(ctx, work)) as DurablePromise<unknown>
+    const work = begun(() => fn(ctx))
+    return this.#structure.saga(scope, saga.run(ctx, work)) as Durable
   }
 
   /** Says where undoing begins and ends. */
@@ -295,7 +304,7 @@ export class FunctionContext {
     void this.#ask({ type: 'SetAttributes', key, attributes }, { explicit: false })
   }
 
-  transaction(name: string, fn: unknown): DurablePromise<unknown> {
+  transaction(name: string, fn: unknown): Durable {
     if (typeof fn !== 'function') throw misuse('ctx.transaction takes a function', fn)
     const [key, identity] = this.#identify(
       'transaction',
@@ -315,7 +324,7 @@ export class FunctionContext {
     checkKnownName(id, 'the id of a patch')
   }
 
-  sideEffect(body: () => unknown): DurablePromise<unknown> {
+  sideEffect(body: () => unknown): Durable {
     if (typeof body !== 'function') throw misuse('ctx.sideEffect takes a function', body)
     return this.#inline('sideEffect', 'sideEffect', { retry: UNLESS_IT_FAILS }, body)
   }
@@ -333,7 +342,7 @@ export class FunctionContext {
     return this.#random().uuid()
   }
 
-  get #structure(): Structure {
+  get #structure(): Structure<FunctionContext> {
     this.#structures ??= new Structure(this.#execution, (...given) => this.#open(...given))
     return this.#structures
   }
@@ -348,7 +357,7 @@ export class FunctionContext {
     activity: AnyActivityContract & { readonly options?: ActivityOptions },
     given: unknown,
     options: RunOptions = {},
-  ): DurablePromise<unknown> {
+  ): Durable {
     if (activity?.is !== 'activity') {
       throw misuse('ctx.run takes an activity, or a name and a function', activity)
     }
@@ -359,12 +368,7 @@ export class FunctionContext {
     return this.#ask(wanted, identity, plan)
   }
 
-  #inline(
-    kind: StepKind,
-    name: string,
-    options: StepOptions,
-    body: unknown,
-  ): DurablePromise<unknown> {
+  #inline(kind: StepKind, name: string, options: StepOptions, body: unknown): Durable {
     const [key, identity] = this.#identify(kind, name, options)
     const plan: StepPlan = { ...stepPlan(options, `step '${name}'`), body: body as StepBody }
     const mark = options.onCancel === 'wait' ? { onCancel: 'wait' as const } : {}
@@ -372,11 +376,7 @@ export class FunctionContext {
   }
 
   // It is recorded as a wait, so that people see it; what ends it is the code's own doing.
-  #condition(
-    isMet: () => unknown,
-    options: { key?: string },
-    until: { until?: number },
-  ): DurablePromise<unknown> {
+  #condition(isMet: () => unknown, options: { key?: string }, until: { until?: number }): Durable {
     const [key, identity] = this.#identify('wait', 'condition', options)
     const condition = { name: 'condition', condition: true, ...until } as const
     const promise = this.#ask({ type: 'AwaitSignal', key, ...condition }, identity)
@@ -394,18 +394,18 @@ export class FunctionContext {
   }
 
   #timer(key: string, until: number, explicit = false): DurablePromise<void> {
-    return this.#ask({ type: 'SetTimer', key, until }, { explicit }) as DurablePromise<void>
+    return this.#ask({ type: 'SetTimer', key, until }, { explicit })
   }
 
   /** Runs a function in a scope of its own, inside this one. */
-  #open(path: string, fn: (ctx: never) => unknown, shield = false): OpenedScope {
+  #open(path: string, fn: (ctx: FunctionContext) => unknown, shield = false): OpenedScope {
     const scope = new Scope(path, this.#scope, shield)
     const ctx = new FunctionContext(this.#execution, scope)
-    return { scope, promise: begun(() => fn(ctx as never)) }
+    return { scope, promise: begun(() => fn(ctx)) }
   }
 
-  #ask(wanted: Wanted, identity: Identity, plan?: StepPlan): DurablePromise<unknown> {
-    return this.#execution.request(this.#scope, wanted, identity, plan) as DurablePromise<unknown>
+  #ask(wanted: Wanted, identity: Identity, plan?: StepPlan): Durable {
+    return this.#execution.request(this.#scope, wanted, identity, plan) as Durable
   }
 
   // kind:name#n, where n counts the calls of this kind and name; or the key the user gave.
@@ -429,4 +429,21 @@ export class FunctionContext {
     this.#occurrences.set(counted, n)
     return `${this.#scope.path}${counted}#${n}`
   }
+}
+
+class ScopeContext extends FunctionContext implements PublicScope {
+  readonly #scope: Scope
+  readonly #control: ScopeControl
+
+  constructor(execution: FunctionExecution, scope: Scope, control: ScopeControl) {
+    super(execution, scope)
+    this.#scope = scope
+    this.#control = control
+  }
+
+  get cancelled(): boolean {
+    return this.#scope.cancelled !== undefined
+  }
+
+  readonly cancel = (reason?: string): void => this.#control.cancel(reason)
 }

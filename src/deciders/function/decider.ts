@@ -7,5 +7,5 @@ import { FunctionExecution } from './execution.ts'
 /** Runs a workflow function by replay: the history is given back to the code step by step. */
 export function functionDecider(workflow: RegisteredFunction, activities: ActivityOf): Decider {
   const code = { workflow, activities, start: callWorkflow }
-  return { kind: 'function', open: (head, world) => new FunctionExecution(code, head, world) }
+  return { open: (head, world) => new FunctionExecution(code, head, world) }
 }

@@ -11,7 +11,7 @@ interface Undoing {
 }
 
 interface Shielding {
-  shield(fn: (ctx: never) => Promise<unknown>): Promise<unknown>
+  shield(fn: (ctx: Undoing) => Promise<unknown>): Promise<unknown>
 }
 
 export class Saga {
@@ -47,7 +47,7 @@ export class Saga {
   async #undo(context: Shielding): Promise<void> {
     if (this.#isUndoing || this.#undos.length === 0) return
     this.#isUndoing = true
-    await context.shield((ctx: Undoing) => this.#compensate(ctx))
+    await context.shield((ctx) => this.#compensate(ctx))
   }
 
   // Whoever won against it does not end the run before it has undone what it did.

@@ -20,7 +20,7 @@ interface Branch {
 }
 
 /** Runs a function in a scope of its own. */
-type OpenScope = (path: string, fn: (ctx: never) => unknown, shield?: boolean) => OpenedScope
+type OpenScope<Ctx> = (path: string, fn: (ctx: Ctx) => unknown, shield?: boolean) => OpenedScope
 
 /** A scope, and what the function in it gives. */
 export interface OpenedScope {
@@ -28,13 +28,13 @@ export interface OpenedScope {
   readonly promise: Promise<unknown>
 }
 
-export class Structure {
+export class Structure<Ctx> {
   readonly #execution: FunctionExecution
-  readonly #open: OpenScope
+  readonly #open: OpenScope<Ctx>
   /** Promises that stand for several others. */
   static readonly #composites = new WeakMap<Promise<unknown>, (error: CancelledError) => void>()
 
-  constructor(execution: FunctionExecution, open: OpenScope) {
+  constructor(execution: FunctionExecution, open: OpenScope<Ctx>) {
     this.#execution = execution
     this.#open = open
   }
@@ -75,7 +75,7 @@ export class Structure {
   }
 
   /** Items in order, so many at once; with `tolerated`, so many may fail. */
-  map(segment: string, plan: MapPlan, surrounding: Scope): Promise<unknown> {
+  map(segment: string, plan: MapPlan<Ctx>, surrounding: Scope): Promise<unknown> {
     const { items, keys, concurrency, tolerated, fn } = plan
     const begin = (index: number): OpenedScope =>
       this.#open(`${segment}[${escapeKey(keys[index] ?? '')}]/`, (ctx) =>
@@ -146,7 +146,7 @@ export class Structure {
   }
 
   /** Nothing outside can stop it. */
-  shield(path: string, fn: (ctx: never) => unknown): Promise<unknown> {
+  shield(path: string, fn: (ctx: Ctx) => unknown): Promise<unknown> {
     return this.#composite(this.#open(path, fn, true).promise, () => {})
   }
 
@@ -162,7 +162,7 @@ export class Structure {
     return Object.entries(branches).map(([name, branch]) => {
       if (typeof branch === 'function') {
         const path = `${segment}[${escapeKey(name)}]/`
-        const { scope, promise } = this.#open(path, branch as (ctx: never) => unknown)
+        const { scope, promise } = this.#open(path, branch as (ctx: Ctx) => unknown)
         return { name, promise, stop: (error) => this.#execution.cancel(scope, error) }
       }
       if (!(branch instanceof Promise)) {
@@ -235,15 +235,19 @@ export async function begun(fn: () => unknown): Promise<unknown> {
   return fn()
 }
 
-export interface MapPlan {
+export interface MapPlan<Ctx> {
   readonly items: readonly unknown[]
   readonly keys: readonly string[]
   readonly concurrency: number
   readonly tolerated: number | undefined
-  readonly fn: (ctx: never, item: unknown, index: number) => unknown
+  readonly fn: (ctx: Ctx, item: unknown, index: number) => unknown
 }
 
-export function mapPlan(items: readonly unknown[], options: unknown, fn: unknown): MapPlan {
+export function mapPlan<Ctx>(
+  items: readonly unknown[],
+  options: unknown,
+  fn: unknown,
+): MapPlan<Ctx> {
   if (!Array.isArray(items)) throw misuse('ctx.map takes an array', items)
   const { concurrency, key, tolerate } = (options ?? {}) as {
     concurrency?: number
@@ -262,7 +266,7 @@ export function mapPlan(items: readonly unknown[], options: unknown, fn: unknown
     keys,
     concurrency: concurrency ?? items.length,
     tolerated,
-    fn: fn as MapPlan['fn'],
+    fn: fn as MapPlan<Ctx>['fn'],
   }
 }
 

@@ -8,7 +8,6 @@ import { dependentsIn } from './nodes.ts'
 export function graphDecider(graph: RegisteredGraph, activities: ActivityOf): Decider {
   const dependents = dependentsIn(graph.plan)
   return {
-    kind: 'graph',
     open: (head) => new GraphExecution(graph, head, dependents, activities),
   }
 }

@@ -5,5 +5,5 @@ import { MachineExecution } from './execution.ts'
 
 /** Runs a machine: what became of each event is in its history, and its code is not asked about it again. */
 export function machineDecider(machine: RegisteredMachine, activities: ActivityOf): Decider {
-  return { kind: 'machine', open: (head) => new MachineExecution(machine, head, activities) }
+  return { open: (head) => new MachineExecution(machine, head, activities) }
 }

@@ -9,6 +9,7 @@ import { unavailable } from '../../runtime/availability.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { environment } from '../../runtime/environment.ts'
 
+/** Keys for S3. */
 export interface Credentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
@@ -17,6 +18,7 @@ export interface Credentials {
   readonly expiresAt?: Instant
 }
 
+/** Gives credentials whenever some are needed; they may expire. */
 export type CredentialProvider = () => Promise<Credentials>
 
 /** Credentials are asked for again this long before they expire. */

@@ -21,7 +21,9 @@ export function chooseTasks(tx: Transaction, request: ClaimRequest): TaskRow[] {
   const { queues, activities, tasks } = request
   const strays = straysOf(tx.tasksDue.heldBy(request.session), request, request.heldTasks, taskKind)
   if (strays.length > 0) return strays
-  const free = tx.tasksDue.free((lane) => (isMine(lane, queues, activities) ? tx.now : undefined))
+  const free = tx.tasksDue.free(request.nonce, (lane) =>
+    isMine(lane, queues, activities) ? tx.now : undefined,
+  )
   return take(free, tasks)
 }
 
@@ -76,7 +78,7 @@ function dueRuns(tx: Transaction, request: ClaimRequest, deaths: number, most: n
     // A paused run is due for every build but the one that paused it, whatever the time.
     return lane.pausedBy === BY_HAND || lane.pausedBy === request.build ? undefined : NEVER
   }
-  return take(tx.runsDue.free(until), most, (row) => isInShare(row, request))
+  return take(tx.runsDue.free(request.nonce, until), most, (row) => isInShare(row, request))
 }
 
 /** What a session holds without knowing is its own, whatever it serves now. */

@@ -5,10 +5,12 @@ import type { Instant } from '../../kernel/event.ts'
 import { BY_HAND, NEVER } from '../never.ts'
 import type { ClaimRequest } from '../store.ts'
 import { chooseRuns, chooseTasks, hasSuspects, nextDue } from './claim.ts'
+import type { Lane } from './due-index.ts'
 import { hasEnded, type RunRow, type TaskRow } from './row.ts'
 import { claim } from './rules.ts'
 import { Tables } from './tables.ts'
 import { Transaction } from './transaction.ts'
+import { rankOf } from './visible.ts'
 
 const NOW = 1_000
 
@@ -164,7 +166,7 @@ class Naive {
     if (strays.length > 0) return strays
     return this.#mineTasks()
       .filter((row) => row.session === 0 && row.at <= NOW)
-      .sort((a, b) => b.priority - a.priority || a.at - b.at)
+      .sort((a, b) => this.#compare(a, b) || a.at - b.at)
       .slice(0, tasks)
   }
 
@@ -184,7 +186,13 @@ class Naive {
       paused ? paused.build !== BY_HAND && paused.build !== build : at <= NOW
     return this.#mine()
       .filter((row) => row.session === 0 && this.#isFor(row) && isDue(row))
-      .sort((a, b) => b.head.priority - a.head.priority || a.at - b.at)
+      .sort((a, b) => this.#compare(a.head, b.head) || a.at - b.at)
+  }
+
+  #compare(one: Pick<Lane, 'queue' | 'name' | 'priority'>, other: typeof one): number {
+    const { nonce } = this.#request
+    const [a, b] = [one, other].map((each) => rankOf({ ...each, deaths: 0 }, nonce))
+    return (b?.priority ?? 0) - (a?.priority ?? 0) || (a?.place ?? 0) - (b?.place ?? 0)
   }
 
   #mine(): RunRow[] {

@@ -14,8 +14,12 @@ export interface Changed<Row> {
 interface Candidate<Row> {
   readonly row: Row
   readonly priority: number
+  /** Of its queue and name, among those of its priority, this time. */
+  readonly place: number
   readonly order: number
 }
+
+type Rank = Pick<Candidate<unknown>, 'priority' | 'place'>
 
 export class Visible<Row extends Due> {
   readonly #index: DueIndex<Row>
@@ -35,14 +39,15 @@ export class Visible<Row extends Due> {
   }
 
   /**
-   * Rows that nobody holds, in the order in which they are given out: by priority, by the time they are due at, by age.
-   * `until` says up to which time the rows of a lane count; `undefined` if they do not.
+   * Rows that nobody holds, in the order in which they are given out: by priority; one queue and name after another, in an
+   * order that `turn` decides; by the time they are due at; by age. `until` says up to which time the rows of a lane count;
+   * `undefined` if they do not.
    */
-  *free(until: (lane: Lane) => Instant | undefined): Generator<Row> {
-    const queues = [this.#changedFree(until)]
+  *free(turn: number, until: (lane: Lane) => Instant | undefined): Generator<Row> {
+    const queues = [this.#changedFree(turn, until)]
     for (const { lane, entries } of this.#index.free()) {
       const last = until(lane)
-      if (last !== undefined) queues.push(this.#unchanged(lane, entries.from(), last))
+      if (last !== undefined) queues.push(this.#unchanged(rankOf(lane, turn), entries.from(), last))
     }
     for (const { row } of merged(queues)) yield row
   }
@@ -69,24 +74,27 @@ export class Visible<Row extends Due> {
   }
 
   *#unchanged(
-    { priority }: Lane,
+    rank: Rank,
     entries: Iterable<{ readonly row: Row; readonly order: number }>,
     last: Instant,
   ): Generator<Candidate<Row>> {
     for (const { row, order } of entries) {
       if (row.at > last) return
-      if (!this.#isChanged(row)) yield { row, order, priority }
+      if (!this.#isChanged(row)) yield { row, order, ...rank }
     }
   }
 
-  *#changedFree(until: (lane: Lane) => Instant | undefined): Generator<Candidate<Row>> {
+  *#changedFree(
+    turn: number,
+    until: (lane: Lane) => Instant | undefined,
+  ): Generator<Candidate<Row>> {
     const found: Candidate<Row>[] = []
     let born = Number.MAX_SAFE_INTEGER / 2
     for (const row of this.#changed.rows()) {
       const order = this.#index.orderOf(this.#kind.idOf(row)) ?? born++
       const lane = this.#kind.laneOf(row)
       const last = row.session === 0 ? until(lane) : undefined
-      if (last !== undefined && row.at <= last) found.push({ row, order, priority: lane.priority })
+      if (last !== undefined && row.at <= last) found.push({ row, order, ...rankOf(lane, turn) })
     }
     yield* found.sort(compare)
   }
@@ -114,5 +122,16 @@ function* merged<Row extends Due>(
 }
 
 function compare<Row extends Due>(a: Candidate<Row>, b: Candidate<Row>): number {
-  return b.priority - a.priority || a.row.at - b.row.at || a.order - b.order
+  const lanes = b.priority - a.priority || a.place - b.place
+  return lanes || a.row.at - b.row.at || a.order - b.order
+}
+
+// Any order would do that is another one each time: then no line, however long, keeps the others from ever coming first.
+export function rankOf({ queue, name, priority }: Lane, turn: number): Rank {
+  let place = turn | 0
+  for (const char of `${queue}\n${name}`) {
+    place = Math.imul(place ^ (char.codePointAt(0) ?? 0), 0x85ebca6b)
+    place ^= place >>> 13
+  }
+  return { priority, place }
 }

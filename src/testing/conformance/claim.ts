@@ -85,6 +85,63 @@ const choice: readonly Case[] = [
     },
   },
   {
+    name: 'house: a higher priority goes first across names and queues',
+    async run({ store, clock }) {
+      await openSession(store)
+      for (const [index, name] of ['a', 'b', 'c', 'd'].entries()) {
+        const queue = index % 2 === 0 ? 'default' : 'other'
+        await store.create([newRun(name, { name, queue, priority: index })])
+        await clock.advance(10)
+      }
+      const taken: string[] = []
+      for (let nonce = 1; nonce <= 4; nonce++) {
+        const claimed = await claim(store, { runs: 1, nonce, queues: ['default', 'other'] })
+        taken.push(...idsOf(claimed.runs))
+      }
+      same(taken, ['d', 'c', 'b', 'a'], 'the order')
+    },
+  },
+  {
+    name: 'house: a long line of runs of one name does not starve another; each is in order',
+    async run({ store, clock }) {
+      await openSession(store)
+      const many = numbered('many', 60)
+      for (const id of many) {
+        await store.create([newRun(id, { name: 'many' })])
+        await clock.advance(1)
+      }
+      await store.create([newRun('one', { name: 'one' })])
+      const taken: string[] = []
+      for (let nonce = 1; nonce <= 40; nonce++)
+        taken.push(...idsOf((await claim(store, { runs: 1, nonce: nonce * 7_919 })).runs))
+      holds(taken.includes('one'), 'it had its turn')
+      const rest = taken.filter((id) => id !== 'one')
+      same(rest, many.slice(0, rest.length), 'the line moved in its order')
+    },
+  },
+  {
+    name: 'house: a long line of tasks of one name does not starve another',
+    async run({ store, clock }) {
+      await openSession(store)
+      const lease = await hold(store, 'run')
+      const tasks = numbered('many', 60).map((id) => newTask(id, { name: 'many' }))
+      await apply(store, turn(lease, { tasks }))
+      await clock.advance(10)
+      await apply(store, turn(lease, { seq: 1, tasks: [newTask('one', { name: 'one' })] }))
+      const taken: string[] = []
+      for (let nonce = 1; nonce <= 40; nonce++) {
+        const claimed = await claim(store, {
+          runs: 0,
+          tasks: 1,
+          nonce: nonce * 7_919,
+          held: ['run'],
+        })
+        taken.push(...claimed.tasks.map(({ taskId }) => taskId))
+      }
+      holds(taken.includes('one'), 'it had its turn')
+    },
+  },
+  {
     name: 'a claim takes no more than it asks for',
     async run({ store }) {
       await openSession(store)

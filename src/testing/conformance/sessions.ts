@@ -231,6 +231,21 @@ const told: readonly Case[] = [
     },
   },
   {
+    name: 'house: every beat replaces what a session can do',
+    async run({ store }) {
+      const known = async (): Promise<string> => {
+        const loaded = only(await store.load([{ type: 'sessions' }]), 'answers')
+        holds(loaded.type === 'sessions', 'sessions are answered with sessions')
+        return only(loaded.sessions, 'sessions').about
+      }
+      await store.renew(beat(ALICE, { about: '{"n":1}' }))
+      await store.renew(beat(ALICE, { about: '{"n":2}' }))
+      same(await known(), '{"n":2}', 'after the first beat was sent again')
+      await store.renew(beat(ALICE, { beat: 2, about: '{"n":3}' }))
+      same(await known(), '{"n":3}', 'after the second beat')
+    },
+  },
+  {
     name: 'a session that closed is not listed',
     async run({ store }) {
       await openSession(store)
