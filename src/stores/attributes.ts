@@ -3,7 +3,7 @@
 //
 // In SQL a list has no row in the table of attributes, but one for each of its texts in another: so each is found by an
 // index, and an older release, which knows nothing of lists, reads and writes what it knows.
-import type { AttributeScalar, Attributes } from './store.ts'
+import type { AttributeScalar, Attributes, AttributeValue } from './store.ts'
 
 export type AttributeKind = 'text' | 'number' | 'boolean' | 'instant'
 
@@ -58,9 +58,12 @@ export function attributesOfRows(
   rows: readonly (AttributeColumns & { readonly name: string })[],
   items: readonly { readonly name: string; readonly text: string | null }[],
 ): Attributes {
-  const lists = Map.groupBy(items, ({ name }) => name)
-  return Object.fromEntries([
-    ...[...lists].map(([name, each]) => [name, each.flatMap(({ text }) => text ?? [])] as const),
-    ...rows.map((row) => [row.name, attributeOf(row)] as const),
-  ])
+  const all = new Map<string, AttributeValue>()
+  for (const [name, each] of Map.groupBy(items, ({ name }) => name))
+    all.set(
+      name,
+      each.flatMap(({ text }) => text ?? []),
+    )
+  for (const row of rows) all.set(row.name, attributeOf(row))
+  return Object.fromEntries([...all].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -1,7 +1,12 @@
 // Attributes that are removed or are lists of texts, and what a run's own code sees of them.
 import { type Attributes, type Engine, type RunHandle, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
+import { Engine as EngineOf, registryOf } from '../../src/engine.ts'
 import { limits } from '../../src/kernel/limits.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
+import { MemoryStore } from '../../src/stores/memory/store.ts'
+import { asItIs, wrapped } from '../../src/stores/wrapped.ts'
 import { kinds, rejection, useStore, waitsFor } from './each-store.ts'
 
 const go = signal('go')
@@ -142,6 +147,14 @@ describe.each(kinds)('on %s', (kind) => {
   })
 })
 
+const old = workflow('old', async (ctx) => {
+  const began = ctx.info.attributes
+  await ctx.run('one', () => undefined)
+  ctx.setAttributes({ stage: 'end', owner: 'me' })
+  await ctx.run('two', () => undefined)
+  return [began, ctx.info.attributes]
+})
+
 const invalid = (about: string) => ({
   code: 'INPUT_INVALID',
   message: expect.stringContaining(about) as string,
@@ -218,6 +231,24 @@ describe('what is refused', () => {
     const message = expect.stringMatching(/^65 attributes are too many; a run has at most 64.*null/)
     expect(await run.result()).toEqual([2, message, limits.attributesMax])
     expect(Object.keys(await attributesOf(run))).toHaveLength(limits.attributesMax)
+  })
+
+  test('api gap 8: code of a run that an older release started sees what it set itself, and a reset keeps the rest', async () => {
+    // What a run was started with is not in its extras.
+    const memory = new MemoryStore({ clock: systemClock })
+    const store = wrapped(memory, asItIs, {
+      create: (runs) => memory.create(runs.map(({ extras: _, ...run }) => run)),
+    })
+    const world = { clock: systemClock, random: systemRandom }
+    const engine = new EngineOf(store, registryOf({ workflows: [old] }), {}, world)
+    engine.work({ signals: false })
+    const run = await engine.start(old, undefined, { attributes: { region: 'eu', owner: 'ops' } })
+    expect(await run.result()).toEqual([{}, { stage: 'end', owner: 'me' }])
+    expect(await attributesOf(run)).toEqual({ region: 'eu', stage: 'end', owner: 'me' })
+    await run.reset({ step: 'one' })
+    expect(await run.result()).toEqual([{}, { stage: 'end', owner: 'me' }])
+    expect(await attributesOf(run)).toEqual({ region: 'eu', stage: 'end', owner: 'me' })
+    await engine.close()
   })
 
   test('api gap 8: what a scope that was cancelled meanwhile has set, the run is not found by', async () => {
