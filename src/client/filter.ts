@@ -1,5 +1,5 @@
 // Which runs are meant: what users write, and what the store is asked for.
-import { type AttributeScalar, storedScalar } from '../definitions/attributes.ts'
+import { type AttributeScalar, isNamed, storedScalar } from '../definitions/attributes.ts'
 import type { Startable } from '../definitions/contract.ts'
 import { runNameOf } from '../definitions/standalone.ts'
 import {
@@ -50,7 +50,7 @@ export const runFilter = {
   attributes: option<Readonly<Record<string, Compare>>>(
     'Runs with these attributes: equal to a value, or to one of a list, or within bounds. All must hold.',
     'an object of attributes',
-    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    isNamed,
   ),
   startedAfter: moment('Runs that were started after this.'),
   startedBefore: moment('Runs that were started before this.'),

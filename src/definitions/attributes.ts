@@ -17,6 +17,11 @@ export type Attributes = Readonly<Record<string, AttributeValue>>
 /** Attributes to set, and with null to remove. */
 export type AttributesChange = Readonly<Record<string, AttributeValue | null>>
 
+/** Whether it can be attributes by its shape: entries of a Map would be lost without a word. */
+export function isNamed(given: unknown): given is object {
+  return Object.prototype.toString.call(given) === '[object Object]'
+}
+
 /** As they are stored, of a run that is to be started. */
 export function storedAttributes(attributes: Attributes): StoredAttributes {
   const stored = storedChanges(attributes)
@@ -28,6 +33,10 @@ export function storedAttributes(attributes: Attributes): StoredAttributes {
 
 /** As they are stored, of a run that has some: null removes one. */
 export function storedChanges(attributes: AttributesChange): AttributeChanges {
+  if (!isNamed(attributes)) {
+    const message = "attributes are an object with a value for each name, as in { region: 'eu' }."
+    throw new PawlError('INPUT_INVALID', message)
+  }
   const entries = Object.entries(attributes)
   const set = entries.filter(([, value]) => value !== null)
   checkCount(set.length)

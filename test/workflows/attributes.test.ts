@@ -167,7 +167,9 @@ describe('what is refused', () => {
     const engine = await bench.engine()
     const many = Array.from({ length: limits.attributeItemsMax + 1 }, (_, n) => `${n}`)
     const long = Array.from({ length: 9 }, (_, n) => `${n}`.repeat(1_000))
+    const objects: unknown[] = [5, 'eu', null, ['eu'], new Map([['region', 'eu']])]
     const wrong: [unknown, string][] = [
+      ...objects.map((given): [unknown, string] => [given, 'it takes an object of attributes']),
       [
         { a: null },
         "attribute 'a' is null, but a run that starts has none to remove. Leave it out.",
@@ -213,6 +215,7 @@ describe('what is refused', () => {
           problems.push((error as Error).message)
         }
       }
+      for (const wrong of [null, undefined, 'eu', new Map()]) attempt(wrong as never)
       attempt(some('b', 34))
       await ctx.wait(go)
       attempt({ more: 1 })
@@ -220,7 +223,7 @@ describe('what is refused', () => {
       attempt({ ...each('d', 65, null), c0: 'y' })
       await ctx.wait(go)
       attempt({ yetMore: 1 })
-      return [problems.length, problems[0], Object.keys(ctx.info.attributes).length]
+      return [problems.length, problems[4], Object.keys(ctx.info.attributes).length]
     })
     const engine = await bench.serve({ workflows: [greedy] }, { warm: 0 })
     const run = await engine.start(greedy, undefined, { attributes: some('a', 30) })
@@ -229,7 +232,7 @@ describe('what is refused', () => {
       await run.signal(go)
     }
     const message = expect.stringMatching(/^65 attributes are too many; a run has at most 64.*null/)
-    expect(await run.result()).toEqual([2, message, limits.attributesMax])
+    expect(await run.result()).toEqual([6, message, limits.attributesMax])
     expect(Object.keys(await attributesOf(run))).toHaveLength(limits.attributesMax)
   })
 
