@@ -307,6 +307,21 @@ export const mutants: readonly Mutant[] = [
     ),
   ),
   inPrograms(
+    'O2: what a run is found by is forgotten when it continues',
+    patch(turn, '        ...this.#foundBy,\n', ''),
+  ),
+  from(
+    105,
+    inPrograms(
+      'O2: attributes of a turn take the place of all that the run has',
+      patch(
+        rules,
+        'changedAttributes(row.attributes ?? {}, attributes)',
+        'changedAttributes({}, attributes)',
+      ),
+    ),
+  ),
+  inPrograms(
     'C7: signals nobody waited for are not carried over to the next generation',
     patch('deciders/function/request.ts', 'carried: unread }', 'carried: [] }'),
   ),

@@ -88,7 +88,7 @@ function fulfils(run: Run, query: ListQuery): boolean {
   if (createdAfter !== undefined && run.createdAt < createdAfter) return false
   if (createdBefore !== undefined && run.createdAt >= createdBefore) return false
   return attributes.every(({ name, is, value }) => {
-    if (name === 'tags') return tagsOf(run).includes(String(value))
+    if (name === 'tags') return tagsOf(run).some((tag) => tag === value)
     const own = name === 'region' ? run.region : run.customer
     return is === 'eq' ? own === value : is === 'gt' && Number(own) > Number(value)
   })
