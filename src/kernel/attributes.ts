@@ -22,3 +22,11 @@ export function changedAttributes(
     all.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
   )
 }
+
+/** What a next generation is found by where it begins; absent if nothing is known of it. */
+export function foundBy(
+  began: StoredAttributes | undefined,
+  changes: AttributeChanges | undefined,
+): { readonly attributes?: StoredAttributes } {
+  return began || changes ? { attributes: changedAttributes(began ?? {}, changes ?? {}) } : {}
+}

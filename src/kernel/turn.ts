@@ -1,7 +1,7 @@
 // One turn: messages, results and due timers become events, a decider answers them with commands, and the
 // commands become events too. Pure: everything it needs is handed in, everything it wants done is handed back.
 import { assert, unreachable } from './assert.ts'
-import { type AttributeChanges, changedAttributes, type StoredAttributes } from './attributes.ts'
+import { type AttributeChanges, foundBy } from './attributes.ts'
 import type { Command, ContinueRun, RunStep, SendMessage, StartChild } from './command.ts'
 import { childId } from './derived-ids.ts'
 import {
@@ -169,7 +169,7 @@ export class Turn {
         parsed: null,
         messageIds: kept,
         ...this.#triggered,
-        ...this.#foundBy,
+        ...foundBy(this.#head.extras.attributes, this.#state.changes),
       },
       ...carried,
       ...this.#pauseCarried(),
@@ -186,14 +186,6 @@ export class Turn {
   get #triggered(): { readonly triggeredAt?: Instant } {
     const { pending, from } = this.#head.extras
     return pending && from !== undefined ? { triggeredAt: from } : {}
-  }
-
-  get #foundBy(): { readonly attributes?: StoredAttributes } {
-    const { attributes } = this.#head.extras
-    const { changes } = this.#state
-    return attributes || changes
-      ? { attributes: changedAttributes(attributes ?? {}, changes ?? {}) }
-      : {}
   }
 
   // Who wants the run to rest wants that of whatever it continues as.

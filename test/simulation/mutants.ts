@@ -308,7 +308,7 @@ export const mutants: readonly Mutant[] = [
   ),
   inPrograms(
     'O2: what a run is found by is forgotten when it continues',
-    patch(turn, '        ...this.#foundBy,\n', ''),
+    patch(turn, '...foundBy(this.#head.extras.attributes, this.#state.changes),', ''),
   ),
   from(
     105,
