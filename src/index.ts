@@ -29,7 +29,12 @@ export {
   activity,
   type DeclaredActivity,
 } from './definitions/activity.ts'
-export type { Attributes, AttributeValue } from './definitions/attributes.ts'
+export type {
+  AttributeScalar,
+  Attributes,
+  AttributesChange,
+  AttributeValue,
+} from './definitions/attributes.ts'
 export {
   type Branch,
   type Branches,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { parseAttribute, reaching } from './options.ts'
+import { parseAttributes, parseFilter, reaching } from './options.ts'
 
 test('an attribute is a number or a flag only if it would be written the same way', () => {
   const texts = ['a=1', 'b=-2.5', 'c=true', 'd=01234', 'e=12345678901234567890', 'f=', 'g=x=y']
-  const given = texts.reduce((before, text) => parseAttribute(text, before), {})
+  const given = texts.reduce((before, text) => parseAttributes(text, before), {})
   expect(given).toEqual({
     a: 1,
     b: -2.5,
@@ -13,7 +13,15 @@ test('an attribute is a number or a flag only if it would be written the same wa
     f: '',
     g: 'x=y',
   })
-  expect(() => parseAttribute('=x')).toThrow('<name>=<value>')
+  expect(() => parseAttributes('=x')).toThrow('<name>=<value>')
+  expect(texts.reduce((before, text) => parseFilter(text, before), {})).toEqual(given)
+})
+
+test('api gap 8: an attribute that is given twice starts a run with a list, and is refused in a filter', () => {
+  const texts = ['tags=b', 'n=1', 'tags=a', 'n=true', 'n=1e3', 'one=x']
+  const given = texts.reduce((before, text) => parseAttributes(text, before), {})
+  expect(given).toEqual({ tags: ['b', 'a'], n: ['1', 'true', '1e3'], one: 'x' })
+  expect(() => parseFilter('tags=a', { tags: 'b' })).toThrow("Give 'tags' once")
 })
 
 test('a suggested command reaches the store it was found in, and shows no password', () => {

@@ -2,7 +2,14 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type AttributeValue, type Engine, type OpenOptions, open, type RunRef } from '../index.ts'
+import {
+  type AttributeScalar,
+  type Attributes,
+  type Engine,
+  type OpenOptions,
+  open,
+  type RunRef,
+} from '../index.ts'
 import { isUuid } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { shellWord } from '../kernel/shell.ts'
@@ -140,19 +147,33 @@ export function parseCount(text: string): number {
   throw new InvalidArgumentError('Expected a whole number above 0.')
 }
 
-/** `name=value`: a number, true or false where it looks like one, and otherwise text. */
-export function parseAttribute(
+/** Attributes to find runs by, each once. */
+export function parseFilter(
   text: string,
-  before: Readonly<Record<string, AttributeValue>> = {},
-): Readonly<Record<string, AttributeValue>> {
+  before: Readonly<Record<string, AttributeScalar>> = {},
+): Readonly<Record<string, AttributeScalar>> {
+  const [name, value] = parseAttribute(text)
+  if (!Object.hasOwn(before, name)) return { ...before, [name]: value }
+  throw new InvalidArgumentError(`Give '${name}' once: a list is found by any one of its texts.`)
+}
+
+/** Attributes to start a run with; one that is given several times is a list of texts. */
+export function parseAttributes(text: string, before: Attributes = {}): Attributes {
+  const [name, value] = parseAttribute(text)
+  const known = Object.hasOwn(before, name) ? [before[name]].flat().map(String) : undefined
+  return { ...before, [name]: known ? [...known, String(value)] : value }
+}
+
+/** `name=value`: a number, true or false where it looks like one, and otherwise text. */
+function parseAttribute(text: string): [name: string, value: AttributeScalar] {
   const at = text.indexOf('=')
   if (at <= 0) throw new InvalidArgumentError('Expected <name>=<value>.')
   const value = text.slice(at + 1)
   // What would not be written the same way is text: a zip code, or a number with more digits than numbers have.
   const isNumber = value.trim() !== '' && String(Number(value)) === value
   const isFlag = value === 'true' || value === 'false'
-  const known: AttributeValue = isFlag ? value === 'true' : isNumber ? Number(value) : value
-  return { ...before, [text.slice(0, at)]: known }
+  const known = isFlag ? value === 'true' : isNumber ? Number(value) : value
+  return [text.slice(0, at), known]
 }
 
 /** A suggested command as it can be pasted here, with what it needs to reach the same store. */

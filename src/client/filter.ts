@@ -1,5 +1,5 @@
 // Which runs are meant: what users write, and what the store is asked for.
-import { type AttributeValue, storedAttribute } from '../definitions/attributes.ts'
+import { type AttributeScalar, isNamed, storedScalar } from '../definitions/attributes.ts'
 import type { Startable } from '../definitions/contract.ts'
 import { runNameOf } from '../definitions/standalone.ts'
 import {
@@ -46,11 +46,11 @@ export const runFilter = {
     `one or several of ${statuses.join(', ')}`,
     (value) => [value].flat().every((each) => (statuses as readonly unknown[]).includes(each)),
   ),
-  /** Equal to a value, or within bounds; all must hold. A value of another type is not found. */
+  /** Equal to a value, or within bounds; all must hold. A value of another type is not found. A list is equal to each of its texts. */
   attributes: option<Readonly<Record<string, Compare>>>(
-    'Runs with these attributes: equal to a value, or within bounds. All must hold.',
+    'Runs with these attributes: equal to a value, or to one of a list, or within bounds. All must hold.',
     'an object of attributes',
-    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    isNamed,
   ),
   startedAfter: moment('Runs that were started after this.'),
   startedBefore: moment('Runs that were started before this.'),
@@ -60,12 +60,12 @@ export interface RunFilter extends Described<typeof runFilter> {}
 
 /** A value of an attribute, or a range of them. */
 export type Compare =
-  | AttributeValue
+  | AttributeScalar
   | {
-      readonly gt?: AttributeValue
-      readonly gte?: AttributeValue
-      readonly lt?: AttributeValue
-      readonly lte?: AttributeValue
+      readonly gt?: AttributeScalar
+      readonly gte?: AttributeScalar
+      readonly lt?: AttributeScalar
+      readonly lte?: AttributeScalar
     }
 
 export const pageOptions = {
@@ -112,15 +112,27 @@ const comparison: Description = Object.fromEntries(
 
 function testsOf([given, compare]: [string, Compare]): AttributeTest[] {
   const name = checkKnownName(given, 'the name of an attribute')
-  if (typeof compare !== 'object' || compare instanceof Date || compare === null) {
-    return [{ name, is: 'eq', value: storedAttribute(name, compare) }]
+  const scalar = (value: unknown): AttributeTest['value'] => {
+    if (Array.isArray(value)) throw comparedWithList(name)
+    if (value !== null) return storedScalar(name, value)
+    const message = `attribute '${name}' is compared with null. Runs without an attribute cannot be listed; give a value.`
+    throw new PawlError('INPUT_INVALID', message)
   }
+  if (typeof compare !== 'object' || compare instanceof Date || compare === null) {
+    return [{ name, is: 'eq', value: scalar(compare) }]
+  }
+  if (Array.isArray(compare)) throw comparedWithList(name)
   checkOptions(comparison, compare, { of: `the comparison of attribute '${name}'` })
   const tests = COMPARISONS.flatMap((is): AttributeTest[] => {
     const value = compare[is]
-    return value === undefined ? [] : [{ name, is, value: storedAttribute(name, value) }]
+    return value === undefined ? [] : [{ name, is, value: scalar(value) }]
   })
   if (tests.length > 0) return tests
   const message = `attribute '${name}' is compared with nothing: give a value, or gt, gte, lt or lte.`
   throw new PawlError('INPUT_INVALID', message)
+}
+
+function comparedWithList(name: string): PawlError {
+  const message = `attribute '${name}' is compared with a list. Give one text: runs are found whose list has it.`
+  return new PawlError('INPUT_INVALID', message)
 }

@@ -1,5 +1,5 @@
 // The history of a run as users see it: one type for every event, told apart by `type`, with values as they were given.
-import type { Attributes } from '../definitions/attributes.ts'
+import type { AttributesChange } from '../definitions/attributes.ts'
 import type { Failure } from '../kernel/failure.ts'
 
 /** One thing that happened to a run. Switch over `type`: it says which fields there are. */
@@ -95,6 +95,8 @@ export interface HistoryEvents {
     readonly to?: string
     readonly message: 'signal' | 'cancel' | 'terminate'
     readonly name?: string
+    /** The run had ended, so the signal was not sent. */
+    readonly ended?: true
   }
   SignalReceived: ByMessage & { readonly name: string; readonly payload: unknown }
   UpdateReceived: ByMessage & { readonly name: string; readonly payload: unknown }
@@ -118,7 +120,8 @@ export interface HistoryEvents {
   }
   /** `run.discardMessage` dropped the message `discarded`. */
   MessageDiscarded: ByMessage & { readonly discarded: string; readonly note?: string }
-  AttributesSet: OfStep & { readonly attributes: Attributes }
+  /** Null removes one. */
+  AttributesSet: OfStep & { readonly attributes: AttributesChange }
   /** The code met a patch for the first time. */
   Patched: { readonly id: string }
   CompensationBegan: OfStep

@@ -45,7 +45,9 @@ export async function newRun<In>(
   const reuse = options.reuse ?? ports.reuse ?? 'allow'
   const begins = beginning(options)
   const timed = timeouts({ ...workflow.options, ...options })
+  const found = attributes && storedAttributes(attributes)
   const extras = encodeExtras({
+    ...(found && { attributes: found }),
     ...(memo && { memo: encode(memo, 'the memo') }),
     ...timed,
     ...(timed.executionTimeoutMs !== undefined && countedFrom(begins)),
@@ -64,7 +66,7 @@ export async function newRun<In>(
     input: encodePayload(input),
     digest: digestPayload(input),
     ...(extras !== undefined && { extras }),
-    ...(attributes && { attributes: storedAttributes(attributes) }),
+    ...(found && { attributes: found }),
     ...(reuse === 'terminateRunning' && { displaced: roomFor(runId) }),
     ...begins,
   }

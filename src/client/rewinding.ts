@@ -1,4 +1,5 @@
 // Begins a run again: where it failed, at a step, or as another run that shares its past.
+import { type AttributeChanges, changedAttributes } from '../kernel/attributes.ts'
 import { decodePayload, decodeTurn, encodePayload, encodeTurn } from '../kernel/codec.ts'
 import { digestPayload } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
@@ -55,12 +56,18 @@ export class Rewinding {
     this.#refuseUnbegun()
     const { generation } = this.#run.head
     const { keysOf = generation, attempt = 1 } = this.#began ?? {}
-    const begins = { reason: 'retried', ...this.#input, keysOf, attempt: attempt + 1 } as const
+    const begins = {
+      reason: 'retried',
+      ...this.#input,
+      ...this.#foundBy,
+      keysOf,
+      attempt: attempt + 1,
+    } as const
     return this.#again(retried(this.#events, begins, this.#run.now))
   }
 
   reset(step: string): Promise<void> {
-    const begins = { reason: 'reset', ...this.#input } as const
+    const begins = { reason: 'reset', ...this.#input, ...this.#foundBy } as const
     return this.#again(resetTo(this.#events, step, begins, this.#run.now))
   }
 
@@ -81,8 +88,8 @@ export class Rewinding {
     const runId = this.#ports.newId()
     // What the schema made of the old input is not what it makes of another.
     const edit = { results, ...(given && { dropped: INPUT_KEY }) }
-    const began = { reason: 'forked', ...begins, from: head.runId } as const
-    const past = this.#beginning(forkedAt(this.#events, options.step, edit, began, this.#run.now))
+    const began = { reason: 'forked', ...begins, ...this.#foundBy, from: head.runId } as const
+    const events = forkedAt(this.#events, options.step, edit, began, this.#run.now)
     const { name, queue, priority } = head
     // It begins now, whenever the other did, and waits for nobody to let it.
     const { from: _, delayMs: __, pending: ___, ...rest } = decodeExtras(head.extras)
@@ -96,8 +103,8 @@ export class Rewinding {
       reuse: 'allow',
       input: encodePayload(input),
       digest: digestPayload(input),
-      past,
-      attributes,
+      past: this.#beginning(events),
+      attributes: changedAttributes(attributes, this.#changes(events)),
       ...(extras !== undefined && { extras }),
     })
     return runId
@@ -120,6 +127,27 @@ export class Rewinding {
     return { input: decodePayload(this.#run.head.input) }
   }
 
+  /** What this generation was found by where it began, if it says so itself. */
+  get #foundBy(): Pick<Begins, 'attributes'> {
+    const { attributes } = this.#began ?? {}
+    return attributes ? { attributes } : {}
+  }
+
+  // What was set where the run does not stand any more is as it was before. Other attributes stay: of a run that an
+  // older release started, nobody knows which it was started with.
+  #changes(kept: readonly Event[]): AttributeChanges {
+    const begun = this.#foundBy.attributes ?? decodeExtras(this.#run.head.extras).attributes ?? {}
+    const stands = changedAttributes(begun, RunState.of(kept).changes ?? {})
+    const was = new Map(Object.entries(this.#run.attributes))
+    const is = new Map(Object.entries(stands))
+    const set = Object.keys(RunState.of(this.#events).changes ?? {})
+    const same = (name: string): boolean =>
+      JSON.stringify(was.get(name)) === JSON.stringify(is.get(name))
+    return Object.fromEntries(
+      set.flatMap((name) => (same(name) ? [] : [[name, is.get(name) ?? null] as const])),
+    )
+  }
+
   // What waited to be triggered and was stopped before that has nothing to go on with.
   #refuseUnbegun(): void {
     const { head } = this.#run
@@ -131,10 +159,12 @@ export class Rewinding {
   async #again(events: readonly Event[]): Promise<void> {
     const { head } = this.#run
     const { runId, name, queue, priority, workflowId, input, generation } = head
+    const attributes = this.#changes(events)
     const created = await this.#ports.create({
       ...{ runId, name, queue, priority, workflowId, input, digest: '', reuse: 'allow' },
       generation: generation + 1,
       past: this.#beginning(events),
+      ...(Object.keys(attributes).length > 0 && { attributes }),
     })
     // It is there if the first answer was lost.
     if (created.outcome === 'created' || created.outcome === 'existing') return this.#leavePause()

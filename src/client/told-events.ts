@@ -1,6 +1,6 @@
 // From stored events to those that users see. What only replay needs stays behind. An event that the kernel learns to write
 // does not compile until it is told here.
-import { attributesFrom } from '../definitions/attributes.ts'
+import { changesFrom } from '../definitions/attributes.ts'
 import { decodePayload, decodeTurn } from '../kernel/codec.ts'
 import type { Event, Instant, Undone } from '../kernel/event.ts'
 import { decode, type Payload } from '../kernel/value.ts'
@@ -83,11 +83,12 @@ const teller: Teller = {
   ChildCompleted: (event) => ({ ...ofStep(event), result: decode(event.value) }),
   ChildFailed: ({ key, child, failure }) => ({ step: key, childRunId: child, failure }),
   CalledOff: ({ keys, met = [] }) => ({ steps: keys, met }),
-  MessageSent: ({ key, to, message, name }) => ({
+  MessageSent: ({ key, to, message, name, ended }) => ({
     step: key,
     ...(to !== undefined && { to }),
     message,
     ...(name !== undefined && { name }),
+    ...(ended && { ended }),
   }),
   SignalReceived: received,
   UpdateReceived: received,
@@ -108,7 +109,7 @@ const teller: Teller = {
     discarded: event.message,
     ...noted(event),
   }),
-  AttributesSet: (event) => ({ ...ofStep(event), attributes: attributesFrom(event.attributes) }),
+  AttributesSet: (event) => ({ ...ofStep(event), attributes: changesFrom(event.attributes) }),
   Patched: ({ id }) => ({ id }),
   CompensationBegan: ofStep,
   CompensationEnded: ofStep,

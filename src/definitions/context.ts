@@ -1,7 +1,7 @@
 // `ctx`: everything durable a workflow function can do.
 import type { Duration } from '../kernel/duration.ts'
 import type { Failure } from '../kernel/failure.ts'
-import type { Attributes } from './attributes.ts'
+import type { Attributes, AttributesChange } from './attributes.ts'
 import type {
   ActivityContext,
   ActivityContract,
@@ -104,6 +104,8 @@ export interface RunInfo {
   readonly attempt: number
   readonly parent?: { readonly runId: string }
   readonly memo: Readonly<Record<string, unknown>>
+  /** What the run is found by: what it was started with, as its own code has changed it. */
+  readonly attributes: Attributes
   readonly queue: string
   readonly priority: number
   readonly historyEvents: number
@@ -295,8 +297,8 @@ export interface Context<in In = never> {
    */
   continueAsNew(input: In): never
 
-  /** What the run is found by from now on, beside what it has. */
-  setAttributes(attributes: Attributes): void
+  /** What the run is found by from now on, beside what it has; null removes an attribute. */
+  setAttributes(attributes: AttributesChange): void
 
   /** Whether this run may go the new way: true for runs that get here first with this code, and for ever after. */
   patched(id: string): boolean

@@ -107,6 +107,8 @@ export interface ActivityContext {
   /** From 1. */
   readonly attempt: number
   readonly maxAttempts: number
+  /** The build of the worker that runs this attempt. */
+  readonly build: string
   /** Aborts when the run is cancelled, the attempt has run out of time, or the lease is lost. */
   readonly signal: AbortSignal
   readonly log: Log

@@ -1,28 +1,31 @@
 // What the body of a step of a graph gets: the context of every step, and what the graph gives it.
 import type { ActivityContext } from './contract.ts'
 
-const MADE_WHEN_READ = ['idempotencyKey', 'signal', 'log', 'client'] as const
+const NAMES: Readonly<Record<keyof ActivityContext, true>> = {
+  runId: true,
+  workflowId: true,
+  stepKey: true,
+  idempotencyKey: true,
+  attempt: true,
+  maxAttempts: true,
+  build: true,
+  signal: true,
+  log: true,
+  client: true,
+  heartbeat: true,
+  lastHeartbeat: true,
+  runOnce: true,
+  completionToken: true,
+  completeLater: true,
+}
 
-/** The two in one; what is made only when it is read stays so. */
+/** The two in one; what is made only when somebody looks at it stays so. */
 export function withScope<Scope extends object>(
   ctx: ActivityContext,
   scope: Scope,
 ): ActivityContext & Scope {
-  const { runId, workflowId, stepKey, attempt, maxAttempts } = ctx
-  const own: Omit<ActivityContext, (typeof MADE_WHEN_READ)[number]> = {
-    runId,
-    workflowId,
-    stepKey,
-    attempt,
-    maxAttempts,
-    heartbeat: (details?: unknown) => ctx.heartbeat(details),
-    lastHeartbeat: <Details>() => ctx.lastHeartbeat<Details>(),
-    completionToken: () => ctx.completionToken(),
-    completeLater: () => ctx.completeLater(),
-    runOnce: <R>(key: string, fn: () => R | Promise<R>) => ctx.runOnce(key, fn),
-  }
-  const context = Object.defineProperties(own, Object.getOwnPropertyDescriptors(scope))
-  for (const name of MADE_WHEN_READ)
+  const context = Object.defineProperties({}, Object.getOwnPropertyDescriptors(scope))
+  for (const name of Object.keys(NAMES) as (keyof ActivityContext)[])
     Object.defineProperty(context, name, { get: () => ctx[name], enumerable: true })
   return context as ActivityContext & Scope
 }

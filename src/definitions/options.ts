@@ -19,7 +19,7 @@ import {
 } from '../kernel/described.ts'
 import { limits } from '../kernel/limits.ts'
 import { isUnlimited } from '../policies/retry.ts'
-import type { Attributes } from './attributes.ts'
+import { type Attributes, isNamed } from './attributes.ts'
 
 const types = (about: string): Option<readonly string[]> =>
   option(
@@ -157,7 +157,7 @@ export interface RunOptions extends ActivityOptions, StepIdentity {
 
 /** What a run is found by, and what is kept with it. */
 export const aboutRun = {
-  attributes: given<Attributes>('What the run is found by.', 'an object of attributes'),
+  attributes: option<Attributes>('What the run is found by.', 'an object of attributes', isNamed),
   /** Kept with it, readable and never searched. */
   memo: given<Readonly<Record<string, unknown>>>(
     'Kept with the run: readable, never searched.',

@@ -1,7 +1,7 @@
 // What a decider asks for at the frontier of a history. A command is data; the turn makes events of it,
 // and the worker acts on it only after those are durable.
+import type { AttributeChanges, StoredAttributes } from './attributes.ts'
 import type {
-  AttributeValues,
   Decision,
   Instant,
   LeftUndone,
@@ -53,7 +53,7 @@ export interface StartChild extends Asked {
   readonly onClose?: OnClose
   readonly onCancel?: OnCancel
   readonly extras?: Extras
-  readonly attributes?: AttributeValues
+  readonly attributes?: StoredAttributes
   /** Sent to the run of the workflow id: to one in progress, or else to this one, which is started then. */
   readonly signal?: { readonly name: string; readonly payload: Payload }
 }
@@ -73,10 +73,10 @@ export interface MakeToken {
   readonly key: string
   readonly token: string
 }
-/** The run is found by these from now on. */
+/** The run is found by these from now on, and by those that are null no longer. */
 export interface SetAttributes extends Asked {
   readonly type: 'SetAttributes'
-  readonly attributes: AttributeValues
+  readonly attributes: AttributeChanges
 }
 /** The run undoes what it did from now on, or no longer. */
 export interface MarkCompensation extends Asked {

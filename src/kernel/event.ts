@@ -1,5 +1,6 @@
 // What happened to a run, in order. Events are facts: past tense, never changed, numbered 1..n in each
 // generation. Events of the second group settle something the workflow asked for under `key`.
+import type { AttributeChanges, StoredAttributes } from './attributes.ts'
 import type { Failure } from './failure.ts'
 import type { Payload } from './value.ts'
 
@@ -71,13 +72,11 @@ export type Compensated = {
   readonly type: 'CompensationBegan' | 'CompensationEnded'
 } & Request
 
-/** What the run is found by from now on. */
+/** What the run is found by from now on; by what is null, no longer. */
 export type AttributesSet = {
   readonly type: 'AttributesSet'
-  readonly attributes: AttributeValues
+  readonly attributes: AttributeChanges
 } & Request
-
-export type AttributeValues = Readonly<Record<string, string | number | boolean | { at: Instant }>>
 
 export type Resolution =
   | {
@@ -235,6 +234,8 @@ export type Passage =
       readonly messageIds?: readonly string[]
       /** The run it was forked from. */
       readonly from?: string
+      /** What it is found by where it begins; what it was started with holds when absent. */
+      readonly attributes?: StoredAttributes
       /** Keys that were asked for and not settled: the code asks for them again. */
       readonly again?: readonly string[]
       /** What was recorded from this event on, the code may not come to this time. */

@@ -1,9 +1,12 @@
 // What is known of a run from its beginning, besides what every store can read: kept as one text.
+import type { StoredAttributes } from './attributes.ts'
 import { parseBody } from './envelope.ts'
 import type { Payload } from './value.ts'
 
 export interface Extras {
   readonly memo?: Payload
+  /** What it is found by from its beginning. Absent if that is nothing, or if an older release started it. */
+  readonly attributes?: StoredAttributes
   /** How long each generation may take, and all of them together, counted from `from` or from its creation. */
   readonly runTimeoutMs?: number
   readonly executionTimeoutMs?: number

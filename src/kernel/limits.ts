@@ -24,6 +24,9 @@ export const limits = {
   /** What a run is found by: how many, and how long a text. With the longest name it just fits into an index of Postgres. */
   attributesMax: 64,
   attributeBytesMax: 1_900,
+  /** A list of texts: how many, and all of them together. */
+  attributeItemsMax: 64,
+  attributeListBytesMax: 8_192,
   /** A shared value, its key, and how many are listed at once. With the longest name of a space the key fits into an index of Postgres. */
   recordBytesMax: 1_048_576,
   recordKeyLengthMax: 512,

@@ -1,6 +1,7 @@
 // A run and the fold from its events to where it stands. The fold is the only reader of history besides
 // deciders: what is open, what may wake it, why it waits. It refuses a history that could not have happened.
 import { assert, unreachable } from './assert.ts'
+import type { AttributeChanges } from './attributes.ts'
 import { begins } from './begun.ts'
 import type {
   Compensated,
@@ -148,6 +149,8 @@ export class RunState {
   compensations = 0
   /** It was created to wait for this, and it has come; or it has begun before, in an earlier generation. */
   triggered = false
+  /** What its code has changed of what it is found by, in this generation. */
+  changes: AttributeChanges | undefined
   /** When this generation began. */
   beganAt: Instant | undefined
   /** Waits that a signal went to, and its name. */
@@ -250,13 +253,15 @@ export class RunState {
         return
       case 'Patched':
       case 'TokenMade':
-      case 'AttributesSet':
       case 'MessageSent':
       case 'DefinitionTaken':
       case 'StepSkipped':
       case 'StepRefused':
       case 'ListTaken':
       case 'StateMoved':
+        return
+      case 'AttributesSet':
+        this.changes = { ...this.changes, ...event.attributes }
         return
       case 'CompensationBegan':
         this.compensations++

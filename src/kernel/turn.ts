@@ -1,6 +1,7 @@
 // One turn: messages, results and due timers become events, a decider answers them with commands, and the
 // commands become events too. Pure: everything it needs is handed in, everything it wants done is handed back.
 import { assert, unreachable } from './assert.ts'
+import { type AttributeChanges, foundBy } from './attributes.ts'
 import type { Command, ContinueRun, RunStep, SendMessage, StartChild } from './command.ts'
 import { childId } from './derived-ids.ts'
 import {
@@ -14,7 +15,7 @@ import {
   stepEnded,
   stopChild,
 } from './endings.ts'
-import type { AttributeValues, Ending, Event, EventBody, HistoryEvent, Instant } from './event.ts'
+import type { Ending, Event, EventBody, HistoryEvent, Instant } from './event.ts'
 import { isShielded } from './key.ts'
 import { endingBy, type Message, type StepOutcome, type Stop, TERMINATED } from './message.ts'
 import { awaitsEnd, type Head, type RunState } from './run.ts'
@@ -59,7 +60,7 @@ export class Turn {
   readonly dropped: string[] = []
   ending: Ending | undefined
   continuation: ContinueRun | undefined
-  attributes: AttributeValues | undefined
+  attributes: AttributeChanges | undefined
   #receivers: ReadonlyMap<string, Receiver> = new Map()
   readonly #head: Head
   readonly #state: RunState
@@ -168,6 +169,7 @@ export class Turn {
         parsed: null,
         messageIds: kept,
         ...this.#triggered,
+        ...foundBy(this.#head.extras.attributes, this.#state.changes),
       },
       ...carried,
       ...this.#pauseCarried(),

@@ -1,11 +1,14 @@
 // What an attribute is compared by. Values of different kinds are never equal and have no order: the text '5' is not the
 // number 5. Texts are compared by the bytes of their UTF-8, as SQLite and Postgres (collation C) do.
-import type { AttributeValue } from './store.ts'
+//
+// In SQL a list has no row in the table of attributes, but one for each of its texts in another: so each is found by an
+// index, and an older release, which knows nothing of lists, reads and writes what it knows.
+import type { AttributeScalar, Attributes, AttributeValue } from './store.ts'
 
 export type AttributeKind = 'text' | 'number' | 'boolean' | 'instant'
 
 /** Its kind, and something that JavaScript compares within the kind as every store does. */
-export function comparable(value: AttributeValue): [AttributeKind, string | number] {
+export function comparable(value: AttributeScalar): [AttributeKind, string | number] {
   switch (typeof value) {
     case 'string':
       return ['text', Buffer.from(value).toString('hex')]
@@ -18,23 +21,21 @@ export function comparable(value: AttributeValue): [AttributeKind, string | numb
   }
 }
 
-/** As a row of a table: its kind, and a column for text or one for numbers. */
-export function attributeColumns(value: AttributeValue): {
+export interface AttributeColumns {
   readonly kind: AttributeKind
   readonly text: string | null
   readonly number: number | null
-} {
+}
+
+/** As a row of a table: its kind, and a column for text or one for numbers. */
+export function attributeColumns(value: AttributeScalar): AttributeColumns {
   const [kind, number] = comparable(value)
   if (typeof value === 'string') return { kind, text: value, number: null }
   return { kind, text: null, number: number as number }
 }
 
 /** And back. */
-export function attributeOf(row: {
-  readonly kind: AttributeKind
-  readonly text: string | null
-  readonly number: number | null
-}): AttributeValue {
+export function attributeOf(row: AttributeColumns): AttributeScalar {
   switch (row.kind) {
     case 'text':
       return row.text ?? ''
@@ -45,4 +46,24 @@ export function attributeOf(row: {
     case 'instant':
       return { at: row.number ?? 0 }
   }
+}
+
+/** The texts of a list as rows of a table, in order. An empty list has one row without a text. */
+export function itemsOf(list: readonly string[]): readonly (string | null)[] {
+  return list.length === 0 ? [null] : list
+}
+
+/** Rows of both tables as attributes. A row of an older release hides the list that it took the place of. */
+export function attributesOfRows(
+  rows: readonly (AttributeColumns & { readonly name: string })[],
+  items: readonly { readonly name: string; readonly text: string | null }[],
+): Attributes {
+  const all = new Map<string, AttributeValue>()
+  for (const [name, each] of Map.groupBy(items, ({ name }) => name))
+    all.set(
+      name,
+      each.flatMap(({ text }) => text ?? []),
+    )
+  for (const row of rows) all.set(row.name, attributeOf(row))
+  return Object.fromEntries([...all].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -1,7 +1,7 @@
 // The reading half of the store seam: what can be asked, and what the answers look like.
 import type { Instant } from '../kernel/event.ts'
 import type { Status } from '../kernel/run.ts'
-import type { Attributes, AttributeValue, StoredHead } from './values.ts'
+import type { AttributeScalar, Attributes, StoredHead } from './values.ts'
 
 export type LoadAsk =
   | { readonly type: 'run'; readonly runId: string }
@@ -105,11 +105,14 @@ export interface ListQuery {
   /** Only the number is wanted. */
   readonly count?: true
 }
-/** A value of another type than the one it is compared with is not found, whatever the comparison. */
+/**
+ * A value of another type than the one it is compared with is not found, whatever the comparison. A list is equal to
+ * each text in it, and has no order.
+ */
 export interface AttributeTest {
   readonly name: string
   readonly is: 'eq' | 'gt' | 'gte' | 'lt' | 'lte'
-  readonly value: AttributeValue
+  readonly value: AttributeScalar
 }
 export interface Listed {
   readonly runs: readonly RunSnapshot[]

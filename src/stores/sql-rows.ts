@@ -1,9 +1,8 @@
 // Rows of the SQL stores as the seam's values. SQLite and Postgres name their columns alike, so this is written once.
 import type { Status } from '../kernel/run.ts'
-import { type AttributeKind, attributeOf } from './attributes.ts'
+import { type AttributeColumns, attributesOfRows } from './attributes.ts'
 import { NEVER } from './never.ts'
 import type {
-  Attributes,
   ClaimedRun,
   ClaimedTask,
   Lease,
@@ -58,14 +57,14 @@ export interface SnapshotColumns extends HeadColumns {
   readonly pin: string | null
   readonly unread: number
   /** As JSON, or what became of it. */
-  readonly attributes: string | readonly AttributeColumns[] | null
+  readonly attributes: string | readonly NamedAttribute[] | null
+  readonly items: string | readonly AttributeItem[] | null
 }
 
-export interface AttributeColumns {
+type NamedAttribute = AttributeColumns & { readonly name: string }
+interface AttributeItem {
   readonly name: string
-  readonly kind: AttributeKind
   readonly text: string | null
-  readonly number: number | null
 }
 
 export interface NoteColumns {
@@ -143,7 +142,7 @@ export function snapshotOf(row: SnapshotColumns, now: number): RunSnapshot {
   const { at, session, parked_build: build, parked_failure: failure } = row
   return {
     head: headOf(row, row.generation ?? 1),
-    attributes: attributesOf(row.attributes),
+    attributes: attributesOfRows(listed(row.attributes), listed(row.items)),
     status: row.status,
     // The clock may have been set back since.
     updatedAt: Math.min(row.updated_at, now),
@@ -160,9 +159,8 @@ export function snapshotOf(row: SnapshotColumns, now: number): RunSnapshot {
   }
 }
 
-function attributesOf(given: SnapshotColumns['attributes']): Attributes {
-  const rows = typeof given === 'string' ? (JSON.parse(given) as AttributeColumns[]) : given
-  return Object.fromEntries((rows ?? []).map((row) => [row.name, attributeOf(row)]))
+function listed<Row>(given: string | readonly Row[] | null): readonly Row[] {
+  return (typeof given === 'string' ? (JSON.parse(given) as Row[]) : given) ?? []
 }
 
 export function notesOf(rows: readonly NoteColumns[]): Record<string, string> {

@@ -10,7 +10,7 @@ import type { ParentLink } from '../kernel/run.ts'
 import type { Claimed, ClaimedRun, ClaimRequest, Lease } from './claiming.ts'
 import type { Hint, Listed, ListQuery, LoadAsk, Loaded } from './reading.ts'
 import type { RecordOperation, RecordOutcome } from './record.ts'
-import type { Attributes, StoredMessage } from './values.ts'
+import type { AttributeChanges, StoredMessage } from './values.ts'
 
 export type * from './claiming.ts'
 export type * from './reading.ts'
@@ -110,9 +110,10 @@ export interface NewRun {
   readonly digest: string
   /** What else is known of it from the beginning, as text. */
   readonly extras?: string
-  readonly attributes?: Attributes
+  /** What it is found by. Of a next generation: what changes. */
+  readonly attributes?: AttributeChanges
   readonly parent?: ParentLink
-  /** 1 when absent. Above it: this is the next generation of a run that is there, and whatever else is said here was said before. */
+  /** 1 when absent. Above it: this is the next generation of a run that is there, and whatever else is said here was said before, but for `past` and `attributes`. */
   readonly generation?: number
   /** The history it begins with. */
   readonly past?: Beginning
@@ -204,8 +205,8 @@ export interface TurnCommit {
   readonly tasks: readonly NewTask[]
   /** Tasks that are not needed any more. */
   readonly dropped: readonly string[]
-  /** Added to those the run has, or put in their place. */
-  readonly attributes?: Attributes
+  /** Added to those the run has, or put in their place; null removes one. */
+  readonly attributes?: AttributeChanges
   /**
    * From this turn on the run undoes what it did, or no longer does. While it does, its status is `compensating` wherever
    * it would be `running` or `waiting`, whoever holds it. A next generation begins without.

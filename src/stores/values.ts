@@ -2,9 +2,12 @@
 import type { Instant } from '../kernel/event.ts'
 import type { ParentLink } from '../kernel/run.ts'
 
-/** What a run is found by. A value is text, a number, or true or false; an instant is a number of its own kind. */
-export type Attributes = Readonly<Record<string, AttributeValue>>
-export type AttributeValue = string | number | boolean | { readonly at: Instant }
+export type {
+  AttributeChanges,
+  StoredAttribute as AttributeValue,
+  StoredAttributes as Attributes,
+  StoredScalar as AttributeScalar,
+} from '../kernel/attributes.ts'
 
 export interface StoredHead {
   readonly runId: string

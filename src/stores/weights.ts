@@ -1,6 +1,6 @@
 // What an element of a batch takes on its way to a store, near enough to bound batches by it.
 import { type Change, inNewRun, inOutcome, inPost, inTurn } from './bodies.ts'
-import type { Attributes, NewRun, Post, TaskOutcome, TurnCommit } from './store.ts'
+import type { AttributeChanges, NewRun, Post, TaskOutcome, TurnCommit } from './store.ts'
 
 /** Ids, names, numbers, and what stands around them. */
 const EACH_BYTES = 256
@@ -38,6 +38,6 @@ function bodiesIn<T>(value: T, walk: (value: T, change: Change) => T): number {
   return bytes
 }
 
-function weightOfAttributes(attributes: Attributes | undefined): number {
+function weightOfAttributes(attributes: AttributeChanges | undefined): number {
   return attributes === undefined ? 0 : Buffer.byteLength(JSON.stringify(attributes))
 }

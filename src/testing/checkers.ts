@@ -5,6 +5,7 @@ import { deciderOf } from '../deciders/of.ts'
 import type { AnyActivity } from '../definitions/activity.ts'
 import { Registry } from '../definitions/registry.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
+import { changedAttributes, type StoredAttributes } from '../kernel/attributes.ts'
 import { decodeTurn } from '../kernel/codec.ts'
 import type { Decider } from '../kernel/decider.ts'
 import { type Event, type HistoryEvent, isEnding } from '../kernel/event.ts'
@@ -34,6 +35,7 @@ export function checkAll(tables: Tables, ledger: Ledger, acknowledged: Acknowled
     ...checkExecutions(ledger),
     ...checkChildren(tables),
     ...checkNoWedge(tables),
+    ...checkAttributes(tables),
   ]
 }
 
@@ -187,6 +189,23 @@ export function checkNoWedge(tables: Tables): string[] {
     })
     return hopeful ? [] : [`INV13: run ${row.head.runId} is ${row.status} and nothing can wake it`]
   })
+}
+
+/** O2: a run is found by what it was started with, as its history has changed it. */
+export function checkAttributes(tables: Tables): string[] {
+  return rowsOf(tables).flatMap((row) => {
+    const events = eventsOf(tables, row).map((event, index) => ({ ...event, seq: index + 1 }))
+    const { attributes = {} } = headSince(headOf({ head: headNow(row) }), events).extras
+    const expected = sorted(changedAttributes(attributes, RunState.of(events).changes ?? {}))
+    const found = sorted(row.attributes ?? {})
+    return found === expected
+      ? []
+      : [`O2: run ${row.head.runId} is found by ${found}, and its history says ${expected}`]
+  })
+}
+
+function sorted(attributes: StoredAttributes): string {
+  return JSON.stringify(Object.entries(attributes).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /** INV4: the code, given the history once more from the start, comes to the same end. */

@@ -49,6 +49,8 @@ export interface AttemptPorts {
   readonly clock: Clock
   readonly logger: Logger
   now(): Instant
+  /** The build of this worker, as people name it. */
+  readonly build: string
   /** What a body does with other runs, under the idempotency key of its step. */
   clientFor(key: string): ActivityClient
 }
@@ -171,6 +173,7 @@ class StepContext implements ActivityContext {
   readonly stepKey: string
   readonly attempt: number
   readonly maxAttempts: number
+  readonly build: string
   readonly #of: AttemptOf
   readonly #stop: LazyAbort
   readonly #notes: StepNotes
@@ -183,6 +186,7 @@ class StepContext implements ActivityContext {
     this.stepKey = of.key
     this.attempt = of.attempt
     this.maxAttempts = isUnlimited(of.maxAttempts) ? Number.POSITIVE_INFINITY : of.maxAttempts
+    this.build = ports.build
     this.#of = of
     this.#stop = stop
     this.#notes = notes

@@ -119,7 +119,7 @@ function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTa
 
 function startOf(head: Head, command: StartChild, runId: string): Outbound {
   const { name, input, digest, key, workflowId, attributes } = command
-  const extras = encodeExtras(command.extras ?? {})
+  const extras = encodeExtras({ ...command.extras, ...(attributes && { attributes }) })
   const { generation } = head
   const id = `from:${head.runId}:${generation}:${key}`
   const told = command.signal && storedMessage({ type: 'signal', id, ...command.signal })

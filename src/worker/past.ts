@@ -89,11 +89,12 @@ export function headSince(given: Head, events: readonly HistoryEvent[]): Head {
   const head = given.extras.pending ? headTriggered(given, events) : given
   const [first] = events
   if (first?.type !== 'GenerationBegan') return head
-  const { input, keysOf, attempt, parsed, triggeredAt } = first
+  const { input, keysOf, attempt, parsed, triggeredAt, attributes } = first
   const extras = {
     ...head.extras,
     ...(parsed !== undefined && { parsed }),
     ...(triggeredAt !== undefined && { from: triggeredAt }),
+    ...(attributes && { attributes }),
   }
   return {
     ...head,

@@ -33,6 +33,7 @@ export interface StepPorts extends NotePorts {
   readonly random: Random
   readonly logger: Logger
   now(): Instant
+  readonly build: AttemptPorts['build']
   clientFor: AttemptPorts['clientFor']
   /** Runs a body in a transaction of the store's, once. */
   transact(of: NotesOf, body: NonNullable<StepPlan['transaction']>): Promise<unknown>

@@ -86,8 +86,9 @@ export class Worker {
     const now = () => this.#storeClock.now()
     const mayWork = () => this.#session.alive
     const stored = storePorts(ports.store, (call) => this.#line.send(call))
+    const { code: build } = settings
     const newSecret = () => secret(ports.random)
-    const parts = { ...ports, ...stored, slots: this.#slots, now, mayWork, newSecret }
+    const parts = { ...ports, ...stored, slots: this.#slots, now, mayWork, newSecret, build }
     this.#runner = new StepRunner(parts)
     this.#directory = new Directory(ports, settings)
     const deciders = new Deciders(registry, ports.catalogue)

@@ -37,18 +37,23 @@ const LIMIT_MS = 30_000
 /** What is typed, the code it ends with, and what it prints on either stream. */
 type Row = readonly [args: string, code: number, prints: RegExp]
 
+const attributes = '--attribute region=eu --attribute tags=x --attribute tags=y'
+
 /** Nobody works yet: everything is kept, and said. */
 const alone: readonly Row[] = [
-  ['start order 5 --workflow-id a --attribute region=eu --priority 3', 0, /started[^]*No living/],
+  [`start order 5 --workflow-id a ${attributes} --priority 3`, 0, /started[^]*No living/],
   ['start order 5 --workflow-id a --reuse allowIfEnded', 1, /RUN_ALREADY_EXISTS/],
   ['start order 5 --reuse sometimes', 2, /'allowIfEnded'/],
   ['start order 1 --workflow-id p --pending', 0, /waits to be triggered/],
   ['runs --attribute region=eu', 0, /order +a +pending/],
   ['runs --attribute region=us', 0, /No run matches/],
+  ['runs --attribute tags=y --attribute region=eu', 0, /order +a +pending/],
+  ['runs --attribute tags=z', 0, /No run matches/],
+  ['runs --attribute tags=x --attribute tags=y', 2, /Give 'tags' once/],
   ['runs --status lost', 2, /INPUT_INVALID/],
   ['runs --limit many', 2, /whole number/],
   ['runs --limit many --json', 2, /"code": "USAGE"/],
-  ['run a', 0, /priority 3[^]*region: 'eu'/],
+  ['run a', 0, /priority 3[^]*region: 'eu'[^]*tags: \[ *'x', 'y' *\]/],
   ['why a', 0, /^Waiting for a worker/],
   ['why nobody --json', 1, /"code": "RUN_NOT_FOUND"/],
   ['submit report.yaml', 0, /report/],

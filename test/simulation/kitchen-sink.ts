@@ -1,6 +1,7 @@
 // Random programs as workflows: an interpreter of them, and a client that gives them what they wait for.
 import {
   type ActivityContext,
+  type AttributesChange,
   activity,
   CANCELLED,
   type Context,
@@ -150,6 +151,11 @@ async function patiently(world: ProgramWorld, call: () => Promise<void>): Promis
   }
 }
 
+/** Sets a list, or removes it again. */
+function changeOf(n: number): AttributesChange {
+  return { [`list ${n % 3}`]: n % 2 === 0 ? null : [`n${n}`, 'any'] }
+}
+
 function hasNoWebhook(node: Node): boolean {
   return [...wantsOf(node)].every((want) => want.do !== 'webhook')
 }
@@ -196,7 +202,9 @@ class Interpreter {
       case 'late':
         return (await ctx.wait(never, { timeout: 20 })) === TIMEOUT ? node.n : 'early'
       case 'attributes':
-        ctx.setAttributes({ last: node.n })
+        ctx.setAttributes({ last: node.n, ...changeOf(node.n) })
+        // Warm or cold, its own code sees it at once.
+        if (ctx.info.attributes['last'] !== node.n) throw new PermanentError('not found by it')
         return node.n
       case 'patched':
         return ctx.patched(`patch ${node.n}`) ? node.n : 'old'

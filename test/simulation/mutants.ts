@@ -155,8 +155,8 @@ export const mutants: readonly Mutant[] = [
       'ruling 8: effects leave before their cause is durable',
       patch(
         heldRun,
-        'if (hold && mayWait(this.#carried, turn, this.#code.current, now)) {',
-        "if (hold && (mayWait(this.#carried, turn, this.#code.current, now) || this.#carried.every(({ type }) => type === 'StepStarted' || type === 'StepCompleted'))) {",
+        'cancelled.length === 0 && mayWait(this.#carried, turn, this.#code.current, now)) {',
+        "cancelled.length === 0 && (mayWait(this.#carried, turn, this.#code.current, now) || this.#carried.every(({ type }) => type === 'StepStarted' || type === 'StepCompleted'))) {",
       ),
     ),
   ),
@@ -304,6 +304,21 @@ export const mutants: readonly Mutant[] = [
         'const asked = certainty.moment()\n      const bodies',
       ),
       patch(log, 'if (!certainty.holds) continue\n', ''),
+    ),
+  ),
+  inPrograms(
+    'O2: what a run is found by is forgotten when it continues',
+    patch(turn, '...foundBy(this.#head.extras.attributes, this.#state.changes),', ''),
+  ),
+  from(
+    105,
+    inPrograms(
+      'O2: attributes of a turn take the place of all that the run has',
+      patch(
+        rules,
+        'changedAttributes(row.attributes ?? {}, attributes)',
+        'changedAttributes({}, attributes)',
+      ),
     ),
   ),
   inPrograms(

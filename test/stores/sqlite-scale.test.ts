@@ -63,6 +63,7 @@ function fill(file: string): void {
     database.prepare(`insert into pawl_live (run_id, lane, at, start_at, status, updated_at)
     values (?, ?, ?, 0, ?, 0)`)
   const attribute = database.prepare('insert into pawl_attribute values (?, ?, ?, ?, ?)')
+  const item = database.prepare('insert into pawl_attribute_item values (?, ?, ?, ?)')
   for (const each of runs) {
     const { id, status, createdAt, workflowId } = each
     const number = lanes.indexOf(each.name) + 1
@@ -71,10 +72,13 @@ function fill(file: string): void {
     else closed.run(id, status, createdAt + 1, createdAt)
     attribute.run(id, 'region', 'text', each.region, null)
     attribute.run(id, 'customer', 'number', null, each.customer)
+    for (const [place, text] of tagsOf(each).entries()) item.run(id, 'tags', place, text)
   }
   database.exec('commit')
   database.close()
 }
+
+const tagsOf = ({ customer, region }: Run): string[] => [`c${customer}`, region]
 
 function fulfils(run: Run, query: ListQuery): boolean {
   const { names, statuses, workflowId, createdAfter, createdBefore, attributes = [] } = query
@@ -84,6 +88,7 @@ function fulfils(run: Run, query: ListQuery): boolean {
   if (createdAfter !== undefined && run.createdAt < createdAfter) return false
   if (createdBefore !== undefined && run.createdAt >= createdBefore) return false
   return attributes.every(({ name, is, value }) => {
+    if (name === 'tags') return tagsOf(run).some((tag) => tag === value)
     const own = name === 'region' ? run.region : run.customer
     return is === 'eq' ? own === value : is === 'gt' && Number(own) > Number(value)
   })
@@ -91,6 +96,7 @@ function fulfils(run: Run, query: ListQuery): boolean {
 
 const region = (value: string): AttributeTest[] => [{ name: 'region', is: 'eq', value }]
 const customer = (value: number): AttributeTest[] => [{ name: 'customer', is: 'eq', value }]
+const tag = (value: string): AttributeTest[] => [{ name: 'tags', is: 'eq', value }]
 const middle = FIRST_AT + Math.floor(RUNS / 6)
 
 const queries: Record<string, Partial<ListQuery>> = {
@@ -112,6 +118,10 @@ const queries: Record<string, Partial<ListQuery>> = {
   'a common attribute': { attributes: region('eu') },
   'an unknown attribute': { attributes: region('mars') },
   'a common attribute that failed': { attributes: region('us'), statuses: ['failed'] },
+  'a rare text of lists': { attributes: tag('c17') },
+  'a common text of lists': { attributes: tag('eu') },
+  'an unknown text of lists': { attributes: tag('mars') },
+  'two texts of lists': { attributes: [...tag('eu'), ...tag('c18')] },
   'a range of attributes': { attributes: [{ name: 'customer', is: 'gt', value: 3_990 }] },
   'two attributes': { attributes: [...region('eu'), ...customer(18)] },
   'the older half that is paused': { statuses: ['paused'], createdBefore: middle },
@@ -124,6 +134,7 @@ const selective = [
   ...['failed', 'running', 'pending, of which there are none', 'a rare name', 'an unknown name'],
   ...['a rare name that failed', 'a workflow id of many runs', 'a workflow id that is a run id'],
   ...['an unknown workflow id', 'a rare attribute', 'an unknown attribute', 'two attributes'],
+  ...['a rare text of lists', 'an unknown text of lists', 'two texts of lists'],
   ...['a common attribute that failed', 'the newer half that failed', 'between two instants'],
 ]
 const SLICES = 6
@@ -225,6 +236,8 @@ describe('stores §2: plans of the statements of SQLite', () => {
       const { where } = conditionOf({ limit: 1, attributes: [{ name: 'n', is, value }] })
       const plan = planOf(`select 1 from pawl_run run ${SNAPSHOT_JOINS} where ${where}`)
       expect(plan.join('\n')).toMatch(/SEARCH a .*USING PRIMARY KEY \(run_id=\? AND name=\?\)/)
+      if (is === 'eq' && value === 'seven')
+        expect(plan.join('\n')).toMatch(/SEARCH i .*USING PRIMARY KEY \(run_id=\? AND name=\?\)/)
     }
   })
 

@@ -18,6 +18,7 @@ export function stepContext(given: Partial<ActivityContext> = {}): ActivityConte
     idempotencyKey: 'run:1:step#1',
     attempt: 1,
     maxAttempts: 5,
+    build: 'build',
     signal: new AbortController().signal,
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     client: {

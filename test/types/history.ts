@@ -1,5 +1,5 @@
 // Checked by the compiler and never run: events of a history are told apart by their type, all of them and no others.
-import type { Attributes, Failure, HistoryEvent, RunHandle } from 'pawl'
+import type { AttributesChange, Failure, HistoryEvent, RunHandle } from 'pawl'
 import type { Event } from '../../src/kernel/event.ts'
 import { type Equal, same } from './support.ts'
 
@@ -17,7 +17,7 @@ export async function positives(run: RunHandle<unknown>): Promise<void> {
       same<Equal<typeof event.result, unknown>>(true)
     }
     if (event.type === 'RunFailed') same<Equal<typeof event.failure, Failure>>(true)
-    if (event.type === 'AttributesSet') same<Equal<typeof event.attributes, Attributes>>(true)
+    if (event.type === 'AttributesSet') same<Equal<typeof event.attributes, AttributesChange>>(true)
   }
 }
 

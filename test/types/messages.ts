@@ -1,5 +1,6 @@
 // Checked by the compiler and never run: signals, queries, updates and webhooks, as the code of a run sees them.
 import {
+  type Attributes,
   type Context,
   type DurablePromise,
   type Engine,
@@ -122,6 +123,12 @@ workflow('negatives', async (ctx, order: Order) => {
   await ctx.child(report).signal(approval, { approved: 1 })
   // @ts-expect-error the run begins again with its own input
   if (order.cents > 5) return ctx.continueAsNew({ balance: 1 })
+  ctx.setAttributes({ region: null, tags: ['a', 'b'], none: [] })
+  same<Equal<typeof ctx.info.attributes, Attributes>>(true)
+  // @ts-expect-error null removes, undefined does nothing
+  ctx.setAttributes({ region: undefined })
+  // @ts-expect-error lists are of strings
+  ctx.setAttributes({ tags: [1] })
   // @ts-expect-error attributes are flat
   ctx.setAttributes({ nested: { a: 1 } })
   // @ts-expect-error a transaction is of rows and values that a database has

@@ -47,7 +47,7 @@ export async function started(pawl: Engine): Promise<void> {
   const options: StartOptions = {
     workflowId: 'order-A1',
     reuse: 'terminateRunning',
-    attributes: { region: 'eu', at: new Date(0) },
+    attributes: { region: 'eu', at: new Date(0), tags: ['a', 'b'] },
     memo: { by: 'ops' },
     runTimeout: '1d',
     executionTimeout: '52w',
@@ -182,6 +182,11 @@ export async function negatives(pawl: Engine): Promise<void> {
   pawl.batch({ status: 'failed' })
   // @ts-expect-error wrong payload for many
   await pawl.batch({}, { limit: 1 }).signal(approval, { approved: 1 })
+  await pawl.list({ attributes: { tags: 'a' } })
+  // @ts-expect-error a list is found by one of its texts
+  await pawl.list({ attributes: { tags: ['a'] } })
+  // @ts-expect-error a start has nothing to remove
+  await pawl.start(report, undefined, { attributes: { tags: null } })
   // @ts-expect-error attributes of a run are flat
   await pawl.start(report, undefined, { attributes: { nested: {} } })
   // @ts-expect-error an attribute is compared with a value

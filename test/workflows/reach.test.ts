@@ -1,5 +1,5 @@
 // What a run and its step bodies do with other runs: start, signal and cancel them.
-import { activity, graph, type PawlError, signal, workflow } from 'pawl'
+import { type ActivityContext, activity, graph, type PawlError, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { historyOf, kinds, until, useStore, waitsFor } from './each-store.ts'
 
@@ -119,6 +119,26 @@ describe.each(kinds)('on %s', (kind) => {
     await first.result()
     await engine.execute(adds, 'end')
     expect(await engine.get({ workflowId: 'basket' }).result()).toBe('end: end')
+  })
+
+  test('api gap 8: a body knows the build of the worker it runs on, and a step of a graph all that a body knows', async () => {
+    const names = ['client', 'signal', 'log', 'runOnce', 'completionToken'] as const
+    const known = (ctx: ActivityContext) => names.filter((name) => ctx[name] !== undefined)
+    const bodies = activity('bodies', async (_: void, ctx) => known(ctx))
+    const plain = workflow('plain', async (ctx) => {
+      const build = await ctx.run('inline', (step) => step.build)
+      return [build, await ctx.run(bodies)]
+    })
+    const drawn = graph('drawn')
+      .step('one', async (step) => [step.build, known(step)])
+      .output(({ results }) => results.one)
+    const engine = await bench.serve({
+      workflows: [plain, drawn],
+      activities: [bodies],
+      build: 'b7',
+    })
+    expect(await engine.execute(plain)).toEqual(['b7', names])
+    expect(await engine.execute(drawn)).toEqual(['b7', names])
   })
 
   test('an activity cancels another run', async () => {

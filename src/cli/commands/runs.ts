@@ -1,15 +1,15 @@
 import { Command } from 'commander'
 import type { RunFilter } from '../../client/filter.ts'
 import type { RunRecord } from '../../client/record.ts'
-import type { AttributeValue } from '../../definitions/attributes.ts'
+import type { AttributeScalar } from '../../definitions/attributes.ts'
 import type { Status } from '../../kernel/run.ts'
 import { shellWord } from '../../kernel/shell.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import {
   collect,
   isUnbegun,
-  parseAttribute,
   parseCount,
+  parseFilter,
   type ReadingOptions,
   reaching,
   reading,
@@ -31,7 +31,7 @@ interface Options extends ReadingOptions {
   readonly status?: readonly string[]
   readonly workflow?: string
   readonly workflowId?: string
-  readonly attribute?: Readonly<Record<string, AttributeValue>>
+  readonly attribute?: Readonly<Record<string, AttributeScalar>>
   readonly limit: number
   readonly cursor?: string
 }
@@ -54,8 +54,8 @@ export function runsCommand(): Command {
       .option('--workflow-id <id>', 'only runs of this workflow id')
       .option(
         '--attribute <name=value>',
-        'only runs with this attribute (repeatable)',
-        parseAttribute,
+        'only runs with this attribute, or with a list that has the text (repeatable)',
+        parseFilter,
       )
       .option('--limit <count>', 'how many', parseCount, 20)
       .option('--cursor <cursor>', 'go on where an earlier list ended'),

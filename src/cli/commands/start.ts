@@ -1,14 +1,14 @@
 import { Command } from 'commander'
 import type { StartedRun } from '../../client/run-handle.ts'
 import type { StartOptions } from '../../client/start-options.ts'
-import type { AttributeValue } from '../../definitions/attributes.ts'
+import type { Attributes } from '../../definitions/attributes.ts'
 import { workflow } from '../../definitions/workflow.ts'
 import type { Duration } from '../../kernel/duration.ts'
 import { pawlCommand } from '../../kernel/shell.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { follow } from '../following.ts'
 import {
-  parseAttribute,
+  parseAttributes,
   parseCount,
   parseInteger,
   parseJson,
@@ -26,7 +26,7 @@ interface Options extends ReadingOptions {
   readonly queue?: string
   readonly delay?: string
   readonly priority?: number
-  readonly attribute?: Readonly<Record<string, AttributeValue>>
+  readonly attribute?: Attributes
   readonly reuse?: string
   readonly pending?: true
   readonly definitionVersion?: number
@@ -43,7 +43,11 @@ export function startCommand(): Command {
       .option('--key <key>', 'an idempotency key: the same key starts one run, however often')
       .option('--queue <name>', "the queue its worker serves ('default')")
       .option('--priority <n>', 'higher is taken first (0)', parseInteger)
-      .option('--attribute <name=value>', 'what it is found by (repeatable)', parseAttribute)
+      .option(
+        '--attribute <name=value>',
+        'what it is found by (repeatable; the same name again makes a list of texts)',
+        parseAttributes,
+      )
       .option(
         '--reuse <how>',
         'if the workflow id has a run already: allow, allowIfEnded, returnExisting, …',

@@ -1,5 +1,5 @@
 // The `ctx` of a workflow function: names every request, and passes it on to the execution.
-import { type Attributes, storedAttributes } from '../../definitions/attributes.ts'
+import { type AttributesChange, storedChanges } from '../../definitions/attributes.ts'
 import type {
   Context,
   DurablePromise,
@@ -298,9 +298,11 @@ export class FunctionContext implements Context {
     return this.#execution.continueAsNew(input)
   }
 
-  setAttributes(given: Attributes): void {
-    const attributes = storedAttributes(given)
+  setAttributes(given: AttributesChange): void {
+    const attributes = storedChanges(given)
     const key = this.#count('attributes')
+    // What was set has passed before.
+    if (!this.#execution.hasRecorded(key)) this.#execution.foundBy.check(attributes)
     void this.#ask({ type: 'SetAttributes', key, attributes }, { explicit: false })
   }
 

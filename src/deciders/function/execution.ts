@@ -15,12 +15,21 @@ import { decode, encode, type Payload } from '../../kernel/value.ts'
 import { makeToken } from '../../kernel/webhook.ts'
 import { rest } from './barrier.ts'
 import { Compensations, Continued } from './compensations.ts'
+import { FoundBy } from './found-by.ts'
 import { Handlers, type MessageHandler } from './handlers.ts'
 import { isMessage, Journal, type Settlement } from './journal.ts'
 import type { Identity, Wanted } from './matching.ts'
 import { callSite, nestedCall, nonDurableAwait, queryAsked, stillWanted } from './nondeterminism.ts'
 import { Recognition } from './recognition.ts'
-import { awaitsEnd, endingOf, never, type Outcome, type Request, settle } from './request.ts'
+import {
+  awaitsEnd,
+  changesOf,
+  endingOf,
+  never,
+  type Outcome,
+  type Request,
+  settle,
+} from './request.ts'
 import { Scope } from './scope.ts'
 import { Wishes } from './wishes.ts'
 
@@ -60,6 +69,7 @@ export class FunctionExecution implements Execution {
   #refusals = 0
   readonly root = new Scope()
   readonly compensations = new Compensations()
+  readonly foundBy: FoundBy
   readonly handlers = new Handlers((error) => this.#settleRoot({ ok: false, error }))
   #isQuery = false
   #outcome: Outcome | undefined
@@ -75,6 +85,7 @@ export class FunctionExecution implements Execution {
     this.activities = activities
     this.#recognition = new Recognition(workflow.name, this.#journal)
     this.head = head
+    this.foundBy = new FoundBy(head.extras.attributes)
     this.#start = start
     this.#world = world
   }
@@ -205,6 +216,8 @@ export class FunctionExecution implements Execution {
     this.#open.set(key, request)
     const misfit = this.#recognition.match(request, identity)
     if (misfit) void this.#die(misfit)
+    const changes = changesOf(request)
+    if (changes) this.foundBy.change(key, changes)
     if (!request.recorded) this.#wishes.ask(request)
     return promise
   }
@@ -259,7 +272,7 @@ export class FunctionExecution implements Execution {
     const isFresh = this.#recognition.forget(request)
     if (error && !isFresh && awaitsEnd(request)) return this.#stop(request, error)
     this.#drop(request)
-    if (isFresh) this.#wishes.unask(request)
+    if (isFresh) this.#unask(request)
     // What the code once rested on is written down even if it is let go in the same turn: a replay rests there, too.
     else if (!this.#journal.calledOff.delete(key)) this.#wishes.callOff(key, error === undefined)
     if (error) request.reject(error)
@@ -273,6 +286,11 @@ export class FunctionExecution implements Execution {
     request.stopped = error
     if (this.#journal.calledOff.delete(key) || (isTold && !this.#wishes.has(request))) return
     this.#wishes.callOff(key)
+  }
+
+  #unask(request: Request): void {
+    this.#wishes.unask(request)
+    this.foundBy.forget(request.wanted.key)
   }
 
   #drop({ wanted }: Request): void {
@@ -303,6 +321,7 @@ export class FunctionExecution implements Execution {
       if (this.#dead) throw this.#deathError()
       this.#inTurn = false
       this.#recognition.markPast(this.#position)
+      this.foundBy.settle()
       if (this.#hasEnded) return
       this.#inTurn = true
       if (this.handlers.meetNext()) continue
@@ -376,7 +395,7 @@ export class FunctionExecution implements Execution {
         continue
       }
       this.#drop(request)
-      if (isFresh) this.#wishes.unask(request)
+      if (isFresh) this.#unask(request)
       else if (this.#wishes.has(request)) this.#wishes.callOff(request.wanted.key)
       request.reject(error)
       await rest()

@@ -18,6 +18,9 @@ export function runInfo(execution: FunctionExecution): RunInfo {
     attempt: head.attempt ?? 1,
     ...(head.parent && { parent: { runId: head.parent.runId } }),
     memo,
+    get attributes() {
+      return execution.foundBy.attributes
+    },
     queue: head.queue,
     priority: head.priority,
     startedAt: head.createdAt,

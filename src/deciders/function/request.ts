@@ -2,6 +2,7 @@
 import { TIMEOUT } from '../../definitions/context.ts'
 import type { IfPast } from '../../definitions/options.ts'
 import { AssertionFailure, unreachable } from '../../kernel/assert.ts'
+import type { AttributeChanges } from '../../kernel/attributes.ts'
 import type { Command, ContinueRun, EndRun } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
 import {
@@ -121,6 +122,12 @@ function answer(request: Request, said: WebhookAnswer): void {
     return request.reject(error)
   }
   request.resolve(payload)
+}
+
+/** What the run is found by from here on: what was recorded, whatever the code says now. */
+export function changesOf({ wanted, recorded }: Request): AttributeChanges | undefined {
+  if (recorded?.type === 'AttributesSet') return recorded.attributes
+  return wanted.type === 'SetAttributes' ? wanted.attributes : undefined
 }
 
 /** A promise of code that is not to go on. */

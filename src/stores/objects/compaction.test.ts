@@ -45,7 +45,9 @@ class World {
       const { head, lease } = each.run
       const turn = { runId: head.runId, lease, generation: 1, turnId: 5, seq: 0, count: 1 }
       const rest = { consumed: [], outbox: [], tasks: [], dropped: [], at: 0, body: '{"turn":1}' }
-      return [{ ...turn, ...rest, next: { type: 'end', status: 'completed' } as const }]
+      // What it was started with under this name is gone when it ends.
+      const attributes = { gone: null }
+      return [{ ...turn, ...rest, attributes, next: { type: 'end', status: 'completed' } as const }]
     })
     expect((await store.commit(turns)).every(({ outcome }) => outcome === 'applied')).toBe(true)
   }
@@ -69,6 +71,7 @@ function newRun(n: number): NewRun {
     ...names,
     reuse: 'allow',
     input: '{"json":1}',
+    attributes: { tags: [`n${n % 7}`, 'any'], gone: 'soon' },
     eager: { session: SESSION, nonce: 9 },
   }
 }
@@ -84,12 +87,17 @@ test('P15, V1: ended runs leave memory and are found, listed, counted and known 
   for (const each of [store, second]) {
     expect((await each.list({ limit: 1, count: true })).count).toBe(400)
     expect((await each.list({ limit: 1, count: true, names: ['refund'] })).count).toBe(134)
+    const having = async (name: string, value: string) =>
+      (await each.list({ limit: 1, count: true, attributes: [{ name, is: 'eq', value }] })).count
+    expect([await having('tags', 'n3'), await having('tags', 'any')]).toEqual([57, 400])
+    expect([await having('tags', 'n7'), await having('gone', 'soon')]).toEqual([0, 0])
     const [run, history, named] = await each.load([
       { type: 'run', runId: idOf(123) },
       { type: 'history', runId: idOf(124), after: 0, turns: 10 },
       { type: 'named', workflowId: 'named 125' },
     ])
     expect(run).toMatchObject({ run: { status: 'completed', last: '{"turn":1}' } })
+    expect(run?.type === 'run' && run.run?.attributes).toEqual({ tags: ['n4', 'any'] })
     expect(history).toMatchObject({ turns: [{ seq: 0, count: 1 }] })
     expect(named).toEqual({ type: 'named', runId: idOf(125) })
     const again = await each.create([newRun(123), { ...newRun(124), digest: 'other' }])

@@ -1,9 +1,10 @@
 // A batch of turns as the arguments of one function call. Columns travel as array literals of numbers and ids, bodies
 // as one text joined by a character JSON never contains raw; the rare parts travel together as JSON.
+import { isList } from '../../kernel/attributes.ts'
 import { limits } from '../../kernel/limits.ts'
-import { attributeColumns } from '../attributes.ts'
+import { attributeColumns, itemsOf } from '../attributes.ts'
 import { NEVER } from '../never.ts'
-import type { Attributes, NewRun, Next, Outbound, TurnCommit } from '../store.ts'
+import type { AttributeChanges, NewRun, Next, Outbound, TurnCommit } from '../store.ts'
 
 /** Ends a body. JSON escapes control characters, and ids are refused if they have any. */
 export const SEPARATOR = '\x1e'
@@ -99,9 +100,12 @@ function extras(turns: readonly TurnCommit[]): string | null {
   })
 }
 
-/** Attributes as rows of their table. */
-export function attributeRows(attributes: Attributes): object[] {
-  return Object.entries(attributes).map(([name, value]) => ({ name, ...attributeColumns(value) }))
+/** Attributes as rows of their tables; one that is removed as its name alone. */
+export function attributeRows(changes: AttributeChanges): object[] {
+  return Object.entries(changes).map(([name, value]) => {
+    if (value === null) return { name }
+    return isList(value) ? { name, items: itemsOf(value) } : { name, ...attributeColumns(value) }
+  })
 }
 
 type Start = Extract<Outbound, { type: 'start' }>

@@ -109,6 +109,32 @@ test('stores D6: a newer release that changes the tables and can live with older
   for (const store of [old, young, await thisOne.open('wider')]) await works(store)
 })
 
+test('api gap 8: an older release beside this one sets a value where a list was, and the list is gone', async () => {
+  const store = await thisOne.open('lists')
+  await openSession(store)
+  const run = { ...aRun(), attributes: { tags: ['a', 'b'] } }
+  await store.create([run])
+  const held = await take(store, run.runId)
+  const found = async (value: string): Promise<number | undefined> =>
+    (await store.list({ limit: 1, count: true, attributes: [{ name: 'tags', is: 'eq', value }] }))
+      .count
+  const attributes = async () => {
+    const [loaded] = await store.load([{ type: 'run', runId: run.runId }])
+    return loaded?.type === 'run' ? loaded.run?.attributes : undefined
+  }
+  expect([await found('a'), await found('c')]).toEqual([1, 0])
+  // As the functions of the release before lists do it.
+  await admin.query(`insert into lists.attribute values ($1, 'tags', 'text', 'c')`, [run.runId])
+  expect(await attributes()).toEqual({ tags: 'c' })
+  expect([await found('a'), await found('c')]).toEqual([0, 1])
+  // With another run that has it in a list, both tables are looked at.
+  await store.create([{ ...aRun(), attributes: { tags: ['c', 'a'] } }])
+  expect([await found('a'), await found('c')]).toEqual([1, 2])
+  await apply(store, turn(held, { attributes: { tags: ['d'] } }))
+  expect(await attributes()).toEqual({ tags: ['d'] })
+  expect([await found('b'), await found('c'), await found('d')]).toEqual([0, 1, 1])
+})
+
 test('stores D6: a process of an older release learns that the tables are too new for it, and fails no run', async () => {
   const old = await thisOne.open('newer')
   await openSession(old)

@@ -225,6 +225,8 @@ test('stores §2: a session that is late is told of, however many are not', asyn
   expect((await store.claim(request(ALICE))).late).toMatchObject([{ session: late }])
 })
 
+const equal = (name: string, value: string) => [{ name, is: 'eq', value }] as const
+
 describe('stores §2: reading', () => {
   const seen: number[] = []
   let reader: PostgresReader
@@ -239,7 +241,13 @@ describe('stores §2: reading', () => {
         from ${schema}.run;
       insert into ${schema}.turn (run_id, generation, seq, count, turn_id, epoch, body)
         select '00000000-0000-7000-8000-000000000001', 1, n, 1, 1, 1, repeat('x', 200) from generate_series(0, ${MANY - 1}) n;
-      analyze ${schema}.run, ${schema}.closed, ${schema}.live, ${schema}.turn`)
+      insert into ${schema}.attribute (run_id, name, kind, text)
+        select run_id, 'region', 'text', case when created_at % 2 = 0 then 'eu' else 'us' end from ${schema}.run;
+      insert into ${schema}.attribute_item (run_id, name, place, text)
+        select run_id, 'tags', 0, 'c' || created_at % 4001 from ${schema}.run;
+      insert into ${schema}.attribute_item (run_id, name, place, text)
+        select run_id, 'tags', 1, 'common' from ${schema}.run;
+      analyze ${schema}.run, ${schema}.closed, ${schema}.live, ${schema}.turn, ${schema}.attribute, ${schema}.attribute_item`)
     reader = new PostgresReader(async <Row>(text: string, values: readonly unknown[]) => {
       seen.push(await blocksOf(text, values))
       return (await admin.query(text, [...values])).rows as Row[]
@@ -259,6 +267,11 @@ describe('stores §2: reading', () => {
     ['an unknown workflow id', { workflowId: 'nobody' }, 0, 100],
     ['an unknown id', { workflowId: randomUUID() }, 0, 100],
     ['an unknown name', { names: ['nobody'] }, 0, 100],
+    ['a common attribute', { attributes: equal('region', 'eu') }, 20, 1_000],
+    ['an unknown attribute', { attributes: equal('region', 'mars') }, 0, 100],
+    ['a rare text of lists', { attributes: equal('tags', 'c17') }, 8, 1_000],
+    ['a common text of lists', { attributes: equal('tags', 'common') }, 20, 1_500],
+    ['an unknown text of lists', { attributes: equal('tags', 'nobody') }, 0, 100],
   ])('%s is found without looking at all runs', async (_what, query, count, most) => {
     const { found, blocks } = await listing(query)
     expect(found).toBe(count)

@@ -185,6 +185,18 @@ export const migrations: readonly string[] = [
   create index run_lane on {schema}.run (lane, created_at, run_id);
   create index closed_status on {schema}.closed (status, closed_at) where status <> 'completed';
   `,
+  `
+  -- The texts of attributes that are lists, in order. An empty list has one row without a text. A row of attribute
+  -- hides a list of the same name: releases that know nothing of lists may work on these tables, too.
+  create table {schema}.attribute_item (
+    run_id uuid not null,
+    name text not null,
+    place int4 not null,
+    text text collate "C",
+    primary key (run_id, name, place)
+  );
+  create index attribute_item_text on {schema}.attribute_item (name, text);
+  `,
 ]
 
 /** The oldest version of these tables whose functions still work on the newest. */

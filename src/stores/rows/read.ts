@@ -1,5 +1,7 @@
 // Snapshots and pages of rows in memory. Nothing here changes a row.
+
 import { unreachable } from '../../kernel/assert.ts'
+import { isList } from '../../kernel/attributes.ts'
 import type { Instant } from '../../kernel/event.ts'
 import { comparable } from '../attributes.ts'
 import { NEVER } from '../never.ts'
@@ -106,6 +108,7 @@ export function holdAll(attributes: Attributes, tests: readonly AttributeTest[])
 }
 
 function holds(has: AttributeValue, { is, value }: AttributeTest): boolean {
+  if (isList(has)) return is === 'eq' && typeof value === 'string' && has.includes(value)
   const [kind, mine] = comparable(has)
   const [wanted, other] = comparable(value)
   if (kind !== wanted) return false

@@ -1,5 +1,6 @@
 // Every rule of the seam in its plainest form, over rows in memory. The memory store applies what comes out; the
 // object store writes it down first.
+import { changedAttributes } from '../../kernel/attributes.ts'
 import type { Instant } from '../../kernel/event.ts'
 import { limits } from '../../kernel/limits.ts'
 import { BY_HAND, NEVER } from '../never.ts'
@@ -79,7 +80,7 @@ function beginAgain(tx: Transaction, run: NewRun, there: RunRow | undefined): Cr
   if (!tx.isAtHand(runId)) return { outcome: 'refused', runId, archived: true }
   for (const { taskId } of tx.tasksOf(runId)) tx.dropTask(taskId)
   const updatedAt = Math.max(tx.now, there.updatedAt)
-  const at = { updatedAt, endedAt: undefined, at: tx.now }
+  const at = { updatedAt, endedAt: undefined, at: tx.now, ...foundBy(there, run) }
   tx.change(there, { ...at, ...released, deliveries: 0, status: 'pending', paused: undefined })
   beginGeneration(tx, there, generation, past)
   return { outcome: 'created', now: tx.now }
@@ -252,11 +253,18 @@ function applyTurn(tx: Transaction, row: RunRow, turn: TurnCommit): void {
     updatedAt: Math.max(tx.now, turn.at),
     ...(count > 0 && { reached: seq + count, turnId }),
     ...marks(row, turn),
-    ...(turn.attributes && { attributes: { ...row.attributes, ...turn.attributes } }),
+    ...foundBy(row, turn),
     ...moved(turn, inbox.length > 0, tx.now),
     ...(next.type === 'pause' && next.uncounted && { deliveries: row.deliveries - 1 }),
   })
   if (next.type === 'continue') beginGeneration(tx, row, generation + 1, next.past)
+}
+
+function foundBy(
+  row: Pick<RunRow, 'attributes'>,
+  { attributes }: Pick<TurnCommit, 'attributes'>,
+): Pick<RunRow, 'attributes'> {
+  return attributes ? { attributes: changedAttributes(row.attributes ?? {}, attributes) } : {}
 }
 
 // A run is pinned once, and undoes what it did until it says otherwise.
@@ -357,7 +365,7 @@ function isHolder(row: Grip, lease: Lease): boolean {
 }
 
 function newborn(run: NewRun, now: Instant): Omit<RunRow, 'inbox' | 'outbox'> {
-  const { runId, name, workflowId, queue, priority, input, extras, parent, past, attributes } = run
+  const { runId, name, workflowId, queue, priority, input, extras, parent, past } = run
   const startAt = run.startAt ?? now + (run.delayMs ?? 0)
   const extra = { ...(extras !== undefined && { extras }), ...(parent && { parent }) }
   const head = { runId, name, workflowId, queue, priority, generation: 1, createdAt: now, input }
@@ -376,7 +384,7 @@ function newborn(run: NewRun, now: Instant): Omit<RunRow, 'inbox' | 'outbox'> {
     seq: past?.count ?? 0,
     reached: past?.count ?? 0,
     turnId: past?.turnId ?? 0,
-    ...(attributes && { attributes }),
+    ...foundBy({}, run),
   }
 }
 

@@ -1,9 +1,10 @@
 // How runs come into the SQLite store: new ones, and those that begin again.
 import type { StatementSync } from 'node:sqlite'
+import { isList } from '../../kernel/attributes.ts'
 import { limits } from '../../kernel/limits.ts'
-import { attributeColumns } from '../attributes.ts'
+import { attributeColumns, itemsOf } from '../attributes.ts'
 import type {
-  Attributes,
+  AttributeChanges,
   Beginning,
   ClaimedRun,
   Created,
@@ -61,10 +62,18 @@ export class SqliteCreator {
     return { ...this.#insert(run, now), ...(alongside !== undefined && { alongside }) }
   }
 
-  setAttributes(runId: string, attributes: Attributes): void {
-    for (const [name, value] of Object.entries(attributes)) {
-      const { kind, text, number } = attributeColumns(value)
-      this.#sql.putAttribute.run(runId, name, kind, text, number)
+  setAttributes(runId: string, changes: AttributeChanges): void {
+    for (const [name, value] of Object.entries(changes)) {
+      this.#sql.deleteItems.run(runId, name)
+      if (value === null || isList(value)) this.#sql.deleteAttribute.run(runId, name)
+      if (value === null) continue
+      if (isList(value)) {
+        for (const [place, text] of itemsOf(value).entries())
+          this.#sql.insertItem.run(runId, name, place, text)
+      } else {
+        const { kind, text, number } = attributeColumns(value)
+        this.#sql.putAttribute.run(runId, name, kind, text, number)
+      }
     }
   }
 
@@ -161,6 +170,7 @@ export class SqliteCreator {
       past.turnId,
     )
     this.begin(runId, generation, there.epoch, past)
+    if (run.attributes) this.setAttributes(runId, run.attributes)
     this.#ports.tell({ type: 'ready' })
     return { outcome: 'created', now }
   }

@@ -171,4 +171,15 @@ export const migrations: readonly string[] = [
   update pawl_closed set created_at = (select run.created_at from pawl_run run where run.run_id = pawl_closed.run_id);
   create index pawl_closed_status on pawl_closed (status, created_at) where status <> 'completed';
   `,
+  `
+  -- The texts of attributes that are lists, in order. An empty list has one row without a text.
+  create table pawl_attribute_item (
+    run_id text not null,
+    name text not null,
+    place integer not null,
+    text text,
+    primary key (run_id, name, place)
+  ) strict, without rowid;
+  create index pawl_attribute_item_text on pawl_attribute_item (name, text);
+  `,
 ]

@@ -50,7 +50,7 @@ export function plansOf(query: ListQuery, database: DatabaseSync): Plan[] {
     )
   for (const test of attributes) {
     const covers = attributes.length === 1 ? (['attributes'] as const) : []
-    if (test.is === 'eq') add([withAttribute(test)], ...covers)
+    if (test.is === 'eq') add(withAttribute(test), ...covers)
   }
   add([NEWEST])
   return plans
@@ -94,11 +94,13 @@ export function conditionOf(query: ListQuery): Condition {
     const { kind, text, number } = attributeColumns(value)
     const [column, other] = text === null ? ['number', number] : ['text', text]
     // The plus keeps SQLite from walking through all runs in the range for each run it tests.
-    add(
-      `exists (select 1 from pawl_attribute a where a.run_id = run.run_id and a.name = ? and a.kind = ?
-        and +a.${column} ${COMPARISONS[comparison]} ?)`,
-      ...[name, kind, other],
-    )
+    const isSo = `exists (select 1 from pawl_attribute a where a.run_id = run.run_id and a.name = ? and a.kind = ?
+        and +a.${column} ${COMPARISONS[comparison]} ?)`
+    if (comparison !== 'eq' || text === null) add(isSo, name, kind, other)
+    else {
+      const isIn = `exists (select 1 from pawl_attribute_item i where i.run_id = run.run_id and i.name = ? and +i.text = ?)`
+      add(`(${isSo} or ${isIn})`, ...[name, kind, text], ...[name, text])
+    }
   }
   return both(...all)
 }
@@ -158,14 +160,28 @@ function ended(status: Status): Source {
   return ordered('pawl_closed', 'pawl_closed_status', indexed)
 }
 
-function withAttribute({ name, value }: AttributeTest): Source {
+// An attribute is a value or a list, so no run is in two of the sources.
+function withAttribute({ name, value }: AttributeTest): Source[] {
   const { kind, text, number } = attributeColumns(value)
-  const [index, where, values] =
-    text === null
-      ? ['pawl_attribute_number', 'kind = ? and number = ? and number is not null', [kind, number]]
-      : ['pawl_attribute_text', 'text = ? and text is not null', [text]]
-  const found = both(is('name', name), { where, values })
-  return { table: 'pawl_attribute', index, ...found, isOrdered: false }
+  const found = (
+    table: string,
+    index: string,
+    where: string,
+    ...values: SQLInputValue[]
+  ): Source => ({
+    table,
+    index,
+    ...both(is('name', name), { where, values }),
+    isOrdered: false,
+  })
+  if (text === null) {
+    const where = 'kind = ? and number = ? and number is not null'
+    return [found('pawl_attribute', 'pawl_attribute_number', where, kind, number)]
+  }
+  return [
+    found('pawl_attribute', 'pawl_attribute_text', 'text = ? and text is not null', text),
+    found('pawl_attribute_item', 'pawl_attribute_item_text', 'text = ?', text),
+  ]
 }
 
 function lanesOf(database: DatabaseSync, names: readonly string[]): number[] {

@@ -39,7 +39,9 @@ export const SNAPSHOT = `
     closed.closed_at, closed.body as last, live.at, live.session, live.epoch, live.deliveries, live.parked_build,
     live.parked_failure, (select count(*) from pawl_inbox inbox where inbox.run_id = run.run_id) as unread,
     (select json_group_array(json_object('name', a.name, 'kind', a.kind, 'text', a.text, 'number', a.number))
-      from pawl_attribute a where a.run_id = run.run_id) as attributes
+      from pawl_attribute a where a.run_id = run.run_id) as attributes,
+    (select json_group_array(json_object('name', i.name, 'text', i.text) order by i.place)
+      from pawl_attribute_item i where i.run_id = run.run_id) as items
   from pawl_run run ${SNAPSHOT_JOINS}`
 
 export const texts = {
@@ -112,6 +114,9 @@ export const texts = {
 
   putAttribute: `insert into pawl_attribute (run_id, name, kind, text, number) values (?, ?, ?, ?, ?) on conflict (run_id, name)
     do update set kind = excluded.kind, text = excluded.text, number = excluded.number`,
+  deleteAttribute: 'delete from pawl_attribute where run_id = ? and name = ?',
+  insertItem: 'insert into pawl_attribute_item (run_id, name, place, text) values (?, ?, ?, ?)',
+  deleteItems: 'delete from pawl_attribute_item where run_id = ? and name = ?',
   note: 'select body from pawl_note where run_id = ? and generation = ? and key = ? and name = ?',
   notes: 'select name, body from pawl_note where run_id = ? and generation = ? and key = ?',
   putNote: `insert into pawl_note (run_id, generation, key, name, body) values (?, ?, ?, ?, ?) on conflict do update set body = excluded.body`,

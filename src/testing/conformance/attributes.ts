@@ -1,6 +1,12 @@
 // Attributes: what runs are found by. Values of different kinds are never equal and have no order among each other.
 import { limits } from '../../kernel/limits.ts'
-import type { Attributes, AttributeTest, ListQuery, Store } from '../../stores/store.ts'
+import type {
+  Attributes,
+  AttributeTest,
+  AttributeValue,
+  ListQuery,
+  Store,
+} from '../../stores/store.ts'
 import {
   again,
   apply,
@@ -30,12 +36,15 @@ import { only, same } from './check.ts'
 type Value = AttributeTest['value']
 
 /** One run for each value, called by its label. */
-async function createEach(store: Store, values: Readonly<Record<string, Value>>): Promise<void> {
+export async function createEach(
+  store: Store,
+  values: Readonly<Record<string, AttributeValue>>,
+): Promise<void> {
   const runs = Object.entries(values).map(([id, x]) => newRun(id, { attributes: { x } }))
   await store.create(runs)
 }
 
-async function found(
+export async function found(
   store: Store,
   tests: readonly AttributeTest[],
   more: Partial<ListQuery> = {},
@@ -47,7 +56,7 @@ async function found(
 }
 
 /** Which of the runs of `createEach` are found by each comparison with a value. */
-async function compared(
+export async function compared(
   store: Store,
   value: Value,
 ): Promise<Record<AttributeTest['is'], readonly string[]>> {
@@ -78,7 +87,13 @@ async function inOrder(store: Store, values: readonly Value[]): Promise<void> {
   }
 }
 
-const mixed: Attributes = { text: 'a', number: 1.5, yes: true, no: false, when: { at: 1_700 } }
+export const mixed: Attributes = {
+  text: 'a',
+  number: 1.5,
+  yes: true,
+  no: false,
+  when: { at: 1_700 },
+}
 
 const keeping: readonly Case[] = [
   {

@@ -1,5 +1,6 @@
 // The conformance suite: what every store must do, as cases any runner can run.
 import { againCases } from './again.ts'
+import { attributeChangeCases } from './attribute-changes.ts'
 import { attributeCases } from './attributes.ts'
 import { batchCases } from './batches.ts'
 import type { Case, OpenFixture } from './case.ts'
@@ -56,6 +57,7 @@ export const conformance: readonly Case[] = [
   ...loadCases,
   ...listCases,
   ...attributeCases,
+  ...attributeChangeCases,
   ...batchCases,
   ...nameCases,
 ]

@@ -39,10 +39,18 @@ begin
   delete from {schema}.note where run_id = p_run;
 end $$;
 
+-- One with a kind is a value, one with items is a list, one with neither is removed.
 create or replace function {schema}.set_attributes(p_run uuid, p json) returns void language plpgsql as $$
 begin
+  delete from {schema}.attribute_item where run_id = p_run
+    and name in (select value->>'name' from json_array_elements(p));
+  delete from {schema}.attribute where run_id = p_run
+    and name in (select value->>'name' from json_array_elements(p) where value->>'kind' is null);
+  insert into {schema}.attribute_item select p_run, a.name, i.place, i.text
+    from json_to_recordset(p) as a(name text, items json),
+      json_array_elements_text(a.items) with ordinality as i(text, place);
   insert into {schema}.attribute select p_run, a.name, a.kind, a.text, a.number
-    from json_to_recordset(p) as a(name text, kind text, text text, number float8)
+    from json_to_recordset(p) as a(name text, kind text, text text, number float8) where a.kind is not null
     on conflict (run_id, name) do update set kind = excluded.kind, text = excluded.text, number = excluded.number;
 end $$;
 
@@ -85,6 +93,7 @@ begin
         (r->'past'->>'turnId')::int8, greatest(v_closed.closed_at, p_now), v_closed.pin);
   end if;
   perform {schema}.begin_generation(v_run, v_generation, v_epoch, r->'past');
+  if r->'attributes' is not null then perform {schema}.set_attributes(v_run, r->'attributes'); end if;
   return json_build_object('outcome', 'created', 'mine', false);
 end $$;
 
