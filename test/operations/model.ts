@@ -44,7 +44,8 @@ const refusals: Record<Operation, readonly string[]> = {
   // A step that was not begun is no step to go back to.
   reset: ['RUN_NOT_AT_REST', 'RUN_ENDED', 'RUN_ALREADY_EXISTS', 'INPUT_INVALID'],
   signal: ['RUN_ENDED'],
-  trigger: ['RUN_ENDED'],
+  // As long as no worker has taken the first, nobody can say whether a second is the same.
+  trigger: ['RUN_ENDED', 'TRY_LATER'],
   'seen ended': [],
 }
 

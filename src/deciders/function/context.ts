@@ -133,8 +133,7 @@ export class FunctionContext implements Context {
     const sent = signalTo(to, signal)
     const [key, identity] = this.#identify('signal', sent.name, {})
     // What was sent has passed before.
-    const checked = this.#execution.hasRecorded(key)
-    const wanted = signalAsk(key, to, sent, given, checked)
+    const wanted = signalAsk(key, to, sent, given, this.#execution.hasRecorded(key))
     return this.#ask(wanted, identity)
   }
 
