@@ -139,10 +139,13 @@ export async function startThrough<R extends StartedRun<unknown>>(
   make: (calls: readonly StartCall[]) => Promise<readonly R[]>,
 ): Promise<readonly R[]> {
   if (arounds.length === 0 || calls.length === 0) return make(calls)
+  const [only, ...others] = calls
+  if (only && others.length === 0) return [await startOne(arounds, only, make)]
   const made = new Map<number, StartCall>()
   const written = Promise.withResolvers<readonly R[]>()
   written.promise.catch(() => {})
   const come = async (call: StartCall, index: number): Promise<R> => {
+    if (made.has(index)) throw twice()
     made.set(index, call)
     if (made.size === calls.length) written.resolve(make(calls.map((_, n) => made.get(n) ?? call)))
     const run = (await written.promise)[index]
@@ -152,7 +155,7 @@ export async function startThrough<R extends StartedRun<unknown>>(
   const start = async (call: StartCall, index: number): Promise<R> => {
     try {
       const run = await through(arounds, call, (given) => come(given, index))
-      const [own] = made.has(index) ? [(await written.promise)[index]] : []
+      const own = made.has(index) ? (await written.promise)[index] : undefined
       if (own === undefined || run !== own) throw notItsRun()
       return own
     } catch (error) {
@@ -162,6 +165,29 @@ export async function startThrough<R extends StartedRun<unknown>>(
     }
   }
   return Promise.all(calls.map(start))
+}
+
+/** One start may be made again, for instance if it failed. */
+async function startOne<R extends StartedRun<unknown>>(
+  arounds: readonly AroundStart[],
+  call: StartCall,
+  make: (calls: readonly StartCall[]) => Promise<readonly R[]>,
+): Promise<R> {
+  const made = new Set<R>()
+  const run = await through(arounds, call, async (given) => {
+    const [started] = await make([given])
+    if (!started) throw notItsRun()
+    made.add(started)
+    return started
+  })
+  if (made.has(run as R)) return run as R
+  throw notItsRun()
+}
+
+function twice(): PawlError {
+  const message =
+    'an interceptor of starts called `next` twice for one of many starts, which are one write. Call it once.'
+  return new PawlError('INPUT_INVALID', message)
 }
 
 function notItsRun(): PawlError {

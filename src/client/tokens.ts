@@ -6,6 +6,7 @@ import { PawlError } from '../kernel/errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
 import type { ChildOutcome, Message } from '../kernel/message.ts'
+import { RunState } from '../kernel/run.ts'
 import { decode, encode } from '../kernel/value.ts'
 import {
   runOfToken,
@@ -83,13 +84,16 @@ function completion(host: HandleHost, token: StepToken, answer: WebhookAnswer): 
   return async (told, { all, newest, generation: current }) => {
     const said = all.find((event) => 'id' in event && event.id === id)
     if (said) return sameOutcome(said, outcome)
-    if (told === 'closed') throw invalid('belongs to a run that has ended')
+    const { ending, open } = RunState.of(newest)
+    if (told === 'closed' || ending) throw invalid('belongs to a run that has ended')
+    if (generation < current) throw invalid('belongs to a part of the run that is over')
     isProven ||= await isSecret(host, token)
     if (!isProven) throw invalid()
-    if (generation !== current) throw invalid('belongs to a part of the run that is over')
     // A body may run a moment before it is recorded that it began. What it is told then would be lost with its worker.
     if (!newest.some((event) => event.type === 'StepStarted' && event.key === key)) return 'wait'
-    if (newest.some((event) => settles(event, key))) throw invalid('is for a step that has ended')
+    const step = open.get(key)
+    if (step?.type !== 'step') throw invalid('is for a step that has ended')
+    if (step.stopping) throw invalid('is for a step that was cancelled')
     return { type: 'complete', id, generation, key, outcome }
   }
 }
@@ -114,11 +118,6 @@ function sameOutcome(said: Event, outcome: ChildOutcome): 'told' {
     : said.type === 'StepFailed' && said.failure.message === outcome.failure.message
   if (isSame) return 'told'
   throw another()
-}
-
-function settles(event: Event, key: string): boolean {
-  if (event.type === 'CalledOff') return event.keys.includes(key)
-  return (event.type === 'StepCompleted' || event.type === 'StepFailed') && event.key === key
 }
 
 interface Events {

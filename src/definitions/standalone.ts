@@ -1,5 +1,4 @@
 // An activity that is started on its own: a run of one step, for every worker that has the activity's code.
-import { checkName } from '../kernel/names.ts'
 import type { Startable, WorkflowContract } from './contract.ts'
 import type { ActivityOptions, WorkflowOptions } from './options.ts'
 
@@ -11,8 +10,8 @@ export function isStandalone(name: string): boolean {
 }
 
 /** What the runs of a definition are called. */
-export function runNameOf({ is, name }: Pick<Startable<never, unknown>, 'is' | 'name'>): string {
-  return is === 'activity' ? checkName(`${PREFIX}${name}`, 'the name of a run') : name
+export function runNameOf(definition: Pick<Startable<never, unknown>, 'is' | 'name'>): string {
+  return definition?.is === 'activity' ? `${PREFIX}${definition.name}` : definition?.name
 }
 
 /** The workflow that is started for a definition. */

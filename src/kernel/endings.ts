@@ -30,15 +30,19 @@ export function lateStep(
   return { until, body, ...(queued && { queued: true }) }
 }
 
-export function stopChild(
-  head: Head,
-  runId: string,
-  type: Stop['type'],
-  reason?: string,
-): Outgoing {
-  const id = `parent:${head.runId}:${head.generation}`
-  const because = reason ?? `its parent ${head.runId} ended`
-  return { type: 'post', runId, message: { type, id, reason: because } }
+export function stopChild(head: Head, runId: string, type: Stop['type'], reason: string): Outgoing {
+  // A child that was cancelled may be terminated later.
+  const again = type === 'terminate' ? ':terminate' : ''
+  const id = `parent:${head.runId}:${head.generation}${again}`
+  return { type: 'post', runId, message: { type, id, reason } }
+}
+
+/** Why a run stops what it asked for. */
+export type Stopped = 'cancelled' | 'let go' | 'ended'
+
+export function becauseOf(why: Stopped, { runId }: Head): string {
+  if (why === 'let go') return 'its parent no longer waits for it'
+  return `its parent ${runId} ${why === 'ended' ? 'ended' : 'was cancelled'}`
 }
 
 export function answered({ id, answer }: AnswerUpdate): EventBody {

@@ -31,7 +31,7 @@ export function retried(events: readonly HistoryEvent[], begins: Begins, now: In
   refuseUndone(events)
   const failed = failureOf(events)
   const past = withoutLastMove(events).filter(isOfTheCode)
-  const again = openIn(past)
+  const again = new Set([...openIn(past), ...stoppedIn(events, keysIn(past))])
   if (failed) again.add(failed.key)
   // What the code did about its failure, or its cancellation, it may not come to this time.
   const cancelled = events.find(({ type }) => type === 'CancelRequested')
@@ -48,7 +48,7 @@ export function resetTo(
 ): Event[] {
   if (isOfGraph(events)) return ofGraph(events, standingBefore(events, step), begins, now)
   const past = beforeStep(events, placeOf(events, step))
-  const again = openIn(past)
+  const again = new Set([...openIn(past), ...stoppedIn(events, keysIn(past))])
   return assembled(events, without(past, again), { begins, again, now })
 }
 
@@ -71,7 +71,8 @@ export function forkedAt(
     results.get(key) ?? results.get(names.get(key) ?? '')
   refuseUnknown(upTo(events, place), results)
   const open = openIn(past)
-  const again = new Set([...open].filter((key) => given(key) === undefined))
+  const stopped = stoppedIn(events, keysIn(past))
+  const again = new Set([...open, ...stopped].filter((key) => given(key) === undefined))
   if (dropped !== undefined) again.add(dropped)
   const kept = without(past, again).map((event) => withResult(event, given))
   const asked = events.filter((event) => event.seq === place && isGiven(event, given))
@@ -177,6 +178,8 @@ function movesStandUntil(all: readonly HistoryEvent[], kept: readonly HistoryEve
   const same = new Set(kept)
   let until = Infinity
   for (const event of all) {
+    // What a machine did about its cancellation, it did because of that.
+    if (event.type === 'CancelRequested') until = Math.min(until, event.seq)
     if (same.has(event) || event.type === 'CalledOff' || !isOfTheCode(event)) continue
     until = Math.min(until, 'after' in event ? event.after : event.seq)
   }
@@ -276,6 +279,22 @@ function beforeStep(events: readonly HistoryEvent[], place: number): HistoryEven
 
 function openIn(events: readonly HistoryEvent[]): Set<string> {
   return new Set(RunState.of(events).open.keys())
+}
+
+/** Of these, what a cancellation stopped and the code waited for: it ended as it did because of that. */
+function stoppedIn(events: readonly HistoryEvent[], keys: ReadonlySet<string>): Set<string> {
+  const cancelled = events.findIndex(({ type }) => type === 'CancelRequested')
+  if (cancelled < 0) return new Set()
+  const { open } = RunState.of(events.slice(0, cancelled + 1))
+  return new Set(
+    [...open].flatMap(([key, each]) =>
+      'stopping' in each && each.stopping && keys.has(key) ? [key] : [],
+    ),
+  )
+}
+
+function keysIn(events: readonly HistoryEvent[]): Set<string> {
+  return new Set(events.flatMap((event) => keyIn(event) ?? []))
 }
 
 function without(events: readonly HistoryEvent[], keys: ReadonlySet<string>): HistoryEvent[] {

@@ -6,12 +6,14 @@ import type { Command, ContinueRun, RunStep, SendMessage, StartChild } from './c
 import { childId } from './derived-ids.ts'
 import {
   answered,
+  becauseOf,
   childEnded,
   childEvent,
   endingOf,
   lastAttempt,
   lateStep,
   type Outgoing,
+  type Stopped,
   stepEnded,
   stopChild,
 } from './endings.ts'
@@ -148,7 +150,7 @@ export class Turn {
     assert(this.ending !== undefined, 'a turn is closed by its ending')
     const terminated = this.ending.type === 'RunFailed' && this.ending.failure.type === TERMINATED
     const stop = terminated ? 'terminate' : 'cancel'
-    const { outgoing, dropped } = this.#callOff(this.#state.open.keys(), undefined, stop)
+    const { outgoing, dropped } = this.#callOff(this.#state.open.keys(), 'ended', stop)
     const { parent } = this.#head
     if (parent) outgoing.push(childEnded(this.#head, parent, this.ending))
     const event = { ...this.ending, at: this.#now, seq: this.#state.seq + 1 }
@@ -158,7 +160,7 @@ export class Turn {
   // What the next generation needs to know of this one. What is still open is called off, as if the run had ended.
   #passOn({ input, carried }: ContinueRun): Closing {
     const at = this.#now
-    const { outgoing, dropped } = this.#callOff(this.#state.open.keys())
+    const { outgoing, dropped } = this.#callOff(this.#state.open.keys(), 'ended')
     const { messageIds } = this.#state
     const kept = messageIds.filter((id) => !carried.some((message) => message.id === id))
     const bodies: EventBody[] = [
@@ -299,18 +301,19 @@ export class Turn {
     if (this.#state.cancelled || this.ending) return undefined
     if (!this.#state.begun) this.ending = endingBy(message)
     const exposed = [...this.#state.open.keys()].filter((key) => !isShielded(key))
-    const { outgoing, dropped } = this.#callOff(exposed, message.reason)
+    const { outgoing, dropped } = this.#callOff(exposed, 'cancelled', 'cancel', message.reason)
     this.outgoing.push(...outgoing)
     this.dropped.push(...dropped)
     const { id, reason } = message
     return { type: 'CancelRequested', id, ...(reason !== undefined && { reason }) }
   }
 
-  // Whatever is still open when a run ends or is cancelled is called off: children and queued steps.
+  // Whatever is still open when a run ends, is cancelled or lets go of it is stopped: children and queued steps.
   #callOff(
     keys: Iterable<string>,
-    reason?: string,
+    why: Stopped,
     stop: Stop['type'] = 'cancel',
+    reason?: string,
   ): { outgoing: Outgoing[]; dropped: string[] } {
     const outgoing: Outgoing[] = []
     const dropped: string[] = []
@@ -318,11 +321,11 @@ export class Turn {
       const open = this.#state.open.get(key)
       if (open?.type === 'child' && open.onClose !== 'abandon') {
         // Cancelled with its parent; but when that has ended, as the child was told to.
-        const how = reason === undefined ? (open.onClose ?? stop) : stop
-        outgoing.push(stopChild(this.#head, open.child, how, reason))
+        const how = why === 'ended' ? (open.onClose ?? stop) : stop
+        outgoing.push(stopChild(this.#head, open.child, how, reason ?? becauseOf(why, this.#head)))
       } else if (open?.type === 'step' && open.queued) {
         // The worker that has it is told by another way, and its answer is waited for.
-        if (reason === undefined || !awaitsEnd(open)) dropped.push(key)
+        if (why === 'ended' || !awaitsEnd(open)) dropped.push(key)
       }
     }
     return { outgoing, dropped }
@@ -332,7 +335,7 @@ export class Turn {
     const known = keys.filter((key) => this.#state.canCallOff(key))
     if (known.length === 0) return
     const started = known.filter((key) => this.#isAwaited(key) || !this.#unstart(key))
-    const { outgoing, dropped } = this.#callOff(started, 'its parent no longer waits for it')
+    const { outgoing, dropped } = this.#callOff(started, 'let go')
     this.outgoing.push(...outgoing)
     this.dropped.push(...dropped)
     const came = met.filter((key) => known.includes(key))

@@ -11,6 +11,8 @@ export class CallCounter {
   underWay = 0
   /** Calls of workers. */
   made = 0
+  /** A worker has noted something. */
+  onNoted: () => void = () => {}
   /** Stands between workers and the store. */
   around: (method: string, call: () => Promise<unknown>) => Promise<unknown> = (_, call) => call()
 
@@ -25,7 +27,8 @@ export class CallCounter {
     this.workerStore = wrapped(inner, (method, call) => (...args) => {
       type Out = Awaited<ReturnType<typeof call>>
       this.made++
-      return this.#count(() => this.around(method, () => call(...args))) as Promise<Out>
+      const answer = this.#count(() => this.around(method, () => call(...args))) as Promise<Out>
+      return method === 'note' ? answer.finally(() => this.onNoted()) : answer
     })
   }
 

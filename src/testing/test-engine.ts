@@ -1,6 +1,7 @@
 // An engine for users' tests: its time is virtual, its randomness comes from a seed, and its workers can be killed.
 // Time stands still unless the test moves it, or waits for a run: then it jumps to whatever is due next.
 
+import { checkInterceptors } from '../client/interceptors.ts'
 import type { WaitingCall } from '../client/waits.ts'
 import type { AnyActivity } from '../definitions/activity.ts'
 import type { InputOf } from '../definitions/contract.ts'
@@ -121,6 +122,7 @@ type Handler = AnyActivity['handler']
 
 export async function testEngine(options: TestOptions = {}): Promise<TestEngine> {
   checkOptions(testOptions, options, { of: 'testEngine' })
+  checkInterceptors(options.interceptors ?? [])
   const { store: url = 'memory:', codecs: given = [] } = options
   if (!/^(memory|sqlite|file):/.test(url)) {
     const message = `testEngine has a clock of its own, and '${url.split(':')[0]}:' keeps its own time. Use 'memory:', 'sqlite:' or 'file:'.`
@@ -167,6 +169,8 @@ export class TestEngine extends Engine {
     this.seed = seed
     this.#time = time
     this.#calls = calls
+    // Leases do not end here, so nothing is renewed, and nobody looks at its notes by the clock.
+    calls.onNoted = () => this.#workers.forEach(({ worker }) => worker.lookAtTasks())
     this.#registry = registry
     this.#namesQueues = options.queues !== undefined
     this.#skips = options.skipTime ?? true

@@ -121,7 +121,8 @@ function startOf(head: Head, command: StartChild, runId: string): Outbound {
   const { name, input, digest, key, workflowId, attributes } = command
   const extras = encodeExtras({ ...command.extras, ...(attributes && { attributes }) })
   const { generation } = head
-  const id = `from:${head.runId}:${generation}:${key}`
+  // The same for a generation that goes on with this one's steps: then the signal is not sent again.
+  const id = `from:${head.runId}:${head.keysOf ?? generation}:${key}`
   const told = command.signal && storedMessage({ type: 'signal', id, ...command.signal })
   const message = `workflow id '${workflowId}' is in use by another run`
   return {

@@ -53,6 +53,8 @@ export class HeldRun {
   #mood: Mood = 'working'
   /** Queued steps whose workers were told, under this lease, that they were cancelled. */
   readonly #told = new Set<string>()
+  /** And the run is to be looked at again, since it need not be held for their answers. */
+  #hasToldTasks = false
   readonly #nap: Nap
   readonly #waiting: Waiting
 
@@ -218,6 +220,7 @@ export class HeldRun {
       const step = this.#state.open.get(key)
       if (step?.type === 'step') this.#steps.giveUp(key, step)
     }
+    this.#hasToldTasks = true
   }
 
   // Its code is not to begin yet, or to be opened anew: whoever comes next reads the run from its beginning.
@@ -412,7 +415,10 @@ export class HeldRun {
   #somethingHappens(): Promise<void> {
     const { size, unreadable } = this.#inbox
     const isNow = size > 0 || unreadable !== undefined || this.#steps.hasResults
-    if (isNow || this.#mood === 'abandoned') return Promise.resolve()
+    if (isNow || this.#mood === 'abandoned' || this.#hasToldTasks) {
+      this.#hasToldTasks = false
+      return Promise.resolve()
+    }
     const carried = (this.#carried[0]?.at ?? Number.POSITIVE_INFINITY) + limits.carryMsMax
     const due = this.#nextDue() ?? Number.POSITIVE_INFINITY
     return this.#nap.take(Math.max(0, Math.min(due, carried) - this.#host.now()))

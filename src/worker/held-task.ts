@@ -18,8 +18,8 @@ export class HeldTask {
   /** Why there is no body. */
   readonly #unreadable: unknown
   readonly #runner: StepRunner
-  #abort: (reason: Error) => void = () => {}
-  #begun: () => boolean = () => false
+  #running: ReturnType<StepRunner['start']> | undefined
+  readonly #neverBegun = Promise.withResolvers<Verdict>()
   #wasCancelled = false
   #isGone = false
 
@@ -49,11 +49,11 @@ export class HeldTask {
     const { retry, input, key, generation, keysOf, workflowId, closeBy } = body
     const { runId, name } = this.#task
     const attempt = this.#attempt
-    if (body.awaited && (await this.#isCancelled(body)))
-      return this.#ended(body, cancelled(name, attempt))
+    if (body.awaited) await this.look()
     if (this.#isGone) return new Promise(() => {})
+    if (this.#wasCancelled) return this.#ended(body, cancelled(name, attempt))
     if (attempt > retry.maxAttempts) return this.#ended(body, diedTrying(name, attempt - 1))
-    const { result, abort, begun } = this.#runner.start(
+    const running = this.#runner.start(
       {
         runId,
         workflowId,
@@ -69,20 +69,24 @@ export class HeldTask {
       this.#runner.activity(name, input),
       retry,
     )
-    this.#abort = abort
-    this.#begun = begun
-    const verdict = await result
-    // One that was cancelled is not tried again.
+    this.#running = running
+    const verdict = await Promise.race([running.result, this.#neverBegun.promise])
+    // One that was cancelled is not tried again, whatever its worker has heard of that.
+    if (verdict.type !== 'ended' && body.awaited) await this.look()
     if (verdict.type !== 'ended' && this.#wasCancelled)
       return this.#ended(body, cancelled(name, attempt))
     return this.#outcome(body, verdict)
   }
 
-  /** It was cancelled, and its end is waited for. */
+  /** It was cancelled, and its end is waited for. One that has not begun never does. */
   cancel(): void {
     if (this.#wasCancelled) return
     this.#wasCancelled = true
-    this.#abort(new CancelledError('the run was cancelled, or no longer waits for it'))
+    const running = this.#running
+    if (!running) return
+    running.cancel(new CancelledError('the run was cancelled, or no longer waits for it'))
+    const outcome = cancelled(this.#task.name, this.#attempt)
+    if (!running.begun()) this.#neverBegun.resolve({ type: 'ended', outcome })
   }
 
   /** Looks whether it was cancelled, if its end would be waited for. */
@@ -97,14 +101,14 @@ export class HeldTask {
 
   abort(reason: Error): void {
     this.#isGone = true
-    this.#abort(reason)
+    this.#running?.abort(reason)
   }
 
   /** A body that was begun has used up its attempt; one that stood in line has not. */
   giveBack(): TaskOutcome {
     const body = this.#body
-    const begun = this.#begun()
-    this.#abort(new PawlError('WORKER_STOPPED', 'the worker is shutting down'))
+    const begun = this.#running?.begun() ?? false
+    this.#running?.abort(new PawlError('WORKER_STOPPED', 'the worker is shutting down'))
     const { taskId, lease, name } = this.#task
     if (!begun || !body) return { taskId, lease, result: { type: 'return' } }
     const outcome = diedTrying(name, this.#attempt)

@@ -12,7 +12,10 @@ export interface RunningStep {
   readonly result: Promise<LocalResult>
   /** Whether the body has been called, or still stands in line for a slot. */
   readonly begun: () => boolean
+  /** Nobody waits for it any more. */
   readonly abort: (reason: Error) => void
+  /** It was cancelled, and its end is waited for. */
+  readonly cancel: (reason: Error) => void
 }
 
 interface Running extends RunningStep {
@@ -67,9 +70,7 @@ export class LocalSteps {
   begin(key: string, step: OpenStep, plan: StepPlan): void {
     const attempt = step.failed + 1
     if (step.stopping) return this.giveUp(key, step)
-    if (attempt > plan.retry.maxAttempts) {
-      return this.#over(key, givenUp(step, attempt - 1, step.failure))
-    }
+    if (isSpent(step, plan)) return this.#over(key, givenUp(step, attempt - 1, step.failure))
     const running = this.#begin(key, step, plan, attempt)
     if (!running) return
     this.hasBegun = true
@@ -94,7 +95,7 @@ export class LocalSteps {
   cancel(key: string, reason: string): void {
     const running = this.#running.get(key)
     if (!running) return
-    running.abort(new CancelledError(reason))
+    running.cancel(new CancelledError(reason))
     if (running.begun()) return
     this.#running.delete(key)
     this.#over(key, cancelled(running.step.name, running.attempt))
@@ -162,5 +163,10 @@ export function cancelled(name: string, attempt: number): StepOutcome {
 function givenUp(step: OpenStep, attempt: number, last: Failure | undefined): StepOutcome {
   const message = `step '${step.name}' has used up its ${attempt} attempts`
   const failure: Failure = last ?? { type: 'WorkerDied', message, retryable: true }
-  return { ok: false, attempt, failure, reason: 'exhausted' }
+  return { ok: false, attempt, failure, reason: step.left ? 'timeout' : 'exhausted' }
+}
+
+/** Whether no attempt is left: all were made, or the last one, which was left to others, must not be made again. */
+export function isSpent({ failed, left, failure }: OpenStep, { retry }: StepPlan): boolean {
+  return failed >= retry.maxAttempts || (left === true && failure?.retryable === false)
 }

@@ -8,7 +8,7 @@ import { limits } from '../kernel/limits.ts'
 import type { Head, OpenStep, RunState } from '../kernel/run.ts'
 import type { LocalResult, Turn } from '../kernel/turn.ts'
 import type { RunHost } from './host.ts'
-import { interrupted, type LocalSteps } from './local-steps.ts'
+import { interrupted, isSpent, type LocalSteps } from './local-steps.ts'
 
 /** A step that is running is not due, whatever its last retry said; nor is one today's code does not ask for. */
 export function nextDue(
@@ -68,8 +68,8 @@ export function readyHere(turn: Turn, now: Instant, held: Held): [string, OpenSt
     if (open.type !== 'step' || open.queued || steps.has(key)) continue
     const plan = execution.step(key)
     if (!plan || (open.retryAt ?? 0) > now) continue
-    // What was cancelled and runs nowhere is over, wherever it was to run.
-    if (open.stopping || isServed(open, plan, held)) here.push([key, open])
+    // What was cancelled and runs nowhere, or has no attempt left, is over, wherever it was to run.
+    if (open.stopping || isSpent(open, plan) || isServed(open, plan, held)) here.push([key, open])
     else elsewhere.push(key)
   }
   turn.queue(elsewhere)

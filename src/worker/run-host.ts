@@ -148,22 +148,21 @@ async function cancelTasks(
   keys: readonly string[],
 ): Promise<readonly string[]> {
   const { runId, generation } = head
-  const [loaded] = await send((store) => store.load([{ type: 'tasks', runId }]))
-  const tasks = loaded?.type === 'tasks' ? loaded.tasks : []
-  const found = new Map(tasks.map((task) => [task.taskId, task]))
-  const of = (key: string) => found.get(taskId(head, key))
-  const held = keys.filter((key) => of(key)?.session !== undefined)
-  const notes = held.map((key) => ({
+  // Whoever begins one from now on finds the note.
+  const notes = keys.map((key) => ({
     runId,
     generation,
     key,
     name: CANCELLED,
     body: '"cancelled"',
   }))
-  if (notes.length > 0) await send((store) => store.note(notes))
-  for (const key of held) cancelTask(taskId(head, key))
+  await send((store) => store.note(notes))
+  const [loaded] = await send((store) => store.load([{ type: 'tasks', runId }]))
+  const tasks = loaded?.type === 'tasks' ? loaded.tasks : []
+  const idle = new Set(tasks.flatMap((task) => (task.session === undefined ? [task.taskId] : [])))
+  for (const key of keys) if (!idle.has(taskId(head, key))) cancelTask(taskId(head, key))
   // One that is gone has ended: its answer is on its way.
-  return keys.filter((key) => of(key) && !held.includes(key))
+  return keys.filter((key) => idle.has(taskId(head, key)))
 }
 
 function announce({ bus, logger }: WorkerPorts, head: Head, events: readonly HistoryEvent[]): void {

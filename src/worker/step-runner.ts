@@ -86,8 +86,8 @@ export class StepRunner {
       ...limitsOf(plan),
       ...(step.closeBy !== undefined && { closeBy: step.closeBy }),
     }
-    const { result, abort, begun } = this.start(of, work, plan.retry)
-    return { abort, begun, result: result.then((verdict) => this.#localResult(key, verdict)) }
+    const { result, ...running } = this.start(of, work, plan.retry)
+    return { ...running, result: result.then((verdict) => this.#localResult(key, verdict)) }
   }
 
   #workOf(head: Head, key: string, step: OpenStep, plan: StepPlan): Work {
@@ -108,7 +108,7 @@ export class StepRunner {
     of: AttemptOf,
     work: Work,
     retry: RetryRule,
-  ): { result: Promise<Verdict>; begun: () => boolean; abort: (reason: Error) => void } {
+  ): Omit<RunningStep, 'result'> & { readonly result: Promise<Verdict> } {
     let attempt: Attempt | undefined
     let notes: StepNotes | undefined
     let aborted = false
@@ -133,7 +133,12 @@ export class StepRunner {
       // Where the lease is gone, somebody else may be at it by now.
       void notes?.close(this.#ports.mayWork() ? 'keep' : 'drop')
     }
-    return { result: promise, begun: () => attempt !== undefined, abort }
+    // What was not begun never begins; what was has its notes still, for as long as it cleans up.
+    const cancel = (reason: Error): void => {
+      if (attempt) attempt.abort(reason)
+      else aborted = true
+    }
+    return { result: promise, begun: () => attempt !== undefined, abort, cancel }
   }
 
   #call({ name }: AttemptOf, { kind, input, body }: Work, ctx: ActivityContext): unknown {
@@ -177,7 +182,7 @@ export class StepRunner {
     const { attempt } = of
     if (result.ok === true)
       return { type: 'ended', outcome: { ok: true, attempt, value: result.value } }
-    if (result.ok) return { type: 'left', left: this.#left(of) }
+    if (result.ok) return { type: 'left', left: this.#left(of, retry) }
     const { failure, timedOut, retryAfterMs } = result
     const reason: GivenUp | undefined = givesUp(retry, failure, attempt)
     if (reason) {
@@ -192,11 +197,13 @@ export class StepRunner {
     return { type: 'retry', attempt, failure, delayMs }
   }
 
-  #left({ name, attempt, startToCloseMs }: AttemptOf): StepLeft {
+  #left({ name, attempt, startToCloseMs }: AttemptOf, retry: RetryRule): StepLeft {
     const until = startToCloseMs === undefined ? NEVER : this.#ports.now() + startToCloseMs
-    const message = `attempt ${attempt} of step '${name}' was left to be completed from outside, and was not within ${startToCloseMs} ms`
+    const limit = startToCloseMs === undefined ? '' : `, and was not within ${startToCloseMs} ms`
+    const message = `attempt ${attempt} of step '${name}' was left to be completed from outside${limit}`
     const failure: Failure = { type: 'Timeout', message, code: 'START_TO_CLOSE', retryable: true }
-    return { attempt, failure, until }
+    const retryable = givesUp(retry, failure, attempt) === undefined
+    return { attempt, failure: { ...failure, retryable }, until }
   }
 
   #localResult(key: string, verdict: Verdict): LocalResult {

@@ -123,6 +123,14 @@ export class Worker {
     return { session: this.#session.id, nonce }
   }
 
+  /**
+   * Looks whether steps it has tasks of were cancelled. What cannot be looked up now is with the next renewal.
+   * @internal
+   */
+  lookAtTasks(): void {
+    for (const task of this.#tasks.values()) void task.look().catch(() => {})
+  }
+
   /** Takes a run that was created with an offered lease. @internal */
   accept(claimed: ClaimedRun, isOld: boolean): void {
     if (claimed.lease.session !== this.#session.id || !this.#session.alive) return
@@ -334,8 +342,7 @@ export class Worker {
   #renewed(now: number, beat: number, sent: number): void {
     this.#storeClock.heard(now, sent)
     if (beat % limits.renewalsPerReconcile === 0) this.#plan.doubt(1)
-    // What cannot be looked up now is looked up with the next renewal.
-    for (const task of this.#tasks.values()) void task.look().catch(() => {})
+    this.lookAtTasks()
     if (this.#plan.inDoubt) this.#doorbell.ring()
   }
 

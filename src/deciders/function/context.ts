@@ -157,8 +157,11 @@ export class FunctionContext implements Context {
     const [key, identity] = this.#identify('child', workflow.name, options)
     const wanted = childAsk(key, workflow, input, { ...options, parentClose: 'abandon' })
     const { message } = signalAsk(key, '', sent, payload, this.#execution.hasRecorded(key))
-    void this.#ask({ ...wanted, signal: message as StartChild['signal'] & object }, identity)
-    return Promise.resolve() as DurablePromise<void>
+    const asked = this.#ask(
+      { ...wanted, signal: message as StartChild['signal'] & object },
+      identity,
+    )
+    return (this.#scope.cancelled ? asked : Promise.resolve()) as DurablePromise<void>
   }
 
   cancelRun(run: RunRef, reason?: string): DurablePromise<void> {

@@ -39,9 +39,10 @@ export interface Request {
   readonly reject: (error: unknown) => void
 }
 
-/** Whether its end is waited for when it is cancelled. */
-export function awaitsEnd({ wanted }: Request): boolean {
-  return 'onCancel' in wanted && wanted.onCancel === 'wait'
+/** Whether its end is waited for when it is cancelled. What was recorded counts, and not what newer code says. */
+export function awaitsEnd({ recorded, wanted }: Request): boolean {
+  const asked = recorded ?? wanted
+  return 'onCancel' in asked && asked.onCancel === 'wait'
 }
 
 export function commandOf({ wanted, after, past }: Request): Command {
