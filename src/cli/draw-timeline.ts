@@ -96,7 +96,7 @@ function remarks(row: Row): string {
   const tries = attempts > 1 ? `${attempts} attempts` : ''
   const late = { timeout: 'timed out', cancelled: 'cancelled', skipped: 'skipped' } as const
   const end = outcome in late ? late[outcome as keyof typeof late] : ''
-  const left = outcome === 'open' && row.left?.attempt === attempts ? 'left to be completed' : ''
+  const left = outcome === 'open' && row.left?.has(attempts) ? 'left to be completed' : ''
   const done = items ? `${items.ended} of ${items.all} done` : ''
   const what = kind === 'mark' ? '' : kind === 'sideEffect' ? 'side effect' : kind
   return [what, done, tries, left, end, note === undefined ? '' : plain(note)]
@@ -109,9 +109,9 @@ function notesOf(row: Row): string[] {
   const failed = new Map(row.retries.map(({ attempt, failure }) => [attempt, failure]))
   const notes: string[] = []
   for (let attempt = 1; attempt < row.attempts + (row.outcome === 'open' ? 1 : 0); attempt++) {
-    const isLeft = row.left?.attempt === attempt
-    const failure = failed.get(attempt) ?? (isLeft ? row.left?.failure : undefined)
-    if ((!failure && row.queued) || (isLeft && attempt === row.attempts)) continue
+    const failure = failed.get(attempt) ?? row.left?.get(attempt)
+    const isLeft = row.left?.has(attempt) && attempt === row.attempts
+    if ((!failure && row.queued) || isLeft) continue
     notes.push(
       failure
         ? `attempt ${attempt} failed: ${showFailure(failure)}`

@@ -110,12 +110,12 @@ function stepOf(row: Row, step: string): Step {
   }
 }
 
-function attemptsOf({ kind, attempts, outcome, items }: Row): number {
+function attemptsOf({ kind, attempts, outcome, items, left }: Row): number {
   if (items || !['step', 'activity', 'sideEffect', 'undo'].includes(kind)) return 0
-  return outcome === 'open' ? attempts + 1 : attempts
+  return outcome === 'open' && !left?.has(attempts) ? attempts + 1 : attempts
 }
 
-function stateOf({ kind, outcome }: Row): StepState {
+function stateOf({ kind, outcome, left, attempts }: Row): StepState {
   switch (outcome) {
     case 'done':
       return 'completed'
@@ -128,6 +128,7 @@ function stateOf({ kind, outcome }: Row): StepState {
     case 'skipped':
       return 'skipped'
     case 'open':
+      if (left?.has(attempts)) return 'waiting'
       return ['sleep', 'signal', 'condition', 'child'].includes(kind) ? 'waiting' : 'running'
     default:
       return unreachable(outcome)

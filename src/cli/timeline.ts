@@ -26,8 +26,10 @@ export interface Row {
   readonly retries: Retried[]
   /** Its attempts were made from the task queue, which keeps their failures to itself. */
   queued?: true
-  /** The attempt that was left to be completed from outside, and what it is if nobody does. */
-  left?: { readonly attempt: number; readonly failure: Failure }
+  /** Attempts that were left to be completed from outside, and what they are if nobody does. */
+  readonly left?: Map<number, Failure>
+  /** When it is cancelled, the code waits for its end. */
+  readonly awaited?: true
   outcome: 'open' | 'done' | 'failed' | 'timeout' | 'cancelled' | 'skipped'
   failure?: Failure
   /** The run id of a child, why a run was cancelled. */
@@ -79,7 +81,8 @@ class TimelineBuilder {
       case 'StepStarted': {
         const kind = this.#isUndo(event.step) ? 'undo' : event.kind
         const queued = event.queued ? { queued: true as const } : {}
-        return this.#begin(event.step, event.at, { kind, name: stepName(event.step), ...queued })
+        const marks = { ...queued, ...awaited(event), left: new Map<number, Failure>() }
+        return this.#begin(event.step, event.at, { kind, name: stepName(event.step), ...marks })
       }
       case 'TimerStarted':
         return this.#begin(event.step, event.at, { kind: 'sleep', name: stepName(event.step) })
@@ -88,6 +91,7 @@ class TimelineBuilder {
           kind: 'child',
           name: stepName(event.step),
           note: event.childRunId,
+          ...awaited(event),
         })
       case 'WaitStarted':
         return this.#await(event)
@@ -124,7 +128,10 @@ class TimelineBuilder {
       case 'RunContinued':
         return this.#cancelOpen(event.at)
       case 'CancelRequested':
-        this.#cancelOpen(event.at, isShielded)
+        this.#cancelOpen(
+          event.at,
+          (step) => isShielded(step) || this.#open.get(step)?.awaited === true,
+        )
         return this.#mark(event.at, 'cancel requested', event.reason)
       default:
         return this.#addDecided(event)
@@ -217,7 +224,7 @@ class TimelineBuilder {
   #retry({ step, at, attempt, failure, leftOpen }: OfType<'StepRetried'>): void {
     const row = this.#open.get(step)
     if (!row) return
-    if (leftOpen) row.left = { attempt, failure }
+    if (leftOpen) row.left?.set(attempt, failure)
     else row.retries.push({ at: at.getTime(), attempt, failure })
     row.attempts = attempt
   }
@@ -271,8 +278,10 @@ class TimelineBuilder {
   }
 
   #letGo({ steps, met, at }: OfType<'CalledOff'>): void {
-    for (const step of steps)
+    for (const step of steps) {
+      if (this.#open.get(step)?.awaited) continue
       this.#settle({ step, at }, { outcome: met.includes(step) ? 'done' : 'cancelled' })
+    }
   }
 
   // Nobody waits for it any more: the run ended, or was cancelled. What is shielded goes on.
@@ -318,4 +327,8 @@ function kindIn(key: string): Row['kind'] {
 // No key of a step looks like this.
 function updateKey({ messageId }: { readonly messageId: string }): string {
   return `update ${messageId}`
+}
+
+function awaited({ onCancel }: { readonly onCancel?: 'wait' }): { readonly awaited?: true } {
+  return onCancel === 'wait' ? { awaited: true } : {}
 }

@@ -33,6 +33,7 @@ import {
 import { type Known, newRun } from './new-run.ts'
 import { type RunRecord, recordOf } from './record.ts'
 import { LIVE } from './recorded-runs.ts'
+import { engineClosed, otherReuse, refuseActivity } from './refusals.ts'
 import { Results } from './results.ts'
 import type { HandleHost, RunHandle, StartedRun } from './run-handle.ts'
 import { type ScheduleHost, Schedules } from './schedules.ts'
@@ -253,6 +254,7 @@ export class Client {
       readonly messageId?: string
     } & Given<'payload', NoInfer<P>>,
   ): Promise<StartedRun<Out>> {
+    refuseActivity(workflow, 'signalWithStart')
     const { signal, payload: given, messageId, input, ...options } = request
     const { name } = signal
     await checkPayload(signal, given)
@@ -272,6 +274,7 @@ export class Client {
       readonly messageId?: string
     } & Given<'payload', NoInfer<P>>,
   ): Promise<{ readonly run: StartedRun<Out>; readonly result: U }> {
+    refuseActivity(workflow, 'updateWithStart')
     const { update, payload: given, messageId, input, ...options } = request
     refuseTransaction(options as StartOptions, 'updateWithStart waits for the answer')
     const { name } = update
@@ -299,8 +302,9 @@ export class Client {
   }
 
   /** Fails the wait for a `ctx.webhook`, or the step. It is not tried again. */
-  reject(token: string, reason: string): Promise<void> {
-    return settleByToken(this.#host, token, { ok: false, reason: String(reason) })
+  async reject(token: string, reason: string): Promise<void> {
+    if (typeof reason === 'string') return settleByToken(this.#host, token, { ok: false, reason })
+    throw new PawlError('INPUT_INVALID', 'reject takes a token and a reason, which is a text.')
   }
 
   get(run: RunRef): RunHandle<unknown>
@@ -434,13 +438,4 @@ export class Client {
       throw signal.aborted && isUnavailable(error) ? engineClosed(error) : error
     }
   }
-}
-
-function otherReuse(reuse: Reuse): string {
-  if (reuse === 'allowIfEnded') return "wait for it to end, or reuse: 'returnExisting'"
-  return "reuse: 'allowIfEnded' to start one after the other, or 'returnExisting'"
-}
-
-function engineClosed(cause?: unknown): PawlError {
-  return new PawlError('WORKER_STOPPED', 'this engine is closed: open another one.', { cause })
 }

@@ -39,6 +39,8 @@ export interface HistoryEvents {
     /** It fails unless it has started by then, or ended by then. */
     readonly startBy?: Date
     readonly closeBy?: Date
+    /** When it is cancelled, the code waits for its end. */
+    readonly onCancel?: 'wait'
   }
   /** A queued step that must start in time has started. */
   StepBegun: OfStep
@@ -81,6 +83,7 @@ export interface HistoryEvents {
     readonly childRunId: string
     readonly input: unknown
     readonly parentClose: 'cancel' | 'terminate' | 'abandon'
+    readonly onCancel?: 'wait'
   }
   ChildCompleted: OfStep & { readonly result: unknown }
   ChildFailed: OfStep & { readonly childRunId: string; readonly failure: Failure }

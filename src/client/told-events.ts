@@ -41,6 +41,7 @@ const teller: Teller = {
     queued: event.queued ?? false,
     ...dated('startBy', event.startBy),
     ...dated('closeBy', event.closeBy),
+    ...(event.onCancel && { onCancel: event.onCancel }),
   }),
   StepBegun: ofStep,
   StepQueued: (event) => ({ ...ofStep(event), attempt: event.attempt }),
@@ -73,12 +74,13 @@ const teller: Teller = {
     ...dated('until', until),
     condition: condition ?? false,
   }),
-  ChildStarted: ({ key, name, child, input, onClose }) => ({
+  ChildStarted: ({ key, name, child, input, onClose, onCancel }) => ({
     step: key,
     name,
     childRunId: child,
     input: decode(input),
     parentClose: onClose ?? 'cancel',
+    ...(onCancel && { onCancel }),
   }),
   ChildCompleted: (event) => ({ ...ofStep(event), result: decode(event.value) }),
   ChildFailed: ({ key, child, failure }) => ({ step: key, childRunId: child, failure }),

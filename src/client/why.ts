@@ -327,7 +327,7 @@ function backoff(id: string, key: string, open: Extract<Open, { type: 'step' }>)
     const until = retryAt === undefined || retryAt >= NEVER ? {} : { until: new Date(retryAt) }
     const result = { placeholder: "--result '<JSON>' --note '<why>'" }
     const byHand = pawlCommand('resume', [id], { options: { step: key }, ...result })
-    const suggestion = `Complete it with its token: engine.resolve(token, value). Or by hand: ${byHand}`
+    const suggestion = `Complete it with its token: engine.resolve(token, value), or pawl resolve <token> '<JSON>'. Or by hand: ${byHand}`
     return { reason: 'completion', step: key, ...until, suggestion }
   }
   if (!failure || retryAt === undefined) return { reason: 'ready' }

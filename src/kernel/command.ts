@@ -122,6 +122,12 @@ export interface SendMessage extends Asked {
     | { readonly type: 'cancel'; readonly reason?: string }
     | { readonly type: 'terminate'; readonly reason: string }
 }
+/** The run that a message goes to. */
+export interface Receiver {
+  readonly runId: string
+  readonly hasEnded: boolean
+}
+
 /** What is asked for under a key, and settled under it later. */
 export type Request =
   | RunStep

@@ -25,7 +25,7 @@ export function lateStep(
   if (until === undefined || until > now) return undefined
   const message = `step '${name}' ${what}`
   const failure = { type: 'Timeout', message, code, retryable: false }
-  const attempt = open.failed + 1
+  const attempt = open.left ? Math.max(1, open.failed) : open.failed + 1
   const body = { type: 'StepFailed', key, attempt, failure, reason: 'timeout' } as const
   return { until, body, ...(queued && { queued: true }) }
 }

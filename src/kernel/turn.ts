@@ -2,7 +2,7 @@
 // commands become events too. Pure: everything it needs is handed in, everything it wants done is handed back.
 import { assert, unreachable } from './assert.ts'
 import { type AttributeChanges, foundBy } from './attributes.ts'
-import type { Command, ContinueRun, RunStep, SendMessage, StartChild } from './command.ts'
+import type { Command, ContinueRun, Receiver, RunStep, SendMessage, StartChild } from './command.ts'
 import { childId } from './derived-ids.ts'
 import {
   answered,
@@ -33,12 +33,6 @@ export type LocalResult =
       readonly until: Instant
       readonly left?: true
     }
-
-/** The run that a message goes to. */
-export interface Receiver {
-  readonly runId: string
-  readonly hasEnded: boolean
-}
 
 export interface Closing {
   readonly event: HistoryEvent

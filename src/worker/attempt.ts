@@ -53,6 +53,8 @@ export interface AttemptPorts {
   readonly build: string
   /** What a body does with other runs, under the idempotency key of its step. */
   clientFor(key: string): ActivityClient
+  /** Resolves when the step is recorded, so that what is said about it from outside is not lost. */
+  recorded(): Promise<void>
 }
 
 export function beginAttempt(
@@ -226,7 +228,9 @@ class StepContext implements ActivityContext {
   get completionToken(): ActivityContext['completionToken'] {
     return async () => {
       const { runId, generation, key } = this.#of
-      return makeStepToken({ runId, generation, key, secret: await this.#notes.secret() })
+      const secret = await this.#notes.secret()
+      await this.#ports.recorded()
+      return makeStepToken({ runId, generation, key, secret })
     }
   }
 

@@ -1,12 +1,12 @@
 // The code of a held run: opened when it is needed, told what happened, and asked what it wants. It is replayed from the
 // beginning once, or before every turn if the host says so.
 import { assert } from '../kernel/assert.ts'
-import type { Command, RunStep } from '../kernel/command.ts'
+import type { Command, Receiver, RunStep } from '../kernel/command.ts'
 import type { Decider, Execution, StepPlan } from '../kernel/decider.ts'
 import { strictly } from '../kernel/endings.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import type { Head, OpenStep, RunState } from '../kernel/run.ts'
-import type { Receiver, Turn } from '../kernel/turn.ts'
+import type { Turn } from '../kernel/turn.ts'
 import type { RunHost } from './host.ts'
 import type { LocalSteps } from './local-steps.ts'
 import { interruptedSteps, readyHere } from './readiness.ts'

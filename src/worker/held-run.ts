@@ -2,6 +2,7 @@
 // strictly one after another; what happens meanwhile collects for the next one. Nothing a turn asks for is begun
 // before the turn is durable, except what would be decided the same way again if this process died now.
 import { assert } from '../kernel/assert.ts'
+import { PawlError } from '../kernel/errors.ts'
 import type { Ending, HistoryEvent, Instant } from '../kernel/event.ts'
 import { type Failure, failureOf } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
@@ -55,6 +56,8 @@ export class HeldRun {
   readonly #told = new Set<string>()
   /** And the run is to be looked at again, since it need not be held for their answers. */
   #hasToldTasks = false
+  /** Bodies that wait until their steps are recorded. */
+  readonly #recording: PromiseWithResolvers<void>[] = []
   readonly #nap: Nap
   readonly #waiting: Waiting
 
@@ -68,7 +71,8 @@ export class HeldRun {
     this.#head = warm?.head ?? head
     this.#unborn = unreadable
     this.#steps = new LocalSteps(
-      (key, step, plan, attempt) => host.begin(this.#head, key, step, plan, attempt),
+      (key, step, plan, attempt) =>
+        host.begin(this.#head, key, step, plan, attempt, () => this.#recorded()),
       () => this.#nap.wake(),
     )
     this.#waiting = new Waiting(host, this.#nap, this.#steps, this.#inbox, () => this.#mood)
@@ -203,7 +207,8 @@ export class HeldRun {
     const cancelled = cancelledTasks(this.#state, this.#told)
     const stays = busy || (soon && this.#mood === 'working') || this.#inbox.size > 0
     const hold = stays || cancelled.length > 0
-    if (stays && cancelled.length === 0 && mayWait(this.#carried, turn, this.#code.current, now)) {
+    const isAwaited = cancelled.length > 0 || this.#recording.length > 0
+    if (stays && !isAwaited && mayWait(this.#carried, turn, this.#code.current, now)) {
       this.#beginSteps(ready)
       return undefined
     }
@@ -389,7 +394,17 @@ export class HeldRun {
     return { type: 'released', ...(wakeAt !== undefined && { wakeAt }) }
   }
 
+  // Whoever asks for it goes on when all that was decided so far is durable.
+  #recorded(): Promise<void> {
+    if (this.#carried.length === 0) return Promise.resolve()
+    const asked = Promise.withResolvers<void>()
+    this.#recording.push(asked)
+    this.#nap.wake()
+    return asked.promise
+  }
+
   #durable(events: readonly HistoryEvent[], consumed: readonly string[]): void {
+    for (const { resolve } of this.#recording.splice(0)) resolve()
     this.#writer.seq += events.length
     this.#inbox.forget(consumed)
     this.#steps.settle()
@@ -407,6 +422,8 @@ export class HeldRun {
   }
 
   #lose(): HeldOutcome {
+    const error = new PawlError('WORKER_STOPPED', 'the lease was lost before the step was recorded')
+    for (const { reject } of this.#recording.splice(0)) reject(error)
     this.#steps.stop('the lease was lost')
     this.#code.dispose()
     return { type: 'lost', began: this.hasBegun }
@@ -415,7 +432,8 @@ export class HeldRun {
   #somethingHappens(): Promise<void> {
     const { size, unreadable } = this.#inbox
     const isNow = size > 0 || unreadable !== undefined || this.#steps.hasResults
-    if (isNow || this.#mood === 'abandoned' || this.#hasToldTasks) {
+    const isAwaited = this.#hasToldTasks || this.#recording.length > 0
+    if (isNow || this.#mood === 'abandoned' || isAwaited) {
       this.#hasToldTasks = false
       return Promise.resolve()
     }

@@ -1,9 +1,8 @@
-import type { SendMessage } from '../kernel/command.ts'
+import type { Receiver, SendMessage } from '../kernel/command.ts'
 import type { Decider, Execution, StepPlan, World } from '../kernel/decider.ts'
 import type { HistoryEvent, Instant } from '../kernel/event.ts'
 import type { Failure } from '../kernel/failure.ts'
 import type { Head, OpenStep } from '../kernel/run.ts'
-import type { Receiver } from '../kernel/turn.ts'
 import type { Committed, HistoryPage, StoredHead, TurnCommit } from '../stores/store.ts'
 import type { RunningStep } from './local-steps.ts'
 import type { WarmRun } from './warm.ts'
@@ -43,6 +42,8 @@ export interface RunHost extends World {
     step: OpenStep,
     plan: StepPlan,
     attempt: number,
+    /** Resolves when the step is recorded. */
+    recorded: () => Promise<void>,
   ): RunningStep | undefined
   announce(head: Head, events: readonly HistoryEvent[]): void
   paused(head: Head, failure: Failure): void

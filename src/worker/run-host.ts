@@ -1,5 +1,5 @@
 // What a worker does for the runs it holds: the calls of a held run, bound to the worker's ports.
-import type { SendMessage } from '../kernel/command.ts'
+import type { Receiver, SendMessage } from '../kernel/command.ts'
 import type { Execution } from '../kernel/decider.ts'
 import { taskId } from '../kernel/derived-ids.ts'
 import { leftUndone } from '../kernel/endings.ts'
@@ -8,7 +8,6 @@ import type { Failure } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
 import { TERMINATED } from '../kernel/message.ts'
 import type { Head } from '../kernel/run.ts'
-import type { Receiver } from '../kernel/turn.ts'
 import { sleep } from '../runtime/clock.ts'
 import { secret } from '../runtime/random.ts'
 import type { Committed, HistoryPage, Store, StoredHead, TurnCommit } from '../stores/store.ts'
@@ -56,8 +55,8 @@ export function runHost(parts: HostParts): RunHost {
     commit: (turn) => commit(parts, turn),
     serves: placement(parts),
     hasRoom: () => slots.free > 0,
-    begin: (head, key, step, plan, attempt) =>
-      parts.mayWork() ? runner.local(head, key, step, plan, attempt) : undefined,
+    begin: (head, key, step, plan, attempt, recorded) =>
+      parts.mayWork() ? runner.local(head, key, step, plan, attempt, recorded) : undefined,
     announce: (head, events) => harmless(() => announce(ports, head, events)),
     paused: (head, failure) => harmless(() => paused(ports, head, failure)),
     suspended: (head) => harmless(() => suspended(ports, head)),

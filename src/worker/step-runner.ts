@@ -72,7 +72,14 @@ export class StepRunner {
   }
 
   /** A step of a run that is held here. */
-  local(head: Head, key: string, step: OpenStep, plan: StepPlan, attempt: number): RunningStep {
+  local(
+    head: Head,
+    key: string,
+    step: OpenStep,
+    plan: StepPlan,
+    attempt: number,
+    recorded: () => Promise<void>,
+  ): RunningStep {
     const work = this.#workOf(head, key, step, plan)
     const of: AttemptOf = {
       runId: head.runId,
@@ -86,7 +93,7 @@ export class StepRunner {
       ...limitsOf(plan),
       ...(step.closeBy !== undefined && { closeBy: step.closeBy }),
     }
-    const { result, ...running } = this.start(of, work, plan.retry)
+    const { result, ...running } = this.start(of, work, plan.retry, recorded)
     return { ...running, result: result.then((verdict) => this.#localResult(key, verdict)) }
   }
 
@@ -108,6 +115,8 @@ export class StepRunner {
     of: AttemptOf,
     work: Work,
     retry: RetryRule,
+    /** What the task queue has is recorded. */
+    recorded: () => Promise<void> = () => Promise.resolve(),
   ): Omit<RunningStep, 'result'> & { readonly result: Promise<Verdict> } {
     let attempt: Attempt | undefined
     let notes: StepNotes | undefined
@@ -120,7 +129,10 @@ export class StepRunner {
       const found = of.attempt === 1 ? {} : await this.#ports.loadNotes(of)
       if (aborted || !this.#ports.mayWork()) return
       notes = new StepNotes(of, this.#ports, found)
-      attempt = beginAttempt(of, (context) => this.#call(of, work, context), notes, this.#ports)
+      attempt = beginAttempt(of, (context) => this.#call(of, work, context), notes, {
+        ...this.#ports,
+        recorded,
+      })
       const ended = await attempt.result
       const isDone = ended.ok === true
       const closed = notes.close(isDone ? 'drop' : 'keep')

@@ -155,8 +155,8 @@ export const mutants: readonly Mutant[] = [
       'ruling 8: effects leave before their cause is durable',
       patch(
         heldRun,
-        'cancelled.length === 0 && mayWait(this.#carried, turn, this.#code.current, now)) {',
-        "cancelled.length === 0 && (mayWait(this.#carried, turn, this.#code.current, now) || this.#carried.every(({ type }) => type === 'StepStarted' || type === 'StepCompleted'))) {",
+        '!isAwaited && mayWait(this.#carried, turn, this.#code.current, now)) {',
+        "!isAwaited && (mayWait(this.#carried, turn, this.#code.current, now) || this.#carried.every(({ type }) => type === 'StepStarted' || type === 'StepCompleted'))) {",
       ),
     ),
   ),
