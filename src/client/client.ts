@@ -1,11 +1,15 @@
 // What a program that starts and watches runs uses. It talks to a store and to nothing else.
+
 import type { Catalogue, StoredDefinition } from '../catalogue/catalogue.ts'
 import type { RunRef, Signal, Update } from '../definitions/context.ts'
 import type { Args, Given, Startable, WorkflowContract } from '../definitions/contract.ts'
+import type { Handlers } from '../definitions/graph-data/handler-input.ts'
 import { checkPayload } from '../definitions/messages.ts'
+import { runReference } from '../definitions/options.ts'
 import { runNameOf, startedAs } from '../definitions/standalone.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
 import { encodeMessage } from '../kernel/codec.ts'
+import { checkOptions } from '../kernel/described.ts'
 import { isUuid } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
@@ -42,6 +46,7 @@ import {
   commonTransaction,
   refuseTransaction,
   type StartOptions,
+  startRequests,
 } from './start-options.ts'
 import { type Submitted, submitted } from './submitting.ts'
 import { settleByToken } from './tokens.ts'
@@ -64,7 +69,7 @@ export interface ClientPorts {
   readonly eager?: EagerStarts
   readonly catalogue: Catalogue
   /** Activities that are known here; nothing is known of others when absent. */
-  readonly handlers?: ReadonlySet<string>
+  readonly handlers?: Handlers
   /** What becomes of a start if its workflow id has a run already, unless it says so itself. */
   readonly reuse?: Reuse | undefined
   readonly interceptors?: readonly Interceptor[] | undefined
@@ -253,6 +258,7 @@ export class Client {
       readonly messageId?: string
     } & Given<'payload', NoInfer<P>>,
   ): Promise<StartedRun<Out>> {
+    checkOptions(startRequests.signal, request, { of: 'signalWithStart' })
     const { signal, payload: given, messageId, input, ...options } = request
     const { name } = signal
     await checkPayload(signal, given)
@@ -272,6 +278,7 @@ export class Client {
       readonly messageId?: string
     } & Given<'payload', NoInfer<P>>,
   ): Promise<{ readonly run: StartedRun<Out>; readonly result: U }> {
+    checkOptions(startRequests.update, request, { of: 'updateWithStart' })
     const { update, payload: given, messageId, input, ...options } = request
     refuseTransaction(options as StartOptions, 'updateWithStart waits for the answer')
     const { name } = update
@@ -307,8 +314,10 @@ export class Client {
   get<Out>(workflow: Startable<never, Out>, run: RunRef): RunHandle<Out>
   get(first: RunRef | Startable<never, unknown>, second?: RunRef): RunHandle<unknown> {
     const ref = second ?? (first as RunRef)
-    if (typeof ref !== 'string') checkKnownId(ref.workflowId, 'a workflow id')
-    else if (!isUuid(ref)) {
+    if (typeof ref !== 'string') {
+      checkOptions(runReference, ref, { of: 'get' })
+      checkKnownId(ref.workflowId, 'a workflow id')
+    } else if (!isUuid(ref)) {
       throw new PawlError(
         'RUN_ID_INVALID',
         `${quote(ref)} is not a run id. Run ids are UUIDs such as the one start() gives; for a name of your own use get({ workflowId: '…' }).`,

@@ -1,6 +1,7 @@
 // What the calls of `ctx` take besides a function: checked where they are called.
 import {
   childOptions,
+  detachedOptions,
   handlerOptions,
   mapOptions,
   runOptions,
@@ -18,7 +19,11 @@ import { misuse } from './misuse.ts'
 const calls = {
   run: stepOptions,
   'run with an activity': runOptions,
+  bind: runOptions,
+  'bind of a workflow': childOptions,
+  'bind, of each call,': sleepOptions,
   child: childOptions,
+  start: detachedOptions,
   on: handlerOptions,
   map: mapOptions,
   scope: scopeOptions,

@@ -38,7 +38,7 @@ import { escapeKey, SHIELD } from '../../kernel/key.ts'
 import { limits } from '../../kernel/limits.ts'
 import { checkKnownId, checkKnownName } from '../../kernel/names.ts'
 import { webhookName, webhookSignal } from '../../kernel/webhook.ts'
-import { activityAsk, childAsk, signalAsk, signalTo } from '../asks.ts'
+import { activityAsk, checkTarget, childAsk, signalAsk, signalTo } from '../asks.ts'
 import { checkCall, deadlineOf, optionsAndFunction } from './call-options.ts'
 import type { FunctionExecution } from './execution.ts'
 import { logOf, runInfo } from './info.ts'
@@ -100,10 +100,16 @@ export class FunctionContext implements Context {
     definition: AnyActivityContract | AnyWorkflowContract,
     options: RunOptions | ChildOptions = {},
   ): (input?: unknown, each?: { key?: string }) => Durable {
-    return (input, each) =>
-      definition.is === 'activity'
+    const isActivity = definition?.is === 'activity'
+    if (!isActivity && definition?.is !== 'workflow')
+      throw misuse('ctx.bind takes an activity or a workflow', definition)
+    checkCall(isActivity ? 'bind' : 'bind of a workflow', options)
+    return (input, each = {}) => {
+      checkCall('bind, of each call,', each)
+      return definition.is === 'activity'
         ? this.#activity(definition, input, { ...(options as RunOptions), ...each })
         : this.child(definition, input, { ...(options as ChildOptions), ...each })
+    }
   }
 
   child(
@@ -140,8 +146,9 @@ export class FunctionContext implements Context {
   start(
     workflow: AnyWorkflowContract & { readonly options?: WorkflowOptions },
     given?: unknown,
-    options: ChildOptions = {},
+    options: Omit<ChildOptions, 'parentClose'> = {},
   ): TerminableChild['started'] {
+    checkCall('start', options)
     return this.child(workflow, given, { ...options, parentClose: 'abandon' }).started
   }
 
@@ -162,6 +169,7 @@ export class FunctionContext implements Context {
   }
 
   cancelRun(run: RunRef, reason?: string): DurablePromise<void> {
+    checkTarget('ctx.cancelRun', run)
     const because = reason === undefined ? {} : { reason }
     return this.#stop(run, { type: 'cancel', ...because })
   }

@@ -8,6 +8,7 @@ import { quote } from '../../kernel/visible.ts'
 import { type GraphNode, RULES, type Undo, type Work } from '../graph-plan.ts'
 import { FORBIDDEN, type Root } from './expression.ts'
 import { type Field, Fields, type JsonObject, objectAt } from './fields.ts'
+import { checkHandlerInput, type Handlers } from './handler-input.ts'
 import { adviceFor, isOutside, type NodeKind } from './node-fields.ts'
 import { oneOf, readActivityOptions, readChildOptions, readDuration } from './options.ts'
 import type { Placed } from './order.ts'
@@ -26,7 +27,7 @@ import {
 export interface Surroundings {
   readonly problems: Problems
   readonly templates: Templates
-  readonly handlers: ReadonlySet<string> | undefined
+  readonly handlers: Handlers | undefined
   readonly inputOf: InputOf
   readonly scopes: Scopes
 }
@@ -126,7 +127,7 @@ class NodeReader {
   #checkHandler(name: string, path: Path): void {
     const { handlers, problems } = this.#around
     if (handlers === undefined || handlers.has(name)) return
-    const near = problems.didYouMean(name, [...handlers, 'input', 'output'])
+    const near = problems.didYouMean(name, [...handlers.keys(), 'input', 'output'])
     const message = `no activity ${quote(name)} is known here${near === '' ? ': register it, or correct the name' : near}`
     problems.add(path, 'UNKNOWN_HANDLER', message)
   }
@@ -202,7 +203,8 @@ class NodeReader {
     if (kind === 'input') {
       return { type: 'step', options: {}, body: ({ input }) => this.#around.inputOf(input) }
     }
-    const given = this.#with(this.#fields, isRepeated ? FOR_ITEM : BEFORE)
+    const roots = isRepeated ? FOR_ITEM : BEFORE
+    const given = this.#with(this.#fields, roots, kind === 'activity' ? name : undefined)
     const input = this.#around.scopes.given(given, parents, isRepeated)
     if (kind === 'output') return { type: 'step', options: {}, body: (ctx) => input(ctx) }
     return kind === 'child'
@@ -218,7 +220,7 @@ class NodeReader {
     const activity = fields.checked('handler', (value) => checkKnownName(value, 'handler'))
     if (activity !== undefined) this.#checkHandler(activity, [...field.path, 'handler'])
     else if (!fields.has('handler')) fields.missing('handler', 'name the activity that undoes it')
-    const given = this.#with(fields, FOR_UNDO)
+    const given = this.#with(fields, FOR_UNDO, activity)
     const ownFailure = fields.typed('ownFailure', 'boolean')
     const options = readActivityOptions(fields)
     fields.finish()
@@ -228,9 +230,15 @@ class NodeReader {
     return { options, activity, activityInput, ...(ownFailure === true && { ownFailure }) }
   }
 
-  #with(fields: Fields, roots: readonly Root[]): Template | undefined {
+  #with(fields: Fields, roots: readonly Root[], activity?: string): Template | undefined {
+    const { handlers, problems } = this.#around
     const field = fields.take('with', 'config')
-    return field && this.#compile(field, roots).template
+    if (field === undefined) return undefined
+    const { template } = this.#compile(field, roots)
+    const description = activity === undefined ? undefined : handlers?.get(activity)
+    if (activity !== undefined && description)
+      checkHandlerInput(activity, description, field, problems)
+    return template
   }
 
   #compile({ value, path }: Field, roots: readonly Root[]): Compiled {

@@ -35,7 +35,9 @@ nodes:
 
 function problemsOf(document: unknown, handlers?: readonly string[]): readonly GraphProblem[] {
   try {
-    parseGraph(document, { handlers: handlers && new Set(handlers) })
+    parseGraph(document, {
+      handlers: handlers && new Map(handlers.map((name) => [name, undefined])),
+    })
     return []
   } catch (error) {
     if (!(error instanceof PawlError) || error.code !== 'DEFINITION_INVALID') throw error

@@ -8,6 +8,7 @@ import type { Json } from '../../kernel/value.ts'
 import type { GraphPlan } from '../graph-plan.ts'
 import { shapeHash, shapeOf } from '../graph-shape.ts'
 import { Fields, type JsonObject, objectAt } from './fields.ts'
+import type { Handlers } from './handler-input.ts'
 import { type NodeDraft, readNode, type Surroundings } from './node.ts'
 import { orderOf } from './order.ts'
 import { type InputOf, readParameters } from './parameters.ts'
@@ -33,7 +34,7 @@ export interface ParsedGraph {
  */
 export function parseGraph(
   document: unknown,
-  known: { readonly handlers?: ReadonlySet<string> | undefined; readonly stored?: true } = {},
+  known: { readonly handlers?: Handlers | undefined; readonly stored?: true } = {},
 ): ParsedGraph {
   const problems = new Problems()
   const read = readDocument(document, problems)
