@@ -71,7 +71,7 @@ function problemsOf(document: unknown): readonly GraphProblem[] {
 }
 
 const orderIn = (node: Node): string => ('dependencies' in node ? 'dependencies' : 'after')
-const parentsIn = (node: Node): Json[] => (node[orderIn(node)] ?? []) as Json[]
+const parentsIn = (node: Node): string[] => (node[orderIn(node)] ?? []) as string[]
 
 /** A mistake in one node: changes it, and gives where the problem must be; undefined if it cannot be made there. */
 type Mistake = (node: Node, all: Node[], at: number) => string | RegExp | undefined
@@ -104,7 +104,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   'its first dependency misspelt': (node) => {
     const [first] = parentsIn(node)
     if (first === undefined) return undefined
-    node[orderIn(node)] = [`${String(first)}x`, ...parentsIn(node).slice(1)]
+    node[orderIn(node)] = [`${first}x`, ...parentsIn(node).slice(1)]
     return `.${orderIn(node)}[0]`
   },
   'a dependency on itself': (node) => withParent(node, node['id'] ?? null),
@@ -138,7 +138,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   },
   'an id that nobody else uses': (node, all) => {
     const old = node['id']
-    const isUsed = all.some((each) => parentsIn(each).includes(old ?? null))
+    const isUsed = all.some((each) => parentsIn(each).includes(old as string))
     node['id'] = 'renamed'
     return isUsed ? /^nodes\[\d+\]\.(after|dependencies)\[\d+\]$/ : /^(output|nodes)/
   },
@@ -269,7 +269,7 @@ describe.each(graphs())('users D9: one mistake is one problem: %s', (_, make) =>
       const last = document.nodes.at(-1)
       const field = 'config' in node ? 'config' : 'with'
       if (!(field in node) || last === node) continue
-      const name = `{{ nodes.${String(last?.['id'])} }}`
+      const name = `{{ nodes.${last?.['id'] as string} }}`
       node[field] = { a: name, b: name }
       const [problem, ...more] = problemsOf(document)
       expect(more).toEqual([])
