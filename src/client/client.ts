@@ -1,5 +1,4 @@
 // What a program that starts and watches runs uses. It talks to a store and to nothing else.
-
 import type { Catalogue, StoredDefinition } from '../catalogue/catalogue.ts'
 import type { RunRef, Signal, Update } from '../definitions/context.ts'
 import type { Args, Given, Startable, WorkflowContract } from '../definitions/contract.ts'

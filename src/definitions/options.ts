@@ -184,6 +184,18 @@ export interface ChildOptions extends Described<typeof childOptions> {}
 const { parentClose: _, ...detachedOptions } = childOptions
 
 export { detachedOptions }
+export const signalWithStartOptions = {
+  ...detachedOptions,
+  signal: required(
+    option<object>(
+      'What it is sent.',
+      'a signal',
+      (value) => (value as { is?: unknown } | null)?.is === 'signal',
+    ),
+  ),
+  input: given<unknown>('What it is started with.', 'the input of the workflow'),
+  payload: given<unknown>('What it is told.', 'the payload of the signal'),
+} as const
 
 /** Names a run by what the user called it. */
 export const runReference = {

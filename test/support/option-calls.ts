@@ -36,7 +36,11 @@ import {
   resetOptions,
   resultOptions,
 } from '../../src/client/run-handle.ts'
-import { scheduleChange, wholeSchedule } from '../../src/client/schedule-options.ts'
+import {
+  backfillOptions,
+  scheduleChange,
+  wholeSchedule,
+} from '../../src/client/schedule-options.ts'
 import { beginOptions, startOptions, startRequests } from '../../src/client/start-options.ts'
 import { compressOptions } from '../../src/codecs/compress.ts'
 import { encryptOptions } from '../../src/codecs/encrypt.ts'
@@ -53,6 +57,7 @@ import {
   runOptions,
   runReference,
   scopeOptions,
+  signalWithStartOptions,
   sleepOptions,
   stepOptions,
   waitOptions,
@@ -234,6 +239,11 @@ export const calls: readonly Given[] = [
     isPart: true,
   },
   {
+    title: 'schedule.backfill',
+    options: backfillOptions,
+    give: (o) => onEngine((e) => e.schedules.get('s').backfill(o)),
+  },
+  {
     title: 'schedule.update',
     options: scheduleChange,
     give: (o) => onEngine((e) => e.schedules.get('s').update(o)),
@@ -309,6 +319,11 @@ export const calls: readonly Given[] = [
     title: 'ctx.start',
     options: detachedOptions,
     give: (o) => within((ctx) => ctx.start(job, undefined, o))(),
+  },
+  {
+    title: 'ctx.signalWithStart',
+    options: signalWithStartOptions,
+    give: (o) => within((ctx) => ctx.signalWithStart(job, o))(),
   },
   {
     title: 'ctx.signal to a workflow id',

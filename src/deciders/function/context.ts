@@ -157,10 +157,10 @@ export class FunctionContext implements Context {
     request: ChildOptions & { signal: unknown; input?: unknown; payload?: unknown },
   ): DurablePromise<void> {
     if (workflow?.is !== 'workflow') throw misuse('ctx.signalWithStart takes a workflow', workflow)
+    checkCall('signalWithStart', request)
     const { signal, input, payload, ...options } = request
     checkKnownId(options.workflowId, 'the workflow id of ctx.signalWithStart')
     const sent = signalTo({ workflowId: options.workflowId ?? '' }, signal)
-    checkCall('child', options)
     const [key, identity] = this.#identify('child', workflow.name, options)
     const wanted = childAsk(key, workflow, input, { ...options, parentClose: 'abandon' })
     const { message } = signalAsk(key, '', sent, payload, this.#execution.hasRecorded(key))
