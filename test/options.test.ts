@@ -29,9 +29,11 @@ import {
 } from '../src/definitions/options.ts'
 import { openOptions } from '../src/engine.ts'
 import { callInput, httpOptions } from '../src/handlers/call-external-service.ts'
+import { guardOptions } from '../src/handlers/guard.ts'
 import { llmInput, llmOptions } from '../src/handlers/llm-service.ts'
 import { emailInput, emailOptions } from '../src/handlers/notify-email.ts'
 import { webhookInput, webhookOptions } from '../src/handlers/notify-webhook.ts'
+import { commonOptions } from '../src/handlers/options.ts'
 import { smtpServer } from '../src/handlers/smtp.ts'
 import { verifyOptions } from '../src/handlers/webhook-signature.ts'
 import type { Description } from '../src/kernel/described.ts'
@@ -111,6 +113,12 @@ test('every exported function that takes options is fuzzed', () => {
   expect(forgotten.filter((name) => !fuzzed.has(name))).toEqual([])
 })
 
+/** Without those of all handlers. */
+function own(options: Description): Description {
+  const common = { ...commonOptions, ...guardOptions }
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !(name in common)))
+}
+
 const pages: readonly (readonly [title: string, text: string, options: Description])[] = [
   ['open', '`open(url, options)`. See [Stores](stores.md).', openOptions],
   ['work', '`engine.work(options)`. See [Workers](workers.md).', workerOptions],
@@ -157,13 +165,18 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
   ['compress', 'See [Payloads](payloads.md).', compressOptions],
   ['encrypt', 'See [Payloads](payloads.md).', encryptOptions],
   ['offload', 'See [Payloads](payloads.md).', offloadOptions],
-  ['callExternalService', 'See [Handlers](handlers.md).', httpOptions],
+  [
+    'All handlers',
+    'See [Handlers](handlers.md). `hosts`, `allowPrivate` and `lookup` are not for mails, and `hosts` not for `llmService`.',
+    { ...commonOptions, ...guardOptions },
+  ],
+  ['callExternalService', '', own(httpOptions)],
   ['The input of call_external_service', '', callInput],
-  ['llmService', '', llmOptions],
+  ['llmService', '', own(llmOptions)],
   ['The input of llm_service', '', llmInput],
-  ['notifyWebhook', '', webhookOptions],
+  ['notifyWebhook', '', own(webhookOptions)],
   ['The input of notify.webhook.v1', '', webhookInput],
-  ['notifyEmail', '', emailOptions],
+  ['notifyEmail', '', own(emailOptions)],
   ['smtp of notifyEmail', '', smtpServer],
   ['The input of notify.email.v1', '', emailInput],
   ['verifyWebhook', '', verifyOptions],

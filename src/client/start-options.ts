@@ -5,6 +5,7 @@ import {
   checkOptions,
   choice,
   type Described,
+  type Description,
   duration,
   flag,
   given,
@@ -52,16 +53,16 @@ export interface StartOptions extends Described<typeof startOptions> {}
 /** One of many starts. */
 export type Begin<In> = Given<'input', In> & StartOptions
 
-export const beginOptions = {
+export const beginOptions: Description = {
   ...startOptions,
   input: given<unknown>('What it is started with.', 'the input of the workflow'),
-} as const
+}
 
 const withMessage = {
   ...beginOptions,
   payload: given<unknown>('What it is told.', 'the payload of the message'),
   messageId: text('The same id is taken once.'),
-} as const
+}
 const message = (is: 'signal' | 'update') =>
   required(
     option<object>(
@@ -72,10 +73,10 @@ const message = (is: 'signal' | 'update') =>
   )
 
 /** What `signalWithStart` and `updateWithStart` take. */
-export const startRequests = {
+export const startRequests: Readonly<Record<'signal' | 'update', Description>> = {
   signal: { ...withMessage, signal: message('signal') },
   update: { ...withMessage, update: message('update') },
-} as const
+}
 
 export function checkStarts(runs: unknown): void {
   const isStart = (run: unknown): boolean =>

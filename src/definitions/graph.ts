@@ -3,6 +3,7 @@
 import {
   checkOptions,
   choice,
+  type Description,
   duration,
   flag,
   fn,
@@ -214,7 +215,7 @@ class GraphDefinition {
     }
   }
 
-  #checkOptions(method: keyof typeof graphOptions, options: unknown, of: string): void {
+  #checkOptions(method: Method, options: unknown, of: string): void {
     const code = 'DEFINITION_INVALID'
     checkOptions(graphOptions[method], options, { of: `${of} of graph '${this.name}'`, code })
   }
@@ -252,8 +253,10 @@ const placed = {
   ...activityOptions,
 } as const
 
+type Method = 'step' | 'each' | 'wait' | 'compensate'
+
 /** What the steps of a graph take, by the method that adds them. */
-export const graphOptions = {
+export const graphOptions: Readonly<Record<Method, Description>> = {
   step: placed,
   each: {
     ...placed,
@@ -265,7 +268,7 @@ export const graphOptions = {
     ...activityOptions,
     ownFailure: flag('It is also undone if the step itself failed.', { otherwise: 'false' }),
   },
-} as const
+}
 
 /** What a step has of its own, and what every activity has. */
 function apart(options: Options): { readonly activity: ActivityOptions } {

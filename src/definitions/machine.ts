@@ -1,6 +1,6 @@
 // Machines: a state and an event in, the next state and actions out. What each move came to is recorded, so that nothing
 // is replayed, and the code may change while a run is under way.
-import { checkOptions, text } from '../kernel/described.ts'
+import { checkOptions, type Description, text } from '../kernel/described.ts'
 import { digest } from '../kernel/digest.ts'
 import { type Duration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
@@ -279,10 +279,10 @@ const id = text('What it is known by.', { otherwise: 'its name' })
 const { key: _, was: __, ifPast: ___, ...startOptions } = childOptions
 
 /** What `act` takes besides an input. */
-export const actionOptions = {
+export const actionOptions: Readonly<Record<'run' | 'child', Description>> = {
   run: { ...activityOptions, id },
   child: { ...startOptions, id },
-} as const
+}
 
 type Made = {
   readonly [K in keyof Act<never, string, unknown>]: (...args: never[]) => MachineAction

@@ -2,34 +2,39 @@
 import type { AnyActivity } from '../definitions/activity.ts'
 import {
   checkOptions,
-  type Described,
+  type Description,
   either,
   nested,
   type Option,
   option,
 } from '../kernel/described.ts'
-import { callExternalService, httpOptions } from './call-external-service.ts'
-import { llmOptions, llmService } from './llm-service.ts'
-import { emailOptions, notifyEmail } from './notify-email.ts'
-import { notifyWebhook, webhookOptions } from './notify-webhook.ts'
+import { callExternalService, type HttpOptions, httpOptions } from './call-external-service.ts'
+import { type LlmOptions, llmOptions, llmService } from './llm-service.ts'
+import { type EmailOptions, emailOptions, notifyEmail } from './notify-email.ts'
+import { notifyWebhook, type WebhookOptions, webhookOptions } from './notify-webhook.ts'
 
-const orNone = <T>(about: string, inner: Option<T>): Option<T | false> =>
+const orNone = (about: string, inner: Description): Option<unknown> =>
   either(
-    option<false>(about, 'false, which leaves it out', (value) => value === false),
-    inner,
+    option<unknown>(about, 'false, which leaves it out', (value) => value === false),
+    nested('', inner),
   )
 
-export const handlersOptions = {
-  /** call_external_service; false leaves it out. */
-  http: orNone('Of `call_external_service`.', nested('', httpOptions)),
-  /** llm_service; there is none without. */
+export const handlersOptions: Description = {
+  http: orNone('Of `call_external_service`.', httpOptions),
   llm: nested('Of `llm_service`; there is none without.', llmOptions),
-  /** notify.webhook.v1; false leaves it out. */
-  webhook: orNone('Of `notify.webhook.v1`.', nested('', webhookOptions)),
-  /** notify.email.v1; there is none without. */
+  webhook: orNone('Of `notify.webhook.v1`.', webhookOptions),
   email: nested('Of `notify.email.v1`; there is none without.', emailOptions),
-} as const
-export interface HandlersOptions extends Described<typeof handlersOptions> {}
+}
+export interface HandlersOptions {
+  /** call_external_service; false leaves it out. */
+  readonly http?: HttpOptions | false
+  /** llm_service; there is none without. */
+  readonly llm?: LlmOptions
+  /** notify.webhook.v1; false leaves it out. */
+  readonly webhook?: WebhookOptions | false
+  /** notify.email.v1; there is none without. */
+  readonly email?: EmailOptions
+}
 
 /** All that can be had with these options: `open(url, { activities: [...handlers({ … })] })`. */
 export function handlers(options: HandlersOptions = {}): AnyActivity[] {
