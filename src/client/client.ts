@@ -4,23 +4,19 @@ import type { RunRef, Signal, Update } from '../definitions/context.ts'
 import type { Args, Given, Startable, WorkflowContract } from '../definitions/contract.ts'
 import type { Handlers } from '../definitions/graph-data/handler-input.ts'
 import { checkPayload } from '../definitions/messages.ts'
-import { runReference } from '../definitions/options.ts'
 import { runNameOf, startedAs } from '../definitions/standalone.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
 import { encodeMessage } from '../kernel/codec.ts'
 import { checkOptions } from '../kernel/described.ts'
-import { isUuid } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Message } from '../kernel/message.ts'
-import { checkKnownId } from '../kernel/names.ts'
 import { encode, type Json } from '../kernel/value.ts'
-import { quote } from '../kernel/visible.ts'
 import { isUnavailable, persist } from '../runtime/availability.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import { type Random, uuidV7 } from '../runtime/random.ts'
 import type { ClaimedRun, Created, NewRun, Reuse, SqlClient, Store } from '../stores/store.ts'
-import { signalId, updateId } from './answers.ts'
+import { checkRef, signalId, updateId } from './answers.ts'
 import { Batch, type BatchOptions } from './batch.ts'
 import { Builds } from './builds.ts'
 import { type Page, type PageOptions, pageOf, queryOf, type RunFilter } from './filter.ts'
@@ -313,15 +309,7 @@ export class Client {
   get<Out>(workflow: Startable<never, Out>, run: RunRef): RunHandle<Out>
   get(first: RunRef | Startable<never, unknown>, second?: RunRef): RunHandle<unknown> {
     const ref = second ?? (first as RunRef)
-    if (typeof ref !== 'string') {
-      checkOptions(runReference, ref, { of: 'get' })
-      checkKnownId(ref.workflowId, 'a workflow id')
-    } else if (!isUuid(ref)) {
-      throw new PawlError(
-        'RUN_ID_INVALID',
-        `${quote(ref)} is not a run id. Run ids are UUIDs such as the one start() gives; for a name of your own use get({ workflowId: '…' }).`,
-      )
-    }
+    checkRef(ref)
     return interceptedHandle(new Handle(this.#host, ref), ref, this.#aroundCalls)
   }
 

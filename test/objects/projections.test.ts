@@ -55,7 +55,8 @@ async function stale(bench: Bench): Promise<string[]> {
   for (const { runId, workflowId, status, updatedAt } of items) {
     const state = await shown(bucket, runId)
     const is = [state?.['status'], state?.['updatedAt']].join(' ')
-    if (is !== `${status} ${updatedAt.toISOString()}`) found.push(`${workflowId}: ${is}, ${status}`)
+    if (is !== `${status} ${updatedAt.toISOString()}`)
+      found.push(`${workflowId}: ${is}, and is ${status} ${updatedAt.toISOString()}`)
     if (workflowId !== runId && (await bucket.get(nameKey(workflowId))) === undefined)
       found.push(`${workflowId} has no name`)
   }

@@ -39,7 +39,7 @@ import { limits } from '../../kernel/limits.ts'
 import { checkKnownId, checkKnownName } from '../../kernel/names.ts'
 import { webhookName, webhookSignal } from '../../kernel/webhook.ts'
 import { activityAsk, checkTarget, childAsk, signalAsk, signalTo } from '../asks.ts'
-import { checkCall, deadlineOf, optionsAndFunction } from './call-options.ts'
+import { bound, checkCall, deadlineOf, optionsAndFunction } from './call-options.ts'
 import type { FunctionExecution } from './execution.ts'
 import { logOf, runInfo } from './info.ts'
 import type { Identity, Wanted } from './matching.ts'
@@ -100,16 +100,7 @@ export class FunctionContext implements Context {
     definition: AnyActivityContract | AnyWorkflowContract,
     options: RunOptions | ChildOptions = {},
   ): (input?: unknown, each?: { key?: string }) => Durable {
-    const isActivity = definition?.is === 'activity'
-    if (!isActivity && definition?.is !== 'workflow')
-      throw misuse('ctx.bind takes an activity or a workflow', definition)
-    checkCall(isActivity ? 'bind' : 'bind of a workflow', options)
-    return (input, each = {}) => {
-      checkCall('bind, of each call,', each)
-      return definition.is === 'activity'
-        ? this.#activity(definition, input, { ...(options as RunOptions), ...each })
-        : this.child(definition, input, { ...(options as ChildOptions), ...each })
-    }
+    return bound(definition, options, this)
   }
 
   child(

@@ -171,10 +171,21 @@ export class Projector {
   }
 
   async #project(runId: string): Promise<void> {
-    const found = await this.#find(runId)
-    if (!found) return
-    const { row, turns, newest } = found
     const since = this.#shown.get(runId)?.reached ?? 0
+    // What others do to it from here on may be overwritten with what was.
+    this.#remember(runId, { reached: since, at: Number.POSITIVE_INFINITY })
+    const reached = await this.#put(runId, since).catch((error: unknown) => {
+      this.#shown.delete(runId)
+      throw error
+    })
+    this.#remember(runId, { reached, at: this.#bucket.now() })
+  }
+
+  /** Answers with how many of its events are shown now. */
+  async #put(runId: string, since: number): Promise<number> {
+    const found = await this.#find(runId)
+    if (!found) return since
+    const { row, turns, newest } = found
     const [state, second, ...others] = readable(() => projectionOf(row, turns, { since, newest }))
     // Of a run of very many steps the rest is left to the doctor: it would hold up everybody else's requests.
     const steps = others.slice(-limits.projectionObjectsMax)
@@ -182,7 +193,7 @@ export class Projector {
       this.#bucket.put(key, body),
     )
     if (state) await this.#bucket.put(state.key, state.body)
-    this.#remember(runId, { reached: row.reached, at: this.#bucket.now() })
+    return row.reached
   }
 
   async #find(
