@@ -9,7 +9,7 @@ import type { Submitted } from './client/submitting.ts'
 import type { AnyActivity } from './definitions/activity.ts'
 import { Registry } from './definitions/registry.ts'
 import type { AnyWorkflow } from './definitions/workflow.ts'
-import { checkOptions, choice, type Described, given, option, text } from './kernel/described.ts'
+import { checkOptions, choice, type Described, fn, option, text } from './kernel/described.ts'
 import { milliseconds } from './kernel/duration.ts'
 import { isUnreadable, whyUnreadable } from './kernel/envelope.ts'
 import { PawlError } from './kernel/errors.ts'
@@ -94,9 +94,8 @@ export const openOptions = {
     (value) => Array.isArray(value) && value.every((each) => typeof each === 'object' && each),
   ),
   /** Where the s3 store gets its credentials; by default from the environment, then from the profile file. */
-  credentials: given<NonNullable<StoreOptions['credentials']>>(
+  credentials: fn<NonNullable<StoreOptions['credentials']>>(
     'Where the s3 store gets its credentials.',
-    'a function',
     { otherwise: 'from the environment, then from the profile file' },
   ),
 } as const
@@ -344,7 +343,7 @@ function clientPorts(
   { catalogue, deciders, closed, reuse, interceptors }: EngineParts,
 ): ClientPorts {
   const { clock, random, waitClock } = world
-  const { activityNames } = registry
+  const { handlers } = registry
   return {
     waitClock,
     store,
@@ -352,7 +351,7 @@ function clientPorts(
     random,
     catalogue,
     closed,
-    ...(activityNames && activityNames.length > 0 && { handlers: new Set(activityNames) }),
+    ...(handlers && handlers.size > 0 && { handlers }),
     reuse,
     interceptors,
     endUnclaimed: (given) => endUnclaimed(given, (turns) => store.commit(turns), random.integer()),

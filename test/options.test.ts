@@ -1,33 +1,20 @@
 // Every options object, with every option misspelt and with values of every wrong kind: refused where it is given, with the
 // option that was meant. The tables of docs/options.md come from the same descriptions: `vitest -u` writes them.
-import {
-  activity,
-  type Context,
-  graph,
-  machine,
-  open,
-  PawlError,
-  type RunHandle,
-  signal,
-  type,
-  update,
-  workflow,
-} from 'pawl'
-import { simulate, testEngine } from 'pawl/testing'
+import * as pawl from 'pawl'
+import { type Context, PawlError } from 'pawl'
+import * as codecs from 'pawl/codecs'
+import * as builtIn from 'pawl/handlers'
+import * as testing from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
 import { batchOptions } from '../src/client/batch.ts'
 import { pageOptions, runFilter } from '../src/client/filter.ts'
-import {
-  editOptions,
-  forkOptions,
-  historyOptions,
-  messageOptions,
-  migrationOptions,
-  resetOptions,
-  resultOptions,
-} from '../src/client/run-handle.ts'
-import { scheduleChange, scheduleOptions } from '../src/client/schedule-options.ts'
+import { forkOptions, resultOptions } from '../src/client/run-handle.ts'
+import { scheduleOptions } from '../src/client/schedule-options.ts'
 import { startOptions } from '../src/client/start-options.ts'
+import { compressOptions } from '../src/codecs/compress.ts'
+import { encryptOptions } from '../src/codecs/encrypt.ts'
+import { offloadOptions } from '../src/codecs/offload.ts'
+import { graphOptions } from '../src/definitions/graph.ts'
 import {
   activityOptions,
   childOptions,
@@ -41,211 +28,44 @@ import {
   workflowOptions,
 } from '../src/definitions/options.ts'
 import { openOptions } from '../src/engine.ts'
+import { callInput, httpOptions } from '../src/handlers/call-external-service.ts'
+import { guardOptions } from '../src/handlers/guard.ts'
+import { llmInput, llmOptions } from '../src/handlers/llm-service.ts'
+import { emailInput, emailOptions } from '../src/handlers/notify-email.ts'
+import { webhookInput, webhookOptions } from '../src/handlers/notify-webhook.ts'
+import { commonOptions } from '../src/handlers/options.ts'
+import { smtpServer } from '../src/handlers/smtp.ts'
+import { verifyOptions } from '../src/handlers/webhook-signature.ts'
 import type { Description } from '../src/kernel/described.ts'
-import { allSimulateOptions, simulateOptions } from '../src/testing/simulate.ts'
+import { simulateOptions } from '../src/testing/simulate.ts'
 import { testOptions } from '../src/testing/test-engine.ts'
 import { workerOptions } from '../src/worker/options.ts'
+import { misspelt } from './support/misspelt.ts'
+import { calls, job, onEngine } from './support/option-calls.ts'
 
-interface Given {
-  readonly title: string
-  readonly options: Description
-  /** Hands them in; throws, or gives a promise that is rejected. */
-  readonly give: (options: never) => unknown
-  /** Names that an option may be taken for, because another style has them. */
-  readonly besides?: readonly string[]
-  /** They are part of a larger object. */
-  readonly isPart?: true
-}
-
-const nothing = async (): Promise<void> => {}
-const job = workflow('job', nothing)
-const go = signal('go')
-const post = activity('post', nothing)
-
-/** Runs the body of a workflow that hands in the options, and throws what it failed with. */
-function within(body: (ctx: Context) => Promise<unknown>): () => Promise<void> {
-  return async () => {
-    const engine = testEngine({
-      workflows: [workflow('asks', body as never), job],
-      activities: [post],
-      logger: { log: () => {} },
-    })
-    try {
-      await (await engine).execute(workflow.declare<void, void>('asks'))
-    } catch (error) {
-      throw new PawlError('INPUT_INVALID', (error as Error).message)
-    } finally {
-      await (await engine).close()
-    }
-  }
-}
-
-async function onEngine(use: (engine: Awaited<ReturnType<typeof open>>) => unknown): Promise<void> {
-  const engine = await open('memory:', { workflows: [job] })
-  try {
-    await use(engine)
-  } finally {
-    await engine.close()
-  }
-}
-
-const all: readonly Given[] = [
-  { title: 'activity', options: activityOptions, give: (o) => activity('a', o, nothing) },
-  { title: 'activity.declare', options: activityOptions, give: (o) => activity.declare('a', o) },
-  {
-    title: '`retry` of activities and steps',
-    options: retryPolicy,
-    give: (o) => activity('a', { retry: o }, nothing),
-  },
-  { title: 'workflow', options: workflowOptions, give: (o) => workflow('w', o, nothing) },
-  { title: 'workflow.declare', options: workflowOptions, give: (o) => workflow.declare('w', o) },
-  { title: 'graph', options: workflowOptions, give: (o) => graph('g', o) },
-  {
-    title: 'a step of a graph',
-    options: activityOptions,
-    give: (o) => graph('g').step('s', o, nothing),
-  },
-  {
-    title: 'machine',
-    isPart: true,
-    options: workflowOptions,
-    give: (o) =>
-      machine('m', {
-        input: type<void>(),
-        state: type<void>(),
-        activities: {},
-        ...(o as object),
-      } as never),
-  },
-  {
-    title: 'ctx.run with an activity',
-    options: runOptions,
-    give: (o) => within((ctx) => ctx.run(post, undefined, o))(),
-  },
-  {
-    title: 'ctx.run with a function',
-    options: stepOptions,
-    give: (o) => within((ctx) => ctx.run('s', o, nothing))(),
-    besides: Object.keys(runOptions),
-  },
-  {
-    title: 'ctx.child',
-    options: childOptions,
-    give: (o) => within((ctx) => ctx.child(job, undefined, o))(),
-  },
-  { title: 'ctx.wait', options: waitOptions, give: (o) => within((ctx) => ctx.wait(go, o))() },
-  {
-    title: 'ctx.scope',
-    options: scopeOptions,
-    give: (o) => within((ctx) => ctx.scope('s', o, nothing))(),
-  },
-  {
-    title: 'ctx.map',
-    options: mapOptions,
-    give: (o) => within((ctx) => ctx.map([1], o, nothing))(),
-  },
-  {
-    title: 'ctx.on',
-    options: handlerOptions,
-    give: (o) => within(async (ctx) => ctx.on(go as never, o, nothing as never))(),
-  },
-  { title: 'open', options: openOptions, give: (o) => open('memory:', o) },
-  { title: 'engine.work', options: workerOptions, give: (o) => onEngine((e) => e.work(o)) },
-  {
-    title: 'engine.start',
-    options: startOptions,
-    give: (o) => onEngine((e) => e.start(job, undefined, o)),
-  },
-  {
-    title: 'engine.startMany',
-    options: startOptions,
-    give: (o) => onEngine((e) => e.startMany(job, [o])),
-    besides: ['input'],
-  },
-  { title: 'a filter of runs', options: runFilter, give: (o) => onEngine((e) => e.list(o)) },
-  {
-    title: 'a filter of a batch',
-    options: runFilter,
-    give: (o) => onEngine((e) => e.batch(o, { limit: 1 })),
-  },
-  { title: 'engine.batch', options: batchOptions, give: (o) => onEngine((e) => e.batch({}, o)) },
-  { title: 'engine.list', options: pageOptions, give: (o) => onEngine((e) => e.list({}, o)) },
-  {
-    title: 'engine.schedules.set',
-    options: scheduleOptions,
-    give: (o) =>
-      onEngine((e) =>
-        e.schedules.set('s', { workflow: job, every: '1h', ...(o as object) } as never),
-      ),
-    isPart: true,
-    besides: ['cron', 'every', 'offset', 'timeZone', 'timings', 'workflow', 'input'],
-  },
-  {
-    title: 'schedule.update',
-    options: scheduleChange,
-    give: (o) => onEngine((e) => e.schedules.get('s').update(o)),
-  },
-  { title: 'run.result', options: resultOptions, give: (o) => onRun((run) => run.result(o)) },
-  {
-    title: 'run.signal',
-    options: messageOptions,
-    give: (o) => onRun((run) => run.signal(go, undefined, o)),
-  },
-  {
-    title: 'run.update',
-    options: { ...messageOptions, ...resultOptions },
-    give: (o) => onRun((run) => run.update(update('u'), undefined, o)),
-  },
-  {
-    title: 'run.history',
-    options: historyOptions,
-    give: (o) => onRun((run) => run.history(o)[Symbol.asyncIterator]().next()),
-  },
-  { title: 'run.resume', options: editOptions, give: (o) => onRun((run) => run.resume(o)) },
-  { title: 'run.reset', options: resetOptions, give: (o) => onRun((run) => run.reset(o)) },
-  { title: 'run.fork', options: forkOptions, give: (o) => onRun((run) => run.fork(o)) },
-  { title: 'run.migrate', options: migrationOptions, give: (o) => onRun((run) => run.migrate(o)) },
-  { title: 'testEngine', options: testOptions, give: (o) => testEngine(o) },
-  {
-    title: 'simulate',
-    options: allSimulateOptions,
-    give: (o) => simulate(o, nothing),
-  },
-]
-
-function onRun(use: (run: RunHandle<void>) => unknown): Promise<void> {
-  return onEngine(async (engine) => use(await engine.start(job)))
-}
+const CODES = ['INPUT_INVALID', 'DEFINITION_INVALID', 'RUN_ID_INVALID']
 
 async function refusalOf(give: (options: never) => unknown, options: unknown): Promise<string> {
   try {
     await give(options as never)
   } catch (error) {
     expect(error).toBeInstanceOf(PawlError)
-    expect(['INPUT_INVALID', 'DEFINITION_INVALID']).toContain((error as PawlError).code)
+    expect(CODES).toContain((error as PawlError).code)
     return (error as Error).message
   }
   return `accepted: ${JSON.stringify(options)}`
 }
 
-/** Without a letter, with one twice, with two swapped, and in another case. */
-function misspelt(name: string): string[] {
-  const middle = Math.floor(name.length / 2)
-  const [before, after] = [name.slice(0, middle), name.slice(middle)]
-  const swapped = `${before.slice(0, -1)}${after[0]}${before.at(-1)}${after.slice(1)}`
-  return [before + after.slice(1), before + name[middle] + after, swapped, name.toUpperCase()]
-}
-
 const WRONG: readonly unknown[] = [null, -1, Number.NaN, '', 'soon', Symbol('no'), [], [1], () => 1]
 
-describe.each(all)('options of $title', ({ options, give, besides = [], isPart }) => {
+describe.each(calls)('options of $title', ({ options, give, besides = [], isPart }) => {
   const known = [...Object.keys(options), ...besides]
 
   test('api D7: a misspelt option is refused, and says which was meant', async () => {
     for (const name of Object.keys(options)) {
       for (const wrong of misspelt(name).filter((each) => !known.includes(each))) {
         const refusal = await refusalOf(give, { [wrong]: 1 })
-        expect(refusal).toContain(`unknown option \`${wrong}\``)
+        expect(refusal).toMatch(new RegExp(`unknown (option|field) \`${wrong}\``))
         if (wrong.length > 2) expect(refusal).toMatch(/did you mean `\w+`\?|It has `/)
       }
     }
@@ -267,11 +87,37 @@ describe.each(all)('options of $title', ({ options, give, besides = [], isPart }
           fits = accepts(wrong, { name, of: 'it' })
         } catch {}
         if (fits) continue
-        expect(await refusalOf(give, { [name]: wrong })).toMatch(new RegExp(`\`${name}\` of `))
+        expect(await refusalOf(give, { [name]: wrong })).toMatch(
+          new RegExp(`\`${name}(\\.0)?\` of `),
+        )
       }
     }
   })
 })
+
+/** Exported functions that take no options. */
+const WITHOUT = new Set([
+  ...['diagram', 'diagramOf', 'query', 'signal', 'update', 'type'],
+  ...['runCase', 'crashAtEveryAwait', 'readHistory', 'replay', 'eventsOf'],
+  // What pawl's own simulation is made of.
+  ...Object.keys(testing).filter((name) => /^(check|shared)[A-Z]/.test(name)),
+])
+
+test('every exported function that takes options is fuzzed', () => {
+  const exported = Object.entries({ ...pawl, ...codecs, ...builtIn, ...testing })
+  const functions = exported.filter(
+    ([, value]) => typeof value === 'function' && !String(value).startsWith('class'),
+  )
+  const fuzzed = new Set(calls.map(({ title }) => title))
+  const forgotten = functions.map(([name]) => name).filter((name) => !WITHOUT.has(name))
+  expect(forgotten.filter((name) => !fuzzed.has(name))).toEqual([])
+})
+
+/** Without those of all handlers. */
+function own(options: Description): Description {
+  const common = { ...commonOptions, ...guardOptions }
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !(name in common)))
+}
 
 const pages: readonly (readonly [title: string, text: string, options: Description])[] = [
   ['open', '`open(url, options)`. See [Stores](stores.md).', openOptions],
@@ -292,6 +138,11 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
     activityOptions,
   ],
   ['retry', 'Of activities and steps. See [Retries](activities-and-retries.md).', retryPolicy],
+  [
+    'Steps of graphs',
+    '`step` and `run` of a [graph](graphs.md); without `queue` and below, also of `wait`.',
+    graphOptions.step,
+  ],
   ['ctx.run with an activity', '', runOptions],
   ['ctx.run with a function', '', stepOptions],
   ['ctx.child', 'See [Workflows](workflows.md).', childOptions],
@@ -311,6 +162,24 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
   ['simulate', 'Besides those of `testEngine`. See [Testing](testing.md).', simulateOptions],
   ['Pages', 'The second argument of `list`.', pageOptions],
   ['Batches', 'The second argument of `batch`.', batchOptions],
+  ['compress', 'See [Payloads](payloads.md).', compressOptions],
+  ['encrypt', 'See [Payloads](payloads.md).', encryptOptions],
+  ['offload', 'See [Payloads](payloads.md).', offloadOptions],
+  [
+    'All handlers',
+    'See [Handlers](handlers.md). `hosts`, `allowPrivate` and `lookup` are not for mails, and `hosts` not for `llmService`.',
+    { ...commonOptions, ...guardOptions },
+  ],
+  ['callExternalService', '', own(httpOptions)],
+  ['The input of call_external_service', '', callInput],
+  ['llmService', '', own(llmOptions)],
+  ['The input of llm_service', '', llmInput],
+  ['notifyWebhook', '', own(webhookOptions)],
+  ['The input of notify.webhook.v1', '', webhookInput],
+  ['notifyEmail', '', own(emailOptions)],
+  ['smtp of notifyEmail', '', smtpServer],
+  ['The input of notify.email.v1', '', emailInput],
+  ['verifyWebhook', '', verifyOptions],
 ]
 
 function table(options: Description): string {
@@ -335,6 +204,71 @@ the descriptions that those checks use.
   await expect(`${[start.trimEnd(), ...sections].join('\n\n')}\n`).toMatchFileSnapshot(
     '../docs/options.md',
   )
+})
+
+describe('api D7: a misspelt option in workflow code', () => {
+  const inCode: readonly [string, (ctx: Context) => unknown, string][] = [
+    ['ctx.run', (ctx) => ctx.run(pay, undefined, { retri: 'none' } as never), 'retry'],
+    [
+      'ctx.run inline',
+      (ctx) => ctx.run('s', { tartToClose: 1 } as never, async () => {}),
+      'startToClose',
+    ],
+    ['ctx.child', (ctx) => ctx.child(job, undefined, { queu: 'a' } as never), 'queue'],
+    ['ctx.sleep', (ctx) => ctx.sleep('1s', { kye: 'a' } as never), 'key'],
+    ['ctx.wait', (ctx) => ctx.wait(pawl.signal('go'), { timout: '1s' } as never), 'timeout'],
+    ['ctx.map', (ctx) => ctx.map([1], { concurency: 1 } as never, async () => 1), 'concurrency'],
+    ['ctx.scope', (ctx) => ctx.scope('s', { timeot: '1s' } as never, async () => 1), 'timeout'],
+  ]
+  let paid = 0
+  const pay = pawl.activity('pay', async () => {
+    paid++
+  })
+
+  // As any other mistake in the code of a workflow that throws.
+  test.each(inCode)(
+    '%s fails the run at once, is logged, and runs nothing',
+    async (_, ask, meant) => {
+      const lines: string[] = []
+      const asks = pawl.workflow('asks', async (ctx) => {
+        await ask(ctx)
+      })
+      await using engine = await testing.testEngine({
+        workflows: [asks, job],
+        activities: [pay],
+        logger: { log: (level, line) => lines.push(`${level} ${line}`) },
+      })
+      const run = await engine.start(asks)
+      await expect(run.result()).rejects.toMatchObject({
+        failure: {
+          code: 'INPUT_INVALID',
+          message: expect.stringContaining(`did you mean \`${meant}\`?`),
+        },
+      })
+      expect(await run.describe()).toMatchObject({ status: 'failed' })
+      expect(paid).toBe(0)
+      expect(
+        lines.filter((line) => /^warn .*unknown option .*did you mean/s.test(line)),
+      ).toHaveLength(1)
+    },
+  )
+
+  test('one that the code catches is like any error: the run goes on, and again the same way', async () => {
+    const asks = pawl.workflow('asks', async (ctx) => {
+      await ctx.sleep('1s')
+      let code = ''
+      try {
+        await ctx.wait(pawl.signal('go'), { timout: '1s' } as never)
+      } catch (error) {
+        code = (error as PawlError).code
+      }
+      await ctx.run(pay)
+      return code
+    })
+    await using engine = await testing.testEngine({ workflows: [asks], activities: [pay] })
+    expect(await engine.execute(asks)).toBe('INPUT_INVALID')
+    expect(paid).toBe(1)
+  })
 })
 
 test('api D7: startMany takes a list of objects, and nothing is started otherwise', async () => {

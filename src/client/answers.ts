@@ -1,6 +1,8 @@
 // What a handle gives for what it reads, and what it says when there is nothing to give.
 import type { RunRef } from '../definitions/context.ts'
-import { digestPayload } from '../kernel/digest.ts'
+import { runReference } from '../definitions/options.ts'
+import { checkOptions } from '../kernel/described.ts'
+import { digestPayload, isUuid } from '../kernel/digest.ts'
 import { CancelledError, PawlError, RunError } from '../kernel/errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { errorOf } from '../kernel/failure.ts'
@@ -175,4 +177,17 @@ function stepsKnown(events: readonly Event[]): readonly string[] {
 
 function nameIn(steps: Renamed, name: string): string | null {
   return Object.hasOwn(steps, name) ? (steps[name] ?? null) : name
+}
+
+/** Refuses what names no run. */
+export function checkRef(ref: RunRef): void {
+  if (typeof ref !== 'string') {
+    checkOptions(runReference, ref, { of: 'get' })
+    checkKnownId(ref.workflowId, 'a workflow id')
+  } else if (!isUuid(ref)) {
+    throw new PawlError(
+      'RUN_ID_INVALID',
+      `${quote(ref)} is not a run id. Run ids are UUIDs such as the one start() gives; for a name of your own use get({ workflowId: '…' }).`,
+    )
+  }
 }

@@ -9,7 +9,7 @@ import type { Status } from '../kernel/run.ts'
 import { SCHEDULE } from '../schedules/workflow.ts'
 import { type Page, queryOf, type RunFilter } from './filter.ts'
 import { LIVE } from './recorded-runs.ts'
-import type { Migration, RunHandle } from './run-handle.ts'
+import { type Migration, migrationOptions, type RunHandle } from './run-handle.ts'
 
 export const batchOptions = {
   /** At most this many runs; the rest is for another call. */
@@ -91,7 +91,8 @@ export class Batch {
   }
 
   /** Of runs that are paused, unless the filter says otherwise. */
-  migrate(to: Migration): Promise<BatchOutcome> {
+  async migrate(to: Migration): Promise<BatchOutcome> {
+    checkOptions(migrationOptions, to, { of: 'migrate' })
     return this.#each(['paused'], (run) => run.migrate(to))
   }
 

@@ -2,22 +2,21 @@
 import type { Catalogue, StoredDefinition } from '../catalogue/catalogue.ts'
 import type { RunRef, Signal, Update } from '../definitions/context.ts'
 import type { Args, Given, Startable, WorkflowContract } from '../definitions/contract.ts'
+import type { Handlers } from '../definitions/graph-data/handler-input.ts'
 import { checkPayload } from '../definitions/messages.ts'
 import { runNameOf, startedAs } from '../definitions/standalone.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
 import { encodeMessage } from '../kernel/codec.ts'
-import { isUuid } from '../kernel/digest.ts'
+import { checkOptions } from '../kernel/described.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Message } from '../kernel/message.ts'
-import { checkKnownId } from '../kernel/names.ts'
 import { encode, type Json } from '../kernel/value.ts'
-import { quote } from '../kernel/visible.ts'
 import { isUnavailable, persist } from '../runtime/availability.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import { type Random, uuidV7 } from '../runtime/random.ts'
 import type { ClaimedRun, Created, NewRun, Reuse, SqlClient, Store } from '../stores/store.ts'
-import { signalId, updateId } from './answers.ts'
+import { checkRef, signalId, updateId } from './answers.ts'
 import { Batch, type BatchOptions } from './batch.ts'
 import { Builds } from './builds.ts'
 import { type Page, type PageOptions, pageOf, queryOf, type RunFilter } from './filter.ts'
@@ -43,6 +42,7 @@ import {
   commonTransaction,
   refuseTransaction,
   type StartOptions,
+  startRequests,
 } from './start-options.ts'
 import { type Submitted, submitted } from './submitting.ts'
 import { settleByToken } from './tokens.ts'
@@ -65,7 +65,7 @@ export interface ClientPorts {
   readonly eager?: EagerStarts
   readonly catalogue: Catalogue
   /** Activities that are known here; nothing is known of others when absent. */
-  readonly handlers?: ReadonlySet<string>
+  readonly handlers?: Handlers
   /** What becomes of a start if its workflow id has a run already, unless it says so itself. */
   readonly reuse?: Reuse | undefined
   readonly interceptors?: readonly Interceptor[] | undefined
@@ -255,6 +255,7 @@ export class Client {
     } & Given<'payload', NoInfer<P>>,
   ): Promise<StartedRun<Out>> {
     refuseActivity(workflow, 'signalWithStart')
+    checkOptions(startRequests.signal, request, { of: 'signalWithStart' })
     const { signal, payload: given, messageId, input, ...options } = request
     const { name } = signal
     await checkPayload(signal, given)
@@ -275,6 +276,7 @@ export class Client {
     } & Given<'payload', NoInfer<P>>,
   ): Promise<{ readonly run: StartedRun<Out>; readonly result: U }> {
     refuseActivity(workflow, 'updateWithStart')
+    checkOptions(startRequests.update, request, { of: 'updateWithStart' })
     const { update, payload: given, messageId, input, ...options } = request
     refuseTransaction(options as StartOptions, 'updateWithStart waits for the answer')
     const { name } = update
@@ -311,13 +313,7 @@ export class Client {
   get<Out>(workflow: Startable<never, Out>, run: RunRef): RunHandle<Out>
   get(first: RunRef | Startable<never, unknown>, second?: RunRef): RunHandle<unknown> {
     const ref = second ?? (first as RunRef)
-    if (typeof ref !== 'string') checkKnownId(ref.workflowId, 'a workflow id')
-    else if (!isUuid(ref)) {
-      throw new PawlError(
-        'RUN_ID_INVALID',
-        `${quote(ref)} is not a run id. Run ids are UUIDs such as the one start() gives; for a name of your own use get({ workflowId: '…' }).`,
-      )
-    }
+    checkRef(ref)
     return interceptedHandle(new Handle(this.#host, ref), ref, this.#aroundCalls)
   }
 

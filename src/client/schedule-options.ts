@@ -10,6 +10,7 @@ import {
   nested,
   option,
   removable,
+  required,
   text,
 } from '../kernel/described.ts'
 import type { Duration } from '../kernel/duration.ts'
@@ -24,6 +25,12 @@ const runOptions = {
   priority: startOptions.priority,
   queue: startOptions.queue,
   runTimeout: startOptions.runTimeout,
+} as const
+
+/** Which slots of the past are filled in. */
+export const backfillOptions = {
+  from: required(moment('No slot before this is filled in.')),
+  to: required(moment('No slot after this is filled in.')),
 } as const
 
 export const scheduleOptions = {

@@ -1,9 +1,11 @@
 // Schedules as users meet them. Each is a run of a workflow of pawl's own; what is said to it is a signal, and what is
 // shown of it are its attributes.
+
 import type { Attributes } from '../definitions/attributes.ts'
 import type { RunRef } from '../definitions/context.ts'
 import type { Given, WorkflowContract } from '../definitions/contract.ts'
 import { parseInput } from '../definitions/schema.ts'
+import { checkOptions } from '../kernel/described.ts'
 import { PawlError } from '../kernel/errors.ts'
 import type { Instant } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
@@ -31,6 +33,7 @@ import type { RunRecord } from './record.ts'
 import { LIVE } from './recorded-runs.ts'
 import type { RunHandle } from './run-handle.ts'
 import type { ScheduleChange, ScheduleOptions } from './schedule-options.ts'
+import { backfillOptions } from './schedule-options.ts'
 import {
   changedSpec,
   checkChange,
@@ -185,7 +188,9 @@ export class Schedules {
       resume: () => tell({ do: 'resume' }),
       delete: () => tell({ do: 'delete' }),
       trigger: async () => this.#trigger(id, await this.#specOf(await live())),
-      backfill: async ({ from, to }) => {
+      backfill: async (range) => {
+        checkOptions(backfillOptions, range, { of: 'backfill' })
+        const { from, to } = range
         const spec = await this.#specOf(await live())
         const span = { from: instant(from, 'from') - 1, to: instant(to, 'to') }
         const { slots, more } = slotsOf(spec, span.from, span.to, limits.backfillSlotsMax)

@@ -2,12 +2,15 @@
 import type { Given } from '../definitions/contract.ts'
 import { aboutRun, placement } from '../definitions/options.ts'
 import {
+  checkOptions,
   choice,
   type Described,
+  type Description,
   duration,
   flag,
   given,
   option,
+  required,
   text,
   whole,
 } from '../kernel/described.ts'
@@ -50,10 +53,38 @@ export interface StartOptions extends Described<typeof startOptions> {}
 /** One of many starts. */
 export type Begin<In> = Given<'input', In> & StartOptions
 
+export const beginOptions: Description = {
+  ...startOptions,
+  input: given<unknown>('What it is started with.', 'the input of the workflow'),
+}
+
+const withMessage = {
+  ...beginOptions,
+  payload: given<unknown>('What it is told.', 'the payload of the message'),
+  messageId: text('The same id is taken once.'),
+}
+const message = (is: 'signal' | 'update') =>
+  required(
+    option<object>(
+      'What it is sent.',
+      `${is === 'signal' ? 'a' : 'an'} ${is}`,
+      (value) => (value as { is?: unknown } | null)?.is === is,
+    ),
+  )
+
+/** What `signalWithStart` and `updateWithStart` take. */
+export const startRequests: Readonly<Record<'signal' | 'update', Description>> = {
+  signal: { ...withMessage, signal: message('signal') },
+  update: { ...withMessage, update: message('update') },
+}
+
 export function checkStarts(runs: unknown): void {
   const isStart = (run: unknown): boolean =>
     typeof run === 'object' && run !== null && !Array.isArray(run)
-  if (Array.isArray(runs) && runs.every(isStart)) return
+  if (Array.isArray(runs) && runs.every(isStart)) {
+    for (const run of runs) checkOptions(beginOptions, run, { of: 'startMany' })
+    return
+  }
   const message = 'startMany takes a list of objects: [{ input, workflowId, … }, …].'
   throw new PawlError('INPUT_INVALID', message)
 }

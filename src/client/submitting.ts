@@ -1,6 +1,7 @@
 // Definitions that are kept in the store: a graph given as data, which any worker can run, or a note of what code was there.
 import type { Catalogue, Draft } from '../catalogue/catalogue.ts'
 import type { WorkflowContract } from '../definitions/contract.ts'
+import type { Handlers } from '../definitions/graph-data/handler-input.ts'
 import { parseGraph } from '../definitions/graph-data/parse.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
 import type { Json } from '../kernel/value.ts'
@@ -14,13 +15,13 @@ export interface Submitted extends WorkflowContract<unknown, unknown> {
 export async function submitted(
   catalogue: Catalogue,
   given: AnyWorkflow | Json,
-  handlers: ReadonlySet<string> | undefined,
+  handlers: Handlers | undefined,
 ): Promise<Submitted> {
   const { name, version, definitionHash } = await catalogue.submit(draftOf(given, handlers))
   return { is: 'workflow', name, version, definitionHash } as Submitted
 }
 
-function draftOf(given: AnyWorkflow | Json, handlers: ReadonlySet<string> | undefined): Draft {
+function draftOf(given: AnyWorkflow | Json, handlers: Handlers | undefined): Draft {
   if (!isWorkflow(given)) {
     const { plan, document, documentHash } = parseGraph(given, { handlers })
     const { name, hash } = plan

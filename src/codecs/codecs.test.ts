@@ -44,7 +44,7 @@ describe('compress', () => {
 
   test('P12: a size that cannot be is refused', () => {
     for (const above of [-1, 0.5, Number.NaN])
-      expect(() => compress({ above })).toThrow(refusal('INPUT_INVALID', /above of compress/))
+      expect(() => compress({ above })).toThrow(refusal('INPUT_INVALID', /`above` of compress/))
   })
 })
 

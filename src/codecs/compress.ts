@@ -1,15 +1,18 @@
 // Brotli at a quality where it costs about what gzip does, and makes JSON half as large as that.
 import { promisify } from 'node:util'
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
+import { checkOptions, type Described, spelled, whole } from '../kernel/described.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Codec } from '../stores/codec.ts'
-import { checkedSize } from './sizes.ts'
 
-export interface CompressOptions {
+export const compressOptions = {
   /** Bodies of at most so many bytes are left alone. 1,024 */
-  readonly above?: number
-}
+  above: whole('Bodies of at most so many bytes are left alone.', [0, Number.MAX_SAFE_INTEGER], {
+    otherwise: spelled(limits.compressAboveBytes),
+  }),
+} as const
+export interface CompressOptions extends Described<typeof compressOptions> {}
 
 /** The first byte says how the rest was compressed, so that there can be other ways later. */
 const BROTLI = 1
@@ -18,7 +21,8 @@ const squeeze = promisify(brotliCompress)
 const expand = promisify(brotliDecompress)
 
 export function compress(options: CompressOptions = {}): Codec {
-  const above = checkedSize(options.above ?? limits.compressAboveBytes, 'above', 'compress')
+  checkOptions(compressOptions, options, { of: 'compress' })
+  const { above = limits.compressAboveBytes } = options
   return {
     id: 'compress',
     async encode(bytes) {

@@ -2,6 +2,15 @@
 // authenticated with the rest. Nobody without the key can read or make such a body; but a store can still be made to
 // give one body for another, or for one that was never encrypted.
 import { createCipheriv, createDecipheriv, createHmac, hash } from 'node:crypto'
+import {
+  byName,
+  checkOptions,
+  type Described,
+  hidden,
+  option,
+  required,
+  text,
+} from '../kernel/described.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { secretBytes } from '../runtime/random.ts'
 import type { Codec } from '../stores/codec.ts'
@@ -9,12 +18,27 @@ import type { Codec } from '../stores/codec.ts'
 /** 32 bytes, as they are or as base64 or hexadecimal digits. */
 export type Key = Uint8Array | string
 
-export interface EncryptOptions {
+const key = option<Key>(
+  'A key.',
+  '32 bytes, as base64 or hexadecimal digits or as a Uint8Array',
+  (value) => typeof value === 'string' || value instanceof Uint8Array,
+)
+
+export const encryptOptions = {
   /** Every key that something in the store may be encrypted with, by an id of yours. */
-  readonly keys: Readonly<Record<string, Key>>
+  keys: required(
+    hidden(
+      byName(
+        'Every key that something in the store may be encrypted with, by an id of yours.',
+        'an object of keys: 32 bytes each, as base64 or hexadecimal digits or as a Uint8Array',
+        key,
+      ),
+    ),
+  ),
   /** The id of the key to encrypt with. */
-  readonly current: string
-}
+  current: required(text('The id of the key to encrypt with.')),
+} as const
+export interface EncryptOptions extends Described<typeof encryptOptions> {}
 
 const FORMAT = 1
 const KEY_BYTES = 32
@@ -23,12 +47,14 @@ const TAG_BYTES = 16
 const CIPHER = 'aes-256-gcm'
 const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/
 
-export function encrypt({ keys: given, current }: EncryptOptions): Codec {
-  const keys = new Map(Object.entries(given ?? {}).map(([id, key]) => [id, keyOf(id, key)]))
+export function encrypt(options: EncryptOptions): Codec {
+  checkOptions(encryptOptions, options, { of: 'encrypt' })
+  const { keys: given, current } = options
+  const keys = new Map(Object.entries(given).map(([id, each]) => [id, keyOf(id, each)]))
   const key = keys.get(current)
   if (!key) {
     const ids = [...keys.keys()].join(', ') || 'none'
-    throw invalid(`current is '${String(current)}', and the keys are: ${ids}`)
+    throw invalid(`current is '${current}', and the keys are: ${ids}`)
   }
   const header = headerOf(current)
   return {
@@ -96,7 +122,7 @@ function keyOf(id: string, key: Key): Buffer {
       `'${id.slice(0, 80)}' is no id for a key: expected up to 64 letters, digits, '.', '_' or '-'`,
     )
   }
-  const bytes = typeof key === 'string' ? bytesOf(key) : Buffer.from(key ?? [])
+  const bytes = typeof key === 'string' ? bytesOf(key) : Buffer.from(key)
   // Never a word of the key itself: messages end up in logs.
   if (bytes?.byteLength === KEY_BYTES) return bytes
   throw invalid(

@@ -3,6 +3,16 @@
 // Nothing is ever deleted here.
 import { hash } from 'node:crypto'
 import { resolve } from 'node:path'
+import {
+  checkOptions,
+  type Described,
+  fn,
+  hidden,
+  required,
+  spelled,
+  text,
+  whole,
+} from '../kernel/described.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import { unavailable } from '../runtime/availability.ts'
@@ -11,21 +21,28 @@ import type { Codec } from '../stores/codec.ts'
 import type { Bucket } from '../stores/objects/bucket.ts'
 import type { CredentialProvider } from '../stores/objects/credentials.ts'
 import { placeOf } from '../stores/objects/s3-place.ts'
-import { checkedSize } from './sizes.ts'
 
-export interface OffloadOptions {
+export const offloadOptions = {
   /** A folder, or a place on object storage: 's3://bucket/prefix?region=…'. */
-  readonly to: string
+  to: required(
+    hidden(text("A folder, or a place on object storage: `'s3://bucket/prefix?region=…'`.")),
+  ),
   /** Bodies of at most so many bytes stay in the store. 65,536 */
-  readonly above?: number
+  above: whole('Bodies of at most so many bytes stay in the store.', [0, Number.MAX_SAFE_INTEGER], {
+    otherwise: spelled(limits.offloadAboveBytes),
+  }),
   /** Where credentials for s3 come from; by default from the environment, then from the profile file. */
-  readonly credentials?: CredentialProvider
-}
+  credentials: fn<CredentialProvider>('Where credentials for s3 come from.', {
+    otherwise: 'from the environment, then from the profile file',
+  }),
+} as const
+export interface OffloadOptions extends Described<typeof offloadOptions> {}
 
 const REFERENCE = /^sha256:([0-9a-f]{64})$/
 
 export function offload(options: OffloadOptions): Codec {
-  const above = checkedSize(options.above ?? limits.offloadAboveBytes, 'above', 'offload')
+  checkOptions(offloadOptions, options, { of: 'offload' })
+  const { above = limits.offloadAboveBytes } = options
   const place = new Place(urlOf(options.to), options.credentials)
   return {
     id: 'offload',
@@ -115,7 +132,7 @@ function keyOf(digest: string): string {
 
 /** Checked before anything relies on it. A URL is never quoted: it may hold secrets. */
 function urlOf(to: string): string {
-  const scheme = typeof to === 'string' ? /^([a-z][a-z0-9+]+):/i.exec(to)?.[1]?.toLowerCase() : ''
+  const scheme = /^([a-z][a-z0-9+]+):/i.exec(to)?.[1]?.toLowerCase()
   if (to === '' || (scheme !== undefined && scheme !== 's3' && scheme !== 'file')) {
     throw new PawlError(
       'INPUT_INVALID',

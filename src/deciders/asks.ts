@@ -8,6 +8,7 @@ import {
   type ChildOptions,
   childOptions,
   type RunOptions,
+  runReference,
   type WorkflowOptions,
 } from '../definitions/options.ts'
 import { type ActivityOf, activityPlan } from '../definitions/plan.ts'
@@ -84,10 +85,17 @@ export function signalTo(to: RunRef, signal: unknown): Sent {
   const { is, name } = (signal ?? {}) as { is?: string; name?: string }
   if (is !== 'signal' || name === undefined)
     throw misuse('ctx.signal takes a run id and a signal', signal)
-  if (typeof to === 'object' && to !== null) checkKnownId(to.workflowId, 'a workflow id')
-  else if (typeof to !== 'string' || !isUuid(to))
-    throw misuse('ctx.signal takes the id of a run, or { workflowId }', to)
+  checkTarget('ctx.signal', to)
   return signal as Sent
+}
+
+/** Refuses what names no run. */
+export function checkTarget(call: string, to: unknown): void {
+  if (typeof to === 'object' && to !== null) {
+    checkOptions(runReference, to, { of: call })
+    checkKnownId((to as { readonly workflowId: string }).workflowId, 'a workflow id')
+  } else if (typeof to !== 'string' || !isUuid(to))
+    throw misuse(`${call} takes the id of a run, or { workflowId }`, to)
 }
 
 export function signalAsk(

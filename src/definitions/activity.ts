@@ -1,4 +1,5 @@
 // Activities: ordinary functions, known by a name, that do the work outside a workflow.
+import type { Description } from '../kernel/described.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { checkName } from '../kernel/names.ts'
 import type {
@@ -15,6 +16,8 @@ import { type KnownSchemas, parse, type Schemas, schemasIn } from './schema.ts'
 /** A contract and its code. */
 export interface Activity<in In, out Out> extends ActivityContract<In, Out> {
   readonly options: ActivityOptions
+  /** What its input may have, if it says so: graphs given as data are checked for it before they are stored. */
+  readonly '~input'?: Description
   /** The function itself, between its schemas if it has any: for unit tests. */
   readonly handler: (input: In, ctx: ActivityContext) => Promise<Out>
 }

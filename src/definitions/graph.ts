@@ -1,6 +1,16 @@
 // Graphs in code: steps with names, each after others. Results add up in the type, so that a step sees those of the steps it
 // comes after, and no others.
-import { checkOptions, type Description, given } from '../kernel/described.ts'
+import {
+  checkOptions,
+  choice,
+  type Description,
+  duration,
+  flag,
+  fn,
+  required,
+  strings,
+  whole,
+} from '../kernel/described.ts'
 import { digest } from '../kernel/digest.ts'
 import { milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
@@ -77,12 +87,13 @@ class GraphDefinition {
   step(name: string, first: Options | AnyFunction, second?: AnyFunction): GraphDefinition {
     const [options, body] = typeof first === 'function' ? [{}, first] : [first, second]
     const handler = this.#function(body, `step '${name}'`)
+    this.#checkOptions('step', options, `step '${name}'`)
     return this.#add(name, options, this.#own(name, options, handler), [handler])
   }
 
   each(name: string, options: Options, body: AnyFunction): GraphDefinition {
     const handler = this.#function(body, `step '${name}'`)
-    this.#function(options.over, `\`over\` of step '${name}'`)
+    this.#checkOptions('each', options, `step '${name}'`)
     return this.#add(name, options, this.#own(name, options, handler), [handler])
   }
 
@@ -98,6 +109,7 @@ class GraphDefinition {
     const known = definition as
       | { is?: string; name?: string; options?: ActivityOptions }
       | undefined
+    this.#checkOptions('step', options, `step '${name}'`)
     const own = { ...known?.options, ...apart(options).activity }
     if (known?.is === 'activity' && known.name !== undefined) {
       const work: Work = { type: 'activity', activity: known.name, options: own, input }
@@ -120,6 +132,7 @@ class GraphDefinition {
   ): GraphDefinition {
     if (signal?.is !== 'signal')
       throw invalid(this.name, `step '${name}' is to wait for a signal, and was given none`)
+    this.#checkOptions('wait', options, `step '${name}'`)
     const { timeout } = options
     const timeoutMs = timeout === undefined ? {} : { timeoutMs: milliseconds(timeout, 'timeout') }
     return this.#add(name, options, { type: 'wait', signal: signal.name, ...timeoutMs }, [])
@@ -133,8 +146,8 @@ class GraphDefinition {
     const node = this.#draft.nodes.get(this.#last ?? '')
     if (!node) throw invalid(this.name, '.compensate() comes right after the step that it undoes')
     const body = this.#function(given, `what undoes step '${node.name}'`)
+    this.#checkOptions('compensate', options, `what undoes step '${node.name}'`)
     const { ownFailure, ...undoOptions } = options
-    this.#checkOptions(undoOptions, `what undoes step '${node.name}'`)
     if (undoOptions.queue !== undefined)
       throw invalid(
         this.name,
@@ -185,20 +198,10 @@ class GraphDefinition {
           `step '${name}' comes after '${parent}', and there is no such step before it${meant(parent, nodes.keys())}`,
         )
     }
-    if (!RULES.includes(rule))
-      throw invalid(
-        this.name,
-        `step '${name}' has the rule '${String(rule)}'; there are ${RULES.join(', ')}`,
-      )
     if (rule.startsWith('one') && after.length === 0)
       throw invalid(
         this.name,
         `step '${name}' comes after nothing, so its rule '${rule}' could never hold`,
-      )
-    if (parallel !== undefined && !(Number.isInteger(parallel) && parallel > 0))
-      throw invalid(
-        this.name,
-        `\`parallel\` of step '${name}' is ${String(parallel)}; it is a whole number above 0`,
       )
     return {
       name,
@@ -206,20 +209,19 @@ class GraphDefinition {
       rule,
       sees: after,
       work,
-      ...(when && { when: this.#function(when, `\`when\` of step '${name}'`) as never }),
+      ...(when && { when: when as never }),
       ...(delay !== undefined && { delayMs: milliseconds(delay, 'delay') }),
       ...(over && { each: { over: over as never, ...(parallel !== undefined && { parallel }) } }),
     }
   }
 
-  #checkOptions(options: object, of: string, description: Description = activityOptions): void {
+  #checkOptions(method: Method, options: unknown, of: string): void {
     const code = 'DEFINITION_INVALID'
-    checkOptions(description, options, { of: `${of} of graph '${this.name}'`, code })
+    checkOptions(graphOptions[method], options, { of: `${of} of graph '${this.name}'`, code })
   }
 
   // With a queue it is for whoever takes it from there; otherwise it runs where the run is.
   #own(name: string, options: Options, body: AnyFunction): Work {
-    this.#checkOptions(options, `step '${name}'`, nodeOptions)
     const { activity } = apart(options)
     if (activity.queue === undefined)
       return { type: 'step', options: activity, body: body as never }
@@ -240,15 +242,33 @@ class GraphDefinition {
 }
 
 /** What a step may say besides what every activity may; it is looked at when the step is added. */
-const nodeOptions = {
+const after = strings('The steps it comes after.', 'a list of names of steps')
+const placed = {
+  after,
+  rule: choice('When it may begin, by what became of those.', RULES, {
+    otherwise: "'allSucceeded'",
+  }),
+  when: fn<unknown>('It is skipped if this gives false.'),
+  delay: duration('How long it waits once it may begin.'),
   ...activityOptions,
-  after: given('The steps it comes after.', 'a list of names of steps'),
-  rule: given('When it may begin.', 'the name of a rule'),
-  when: given('Whether it is done at all.', 'a function'),
-  delay: given('How long it waits before it begins.', 'a duration'),
-  over: given('What it is done for, each by itself.', 'a function that gives a list'),
-  parallel: given('How many at once.', 'a whole number above 0'),
 } as const
+
+type Method = 'step' | 'each' | 'wait' | 'compensate'
+
+/** What the steps of a graph take, by the method that adds them. */
+export const graphOptions: Readonly<Record<Method, Description>> = {
+  step: placed,
+  each: {
+    ...placed,
+    over: required(fn<unknown>('Gives the list that it is done for.')),
+    parallel: whole('How many at once.', [1, Number.MAX_SAFE_INTEGER], { otherwise: 'all' }),
+  },
+  wait: { after, timeout: duration('How long it waits at most.') },
+  compensate: {
+    ...activityOptions,
+    ownFailure: flag('It is also undone if the step itself failed.', { otherwise: 'false' }),
+  },
+}
 
 /** What a step has of its own, and what every activity has. */
 function apart(options: Options): { readonly activity: ActivityOptions } {

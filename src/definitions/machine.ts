@@ -1,5 +1,6 @@
 // Machines: a state and an event in, the next state and actions out. What each move came to is recorded, so that nothing
 // is replayed, and the code may change while a run is under way.
+import { checkOptions, type Description, text } from '../kernel/described.ts'
 import { digest } from '../kernel/digest.ts'
 import { type Duration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
@@ -19,7 +20,9 @@ import { shapeHash } from './graph-shape.ts'
 import type { MachineAction, MachineActivity, MachinePlan, PlanHandlers } from './machine-plan.ts'
 import {
   type ActivityOptions,
+  activityOptions,
   type ChildOptions,
+  childOptions,
   type StepIdentity,
   type WorkflowOptions,
   workflowOptions,
@@ -272,6 +275,15 @@ function textsIn(group: unknown): string[] {
   return Object.entries(group ?? {}).map(([name, handler]) => `${name}: ${String(handler)}`)
 }
 
+const id = text('What it is known by.', { otherwise: 'its name' })
+const { key: _, was: __, ifPast: ___, ...startOptions } = childOptions
+
+/** What `act` takes besides an input. */
+export const actionOptions: Readonly<Record<'run' | 'child', Description>> = {
+  run: { ...activityOptions, id },
+  child: { ...startOptions, id },
+}
+
 type Made = {
   readonly [K in keyof Act<never, string, unknown>]: (...args: never[]) => MachineAction
 }
@@ -285,8 +297,11 @@ function actOf(machine: string, { activities, timers }: Parts): Made {
     run(activity: string, input: unknown, given: ActivityOptions & ActionId = {}) {
       if (!activities.has(activity))
         throw unknownPart(machine, 'activity', activity, activities.keys())
-      const { id, ...options } = given
       // What is wrong with them is said where they are written.
+      checkOptions(actionOptions.run, given, {
+        of: `act.run('${activity}') of machine '${machine}'`,
+      })
+      const { id, ...options } = given
       stepPlan(options, `act.run('${activity}') of machine '${machine}'`)
       return { action: 'run', activity, input, id: idOf(id), options }
     },
@@ -303,6 +318,9 @@ function actOf(machine: string, { activities, timers }: Parts): Made {
     child(workflow: AnyWorkflowContract, input: unknown, given: ChildOptions & ActionId = {}) {
       if (workflow?.is !== 'workflow')
         throw new PawlError('INPUT_INVALID', `act.child of ${machine} takes a workflow.`)
+      checkOptions(actionOptions.child, given, {
+        of: `act.child('${workflow.name}') of machine '${machine}'`,
+      })
       const { id, ...options } = given
       return { action: 'child', workflow, input, id: idOf(id), options }
     },

@@ -7,13 +7,16 @@ import {
   duration,
   either,
   flag,
+  fn,
   given,
   isWhole,
   named,
   nested,
   type Option,
   option,
+  required,
   spelled,
+  strings,
   text,
   whole,
 } from '../kernel/described.ts'
@@ -21,12 +24,7 @@ import { limits } from '../kernel/limits.ts'
 import { isUnlimited } from '../policies/retry.ts'
 import { type Attributes, isNamed } from './attributes.ts'
 
-const types = (about: string): Option<readonly string[]> =>
-  option(
-    about,
-    'a list of strings',
-    (value) => Array.isArray(value) && value.every((each) => typeof each === 'string'),
-  )
+const types = (about: string): Option<readonly string[]> => strings(about, 'a list of strings')
 
 export const retryPolicy = {
   /** How often it is tried in all, the first time included; `Infinity` is without end. 5 */
@@ -182,6 +180,28 @@ export const childOptions = {
 /** How a child is started. */
 export interface ChildOptions extends Described<typeof childOptions> {}
 
+/** Of `ctx.start`: nobody waits for what it starts. */
+const { parentClose: _, ...detachedOptions } = childOptions
+
+export { detachedOptions }
+export const signalWithStartOptions = {
+  ...detachedOptions,
+  signal: required(
+    option<object>(
+      'What it is sent.',
+      'a signal',
+      (value) => (value as { is?: unknown } | null)?.is === 'signal',
+    ),
+  ),
+  input: given<unknown>('What it is started with.', 'the input of the workflow'),
+  payload: given<unknown>('What it is told.', 'the payload of the signal'),
+} as const
+
+/** Names a run by what the user called it. */
+export const runReference = {
+  workflowId: required(text('The name that the run was given.')),
+} as const
+
 /** Of the calls of `ctx` that are not steps. */
 export const waitOptions = {
   key: stepIdentity.key,
@@ -198,20 +218,13 @@ export const scopeOptions = {
   timeout: duration('How long everything in it may take; it is cancelled then.'),
 } as const
 export const handlerOptions = {
-  validate: option<(payload: never) => void>(
-    'Refuses a message by throwing.',
-    'a function',
-    (value) => typeof value === 'function',
-  ),
+  validate: fn<(payload: never) => void>('Refuses a message by throwing.'),
 } as const
 export const mapOptions = {
   concurrency: whole('Items at once.', [1, Number.MAX_SAFE_INTEGER], { otherwise: 'all of them' }),
-  key: option<(item: never) => string>(
-    'What an item is known by when the code runs again.',
-    'a function',
-    (value) => typeof value === 'function',
-    { otherwise: 'its index' },
-  ),
+  key: fn<(item: never) => string>('What an item is known by when the code runs again.', {
+    otherwise: 'its index',
+  }),
   tolerate: given<number | string>(
     'How many items may fail, as a number or as a share of them.',
     "a whole number, or a share such as '10%'",

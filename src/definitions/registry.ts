@@ -1,9 +1,11 @@
 // The definitions a process has code for, by exact name, and at most one of each kind for all other names. Types are erased here and in the codec, nowhere else.
+import type { Description } from '../kernel/described.ts'
 import { digest } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
 import type { AnyActivity } from './activity.ts'
 import type { Context } from './context.ts'
 import type { ActivityContext, AnyActivityContract } from './contract.ts'
+import type { Handlers } from './graph-data/handler-input.ts'
 import type { GraphPlan } from './graph-plan.ts'
 import type { MachinePlan } from './machine-plan.ts'
 import type { ActivityOptions, WorkflowOptions } from './options.ts'
@@ -44,6 +46,7 @@ export interface RegisteredMachine extends Registered {
 
 export interface RegisteredActivity {
   readonly name: string
+  readonly '~input'?: Description
   readonly options: ActivityOptions
   readonly handler: (input: unknown, ctx: ActivityContext) => Promise<unknown>
 }
@@ -107,6 +110,12 @@ export class Registry {
   /** The names to ask for; `null` is any. */
   get workflowNames(): readonly string[] | null {
     return this.#anyWorkflow ? null : [...this.workflows.keys()]
+  }
+
+  /** For checking graphs that are submitted; undefined is any. */
+  get handlers(): Handlers | undefined {
+    if (this.#anyActivity) return undefined
+    return new Map([...this.activities].map(([name, each]) => [name, each['~input']]))
   }
 
   get activityNames(): readonly string[] | null {

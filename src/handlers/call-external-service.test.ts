@@ -219,31 +219,35 @@ describe('A12: call_external_service judges', () => {
 })
 
 const nonsense: readonly (readonly [string, unknown, RegExp])[] = [
-  ['no input', undefined, /is missing; expected an object with url/],
-  ['a list', [], /is a list/],
-  ['no URL', {}, /'url' of the input of 'call_external_service' is missing/],
+  ['no input', undefined, /must be an object with `url`, .* not nothing/],
+  ['a list', [], /not a list/],
+  ['no URL', {}, /`url` of the input of 'call_external_service' is missing/],
   [
     'a name nobody knows',
     { url: 'https://x.test', haeders: {} },
-    /has 'haeders', which it does not know/,
+    /unknown field `haeders` of .*; did you mean `headers`\?/,
   ],
-  ['a method nobody knows', { url: 'https://x.test', method: 'TRACE' }, /expected one of GET/],
+  ['a method nobody knows', { url: 'https://x.test', method: 'TRACE' }, /takes one of GET/],
   ['a GET with a body', { url: 'https://x.test', method: 'GET', body: 1 }, /GET takes none/],
   ['two bodies', { url: 'https://x.test', body: 1, text: 'a' }, /give one of them/],
   [
     'a query of objects',
     { url: 'https://x.test', query: { a: {} } },
-    /'a' of the query is an object/,
+    /`query.a` of .* is an object; it takes a text/,
   ],
-  ['a status that is none', { url: 'https://x.test', expect: [99] }, /is 99; expected a number/],
-  ['no time', { url: 'https://x.test', timeout: '0s' }, /'timeout' of .* is 0 ms/],
   [
-    'an unreadable time',
-    { url: 'https://x.test', timeout: 'soon' },
-    /'timeout' of .* "soon"|'soon'/,
+    'a status that is none',
+    { url: 'https://x.test', expect: [99] },
+    /`expect` of .* takes a list of numbers from 200 to 599/,
   ],
-  ['more than may be', { url: 'https://x.test', maxBytes: 1e9 }, /'maxBytes' of .* is 1000000000/],
-  ['a list as a header', { url: 'https://x.test', headers: { a: [] } }, /header 'a' is a list/],
+  ['no time', { url: 'https://x.test', timeout: '0s' }, /`timeout` of .* is 0 ms/],
+  ['an unreadable time', { url: 'https://x.test', timeout: 'soon' }, /`timeout` of .*soon/],
+  ['more than may be', { url: 'https://x.test', maxBytes: 1e9 }, /`maxBytes` of .* is 1000000000/],
+  [
+    'a list as a header',
+    { url: 'https://x.test', headers: { a: [] } },
+    /`headers.a` of .* not a list/,
+  ],
 ]
 
 test.each(nonsense)('A12: the input is checked: %s', async (_name, input, message) => {
@@ -266,5 +270,5 @@ test('A12: options that cannot be are refused at once', () => {
       expect.objectContaining({ code: 'DEFINITION_INVALID' }),
     )
   }
-  expect(() => callExternalService({ timeout: '1h' })).toThrow(/'timeout' of call_external_service/)
+  expect(() => callExternalService({ timeout: '1h' })).toThrow(/`timeout` of call_external_service/)
 })

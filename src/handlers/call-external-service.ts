@@ -1,53 +1,106 @@
 // call_external_service: one HTTP request as a step.
 import type { IncomingHttpHeaders } from 'node:http'
-import { type Activity, activity } from '../definitions/activity.ts'
+import type { Activity } from '../definitions/activity.ts'
 import type { ActivityContext } from '../definitions/contract.ts'
-import type { Duration } from '../kernel/duration.ts'
+import {
+  byName,
+  type Described,
+  either,
+  given,
+  isWhole,
+  nested,
+  type Option,
+  option,
+  required,
+  spelled,
+  text,
+  whole,
+} from '../kernel/described.ts'
+import { milliseconds } from '../kernel/duration.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Json } from '../kernel/value.ts'
 import { contentOf, isSuccess, JSON_TYPE, jsonBytes } from './contents.ts'
-import { Fields, type Plain, timeoutMs, wrong } from './fields.ts'
-import { Guard, type GuardOptions } from './guard.ts'
+import { Fields, filled } from './fields.ts'
+import { Guard, guardOptions } from './guard.ts'
 import { type Call, guardedFetch, type Header } from './guarded-fetch.ts'
 import { checkedHeaderName, headersOf, keyOf } from './headers.ts'
-import { checkedSize, type HandlerOptions } from './options.ts'
+import { checkHandler, commonOptions, describedActivity, timeLimit } from './options.ts'
 import { refused } from './refusals.ts'
-import { type Secret, Secrets } from './secrets.ts'
+import { Secrets, secretOption, secretReference } from './secrets.ts'
 
-export interface HttpOptions extends GuardOptions, HandlerOptions {
+const bytes = (about: string, max: number): Option<number> =>
+  whole(about, [0, max], { otherwise: spelled(max) })
+
+export const httpOptions = {
+  ...commonOptions,
+  ...guardOptions,
   /** By name, for headers: `{ authorization: { secret: 'billing', prefix: 'Bearer ' } }`. */
-  readonly secrets?: Readonly<Record<string, Secret>>
+  secrets: byName(
+    "Secrets that headers may name: `{ authorization: { secret: 'billing', prefix: 'Bearer ' } }`.",
+    'an object of secrets: texts, functions, or `{ value, hosts }`',
+    secretOption,
+  ),
   /** In which header the idempotency key goes; false is in none. 'Idempotency-Key' */
-  readonly idempotencyHeader?: string | false
+  idempotencyHeader: option<string | false>(
+    'The header that carries the idempotency key.',
+    'the name of a header, or false for none',
+    (value) => typeof value === 'string' || value === false,
+    { otherwise: "'Idempotency-Key'" },
+  ),
   /** For a request whose input has none. 30s */
-  readonly timeout?: Duration
-  readonly maxResponseBytes?: number
-  readonly maxRequestBytes?: number
+  timeout: timeLimit('For a request whose input has none.', limits.httpTimeoutMs),
+  maxResponseBytes: bytes('The longest answer it takes.', limits.httpResponseBytesMax),
+  maxRequestBytes: bytes('The longest body it sends.', limits.httpRequestBytesMax),
   /** How many are followed. 5 */
-  readonly maxRedirects?: number
-}
+  maxRedirects: bytes('How many redirects it follows.', limits.httpRedirectsMax),
+} as const
+export interface HttpOptions extends Described<typeof httpOptions> {}
 
 type QueryValue = string | number | boolean
 
-export interface CallInput {
-  readonly url: string
+const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+export const callInput = {
+  url: required(filled('`http:` or `https:`, without credentials.')),
   /** GET, or POST if there is a body. */
-  readonly method?: string
-  readonly headers?: Readonly<
-    Record<string, string | { readonly secret: string; readonly prefix?: string }>
-  >
-  readonly query?: Readonly<Record<string, QueryValue | readonly QueryValue[]>>
+  method: option<string>(
+    'What to do there.',
+    `one of ${methods.join(', ')}`,
+    (value) => typeof value === 'string' && methods.includes(value.toUpperCase()),
+    { otherwise: 'GET, or POST with a body' },
+  ),
+  headers: byName(
+    'Texts, or secrets. Not `host`, `content-length` and others that frame the message.',
+    "an object of texts, or `{ secret: '<its name>' }`",
+    either(option<string>('', 'a text', isScalar), nested('', secretReference)),
+  ),
+  query: byName<QueryValue | readonly QueryValue[]>(
+    'Is added to the URL; a list is the same name several times.',
+    'an object',
+    option('', 'a text, a number, true or false, or a list of them', (value) =>
+      Array.isArray(value) ? value.every(isScalar) : isScalar(value),
+    ),
+  ),
   /** Sent as JSON. */
-  readonly body?: unknown
+  body: given<unknown>('Sent as JSON.', 'what JSON can say'),
   /** Sent as it is, instead of `body`. */
-  readonly text?: string
+  text: text('Sent as it is, instead of `body`; give a `content-type` if it is not plain text.'),
   /** The statuses that are a success. All from 200 to 299 */
-  readonly expect?: readonly number[]
+  expect: option<readonly number[]>(
+    'The statuses that are a success: `[200, 404]`.',
+    'a list of numbers from 200 to 599',
+    (value) => Array.isArray(value) && value.every((each) => isWhole(each, 200, 599)),
+    { otherwise: 'all from 200 to 299' },
+  ),
   /** For all of it: name, connection, redirects and body. */
-  readonly timeout?: Duration
+  timeout: timeLimit('For all of it: name, connection, redirects and body.'),
   /** Of the answer. */
-  readonly maxBytes?: number
-}
+  maxBytes: whole('The longest answer it takes; the answer is recorded.', [
+    1,
+    limits.httpResponseBytesMax,
+  ]),
+} as const
+export interface CallInput extends Described<typeof callInput> {}
 
 export interface CallOutput {
   readonly status: number
@@ -61,25 +114,15 @@ export interface CallOutput {
 
 const NAME = 'call_external_service'
 
-const known = [
-  'url',
-  'method',
-  'headers',
-  'query',
-  'body',
-  'text',
-  'expect',
-  'timeout',
-  'maxBytes',
-] as const
-
-const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-
 export function callExternalService(options: HttpOptions = {}): Activity<CallInput, CallOutput> {
-  const name = options.name ?? NAME
+  const name = checkHandler(httpOptions, options, NAME)
   const service = new Service(options, name)
-  return activity(name, options.activity ?? {}, (input: CallInput, ctx) => service.call(input, ctx))
+  return describedActivity(name, options.activity, callInput, (input: CallInput, ctx) =>
+    service.call(input, ctx),
+  )
 }
+
+type CallFields = Fields<typeof callInput>
 
 class Service {
   readonly #guard: Guard
@@ -99,32 +142,29 @@ class Service {
     const what = `'idempotencyHeader' of ${name}`
     this.#keyHeader =
       idempotencyHeader === false ? undefined : checkedHeaderName(idempotencyHeader, what)
-    this.#timeoutMs = timeoutMs(options.timeout ?? limits.httpTimeoutMs, `'timeout' of ${name}`)
-    const size = (given: number | undefined, option: string, max: number): number =>
-      checkedSize(given ?? max, `'${option}' of ${name}`, max)
-    const { maxResponseBytes, maxRequestBytes, maxRedirects } = options
-    this.#responseBytesMax = size(maxResponseBytes, 'maxResponseBytes', limits.httpResponseBytesMax)
-    this.#requestBytesMax = size(maxRequestBytes, 'maxRequestBytes', limits.httpRequestBytesMax)
-    this.#redirectsMax = size(maxRedirects, 'maxRedirects', limits.httpRedirectsMax)
+    this.#timeoutMs = milliseconds(options.timeout ?? limits.httpTimeoutMs)
+    this.#responseBytesMax = options.maxResponseBytes ?? limits.httpResponseBytesMax
+    this.#requestBytesMax = options.maxRequestBytes ?? limits.httpRequestBytesMax
+    this.#redirectsMax = options.maxRedirects ?? limits.httpRedirectsMax
   }
 
   async call(input: unknown, ctx: ActivityContext): Promise<CallOutput> {
-    const fields = new Fields(`the input of '${this.#name}'`, input, known)
+    const fields = new Fields(`the input of '${this.#name}'`, input, callInput)
     const call = await this.#callOf(fields, ctx)
     const answer = await guardedFetch(this.#guard, call, ctx.signal)
     return { status: answer.status, headers: plainHeaders(answer.headers), ...contentOf(answer) }
   }
 
-  async #callOf(fields: Fields, ctx: ActivityContext): Promise<Call> {
-    const url = this.#guard.urlOf(fields.text('url'))
-    addQuery(url, fields.optionalPlain('query') ?? {})
+  async #callOf(fields: CallFields, ctx: ActivityContext): Promise<Call> {
+    const url = this.#guard.urlOf(fields.get('url'))
+    addQuery(url, fields.get('query') ?? {})
     const content = contentOfInput(fields)
     const method = methodOf(fields, content !== undefined)
     if (content && content.bytes.byteLength > this.#requestBytesMax) {
       const message = `the body to send has ${content.bytes.byteLength} bytes, at most ${this.#requestBytesMax} are possible.`
       throw refused('REQUEST_TOO_LARGE', message)
     }
-    const given = await headersOf(fields.optionalPlain('headers') ?? {}, url, this.#secrets)
+    const given = await headersOf(fields.get('headers') ?? {}, url, this.#secrets)
     const { responseBytesMax, timeoutMs } = this.#limitsOf(fields)
     return {
       method,
@@ -139,10 +179,14 @@ class Service {
     }
   }
 
-  #limitsOf(fields: Fields): Pick<Call, 'responseBytesMax' | 'timeoutMs'> {
-    const asked = fields.optionalCount('maxBytes', this.#responseBytesMax)
-    const timeoutMs = fields.optionalTimeoutMs('timeout') ?? this.#timeoutMs
-    return { responseBytesMax: asked ?? this.#responseBytesMax, timeoutMs }
+  #limitsOf(fields: CallFields): Pick<Call, 'responseBytesMax' | 'timeoutMs'> {
+    const most = this.#responseBytesMax
+    const responseBytesMax = fields.get('maxBytes') ?? most
+    if (responseBytesMax > most)
+      throw fields.wrong('maxBytes', `a whole number from 1 to ${most}, as the options say`)
+    const timeout = fields.get('timeout')
+    const timeoutMs = timeout === undefined ? this.#timeoutMs : milliseconds(timeout)
+    return { responseBytesMax, timeoutMs }
   }
 
   #withOwn(given: readonly Header[], type: string | undefined, ctx: ActivityContext): Header[] {
@@ -156,34 +200,30 @@ class Service {
   }
 }
 
-function methodOf(fields: Fields, hasBody: boolean): string {
-  const method = fields.optionalText('method')?.toUpperCase() ?? (hasBody ? 'POST' : 'GET')
-  if (!methods.includes(method)) throw fields.wrong('method', `one of ${methods.join(', ')}`)
+function methodOf(fields: CallFields, hasBody: boolean): string {
+  const method = fields.get('method')?.toUpperCase() ?? (hasBody ? 'POST' : 'GET')
   if (!hasBody || (method !== 'GET' && method !== 'HEAD')) return method
   throw refused('INPUT_INVALID', `${fields.what} has a body, and ${method} takes none.`)
 }
 
-function contentOfInput(fields: Fields): { bytes: Buffer; type: string } | undefined {
+function contentOfInput(fields: CallFields): { bytes: Buffer; type: string } | undefined {
   if (fields.has('body') && fields.has('text')) {
     throw refused('INPUT_INVALID', `${fields.what} has 'body' and 'text'; give one of them.`)
   }
   const text = fields.get('text')
-  if (text !== undefined) {
-    if (typeof text !== 'string') throw fields.wrong('text', 'a text')
-    return { bytes: Buffer.from(text), type: 'text/plain;charset=utf-8' }
-  }
+  if (text !== undefined) return { bytes: Buffer.from(text), type: 'text/plain;charset=utf-8' }
   if (!fields.has('body')) return undefined
   return { bytes: jsonBytes(fields.get('body'), `'body' of ${fields.what}`), type: JSON_TYPE }
 }
 
-function addQuery(url: URL, query: Plain): void {
+function isScalar(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}
+
+function addQuery(url: URL, query: NonNullable<CallInput['query']>): void {
   for (const [name, given] of Object.entries(query)) {
-    for (const value of Array.isArray(given) ? (given as unknown[]) : [given]) {
-      if (value === undefined) continue
-      if (typeof value === 'string') url.searchParams.append(name, value)
-      else if (typeof value === 'number' || typeof value === 'boolean') {
-        url.searchParams.append(name, String(value))
-      } else throw wrong(`'${name}' of the query`, value, 'a text, a number, true or false')
+    for (const value of Array.isArray(given) ? given : [given]) {
+      if (value !== undefined) url.searchParams.append(name, String(value))
     }
   }
   if (url.href.length <= limits.httpUrlLengthMax) return
@@ -191,14 +231,9 @@ function addQuery(url: URL, query: Plain): void {
   throw refused('URL_REFUSED', message)
 }
 
-function successOf(fields: Fields): Call['isSuccess'] {
-  const expected = fields.optionalList('expect')
+function successOf(fields: CallFields): Call['isSuccess'] {
+  const expected = fields.get('expect')
   if (expected === undefined) return isSuccess
-  for (const status of expected) {
-    if (!Number.isInteger(status) || Number(status) < 200 || Number(status) > 599) {
-      throw wrong(`a status in 'expect' of ${fields.what}`, status, 'a number from 200 to 599')
-    }
-  }
   const statuses = new Set(expected)
   return (status) => statuses.has(status)
 }

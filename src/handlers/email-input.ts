@@ -1,21 +1,24 @@
 // Recipients and attachments of a mail. Both are data from outside: an address is one address and no list or header, and
 // what is attached is in the input itself, never in a file or behind a URL.
+import { choice, type Described, isObject, required, text } from '../kernel/described.ts'
 import { limits } from '../kernel/limits.ts'
-import { Fields, isPlain, wrong } from './fields.ts'
+import { Fields, filled, wrong } from './fields.ts'
 import { refused } from './refusals.ts'
 
-export interface EmailAddress {
-  readonly name?: string
-  readonly address: string
-}
+export const mailbox = {
+  name: filled('Whose it is.'),
+  address: required(filled("`'ada@example.com'`")),
+} as const
+export interface EmailAddress extends Described<typeof mailbox> {}
 
-export interface EmailAttachment {
-  readonly filename: string
-  readonly content: string
+const attachment = {
+  filename: required(filled('Its name.')),
+  content: required(text('What is in it.')),
   /** How `content` is written. 'utf8' */
-  readonly encoding?: 'utf8' | 'base64'
-  readonly contentType?: string
-}
+  encoding: choice('How `content` is written.', ['utf8', 'base64'], { otherwise: "'utf8'" }),
+  contentType: filled("What it is: `'text/csv'`."),
+} as const
+export interface EmailAttachment extends Described<typeof attachment> {}
 
 export interface Mailbox {
   readonly name: string
@@ -28,15 +31,14 @@ export interface AttachedFile {
   readonly contentType?: string
 }
 
-export function mailboxesOf(fields: Fields): Mailbox[] {
-  const given = fields.get('to')
+export function mailboxesOf(given: unknown, what: string): Mailbox[] {
   const all: readonly unknown[] = Array.isArray(given) ? given : [given]
   if (all.length > 0 && all.length <= limits.mailRecipientsMax) {
-    return all.map((each) => mailboxOf(each, `'to' of ${fields.what}`))
+    return all.map((each) => mailboxOf(each, `'to' of ${what}`))
   }
   throw refused(
     'INPUT_INVALID',
-    `'to' of ${fields.what} has ${all.length} addresses; expected 1 to ${limits.mailRecipientsMax}.`,
+    `'to' of ${what} has ${all.length} addresses; expected 1 to ${limits.mailRecipientsMax}.`,
   )
 }
 
@@ -44,9 +46,9 @@ export function mailboxesOf(fields: Fields): Mailbox[] {
 const ADDRESS = /^[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]+@[\p{L}\p{N}](?:[\p{L}\p{N}.-]*[\p{L}\p{N}])?$/u
 
 export function mailboxOf(given: unknown, what: string): Mailbox {
-  const fields = isPlain(given) ? new Fields(what, given, ['name', 'address']) : undefined
-  const address = fields ? fields.text('address') : given
-  const name = fields?.optionalText('name') ?? ''
+  const fields = isObject(given) ? new Fields(what, given, mailbox) : undefined
+  const address = fields ? fields.get('address') : given
+  const name = fields?.get('name') ?? ''
   const isFit = typeof address === 'string' && address.length <= limits.mailAddressLengthMax
   if (!isFit || !ADDRESS.test(address)) {
     throw wrong(what, given, "an address such as 'ada@example.com', or { name, address }")
@@ -55,8 +57,7 @@ export function mailboxOf(given: unknown, what: string): Mailbox {
   return { name, address }
 }
 
-export function attachmentsOf(fields: Fields, bytesMax: number): AttachedFile[] {
-  const given = fields.optionalList('attachments') ?? []
+export function attachmentsOf(given: readonly unknown[], bytesMax: number): AttachedFile[] {
   if (given.length > limits.mailAttachmentsMax) {
     const message = `there are ${given.length} attachments, at most ${limits.mailAttachmentsMax} are possible.`
     throw refused('ATTACHMENT_REFUSED', message)
@@ -68,20 +69,20 @@ export function attachmentsOf(fields: Fields, bytesMax: number): AttachedFile[] 
   throw refused('ATTACHMENT_REFUSED', message)
 }
 
-const known = ['filename', 'content', 'encoding', 'contentType']
-
 function fileOf(given: unknown, what: string): AttachedFile {
-  const strange = isPlain(given) ? Object.keys(given).filter((key) => !known.includes(key)) : []
+  const strange = isObject(given)
+    ? Object.keys(given).filter((key) => !Object.hasOwn(attachment, key))
+    : []
   if (strange.length > 0) {
     const message = `${what} has '${strange[0]?.slice(0, 50)}'. Files and URLs are not fetched: give filename, content, and perhaps encoding and contentType.`
     throw refused('ATTACHMENT_REFUSED', message.toWellFormed())
   }
-  const fields = new Fields(what, given, known)
-  const filename = fields.text('filename')
+  const fields = new Fields(what, given, attachment)
+  const filename = fields.get('filename')
   if (filename.length > limits.nameLengthMax || /[\p{Cc}/\\]/u.test(filename)) {
     throw refused('ATTACHMENT_REFUSED', `'filename' of ${what} is not the name of a file.`)
   }
-  const contentType = fields.optionalText('contentType')
+  const contentType = fields.get('contentType')
   if (contentType !== undefined && !/^[\w.+-]+\/[\w.+-]+$/.test(contentType)) {
     throw refused('ATTACHMENT_REFUSED', `'contentType' of ${what} is not one; expected 'text/csv'.`)
   }
@@ -89,12 +90,9 @@ function fileOf(given: unknown, what: string): AttachedFile {
   return { filename, content, ...(contentType !== undefined && { contentType }) }
 }
 
-function contentOf(fields: Fields): Buffer {
+function contentOf(fields: Fields<typeof attachment>): Buffer {
   const content = fields.get('content')
-  if (typeof content !== 'string') throw fields.wrong('content', 'a text')
-  const encoding = fields.optionalText('encoding') ?? 'utf8'
-  if (encoding === 'utf8') return Buffer.from(content)
-  if (encoding !== 'base64') throw fields.wrong('encoding', "'utf8' or 'base64'")
+  if (fields.get('encoding') !== 'base64') return Buffer.from(content)
   if (/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(content)) return Buffer.from(content, 'base64')
   throw refused('ATTACHMENT_REFUSED', `'content' of ${fields.what} is not base64.`)
 }

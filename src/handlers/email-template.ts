@@ -1,15 +1,17 @@
 // Templates of mails: text with `{{ variables.path }}` in it, and nothing else. What is put in is not looked at again, so
 // a variable cannot bring in another, and it is escaped for the place where it goes.
+import { type Described, isObject, required } from '../kernel/described.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
-import { isPlain, type Plain } from './fields.ts'
+import { filled, type Plain } from './fields.ts'
 import { refused } from './refusals.ts'
 
-export interface EmailTemplate {
-  readonly subject: string
-  readonly text: string
-  readonly html?: string
-}
+export const emailTemplate = {
+  subject: required(filled('One line.')),
+  text: required(filled('The mail as text.')),
+  html: filled('The mail as HTML, too.'),
+} as const
+export interface EmailTemplate extends Described<typeof emailTemplate> {}
 
 /** Text, and between two of its pieces the path of a variable. */
 interface Pattern {
@@ -42,10 +44,7 @@ export function compileTemplate(name: string, template: EmailTemplate): Compiled
 
 const PLACE = /\{\{\s*variables((?:\.[A-Za-z_$][\w$]*)+)\s*\}\}/g
 
-function compile(source: unknown, what: string): Pattern {
-  if (typeof source !== 'string' || source === '') {
-    throw new PawlError('DEFINITION_INVALID', `${what} is missing or empty; expected a text.`)
-  }
+function compile(source: string, what: string): Pattern {
   const pieces: string[] = []
   const paths: string[][] = []
   let end = 0
@@ -93,7 +92,7 @@ function valueAt(
 function variableAt(variables: Plain, path: readonly string[], template: string): string {
   let value: unknown = variables
   for (const key of path)
-    value = isPlain(value) && Object.hasOwn(value, key) ? value[key] : undefined
+    value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   const name = path.join('.')

@@ -3,6 +3,7 @@
 import type { LookupAddress } from 'node:dns'
 import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import { type Described, either, flag, fn, strings } from '../kernel/described.ts'
 import { limits } from '../kernel/limits.ts'
 import { type AddressKind, kindOfAddress } from './addresses.ts'
 import { HostList, hostOf } from './hosts.ts'
@@ -11,14 +12,21 @@ import { refused, troubled } from './refusals.ts'
 /** Gives every address of a name. */
 export type Lookup = (host: string) => Promise<readonly LookupAddress[]>
 
-export interface GuardOptions {
+const HOSTS = "a list of hosts: 'api.example.com', '*.example.com'"
+
+export const guardOptions = {
   /** The only hosts to go to: 'api.example.com', '*.example.com'. Without it, every public one. */
-  readonly hosts?: readonly string[]
+  hosts: strings('The only hosts to go to.', HOSTS, { otherwise: 'every public one' }),
   /** May go to private and loopback addresses, too: all of them, or those of these hosts. false */
-  readonly allowPrivate?: boolean | readonly string[]
+  allowPrivate: either(
+    flag('May go to private and loopback addresses, too: all of them, or those of these hosts.'),
+    strings('May go to private addresses of these hosts.', HOSTS),
+    { otherwise: 'false' },
+  ),
   /** Resolves names in another way than the system does. */
-  readonly lookup?: Lookup
-}
+  lookup: fn<Lookup>('Resolves names in another way than the system does.'),
+} as const
+export interface GuardOptions extends Described<typeof guardOptions> {}
 
 /** A host that was looked at, and the addresses to connect to. */
 export interface Destination {

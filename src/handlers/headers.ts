@@ -1,10 +1,11 @@
 // Headers from the input of a handler. Those that decide how the message is framed or where it goes are not for it to say.
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import type { ActivityContext } from '../definitions/contract.ts'
+import { isObject } from '../kernel/described.ts'
 import { deriveUuid } from '../kernel/digest.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
-import { isPlain, type Plain, wrong } from './fields.ts'
+import { type Plain, wrong } from './fields.ts'
 import type { Header } from './guarded-fetch.ts'
 import { refused } from './refusals.ts'
 import type { Secrets } from './secrets.ts'
@@ -33,7 +34,7 @@ export async function headersOf(given: Plain, url: URL, secrets: Secrets): Promi
 }
 
 async function headerOf(name: string, value: unknown, url: URL, secrets: Secrets): Promise<Header> {
-  if (isPlain(value)) return secrets.header(name, value, url)
+  if (isObject(value)) return secrets.header(name, value, url)
   if (typeof value === 'string') return { name, value }
   if (typeof value === 'number' || typeof value === 'boolean') return { name, value: `${value}` }
   throw wrong(`header '${name}'`, value, "a text, or { secret: '<its name>' }")

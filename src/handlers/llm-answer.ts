@@ -1,6 +1,7 @@
 // What a server that speaks as OpenAI's does says, as far as anything is made of it.
+import { isObject } from '../kernel/described.ts'
 import { limits } from '../kernel/limits.ts'
-import { isPlain, type Plain } from './fields.ts'
+import type { Plain } from './fields.ts'
 import { placeOfUrl } from './places.ts'
 import { refused } from './refusals.ts'
 
@@ -21,8 +22,8 @@ export interface Completion {
 export function completionOf(body: Buffer, url: URL): Completion {
   const answer = parsed(body)
   const choice: unknown = Array.isArray(answer?.['choices']) ? answer['choices'][0] : undefined
-  const message = isPlain(choice) ? choice['message'] : undefined
-  if (!answer || !isPlain(choice) || !isPlain(message)) {
+  const message = isObject(choice) ? choice['message'] : undefined
+  if (!answer || !isObject(choice) || !isObject(message)) {
     const head = body.subarray(0, limits.httpErrorBytesMax).toString('utf8')
     const text = `${placeOfUrl(url)} did not answer with a completion; expected JSON with choices[0].message. Is 'baseUrl' right?`
     throw refused('RESPONSE_INVALID', text, { body: head.toWellFormed() })
@@ -41,7 +42,7 @@ export function completionOf(body: Buffer, url: URL): Completion {
 function parsed(body: Buffer): Plain | undefined {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'))
-    return isPlain(value) ? value : undefined
+    return isObject(value) ? value : undefined
   } catch {
     return undefined
   }
@@ -53,12 +54,12 @@ function textOf(content: unknown): string {
   if (!Array.isArray(content)) return ''
   const parts: unknown[] = content
   return parts
-    .map((part) => (isPlain(part) && part['type'] === 'text' ? part['text'] : ''))
+    .map((part) => (isObject(part) && part['type'] === 'text' ? part['text'] : ''))
     .join('')
 }
 
 function usageOf(usage: unknown): CompletionUsage | undefined {
-  if (!isPlain(usage)) return undefined
+  if (!isObject(usage)) return undefined
   const { prompt_tokens: input, completion_tokens: output, total_tokens: total } = usage
   if (typeof input !== 'number' || typeof output !== 'number') return undefined
   const totalTokens = typeof total === 'number' ? total : input + output

@@ -167,9 +167,9 @@ describe('A12: llm_service', () => {
       'a role nobody has',
       { messages: [{ role: 'root', content: 'a' }] },
       'INPUT_INVALID',
-      /one of system/,
+      /`role` .*takes 'system'/,
     ],
-    ['no text', { messages: [{ role: 'user' }] }, 'INPUT_INVALID', /'content' of messages\[0\]/],
+    ['no text', { messages: [{ role: 'user' }] }, 'INPUT_INVALID', /`content` of `messages.0`/],
     ['too hot', { prompt: 'a', temperature: 3 }, 'INPUT_INVALID', /from 0 to 2/],
     ['half a token', { prompt: 'a', maxTokens: 1.5 }, 'INPUT_INVALID', /whole number/],
     [

@@ -1,62 +1,121 @@
 // llm_service: one completion of a chat, from any server that speaks as OpenAI's does.
-import { type Activity, activity } from '../definitions/activity.ts'
+import type { Activity } from '../definitions/activity.ts'
 import type { ActivityContext } from '../definitions/contract.ts'
-import type { Duration } from '../kernel/duration.ts'
+import {
+  amount,
+  byName,
+  choice,
+  type Described,
+  hidden,
+  isObject,
+  listOf,
+  nested,
+  option,
+  required,
+  strings,
+  text,
+  whole,
+} from '../kernel/described.ts'
+import { milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Json } from '../kernel/value.ts'
 import { isSuccess, JSON_TYPE, jsonBytes } from './contents.ts'
-import { Fields, isPlain, type Plain, timeoutMs, wrong } from './fields.ts'
-import { Guard, type GuardOptions } from './guard.ts'
+import { Fields, filled, type Plain } from './fields.ts'
+import { Guard, guardOptions } from './guard.ts'
 import { guardedFetch, type Header } from './guarded-fetch.ts'
 import { checkHeaders, keyOf } from './headers.ts'
 import { type Completion, type CompletionUsage, completionOf } from './llm-answer.ts'
-import type { HandlerOptions } from './options.ts'
+import { checkHandler, commonOptions, describedActivity, timeLimit } from './options.ts'
 import { refused } from './refusals.ts'
 import { type SecretValue, valueOf } from './secrets.ts'
 
-export interface LlmOptions extends HandlerOptions, Omit<GuardOptions, 'hosts'> {
+const { allowPrivate, lookup } = guardOptions
+const perMillion = required(amount('Per million tokens.', [0, Number.MAX_SAFE_INTEGER]))
+
+const modelPrice = { inputPerMillion: perMillion, outputPerMillion: perMillion } as const
+export interface ModelPrice extends Described<typeof modelPrice> {}
+
+const secretValue = hidden(
+  option<SecretValue>(
+    'Goes into `authorization`, as a bearer token.',
+    'a text, or a function that gives one',
+    (value) => typeof value === 'string' || typeof value === 'function',
+  ),
+)
+
+export const llmOptions = {
+  ...commonOptions,
+  /** Whether it may be at a private or loopback address. true */
+  allowPrivate: { ...allowPrivate, otherwise: 'true' },
+  lookup,
   /** 'https://api.openai.com/v1'; '/chat/completions' is added. */
-  readonly baseUrl: string
+  baseUrl: required(
+    hidden(text("`'https://api.openai.com/v1'`; `/chat/completions` is added, a query stays.")),
+  ),
   /** Goes into `authorization`, as a bearer token. */
-  readonly apiKey?: SecretValue
+  apiKey: secretValue,
   /** Further headers, for servers that want their key in one of their own. */
-  readonly headers?: Readonly<Record<string, SecretValue>>
+  headers: byName(
+    "Further headers, for servers that want their key elsewhere: `{ 'api-key': key }`.",
+    'an object of texts, or of functions that give one',
+    secretValue,
+  ),
   /** For inputs that name none. */
-  readonly model?: string
+  model: filled('For inputs that name none.'),
   /** The only ones an input may name. */
-  readonly models?: readonly string[]
+  models: strings('The only models an input may name.', 'a list of names', { otherwise: 'all' }),
   /** By model, per million tokens, in whatever currency `cost` shall be in. */
-  readonly prices?: Readonly<Record<string, ModelPrice>>
+  prices: byName(
+    'What models cost, in whatever currency `cost` shall be in.',
+    'an object by model, of `{ inputPerMillion, outputPerMillion }`',
+    nested('', modelPrice),
+  ),
   /** How the server calls the limit of tokens. 'max_tokens' */
-  readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
+  maxTokensField: choice(
+    'How the server calls the limit of tokens.',
+    ['max_tokens', 'max_completion_tokens'],
+    { otherwise: "'max_tokens'" },
+  ),
   /** 2m */
-  readonly timeout?: Duration
-}
+  timeout: timeLimit('How long a completion may take.', limits.llmTimeoutMs),
+} as const
+export interface LlmOptions extends Described<typeof llmOptions> {}
 
-export interface ModelPrice {
-  readonly inputPerMillion: number
-  readonly outputPerMillion: number
-}
-
-export interface LlmMessage {
-  readonly role: 'system' | 'developer' | 'user' | 'assistant'
+const message = {
+  role: required(choice('Who says it.', ['system', 'developer', 'user', 'assistant'])),
   /** A text, or parts as the server takes them. */
-  readonly content: string | readonly Json[]
-}
+  content: required(
+    option<string | readonly Json[]>(
+      'What is said.',
+      'a text or a list of parts',
+      (value) => typeof value === 'string' || Array.isArray(value),
+    ),
+  ),
+} as const
+export interface LlmMessage extends Described<typeof message> {}
 
-export interface LlmInput {
+export const llmInput = {
   /** One message of the user; else `messages`. */
-  readonly prompt?: string
-  readonly messages?: readonly LlmMessage[]
+  prompt: filled('One message of the user; else `messages`.'),
+  messages: listOf<LlmMessage>(
+    'A conversation.',
+    'a list of `{ role, content }`',
+    nested('', message),
+  ),
   /** Goes before them. */
-  readonly system?: string
-  readonly model?: string
-  readonly temperature?: number
-  readonly maxTokens?: number
+  system: filled('Goes before them.'),
+  model: filled('Which one is asked, unless the options say.'),
+  temperature: amount('How freely it answers.', [0, 2]),
+  maxTokens: whole('The longest answer.', [1, Number.MAX_SAFE_INTEGER]),
   /** 'json' is any JSON; an object is given to the server as it is. */
-  readonly responseFormat?: 'text' | 'json' | { readonly [key: string]: Json }
-}
+  responseFormat: option<'text' | 'json' | { readonly [key: string]: Json }>(
+    "What the answer is; an object, such as `{ type: 'json_schema', … }`, is given to the server as it is.",
+    "'text', 'json' or an object",
+    (value) => value === 'text' || value === 'json' || isObject(value),
+  ),
+} as const
+export interface LlmInput extends Described<typeof llmInput> {}
 
 export interface LlmOutput {
   readonly text: string
@@ -72,22 +131,12 @@ export interface LlmOutput {
 
 const NAME = 'llm_service'
 
-const known = [
-  'prompt',
-  'messages',
-  'system',
-  'model',
-  'temperature',
-  'maxTokens',
-  'responseFormat',
-] as const
-
-const roles: readonly unknown[] = ['system', 'developer', 'user', 'assistant']
+type LlmFields = Fields<typeof llmInput>
 
 export function llmService(options: LlmOptions): Activity<LlmInput, LlmOutput> {
-  const name = options.name ?? NAME
+  const name = checkHandler(llmOptions, options, NAME)
   const service = new LlmService(options, name)
-  return activity(name, options.activity ?? {}, (input: LlmInput, ctx) =>
+  return describedActivity(name, options.activity, llmInput, (input: LlmInput, ctx) =>
     service.complete(input, ctx),
   )
 }
@@ -101,15 +150,15 @@ class LlmService {
 
   constructor(options: LlmOptions, name: string) {
     // The address is the program's own and not an input's, so it may be the machine next door.
-    this.#guard = new Guard({ allowPrivate: true, ...options }, name)
+    this.#guard = new Guard({ ...options, allowPrivate: options.allowPrivate ?? true }, name)
     this.#url = endpointOf(options.baseUrl, name)
     this.#options = options
     this.#name = name
-    this.#timeoutMs = timeoutMs(options.timeout ?? limits.llmTimeoutMs, `'timeout' of ${name}`)
+    this.#timeoutMs = milliseconds(options.timeout ?? limits.llmTimeoutMs)
   }
 
   async complete(input: unknown, ctx: ActivityContext): Promise<LlmOutput> {
-    const fields = new Fields(`the input of '${this.#name}'`, input, known)
+    const fields = new Fields(`the input of '${this.#name}'`, input, llmInput)
     const model = this.#modelOf(fields)
     const body = jsonBytes(this.#requestOf(fields, model), fields.what)
     if (body.byteLength > limits.httpRequestBytesMax) {
@@ -131,9 +180,9 @@ class LlmService {
     return this.#priced(completionOf(answer.body, this.#url), model)
   }
 
-  #modelOf(fields: Fields): string {
+  #modelOf(fields: LlmFields): string {
     const { model: usual, models } = this.#options
-    const model = fields.optionalText('model') ?? usual
+    const model = fields.get('model') ?? usual
     if (model === undefined) {
       const message = `${fields.what} has no 'model', and the options have none either.`
       throw refused('INPUT_INVALID', message)
@@ -143,9 +192,9 @@ class LlmService {
     throw refused('MODEL_REFUSED', message, { model })
   }
 
-  #requestOf(fields: Fields, model: string): Plain {
-    const temperature = fields.optionalNumber('temperature', 0, 2)
-    const maxTokens = fields.optionalCount('maxTokens', Number.MAX_SAFE_INTEGER)
+  #requestOf(fields: LlmFields, model: string): Plain {
+    const temperature = fields.get('temperature')
+    const maxTokens = fields.get('maxTokens')
     const format = formatOf(fields)
     return {
       model,
@@ -199,30 +248,21 @@ function endpointOf(baseUrl: string, name: string): URL {
   return url
 }
 
-function messagesOf(fields: Fields): Plain[] {
-  const prompt = fields.optionalText('prompt')
-  const given = fields.optionalList('messages')
-  if ((prompt === undefined) === (given === undefined)) {
+function messagesOf(fields: LlmFields): readonly LlmMessage[] {
+  const prompt = fields.get('prompt')
+  const messages =
+    fields.get('messages') ??
+    (prompt === undefined ? undefined : [{ role: 'user', content: prompt } as const])
+  if (!messages || (prompt !== undefined && fields.has('messages'))) {
     throw refused('INPUT_INVALID', `${fields.what} needs 'prompt' or 'messages', and not both.`)
   }
-  const system = fields.optionalText('system')
-  const messages = given?.map(messageOf) ?? [{ role: 'user', content: prompt }]
   if (messages.length === 0) throw fields.wrong('messages', 'at least one message')
+  const system = fields.get('system')
   return system === undefined ? messages : [{ role: 'system', content: system }, ...messages]
 }
 
-function messageOf(given: unknown, index: number): Plain {
-  const fields = new Fields(`messages[${index}]`, given, ['role', 'content'])
-  const [role, content] = [fields.get('role'), fields.get('content')]
-  if (!roles.includes(role)) throw fields.wrong('role', `one of ${roles.join(', ')}`)
-  if (typeof content === 'string' || Array.isArray(content)) return { role, content }
-  throw fields.wrong('content', 'a text or a list of parts')
-}
-
-function formatOf(fields: Fields): Plain | undefined {
+function formatOf(fields: LlmFields): Plain | undefined {
   const format = fields.get('responseFormat')
   if (format === undefined || format === 'text') return undefined
-  if (format === 'json') return { type: 'json_object' }
-  if (isPlain(format)) return format
-  throw wrong(`'responseFormat' of ${fields.what}`, format, "'text', 'json' or an object")
+  return format === 'json' ? { type: 'json_object' } : format
 }

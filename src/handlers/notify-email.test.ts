@@ -252,7 +252,7 @@ const wrong: readonly (readonly [string, object, string, RegExp])[] = [
     'a path as content',
     { attachments: [{ filename: 'a', content: { path: '/etc/passwd' } }] },
     'INPUT_INVALID',
-    /'content' of attachments\[0\] is an object/,
+    /`content` of attachments\[0\] is an object/,
   ],
   [
     'a name that is a path',
@@ -291,7 +291,7 @@ const wrong: readonly (readonly [string, object, string, RegExp])[] = [
     'MAIL_TOO_LARGE',
     /1200000 bytes/,
   ],
-  ['a name nobody knows', { cc: 'a@b.test' }, 'INPUT_INVALID', /has 'cc'/],
+  ['a name nobody knows', { cc: 'a@b.test' }, 'INPUT_INVALID', /unknown field `cc`/],
 ]
 
 test.each(wrong)('A13: the input of a mail is checked: %s', async (_name, input, code, message) => {

@@ -1,8 +1,21 @@
 // notify.email.v1: a mail from a template.
-import { type Activity, activity } from '../definitions/activity.ts'
+import type { Activity } from '../definitions/activity.ts'
 import type { ActivityContext } from '../definitions/contract.ts'
+import {
+  byName,
+  type Described,
+  either,
+  hidden,
+  isObject,
+  nested,
+  option,
+  required,
+  spelled,
+  text,
+  whole,
+} from '../kernel/described.ts'
 import { deriveUuid } from '../kernel/digest.ts'
-import type { Duration } from '../kernel/duration.ts'
+import { milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import { within } from './deadline.ts'
@@ -11,40 +24,63 @@ import {
   type EmailAddress,
   type EmailAttachment,
   type Mailbox,
+  mailbox,
   mailboxesOf,
   mailboxOf,
 } from './email-input.ts'
-import {
-  type CompiledTemplate,
-  compileTemplate,
-  type EmailTemplate,
-  render,
-} from './email-template.ts'
-import { Fields, timeoutMs } from './fields.ts'
-import { checkedSize, type HandlerOptions } from './options.ts'
+import { type CompiledTemplate, compileTemplate, emailTemplate, render } from './email-template.ts'
+import { Fields, filled } from './fields.ts'
+import { checkHandler, commonOptions, describedActivity, timeLimit } from './options.ts'
 import { refused } from './refusals.ts'
-import { deliver, type SmtpServer, serverOf } from './smtp.ts'
+import { deliver, type SmtpServer, serverOf, smtpServer } from './smtp.ts'
 
-export interface EmailOptions extends HandlerOptions {
+export const emailOptions = {
+  ...commonOptions,
   /** 'smtps://user:password@host', or the same as an object. */
-  readonly smtp: string | SmtpServer
-  readonly from: string | EmailAddress
+  smtp: required(either(hidden(text('The mail server.')), nested('The mail server.', smtpServer))),
+  from: required(either(text('The sender.'), nested('The sender.', mailbox))),
   /** By name: `{ welcome: { subject: 'Hello {{ variables.name }}', text: '…', html: '…' } }`. */
-  readonly templates: Readonly<Record<string, EmailTemplate>>
+  templates: required(
+    byName(
+      "Templates by name: `{ welcome: { subject: 'Hello {{ variables.name }}', text: '…' } }`.",
+      'an object of templates',
+      nested('', emailTemplate),
+    ),
+  ),
   /** 1m */
-  readonly timeout?: Duration
+  timeout: timeLimit('How long a mail may take.', limits.mailTimeoutMs),
   /** Of all attachments of a mail together. */
-  readonly maxAttachmentBytes?: number
-}
+  maxAttachmentBytes: whole(
+    'Of all attachments of a mail together.',
+    [0, limits.mailAttachmentBytesMax],
+    { otherwise: spelled(limits.mailAttachmentBytesMax) },
+  ),
+} as const
+export interface EmailOptions extends Described<typeof emailOptions> {}
 
-export interface EmailInput {
-  readonly template: string
-  readonly to: string | EmailAddress | readonly (string | EmailAddress)[]
-  readonly variables?: Readonly<Record<string, unknown>>
-  readonly attachments?: readonly EmailAttachment[]
+export const emailInput = {
+  template: required(filled('The name of a template.')),
+  to: required(
+    option<string | EmailAddress | readonly (string | EmailAddress)[]>(
+      'Who gets it, at most 100. All of them see each other.',
+      'an address, `{ name, address }`, or a list of them',
+      (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
+    ),
+  ),
+  variables: option<Readonly<Record<string, unknown>>>(
+    'What the template needs: texts, numbers, true and false, also inside objects.',
+    'an object',
+    isObject,
+  ),
+  attachments: option<readonly EmailAttachment[]>(
+    'At most 20 files, as they are.',
+    'a list of `{ filename, content, encoding, contentType }`',
+    Array.isArray,
+  ),
   /** Instead of the template's. */
-  readonly subject?: string
-}
+  subject: filled("Instead of the template's."),
+} as const
+export interface EmailInput extends Described<typeof emailInput> {}
 
 export interface EmailOutput {
   /** The same for every attempt. */
@@ -57,9 +93,11 @@ export interface EmailOutput {
 const NAME = 'notify.email.v1'
 
 export function notifyEmail(options: EmailOptions): Activity<EmailInput, EmailOutput> {
-  const name = options.name ?? NAME
+  const name = checkHandler(emailOptions, options, NAME)
   const mailer = new Mailer(options, name)
-  return activity(name, options.activity ?? {}, (input: EmailInput, ctx) => mailer.send(input, ctx))
+  return describedActivity(name, options.activity, emailInput, (input: EmailInput, ctx) =>
+    mailer.send(input, ctx),
+  )
 }
 
 class Mailer {
@@ -76,25 +114,22 @@ class Mailer {
     this.#from = senderOf(options.from, name)
     const templates = Object.entries(options.templates)
     this.#templates = new Map(templates.map(([key, each]) => [key, compileTemplate(key, each)]))
-    this.#timeoutMs = timeoutMs(options.timeout ?? limits.mailTimeoutMs, `'timeout' of ${name}`)
-    const max = limits.mailAttachmentBytesMax
-    const asked = options.maxAttachmentBytes ?? max
-    this.#attachmentBytesMax = checkedSize(asked, `'maxAttachmentBytes' of ${name}`, max)
+    this.#timeoutMs = milliseconds(options.timeout ?? limits.mailTimeoutMs)
+    this.#attachmentBytesMax = options.maxAttachmentBytes ?? limits.mailAttachmentBytesMax
   }
 
   async send(input: unknown, ctx: ActivityContext): Promise<EmailOutput> {
     const what = `the input of '${this.#name}'`
-    const known = ['template', 'to', 'variables', 'attachments', 'subject']
-    const fields = new Fields(what, input, known)
-    const template = this.#templateOf(fields.text('template'))
-    const variables = fields.optionalPlain('variables') ?? {}
+    const fields = new Fields(what, input, emailInput)
+    const template = this.#templateOf(fields.get('template'))
+    const variables = fields.get('variables') ?? {}
     const messageId = this.#messageId(ctx)
     const mail = {
       from: this.#from,
-      to: mailboxesOf(fields),
+      to: mailboxesOf(fields.get('to'), fields.what),
       messageId,
-      ...render(template, variables, fields.optionalText('subject')),
-      attachments: attachmentsOf(fields, this.#attachmentBytesMax),
+      ...render(template, variables, fields.get('subject')),
+      attachments: attachmentsOf(fields.get('attachments') ?? [], this.#attachmentBytesMax),
     }
     const sending = `the mail to ${this.#server.host}`
     const { accepted, rejected } = await within(this.#timeoutMs, ctx.signal, sending, (signal) =>

@@ -1,37 +1,49 @@
 // notify.webhook.v1: tells somebody else's server something, signed so that it can be believed.
-import { type Activity, activity } from '../definitions/activity.ts'
+import type { Activity } from '../definitions/activity.ts'
 import type { ActivityContext } from '../definitions/contract.ts'
+import { type Described, given, hidden, isObject, option, required } from '../kernel/described.ts'
 import { deriveUuid } from '../kernel/digest.ts'
-import type { Duration } from '../kernel/duration.ts'
+import { milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { isSuccess, JSON_TYPE, jsonBytes } from './contents.ts'
-import { Fields, timeoutMs } from './fields.ts'
-import { Guard, type GuardOptions } from './guard.ts'
+import { Fields, filled } from './fields.ts'
+import { Guard, guardOptions } from './guard.ts'
 import { guardedFetch, type Header } from './guarded-fetch.ts'
 import { fitOf, HostList, hostOf } from './hosts.ts'
-import type { HandlerOptions } from './options.ts'
+import { checkHandler, commonOptions, describedActivity, timeLimit } from './options.ts'
 import { refused } from './refusals.ts'
 import { signWebhook, type WebhookSecret } from './webhook-signature.ts'
 
-export interface WebhookOptions extends GuardOptions, HandlerOptions {
+export const webhookOptions = {
+  ...commonOptions,
+  ...guardOptions,
   /**
    * For all, or for each host its own: `{ 'hooks.example.com': 'whsec_…' }`. A list has the new one and the old one
    * while it is replaced. Without it nothing is signed.
    */
-  readonly secret?: WebhookSecret | Readonly<Record<string, WebhookSecret>>
+  secret: hidden(
+    option<WebhookSecret | Readonly<Record<string, WebhookSecret>>>(
+      'What webhooks are signed with, to all hosts or by host.',
+      'a text, a list of texts, or an object of them by host',
+      (value) => typeof value === 'string' || Array.isArray(value) || isObject(value),
+      { otherwise: 'nothing is signed' },
+    ),
+  ),
   /** 30s */
-  readonly timeout?: Duration
-}
+  timeout: timeLimit('How long a request may take.', limits.httpTimeoutMs),
+} as const
+export interface WebhookOptions extends Described<typeof webhookOptions> {}
 
-export interface WebhookInput {
-  readonly url: string
+export const webhookInput = {
+  url: required(filled('Where to.')),
   /** The body, as JSON. */
-  readonly payload: unknown
+  payload: required(given<unknown>('The body, as JSON.', 'what JSON can say')),
   /** The body is then `{ type: event, data: payload }`. */
-  readonly event?: string
-}
+  event: filled('The body is then `{ type: event, data: payload }`.'),
+} as const
+export interface WebhookInput extends Described<typeof webhookInput> {}
 
 export interface WebhookOutput {
   readonly status: number
@@ -42,9 +54,9 @@ export interface WebhookOutput {
 const NAME = 'notify.webhook.v1'
 
 export function notifyWebhook(options: WebhookOptions = {}): Activity<WebhookInput, WebhookOutput> {
-  const name = options.name ?? NAME
+  const name = checkHandler(webhookOptions, options, NAME)
   const webhooks = new Webhooks(options, name)
-  return activity(name, options.activity ?? {}, (input: WebhookInput, ctx) =>
+  return describedActivity(name, options.activity, webhookInput, (input: WebhookInput, ctx) =>
     webhooks.notify(input, ctx),
   )
 }
@@ -59,14 +71,14 @@ class Webhooks {
     this.#name = name
     this.#guard = new Guard(options, name)
     this.#secret = options.secret
-    this.#timeoutMs = timeoutMs(options.timeout ?? limits.httpTimeoutMs, `'timeout' of ${name}`)
+    this.#timeoutMs = milliseconds(options.timeout ?? limits.httpTimeoutMs)
     checkSecret(options.secret, name)
   }
 
   async notify(input: unknown, ctx: ActivityContext): Promise<WebhookOutput> {
     const what = `the input of '${this.#name}'`
-    const fields = new Fields(what, input, ['url', 'payload', 'event'])
-    const url = this.#guard.urlOf(fields.text('url'))
+    const fields = new Fields(what, input, webhookInput)
+    const url = this.#guard.urlOf(fields.get('url'))
     const body = bodyOf(fields)
     // No key as it is: it has dots in it, and dots are between what is signed.
     const id = deriveUuid('pawl webhook', ctx.idempotencyKey)
@@ -113,10 +125,9 @@ class Webhooks {
   }
 }
 
-function bodyOf(fields: Fields): Buffer {
-  if (!fields.has('payload')) throw fields.wrong('payload', 'what JSON can say')
+function bodyOf(fields: Fields<typeof webhookInput>): Buffer {
   const payload = fields.get('payload')
-  const event = fields.optionalText('event')
+  const event = fields.get('event')
   const content = event === undefined ? payload : { type: event, data: payload }
   const body = jsonBytes(content, `'payload' of ${fields.what}`)
   if (body.byteLength <= limits.httpRequestBytesMax) return body

@@ -1,16 +1,60 @@
 // Options that all handlers have.
-import type { ActivityOptions } from '../definitions/options.ts'
+import { type Activity, activity } from '../definitions/activity.ts'
+import type { ActivityHandler } from '../definitions/contract.ts'
+import { type ActivityOptions, activityOptions } from '../definitions/options.ts'
+import {
+  checkOptions,
+  type Described,
+  type Description,
+  named,
+  nested,
+  type Option,
+  option,
+} from '../kernel/described.ts'
+import { type Duration, formatDuration, milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
+import { limits } from '../kernel/limits.ts'
 
-export interface HandlerOptions {
+export const commonOptions = {
   /** Under another name than its own, as for a second one with other options. */
-  readonly name?: string
+  name: named(
+    'Another name than its own, as for a second one with other options.',
+    'the name of an activity',
+    { otherwise: 'its own' },
+  ),
   /** Retries, queue and time limits, as for any activity. */
-  readonly activity?: ActivityOptions
+  activity: nested('Retries, queue and time limits, as for any activity.', activityOptions),
+} as const
+export interface HandlerOptions extends Described<typeof commonOptions> {}
+
+/** An activity whose input is described. */
+export function describedActivity<In, Out>(
+  name: string,
+  options: ActivityOptions | undefined,
+  input: Description,
+  handler: ActivityHandler<In, Out>,
+): Activity<In, Out> {
+  return { ...activity<Out, In>(name, options ?? {}, handler), '~input': input }
 }
 
-export function checkedSize(given: number, what: string, max: number): number {
-  if (Number.isSafeInteger(given) && given >= 0 && given <= max) return given
-  const message = `${what} is ${given}; expected a whole number from 0 to ${max}.`
-  throw new PawlError('DEFINITION_INVALID', message)
+/** Checks the options of a handler, and gives its name. */
+export function checkHandler(description: Description, options: unknown, usual: string): string {
+  const given = (options as { readonly name?: unknown } | null | undefined)?.name
+  const name = typeof given === 'string' ? given : usual
+  checkOptions(description, options, { of: name, code: 'DEFINITION_INVALID' })
+  return name
+}
+
+/** How long a request may take; `ms` when absent. */
+export function timeLimit(about: string, ms?: number): Option<Duration> {
+  const takes = `a duration of at most ${formatDuration(limits.handlerTimeoutMsMax)}`
+  const accepts = (value: unknown): boolean => timeoutMs(value as Duration, 'it') > 0
+  return option(about, takes, accepts, ms === undefined ? {} : { otherwise: formatDuration(ms) })
+}
+
+export function timeoutMs(duration: Duration, what: string): number {
+  const ms = milliseconds(duration, what)
+  if (ms > 0 && ms <= limits.handlerTimeoutMsMax) return ms
+  const message = `${what} is ${ms} ms; expected more than 0 and at most ${limits.handlerTimeoutMsMax} ms.`
+  throw new PawlError('INPUT_INVALID', message)
 }

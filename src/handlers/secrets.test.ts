@@ -70,7 +70,7 @@ describe('A12: secrets', () => {
     ['inherited', { a: { secret: 'toString' } }, 'SECRET_UNKNOWN', /no secret 'toString'/],
     ['empty', { a: { secret: 'empty' } }, 'SECRET_UNKNOWN', /is empty/],
     ['two lines', { a: { secret: 'broken' } }, 'INPUT_INVALID', /characters that no header/],
-    ['no reference', { a: { value: 'x' } }, 'INPUT_INVALID', /has 'value'/],
+    ['no reference', { a: { value: 'x' } }, 'INPUT_INVALID', /unknown field `value`/],
   ])('%s: refused', async (_name, headers, code, message) => {
     const secrets = { empty: '', broken: 's3cret\r\nx-evil: 1' }
     const options = { hosts: ['billing.test'], secrets }

@@ -1,7 +1,16 @@
 // Secrets by name. Definitions that are data name them; what they are is known to this process alone, and each goes only
 // to hosts it is for.
+import {
+  either,
+  hidden,
+  nested,
+  type Option,
+  option,
+  required,
+  strings,
+} from '../kernel/described.ts'
 import { PawlError } from '../kernel/errors.ts'
-import { Fields } from './fields.ts'
+import { Fields, filled } from './fields.ts'
 import type { Header } from './guarded-fetch.ts'
 import { HostList, hostOf } from './hosts.ts'
 import { refused } from './refusals.ts'
@@ -9,13 +18,29 @@ import { refused } from './refusals.ts'
 /** The secret, or a function that gives it each time it is needed. */
 export type SecretValue = string | (() => string | Promise<string>)
 
-export type Secret =
-  | SecretValue
-  | {
-      readonly value: SecretValue
+const secretValue = option<SecretValue>(
+  'The secret, or a function that gives it each time it is needed.',
+  'a text, or a function that gives one',
+  (value) => typeof value === 'string' || typeof value === 'function',
+)
+
+export const secretOption = hidden(
+  either(
+    secretValue,
+    nested('The secret, and where it may go.', {
+      value: required(hidden(secretValue)),
       /** The only hosts it is sent to. */
-      readonly hosts: readonly string[]
-    }
+      hosts: required(strings('The only hosts it is sent to.', 'a list of hosts')),
+    }),
+  ),
+)
+export type Secret = typeof secretOption extends Option<infer T> ? T : never
+
+/** How a header asks for a secret. */
+export const secretReference = {
+  secret: required(filled('The name of the secret.')),
+  prefix: filled("What goes before it: `'Bearer '`."),
+} as const
 
 interface Known {
   readonly value: SecretValue
@@ -46,9 +71,9 @@ export class Secrets {
 
   /** `{ secret: 'name', prefix: 'Bearer ' }` as a header to this URL. */
   async header(name: string, reference: unknown, url: URL): Promise<Header> {
-    const fields = new Fields(`header '${name}'`, reference, ['secret', 'prefix'])
-    const secret = fields.text('secret')
-    const prefix = fields.optionalText('prefix') ?? ''
+    const fields = new Fields(`header '${name}'`, reference, secretReference)
+    const secret = fields.get('secret')
+    const prefix = fields.get('prefix') ?? ''
     const known = this.#known.get(secret)
     if (!known) {
       const message = `there is no secret '${secret}', which header '${name}' asks for. Give it in 'secrets' of the options.`

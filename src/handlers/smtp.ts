@@ -1,22 +1,40 @@
 // Hands a mail to a server over SMTP, by nodemailer. The connection is made here, so that it can be cut off.
 import { connect, type Socket } from 'node:net'
 import type * as nodemailer from 'nodemailer'
+import {
+  type Described,
+  flag,
+  hidden,
+  isObject,
+  option,
+  required,
+  text,
+  whole,
+} from '../kernel/described.ts'
 import { PawlError } from '../kernel/errors.ts'
+import { filled } from './fields.ts'
 import { refused, troubled } from './refusals.ts'
 
-export interface SmtpServer {
-  readonly host: string
+export const smtpServer = {
+  host: required(filled('Its name.')),
   /** 465 if secure, else 587. */
-  readonly port?: number
+  port: whole('Its port.', [1, 65_535], { otherwise: '465 if secure, else 587' }),
   /** TLS from the first byte. Otherwise the connection is upgraded by STARTTLS. */
-  readonly secure?: boolean
+  secure: flag('TLS from the first byte, and not by STARTTLS.', { otherwise: 'false' }),
   /** Whether a server that offers no TLS is refused. true */
-  readonly requireTls?: boolean
-  readonly user?: string
-  readonly password?: string
+  requireTls: flag('Refuses a server that offers no TLS.', { otherwise: 'true' }),
+  user: text('Who logs in.'),
+  password: hidden(text('With what.')),
   /** What Node's TLS takes, for a certificate of your own. */
-  readonly tls?: Readonly<Record<string, unknown>>
-}
+  tls: hidden(
+    option<Readonly<Record<string, unknown>>>(
+      "What Node's TLS takes, for a certificate of your own.",
+      'an object',
+      isObject,
+    ),
+  ),
+} as const
+export interface SmtpServer extends Described<typeof smtpServer> {}
 
 export interface Mail {
   readonly from: unknown
@@ -32,7 +50,7 @@ export interface Delivery {
 /** `smtps://user:password@host:465`, or `smtp:`, which is upgraded. */
 export function serverOf(given: string | SmtpServer, what: string): SmtpServer {
   const server = typeof given === 'string' ? serverOfUrl(given) : given
-  if (server && typeof server.host === 'string' && server.host !== '') return server
+  if (server && server.host !== '') return server
   const message = `'smtp' of ${what} cannot be used; expected 'smtps://user:password@host', or { host, port, secure, user, password }.`
   throw new PawlError('DEFINITION_INVALID', message)
 }

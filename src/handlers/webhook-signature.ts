@@ -2,6 +2,7 @@
 // that a secret can be replaced without a moment in which nobody can verify.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { amount, checkOptions, type Described } from '../kernel/described.ts'
 import { limits } from '../kernel/limits.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { refused } from './refusals.ts'
@@ -20,12 +21,17 @@ export function signWebhook(
     .join(' ')
 }
 
-export interface VerifyOptions {
+export const verifyOptions = {
   /** How old, or how far ahead, it may be. 300 */
-  readonly toleranceSeconds?: number
+  toleranceSeconds: amount('How old, or how far ahead, it may be.', [0, Number.MAX_SAFE_INTEGER], {
+    otherwise: String(limits.webhookToleranceSeconds),
+  }),
   /** Milliseconds since 1970. The system's clock */
-  readonly now?: number
-}
+  now: amount('Milliseconds since 1970.', [0, Number.MAX_SAFE_INTEGER], {
+    otherwise: "the system's clock",
+  }),
+} as const
+export interface VerifyOptions extends Described<typeof verifyOptions> {}
 
 export interface VerifiedWebhook {
   /** The same for every attempt: what was seen before can be left out. */
@@ -40,6 +46,7 @@ export function verifyWebhook(
   secret: WebhookSecret,
   options: VerifyOptions = {},
 ): VerifiedWebhook {
+  checkOptions(verifyOptions, options, { of: 'verifyWebhook' })
   const id = headerOf(headers, 'webhook-id')
   const stamp = headerOf(headers, 'webhook-timestamp')
   const signatures = headerOf(headers, 'webhook-signature')

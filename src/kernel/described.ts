@@ -7,9 +7,13 @@ import { nearest } from './nearest.ts'
 import { visible } from './visible.ts'
 
 /** Where a value stands, for messages: the name of the option, and what it is an option of. */
-interface Place {
+export interface Place {
   readonly name: string
   readonly of: string
+  /** What an option is called there: 'option', or 'field' of an input. */
+  readonly noun?: string
+  /** Values are not quoted: they may be secrets. */
+  readonly isHidden?: boolean
 }
 
 export interface Option<out T> {
@@ -23,14 +27,28 @@ export interface Option<out T> {
   readonly accepts: (value: unknown, place: Place) => boolean
   /** Whether what is wrong inside an object is said with its place. */
   readonly isNested?: true
+  readonly isRequired?: true
+  /** Its value is never quoted: it may be a secret. */
+  readonly isHidden?: true
   /** The type of its values; never there. */
   readonly type?: T
 }
 
 export type Description = Readonly<Record<string, Option<unknown>>>
 
-/** What users may give. */
-export type Described<D> = { readonly [K in keyof D]?: D[K] extends Option<infer T> ? T : never }
+type ValueOf<O> = O extends Option<infer T> ? T : never
+/** Of an option that must be given. */
+export interface Must {
+  readonly isRequired: true
+}
+
+type Optional<D> = {
+  readonly [K in keyof D as D[K] extends Must ? never : K]?: ValueOf<D[K]>
+}
+type Needed<D> = { readonly [K in keyof D as D[K] extends Must ? K : never]: ValueOf<D[K]> }
+
+/** What users may give. Without required options it stays a type that nothing foreign is assignable to. */
+export type Described<D> = keyof Needed<D> extends never ? Optional<D> : Optional<D> & Needed<D>
 
 /** What an option is when absent, for the docs. */
 type Otherwise = { readonly otherwise?: string }
@@ -57,8 +75,13 @@ export function whole(
   [least, most]: readonly [number, number],
   otherwise: Otherwise = {},
 ): Option<number> {
-  const takes = `a whole number from ${spelled(least)} to ${spelled(most)}`
+  const takes = `a whole number ${between(least, most)}`
   return option(about, takes, (value) => isWhole(value, least, most), otherwise)
+}
+
+function between(least: number, most: number): string {
+  if (most === Number.MAX_SAFE_INTEGER) return `from ${spelled(least)}`
+  return `from ${spelled(least)} to ${spelled(most)}`
 }
 
 /** Any number within bounds. */
@@ -67,7 +90,7 @@ export function amount(
   [least, most]: readonly [number, number],
   otherwise: Otherwise = {},
 ): Option<number> {
-  const takes = `a number from ${spelled(least)} to ${spelled(most)}`
+  const takes = `a number ${between(least, most)}`
   const accepts = (value: unknown): boolean =>
     typeof value === 'number' && value >= least && value <= most
   return option(about, takes, accepts, otherwise)
@@ -107,10 +130,66 @@ export function given<T>(about: string, takes: string, otherwise: Otherwise = {}
   return option(about, takes, () => true, otherwise)
 }
 
+/** One that must be given. */
+export function required<T>(known: Option<T>): Option<T> & Must {
+  return { ...known, otherwise: 'required', isRequired: true }
+}
+
+/** One whose value may be a secret. */
+export function hidden<T>(known: Option<T>): Option<T> {
+  return { ...known, isHidden: true }
+}
+
+export function fn<T>(about: string, otherwise: Otherwise = {}): Option<T> {
+  return option(about, 'a function', (value) => typeof value === 'function', otherwise)
+}
+
+export function strings(
+  about: string,
+  takes: string,
+  otherwise: Otherwise = {},
+): Option<readonly string[]> {
+  const accepts = (value: unknown): boolean =>
+    Array.isArray(value) && value.every((each) => typeof each === 'string')
+  return option(about, takes, accepts, otherwise)
+}
+
+/** An object of values of one kind, by names of the user's own. */
+export function byName<T>(
+  about: string,
+  takes: string,
+  each: Option<T>,
+): Option<Readonly<Record<string, T>>> {
+  const accepts = (value: unknown, place: Place): boolean =>
+    isObject(value) && allAccepted(each, Object.entries(value), place)
+  return { ...option(about, takes, accepts), isNested: true }
+}
+
+/** A list of values of one kind. */
+export function listOf<T>(about: string, takes: string, each: Option<T>): Option<readonly T[]> {
+  const accepts = (value: unknown, place: Place): boolean =>
+    Array.isArray(value) && allAccepted(each, value.entries(), place)
+  return { ...option(about, takes, accepts), isNested: true }
+}
+
+function allAccepted(
+  each: Option<unknown>,
+  values: Iterable<readonly [string | number, unknown]>,
+  { name, ...place }: Place,
+): true {
+  for (const [key, value] of values) {
+    if (value === undefined) continue
+    const own = `${name}.${visible(String(key)).slice(0, 100)}`
+    const message = problemWith(each, value, { ...place, name: own })
+    if (message !== undefined) throw new PawlError('INPUT_INVALID', message)
+  }
+  return true
+}
+
 /** An object with options of its own. */
 export function nested<D extends Description>(about: string, inner: D): Option<Described<D>> {
-  const accepts = (value: unknown, { name, of }: Place): boolean => {
-    checkOptions(inner, value, { of: `\`${name}\` of ${of}` })
+  const accepts = (value: unknown, { name, of, ...place }: Place): boolean => {
+    checkOptions(inner, value, { ...place, of: `\`${name}\` of ${of}` })
     return true
   }
   return { ...option(about, `an object with ${namesOf(inner)}`, accepts), isNested: true }
@@ -132,10 +211,14 @@ export function either<A, B>(
   const accepts = (value: unknown, place: Place): boolean =>
     typeof value === 'object' ? second.accepts(value, place) : first.accepts(value, place)
   const both = option<A | B>(first.about, `${first.takes}, or ${second.takes}`, accepts, otherwise)
-  return { ...both, ...(second.isNested && { isNested: true }) }
+  return {
+    ...both,
+    ...(second.isNested && { isNested: true }),
+    ...((first.isHidden || second.isHidden) && { isHidden: true }),
+  }
 }
 
-interface Checked {
+interface Checked extends Omit<Place, 'name'> {
   /** `activity 'charge'` */
   readonly of: string
   readonly code?: PawlErrorCode
@@ -145,24 +228,41 @@ interface Checked {
 export function checkOptions(
   description: Description,
   options: unknown,
-  { of, code = 'INPUT_INVALID' }: Checked,
+  { code = 'INPUT_INVALID', ...place }: Checked,
 ): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw new PawlError(code, `the options of ${of} must be an object, and not ${shown(options)}.`)
+  const { of, noun = 'option', isHidden } = place
+  if (!isObject(options)) {
+    const told = options === undefined ? 'nothing' : isHidden ? kindOf(options) : shown(options)
+    const what = noun === 'option' ? `the options of ${of}` : of
+    throw new PawlError(
+      code,
+      `${what} must be an object with ${namesOf(description)}, and not ${told}.`,
+    )
+  }
   for (const [name, value] of Object.entries(options)) {
     const known = Object.hasOwn(description, name) ? description[name] : undefined
-    if (!known) throw new PawlError(code, unknownOption(name, description, of))
+    if (!known) throw new PawlError(code, unknownOption(name, description, { of, noun }))
     if (value === undefined) continue
-    const message = problemWith(known, value, { name, of })
+    const message = problemWith(known, value, { ...place, name })
     if (message !== undefined) throw new PawlError(code, message)
+  }
+  for (const [name, { isRequired, takes }] of Object.entries(description)) {
+    if (!isRequired || options[name] !== undefined) continue
+    throw new PawlError(code, `${noun} \`${name}\` of ${of} is missing; it takes ${takes}.`)
   }
 }
 
-function problemWith(known: Option<unknown>, value: unknown, place: Place): string | undefined {
-  const start = `option \`${place.name}\` of ${place.of}`
+/** What is wrong with the value of an option, if anything is. */
+export function problemWith(
+  known: Option<unknown>,
+  value: unknown,
+  place: Place,
+): string | undefined {
+  const start = `${place.noun ?? 'option'} \`${place.name}\` of ${place.of}`
+  const isHidden = place.isHidden || known.isHidden || false
   try {
-    if (known.accepts(value, place)) return undefined
-    return `${start} is ${shown(value)}; it takes ${known.takes}.`
+    if (known.accepts(value, { ...place, isHidden })) return undefined
+    return `${start} is ${isHidden ? kindOf(value) : shown(value)}; it takes ${known.takes}.`
   } catch (error) {
     if (!(error instanceof PawlError)) throw error
     const namesPlace = known.isNested && typeof value === 'object'
@@ -170,11 +270,15 @@ function problemWith(known: Option<unknown>, value: unknown, place: Place): stri
   }
 }
 
-function unknownOption(name: string, description: Description, of: string): string {
+export function unknownOption(
+  name: string,
+  description: Description,
+  { of, noun = 'option' }: Omit<Place, 'name'>,
+): string {
   const near = nearest(name, Object.keys(description))
   const hint = near === undefined ? ` It has ${namesOf(description)}.` : ''
   const meant = near === undefined ? '.' : `; did you mean \`${near}\`?`
-  return `unknown option \`${visible(name)}\` of ${of}${meant}${hint}`
+  return `unknown ${noun} \`${visible(name).slice(0, 100)}\` of ${of}${meant}${hint}`
 }
 
 function namesOf(description: Description): string {
@@ -189,6 +293,19 @@ export function isWhole(value: unknown, least: number, most: number): boolean {
 // By hand: whatever asks for a locale loads megabytes of them.
 export function spelled(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ',')
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What a value is, without a word of what it holds. */
+export function kindOf(value: unknown): string {
+  if (value === undefined) return 'missing'
+  if (value === '') return 'an empty text'
+  if (typeof value === 'string') return 'a text'
+  if (Array.isArray(value)) return 'a list'
+  return shown(value)
 }
 
 function shown(value: unknown): string {

@@ -212,11 +212,16 @@ export const limits = {
   objectWinsMax: 64,
   /** What others may need to read and to write, at most: nobody waits for them longer. */
   objectPauseMsMax: 1_000,
-  /** Runs shown to people as objects of their own: at a time, per second, at the end, and remembered as shown. */
+  /** Runs shown to people as objects of their own: at a time, per second, remembered, and looked at. */
   projectionsAtOnce: 4,
   projectionsPerSecond: 1,
-  projectionsAtClose: 50,
-  projectionsKnown: 1_000,
+  projectionsKnown: 10_000,
+  projectionsLookedAt: 1_000,
+  /** Objects of them that are written at a time, and how long closing a store waits for that. */
+  projectionLanes: 16,
+  projectionsCloseMs: 10_000,
+  /** How far apart two processes may see the storage's clock. */
+  projectionOverlapMs: 2_000,
   projectionObjectsMax: 100,
   /** A request to object storage that takes longer has said nothing. */
   objectRequestMsMax: 20_000,

@@ -14,7 +14,7 @@ import {
   flag,
   given,
   named,
-  option,
+  strings,
   whole,
 } from '../kernel/described.ts'
 import { type Duration, milliseconds } from '../kernel/duration.ts'
@@ -51,12 +51,9 @@ export const testOptions = {
   ),
   seed: whole('Where randomness comes from: jitter, ids.', [0, 2 ** 31], { otherwise: '1' }),
   /** The queues that its worker serves; by default `default` and all that the definitions name. */
-  queues: option<readonly string[]>(
-    'The queues that its worker serves.',
-    'a list of names',
-    (value) => Array.isArray(value) && value.every((each) => typeof each === 'string'),
-    { otherwise: '`default`, and all that the definitions name' },
-  ),
+  queues: strings('The queues that its worker serves.', 'a list of names', {
+    otherwise: '`default`, and all that the definitions name',
+  }),
   build: named('The build that its workers are of.', 'the build', { otherwise: "`'test'`" }),
   /** Waiting for a run lets time jump. true */
   skipTime: flag('Waiting for a run lets time jump.', { otherwise: 'true' }),
@@ -100,15 +97,19 @@ export interface TestClock {
   sleep(duration: Duration): Promise<void>
 }
 
-export interface Disturbances {
-  /** How often workers die, at most. */
-  readonly crashes?: number
-  /** Whether calls to the store are lost. true */
-  readonly faults?: boolean
-}
-
 /** Fewer than make a run look like poison. */
 const CRASHES_MAX = 5
+
+export const disturbances = {
+  /** How often workers die, at most. 5 */
+  crashes: whole('How often workers die, at most.', [0, Number.MAX_SAFE_INTEGER], {
+    otherwise: String(CRASHES_MAX),
+  }),
+  /** Whether calls to the store are lost. true */
+  faults: flag('Calls to the store get lost, or their answers.', { otherwise: 'true' }),
+} as const
+export interface Disturbances extends Described<typeof disturbances> {}
+
 /** How often a call gets lost on its way, or its answer; and how often a turn is the last of its worker. */
 const LOST = 0.03
 const DEADLY = 0.25
@@ -304,7 +305,9 @@ export class TestEngine extends Engine {
    * From now on calls of workers to the store take their time, fail, or lose their answers, and workers die when they write
    * a turn: all by the seed, and so the same for the same seed.
    */
-  disturb({ crashes = CRASHES_MAX, faults = true }: Disturbances = {}): void {
+  disturb(options: Disturbances = {}): void {
+    checkOptions(disturbances, options, { of: 'disturb' })
+    const { crashes = CRASHES_MAX, faults = true } = options
     const random = new SeededRandom(this.seed).fork('disturbances')
     let left = random.below(crashes + 1)
     this.#calls.around = async (method, call) => {

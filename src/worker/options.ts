@@ -5,7 +5,7 @@ import {
   either,
   flag,
   nested,
-  option,
+  strings,
   text,
   whole,
 } from '../kernel/described.ts'
@@ -18,10 +18,9 @@ const bounds = [1, limits.concurrencyMax] as const
 export const workerOptions = {
   id: text('What it is called in logs and by `pawl why`.', { otherwise: 'a name made up' }),
   /** ['default'] */
-  queues: option<readonly string[]>(
+  queues: strings(
     'The queues it serves; runs and activities of others are left alone.',
     'a list of names',
-    (value) => Array.isArray(value) && value.every((each) => typeof each === 'string'),
     { otherwise: "`['default']`" },
   ),
   /** Runs held, and step bodies run, at once. */

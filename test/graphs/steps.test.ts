@@ -255,13 +255,19 @@ describe('what no graph can be', () => {
       "comes after 'z', and there is no such step",
       () => loose.step('b', { after: ['z'] }, () => 1),
     ],
-    ["has the rule 'most'", () => loose.step('b', { rule: 'most' }, () => 1)],
+    [
+      "`rule` of step 'b' of graph 'base' is 'most'",
+      () => loose.step('b', { rule: 'most' }, () => 1),
+    ],
     [
       "its rule 'oneFailed' could never hold",
       () => loose.step('b', { rule: 'oneFailed' }, () => 1),
     ],
     ['is no function', () => loose.step('b', { after: ['a'] })],
-    ['is a whole number above 0', () => loose.each('b', { over: () => [], parallel: 0 }, () => 1)],
+    [
+      'takes a whole number from 1',
+      () => loose.each('b', { over: () => [], parallel: 0 }, () => 1),
+    ],
     ['an activity or a workflow, and was given neither', () => loose.run('b', {}, {}, () => 1)],
     ['is to wait for a signal, and was given none', () => loose.wait('b', {}, {})],
     [

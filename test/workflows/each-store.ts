@@ -65,6 +65,10 @@ export class Bench {
     return `${this.#database?.url}?schema=${this.#place}`
   }
 
+  get credentials(): Credentials {
+    return this.#simulator?.credentials ?? this.#radosgw?.credentials ?? nobody
+  }
+
   /** What a process of its own needs beside the URL. */
   get environment(): Readonly<Record<string, string>> {
     const { accessKeyId, secretAccessKey } = this.#radosgw?.credentials ?? nobody
@@ -93,8 +97,7 @@ export class Bench {
   /** An engine on this test's store, without a worker. */
   async engine(options: OpenOptions = {}): Promise<Engine> {
     const log = (level: string, message: string): number => this.logged.push({ level, message })
-    const credentials = async (): Promise<Credentials> =>
-      this.#simulator?.credentials ?? this.#radosgw?.credentials ?? nobody
+    const credentials = async (): Promise<Credentials> => this.credentials
     const given = { logger: { log }, credentials, ...options }
     const engine = this.kind === 'memory' ? this.#inMemory(given) : await open(this.url, given)
     this.#engines.push(engine)

@@ -75,7 +75,7 @@ describe.each(kinds)('on %s', (kind) => {
     for (const runAt of [new Date(Number.NaN), 1e18 as unknown as Date]) {
       await expect(engine.start(go, undefined, { runAt })).rejects.toMatchObject(refused)
     }
-    const thing = activity('thing', async () => 1) as unknown as typeof go
+    const thing = signal('thing') as unknown as typeof go
     await expect(engine.start(thing)).rejects.toMatchObject(refused)
     for (const workflowId of ['', 'a\u0000b', 'x'.repeat(513)]) {
       await expect(engine.start(go, undefined, { workflowId })).rejects.toMatchObject(refused)

@@ -127,10 +127,20 @@ function report(findings: Findings, done: Done, options: Options): void {
     fact('rebuilt', `${counted(done.rebuilt, 'object')} written or deleted`)
   if (done.swept !== undefined) fact('swept', sweptFact(done.swept))
   print()
-  if (problems.length === 0) return print(paint('green', 'No problems.'))
+  if (problems.length === 0) return print(verdict(projections, done))
   reportProblems(problems)
   if (options.rebuild || options.sweep)
     print('Nothing was rebuilt or swept: that has to wait until these are solved.')
+}
+
+function verdict({ missing, old }: Findings['projections'], { rebuilt }: Done): string {
+  const stale = rebuilt === undefined ? missing + old : 0
+  if (stale === 0) return paint('green', 'No problems.')
+  const are = stale === 1 ? 'is' : 'are'
+  return paint(
+    'yellow',
+    `Nothing is lost, but ${counted(stale, 'projection')} ${are} not current. Workers write them within seconds; if none is running: pawl doctor --rebuild`,
+  )
 }
 
 function projectionFacts({ looked, missing, old }: Findings['projections']): string[] {

@@ -1,10 +1,15 @@
 // What the calls of `ctx` take besides a function: checked where they are called.
+import type { AnyActivityContract, AnyWorkflowContract } from '../../definitions/contract.ts'
 import {
+  type ChildOptions,
   childOptions,
+  detachedOptions,
   handlerOptions,
   mapOptions,
+  type RunOptions,
   runOptions,
   scopeOptions,
+  signalWithStartOptions,
   sleepOptions,
   stepOptions,
   waitOptions,
@@ -18,7 +23,12 @@ import { misuse } from './misuse.ts'
 const calls = {
   run: stepOptions,
   'run with an activity': runOptions,
+  bind: runOptions,
+  'bind of a workflow': childOptions,
+  'bind, of each call,': sleepOptions,
   child: childOptions,
+  start: detachedOptions,
+  signalWithStart: signalWithStartOptions,
   on: handlerOptions,
   map: mapOptions,
   scope: scopeOptions,
@@ -54,4 +64,24 @@ export function optionsAndFunction(
     throw misuse(`ctx.${call} takes a function as its last argument`, fn)
   checkCall(call, options)
   return [options as object, fn as AnyFunction]
+}
+
+/** `ctx.bind`: the options of all calls are checked once, those of each when it is made. */
+export function bound<Result>(
+  to: AnyActivityContract | AnyWorkflowContract,
+  options: RunOptions | ChildOptions,
+  ctx: {
+    run(to: AnyActivityContract, input: unknown, options: RunOptions): Result
+    child(to: AnyWorkflowContract, input: unknown, options: ChildOptions): Result
+  },
+): (input?: unknown, each?: { key?: string }) => Result {
+  if (to?.is !== 'activity' && to?.is !== 'workflow')
+    throw misuse('ctx.bind takes an activity or a workflow', to)
+  checkCall(to.is === 'activity' ? 'bind' : 'bind of a workflow', options)
+  return (input, each = {}) => {
+    checkCall('bind, of each call,', each)
+    return to.is === 'activity'
+      ? ctx.run(to, input, { ...(options as RunOptions), ...each })
+      : ctx.child(to, input, { ...(options as ChildOptions), ...each })
+  }
 }

@@ -38,8 +38,8 @@ import { escapeKey, SHIELD } from '../../kernel/key.ts'
 import { limits } from '../../kernel/limits.ts'
 import { checkKnownId, checkKnownName } from '../../kernel/names.ts'
 import { webhookName, webhookSignal } from '../../kernel/webhook.ts'
-import { activityAsk, childAsk, signalAsk, signalTo } from '../asks.ts'
-import { checkCall, deadlineOf, optionsAndFunction } from './call-options.ts'
+import { activityAsk, checkTarget, childAsk, signalAsk, signalTo } from '../asks.ts'
+import { bound, checkCall, deadlineOf, optionsAndFunction } from './call-options.ts'
 import type { FunctionExecution } from './execution.ts'
 import { logOf, runInfo } from './info.ts'
 import type { Identity, Wanted } from './matching.ts'
@@ -100,10 +100,7 @@ export class FunctionContext implements Context {
     definition: AnyActivityContract | AnyWorkflowContract,
     options: RunOptions | ChildOptions = {},
   ): (input?: unknown, each?: { key?: string }) => Durable {
-    return (input, each) =>
-      definition.is === 'activity'
-        ? this.#activity(definition, input, { ...(options as RunOptions), ...each })
-        : this.child(definition, input, { ...(options as ChildOptions), ...each })
+    return bound(definition, options, this)
   }
 
   child(
@@ -140,8 +137,9 @@ export class FunctionContext implements Context {
   start(
     workflow: AnyWorkflowContract & { readonly options?: WorkflowOptions },
     given?: unknown,
-    options: ChildOptions = {},
+    options: Omit<ChildOptions, 'parentClose'> = {},
   ): TerminableChild['started'] {
+    checkCall('start', options)
     return this.child(workflow, given, { ...options, parentClose: 'abandon' }).started
   }
 
@@ -150,21 +148,20 @@ export class FunctionContext implements Context {
     request: ChildOptions & { signal: unknown; input?: unknown; payload?: unknown },
   ): DurablePromise<void> {
     if (workflow?.is !== 'workflow') throw misuse('ctx.signalWithStart takes a workflow', workflow)
+    checkCall('signalWithStart', request)
     const { signal, input, payload, ...options } = request
     checkKnownId(options.workflowId, 'the workflow id of ctx.signalWithStart')
     const sent = signalTo({ workflowId: options.workflowId ?? '' }, signal)
-    checkCall('child', options)
     const [key, identity] = this.#identify('child', workflow.name, options)
     const wanted = childAsk(key, workflow, input, { ...options, parentClose: 'abandon' })
     const { message } = signalAsk(key, '', sent, payload, this.#execution.hasRecorded(key))
-    const asked = this.#ask(
-      { ...wanted, signal: message as StartChild['signal'] & object },
-      identity,
-    )
+    const told = { ...wanted, signal: message as StartChild['signal'] & object }
+    const asked = this.#ask(told, identity)
     return (this.#scope.cancelled ? asked : Promise.resolve()) as DurablePromise<void>
   }
 
   cancelRun(run: RunRef, reason?: string): DurablePromise<void> {
+    checkTarget('ctx.cancelRun', run)
     const because = reason === undefined ? {} : { reason }
     return this.#stop(run, { type: 'cancel', ...because })
   }

@@ -3,20 +3,15 @@
 
 type Parents = readonly (readonly number[])[]
 
-/** Each cycle in the order in which its nodes wait for each other, beginning with the first; and all nodes that are in one. */
-export function cyclesAmong(
-  nodes: ReadonlySet<number>,
-  parents: Parents,
-): { readonly cycles: number[][]; readonly inside: Set<number> } {
+/** Each cycle in the order in which its nodes wait for each other, beginning with the first. */
+export function cyclesAmong(nodes: ReadonlySet<number>, parents: Parents): number[][] {
   const cycles: number[][] = []
-  const inside = new Set<number>()
   for (const part of strongParts(nodes, parents)) {
     // Nodes that come after themselves have been told of.
     if (part.size < 2) continue
-    for (const node of part) inside.add(node)
     cycles.push(cycleIn(part, parents))
   }
-  return { cycles: cycles.sort(([a = 0], [b = 0]) => a - b), inside }
+  return cycles.sort(([a = 0], [b = 0]) => a - b)
 }
 
 /** Tarjan's algorithm, without recursion: a chain may be as long as there are nodes. */

@@ -21,36 +21,66 @@ export function objectAt(value: Json, path: Path, problems: Problems): JsonObjec
   return undefined
 }
 
+/** The fields an object may have. */
+export interface Names {
+  readonly all: readonly string[]
+  /** What others call them. */
+  readonly meant: Readonly<Record<string, string>>
+  /** Those that are read under a name that is not known, too: without them, more would seem to be wrong. */
+  readonly needed: readonly string[]
+}
+
 export class Fields {
   readonly path: Path
   readonly kept: Record<string, Json> = {}
   readonly problems: Problems
   readonly #source: JsonObject
   readonly #taken = new Set<string>()
+  /** Fields that are there under a name that is not known. */
+  readonly #misspelt = new Map<string, string>()
 
-  constructor(source: JsonObject, path: Path, problems: Problems) {
+  constructor(source: JsonObject, path: Path, problems: Problems, names?: Names) {
     this.#source = source
     this.path = path
     this.problems = problems
+    if (names) this.#findMisspelt(names)
+  }
+
+  #findMisspelt({ all, meant, needed }: Names): void {
+    for (const key of Object.keys(this.#source)) {
+      if (all.includes(key)) continue
+      const name = Object.hasOwn(meant, key) ? meant[key] : this.problems.nearest(key, all)
+      if (name !== undefined && needed.includes(name) && !this.has(name))
+        this.#misspelt.set(name, key)
+    }
   }
 
   has(name: string): boolean {
+    return this.isWritten(name) || this.#misspelt.has(name)
+  }
+
+  isWritten(name: string): boolean {
     return Object.hasOwn(this.#source, name)
   }
 
   take(name: string, alias?: string): Field | undefined {
     this.#taken.add(name)
     if (alias !== undefined) this.#taken.add(alias)
-    const written = alias !== undefined && this.has(alias) ? alias : name
-    if (!this.has(written)) return undefined
+    const written = this.#written(name, alias)
+    if (written === undefined) return undefined
     const path = [...this.path, written]
-    if (written === alias && this.has(name)) {
+    if (written === alias && this.isWritten(name)) {
       const message = `it means the same as \`${name}\`, which is there, too: leave one of them out`
       this.problems.add(path, 'CONFLICTING_FIELDS', message)
     }
     const value = this.#source[written] ?? null
     this.kept[name] = value
     return { value, path }
+  }
+
+  #written(name: string, alias = name): string | undefined {
+    if (this.isWritten(alias)) return alias
+    return this.isWritten(name) ? name : (this.#misspelt.get(name) ?? this.#misspelt.get(alias))
   }
 
   /** Takes it if it is of this type. */
@@ -75,11 +105,12 @@ export class Fields {
     this.problems.add(this.path, 'MISSING_FIELD', `\`${name}\` is missing: ${todo}`)
   }
 
-  /** Tells of what was not taken. `advise` may know what was meant. */
+  /** Tells of what was not taken. `advise` may know what was meant; an empty text says nothing. */
   finish(advise: (name: string) => string | undefined = () => undefined): void {
     for (const name of Object.keys(this.#source)) {
       if (this.#taken.has(name)) continue
       const todo = advise(name) ?? this.#advice(name)
+      if (todo === '') continue
       this.problems.add([...this.path, name], 'UNKNOWN_FIELD', todo)
     }
   }

@@ -1,5 +1,6 @@
 // Which fields a node may have, by what it does; and what to say about the others.
 import { quote } from '../../kernel/visible.ts'
+import type { Names } from './fields.ts'
 
 export type NodeKind = 'activity' | 'input' | 'output' | 'child' | 'wait'
 
@@ -62,13 +63,23 @@ const otherwise: Readonly<Record<string, string>> = {
   output: 'with',
 }
 
+export const nodeNames: Names = {
+  all: [
+    ...['id', 'description', 'handler', 'workflow', 'wait', 'after', 'dependencies'],
+    ...['rule', 'when', 'delay', ...Object.keys(elsewhere)],
+  ],
+  meant: otherwise,
+  needed: ['id', 'handler', 'workflow', 'wait', 'after', 'dependencies', 'each'],
+}
+
 export function adviceFor(field: string, kind: NodeKind | undefined): string | undefined {
   if (field === '<<') return 'merge keys of YAML are not taken: write the fields out'
   if (Object.hasOwn(otherwise, field)) {
     return `the field ${quote(field)} is not known here; did you mean \`${otherwise[field]}\`?`
   }
   if (!Object.hasOwn(elsewhere, field)) return undefined
-  if (kind === undefined) return `whether ${quote(field)} may be here depends on what the node does`
+  // What the node does is wrong, and has been told of.
+  if (kind === undefined) return ''
   const where = elsewhere[field]?.map((each) => kinds[each]).join(' or ')
   return `${quote(field)} is not for ${kinds[kind]}, only for ${where}`
 }

@@ -6,9 +6,11 @@ import { checkKnownName } from '../../kernel/names.ts'
 import type { Json } from '../../kernel/value.ts'
 import { quote } from '../../kernel/visible.ts'
 import { type GraphNode, RULES, type Undo, type Work } from '../graph-plan.ts'
+import { activityOptions } from '../options.ts'
 import { FORBIDDEN, type Root } from './expression.ts'
-import { type Field, Fields, type JsonObject, objectAt } from './fields.ts'
-import { adviceFor, isOutside, type NodeKind } from './node-fields.ts'
+import { type Field, Fields, type JsonObject, type Names, objectAt } from './fields.ts'
+import { checkHandlerInput, type Handlers } from './handler-input.ts'
+import { adviceFor, isOutside, type NodeKind, nodeNames } from './node-fields.ts'
 import { oneOf, readActivityOptions, readChildOptions, readDuration } from './options.ts'
 import type { Placed } from './order.ts'
 import type { InputOf } from './parameters.ts'
@@ -26,7 +28,7 @@ import {
 export interface Surroundings {
   readonly problems: Problems
   readonly templates: Templates
-  readonly handlers: ReadonlySet<string> | undefined
+  readonly handlers: Handlers | undefined
   readonly inputOf: InputOf
   readonly scopes: Scopes
 }
@@ -42,12 +44,20 @@ export interface NodeDraft extends Placed {
 
 export function readNode(value: Json, path: Path, around: Surroundings): NodeDraft | undefined {
   const source = objectAt(value, path, around.problems)
-  return source && new NodeReader(new Fields(source, path, around.problems), around).read()
+  return (
+    source && new NodeReader(new Fields(source, path, around.problems, nodeNames), around).read()
+  )
 }
 
 const BEFORE: readonly Root[] = ['input', 'nodes']
 const FOR_ITEM: readonly Root[] = ['input', 'nodes', 'item', 'index']
 const FOR_UNDO: readonly Root[] = ['input', 'nodes', 'result']
+
+const undoNames: Names = {
+  all: ['handler', 'with', 'config', 'ownFailure', ...Object.keys(activityOptions), 'timeout'],
+  meant: {},
+  needed: ['handler'],
+}
 
 class NodeReader {
   readonly #fields: Fields
@@ -64,7 +74,8 @@ class NodeReader {
     const name = this.#id()
     fields.typed('description', 'string')
     const target = this.#target()
-    const { after, afterPath } = this.#after()
+    const placed = this.#after()
+    const { after } = placed
     const rule = fields.checked('rule', oneOf(RULES)) ?? 'allSucceeded'
     const when = this.#when()
     const delay = readDuration(fields, 'delay')
@@ -88,7 +99,7 @@ class NodeReader {
       }
     const { path, kept: document } = fields
     const references = this.#references
-    return { id: name, path, kind: target?.kind, after, afterPath, references, document, make }
+    return { id: name, path, kind: target?.kind, ...placed, references, document, make }
   }
 
   #id(): string | undefined {
@@ -103,7 +114,8 @@ class NodeReader {
   #target(): { readonly kind: NodeKind; readonly name: string } | undefined {
     const fields = this.#fields
     const words = ['handler', 'workflow', 'wait'] as const
-    const given = words.filter((word) => fields.has(word))
+    const written = words.filter((word) => fields.isWritten(word))
+    const given = written.length > 0 ? written : words.filter((word) => fields.has(word))
     if (given.length === 0) {
       const todo =
         'say what the node does: `handler` (an activity, input or output), `workflow` (a run of its own) or `wait` (for a signal)'
@@ -112,7 +124,12 @@ class NodeReader {
       const message = `a node does one thing, and this has ${given.map((word) => `\`${word}\``).join(' and ')}: make them nodes of their own`
       fields.problems.add(fields.path, 'CONFLICTING_FIELDS', message)
     }
-    const names = words.map((word) => fields.checked(word, (value) => checkKnownName(value, word)))
+    const names = words.map((word) => {
+      const field = fields.take(word)
+      if (field === undefined || !given.includes(word)) return undefined
+      const check = (): string => checkKnownName(field.value, word)
+      return fields.problems.attempt(field.path, 'INVALID_VALUE', check)
+    })
     const [handler, workflow, wait] = names
     if (given.length !== 1) return undefined
     if (workflow !== undefined) return { kind: 'child', name: workflow }
@@ -126,20 +143,21 @@ class NodeReader {
   #checkHandler(name: string, path: Path): void {
     const { handlers, problems } = this.#around
     if (handlers === undefined || handlers.has(name)) return
-    const near = problems.didYouMean(name, [...handlers, 'input', 'output'])
+    const near = problems.didYouMean(name, [...handlers.keys(), 'input', 'output'])
     const message = `no activity ${quote(name)} is known here${near === '' ? ': register it, or correct the name' : near}`
     problems.add(path, 'UNKNOWN_HANDLER', message)
   }
 
-  #after(): Pick<Placed, 'after' | 'afterPath'> {
+  #after(): Pick<Placed, 'after' | 'afterPath' | 'isWhole'> {
     const field = this.#fields.take('after', 'dependencies')
-    if (field === undefined) return { after: [], afterPath: [...this.#fields.path, 'after'] }
+    const none = [...this.#fields.path, 'after']
+    if (field === undefined) return { after: [], afterPath: none, isWhole: true }
     const { value, path } = field
     if (!Array.isArray(value)) {
       const todo = typeof value === 'string' ? `: write [${value.slice(0, 60)}]` : ''
       const message = `expected a list of ids, and got ${kindOf(value)}${todo}`
       this.#around.problems.add(path, 'WRONG_TYPE', message)
-      return { after: [], afterPath: path }
+      return { after: [], afterPath: path, isWhole: false }
     }
     const after = (value as readonly Json[]).flatMap((id, at) => {
       if (typeof id === 'string') return [{ id, at }]
@@ -147,7 +165,7 @@ class NodeReader {
       this.#around.problems.add([...path, at], 'WRONG_TYPE', message)
       return []
     })
-    return { after, afterPath: path }
+    return { after, afterPath: path, isWhole: after.length === value.length }
   }
 
   /** A field that is one template and nothing else. */
@@ -202,7 +220,8 @@ class NodeReader {
     if (kind === 'input') {
       return { type: 'step', options: {}, body: ({ input }) => this.#around.inputOf(input) }
     }
-    const given = this.#with(this.#fields, isRepeated ? FOR_ITEM : BEFORE)
+    const roots = isRepeated ? FOR_ITEM : BEFORE
+    const given = this.#with(this.#fields, roots, kind === 'activity' ? name : undefined)
     const input = this.#around.scopes.given(given, parents, isRepeated)
     if (kind === 'output') return { type: 'step', options: {}, body: (ctx) => input(ctx) }
     return kind === 'child'
@@ -214,11 +233,11 @@ class NodeReader {
     const field = this.#fields.take('compensate')
     const source = field && objectAt(field.value, field.path, this.#around.problems)
     if (field === undefined || source === undefined) return undefined
-    const fields = new Fields(source, field.path, this.#around.problems)
+    const fields = new Fields(source, field.path, this.#around.problems, undoNames)
     const activity = fields.checked('handler', (value) => checkKnownName(value, 'handler'))
     if (activity !== undefined) this.#checkHandler(activity, [...field.path, 'handler'])
     else if (!fields.has('handler')) fields.missing('handler', 'name the activity that undoes it')
-    const given = this.#with(fields, FOR_UNDO)
+    const given = this.#with(fields, FOR_UNDO, activity)
     const ownFailure = fields.typed('ownFailure', 'boolean')
     const options = readActivityOptions(fields)
     fields.finish()
@@ -228,9 +247,15 @@ class NodeReader {
     return { options, activity, activityInput, ...(ownFailure === true && { ownFailure }) }
   }
 
-  #with(fields: Fields, roots: readonly Root[]): Template | undefined {
+  #with(fields: Fields, roots: readonly Root[], activity?: string): Template | undefined {
+    const { handlers, problems } = this.#around
     const field = fields.take('with', 'config')
-    return field && this.#compile(field, roots).template
+    if (field === undefined) return undefined
+    const { template } = this.#compile(field, roots)
+    const description = activity === undefined ? undefined : handlers?.get(activity)
+    if (activity !== undefined && description)
+      checkHandlerInput(activity, description, field, problems)
+    return template
   }
 
   #compile({ value, path }: Field, roots: readonly Root[]): Compiled {

@@ -1,10 +1,11 @@
-// Whether nodes and what they come after make a graph that can run: everything exists, nothing waits for itself, and there is
-// a place to begin. All of it in time and memory that grow with nodes and edges, and not faster.
+// Whether nodes and what they come after make a graph that can run: everything exists, and nothing waits for itself, so there
+// is a place to begin. What only follows from another mistake is not told. All of it in time and memory that grow with nodes and edges, and not faster.
 import { limits } from '../../kernel/limits.ts'
 import { pathText } from '../../kernel/names.ts'
 import { quote } from '../../kernel/visible.ts'
 import { cyclesAmong } from './cycles.ts'
 import type { Path, Problems } from './problems.ts'
+import type { UnknownNodes } from './unknown-nodes.ts'
 
 /** A node as far as order is concerned. */
 export interface Placed {
@@ -13,6 +14,8 @@ export interface Placed {
   /** What it comes after, and where in the list that stands. */
   readonly after: readonly { readonly id: string; readonly at: number }[]
   readonly afterPath: Path
+  /** False if something in the list could not be read. */
+  readonly isWhole: boolean
 }
 
 /** Nodes are numbers here: their places in the list. */
@@ -21,26 +24,43 @@ export interface Order {
   readonly parents: readonly (readonly number[])[]
   /** Every node behind all that it comes after; without those that never can. */
   readonly sorted: readonly number[]
+  /** Nodes for which nobody can say what comes before them, because something there is wrong. */
+  readonly uncertain: ReadonlySet<number>
+  /** Ids that several nodes have. */
+  readonly ambiguous: ReadonlySet<string>
 }
 
-/** A graph without a beginning or an end has a cycle or a wrong dependency, and is told of that alone. */
-export function orderOf(nodes: readonly Placed[], problems: Problems): Order | undefined {
+export function orderOf(
+  nodes: readonly Placed[],
+  unknown: UnknownNodes,
+  problems: Problems,
+): Order | undefined {
   const edges = nodes.reduce((sum, { after }) => sum + after.length, 0)
   if (edges > limits.graphEdgesMax) {
     const message = `the graph has ${edges} dependencies; the limit is ${limits.graphEdgesMax}`
     problems.add(['nodes'], 'LIMIT', message)
     return undefined
   }
-  const indexes = indexesOf(nodes, problems)
-  const parents = nodes.map((node) => parentsOf(node, indexes, problems))
-  const children = reversed(parents)
-  const sorted = sort(parents, children)
-  if (sorted.length < nodes.length) tellStuck(nodes, parents, sorted, problems)
-  return { indexes, parents, sorted }
+  const { indexes, ambiguous } = indexesOf(nodes, problems)
+  const known = { indexes, ambiguous, unknown }
+  const edged = nodes.map((node) => parentsOf(node, known, problems))
+  const parents = edged.map(({ parents }) => parents)
+  const sorted = sort(parents, reversed(parents))
+  if (sorted.length < nodes.length) tellCycles(nodes, parents, sorted, problems)
+  const uncertain = new Set<number>()
+  for (const index of sorted) {
+    const isSure = edged[index]?.isWhole && !parents[index]?.some((each) => uncertain.has(each))
+    if (!isSure) uncertain.add(index)
+  }
+  return { indexes, parents, sorted, uncertain, ambiguous }
 }
 
-function indexesOf(nodes: readonly Placed[], problems: Problems): Map<string, number> {
+function indexesOf(
+  nodes: readonly Placed[],
+  problems: Problems,
+): { readonly indexes: Map<string, number>; readonly ambiguous: Set<string> } {
   const indexes = new Map<string, number>()
+  const ambiguous = new Set<string>()
   for (const [index, { id, path }] of nodes.entries()) {
     const first = indexes.get(id)
     if (first === undefined) indexes.set(id, index)
@@ -48,31 +68,44 @@ function indexesOf(nodes: readonly Placed[], problems: Problems): Map<string, nu
       const other = pathText(nodes[first]?.path ?? [])
       const message = `${quote(id)} is the id of ${other} already: ids are unique`
       problems.add([...path, 'id'], 'DUPLICATE_ID', message)
+      ambiguous.add(id)
     }
   }
-  return indexes
+  return { indexes, ambiguous }
+}
+
+interface Known extends Pick<Order, 'indexes' | 'ambiguous'> {
+  readonly unknown: UnknownNodes
 }
 
 function parentsOf(
-  { id, after, afterPath }: Placed,
-  indexes: ReadonlyMap<string, number>,
+  { id, after, afterPath, isWhole }: Placed,
+  { indexes, ambiguous, unknown }: Known,
   problems: Problems,
-): number[] {
+): { readonly parents: readonly number[]; readonly isWhole: boolean } {
   const parents = new Set<number>()
+  let isSure = isWhole && !ambiguous.has(id)
   for (const each of after) {
-    const place = [...afterPath, each.at]
+    const path = [...afterPath, each.at]
     const index = indexes.get(each.id)
-    if (index === undefined) {
-      const near = problems.didYouMean(each.id, indexes.keys())
-      problems.add(place, 'UNKNOWN_DEPENDENCY', `there is no node ${quote(each.id)}${near}`)
-    } else if (each.id === id) {
-      const message = `node ${quote(id)} comes after itself: leave it out`
-      problems.add(place, 'SELF_DEPENDENCY', message)
-    } else if (parents.has(index)) {
-      problems.add(place, 'DUPLICATE_DEPENDENCY', `${quote(each.id)} is there twice`)
-    } else parents.add(index)
+    if (index !== undefined && parents.has(index)) {
+      problems.add(path, 'DUPLICATE_DEPENDENCY', `${quote(each.id)} is there twice`)
+    } else if (index !== undefined && each.id !== id && !ambiguous.has(each.id)) parents.add(index)
+    else {
+      isSure = false
+      if (index === undefined) unknown.add(each.id, { path, code: 'UNKNOWN_DEPENDENCY' })
+      else if (!ambiguous.has(each.id)) {
+        const message = `node ${quote(id)} depends on itself: remove it from \`${wordIn(afterPath)}\``
+        problems.add(path, 'SELF_DEPENDENCY', message)
+      }
+    }
   }
-  return [...parents]
+  return { parents: [...parents], isWhole: isSure }
+}
+
+/** The word that the document has for it: `after`, or `dependencies`. */
+export function wordIn(afterPath: Path): string {
+  return String(afterPath.at(-1))
 }
 
 function reversed(parents: readonly (readonly number[])[]): number[][] {
@@ -100,7 +133,7 @@ function sort(
   return sorted
 }
 
-function tellStuck(
+function tellCycles(
   nodes: readonly Placed[],
   parents: readonly (readonly number[])[],
   sorted: readonly number[],
@@ -108,20 +141,14 @@ function tellStuck(
 ): void {
   const stuck = new Set(nodes.keys())
   for (const index of sorted) stuck.delete(index)
-  const { cycles, inside } = cyclesAmong(stuck, parents)
-  for (const cycle of cycles) {
+  for (const cycle of cyclesAmong(stuck, parents)) {
     const [first = 0] = cycle
     const last = nodes[cycle.at(-1) ?? first]
     const node = nodes[first]
     const at = node?.after.find(({ id }) => id === last?.id)?.at ?? 0
-    const message = `a cycle: ${drawn(cycle, nodes)}; one of them must not come after the one before it`
-    problems.add([...(node?.afterPath ?? []), at], 'CYCLE', message)
-  }
-  for (const index of stuck) {
-    if (inside.has(index)) continue
-    const { id = '', path = [] } = nodes[index] ?? {}
-    const message = `node ${quote(id)} can never begin: it comes after a cycle`
-    problems.add(path, 'UNREACHABLE', message)
+    const afterPath = node?.afterPath ?? []
+    const message = `a cycle: ${drawn(cycle, nodes)}; each depends on the one before, so none can start: remove one from its \`${wordIn(afterPath)}\``
+    problems.add([...afterPath, at], 'CYCLE', message)
   }
 }
 

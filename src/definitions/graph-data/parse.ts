@@ -7,7 +7,8 @@ import { checkKnownName, checkName } from '../../kernel/names.ts'
 import type { Json } from '../../kernel/value.ts'
 import type { GraphPlan } from '../graph-plan.ts'
 import { shapeHash, shapeOf } from '../graph-shape.ts'
-import { Fields, type JsonObject, objectAt } from './fields.ts'
+import { Fields, type JsonObject, type Names, objectAt } from './fields.ts'
+import type { Handlers } from './handler-input.ts'
 import { type NodeDraft, readNode, type Surroundings } from './node.ts'
 import { orderOf } from './order.ts'
 import { type InputOf, readParameters } from './parameters.ts'
@@ -16,6 +17,7 @@ import { readDocument, tellSize } from './read.ts'
 import { checkReferences } from './references.ts'
 import { type Giving, resultsOf, Scopes } from './scope.ts'
 import { type Reference, Templates } from './template.ts'
+import { UnknownNodes } from './unknown-nodes.ts'
 
 export interface ParsedGraph {
   readonly plan: GraphPlan
@@ -33,28 +35,31 @@ export interface ParsedGraph {
  */
 export function parseGraph(
   document: unknown,
-  known: { readonly handlers?: ReadonlySet<string> | undefined; readonly stored?: true } = {},
+  known: { readonly handlers?: Handlers | undefined; readonly stored?: true } = {},
 ): ParsedGraph {
   const problems = new Problems()
   const read = readDocument(document, problems)
   if (read === null) problems.add([], 'WRONG_TYPE', 'it is empty; expected `name` and `nodes`')
   const source = read === null ? undefined : objectAt(read, [], problems)
   if (source === undefined) return problems.refuse()
-  const fields = new Fields(source, [], problems)
+  const fields = new Fields(source, [], problems, documentNames)
   const name = readName(fields)
   fields.typed('description', 'string')
   const inputOf = readParameters(fields)
   const scopes = new Scopes(inputOf)
   const templates = new Templates(problems)
   const around = { problems, templates, handlers: known.handlers, inputOf, scopes }
-  const nodes = readNodes(fields, around)
+  const { nodes, nameless } = readNodes(fields, around)
   if (!known.stored) refuseOldNames(name, nodes, problems)
   const output = readOutput(fields, around)
   fields.take('$schema')
   delete fields.kept['$schema']
   fields.finish(adviceFor)
-  const order = orderOf(nodes, problems)
-  const sees = order && checkReferences(nodes, output?.references ?? [], order, problems)
+  const unknown = new UnknownNodes()
+  const order = orderOf(nodes, unknown, problems)
+  const sees =
+    order && checkReferences(nodes, output?.references ?? [], { ...order, unknown }, problems)
+  if (order) unknown.tell(order, nameless, problems)
   const text = canonical(fields.kept)
   if (Buffer.byteLength(text) > limits.graphBytesMax) tellSize(problems)
   problems.settle(name)
@@ -68,6 +73,12 @@ function readName(fields: Fields): string | undefined {
   return fields.checked('name', (value) => checkKnownName(value, 'the name of a graph'))
 }
 
+const documentNames: Names = {
+  all: ['name', 'description', 'parameters', 'nodes', 'output', '$schema'],
+  meant: { steps: 'nodes', tasks: 'nodes', dag: 'nodes' },
+  needed: ['name', 'nodes'],
+}
+
 const NAMES = ['id', 'handler', 'workflow', 'wait', 'queue']
 
 function refuseOldNames(
@@ -76,7 +87,7 @@ function refuseOldNames(
   problems: Problems,
 ): void {
   const check = (value: Json | undefined, path: Path): void => {
-    if (typeof value !== 'string' || value === '') return
+    if (typeof value !== 'string' || value === '' || problems.has(path)) return
     problems.attempt(path, 'INVALID_VALUE', () => checkName(value, String(path.at(-1))))
   }
   check(name, ['name'])
@@ -85,12 +96,16 @@ function refuseOldNames(
   }
 }
 
-function readNodes(fields: Fields, around: Surroundings): NodeDraft[] {
+/** `nameless` is how many nodes there are whose ids nobody can know. */
+function readNodes(
+  fields: Fields,
+  around: Surroundings,
+): { readonly nodes: NodeDraft[]; readonly nameless: number } {
   const { problems } = around
   const list = fields.typed('nodes', 'list')
   if (list === undefined) {
     if (!fields.has('nodes')) fields.missing('nodes', 'list the nodes of the graph')
-    return []
+    return { nodes: [], nameless: Number.POSITIVE_INFINITY }
   }
   if (list.length === 0) problems.add(['nodes'], 'INVALID_VALUE', 'a graph has at least one node')
   if (list.length > limits.graphNodesMax) {
@@ -101,7 +116,8 @@ function readNodes(fields: Fields, around: Surroundings): NodeDraft[] {
   const nodes = list.map((node, index) => readNode(node, ['nodes', index], around))
   const read = nodes.filter((node) => node !== undefined)
   fields.kept['nodes'] = read.map(({ document }) => document)
-  return read
+  const nameless = list.length === 0 ? Number.POSITIVE_INFINITY : list.length - read.length
+  return { nodes: read, nameless }
 }
 
 interface Output {

@@ -27,7 +27,6 @@ export type GraphProblemCode =
   | 'SELF_DEPENDENCY'
   | 'DUPLICATE_DEPENDENCY'
   | 'CYCLE'
-  | 'UNREACHABLE'
   /** Of templates. */
   | 'TEMPLATE'
   | 'NOT_IN_SCOPE'
@@ -44,6 +43,7 @@ export interface GraphProblem {
 
 export class Problems {
   readonly #list: GraphProblem[] = []
+  readonly #places = new Set<string>()
   #count = 0
   #looks = 0
 
@@ -54,7 +54,14 @@ export class Problems {
   add(path: Path, code: GraphProblemCode, message: string): void {
     this.#count++
     if (this.#isFull) return
-    this.#list.push({ path: pathText(path), code, message: clip(message) })
+    const place = pathText(path)
+    this.#places.add(place)
+    this.#list.push({ path: place, code, message: clip(message) })
+  }
+
+  /** Whether something is known to be wrong at this place. */
+  has(path: Path): boolean {
+    return this.any && this.#places.has(pathText(path))
   }
 
   /** Does what refuses by a PawlError, and adds that as a problem. */
@@ -70,10 +77,13 @@ export class Problems {
 
   /** `; did you mean 'fetch'?`, or nothing. */
   didYouMean(name: string, candidates: Iterable<string>): string {
-    // Looking is not free, and nobody would read it.
-    if (this.#looks++ >= limits.graphProblemsTold) return ''
-    const near = nearest(name, candidates)
+    const near = this.nearest(name, candidates)
     return near === undefined ? '' : `; did you mean ${quote(near)}?`
+  }
+
+  nearest(name: string, candidates: Iterable<string>): string | undefined {
+    // Looking is not free, and nobody would read it.
+    return this.#looks++ < limits.graphProblemsTold ? nearest(name, candidates) : undefined
   }
 
   refuse(): never {

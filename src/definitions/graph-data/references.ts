@@ -3,24 +3,26 @@
 import { quote } from '../../kernel/visible.ts'
 import { areAncestors } from './ancestors.ts'
 import type { NodeDraft } from './node.ts'
-import type { Order } from './order.ts'
+import { type Order, wordIn } from './order.ts'
 import type { Problems } from './problems.ts'
 import type { Reference } from './template.ts'
+import type { UnknownNodes } from './unknown-nodes.ts'
 
 /** For each node, the ids of those whose results it sees. */
 export function checkReferences(
   nodes: readonly NodeDraft[],
   ofOutput: readonly Reference[],
-  order: Order,
+  order: Order & { readonly unknown: UnknownNodes },
   problems: Problems,
 ): (readonly string[])[] {
-  for (const reference of ofOutput) indexOf(reference, order, problems)
+  for (const reference of ofOutput) indexOf(reference, order)
   const sees = nodes.map(({ after }) => new Set(after.map(({ id }) => id)))
   const asked: { readonly from: number; readonly to: number; readonly reference: Reference }[] = []
   for (const [from, { id, references }] of nodes.entries()) {
     for (const reference of references) {
-      const to = indexOf(reference, order, problems)
+      const to = indexOf(reference, order)
       if (to === undefined || sees[from]?.has(reference.id)) continue
+      if (order.ambiguous.has(reference.id)) continue
       if (reference.id === id) problems.add(reference.path, 'SELF_REFERENCE', itself(reference))
       else asked.push({ from, to, reference })
     }
@@ -32,19 +34,22 @@ export function checkReferences(
     order,
   )
   for (const [at, { from, reference }] of asked.entries()) {
-    if (answers[at]) sees[from]?.add(reference.id)
-    else problems.add(reference.path, 'NOT_AN_ANCESTOR', notBefore(reference))
+    const isTold = sees[from]?.has(reference.id) || order.uncertain.has(from)
+    sees[from]?.add(reference.id)
+    if (answers[at] || isTold) continue
+    const word = wordIn(nodes[from]?.afterPath ?? [])
+    problems.add(reference.path, 'NOT_AN_ANCESTOR', notBefore(reference, word))
   }
   return sees.map((ids) => [...ids])
 }
 
-function indexOf(reference: Reference, { indexes }: Order, problems: Problems): number | undefined {
-  const { id, path, column } = reference
+function indexOf(
+  { id, path, column }: Reference,
+  { indexes, unknown }: Order & { readonly unknown: UnknownNodes },
+): number | undefined {
   const index = indexes.get(id)
-  if (index !== undefined) return index
-  const near = problems.didYouMean(id, indexes.keys())
-  problems.add(path, 'UNKNOWN_NODE', `column ${column}: there is no node ${quote(id)}${near}`)
-  return undefined
+  if (index === undefined) unknown.add(id, { path, column, code: 'UNKNOWN_NODE' })
+  return index
 }
 
 function itself({ id, path, column }: Reference): string {
@@ -52,6 +57,6 @@ function itself({ id, path, column }: Reference): string {
   return `column ${column}: node ${quote(id)} refers to its own result${todo}`
 }
 
-function notBefore({ id, column }: Reference): string {
-  return `column ${column}: node ${quote(id)} does not come before this one: add it to \`after\``
+function notBefore({ id, column }: Reference, word: string): string {
+  return `column ${column}: node ${quote(id)} does not come before this one: add it to \`${word}\``
 }

@@ -10,6 +10,7 @@ import { decodeEntry } from './format.ts'
 import { ABOUT, ENDED, LOG, logKey, numberIn, runKey, SNAPSHOTS, snapshotKey } from './layout.ts'
 import { listAll } from './listing.ts'
 import { numbersUpTo, readLog } from './log.ts'
+import { updatedAtIn } from './projection.ts'
 import { notBefore } from './server-time.ts'
 import { restore } from './snapshot.ts'
 
@@ -269,13 +270,4 @@ function isGhost({ key, modifiedAt }: Listing, snapshots: readonly Listing[]): b
   return snapshots.some(
     (snapshot) => numberIn(snapshot.key) >= numberIn(key) && snapshot.modifiedAt < modifiedAt,
   )
-}
-
-/** The instant a projection tells of; NaN if it tells nothing. */
-export function updatedAtIn(body: string): Instant {
-  try {
-    return Date.parse((JSON.parse(body) as { readonly updatedAt: string }).updatedAt)
-  } catch {
-    return Number.NaN
-  }
 }

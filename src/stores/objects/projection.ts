@@ -154,3 +154,12 @@ function iso(at: Instant): string {
 function readable(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`
 }
+
+/** The instant a projection tells of; NaN if it tells nothing. */
+export function updatedAtIn(body: string): Instant {
+  try {
+    return Date.parse((JSON.parse(body) as { readonly updatedAt: string }).updatedAt)
+  } catch {
+    return Number.NaN
+  }
+}

@@ -2,13 +2,13 @@
 import { PawlError } from '../../kernel/errors.ts'
 import type { Instant } from '../../kernel/event.ts'
 import type { Bucket } from './bucket.ts'
-import { AT_ONCE, Examination, RESTORE, updatedAtIn } from './examination.ts'
+import { AT_ONCE, Examination, RESTORE } from './examination.ts'
 import { openSegment } from './faults.ts'
 import type { Fold } from './fold.ts'
 import { forEach } from './for-each.ts'
 import { NAMES, nameKey, RUNS, segmentOf } from './layout.ts'
 import { listAll, pages } from './listing.ts'
-import { type Projected, projectionOf } from './projection.ts'
+import { type Projected, projectionOf, updatedAtIn } from './projection.ts'
 import type { EndedRun, Segment } from './segment.ts'
 
 export interface RebuildOptions {

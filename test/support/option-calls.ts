@@ -1,0 +1,428 @@
+// Every call that takes an options object, and the description of what it takes: `test/options.test.ts` fuzzes them all.
+import {
+  type AnyActivity,
+  type AnyWorkflow,
+  activity,
+  type Context,
+  graph,
+  type Act as MachineAct,
+  machine,
+  open,
+  PawlError,
+  type RunHandle,
+  signal,
+  type,
+  update,
+  workflow,
+} from 'pawl'
+import { compress, encrypt, offload } from 'pawl/codecs'
+import {
+  callExternalService,
+  handlers,
+  llmService,
+  notifyEmail,
+  notifyWebhook,
+  verifyWebhook,
+} from 'pawl/handlers'
+import { simulate, testEngine } from 'pawl/testing'
+import { batchOptions } from '../../src/client/batch.ts'
+import { pageOptions, runFilter } from '../../src/client/filter.ts'
+import {
+  editOptions,
+  forkOptions,
+  historyOptions,
+  messageOptions,
+  migrationOptions,
+  resetOptions,
+  resultOptions,
+} from '../../src/client/run-handle.ts'
+import {
+  backfillOptions,
+  scheduleChange,
+  wholeSchedule,
+} from '../../src/client/schedule-options.ts'
+import { beginOptions, startOptions, startRequests } from '../../src/client/start-options.ts'
+import { compressOptions } from '../../src/codecs/compress.ts'
+import { encryptOptions } from '../../src/codecs/encrypt.ts'
+import { offloadOptions } from '../../src/codecs/offload.ts'
+import { graphOptions } from '../../src/definitions/graph.ts'
+import { actionOptions } from '../../src/definitions/machine.ts'
+import {
+  activityOptions,
+  childOptions,
+  detachedOptions,
+  handlerOptions,
+  mapOptions,
+  retryPolicy,
+  runOptions,
+  runReference,
+  scopeOptions,
+  signalWithStartOptions,
+  sleepOptions,
+  stepOptions,
+  waitOptions,
+  workflowOptions,
+} from '../../src/definitions/options.ts'
+import { openOptions } from '../../src/engine.ts'
+import { callInput, httpOptions } from '../../src/handlers/call-external-service.ts'
+import { handlersOptions } from '../../src/handlers/handlers.ts'
+import { llmInput, llmOptions } from '../../src/handlers/llm-service.ts'
+import { emailInput, emailOptions } from '../../src/handlers/notify-email.ts'
+import { webhookInput, webhookOptions } from '../../src/handlers/notify-webhook.ts'
+import { smtpServer } from '../../src/handlers/smtp.ts'
+import { verifyOptions } from '../../src/handlers/webhook-signature.ts'
+import type { Description } from '../../src/kernel/described.ts'
+import { allSimulateOptions } from '../../src/testing/simulate.ts'
+import { disturbances, testOptions } from '../../src/testing/test-engine.ts'
+import { workerOptions } from '../../src/worker/options.ts'
+import { stepContext } from './handlers.ts'
+
+export interface Given {
+  readonly title: string
+  readonly options: Description
+  /** Hands them in; throws, or gives a promise that is rejected. */
+  readonly give: (options: never) => unknown
+  /** Names that an option may be taken for, because another style has them. */
+  readonly besides?: readonly string[]
+  /** They are part of a larger object. */
+  readonly isPart?: true
+}
+
+type Act = MachineAct<{ post: typeof post }, never, void>
+
+const nothing = async (): Promise<void> => {}
+export const job = workflow('job', nothing)
+const go = signal('go')
+const post = activity('post', nothing)
+
+/** Runs the body of a workflow that hands in the options, and throws what it failed with. */
+function within(body: (ctx: Context) => Promise<unknown>): () => Promise<void> {
+  return run(workflow('asks', body as never))
+}
+
+function run(asks: AnyWorkflow): () => Promise<void> {
+  return async () => {
+    const engine = testEngine({
+      workflows: [asks, job],
+      activities: [post],
+      logger: { log: () => {} },
+    })
+    try {
+      await (await engine).execute(workflow.declare<void, void>('asks'))
+    } catch (error) {
+      throw new PawlError('INPUT_INVALID', (error as Error).message)
+    } finally {
+      await (await engine).close()
+    }
+  }
+}
+
+export async function onEngine(
+  use: (engine: Awaited<ReturnType<typeof open>>) => unknown,
+): Promise<void> {
+  const engine = await open('memory:', { workflows: [job] })
+  try {
+    await use(engine)
+  } finally {
+    await engine.close()
+  }
+}
+
+/** Runs a machine whose first move hands in the options. */
+function moving(move: (act: Act) => unknown): () => Promise<void> {
+  const shape = { input: type<void>(), state: type<void>(), output: type<void>() }
+  const handlers = {
+    start: (_: void, act: Act) => move(act) as never,
+    activityCompleted: { post: (() => []) as never },
+  }
+  return run(machine('asks', { ...shape, activities: { post } }).on(handlers))
+}
+
+/** Runs a handler with the options as its input. */
+const handling =
+  (handler: AnyActivity) =>
+  (input: unknown): Promise<unknown> =>
+    handler.handler(input as never, stepContext()).catch((error: Error) => {
+      throw new PawlError('INPUT_INVALID', error.message)
+    })
+
+const mail = { smtp: 'smtps://mail.test', from: 'a@b.test', templates: {} } as const
+
+export const calls: readonly Given[] = [
+  { title: 'activity', options: activityOptions, give: (o) => activity('a', o, nothing) },
+  { title: 'activity.declare', options: activityOptions, give: (o) => activity.declare('a', o) },
+  {
+    title: '`retry` of activities and steps',
+    options: retryPolicy,
+    give: (o) => activity('a', { retry: o }, nothing),
+  },
+  { title: 'workflow', options: workflowOptions, give: (o) => workflow('w', o, nothing) },
+  { title: 'workflow.declare', options: workflowOptions, give: (o) => workflow.declare('w', o) },
+  { title: 'graph', options: workflowOptions, give: (o) => graph('g', o) },
+  {
+    title: 'graph.step',
+    options: graphOptions.step,
+    give: (o) => graph('g').step('s', o, nothing),
+  },
+  {
+    title: 'machine',
+    isPart: true,
+    options: workflowOptions,
+    give: (o) =>
+      machine('m', {
+        input: type<void>(),
+        state: type<void>(),
+        activities: {},
+        ...(o as object),
+      } as never),
+  },
+  {
+    title: 'ctx.run with an activity',
+    options: runOptions,
+    give: (o) => within((ctx) => ctx.run(post, undefined, o))(),
+  },
+  {
+    title: 'ctx.run with a function',
+    options: stepOptions,
+    give: (o) => within((ctx) => ctx.run('s', o, nothing))(),
+    besides: Object.keys(runOptions),
+  },
+  {
+    title: 'ctx.child',
+    options: childOptions,
+    give: (o) => within((ctx) => ctx.child(job, undefined, o))(),
+  },
+  { title: 'ctx.wait', options: waitOptions, give: (o) => within((ctx) => ctx.wait(go, o))() },
+  {
+    title: 'ctx.scope',
+    options: scopeOptions,
+    give: (o) => within((ctx) => ctx.scope('s', o, nothing))(),
+  },
+  {
+    title: 'ctx.map',
+    options: mapOptions,
+    give: (o) => within((ctx) => ctx.map([1], o, nothing))(),
+  },
+  {
+    title: 'ctx.on',
+    options: handlerOptions,
+    give: (o) => within(async (ctx) => ctx.on(go as never, o, nothing as never))(),
+  },
+  { title: 'open', options: openOptions, give: (o) => open('memory:', o) },
+  { title: 'engine.work', options: workerOptions, give: (o) => onEngine((e) => e.work(o)) },
+  {
+    title: 'engine.start',
+    options: startOptions,
+    give: (o) => onEngine((e) => e.start(job, undefined, o)),
+  },
+  {
+    title: 'engine.startMany',
+    options: beginOptions,
+    give: (o) => onEngine((e) => e.startMany(job, [o])),
+    isPart: true,
+  },
+  { title: 'a filter of runs', options: runFilter, give: (o) => onEngine((e) => e.list(o)) },
+  {
+    title: 'a filter of a batch',
+    options: runFilter,
+    give: (o) => onEngine((e) => e.batch(o, { limit: 1 })),
+  },
+  { title: 'engine.batch', options: batchOptions, give: (o) => onEngine((e) => e.batch({}, o)) },
+  { title: 'engine.list', options: pageOptions, give: (o) => onEngine((e) => e.list({}, o)) },
+  {
+    title: 'engine.schedules.set',
+    options: wholeSchedule,
+    give: (o) =>
+      onEngine((e) =>
+        e.schedules.set('s', { workflow: job, every: '1h', ...(o as object) } as never),
+      ),
+    isPart: true,
+  },
+  {
+    title: 'schedule.backfill',
+    options: backfillOptions,
+    give: (o) => onEngine((e) => e.schedules.get('s').backfill(o)),
+  },
+  {
+    title: 'schedule.update',
+    options: scheduleChange,
+    give: (o) => onEngine((e) => e.schedules.get('s').update(o)),
+  },
+  { title: 'run.result', options: resultOptions, give: (o) => onRun((run) => run.result(o)) },
+  {
+    title: 'run.signal',
+    options: messageOptions,
+    give: (o) => onRun((run) => run.signal(go, undefined, o)),
+  },
+  {
+    title: 'run.update',
+    options: { ...messageOptions, ...resultOptions },
+    give: (o) => onRun((run) => run.update(update('u'), undefined, o)),
+  },
+  {
+    title: 'run.history',
+    options: historyOptions,
+    give: (o) => onRun((run) => run.history(o)[Symbol.asyncIterator]().next()),
+  },
+  { title: 'run.resume', options: editOptions, give: (o) => onRun((run) => run.resume(o)) },
+  { title: 'run.reset', options: resetOptions, give: (o) => onRun((run) => run.reset(o)) },
+  { title: 'run.fork', options: forkOptions, give: (o) => onRun((run) => run.fork(o)) },
+  { title: 'run.migrate', options: migrationOptions, give: (o) => onRun((run) => run.migrate(o)) },
+  { title: 'testEngine', options: testOptions, give: (o) => testEngine(o) },
+  {
+    title: 'simulate',
+    options: allSimulateOptions,
+    give: (o) => simulate(o, nothing),
+  },
+  {
+    title: 'graph.each',
+    options: graphOptions.each,
+    give: (o) => graph('g').each('s', o, nothing),
+  },
+  {
+    title: 'graph.run',
+    options: graphOptions.step,
+    give: (o) => graph('g').run('s', o, post, () => undefined),
+  },
+  { title: 'graph.wait', options: graphOptions.wait, give: (o) => graph('g').wait('s', o, go) },
+  {
+    title: 'graph.compensate',
+    options: graphOptions.compensate,
+    give: (o) => graph('g').step('s', nothing).compensate(o, nothing),
+  },
+  {
+    title: 'act.run of a machine',
+    options: actionOptions.run,
+    give: (o) => moving((act: Act) => [undefined, act.run('post', undefined, o)])(),
+  },
+  {
+    title: 'act.child of a machine',
+    options: actionOptions.child,
+    give: (o) => moving((act: Act) => [undefined, act.child(job, undefined, o)])(),
+  },
+  {
+    title: 'ctx.bind',
+    options: runOptions,
+    give: (o) => within((ctx) => ctx.bind(post, o)(undefined))(),
+  },
+  {
+    title: 'ctx.bind of a workflow',
+    options: childOptions,
+    give: (o) => within((ctx) => ctx.bind(job, o)(undefined))(),
+  },
+  {
+    title: 'ctx.bind, each call',
+    options: sleepOptions,
+    give: (o) => within((ctx) => ctx.bind(post)(undefined, o))(),
+  },
+  {
+    title: 'ctx.start',
+    options: detachedOptions,
+    give: (o) => within((ctx) => ctx.start(job, undefined, o))(),
+  },
+  {
+    title: 'ctx.signalWithStart',
+    options: signalWithStartOptions,
+    give: (o) => within((ctx) => ctx.signalWithStart(job, o))(),
+  },
+  {
+    title: 'ctx.signal to a workflow id',
+    options: runReference,
+    give: (o) => within((ctx) => ctx.signal(o, go))(),
+  },
+  {
+    title: 'ctx.cancelRun of a workflow id',
+    options: runReference,
+    give: (o) => within((ctx) => ctx.cancelRun(o))(),
+  },
+  {
+    title: 'ctx.sleep',
+    options: sleepOptions,
+    give: (o) => within((ctx) => ctx.sleep('1s', o))(),
+  },
+  {
+    title: 'ctx.sleepUntil',
+    options: sleepOptions,
+    give: (o) => within((ctx) => ctx.sleepUntil(new Date(0), o))(),
+  },
+  {
+    title: 'ctx.wait for a condition',
+    options: waitOptions,
+    give: (o) => within((ctx) => ctx.wait(() => true, o))(),
+  },
+  {
+    title: 'engine.execute',
+    options: startOptions,
+    give: (o) => onEngine((e) => e.execute(job, undefined, o)),
+  },
+  {
+    title: 'engine.signalWithStart',
+    options: startRequests.signal,
+    give: (o) => onEngine((e) => e.signalWithStart(job, o)),
+  },
+  {
+    title: 'engine.updateWithStart',
+    options: startRequests.update,
+    give: (o) => onEngine((e) => e.updateWithStart(job, o)),
+  },
+  { title: 'engine.get', options: runReference, give: (o) => onEngine((e) => e.get(o)) },
+  { title: 'engine.count', options: runFilter, give: (o) => onEngine((e) => e.count(o)) },
+  { title: 'engine.export', options: runFilter, give: (o) => onEngine((e) => e.export(o).next()) },
+  {
+    title: 'engine.check',
+    options: { workflow: runFilter.workflow },
+    give: (o) => onEngine((e) => e.check(o).next()),
+  },
+  {
+    title: 'engine.schedules.list',
+    options: pageOptions,
+    give: (o) => onEngine((e) => e.schedules.list(o)),
+  },
+  {
+    title: 'migrate of a batch',
+    options: migrationOptions,
+    give: (o) => onEngine((e) => e.batch({}, { limit: 1 }).migrate(o)),
+  },
+  {
+    title: 'disturb of a test engine',
+    options: disturbances,
+    give: async (o) => {
+      await using engine = await testEngine()
+      engine.disturb(o)
+    },
+  },
+  { title: 'compress', options: compressOptions, give: (o) => compress(o) },
+  { title: 'encrypt', options: encryptOptions, give: (o) => encrypt(o) },
+  { title: 'offload', options: offloadOptions, give: (o) => offload(o) },
+  { title: 'handlers', options: handlersOptions, give: (o) => handlers(o) },
+  { title: 'callExternalService', options: httpOptions, give: (o) => callExternalService(o) },
+  { title: 'llmService', options: llmOptions, give: (o) => llmService(o) },
+  { title: 'notifyWebhook', options: webhookOptions, give: (o) => notifyWebhook(o) },
+  { title: 'notifyEmail', options: emailOptions, give: (o) => notifyEmail(o) },
+  {
+    title: '`smtp` of notifyEmail',
+    options: smtpServer,
+    give: (o) => notifyEmail({ ...mail, smtp: o }),
+  },
+  { title: 'verifyWebhook', options: verifyOptions, give: (o) => verifyWebhook({}, '', 'x', o) },
+  {
+    title: 'the input of call_external_service',
+    options: callInput,
+    give: handling(callExternalService()),
+  },
+  {
+    title: 'the input of llm_service',
+    options: llmInput,
+    give: handling(llmService({ baseUrl: 'http://localhost/v1' })),
+  },
+  {
+    title: 'the input of notify.webhook.v1',
+    options: webhookInput,
+    give: handling(notifyWebhook()),
+  },
+  { title: 'the input of notify.email.v1', options: emailInput, give: handling(notifyEmail(mail)) },
+]
+
+function onRun(use: (run: RunHandle<void>) => unknown): Promise<void> {
+  return onEngine(async (engine) => use(await engine.start(job)))
+}
