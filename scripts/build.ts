@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { rolldown } from 'rolldown'
+import { minifySync } from 'rolldown/utils'
 import { root } from './project-node.ts'
 
 interface Manifest {
@@ -43,6 +44,10 @@ async function bundle(names: readonly string[]): Promise<void> {
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name].js',
+    codeSplitting: {
+      includeDependenciesRecursively: false,
+      groups: [{ name: 'conformance', test: /testing\/conformance\// }],
+    },
     // Names of functions and classes stay: stacks and errors are read by people.
     minify: {
       compress: true,
@@ -52,6 +57,19 @@ async function bundle(names: readonly string[]): Promise<void> {
     comments: false,
   })
   await build.close()
+  for (const name of ['conformance', 'program']) await shrink(join(dist, 'chunks', `${name}.js`))
+}
+
+/** What no stack of a user's leads into need not be legible: cases for stores, and the command line. */
+async function shrink(file: string): Promise<void> {
+  const text = await readFile(file, 'utf8')
+  const { code, errors } = minifySync(file, text, {
+    compress: false,
+    mangle: false,
+    codegen: { removeWhitespace: true },
+  })
+  if (errors.length > 0) throw new Error(`${file} cannot be made smaller: ${errors[0]?.message}`)
+  await writeFile(file, code)
 }
 
 /** The declarations that a file of them imports. */
