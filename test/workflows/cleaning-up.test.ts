@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { Gate, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
 const go = signal('go')
+const wait = { onCancel: 'wait' } as const
 
 /** A body that takes a while to clean up when it is told to stop, and says when it did. */
 function cleans(told: string[], mayEnd: Promise<void>) {
@@ -69,14 +70,15 @@ describe.each(kinds)('on %s', (kind) => {
       async () => told.length,
       (length) => length === 1,
     )
-    await run.cancel('enough')
+    // Nobody need give a reason.
+    await run.cancel()
     await until(
       async () => told.length,
       (length) => length === 2,
     )
     expect((await run.describe()).endedAt).toBeUndefined()
     gate.open()
-    expect(await rejection(run.result())).toMatchObject({ reason: 'enough' })
+    expect(await rejection(run.result())).toBeInstanceOf(CancelledError)
     expect(told).toEqual(['begun', 'told', 'cleaned'])
   })
 
@@ -166,5 +168,166 @@ describe('in virtual time', () => {
     await engine.crash()
     expect(await rejection(run.result())).toMatchObject({ reason: 'enough' })
     expect(begun).toBe(1)
+  })
+
+  test('a body in another worker of the test is told', async () => {
+    const told: string[] = []
+    const gate = new Gate()
+    const work = activity('work', { queue: 'other' }, cleans(told, gate.opened))
+    const flow = workflow('flow', async (ctx) => {
+      await ctx.run(work, undefined, wait)
+    })
+    const options = { workflows: [flow], activities: [work], queues: ['default'] }
+    await using engine = await testEngine(options)
+    engine.work({ queues: ['other'] })
+    const run = await engine.start(flow)
+    await engine.clock.advance('1s')
+    gate.open()
+    await run.cancel()
+    expect(await rejection(run.result())).toBeInstanceOf(CancelledError)
+    expect(told).toEqual(['begun', 'told', 'cleaned'])
+  })
+
+  test('an attempt elsewhere that fails after it was cancelled is the last, whenever its worker hears of it', async () => {
+    let begun = 0
+    const work = activity(
+      'work',
+      { queue: 'other', retry: { initial: '1d', max: '1d' } },
+      async () => {
+        begun++
+        await engine.clock.sleep('1m')
+        throw new Error('busy')
+      },
+    )
+    const flow = workflow('flow', async (ctx) => {
+      await ctx.run(work, undefined, wait)
+    })
+    const options = { workflows: [flow], activities: [work], queues: ['default'] }
+    await using engine = await testEngine(options)
+    engine.work({ queues: ['other'] })
+    const run = await engine.start(flow)
+    await engine.clock.advance('1s')
+    const before = engine.clock.now()
+    await run.cancel()
+    await rejection(run.result())
+    expect(engine.clock.now() - before).toBeLessThan(3_600_000)
+    expect(begun).toBe(1)
+  })
+
+  test.each([
+    [false, true],
+    [true, false],
+  ])('what was recorded counts, when the option changes from %s to %s', async (first, then) => {
+    let waits = first
+    const work = activity('work', async (_: unknown, ctx) => {
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+    })
+    const flow = workflow('flow', async (ctx) => {
+      await ctx.run(work, undefined, waits ? wait : {})
+    })
+    await using engine = await testEngine({ workflows: [flow], activities: [work] })
+    const run = await engine.start(flow)
+    await engine.clock.advance('3s')
+    waits = then
+    await engine.crash()
+    await engine.clock.advance('3s')
+    await run.cancel()
+    await run.result({ timeout: '1h' }).catch(() => {})
+    expect((await run.describe()).endedAt).toBeDefined()
+  })
+
+  test('a run that is tried again, or reset, does what the cancellation stopped once more', async () => {
+    let tries = 0
+    const work = activity('work', async (_: unknown, ctx) => {
+      if (++tries > 1) return 'all of it'
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+      return 'half of it'
+    })
+    const other = activity('other', async () => 'other')
+    const flow = workflow('flow', async (ctx) => {
+      const slow = ctx.run(work, undefined, wait)
+      const values = [await ctx.run(other), await slow]
+      await ctx.sleep('1s')
+      return values
+    })
+    for (const again of ['retry', 'reset'] as const) {
+      tries = 0
+      await using engine = await testEngine({ workflows: [flow], activities: [work, other] })
+      const run = await engine.start(flow)
+      await engine.clock.advance('3s')
+      await run.cancel()
+      await rejection(run.result())
+      await (again === 'retry' ? run.retry() : run.reset({ step: 'other' }))
+      expect(await run.result(), again).toEqual(['other', 'all of it'])
+    }
+  })
+
+  test('heartbeats count while a body cleans up', async () => {
+    const ended: string[] = []
+    const work = activity('work', { heartbeat: '10s' }, async (_: unknown, ctx) => {
+      const beat = async (): Promise<void> => {
+        ctx.heartbeat()
+        await engine.clock.sleep('5s')
+      }
+      while (!ctx.signal.aborted) await beat()
+      for (let times = 0; times < 6; times++) await beat()
+      ended.push('cleaned')
+    })
+    const flow = workflow('flow', async (ctx) => {
+      await ctx.run(work, undefined, wait).finally(() => ended.push('went on'))
+    })
+    await using engine = await testEngine({ workflows: [flow], activities: [work] })
+    const run = await engine.start(flow)
+    await engine.clock.advance('12s')
+    await run.cancel()
+    await run.result().catch(() => {})
+    expect(ended).toEqual(['cleaned', 'went on'])
+  })
+
+  test('a parent that is terminated while it waits for its child terminates that, too', async () => {
+    const child = workflow('child', async (ctx) => {
+      await ctx.wait(go).catch(() => ctx.shield((inner) => inner.sleep('30d')))
+    })
+    const parent = workflow('parent', async (ctx) => {
+      await ctx.child(child, undefined, { ...wait, parentClose: 'terminate' })
+    })
+    await using engine = await testEngine({ workflows: [parent, child] })
+    const run = await engine.start(parent)
+    await engine.clock.advance('1s')
+    await run.cancel()
+    await engine.clock.advance('1s')
+    await run.terminate('enough')
+    await engine.clock.advance('1s')
+    const { items } = await engine.list({ workflow: child })
+    expect(items[0]?.failure).toMatchObject({ type: 'Terminated' })
+  })
+
+  test('no answer is taken for a step that was cancelled, and none is sent from a cancelled scope', async () => {
+    let token = ''
+    const left = activity('left', async (_: unknown, ctx): Promise<string> => {
+      token = await ctx.completionToken()
+      return ctx.completeLater()
+    })
+    const flow = workflow('flow', async (ctx) => {
+      const to = { workflowId: 'other', input: undefined, signal: go }
+      try {
+        await ctx.run(left)
+      } finally {
+        const sent = await ctx.signalWithStart(flow, to).catch((error: Error) => error.name)
+        await ctx.shield((inner) => inner.run('note', () => notes.push(sent)))
+        await ctx.shield((inner) => inner.sleep('1h'))
+      }
+    })
+    const notes: unknown[] = []
+    await using engine = await testEngine({ workflows: [flow], activities: [left] })
+    const run = await engine.start(flow)
+    await engine.clock.advance('1s')
+    await run.cancel()
+    await engine.clock.advance('1s')
+    expect(await rejection(engine.resolve(token, 'late'))).toMatchObject({
+      code: 'TOKEN_INVALID',
+      message: expect.stringContaining('has ended'),
+    })
+    expect(notes).toEqual(['CancelledError'])
   })
 })

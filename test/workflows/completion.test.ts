@@ -99,6 +99,21 @@ describe.each(kinds)('on %s', (kind) => {
     })
   })
 
+  test('a token is good the moment its body has it: the step is recorded by then', async () => {
+    const recorded: boolean[] = []
+    const looks = review.implement(async (_what, ctx) => {
+      const token = await ctx.completionToken()
+      const history = await historyOf(client.get(ctx.runId))
+      recorded.push(history.some(({ type }) => type === 'StepStarted'))
+      await client.resolve(token, 'by itself')
+      return ctx.completeLater()
+    })
+    const client = await bench.engine()
+    const engine = await bench.serve({ workflows: [flow], activities: [looks] }, both)
+    expect(await engine.execute(flow, 'text')).toBe('by itself')
+    expect(recorded).toEqual([true])
+  })
+
   test('a completion that comes while the body still runs ends the step', async () => {
     const tokens: string[] = []
     const slow = review.implement(async (_what, ctx) => {
@@ -139,6 +154,26 @@ describe('in virtual time', () => {
     await engine.clock.advance('90m')
     await engine.resolve(tokens.at(-1) ?? '', 'in the second hour')
     expect(await again.result()).toBe('in the second hour')
+  })
+
+  test('in a queue, too, the last attempt that is not completed in time has timed out', async () => {
+    const once = activity.declare<void, string>('once', {
+      queue: 'people',
+      startToClose: '1h',
+      retry: 'none',
+    })
+    const asks = workflow('asks', async (ctx) =>
+      ctx.run(once).catch((error: ActivityError) => [error.failure.type, error.reason]),
+    )
+    const code = once.implement(async (_, ctx) => {
+      await ctx.completionToken()
+      return ctx.completeLater()
+    })
+    for (const queues of [['default', 'people'], ['default']]) {
+      await using engine = await testEngine({ workflows: [asks], activities: [code], queues })
+      if (queues.length === 1) engine.work({ queues: ['people'] })
+      expect(await (await engine.start(asks)).result()).toEqual(['Timeout', 'timeout'])
+    }
   })
 
   test('its worker dies: it is not begun again before its time', async () => {

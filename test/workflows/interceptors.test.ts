@@ -141,11 +141,30 @@ test('a start must give what next gave', async () => {
   expect(await engine.count()).toBe(0)
 })
 
+test('a start may be made again by its interceptor, and one of many may not', async () => {
+  const again: Interceptor = {
+    start: async (call, next) => {
+      if (call.operation === 'startMany') await next(call)
+      return next(call).catch(() => next({ ...call, options: { workflowId: 'free' } }))
+    },
+  }
+  await using engine = await open('memory:', { workflows: [flow], interceptors: [again] })
+  await engine.start(flow, 1, { workflowId: 'taken' })
+  const run = await engine.start(flow, 1, { workflowId: 'taken', reuse: 'reject' })
+  expect(run.workflowId).toBe('free')
+  const both = engine.startMany(flow, [{ input: 1 }, { input: 2 }])
+  expect(await rejection(both)).toMatchObject({ message: expect.stringContaining('twice') })
+  expect(await rejection(engine.start(undefined as never, 1 as never))).toMatchObject({
+    code: 'INPUT_INVALID',
+  })
+})
+
 test('what is misspelt is refused when the store is opened', async () => {
   const misspelt = { activty: async () => 1 } as unknown as Interceptor
   expect(await rejection(open('memory:', { interceptors: [misspelt] }))).toMatchObject({
     message: expect.stringContaining('did you mean `activity`'),
   })
+  await expect(testEngine({ interceptors: [misspelt] })).rejects.toThrow('did you mean `activity`')
 })
 
 test('they are part of tests, and a fork is intercepted like any other run', async () => {
