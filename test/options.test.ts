@@ -152,7 +152,7 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
   ['ctx.on', 'See [Messages](messages.md).', handlerOptions],
   [
     'Schedules',
-    '`engine.schedules.set`, besides `workflow`, `input` and when it is due; `schedule.update` takes any of these, and null to remove one. See [Schedules](schedules.md).',
+    '`engine.schedules.set`, besides `workflow`, `input` and when it is due; `schedule.update` takes any of these, and for all but `paused` and `run` null to remove it. See [Schedules](schedules.md).',
     scheduleOptions,
   ],
   ['Filters', '`list`, `count` and `batch`. See [Operating runs](operating-runs.md).', runFilter],

@@ -3,7 +3,7 @@ import type { Signal } from '../definitions/context.ts'
 import type { Args } from '../definitions/contract.ts'
 import { checkPayload } from '../definitions/messages.ts'
 import { checkOptions, type Described, text, whole } from '../kernel/described.ts'
-import { PawlError, type PawlErrorCode } from '../kernel/errors.ts'
+import { PawlError } from '../kernel/errors.ts'
 import { limits } from '../kernel/limits.ts'
 import type { Status } from '../kernel/run.ts'
 import { SCHEDULE } from '../schedules/workflow.ts'
@@ -28,7 +28,8 @@ export interface BatchOptions extends Described<typeof batchOptions> {
 export interface BatchOutcome {
   readonly matched: number
   readonly done: number
-  readonly failures: readonly { readonly runId: string; readonly code: PawlErrorCode }[]
+  /** What is no error of pawl's, as one of an interceptor, has its own code, or its name. */
+  readonly failures: readonly { readonly runId: string; readonly code: string }[]
 }
 
 /** What a batch needs of its client. @internal */
@@ -111,14 +112,15 @@ export class Batch {
     work: (run: RunHandle<unknown>) => Promise<void>,
   ): Promise<BatchOutcome> {
     const runIds = await this.#find(this.#among(among))
-    const failures: { runId: string; code: PawlErrorCode }[] = []
+    const failures: { runId: string; code: string }[] = []
     const left = runIds.values()
     const lane = async (): Promise<void> => {
       for (const runId of left) {
-        await work(this.#host.get(runId)).catch((error: unknown) => {
-          if (!(error instanceof PawlError)) throw error
-          failures.push({ runId, code: error.code })
-        })
+        try {
+          await work(this.#host.get(runId))
+        } catch (error) {
+          failures.push({ runId, code: codeOf(error) })
+        }
       }
     }
     await Promise.all(Array.from({ length: limits.batchLanes }, lane))
@@ -149,4 +151,9 @@ export class Batch {
     }
     return found
   }
+}
+
+function codeOf(error: unknown): string {
+  const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown }
+  return String(code ?? name ?? error)
 }

@@ -50,6 +50,12 @@ export class Builds {
     )
   }
 
+  /** Whether a living worker, a run in progress or the roll-out has it. @internal */
+  async isKnown(build: string): Promise<boolean> {
+    if ((await this.list()).some((each) => each.build === build)) return true
+    return (await this.#host.countRuns(build)) > 0
+  }
+
   /** Gives a build so many of the new runs. It keeps those it has begun, whatever it is given. */
   async rollOut(build: string, percent: number): Promise<void> {
     checkKnownName(build, 'the build')

@@ -1,5 +1,5 @@
 // What users say of a schedule.
-import type { WorkflowContract } from '../definitions/contract.ts'
+import type { Startable } from '../definitions/contract.ts'
 import {
   choice,
   type Described,
@@ -75,10 +75,10 @@ const others = {
     'When it is due: whenever one of them is.',
     'a list of objects with `cron` and `timeZone`, or `every` and `offset`',
   ),
-  workflow: option<WorkflowContract<never, unknown>>(
+  workflow: option<Startable<never, unknown>>(
     'What it starts.',
-    'a workflow',
-    (value) => (value as { is?: unknown } | null)?.is === 'workflow',
+    'a workflow or an activity',
+    (value) => ['workflow', 'activity'].includes(String((value as { is?: unknown } | null)?.is)),
   ),
   input: given<unknown>('What it starts it with.', 'the input of the workflow'),
 } as const
@@ -109,9 +109,9 @@ export const scheduleChange = {
 /** A change, whatever the types of its workflow and input are. */
 export type AnyScheduleChange = Described<typeof scheduleChange>
 
-/** What to change of a schedule. What is absent stays as it is; null removes what was given. */
+/** What to change of a schedule. What is absent stays as it is; null removes what may be absent. */
 export interface ScheduleChange<In = unknown>
   extends Omit<AnyScheduleChange, 'workflow' | 'input'> {
-  readonly workflow?: WorkflowContract<In, unknown>
+  readonly workflow?: Startable<In, unknown>
   readonly input?: NoInfer<In>
 }

@@ -1,7 +1,8 @@
 // From what users say of a schedule to its plan as it is kept, and back. Nobody is there to be told when a slot comes:
 // whatever would be wrong then is found here.
 import { storedAttributes } from '../definitions/attributes.ts'
-import type { WorkflowContract } from '../definitions/contract.ts'
+import type { Startable, WorkflowContract } from '../definitions/contract.ts'
+import { isStandalone, startedAs } from '../definitions/standalone.ts'
 import { checkOptions } from '../kernel/described.ts'
 import { milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
@@ -9,8 +10,21 @@ import type { Instant } from '../kernel/event.ts'
 import { limits } from '../kernel/limits.ts'
 import { checkName } from '../kernel/names.ts'
 import { type Timing, timingOf } from '../policies/timing.ts'
-import { checkPlanSize, merged, type SpecChange, type TimingChange } from '../schedules/change.ts'
-import { INSTANT_MAX, INSTANT_MIN, type ScheduleSpec, timingText } from '../schedules/state.ts'
+import {
+  type Change,
+  checkPlanSize,
+  merged,
+  type SpecChange,
+  type TimingChange,
+} from '../schedules/change.ts'
+import {
+  INSTANT_MAX,
+  INSTANT_MIN,
+  nextSlot,
+  type ScheduleSpec,
+  timingText,
+  whenText,
+} from '../schedules/state.ts'
 import {
   type AnyScheduleChange,
   type ScheduleOptions,
@@ -18,19 +32,22 @@ import {
   wholeSchedule,
 } from './schedule-options.ts'
 
-/** All that `set` takes, except for a pause: it can be given to `set` again. */
+/** All that `set` takes: it can be given to `set` again. */
 export type SchedulePlan = Timing &
-  Omit<ScheduleOptions, 'paused' | 'note'> & {
+  ScheduleOptions & {
     readonly workflow: WorkflowContract<unknown, unknown>
     readonly input?: unknown
   }
 
-export function planOf(spec: ScheduleSpec): SchedulePlan {
-  const { timing, workflow, input, overlap, catchUp, catchUpWindow, run } = spec
+export function planOf(
+  spec: ScheduleSpec,
+  { paused, note }: { readonly paused: boolean; readonly note?: string },
+): SchedulePlan {
+  const { timing, input, overlap, catchUp, catchUpWindow, run } = spec
   const { jitterMs, jitter = jitterMs, from, until } = spec
   return {
     ...timing,
-    workflow: contractOf(workflow),
+    workflow: contractOf(spec),
     ...(input !== undefined && { input }),
     overlap,
     catchUp,
@@ -39,15 +56,19 @@ export function planOf(spec: ScheduleSpec): SchedulePlan {
     ...(from !== undefined && { from: new Date(from) }),
     ...(until !== undefined && { until: new Date(until) }),
     ...(Object.keys(run).length > 0 && { run }),
+    ...(paused && { paused }),
+    ...(note !== undefined && { note }),
   }
 }
 
-/** What a run can be started by, of what is kept of a workflow: its name. */
-export function contractOf(name: string): WorkflowContract<unknown, unknown> {
-  return { is: 'workflow', name } as WorkflowContract<unknown, unknown>
+/** What a run can be started by, of what is kept of a workflow: its name, and where an activity waits. */
+export function contractOf(spec: ScheduleSpec): WorkflowContract<unknown, unknown> {
+  const { workflow: name, own: options } = spec
+  const contract = { is: 'workflow', name, ...(options && { options }) } as const
+  return contract as WorkflowContract<unknown, unknown>
 }
 
-export function newSpec(id: string, given: object, now: Instant): ScheduleSpec {
+export function newSpec(id: string, given: object): ScheduleSpec {
   checkOptions(wholeSchedule, given, { of: 'a schedule' })
   const whole: AnyScheduleChange = given
   if (whole.workflow === undefined)
@@ -65,7 +86,7 @@ export function newSpec(id: string, given: object, now: Instant): ScheduleSpec {
   }
   const { fields, input, run } = changeOf(whole)
   const spec = merged(blank, { fields, ...(input && { input }), ...(run && { run }) })
-  checkSpec(id, spec, now)
+  checkSpec(id, spec)
   return spec
 }
 
@@ -84,7 +105,8 @@ export function changedSpec(
   const change = changeOf(given)
   const spec = merged(before, change)
   if (change.timing) checkTimingChange(change.timing, before.timing, spec.timing)
-  checkSpec(id, spec, now)
+  checkDue(spec, now, before)
+  checkSpec(id, spec)
   return { change, spec }
 }
 
@@ -94,7 +116,7 @@ function changeOf(given: AnyScheduleChange): SpecChange {
   return {
     ...(Object.keys(timing).length > 0 && { timing }),
     fields: {
-      ...(workflow && { workflow: checkName(workflow.name, 'the name of a workflow') }),
+      ...(workflow && whatStarts(workflow)),
       ...(overlap !== undefined && { overlap: overlap ?? 'allow' }),
       ...(catchUp !== undefined && { catchUp: catchUp ?? 'skip' }),
       ...(catchUpWindow !== undefined && { catchUpWindow }),
@@ -104,6 +126,15 @@ function changeOf(given: AnyScheduleChange): SpecChange {
     },
     ...(input !== undefined && { input: { is: input } }),
     ...(run && { run }),
+  }
+}
+
+function whatStarts(definition: Startable<never, unknown>): Change<ScheduleSpec> {
+  const { name, options: { queue, priority } = {} } = startedAs(definition)
+  const own = { ...(queue !== undefined && { queue }), ...(priority !== undefined && { priority }) }
+  return {
+    workflow: checkName(name, 'the name of a workflow'),
+    own: isStandalone(name) && Object.keys(own).length > 0 ? own : null,
   }
 }
 
@@ -131,10 +162,15 @@ function checkTimingChange(change: TimingChange, before: Timing, after: Timing):
   }
 }
 
-function checkSpec(id: string, spec: ScheduleSpec, now: Instant): void {
+/** Refuses one that is never due, unless it was due at the same times before: those may have passed by now. */
+export function checkDue(spec: ScheduleSpec, now: Instant, before?: ScheduleSpec): void {
+  if (nextSlot(spec, now) !== undefined) return
+  if (before === undefined || whenText(before) !== whenText(spec)) throw neverDue(spec)
+}
+
+function checkSpec(id: string, spec: ScheduleSpec): void {
   const { timing, catchUp, catchUpWindow, run } = spec
   if (timingText(timing) === undefined) throw tooLong()
-  if (timingOf(timing).next(now) === undefined) throw neverDue(timing)
   if (catchUp === 'skip' && catchUpWindow !== undefined) throw withoutCatchUp()
   storedAttributes({ ...run.attributes, schedule: id, slot: new Date(0) })
   checkPlanSize(spec)
@@ -157,7 +193,10 @@ function tooLong(): PawlError {
   return new PawlError('INPUT_INVALID', message)
 }
 
-function neverDue(timing: Timing): PawlError {
-  const message = `the schedule would never start anything: ${JSON.stringify(timing)} has no slot in the years to come.`
+function neverDue({ timing, from, until }: ScheduleSpec): PawlError {
+  const bound = (name: string, at?: Instant): string =>
+    at === undefined ? '' : `, ${name} ${new Date(at).toISOString()}`
+  const bounds = `${bound('from', from)}${bound('until', until)}`
+  const message = `the schedule would never start anything: ${JSON.stringify(timing)} has no slot in the years to come${bounds}.`
   return new PawlError('INPUT_INVALID', message)
 }

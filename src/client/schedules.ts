@@ -3,7 +3,7 @@
 
 import type { Attributes } from '../definitions/attributes.ts'
 import type { RunRef } from '../definitions/context.ts'
-import type { Given, WorkflowContract } from '../definitions/contract.ts'
+import type { Given, Startable, WorkflowContract } from '../definitions/contract.ts'
 import { parseInput } from '../definitions/schema.ts'
 import { checkOptions } from '../kernel/described.ts'
 import { PawlError } from '../kernel/errors.ts'
@@ -18,6 +18,7 @@ import { type Control, changed } from '../schedules/change.ts'
 import {
   attributesOf,
   type CatchUp,
+  nextSlot,
   type ScheduleSpec,
   type ScheduleState,
   scheduleRunId,
@@ -37,6 +38,7 @@ import { backfillOptions } from './schedule-options.ts'
 import {
   changedSpec,
   checkChange,
+  checkDue,
   contractOf,
   instant,
   newSpec,
@@ -141,14 +143,12 @@ export class Schedules {
   async set<In>(
     id: string,
     given: Timing &
-      ScheduleOptions & { readonly workflow: WorkflowContract<In, unknown> } & Given<
-        'input',
-        NoInfer<In>
-      >,
+      ScheduleOptions & { readonly workflow: Startable<In, unknown> } & Given<'input', NoInfer<In>>,
   ): Promise<Schedule> {
     checkScheduleId(id)
     const now = this.#host.now()
-    const spec = newSpec(id, given, now)
+    const spec = newSpec(id, given)
+    checkDue(spec, now, nextSlot(spec, now) === undefined ? await this.#known(id) : undefined)
     const { paused, note } = given
     // Each of its runs parses the input for itself; what none of them would take is not to wait for the first.
     await parseInput(given.workflow, given.input)
@@ -210,8 +210,9 @@ export class Schedules {
   }
 
   async #describe(id: string, run: RunRecord): Promise<ScheduleDescription> {
-    const plan = planOf(await this.#specOf(run))
-    return { ...recordOf(run), plan, recent: await this.#recent(id) }
+    const record = recordOf(run)
+    const plan = planOf(await this.#specOf(run), record)
+    return { ...record, plan, recent: await this.#recent(id) }
   }
 
   // A schedule's own run has the same attribute.
@@ -242,9 +243,9 @@ export class Schedules {
   }
 
   #trigger(id: string, spec: ScheduleSpec): Promise<RunHandle<unknown>> {
-    const { workflow, input, run } = spec
+    const { input, run } = spec
     const attributes: Attributes = { ...run.attributes, schedule: id }
-    return this.#host.start(contractOf(workflow), input, { ...run, attributes })
+    return this.#host.start(contractOf(spec), input, { ...run, attributes })
   }
 
   #run(id: string): RunHandle<unknown> {
@@ -267,6 +268,15 @@ export class Schedules {
     })
     if (record.endedAt) throw missing(id)
     return record
+  }
+
+  async #known(id: string): Promise<ScheduleSpec | undefined> {
+    try {
+      return await this.#specOf(await this.#live(id, this.#run(id)))
+    } catch (error) {
+      if (error instanceof PawlError && error.code === 'RUN_NOT_FOUND') return undefined
+      throw error
+    }
   }
 
   // Its plan is what the newest generation of its run began with, and what it was told since.

@@ -347,12 +347,23 @@ function noWorker(facts: WhyFacts, { name: type, queue, kind }: Missing, build?:
     const known = facts.sessions.flatMap((each) => living(each, facts.run.now)?.[kind] ?? [])
     const near = known.includes(type) ? undefined : nearest(type, known)
     const meant = near === undefined ? '' : `; did you mean ${quote(near)}?`
-    const suggestion = `${missing}${meant || '.'} Start one: pawl worker <file.ts>${serving}`
+    const elsewhere = otherQueues(facts, type, kind)
+    const suggestion = `${missing}${meant || '.'}${elsewhere} Start one: pawl worker <file.ts>${serving}`
     return { reason: 'noWorker', type, suggestion }
   }
   const retire = pawlCommand('builds', ['retire', build])
   const suggestion = `${missing} and is of build ${quote(build)}, which keeps this run. Start one of it, or let others go on: ${retire}`
   return { reason: 'noWorker', type, build, suggestion }
+}
+
+// Whoever starts a run by its name alone does not know its queue.
+function otherQueues({ sessions, run }: WhyFacts, name: string, kind: Missing['kind']): string {
+  const able = sessions.flatMap((each) => living(each, run.now) ?? [])
+  const queues = able.flatMap((about) => (about[kind]?.includes(name) ? about.queues : []))
+  const others = [...new Set(queues)].filter((queue) => !queue.startsWith('pawl.'))
+  if (others.length === 0) return ''
+  const option = kind === 'workflows' ? ' If it belongs there, start it with --queue.' : ''
+  return ` Workers on queue ${others.map(quote).join(', ')} have it.${option}`
 }
 
 /** What a worker can do, if it is alive. */

@@ -50,9 +50,14 @@ export interface SpecChange {
   readonly run?: Change<ScheduledRun>
 }
 
-/** The plan with the change; as it was, if that would be too large, as two changes together may be. */
+/**
+ * The plan with the change; as it was, if that would be too large, as two changes together may be. They may also leave a
+ * window and nothing to catch up on: then the window goes.
+ */
 export function changed(spec: ScheduleSpec, change: SpecChange): ScheduleSpec {
-  const next = merged(spec, change)
+  const { catchUpWindow, ...others } = merged(spec, change)
+  const isIdle = catchUpWindow === undefined || others.catchUp === 'skip'
+  const next = isIdle ? others : { ...others, catchUpWindow }
   return fits(next) ? next : spec
 }
 

@@ -260,9 +260,10 @@ class Keeper {
   // Children are told apart by their order, and not by their slots: what a slot is may change with the rules of a time
   // zone, which come with the runtime.
   #start(slot: Instant, isBackfill = false): void {
-    const { workflow: name, input, run, overlap } = this.#spec
+    const { workflow: name, own, input, run, overlap } = this.#spec
     const contract = { is: 'workflow', name } as AnyWorkflowContract
     const child = this.#ctx.child(contract, input as never, {
+      ...own,
       ...run,
       workflowId: slotRunId(this.#id, slot),
       attributes: { ...run.attributes, schedule: this.#id, slot: new Date(slot) },

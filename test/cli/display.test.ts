@@ -164,4 +164,16 @@ describe('what one looks for', () => {
       /^note: No living worker has code for 'chekout' .*did you mean 'checkout'\?/,
     )
   })
+
+  test('an activity that is started by its name, in a queue that is not its own, is told', async () => {
+    const code = "export const a = pawl.activity('resize', { queue: 'images' }, async () => 1)"
+    const file = await cli.define('images.ts', code)
+    await cli.begin('worker', file, '--queue', 'images').prints('is working')
+    const { stderr } = await cli.pawl('start', 'activity:resize')
+    expect(stderr).toMatch(/on queue 'default'\. Workers on queue 'images' have it\..* --queue/)
+    expect(await cli.pawl('start', 'activity:resize', '--queue', 'images')).toMatchObject({
+      code: 0,
+      stderr: '',
+    })
+  })
 })

@@ -143,6 +143,9 @@ test('N8: builds are listed, rolled out and retired', async () => {
   expect(await does('builds')).toMatch(/one +what is left +0 +1\n/)
   expect(await does('builds', 'roll-out', 'two', '30%')).toMatch(/'two' begins 30 %/)
   expect(await does('builds')).toMatch(/two +30 % +0 +-\n/)
+  const unknown = await cli.pawl('builds', 'retire', 'tow')
+  expect([unknown.code, unknown.stdout]).toEqual([1, ''])
+  expect(unknown.stderr).toMatch(/no living worker, .* has a build 'tow'\. Did you mean 'two'\?/)
   expect(await does('builds', 'retire', 'two')).toMatch(/begins nothing more/)
   expect(JSON.parse(await does('builds', '--json'))).toContainEqual({
     build: 'two',
@@ -174,6 +177,7 @@ const refused = [
   [['builds', 'roll-out', 'one'], /how many of the new runs/],
   [['builds', 'roll-out', 'one', 'many'], /percent is NaN/],
   [['builds', 'promote', 'one'], /'promote' is not roll-out or retire/],
+  [['resolve', 't', '1', '--reject', 'no'], /a result and --reject do not go together/],
   [['migrate', '--to', 'x'], /which run\?/],
   [['migrate', '--to', 'x', '--workflow', 'report'], /--limit/],
   [['migrate', 'r1', '--to', 'x', '--step', 'a'], /<old>=<new>/],

@@ -138,7 +138,7 @@ function commandsFor(file: string): string[][] {
     ['start', 'w', '--pending', '--workflow-id', `p${reversed}`],
     ['start', 'w', `{${text}`],
     ['trigger', `${old} pending`],
-    ['resolve', old, '1', '--reject', text],
+    ['resolve', old, '--reject', text],
     ['signal', waits, `other ${old}`, JSON.stringify(text)],
     ['query', waits, old, '--code', file],
     ['update', waits, old, '--timeout', '1ms'],

@@ -125,6 +125,7 @@ test('api gap 11: a schedule is described and changed in part', async () => {
     [[], /nothing to change. Give an option, such as --cron/],
     [['--to', '2026-01-01'], /--to does not go with 'update'/],
     [['--clear', 'jiter'], /unknown option `jiter` .*did you mean `jitter`/],
+    [['--jitter', '5s', '--clear', 'jitter'], /--jitter and --clear jitter do not go together/],
     [['--until', 'soon'], /option `until` of a change of a schedule/],
     [['--input', '{'], /It is not JSON/],
   ] as const) {

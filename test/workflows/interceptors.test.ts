@@ -183,3 +183,24 @@ test('they are part of tests, and a fork is intercepted like any other run', asy
     expect.arrayContaining(['start flow(5)', 'activity double(5) 2: 10', 'fork', 'cancel']),
   )
 })
+
+test('a batch counts what an interceptor throws as a failure of that run, and goes on', async () => {
+  const thrown = [new TypeError('no'), Object.assign(new Error('no'), { code: 'NOT_MINE' }), null]
+  const refusals = thrown.values()
+  const strict: Interceptor = {
+    async client(call, next) {
+      const { done, value } = refusals.next()
+      if (!done) throw value
+      return next(call)
+    },
+  }
+  await using engine = await open('memory:', { workflows: [flow], interceptors: [strict] })
+  await engine.startMany(
+    flow,
+    [1, 2, 3, 4, 5].map((input) => ({ input })),
+  )
+  const outcome = await engine.batch({ workflow: flow }, { limit: 10 }).cancel()
+  expect(outcome).toMatchObject({ matched: 5, done: 2 })
+  const codes = outcome.failures.map(({ code }) => code)
+  expect(codes.toSorted()).toEqual(['NOT_MINE', 'TypeError', 'null'])
+})

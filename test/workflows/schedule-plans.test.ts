@@ -37,8 +37,11 @@ describe('api gap 11: the whole plan', () => {
   test.each(timings)('%j: what was given is read back, and can be given again', async (timing) => {
     engine = await atHour()
     const input = 'eu'
-    const given = { ...timing, ...options, workflow: quick, input }
-    const job = await engine.schedules.set('job', { ...given, paused: true, note: 'holiday' })
+    const given = {
+      ...{ ...timing, ...options, workflow: quick, input },
+      ...{ paused: true, note: 'holiday' },
+    }
+    const job = await engine.schedules.set('job', given)
     await engine.idle()
     const told = await job.describe()
     const expected = { ...given, workflow: { is: 'workflow', name: 'quick' } }
@@ -117,7 +120,7 @@ describe('api gap 11: changed in part', () => {
     ],
     [{ run: { queue: 'q', memo: null } }, { run: { priority: 3, queue: 'q' } }],
     [{ from: new Date(0) }, { from: new Date(0) }],
-    [{ jitter: undefined, note: 'n' } as never, {}],
+    [{ jitter: undefined, note: 'n' } as never, { note: 'n' }],
     [{}, {}],
   ]
 
@@ -164,7 +167,11 @@ describe('api gap 11: changed in part', () => {
     const daily = { every: '1d', workflow: quick, input: '', catchUp: 'all' } as const
     await engine.schedules.set('set', daily)
     const job = await engine.schedules.set('updated', daily)
-    const bounded = { ...daily, every: '10m', until: new Date(engine.clock.now()) } as const
+    const bounded = {
+      ...daily,
+      every: '10m',
+      until: new Date(engine.clock.now() + 600_000),
+    } as const
     const ended = await engine.schedules.set('bounded', bounded)
     await engine.clock.advance('1d')
     await engine.clock.advance('10h')
@@ -187,6 +194,8 @@ describe('api gap 11: changed in part', () => {
     [{ run: { prioriti: 1 } }, /unknown option `prioriti` of `run`.*did you mean `priority`\?/],
     [{ cron: '61 * * * *' }, /invalid timing: cron "61 \* \* \* \*" cannot be read/],
     [{ cron: '0 0 30 2 *' }, /would never start anything/],
+    [{ until: new Date('2020-01-01') }, /would never start anything.*until 2020-01-01T/],
+    [{ from: new Date('2041-01-01') }, /would never start anything.*from 2041-.*until 2040-/],
     [{ cron: null }, /cron is null; expected text/],
     [{ timeZone: 'Mars/Base' }, /timeZone "Mars\/Base" is not known/],
     [
@@ -199,9 +208,13 @@ describe('api gap 11: changed in part', () => {
     [{ timings: [{ every: '1h' }], timeZone: 'UTC' }, /timeZone goes with cron/],
     [{ catchUpWindow: '1h' }, /`catchUpWindow` of a schedule has no effect with catchUp 'skip'/],
     [{ catchUpWindow: 'soon' }, /`catchUpWindow` of/],
-    [{ workflow: 'other' }, /`workflow` of a change of a schedule is 'other'; it takes a workflow/],
+    [
+      { workflow: 'other' },
+      /`workflow` of a change of a schedule is 'other'; it takes a workflow or an activity/,
+    ],
     [{ workflow: null }, /`workflow` of a change/],
     [{ paused: null }, /`paused` of a change/],
+    [{ run: null }, /`run` of a change/],
     [{ from: new Date(8e15) }, /from is not a valid Date/],
     [
       { until: 'tomorrow' },
@@ -248,6 +261,37 @@ describe('api gap 11: changed in part', () => {
     const applied = [after.input === half, after.run?.memo?.['half'] === half]
     expect(applied.filter(Boolean)).toHaveLength(1)
     expect(await engine.count({ workflow: 'quick' })).toBe(1)
+  })
+
+  test('two changes that leave a window and nothing to catch up on: the window goes', async () => {
+    engine = await atHour()
+    const job = await engine.schedules.set('job', { ...plan, catchUp: 'all' })
+    await Promise.all([job.update({ catchUp: 'skip' }), job.update({ catchUpWindow: '1h' })])
+    await engine.idle()
+    const { plan: after } = await job.describe()
+    expect([after.catchUp, after.catchUpWindow]).toEqual(['skip', undefined])
+    await job.update({ input: 'y' })
+    await engine.schedules.set('job', after)
+  })
+
+  test('one that is never due is refused; one whose time has passed is set again, read and changed', async () => {
+    engine = await atHour()
+    const soon = new Date(engine.clock.now() + 3_600_000)
+    const bounded = { ...plan, until: soon }
+    const job = await engine.schedules.set('job', bounded)
+    await engine.clock.advance('2h')
+    await engine.schedules.set('job', bounded)
+    await job.update({ input: 'y' })
+    expect((await job.describe()).plan).toMatchObject({ input: 'y', until: soon })
+    const past = new Date(soon.getTime() - 1)
+    const invalid = { code: 'INPUT_INVALID', message: expect.stringContaining('never start') }
+    for (const change of [{ until: past }, { from: new Date('2039-01-01') }, { cron: '@daily' }])
+      expect(await rejection(job.update(change))).toMatchObject(invalid)
+    expect(await rejection(engine.schedules.set('other', bounded))).toMatchObject(invalid)
+    const reversed = { ...plan, from: new Date('2041-01-01') }
+    expect(await rejection(engine.schedules.set('job', reversed))).toMatchObject(invalid)
+    await job.update({ until: null })
+    expect((await job.describe()).next).toHaveLength(5)
   })
 
   test('many changes at once all take effect, whoever holds the schedule and dies', async () => {

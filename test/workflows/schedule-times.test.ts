@@ -148,6 +148,7 @@ describe('api gap 11: schedules of the version before', () => {
       jitter: 2_000,
       from: new Date(0),
       run: spec.run,
+      note: 'n',
     }
     expect(await old.describe()).toMatchObject({ plan: kept, note: 'n', missed: 0 })
     await old.update({ input: 'y' })

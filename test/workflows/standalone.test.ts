@@ -37,6 +37,29 @@ describe.each(kinds)('on %s', (kind) => {
     expect([again.runId, again.isNew]).toEqual([first.runId, false])
   })
 
+  test('an activity is started by a schedule, in its queue', async () => {
+    const code = charge.implement(async ({ cents }) => `paid ${cents}`)
+    const engine = await bench.serve({ activities: [code] }, payments)
+    const input = { cents: 5 }
+    const job = await engine.schedules.set('job', { cron: '@yearly', workflow: charge, input })
+    const { plan } = await job.describe()
+    const again = await engine.schedules.set('again', plan)
+    const from = new Date('2026-01-01T00:00:00Z')
+    await again.backfill({ from, to: from })
+    const filled = engine.get({ workflowId: `again@${from.toISOString()}` })
+    await expect
+      .poll(() => filled.describe().catch(() => 'not yet'))
+      .toMatchObject({
+        name: 'activity:charge',
+        queue: 'payments',
+      })
+    const run = await again.trigger()
+    expect([await run.result(), await filled.result()]).toEqual(['paid 5', 'paid 5'])
+    expect(await run.describe()).toMatchObject({ queue: 'payments' })
+    await again.update({ workflow: workflow.declare<{ cents: number }, unknown>('other') })
+    expect(await (await again.trigger()).describe()).toMatchObject({ queue: 'default' })
+  })
+
   test('it fails as an activity does, can be cancelled, and many can be started at once', async () => {
     const refused = charge.implement(async ({ cents }, { signal: stopped }) => {
       if (cents === 0) throw new TypeError('nothing to pay')

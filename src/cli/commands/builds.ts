@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import type { BuildRecord } from '../../client/builds.ts'
 import type { Engine } from '../../engine.ts'
 import { PawlError } from '../../kernel/errors.ts'
+import { nearest } from '../../kernel/nearest.ts'
 import { pawlCommand } from '../../kernel/shell.ts'
 import { type ReadingOptions, reading, withEngine } from '../options.ts'
 import { paint, plain, print, printJson, table } from '../output.ts'
@@ -68,6 +69,7 @@ async function act(
   if (build === undefined)
     throw new PawlError('INPUT_INVALID', `${verb} which build? See pawl builds.`)
   if (verb === 'retire') {
+    await checkKnown(engine, build)
     await engine.builds.retire(build)
     return `build '${plain(build)}' begins nothing more; others go on with its runs`
   }
@@ -80,4 +82,14 @@ async function act(
   const share = Number(percent.replace(/\s*%$/, ''))
   await engine.builds.rollOut(build, share)
   return `build '${plain(build)}' begins ${share} % of the new runs; workers hear of it within seconds`
+}
+
+// What nobody knows is a slip of the pen: nothing would come of it.
+async function checkKnown({ builds: known }: Engine, build: string): Promise<void> {
+  if (await known.isKnown(build)) return
+  const names = (await known.list()).map((each) => each.build)
+  const near = nearest(build, names)
+  const meant = near === undefined ? 'See pawl builds.' : `Did you mean '${plain(near)}'?`
+  const message = `no living worker, no run in progress and no roll-out has a build '${plain(build)}'. ${meant}`
+  throw new PawlError('RUN_NOT_FOUND', message)
 }

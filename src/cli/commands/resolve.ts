@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { PawlError } from '../../kernel/errors.ts'
 import { parseJson, type ReadingOptions, reading, withEngine } from '../options.ts'
 import { printDone } from '../output.ts'
 
@@ -18,6 +19,8 @@ export function resolveCommand(): Command {
 
 async function resolve(token: string, value: unknown, options: Options): Promise<void> {
   const { reject } = options
+  if (reject !== undefined && value !== undefined)
+    throw new PawlError('INPUT_INVALID', 'a result and --reject do not go together. Give one.')
   await withEngine(options, async (engine) => {
     await (reject === undefined ? engine.resolve(token, value) : engine.reject(token, reject))
     printDone(options, { token }, reject === undefined ? 'resolved' : 'rejected')

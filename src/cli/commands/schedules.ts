@@ -208,8 +208,12 @@ function changeOf(options: VerbOptions): ScheduleChange {
     ...(until !== undefined && { until: new Date(until) }),
     ...timingOf({ cron, timeZone, every, offset }),
   }
-  for (const name of clear)
-    change[name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())] = null
+  for (const given of clear) {
+    const name = given.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+    if (Object.hasOwn(options, name))
+      throw invalid(`--${dashed(name)} and --clear ${given} do not go together. Give one.`)
+    change[name] = null
+  }
   if (Object.keys(change).length === 0)
     throw invalid('there is nothing to change. Give an option, such as --cron, or --clear.')
   return change
