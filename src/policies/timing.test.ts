@@ -178,7 +178,7 @@ test.each<[unknown, RegExp]>([
   [{ timings: [{ every: '1m' }, { every: '1ms' }] }, /timings\[1\]\.every is 1 ms/],
   [{ timings: [{ cron: '@daily', timeZone: 'X' }] }, /timings\[0\]\.timeZone "X" is not known/],
   [{ timings: [{ cron: ['* * *'] }] }, /timings\[0\]\.cron\[0\] "\* \* \*" cannot be read/],
-  [{ timings: [{ every: '1h', offset: 'x' }] }, /invalid timings\[0\].offset 'x'/],
+  [{ timings: [{ every: '1h', offset: 'x' }] }, /invalid timings\[0\].offset "x"/],
   [{ timings: [{ timings: [{ every: '1m' }] }] }, /timings\[0\] \(object\) has neither cron nor/],
   [{ timings: ['@daily'] }, /timings\[0\] "@daily" has neither cron nor every/],
   [{ cron: '* * * * *', timezone: 'UTC' }, /'timezone' .* beside cron there may be only timeZone/],
