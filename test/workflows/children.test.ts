@@ -109,7 +109,7 @@ describe.each(kinds)('on %s', (kind) => {
     })
     const engine = await bench.serve({ workflows: [parent, waits] })
     const run = await engine.start(parent)
-    await waitsFor(run, 'child')
+    await waitsFor(run, 'signal')
     await run.signal(go)
     expect(await run.result()).toBe('left')
     const orphan = engine.get(waits, { workflowId: 'orphan' })
