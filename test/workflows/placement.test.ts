@@ -25,7 +25,7 @@ describe.each(kinds)('on %s', (kind) => {
     const where: string[] = []
     const slow = activity.declare<string, string>('render', {
       queue: 'heavy',
-      retry: { ...retry, initial: '300ms' },
+      retry: { ...retry, initial: '2s', max: '2s' },
     })
     const patient = workflow('patient', async (ctx, what: string) => ctx.run(slow, what))
     const code = renders(where, 'one', 2)
@@ -42,7 +42,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await again.result()).toBe('page!')
     expect(where).toEqual(['one 1', 'right 2', 'right 3'])
     const queued = (await historyOf(again)).filter(({ type }) => type === 'StepQueued')
-    expect(queued).toMatchObject([{ step: 'activity:render#1', body: { attempt: 2 } }])
+    expect(queued).toMatchObject([{ step: 'activity:render#1', attempt: 2 }])
   })
 
   test('W2, W12, api D1: an attempt that a drain cut off counts, and the next is made where it belongs', async () => {

@@ -52,7 +52,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await run.result()).toBe('done')
     const keys = ['activity:mail#1', 'child:checkout#1']
     const [end] = (await historyOf(run)).slice(-1)
-    expect(end).toMatchObject({ type: 'RunCompleted', body: { notBegun: keys } })
+    expect(end).toMatchObject({ type: 'RunCompleted', notBegun: keys })
     expect(warnings()).toEqual([
       `run ${run.runId} of 'forgets': it completed without ${keys.join(', ')}: its code did not await them, so they were never begun`,
     ])
