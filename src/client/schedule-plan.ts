@@ -2,7 +2,7 @@
 // whatever would be wrong then is found here.
 import { storedAttributes } from '../definitions/attributes.ts'
 import type { Startable, WorkflowContract } from '../definitions/contract.ts'
-import { isStandalone, startedAs } from '../definitions/standalone.ts'
+import { startedAs } from '../definitions/standalone.ts'
 import { checkOptions } from '../kernel/described.ts'
 import { milliseconds } from '../kernel/duration.ts'
 import { PawlError } from '../kernel/errors.ts'
@@ -61,7 +61,7 @@ export function planOf(
   }
 }
 
-/** What a run can be started by, of what is kept of a workflow: its name, and where an activity waits. */
+/** What a run can be started by, of what is kept of a workflow: its name, and where its runs wait. */
 export function contractOf(spec: ScheduleSpec): WorkflowContract<unknown, unknown> {
   const { workflow: name, own: options } = spec
   const contract = { is: 'workflow', name, ...(options && { options }) } as const
@@ -134,7 +134,7 @@ function whatStarts(definition: Startable<never, unknown>): Change<ScheduleSpec>
   const own = { ...(queue !== undefined && { queue }), ...(priority !== undefined && { priority }) }
   return {
     workflow: checkName(name, 'the name of a workflow'),
-    own: isStandalone(name) && Object.keys(own).length > 0 ? own : null,
+    own: Object.keys(own).length > 0 ? own : null,
   }
 }
 

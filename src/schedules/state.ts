@@ -13,7 +13,7 @@ export type CatchUp = 'skip' | 'one' | 'all'
 export interface ScheduleSpec {
   readonly timing: Timing
   readonly workflow: string
-  /** Where an activity waits that is started on its own, unless `run` says otherwise. */
+  /** Where its runs wait by the options of the workflow or activity, unless `run` says otherwise. */
   readonly own?: Pick<ScheduledRun, 'queue' | 'priority'>
   readonly input: unknown
   readonly overlap: Overlap

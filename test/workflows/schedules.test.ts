@@ -398,3 +398,12 @@ describe.each(kinds)('on %s', (kind) => {
     )
   })
 })
+
+test('the run of a schedule waits in the queue of its workflow', async () => {
+  const heavy = workflow('heavy', { queue: 'heavy', priority: 7 }, async () => 1)
+  await using engine = await testEngine({ workflows: [heavy] })
+  await engine.schedules.set('often', { every: '1h', workflow: heavy })
+  await engine.clock.advance('61m')
+  const { items } = await engine.list({ workflow: heavy })
+  expect(items[0]).toMatchObject({ queue: 'heavy', priority: 7, status: 'completed' })
+})
