@@ -222,8 +222,8 @@ export const mutants: readonly Mutant[] = [
     ),
     patch(
       localSteps,
-      'if (attempt > plan.retry.maxAttempts)',
-      'if (attempt > plan.retry.maxAttempts + 1)',
+      'return failed >= retry.maxAttempts ||',
+      'return failed > retry.maxAttempts ||',
     ),
   ),
   from(
