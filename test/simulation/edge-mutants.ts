@@ -50,7 +50,7 @@ export const edgeMutants: readonly Mutant[] = [
     patch('stores/lateness.ts', 'ttlMs / limits.leaseRenewalsPerLife + latenessMs', '0'),
   ),
   from(
-    860,
+    8_380,
     mutant(
       'D2: an expired session is dead, whatever made it expire',
       patch(
