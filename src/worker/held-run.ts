@@ -2,7 +2,6 @@
 // strictly one after another; what happens meanwhile collects for the next one. Nothing a turn asks for is begun
 // before the turn is durable, except what would be decided the same way again if this process died now.
 import { assert } from '../kernel/assert.ts'
-import { PawlError } from '../kernel/errors.ts'
 import type { Ending, HistoryEvent, Instant } from '../kernel/event.ts'
 import { type Failure, failureOf } from '../kernel/failure.ts'
 import { limits } from '../kernel/limits.ts'
@@ -26,7 +25,7 @@ import {
   nextDue,
   overdueSteps,
 } from './readiness.ts'
-import { poisoned, restful, timedOut, tooLong, unstorable } from './refusals.ts'
+import { poisoned, restful, timedOut, tooLong, unrecorded, unstorable } from './refusals.ts'
 import { NoAnswer } from './store-line.ts'
 import { HOLD, nothing, released, TurnWriter } from './turn-writer.ts'
 import { type Mood, Waiting } from './waiting.ts'
@@ -58,6 +57,7 @@ export class HeldRun {
   #hasToldTasks = false
   /** Bodies that wait until their steps are recorded. */
   readonly #recording: PromiseWithResolvers<void>[] = []
+  #isOver = false
   readonly #nap: Nap
   readonly #waiting: Waiting
 
@@ -131,7 +131,10 @@ export class HeldRun {
     } catch (error) {
       if (this.#mood === 'abandoned') return this.#lose()
       if (error instanceof NoAnswer) throw error
-      return this.#isRead ? this.#park(error) : this.#leave(error)
+      return await (this.#isRead ? this.#park(error) : this.#leave(error))
+    } finally {
+      this.#isOver = true
+      for (const { reject } of this.#recording.splice(0)) reject(unrecorded())
     }
   }
 
@@ -396,6 +399,7 @@ export class HeldRun {
 
   // Whoever asks for it goes on when all that was decided so far is durable.
   #recorded(): Promise<void> {
+    if (this.#isOver) return Promise.reject(unrecorded())
     if (this.#carried.length === 0) return Promise.resolve()
     const asked = Promise.withResolvers<void>()
     this.#recording.push(asked)
@@ -422,8 +426,6 @@ export class HeldRun {
   }
 
   #lose(): HeldOutcome {
-    const error = new PawlError('WORKER_STOPPED', 'the lease was lost before the step was recorded')
-    for (const { reject } of this.#recording.splice(0)) reject(error)
     this.#steps.stop('the lease was lost')
     this.#code.dispose()
     return { type: 'lost', began: this.hasBegun }

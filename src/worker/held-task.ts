@@ -89,9 +89,10 @@ export class HeldTask {
     if (!running.begun()) this.#neverBegun.resolve({ type: 'ended', outcome })
   }
 
-  /** Looks whether it was cancelled, if its end would be waited for. */
+  /** Looks whether it was cancelled, if its end would be waited for. What cannot be read now is with the next renewal. */
   async look(): Promise<void> {
-    if (this.#body && (await this.#isCancelled(this.#body))) this.cancel()
+    const body = this.#body
+    if (body && (await this.#isCancelled(body).catch(() => false))) this.cancel()
   }
 
   async #isCancelled({ awaited, generation, key }: TaskBody): Promise<boolean> {

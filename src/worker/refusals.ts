@@ -58,3 +58,8 @@ export function unstorable(reason: string): Ending {
   const message = `a turn of this run cannot be stored: ${reason}`
   return { type: 'RunFailed', failure: { type: 'TurnRejected', message, retryable: false } }
 }
+
+/** For a body whose step nobody records any more: the run is paused, or with another worker. */
+export function unrecorded(): PawlError {
+  return new PawlError('WORKER_STOPPED', 'the run was let go before the step was recorded')
+}

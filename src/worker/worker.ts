@@ -124,11 +124,11 @@ export class Worker {
   }
 
   /**
-   * Looks whether steps it has tasks of were cancelled. What cannot be looked up now is with the next renewal.
+   * Looks whether steps it has tasks of were cancelled.
    * @internal
    */
   lookAtTasks(): void {
-    for (const task of this.#tasks.values()) void task.look().catch(() => {})
+    for (const task of this.#tasks.values()) void task.look()
   }
 
   /** Takes a run that was created with an offered lease. @internal */
