@@ -10,8 +10,8 @@ import { parseGraph } from '../src/definitions/graph-data/parse.ts'
 import { PawlError } from '../src/kernel/errors.ts'
 
 const docs = join(import.meta.dirname, '..', 'docs')
-const page = await readFile(join(docs, 'graphs-as-data.md'), 'utf8')
-const text = await readFile(join(docs, 'graph.schema.json'), 'utf8')
+const page = await readFile(join(docs, 'guides', 'graphs-as-data.md'), 'utf8')
+const text = await readFile(join(docs, 'reference', 'graph.schema.json'), 'utf8')
 const schema = z.fromJSONSchema(JSON.parse(text) as Parameters<typeof z.fromJSONSchema>[0])
 const examples = [...page.matchAll(/```yaml\n([^]*?)```/g)].map((match) => match[1] ?? '')
 

@@ -1,5 +1,5 @@
 // Every options object, with every option misspelt and with values of every wrong kind: refused where it is given, with the
-// option that was meant. The tables of docs/options.md come from the same descriptions: `vitest -u` writes them.
+// option that was meant. The tables of docs/reference/options.md come from the same descriptions: `vitest -u` writes them.
 import * as pawl from 'pawl'
 import { type Context, PawlError } from 'pawl'
 import * as codecs from 'pawl/codecs'
@@ -120,8 +120,8 @@ function own(options: Description): Description {
 }
 
 const pages: readonly (readonly [title: string, text: string, options: Description])[] = [
-  ['open', '`open(url, options)`. See [Stores](stores.md).', openOptions],
-  ['work', '`engine.work(options)`. See [Workers](workers.md).', workerOptions],
+  ['open', '`open(url, options)`. See [Stores](../operations/stores.md).', openOptions],
+  ['work', '`engine.work(options)`. See [Workers](../operations/workers.md).', workerOptions],
   [
     'Starting a run',
     '`start`, `execute`, `startMany`, `signalWithStart`, `updateWithStart`.',
@@ -129,45 +129,61 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
   ],
   [
     'Workflows',
-    '`workflow(name, options, fn)`, `graph(name, options)` and the shape of a `machine`; also `input` and `output`, which are [schemas](workflows.md#schemas).',
+    '`workflow(name, options, fn)`, `graph(name, options)` and the shape of a `machine`; also `input` and `output`, which are [schemas](../guides/workflows.md#schemas).',
     workflowOptions,
   ],
   [
     'Activities',
-    '`activity(name, options, fn)` and `activity.declare`; also `input` and `output`. What the call says counts before what the contract says, and that before what the registered activity says. See [Activities and retries](activities-and-retries.md).',
+    '`activity(name, options, fn)` and `activity.declare`; also `input` and `output`. What the call says counts before what the contract says, and that before what the registered activity says. See [Activities and retries](../guides/activities-and-retries.md).',
     activityOptions,
   ],
-  ['retry', 'Of activities and steps. See [Retries](activities-and-retries.md).', retryPolicy],
+  [
+    'retry',
+    'Of activities and steps. See [Retries](../guides/activities-and-retries.md).',
+    retryPolicy,
+  ],
   [
     'Steps of graphs',
-    '`step` and `run` of a [graph](graphs.md); without `queue` and below, also of `wait`.',
+    '`step` and `run` of a [graph](../guides/graphs.md); without `queue` and below, also of `wait`.',
     graphOptions.step,
   ],
   ['ctx.run with an activity', '', runOptions],
   ['ctx.run with a function', '', stepOptions],
-  ['ctx.child', 'See [Workflows](workflows.md).', childOptions],
-  ['ctx.wait', 'See [Signals and timers](signals-and-timers.md).', waitOptions],
-  ['ctx.scope', 'See [Concurrency](parallel.md).', scopeOptions],
-  ['ctx.map', 'See [Concurrency](parallel.md).', mapOptions],
-  ['ctx.on', 'See [Messages](messages.md).', handlerOptions],
+  ['ctx.child', 'See [Workflows](../guides/workflows.md).', childOptions],
+  ['ctx.wait', 'See [Signals and timers](../guides/signals-and-timers.md).', waitOptions],
+  ['ctx.scope', 'See [Concurrency](../guides/parallel.md).', scopeOptions],
+  ['ctx.map', 'See [Concurrency](../guides/parallel.md).', mapOptions],
+  ['ctx.on', 'See [Messages](../guides/messages.md).', handlerOptions],
   [
     'Schedules',
-    '`engine.schedules.set`, besides `workflow`, `input` and when it is due; `schedule.update` takes any of these, and for all but `paused` and `run` null to remove it. See [Schedules](schedules.md).',
+    '`engine.schedules.set`, besides `workflow`, `input` and when it is due; `schedule.update` takes any of these, and for all but `paused` and `run` null to remove it. See [Schedules](../guides/schedules.md).',
     scheduleOptions,
   ],
-  ['Filters', '`list`, `count` and `batch`. See [Operating runs](operating-runs.md).', runFilter],
+  [
+    'Filters',
+    '`list`, `count` and `batch`. See [Operating runs](../operations/operating-runs.md).',
+    runFilter,
+  ],
   ['result', '`run.result(options)`, and, besides `messageId`, `run.update`.', resultOptions],
-  ['fork', '`run.fork(options)`. See [Operating runs](operating-runs.md).', forkOptions],
-  ['testEngine', 'See [Testing](testing.md).', testOptions],
-  ['simulate', 'Besides those of `testEngine`. See [Testing](testing.md).', simulateOptions],
+  [
+    'fork',
+    '`run.fork(options)`. See [Operating runs](../operations/operating-runs.md).',
+    forkOptions,
+  ],
+  ['testEngine', 'See [Testing](../guides/testing.md).', testOptions],
+  [
+    'simulate',
+    'Besides those of `testEngine`. See [Testing](../guides/testing.md).',
+    simulateOptions,
+  ],
   ['Pages', 'The second argument of `list`.', pageOptions],
   ['Batches', 'The second argument of `batch`.', batchOptions],
-  ['compress', 'See [Payloads](payloads.md).', compressOptions],
-  ['encrypt', 'See [Payloads](payloads.md).', encryptOptions],
-  ['offload', 'See [Payloads](payloads.md).', offloadOptions],
+  ['compress', 'See [Payloads](../guides/payloads.md).', compressOptions],
+  ['encrypt', 'See [Payloads](../guides/payloads.md).', encryptOptions],
+  ['offload', 'See [Payloads](../guides/payloads.md).', offloadOptions],
   [
     'All handlers',
-    'See [Handlers](handlers.md). `hosts`, `allowPrivate` and `lookup` are not for mails, and `hosts` not for `llmService`.',
+    'See [Handlers](../guides/handlers.md). `hosts`, `allowPrivate` and `lookup` are not for mails, and `hosts` not for `llmService`.',
     { ...commonOptions, ...guardOptions },
   ],
   ['callExternalService', '', own(httpOptions)],
@@ -191,7 +207,7 @@ function table(options: Description): string {
   return ['| option | takes | default | |', '| --- | --- | --- | --- |', ...rows].join('\n')
 }
 
-test('docs/options.md has every option', async () => {
+test('docs/reference/options.md has every option', async () => {
   const start = `# Options
 
 Every option, by what it is given to. A misspelt option or a value that is not possible is refused where it is given
@@ -202,7 +218,7 @@ the descriptions that those checks use.
     [`## ${title}`, ...(about ? [about] : []), table(options)].join('\n\n'),
   )
   await expect(`${[start.trimEnd(), ...sections].join('\n\n')}\n`).toMatchFileSnapshot(
-    '../docs/options.md',
+    '../docs/reference/options.md',
   )
 })
 

@@ -187,7 +187,7 @@ test.each(Object.entries(samples))(
 )
 
 test('house: the page about histories has every event', () => {
-  const page = readFileSync(new URL('../../docs/history.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../docs/reference/history.md', import.meta.url), 'utf8')
   const types = ['RunStarted', ...Object.keys(samples)]
   expect(types.filter((type) => !page.includes(`| \`${type}\` |`))).toEqual([])
 })

@@ -16,7 +16,7 @@ export function unreachable(value: never): never {
   throw new AssertionFailure(`pawl assertion failed: unexpected ${describe(value)}`)
 }
 
-/** Codes of `PawlError`; docs/errors.md says what to do about each. */
+/** Codes of `PawlError`; docs/reference/errors.md says what to do about each. */
 export type PawlErrorCode =
   | 'RUN_NOT_FOUND'
   | 'RUN_ALREADY_EXISTS'

@@ -1,4 +1,4 @@
-// What the operations on a run promise (docs/operating-runs.md), as a function of what was asked and answered. It knows
+// What the operations on a run promise (docs/operations/operating-runs.md), as a function of what was asked and answered. It knows
 // nothing of stores and workers. Two operations whose times overlap may have come in either order.
 import type { HistoryEvent } from '../../src/index.ts'
 import { isRight, type Plan, waitsOf } from './plan.ts'
