@@ -134,14 +134,10 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
   ],
   [
     'Activities',
-    '`activity(name, options, fn)` and `activity.declare`; also `input` and `output`. What the call says counts before what the contract says, and that before what the registered activity says. See [Activities and retries](../guides/activities-and-retries.md).',
+    '`activity(name, options, fn)` and `activity.declare`; also `input` and `output`. What the call says counts before what the contract says, and that before what the registered activity says. See [Activities and retries](../guides/activities.md).',
     activityOptions,
   ],
-  [
-    'retry',
-    'Of activities and steps. See [Retries](../guides/activities-and-retries.md).',
-    retryPolicy,
-  ],
+  ['retry', 'Of activities and steps. See [Retries](../guides/activities.md).', retryPolicy],
   [
     'Steps of graphs',
     '`step` and `run` of a [graph](../guides/graphs.md); without `queue` and below, also of `wait`.',
@@ -151,8 +147,8 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
   ['ctx.run with a function', '', stepOptions],
   ['ctx.child', 'See [Workflows](../guides/workflows.md).', childOptions],
   ['ctx.wait', 'See [Signals and timers](../guides/signals-and-timers.md).', waitOptions],
-  ['ctx.scope', 'See [Concurrency](../guides/parallel.md).', scopeOptions],
-  ['ctx.map', 'See [Concurrency](../guides/parallel.md).', mapOptions],
+  ['ctx.scope', 'See [Concurrency](../guides/concurrency.md).', scopeOptions],
+  ['ctx.map', 'See [Concurrency](../guides/concurrency.md).', mapOptions],
   ['ctx.on', 'See [Messages](../guides/messages.md).', handlerOptions],
   [
     'Schedules',
