@@ -16,10 +16,10 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
 
 const entryPoints = {
   pawl: 'index.ts',
-  'pawl/codecs': 'codecs/index.ts',
-  'pawl/handlers': 'handlers/index.ts',
+  'pawl/codecs': 'addons/codecs/index.ts',
+  'pawl/handlers': 'addons/handlers/index.ts',
   'pawl/testing': 'testing/index.ts',
-  'pawl/store': 'stores/index.ts',
+  'pawl/store': 'core/stores/index.ts',
   'pawl/postgres': 'stores/postgres/index.ts',
   'pawl/sqlite': 'stores/sqlite/index.ts',
 } as const

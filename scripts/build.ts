@@ -25,6 +25,7 @@ execFileSync(join(root, 'node_modules', '.bin', 'tsc'), ['-b', 'src'], {
   stdio: 'inherit',
 })
 await bundle([...exported, ...[...Object.values(manifest.bin), ...processes].map(nameOf)])
+await importFromOrigin(['core/index', 'core/stores/driver'])
 await keepReachable(exported)
 
 /** `client/index` of `./dist/client/index.js`. */
@@ -38,6 +39,7 @@ async function bundle(names: readonly string[]): Promise<void> {
     platform: 'node',
     // Everything that is not a file of ours is the user's to install.
     external: /^[^./]/,
+    preserveEntrySignatures: 'allow-extension',
   })
   await build.write({
     dir: dist,
@@ -78,6 +80,45 @@ async function importsOf(file: string): Promise<string[]> {
   return [...text.matchAll(/(?:from|import\()\s*["'](\.[^"']+)["']/g)].map(([, specifier = '']) =>
     join(dirname(file), specifier.replace(/\.(?:js|ts)$/, '.d.ts')),
   )
+}
+
+/**
+ * Has declarations import each name from the file that declares it, and not from an entry that only passes it on: that would
+ * lead to everything else the entry passes on.
+ */
+async function importFromOrigin(entries: readonly string[]): Promise<void> {
+  const files = (await readdir(dist, { recursive: true })).filter((file) => file.endsWith('.d.ts'))
+  for (const entry of entries.map((name) => join(dist, `${name}.d.ts`))) {
+    const passed = await readFile(entry, 'utf8')
+    const origins = new Map<string, string>()
+    for (const [, names = '', from = ''] of passed.matchAll(/\{([^}]*)\} from '([^']+)'/g))
+      for (const name of namesIn(names)) origins.set(plainName(name), join(dirname(entry), from))
+    const rest = /\* from '([^']+)'/.exec(passed)?.[1]
+    for (const file of files.map((each) => join(dist, each))) {
+      const text = await readFile(file, 'utf8')
+      const changed = text.replace(
+        /^(import|export) (type )?\{([^}]*)\} from '([^']+)';?\n/gm,
+        (line, verb: string, type: string | undefined, names: string, from: string) => {
+          if (join(dirname(file), from).replace(/\.[jt]s$/, '.d.ts') !== entry) return line
+          const lines = namesIn(names).map((name) => {
+            const origin = origins.get(plainName(name)) ?? join(dirname(entry), rest ?? from)
+            return `${verb} ${type ?? ''}{ ${name} } from './${relative(dirname(file), origin)}'\n`
+          })
+          return lines.join('')
+        },
+      )
+      if (changed !== text) await writeFile(file, changed)
+    }
+  }
+}
+
+function namesIn(list: string): string[] {
+  return list.split(',').flatMap((name) => name.trim() || [])
+}
+
+/** `Out` of `type Out as Result`. */
+function plainName(name: string): string {
+  return name.replace(/^type (?=\w)/, '').replace(/ as .*$/, '')
 }
 
 async function dropComments(file: string): Promise<void> {

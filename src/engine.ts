@@ -1,52 +1,59 @@
 // Puts the parts together: a store, a client on it, and workers in this process when asked for.
-import { Catalogue } from './catalogue/catalogue.ts'
-import { activityClient } from './client/activity-client.ts'
-import { Client, type ClientPorts } from './client/client.ts'
-import { queryOf, type RunFilter, runFilter } from './client/filter.ts'
-import { aroundActivities, checkInterceptors, type Interceptor } from './client/interceptors.ts'
-import { LIVE, recordedRuns } from './client/recorded-runs.ts'
-import type { Submitted } from './client/submitting.ts'
-import type { AnyActivity } from './definitions/activity.ts'
-import { Registry } from './definitions/registry.ts'
-import type { AnyWorkflow } from './definitions/workflow.ts'
-import { checkOptions, choice, type Described, fn, option, text } from './kernel/described.ts'
-import { milliseconds } from './kernel/duration.ts'
-import { isUnreadable, whyUnreadable } from './kernel/envelope.ts'
-import { PawlError } from './kernel/errors.ts'
-import { limits } from './kernel/limits.ts'
-import { checkId, checkName } from './kernel/names.ts'
-import type { Status } from './kernel/run.ts'
-import type { Json } from './kernel/value.ts'
-import { visibleJson } from './kernel/visible.ts'
-import { persist } from './runtime/availability.ts'
-import { type Clock, systemClock } from './runtime/clock.ts'
-import { consoleLogger, type Logger } from './runtime/logger.ts'
-import { nodeProblem } from './runtime/node-version.ts'
-import { type Random, systemRandom, uuidV7 } from './runtime/random.ts'
-import { onShutdown } from './runtime/shutdown.ts'
-import { SCHEDULES_QUEUE, schedule } from './schedules/workflow.ts'
-import { coalesced } from './stores/coalesced.ts'
-import { type Codec, Codecs, checkCodecs } from './stores/codec.ts'
-import { encoded } from './stores/encoded.ts'
-import { observed } from './stores/observed.ts'
-import { openPatiently, type StoreOptions } from './stores/open.ts'
+
+import { parseGraph } from './addons/documents/parse.ts'
+import { Schedules } from './addons/schedules/schedules.ts'
+import { SCHEDULES_QUEUE, schedule } from './addons/schedules/workflow.ts'
+import { checkOptions, choice, type Described, fn, option, text } from './core/base/described.ts'
+import { milliseconds } from './core/base/duration.ts'
+import { isUnreadable, whyUnreadable } from './core/base/envelope.ts'
+import { PawlError } from './core/base/errors.ts'
+import { limits } from './core/base/limits.ts'
+import { checkId, checkName } from './core/base/names.ts'
+import type { Json } from './core/base/value.ts'
+import { visibleJson } from './core/base/visible.ts'
+import { Catalogue } from './core/catalogue/catalogue.ts'
+import { activityClient } from './core/client/activity-client.ts'
+import { Client, type ClientPorts } from './core/client/client.ts'
+import { queryOf, type RunFilter, runFilter } from './core/client/filter.ts'
+import {
+  aroundActivities,
+  checkInterceptors,
+  type Interceptor,
+} from './core/client/interceptors.ts'
+import { LIVE, recordedRuns } from './core/client/recorded-runs.ts'
+import type { Submitted } from './core/client/submitting.ts'
+import type { AnyActivity } from './core/definitions/activity.ts'
+import { Registry } from './core/definitions/registry.ts'
+import type { AnyWorkflow } from './core/definitions/workflow.ts'
+import type { Status } from './core/kernel/run.ts'
+import { persist } from './core/runtime/availability.ts'
+import { type Clock, systemClock } from './core/runtime/clock.ts'
+import { consoleLogger, type Logger } from './core/runtime/logger.ts'
+import { nodeProblem } from './core/runtime/node-version.ts'
+import { type Random, systemRandom, uuidV7 } from './core/runtime/random.ts'
+import { onShutdown } from './core/runtime/shutdown.ts'
+import { coalesced } from './core/stores/coalesced.ts'
+import { type Codec, Codecs, checkCodecs } from './core/stores/codec.ts'
+import { encoded } from './core/stores/encoded.ts'
+import { observed } from './core/stores/observed.ts'
 import {
   REUSES,
   type RecordOperation,
   type RecordOutcome,
   type Reuse,
   type Store,
-} from './stores/store.ts'
-import type { Announcement, Listener } from './telemetry/announcement.ts'
-import { Bus } from './telemetry/bus.ts'
-import { Deciders } from './worker/deciders.ts'
-import { type WorkerOptions, workerOptions } from './worker/options.ts'
-import { inquire, judge, type RecordedRun, type Verdict } from './worker/rehearsal.ts'
-import { endUnclaimed } from './worker/unclaimed.ts'
-import { Worker } from './worker/worker.ts'
-import type { WorkerPorts } from './worker/worker-settings.ts'
+} from './core/stores/store.ts'
+import type { Announcement, Listener } from './core/telemetry/announcement.ts'
+import { Bus } from './core/telemetry/bus.ts'
+import { Deciders } from './core/worker/deciders.ts'
+import { type WorkerOptions, workerOptions } from './core/worker/options.ts'
+import { inquire, judge, type RecordedRun, type Verdict } from './core/worker/rehearsal.ts'
+import { endUnclaimed } from './core/worker/unclaimed.ts'
+import { Worker } from './core/worker/worker.ts'
+import type { WorkerPorts } from './core/worker/worker-settings.ts'
+import { openPatiently, type StoreOptions } from './stores/open.ts'
 
-export type { WorkerOptions } from './worker/options.ts'
+export type { WorkerOptions } from './core/worker/options.ts'
 
 export const openOptions = {
   workflows: option<readonly AnyWorkflow[]>(
@@ -169,6 +176,8 @@ export type CheckedRun = Verdict & {
 
 /** A client that can also work: what `open` gives. */
 export class Engine extends Client implements AsyncDisposable {
+  /** Runs that start by the clock. */
+  readonly schedules: Schedules
   readonly #store: Store
   readonly #registry: Registry
   readonly #catalogue: Catalogue
@@ -188,11 +197,12 @@ export class Engine extends Client implements AsyncDisposable {
     const store = coalesced(observed(own, bus, world.clock), () => world.clock.breathe())
     const workers: Worker[] = []
     const catalogue = catalogueOf(store, world)
-    const deciders = new Deciders(registry, catalogue)
+    const deciders = new Deciders(registry, parseGraph, catalogue)
     const ended = new AbortController()
     const { reuse, interceptors } = options
     const parts = { catalogue, deciders, closed: ended.signal, reuse, interceptors }
     super(clientPorts(store, registry, world, workers, parts))
+    this.schedules = new Schedules(this, () => world.clock.now())
     this.#ended = ended
     this.#store = store
     this.#catalogue = catalogue
@@ -218,6 +228,7 @@ export class Engine extends Client implements AsyncDisposable {
     const ports = {
       store: this.#store,
       catalogue: this.#catalogue,
+      deciders: this.#deciders,
       registry: this.#registry,
       clock,
       random,
@@ -343,7 +354,8 @@ function clientPorts(
   { catalogue, deciders, closed, reuse, interceptors }: EngineParts,
 ): ClientPorts {
   const { clock, random, waitClock } = world
-  const { handlers } = registry
+  const { knownActivities } = registry
+  const activities = knownActivities?.size === 0 ? undefined : knownActivities
   return {
     waitClock,
     store,
@@ -351,7 +363,7 @@ function clientPorts(
     random,
     catalogue,
     closed,
-    ...(handlers && handlers.size > 0 && { handlers }),
+    parseGraph: (document) => parseGraph(document, { activities }),
     reuse,
     interceptors,
     endUnclaimed: (given) => endUnclaimed(given, (turns) => store.commit(turns), random.integer()),

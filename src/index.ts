@@ -1,15 +1,7 @@
 // What users import from 'pawl'.
-export type { StoredDefinition } from './catalogue/catalogue.ts'
-export type { Batch, BatchOptions, BatchOutcome } from './client/batch.ts'
-export type { BuildRecord, Builds } from './client/builds.ts'
-export type { Client } from './client/client.ts'
-export { diagram, diagramOf } from './client/diagram.ts'
-export type { Compare, Page, RunFilter } from './client/filter.ts'
-export type { HistoryEvent } from './client/history-event.ts'
-export type { ClientCall, Interceptor, StartCall } from './client/interceptors.ts'
-export type { RunRecord } from './client/record.ts'
-export type { ForkOptions } from './client/rewinding.ts'
-export type { Migration, RunHandle, StartedRun, WaitOptions } from './client/run-handle.ts'
+
+export { diagram, diagramOf } from './addons/diagrams/diagram.ts'
+export { graph } from './addons/documents/graph.ts'
 export type {
   RecentRun,
   Schedule,
@@ -19,22 +11,45 @@ export type {
   SchedulePlan,
   ScheduleRecord,
   Schedules,
-} from './client/schedules.ts'
-export type { StartOptions } from './client/start-options.ts'
-export type { Submitted } from './client/submitting.ts'
-export type { Why } from './client/why.ts'
+} from './addons/schedules/schedules.ts'
+export type { CatchUp, Overlap } from './addons/schedules/state.ts'
+export type { Duration } from './core/base/duration.ts'
+export {
+  ActivityError,
+  CancelledError,
+  PawlError,
+  type PawlErrorCode,
+  PermanentError,
+  RetryableError,
+  RunError,
+} from './core/base/errors.ts'
+export type { Failure } from './core/base/failure.ts'
+export type { Json } from './core/base/value.ts'
+export type { StoredDefinition } from './core/catalogue/catalogue.ts'
+export type { Batch, BatchOptions, BatchOutcome } from './core/client/batch.ts'
+export type { BuildRecord, Builds } from './core/client/builds.ts'
+export type { Client } from './core/client/client.ts'
+export type { Compare, Page, RunFilter } from './core/client/filter.ts'
+export type { HistoryEvent } from './core/client/history-event.ts'
+export type { ClientCall, Interceptor, StartCall } from './core/client/interceptors.ts'
+export type { RunRecord } from './core/client/record.ts'
+export type { ForkOptions } from './core/client/rewinding.ts'
+export type { Migration, RunHandle, StartedRun, WaitOptions } from './core/client/run-handle.ts'
+export type { StartOptions } from './core/client/start-options.ts'
+export type { Submitted } from './core/client/submitting.ts'
+export type { Why } from './core/client/why.ts'
 export {
   type Activity,
   type AnyActivity,
   activity,
   type DeclaredActivity,
-} from './definitions/activity.ts'
+} from './core/definitions/activity.ts'
 export type {
   AttributeScalar,
   Attributes,
   AttributesChange,
   AttributeValue,
-} from './definitions/attributes.ts'
+} from './core/definitions/attributes.ts'
 export {
   type Branch,
   type Branches,
@@ -60,7 +75,7 @@ export {
   type Update,
   type Webhook,
   type Winner,
-} from './definitions/context.ts'
+} from './core/definitions/context.ts'
 export type {
   ActivityContext,
   ActivityContract,
@@ -73,17 +88,16 @@ export type {
   OutputOf,
   Startable,
   WorkflowContract,
-} from './definitions/contract.ts'
+} from './core/definitions/contract.ts'
 export {
   type Graph,
   type GraphContext,
   type GraphStep,
   type GraphStepOptions,
-  graph,
   type Skipped,
-} from './definitions/graph.ts'
-export type { Rule } from './definitions/graph-plan.ts'
-export type { ActivityCall } from './definitions/interceptor.ts'
+} from './core/definitions/graph.ts'
+export type { Rule } from './core/definitions/graph-plan.ts'
+export type { ActivityCall } from './core/definitions/interceptor.ts'
 export {
   type Act,
   type Action,
@@ -96,8 +110,8 @@ export {
   machine,
   type NeedsOnly,
   type Signals,
-} from './definitions/machine.ts'
-export { query, signal, update } from './definitions/messages.ts'
+} from './core/definitions/machine.ts'
+export { query, signal, update } from './core/definitions/messages.ts'
 export type {
   ActivityOptions,
   ChildOptions,
@@ -108,8 +122,13 @@ export type {
   StepIdentity,
   StepOptions,
   WorkflowOptions,
-} from './definitions/options.ts'
-export { type Schema, type SchemaIssue, type SchemaResult, type } from './definitions/schema.ts'
+} from './core/definitions/options.ts'
+export {
+  type Schema,
+  type SchemaIssue,
+  type SchemaResult,
+  type,
+} from './core/definitions/schema.ts'
 export {
   type AnyWorkflow,
   type DeclaredWorkflow,
@@ -117,7 +136,14 @@ export {
   type Workflow,
   type WorkflowHandler,
   workflow,
-} from './definitions/workflow.ts'
+} from './core/definitions/workflow.ts'
+export type { Status } from './core/kernel/run.ts'
+export type { OneTiming, Timing } from './core/policies/timing.ts'
+export type { Logger } from './core/runtime/logger.ts'
+export type { Codec } from './core/stores/codec.ts'
+export type { Reuse, SqlClient } from './core/stores/store.ts'
+export type { Announcement, Listener } from './core/telemetry/announcement.ts'
+export type { Worker } from './core/worker/worker.ts'
 export {
   type CheckedRun,
   type Engine,
@@ -127,24 +153,4 @@ export {
   type StoreUrl,
   type WorkerOptions,
 } from './engine.ts'
-export type { Duration } from './kernel/duration.ts'
-export {
-  ActivityError,
-  CancelledError,
-  PawlError,
-  type PawlErrorCode,
-  PermanentError,
-  RetryableError,
-  RunError,
-} from './kernel/errors.ts'
-export type { Failure } from './kernel/failure.ts'
-export type { Status } from './kernel/run.ts'
-export type { Json } from './kernel/value.ts'
-export type { OneTiming, Timing } from './policies/timing.ts'
-export type { Logger } from './runtime/logger.ts'
-export type { CatchUp, Overlap } from './schedules/state.ts'
-export type { Codec } from './stores/codec.ts'
 export type { CredentialProvider, Credentials } from './stores/objects/credentials.ts'
-export type { Reuse, SqlClient } from './stores/store.ts'
-export type { Announcement, Listener } from './telemetry/announcement.ts'
-export type { Worker } from './worker/worker.ts'

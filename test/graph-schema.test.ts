@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { parseGraph } from '../src/definitions/graph-data/parse.ts'
-import { PawlError } from '../src/kernel/errors.ts'
+import { parseGraph } from '../src/addons/documents/parse.ts'
+import { PawlError } from '../src/core/base/errors.ts'
 
 const docs = join(import.meta.dirname, '..', 'docs')
 const page = await readFile(join(docs, 'guides', 'graphs-as-data.md'), 'utf8')

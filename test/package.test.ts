@@ -110,17 +110,17 @@ test('house: declarations show what users can call, and nothing that is ours', a
   const { files } = await pack('--dry-run')
   const paths = files.map(({ path }) => path)
   const ours = [
-    'kernel/command',
-    'kernel/decider',
-    'definitions/registry',
-    'worker/worker-settings',
+    'core/kernel/command',
+    'core/kernel/decider',
+    'core/definitions/registry',
+    'core/worker/worker-settings',
   ]
   expect(ours.filter((name) => paths.includes(`dist/${name}.d.ts`))).toEqual([])
   for (const name of [
     'engine',
-    'client/client',
-    'worker/worker',
-    'client/batch',
+    'core/client/client',
+    'core/worker/worker',
+    'core/client/batch',
     'testing/test-engine',
   ]) {
     const text = await readFile(join(root, 'dist', `${name}.d.ts`), 'utf8')

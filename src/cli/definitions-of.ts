@@ -1,14 +1,13 @@
 // The workflows and activities that files export: by name, as the default, or in arrays and objects of them. And the
 // codecs, which are exported by this name.
+
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type { AnyActivity } from '../definitions/activity.ts'
-import { hasCode } from '../definitions/registry.ts'
-import type { AnyWorkflow } from '../definitions/workflow.ts'
-import { PawlError } from '../kernel/errors.ts'
-import { pawlCommand } from '../kernel/shell.ts'
-import type { Codec } from '../stores/codec.ts'
+import { PawlError } from '../core/base/errors.ts'
+import { pawlCommand } from '../core/base/shell.ts'
+import { hasCode } from '../core/index.ts'
+import type { AnyActivity, AnyWorkflow, Codec } from '../index.ts'
 
 export interface Definitions {
   readonly workflows: readonly AnyWorkflow[]

@@ -1,6 +1,6 @@
 // A timeline as text: when each row began, a bar for how long it took, and what became of it.
-import { unreachable } from '../kernel/assert.ts'
-import { formatDuration } from '../kernel/duration.ts'
+import { unreachable } from '../core/base/assert.ts'
+import { formatDuration } from '../core/base/duration.ts'
 import { clip, padEnd, padStart, paint, plain, type Style } from './output.ts'
 import { showFailure } from './sentence.ts'
 import type { Row, Timeline } from './timeline.ts'

@@ -1,8 +1,8 @@
 // Waits for a run on behalf of a person: what the run needs from outside is told once, and the wait ends when the run is
 // paused by its own code, because only other code would move it then.
-import type { RunHandle } from '../client/run-handle.ts'
-import type { Why } from '../client/why.ts'
-import { PawlError } from '../kernel/errors.ts'
+
+import { PawlError } from '../core/base/errors.ts'
+import type { RunHandle, Why } from '../index.ts'
 
 /** How often the command line looks why a run has not ended yet. */
 const LOOK_EVERY = '2s'

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The command line. This file only asks whether Node is new enough: everything else is loaded after that, because
 // an old Node would fail on it with a message that helps nobody.
-import { nodeProblem } from '../runtime/node-version.ts'
+import { nodeProblem } from '../core/runtime/node-version.ts'
 
 const problem = nodeProblem()
 if (problem === undefined) {

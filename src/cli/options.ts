@@ -1,7 +1,11 @@
 // What commands have in common: the store they talk to, JSON arguments, and how a run is named.
+
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { isUuid } from '../core/base/digest.ts'
+import { PawlError } from '../core/base/errors.ts'
+import { shellWord } from '../core/base/shell.ts'
 import {
   type AttributeScalar,
   type Attributes,
@@ -10,9 +14,6 @@ import {
   open,
   type RunRef,
 } from '../index.ts'
-import { isUuid } from '../kernel/digest.ts'
-import { PawlError } from '../kernel/errors.ts'
-import { shellWord } from '../kernel/shell.ts'
 import { codecsIn } from './definitions-of.ts'
 import { showStore } from './output.ts'
 import { installedCommand } from './self.ts'

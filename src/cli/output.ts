@@ -1,10 +1,11 @@
 // How the command line looks: colours, tables, times. Colours appear only where a person reads, which Node's
 // styleText decides (a terminal, and no NO_COLOR). Everything is written by `print` and `printError`, which let nothing
 // through that a terminal would obey, except the colours of this file.
+
 import { inspect, stripVTControlCharacters, styleText } from 'node:util'
-import { formatDuration } from '../kernel/duration.ts'
-import type { Status } from '../kernel/run.ts'
-import { visible, visibleLines } from '../kernel/visible.ts'
+import { formatDuration } from '../core/base/duration.ts'
+import { visible, visibleLines } from '../core/base/visible.ts'
+import type { Status } from '../index.ts'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta' | 'blue'
 

@@ -2,7 +2,7 @@
 // is JSON, too, on standard error.
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { CancelledError, PawlError, RunError } from '../kernel/errors.ts'
+import { CancelledError, PawlError, RunError } from '../core/base/errors.ts'
 import { buildsCommand } from './commands/builds.ts'
 import { cancelCommand } from './commands/cancel.ts'
 import { checkCommand } from './commands/check.ts'

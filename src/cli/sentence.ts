@@ -1,7 +1,8 @@
 // Why a run is not moving, for a terminal.
-import type { Why } from '../client/why.ts'
-import { whyText } from '../client/why-text.ts'
-import type { Failure } from '../kernel/failure.ts'
+
+import type { Failure } from '../core/base/failure.ts'
+import { whyText } from '../core/index.ts'
+import type { Why } from '../index.ts'
 import { reaching, type StoreOption } from './options.ts'
 import { clockTime, plain, plainProse, proseLines, relative, wrap } from './output.ts'
 

@@ -1,9 +1,10 @@
 // The steps of a run, each once, and where it stands. Of a graph all of them, in the order of its definition: that is in the
 // history, so no code is needed.
-import type { HistoryEvent } from '../client/history-event.ts'
-import { unreachable } from '../kernel/assert.ts'
-import type { Failure } from '../kernel/failure.ts'
-import { parseNodeKey } from '../kernel/node-key.ts'
+
+import { unreachable } from '../core/base/assert.ts'
+import type { Failure } from '../core/base/failure.ts'
+import { parseNodeKey } from '../core/index.ts'
+import type { HistoryEvent } from '../index.ts'
 import { type Row, timelineOf } from './timeline.ts'
 
 export type StepState =

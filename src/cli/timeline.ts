@@ -1,10 +1,9 @@
 // A run's history as rows with a beginning and an end: steps, lists, timers, waits, children; and marks for what happened
 // to the run as a whole. Events are matched as the kernel matches them: by key, and a signal with the oldest wait for its name.
-import type { HistoryEvent } from '../client/history-event.ts'
-import type { Failure } from '../kernel/failure.ts'
-import { isShielded } from '../kernel/key.ts'
-import { parseNodeKey } from '../kernel/node-key.ts'
-import { stepName } from '../kernel/step-name.ts'
+
+import type { Failure } from '../core/base/failure.ts'
+import { isShielded, parseNodeKey, stepName } from '../core/index.ts'
+import type { HistoryEvent } from '../index.ts'
 
 export interface Row {
   readonly kind:

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
 import { freshDatabase } from '../../test/support/database.ts'
-import { systemClock } from '../runtime/clock.ts'
+import { systemClock } from '../core/runtime/clock.ts'
 import { openStore } from './open.ts'
 
 test('the scheme of a URL says which store it is, in any case', async () => {

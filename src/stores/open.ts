@@ -1,14 +1,13 @@
 // From a URL to a store. Drivers are loaded only when their store is asked for.
-import { formatDuration } from '../kernel/duration.ts'
-import { PawlError } from '../kernel/errors.ts'
-import { limits } from '../kernel/limits.ts'
-import { persist } from '../runtime/availability.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/logger.ts'
-import type { Random } from '../runtime/random.ts'
-import { MemoryStore } from './memory/store.ts'
+import { formatDuration } from '../core/base/duration.ts'
+import { PawlError } from '../core/base/errors.ts'
+import { limits } from '../core/base/limits.ts'
+import { persist } from '../core/runtime/availability.ts'
+import type { Clock } from '../core/runtime/clock.ts'
+import type { Logger } from '../core/runtime/logger.ts'
+import type { Random } from '../core/runtime/random.ts'
+import { MemoryStore, type Store } from '../core/stores/driver.ts'
 import type { CredentialProvider } from './objects/credentials.ts'
-import type { Store } from './store.ts'
 
 const EXAMPLES =
   "'sqlite:./pawl.db', 'postgres://user@host/database', 's3://bucket/prefix', 'file:./folder', 'memory:'"

@@ -1,8 +1,8 @@
 // The parameters of a store URL. A parameter that no store knows is refused: ignored, a slip such as `?shcema=staging`
 // would open another store than the one that was meant.
-import { PawlError } from '../kernel/errors.ts'
-import { nearest } from '../kernel/nearest.ts'
-import { quote } from '../kernel/visible.ts'
+import { PawlError } from '../core/base/errors.ts'
+import { nearest } from '../core/base/nearest.ts'
+import { quote } from '../core/base/visible.ts'
 
 /** The query of a URL, taken apart. Every parameter is in `known`, and occurs once with a value. */
 export function parametersOf(

@@ -1,7 +1,7 @@
 // Step bodies that run in a test. A body may wait for real things, such as a request to a local server, and then virtual
 // time stands still for it; or for virtual time, and then it must not.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Clock, systemClock } from '../runtime/clock.ts'
+import { type Clock, systemClock } from '../core/runtime/clock.ts'
 
 interface Body {
   readonly of: Bodies

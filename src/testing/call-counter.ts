@@ -1,6 +1,6 @@
 // Knows how many calls the store of a test has not answered, and how many its workers have made.
-import type { Store } from '../stores/store.ts'
-import { wrapped } from '../stores/wrapped.ts'
+import type { Store } from '../core/stores/store.ts'
+import { wrapped } from '../core/stores/wrapped.ts'
 
 export class CallCounter {
   readonly #inner: Store

@@ -1,8 +1,8 @@
 // Runs a workflow once for every place where its worker could die, and expects the same outcome each time.
 import { isDeepStrictEqual } from 'node:util'
-import type { Args, WorkflowContract } from '../definitions/contract.ts'
-import { CancelledError, PawlError, RunError } from '../kernel/errors.ts'
-import type { Failure } from '../kernel/failure.ts'
+import { CancelledError, PawlError, RunError } from '../core/base/errors.ts'
+import type { Failure } from '../core/base/failure.ts'
+import type { Args, WorkflowContract } from '../core/definitions/contract.ts'
 import type { TestEngine } from './test-engine.ts'
 
 export type CrashReport<Out> = {

@@ -1,7 +1,7 @@
 // SIMULATOR of a bad way to a bucket: requests are late, get lost, lose their answers, or arrive long after their sender
 // has given up on them.
-import { unavailable } from '../runtime/availability.ts'
-import { type Clock, sleep } from '../runtime/clock.ts'
+import { unavailable } from '../core/runtime/availability.ts'
+import { type Clock, sleep } from '../core/runtime/clock.ts'
 import type { Bucket } from '../stores/objects/bucket.ts'
 import type { Faults } from './faulty-store.ts'
 import type { MortalProcess } from './process.ts'

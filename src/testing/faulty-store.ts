@@ -1,9 +1,9 @@
 // A store behind a bad network. Every call may be late, fail on the way there, be carried out and lose its answer on
 // the way back, or arrive twice. Hints may be lost. All of it from one seed.
-import { unavailable } from '../runtime/availability.ts'
-import { type Clock, sleep } from '../runtime/clock.ts'
-import type { Store } from '../stores/store.ts'
-import { wrapped } from '../stores/wrapped.ts'
+import { unavailable } from '../core/runtime/availability.ts'
+import { type Clock, sleep } from '../core/runtime/clock.ts'
+import type { Store } from '../core/stores/store.ts'
+import { wrapped } from '../core/stores/wrapped.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
 export interface Faults {

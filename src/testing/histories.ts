@@ -1,12 +1,14 @@
 // Histories as files: exported from a store, and replayed with today's code in a test.
+
 import { readFile } from 'node:fs/promises'
-import type { AnyActivity } from '../definitions/activity.ts'
-import type { AnyWorkflow } from '../definitions/workflow.ts'
+import { parseGraph } from '../addons/documents/parse.ts'
+import { PawlError } from '../core/base/errors.ts'
+import type { AnyActivity } from '../core/definitions/activity.ts'
+import type { AnyWorkflow } from '../core/definitions/workflow.ts'
+import { systemClock } from '../core/runtime/clock.ts'
+import { Deciders } from '../core/worker/deciders.ts'
+import { judge } from '../core/worker/rehearsal.ts'
 import { type ExportedRun, registryOf } from '../engine.ts'
-import { PawlError } from '../kernel/errors.ts'
-import { systemClock } from '../runtime/clock.ts'
-import { Deciders } from '../worker/deciders.ts'
-import { judge } from '../worker/rehearsal.ts'
 
 /** Reads what `pawl export`, or `engine.export`, wrote: one run a line. */
 export async function readHistory(file: string): Promise<readonly ExportedRun[]> {
@@ -28,7 +30,7 @@ export async function replay(
   histories: readonly ExportedRun[] | Promise<readonly ExportedRun[]>,
 ): Promise<void> {
   const workflows = definitions.filter((each): each is AnyWorkflow => each.is === 'workflow')
-  const deciders = new Deciders(registryOf({ workflows }))
+  const deciders = new Deciders(registryOf({ workflows }), parseGraph)
   for (const run of await histories) {
     const found = await judge(deciders, systemClock, run)
     const { runId, name } = run.head

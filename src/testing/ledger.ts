@@ -1,9 +1,11 @@
 // What really happened in a simulation, seen from outside: every execution of a step body, every durable result,
 // every lease. The checkers compare it with what the store says.
-import { decodeTurn } from '../kernel/codec.ts'
-import type { Event, Instant } from '../kernel/event.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { RowTurn, RunChange } from '../stores/rows/row.ts'
+
+import type { Instant } from '../core/base/instant.ts'
+import { decodeTurn } from '../core/kernel/codec.ts'
+import type { Event } from '../core/kernel/event.ts'
+import type { Clock } from '../core/runtime/clock.ts'
+import type { RowTurn, RunChange } from '../core/stores/rules/row.ts'
 import type {
   Claimed,
   ClaimedRun,
@@ -12,8 +14,8 @@ import type {
   NewRun,
   Store,
   TurnCommit,
-} from '../stores/store.ts'
-import { asItIs, wrapped } from '../stores/wrapped.ts'
+} from '../core/stores/store.ts'
+import { asItIs, wrapped } from '../core/stores/wrapped.ts'
 import type { SetClock } from './set-clock.ts'
 
 export interface Execution {

@@ -1,6 +1,6 @@
 // What befalls a simulated deployment beside crashes and a bad network: clocks that are set, times in which the store
 // answers every call with an error of its infrastructure, and fail-overs to a copy that lacks the last writes.
-import { PawlError } from '../kernel/errors.ts'
+import { PawlError } from '../core/base/errors.ts'
 import type { Ledger } from './ledger.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { SharedStore } from './shared-store.ts'

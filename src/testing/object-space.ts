@@ -1,7 +1,7 @@
 // SIMULATOR of object storage, in memory: what a bucket means, without a network.
-import type { Instant } from '../kernel/event.ts'
-import type { Clock } from '../runtime/clock.ts'
-import { compareKeys } from '../stores/byte-order.ts'
+import type { Instant } from '../core/base/instant.ts'
+import type { Clock } from '../core/runtime/clock.ts'
+import { compareKeys } from '../core/stores/byte-order.ts'
 import type { Bucket, ByteRange, Listing, ListPage } from '../stores/objects/bucket.ts'
 
 interface StoredObject {

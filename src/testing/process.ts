@@ -1,9 +1,9 @@
 // A process that can die. Its clock and what it guards are its only ways to the world; once it is dead, no timer of its
 // own fires and no answer reaches it, as after `kill -9`. What it had already sent may still arrive.
-import type { Instant } from '../kernel/event.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { Store } from '../stores/store.ts'
-import { wrapped } from '../stores/wrapped.ts'
+import type { Instant } from '../core/base/instant.ts'
+import type { Clock } from '../core/runtime/clock.ts'
+import type { Store } from '../core/stores/store.ts'
+import { wrapped } from '../core/stores/wrapped.ts'
 
 export class MortalProcess {
   readonly name: string

@@ -1,6 +1,6 @@
 // Randomness that can be replayed: the same seed gives the same numbers on every machine. The generator is
 // xoshiro128**, its state filled by splitmix32 so that neighbouring seeds have nothing in common.
-import type { Random } from '../runtime/random.ts'
+import type { Random } from '../core/runtime/random.ts'
 
 export class SeededRandom implements Random {
   readonly #state = new Uint32Array(4)

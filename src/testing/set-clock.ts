@@ -1,7 +1,7 @@
 // A clock that somebody sets, forwards and backwards, as administrators and time servers do. Only its time of day jumps:
 // what measures durations goes on.
-import type { Instant } from '../kernel/event.ts'
-import type { Clock } from '../runtime/clock.ts'
+import type { Instant } from '../core/base/instant.ts'
+import type { Clock } from '../core/runtime/clock.ts'
 
 export class SetClock implements Clock {
   readonly #world: Clock

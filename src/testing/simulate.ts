@@ -1,5 +1,5 @@
 // The same program in many futures: each seed has its own order of events, its own lost calls and its own crashes.
-import { checkOptions, type Described, flag, whole } from '../kernel/described.ts'
+import { checkOptions, type Described, flag, whole } from '../core/base/described.ts'
 import { type TestEngine, type TestOptions, testEngine, testOptions } from './test-engine.ts'
 
 const SEEDS_MAX = 1_000_000

@@ -1,5 +1,5 @@
 // A step body in a simulation: everything that the checkers want to know of it is written down.
-import type { ActivityContext } from '../definitions/contract.ts'
+import type { ActivityContext } from '../core/definitions/contract.ts'
 import type { SimulatedWorld } from './simulator.ts'
 
 /** W2: an activity begins only where its queue is served, on whichever attempt. */

@@ -1,14 +1,15 @@
 // A whole deployment in one thread: several workers and a client around one store, on virtual time, under faults and
 // crashes, all drawn from one seed. The same seed gives the same future, to the last line of the trace.
-import type { AnyActivity } from '../definitions/activity.ts'
-import { Registry } from '../definitions/registry.ts'
-import type { AnyWorkflow } from '../definitions/workflow.ts'
+
+import { digest } from '../core/base/digest.ts'
+import { failureOf } from '../core/base/failure.ts'
+import type { AnyActivity } from '../core/definitions/activity.ts'
+import { Registry } from '../core/definitions/registry.ts'
+import type { AnyWorkflow } from '../core/definitions/workflow.ts'
+import { sleep } from '../core/runtime/clock.ts'
+import type { Logger } from '../core/runtime/logger.ts'
+import type { Tables } from '../core/stores/rules/tables.ts'
 import { Engine } from '../engine.ts'
-import { digest } from '../kernel/digest.ts'
-import { failureOf } from '../kernel/failure.ts'
-import { sleep } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/logger.ts'
-import type { Tables } from '../stores/rows/tables.ts'
 import type { Faults } from './faulty-store.ts'
 import { Ledger } from './ledger.ts'
 import { Fate, type Misfortunes, noMisfortunes } from './misfortunes.ts'

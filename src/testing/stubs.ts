@@ -1,7 +1,7 @@
 // The code of a test: what it was given, and stubs in front of it or in place of what is only declared.
-import type { AnyActivityContract } from '../definitions/contract.ts'
-import type { ActivityOptions } from '../definitions/options.ts'
-import { type RegisteredActivity, Registry } from '../definitions/registry.ts'
+import type { AnyActivityContract } from '../core/definitions/contract.ts'
+import type { ActivityOptions } from '../core/definitions/options.ts'
+import { type RegisteredActivity, Registry } from '../core/definitions/registry.ts'
 
 /** What stands for an activity: a definition, or a contract alone. */
 export type Stubbed = AnyActivityContract & { readonly options?: ActivityOptions }

@@ -1,6 +1,6 @@
 // A copy of all rows of a store in memory, as a standby has it.
-import type { RunChange, RunRow } from '../stores/rows/row.ts'
-import { Tables } from '../stores/rows/tables.ts'
+import type { RunChange, RunRow } from '../core/stores/rules/row.ts'
+import { Tables } from '../core/stores/rules/tables.ts'
 
 export function copyOf(tables: Tables): Tables {
   const copy = new Tables()

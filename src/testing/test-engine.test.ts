@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { compress, encrypt } from '../codecs/index.ts'
+import { compress, encrypt } from '../addons/codecs/index.ts'
 import { activity, type Schema, signal, TIMEOUT, workflow } from '../index.ts'
 import { type TestEngine, type TestOptions, testEngine } from './test-engine.ts'
 

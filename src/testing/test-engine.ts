@@ -1,12 +1,8 @@
 // An engine for users' tests: its time is virtual, its randomness comes from a seed, and its workers can be killed.
 // Time stands still unless the test moves it, or waits for a run: then it jumps to whatever is due next.
 
-import { checkInterceptors } from '../client/interceptors.ts'
-import type { WaitingCall } from '../client/waits.ts'
-import type { AnyActivity } from '../definitions/activity.ts'
-import type { InputOf } from '../definitions/contract.ts'
-import { Engine, type EngineWorld, openOptions, type StoreUrl } from '../engine.ts'
-import { assert } from '../kernel/assert.ts'
+import { schedule } from '../addons/schedules/workflow.ts'
+import { assert } from '../core/base/assert.ts'
 import {
   checkOptions,
   type Described,
@@ -16,19 +12,23 @@ import {
   named,
   strings,
   whole,
-} from '../kernel/described.ts'
-import { type Duration, milliseconds } from '../kernel/duration.ts'
-import { PawlError } from '../kernel/errors.ts'
-import type { Instant } from '../kernel/event.ts'
-import { unavailable } from '../runtime/availability.ts'
-import { type Clock, sleep, systemClock } from '../runtime/clock.ts'
-import { consoleLogger } from '../runtime/logger.ts'
-import { schedule } from '../schedules/workflow.ts'
-import { encoded } from '../stores/encoded.ts'
+} from '../core/base/described.ts'
+import { type Duration, milliseconds } from '../core/base/duration.ts'
+import { PawlError } from '../core/base/errors.ts'
+import type { Instant } from '../core/base/instant.ts'
+import { checkInterceptors } from '../core/client/interceptors.ts'
+import type { WaitingCall } from '../core/client/waits.ts'
+import type { AnyActivity } from '../core/definitions/activity.ts'
+import type { InputOf } from '../core/definitions/contract.ts'
+import { unavailable } from '../core/runtime/availability.ts'
+import { type Clock, sleep, systemClock } from '../core/runtime/clock.ts'
+import { consoleLogger } from '../core/runtime/logger.ts'
+import { encoded } from '../core/stores/encoded.ts'
+import type { Store } from '../core/stores/store.ts'
+import type { WorkerOptions } from '../core/worker/options.ts'
+import type { Worker } from '../core/worker/worker.ts'
+import { Engine, type EngineWorld, openOptions, type StoreUrl } from '../engine.ts'
 import { openStore } from '../stores/open.ts'
-import type { Store } from '../stores/store.ts'
-import type { WorkerOptions } from '../worker/options.ts'
-import type { Worker } from '../worker/worker.ts'
 import { Bodies } from './bodies.ts'
 import { CallCounter } from './call-counter.ts'
 import { SeededRandom } from './seeded-random.ts'

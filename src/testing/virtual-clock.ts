@@ -1,7 +1,7 @@
 // Time that passes only when a test says so. Timers fire in the order of their instants, and between two of
 // them everything that can run without time passing has run.
-import type { Instant } from '../kernel/event.ts'
-import { type Clock, systemClock } from '../runtime/clock.ts'
+import type { Instant } from '../core/base/instant.ts'
+import { type Clock, systemClock } from '../core/runtime/clock.ts'
 
 interface Timer {
   readonly at: Instant

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { CommandLine } from './command-line.ts'
 
-const codecs = pathToFileURL(join(import.meta.dirname, '../../src/codecs/index.ts')).href
+const codecs = pathToFileURL(join(import.meta.dirname, '../../src/addons/codecs/index.ts')).href
 const coding = `
 import { compress, encrypt } from '${codecs}'
 export const codecs = [compress(), encrypt({ keys: { k1: '${'ab'.repeat(32)}' }, current: 'k1' })]

@@ -3,7 +3,7 @@ import { readdir, readFile, rm, truncate, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { activity, open, signal, workflow } from 'pawl'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/runtime/clock.ts'
+import { systemClock } from '../../src/core/runtime/clock.ts'
 import { openObjects } from '../../src/stores/objects/index.ts'
 import { CommandLine, type Ended } from './command-line.ts'
 

@@ -1,6 +1,6 @@
 // The judge, judged: each kind of wrong must be seen, or a green crash test says nothing.
 import { describe, expect, test } from 'vitest'
-import type { Event } from '../../src/kernel/event.ts'
+import type { Event } from '../../src/core/kernel/event.ts'
 import {
   type CheckedRun,
   type CheckedTurn,

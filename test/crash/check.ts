@@ -1,8 +1,9 @@
 // Judges a crash test from three independent accounts: what the client was promised, what the store says, and what
 // the ledgers say really happened. Each check answers with the violations it found.
-import type { Event } from '../../src/kernel/event.ts'
-import { isEnding } from '../../src/kernel/event.ts'
-import { decode } from '../../src/kernel/value.ts'
+
+import { decode } from '../../src/core/base/value.ts'
+import type { Event } from '../../src/core/kernel/event.ts'
+import { isEnding } from '../../src/core/kernel/event.ts'
 import { isRight, type Made, napMs, type Sum } from './definitions.ts'
 import type { Begun, LedgerLine, Recorded } from './ledger.ts'
 

@@ -1,9 +1,9 @@
 // A deployment on virtual time in which the caller of one chosen store call dies, just before or just after the store
 // carried it out. Every program makes finitely many calls, so every place where it can die can be tried.
 
+import { sleep } from '../../src/core/runtime/clock.ts'
 import { Engine, registryOf } from '../../src/engine.ts'
 import { type ActivityContext } from '../../src/index.ts'
-import { sleep } from '../../src/runtime/clock.ts'
 import { checkAll } from '../../src/testing/checkers.ts'
 import { noFaults } from '../../src/testing/faulty-store.ts'
 import { Ledger } from '../../src/testing/ledger.ts'

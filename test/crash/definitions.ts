@@ -1,5 +1,7 @@
 // What the workers that get killed run: short runs that use every primitive. Each step gives back the number the run
 // was started with, so that anybody can say what a run must end with.
+
+import { sleep, systemClock } from '../../src/core/runtime/clock.ts'
 import {
   type ActivityContext,
   activity,
@@ -8,7 +10,6 @@ import {
   TIMEOUT,
   workflow,
 } from '../../src/index.ts'
-import { sleep, systemClock } from '../../src/runtime/clock.ts'
 import type { LedgerFile } from './ledger.ts'
 
 export interface Sum {

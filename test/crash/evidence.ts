@@ -1,10 +1,11 @@
 // Reads from a store what a crash test left in it, through the seam and nothing else.
-import { endingOf } from '../../src/client/record.ts'
-import { decodeTurn } from '../../src/kernel/codec.ts'
-import { decode } from '../../src/kernel/value.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
+
+import { decode } from '../../src/core/base/value.ts'
+import { endingOf } from '../../src/core/client/record.ts'
+import { decodeTurn } from '../../src/core/kernel/codec.ts'
+import { systemClock } from '../../src/core/runtime/clock.ts'
+import type { LoadAsk, RunSnapshot, Store, StoredTurn } from '../../src/core/stores/store.ts'
 import { openStore } from '../../src/stores/open.ts'
-import type { LoadAsk, RunSnapshot, Store, StoredTurn } from '../../src/stores/store.ts'
 import { type CheckedRun, eventsOf } from './check.ts'
 
 const together = 100

@@ -1,4 +1,6 @@
 // Generations, heartbeats, notes, rewinds, schedules, graphs, machines and sagas.
+
+import { sleep } from '../../src/core/runtime/clock.ts'
 import {
   activity,
   graph,
@@ -8,7 +10,6 @@ import {
   type,
   workflow,
 } from '../../src/index.ts'
-import { sleep } from '../../src/runtime/clock.ts'
 import { endOf, lookMs, type Program, RETRY, type Stage, unless } from './programs.ts'
 
 const go = signal<number>('go')

@@ -1,6 +1,7 @@
 // Steps side by side, a timer, a signal, a child and an activity in another queue.
+
+import { sleep } from '../../src/core/runtime/clock.ts'
 import { activity, signal, workflow } from '../../src/index.ts'
-import { sleep } from '../../src/runtime/clock.ts'
 import { type Program, RETRY, type Stage, unless } from './programs.ts'
 
 const go = signal<number>('go')

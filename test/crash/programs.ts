@@ -1,5 +1,7 @@
 // What crashes are tried on: small programs that together use everything that is written to a store. A client that dies
 // is started again and performs the whole program once more, so each of them looks first what has been done.
+
+import { sleep } from '../../src/core/runtime/clock.ts'
 import {
   type ActivityContext,
   type AnyActivity,
@@ -8,7 +10,6 @@ import {
   PawlError,
   type RunHandle,
 } from '../../src/index.ts'
-import { sleep } from '../../src/runtime/clock.ts'
 import type { MortalProcess } from '../../src/testing/process.ts'
 
 /** What programs have of the process they run in. */

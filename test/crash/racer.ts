@@ -1,9 +1,9 @@
 // One of many processes that all believe to hold the same run: writes a turn whenever it is told to, and says what the
 // store answered. node test/crash/racer.ts <store>
-import { systemClock } from '../../src/runtime/clock.ts'
-import { systemRandom } from '../../src/runtime/random.ts'
+import { systemClock } from '../../src/core/runtime/clock.ts'
+import { systemRandom } from '../../src/core/runtime/random.ts'
+import type { Lease } from '../../src/core/stores/store.ts'
 import { openStore } from '../../src/stores/open.ts'
-import type { Lease } from '../../src/stores/store.ts'
 
 export interface Go {
   readonly runId: string

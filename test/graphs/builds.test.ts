@@ -2,7 +2,7 @@
 import { type AnyWorkflow, type RunHandle, signal, workflow } from 'pawl'
 import { compress } from 'pawl/codecs'
 import { describe, expect, test } from 'vitest'
-import { SHARES } from '../../src/policies/roll-out.ts'
+import { SHARES } from '../../src/core/policies/roll-out.ts'
 import { rejection, until, useStore, waitsFor } from '../workflows/each-store.ts'
 
 const go = signal('go')

@@ -1,13 +1,14 @@
 // A run that a test moves by hand, turn by turn: what comes in a turn, how often and in which order is the test's to say.
-import { deciderOf } from '../../src/deciders/of.ts'
-import { Registry } from '../../src/definitions/registry.ts'
+
+import { encode } from '../../src/core/base/value.ts'
+import { deciderOf } from '../../src/core/deciders/of.ts'
+import { Registry } from '../../src/core/definitions/registry.ts'
+import type { Execution } from '../../src/core/kernel/decider.ts'
+import type { HistoryEvent } from '../../src/core/kernel/event.ts'
+import type { Message } from '../../src/core/kernel/message.ts'
+import { type Head, RunState } from '../../src/core/kernel/run.ts'
+import { Turn } from '../../src/core/kernel/turn.ts'
 import type { AnyWorkflow } from '../../src/index.ts'
-import type { Execution } from '../../src/kernel/decider.ts'
-import type { HistoryEvent } from '../../src/kernel/event.ts'
-import type { Message } from '../../src/kernel/message.ts'
-import { type Head, RunState } from '../../src/kernel/run.ts'
-import { Turn } from '../../src/kernel/turn.ts'
-import { encode } from '../../src/kernel/value.ts'
 
 const world = { breathe: async () => {}, secret: () => '' }
 

@@ -3,11 +3,11 @@
 import { open, PawlError } from 'pawl'
 import { handlers } from 'pawl/handlers'
 import { describe, expect, test } from 'vitest'
-import { callInput } from '../../src/handlers/call-external-service.ts'
-import { llmInput } from '../../src/handlers/llm-service.ts'
-import { emailInput } from '../../src/handlers/notify-email.ts'
-import { webhookInput } from '../../src/handlers/notify-webhook.ts'
-import type { Json } from '../../src/kernel/value.ts'
+import { callInput } from '../../src/addons/handlers/call-external-service.ts'
+import { llmInput } from '../../src/addons/handlers/llm-service.ts'
+import { emailInput } from '../../src/addons/handlers/notify-email.ts'
+import { webhookInput } from '../../src/addons/handlers/notify-webhook.ts'
+import type { Json } from '../../src/core/base/value.ts'
 import { misspelt } from '../support/misspelt.ts'
 
 const all = handlers({

@@ -12,7 +12,7 @@ import {
   workflow,
 } from 'pawl'
 import { describe, expect, test } from 'vitest'
-import { SHARES } from '../../src/policies/roll-out.ts'
+import { SHARES } from '../../src/core/policies/roll-out.ts'
 import { until, useStore, waitsFor } from '../workflows/each-store.ts'
 
 const go = signal('go')

@@ -1,7 +1,7 @@
 // Several stores write to one log on a real server, and one more renews its session meanwhile.
 import { expect, inject, test } from 'vitest'
-import { systemClock } from '../../src/runtime/clock.ts'
-import { systemRandom, uuidV7 } from '../../src/runtime/random.ts'
+import { systemClock } from '../../src/core/runtime/clock.ts'
+import { systemRandom, uuidV7 } from '../../src/core/runtime/random.ts'
 import { S3Bucket } from '../../src/stores/objects/s3-bucket.ts'
 import { placeOf } from '../../src/stores/objects/s3-place.ts'
 import { ObjectStore } from '../../src/stores/objects/store.ts'

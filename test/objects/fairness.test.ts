@@ -1,6 +1,6 @@
 // Several processes write to one log. Who gets how much, and how long a renewal and a reader wait, on virtual time.
 import { describe, expect, test } from 'vitest'
-import type { SessionBeat } from '../../src/stores/store.ts'
+import type { SessionBeat } from '../../src/core/stores/store.ts'
 import { BusyWorld, type Latency } from './busy-writers.ts'
 
 const DURING_MS = 20_000

@@ -1,5 +1,5 @@
 // SIMULATOR of a bucket that is a round trip away, on virtual time, and counts what it is asked for.
-import { type Clock, sleep } from '../../src/runtime/clock.ts'
+import { type Clock, sleep } from '../../src/core/runtime/clock.ts'
 import type { Bucket } from '../../src/stores/objects/bucket.ts'
 import type { VirtualClock } from '../../src/testing/virtual-clock.ts'
 

@@ -1,6 +1,6 @@
 // An engine on a bucket that is a round trip away. Time is virtual: it passes as fast as there is nothing to do.
 
-import { Registry } from '../../src/definitions/registry.ts'
+import { Registry } from '../../src/core/definitions/registry.ts'
 import { Engine } from '../../src/engine.ts'
 import { type AnyWorkflow } from '../../src/index.ts'
 import { ObjectStore, type ObjectStoreOptions } from '../../src/stores/objects/store.ts'

@@ -2,7 +2,7 @@
 // the next worker sees to that.
 import { graph, PermanentError, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/runtime/clock.ts'
+import { systemClock } from '../../src/core/runtime/clock.ts'
 import type { Bucket } from '../../src/stores/objects/bucket.ts'
 import type { Credentials } from '../../src/stores/objects/credentials.ts'
 import { examine } from '../../src/stores/objects/doctor.ts'

@@ -1,6 +1,6 @@
 // Orders the store calls of several processes by a seed. A call waits twice: before the store carries it out, and before
 // its caller gets the answer. Which of the waiting calls goes on next is drawn, so every order can come up.
-import type { Clock } from '../../src/runtime/clock.ts'
+import type { Clock } from '../../src/core/runtime/clock.ts'
 import type { MortalProcess } from '../../src/testing/process.ts'
 import type { SeededRandom } from '../../src/testing/seeded-random.ts'
 

@@ -1,4 +1,6 @@
 // The runs that operations are tried on: a list of parts, done one after another, whose result anybody can foretell.
+
+import { type Clock, sleep } from '../../src/core/runtime/clock.ts'
 import {
   type ActivityContext,
   activity,
@@ -7,7 +9,6 @@ import {
   signal,
   workflow,
 } from '../../src/index.ts'
-import { type Clock, sleep } from '../../src/runtime/clock.ts'
 import type { SeededRandom } from '../../src/testing/seeded-random.ts'
 
 export const parts = ['step', 'queue', 'wait', 'nap', 'child', 'fail', 'continue'] as const

@@ -1,7 +1,7 @@
 // A story on a real store and real time: store calls wait for each other in an order drawn from the seed.
-import { sleep, systemClock } from '../../src/runtime/clock.ts'
-import type { Store } from '../../src/stores/store.ts'
-import { wrapped } from '../../src/stores/wrapped.ts'
+import { sleep, systemClock } from '../../src/core/runtime/clock.ts'
+import type { Store } from '../../src/core/stores/store.ts'
+import { wrapped } from '../../src/core/stores/wrapped.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { Interleaving } from './interleaving.ts'
 import { Story, type Told, type Workers } from './story.ts'

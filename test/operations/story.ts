@@ -1,11 +1,11 @@
 // Clients that pause, resume, stop, retry, reset, trigger and signal one run while workers work on it, die and are
 // replaced. Every store call is ordered by the seed. In the end the run must stand where the model says.
 
-import { Registry } from '../../src/definitions/registry.ts'
+import { Registry } from '../../src/core/definitions/registry.ts'
+import { type Clock, sleep } from '../../src/core/runtime/clock.ts'
+import type { Store } from '../../src/core/stores/store.ts'
 import { Engine } from '../../src/engine.ts'
 import { type HistoryEvent, PawlError, type RunHandle } from '../../src/index.ts'
-import { type Clock, sleep } from '../../src/runtime/clock.ts'
-import type { Store } from '../../src/stores/store.ts'
 import { MortalProcess } from '../../src/testing/process.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import type { Interleaving } from './interleaving.ts'

@@ -1,13 +1,13 @@
 // Planted bugs of the edges: what an error of a store means, what a clock may do, and what a fail-over gives back.
 import { from, type Mutant, mutant, patch } from './planting.ts'
 
-const coalesced = 'stores/coalesced.ts'
+const coalesced = 'core/stores/coalesced.ts'
 const availability = 'runtime/availability.ts'
-const rules = 'stores/rows/rules.ts'
-const worker = 'worker/worker.ts'
-const lateSessions = 'worker/late-sessions.ts'
-const storeClock = 'worker/store-clock.ts'
-const warm = 'worker/warm.ts'
+const rules = 'core/stores/rules/rules.ts'
+const worker = 'core/worker/worker.ts'
+const lateSessions = 'core/worker/late-sessions.ts'
+const storeClock = 'core/worker/store-clock.ts'
+const warm = 'core/worker/warm.ts'
 
 export const edgeMutants: readonly Mutant[] = [
   mutant(
@@ -47,7 +47,7 @@ export const edgeMutants: readonly Mutant[] = [
       'before?.beat === each.beat ? before.since : now',
       'before ? before.since : now',
     ),
-    patch('stores/lateness.ts', 'ttlMs / limits.leaseRenewalsPerLife + latenessMs', '0'),
+    patch('core/stores/lateness.ts', 'ttlMs / limits.leaseRenewalsPerLife + latenessMs', '0'),
   ),
   from(
     8_380,
@@ -86,7 +86,7 @@ export const edgeMutants: readonly Mutant[] = [
       'const jumped = low > this.#high + clockStepMs || high < this.#low - clockStepMs',
       'const jumped = low !== this.#low',
     ),
-    patch('kernel/turn.ts', 'this.#now = Math.max(now, state.at)', 'this.#now = now'),
+    patch('core/kernel/turn.ts', 'this.#now = Math.max(now, state.at)', 'this.#now = now'),
   ),
   from(
     150,
@@ -115,7 +115,7 @@ export const edgeMutants: readonly Mutant[] = [
     mutant(
       'api D1: an activity that failed goes on wherever its run does',
       patch(
-        'worker/readiness.ts',
+        'core/worker/readiness.ts',
         "return kind !== 'activity' || host.serves(name, plan, head)",
         "return kind !== '' || host.serves(name, plan, head)",
       ),
@@ -125,7 +125,7 @@ export const edgeMutants: readonly Mutant[] = [
     425,
     mutant(
       'api D1: the attempt of a holder that died is not counted for what goes to the queue now',
-      patch('worker/readiness.ts', '(step.queued && !asked.has(key))', 'step.queued'),
+      patch('core/worker/readiness.ts', '(step.queued && !asked.has(key))', 'step.queued'),
     ),
   ),
   from(
@@ -133,7 +133,7 @@ export const edgeMutants: readonly Mutant[] = [
     mutant(
       'api D1: attempts are counted anew in the task queue',
       patch(
-        'worker/held-task.ts',
+        'core/worker/held-task.ts',
         'return Math.max(failed, this.#body?.failed ?? 0) + deliveries',
         'return failed + deliveries',
       ),

@@ -1,8 +1,9 @@
 // How a run of a graph must end, and what it must have undone by then.
-import type { Event } from '../../src/kernel/event.ts'
-import type { Failure } from '../../src/kernel/failure.ts'
-import { parseNodeKey } from '../../src/kernel/node-key.ts'
-import { encode } from '../../src/kernel/value.ts'
+
+import type { Failure } from '../../src/core/base/failure.ts'
+import { encode } from '../../src/core/base/value.ts'
+import type { Event } from '../../src/core/kernel/event.ts'
+import { parseNodeKey } from '../../src/core/kernel/node-key.ts'
 import { endIn, type Facts, outcomesOf, outputOf } from './graph-reference.ts'
 import { Told } from './graph-standing.ts'
 import type { Walked } from './graph-walk.ts'

@@ -1,10 +1,10 @@
 // Bugs planted in the decider of graphs. Random graphs must catch every one of them.
 import { from, type Mutant, patch } from './planting.ts'
 
-const nodes = 'deciders/graph/nodes.ts'
-const progress = 'deciders/graph/progress.ts'
-const execution = 'deciders/graph/execution.ts'
-const undoing = 'deciders/graph/undoing.ts'
+const nodes = 'core/deciders/graph/nodes.ts'
+const progress = 'core/deciders/graph/progress.ts'
+const execution = 'core/deciders/graph/execution.ts'
+const undoing = 'core/deciders/graph/undoing.ts'
 
 const inGraphs = (name: string, file: string, find: string, replace: string): Mutant => ({
   name,

@@ -1,6 +1,6 @@
 // What graphs must come to, said as plainly as possible: rules over lists of what became of the steps before, everything
 // worked out from the beginning each time anybody asks. Shares no code with the decider.
-import type { Rule } from '../../src/definitions/graph-plan.ts'
+import type { Rule } from '../../src/core/definitions/graph-plan.ts'
 import { TIMEOUT } from '../../src/index.ts'
 import type { GraphSpec, StepSpec } from './random-graphs.ts'
 

@@ -1,4 +1,6 @@
 // Random graphs as workflows, made with the builder that users have, and a client that starts, tells and cancels them.
+
+import { sleep } from '../../src/core/runtime/clock.ts'
 import {
   type ActivityContext,
   type ActivityOptions,
@@ -12,7 +14,6 @@ import {
   signal,
   workflow,
 } from '../../src/index.ts'
-import { sleep } from '../../src/runtime/clock.ts'
 import { checkPlace, simulatedBody } from '../../src/testing/simulated-body.ts'
 import type { Definitions, ProgramWorld, SimulatedWorld } from '../../src/testing/simulator.ts'
 import type { SeenByUndo } from './graph-end.ts'

@@ -1,4 +1,6 @@
 // Random programs as workflows: an interpreter of them, and a client that gives them what they wait for.
+
+import { sleep } from '../../src/core/runtime/clock.ts'
 import {
   type ActivityContext,
   type AttributesChange,
@@ -14,7 +16,6 @@ import {
   update,
   workflow,
 } from '../../src/index.ts'
-import { sleep } from '../../src/runtime/clock.ts'
 import { checkPlace, simulatedBody } from '../../src/testing/simulated-body.ts'
 import type { Definitions, ProgramWorld, SimulatedWorld } from '../../src/testing/simulator.ts'
 import {

@@ -19,17 +19,17 @@ const inPrograms = (name: string, ...patches: Patch[]): Mutant => ({
   patches,
 })
 
-const rules = 'stores/rows/rules.ts'
-const claims = 'stores/rows/claim.ts'
+const rules = 'core/stores/rules/rules.ts'
+const claims = 'core/stores/rules/claim.ts'
 const replica = 'stores/objects/replica.ts'
 const log = 'stores/objects/log.ts'
 const snapshotter = 'stores/objects/snapshotter.ts'
 const compactor = 'stores/objects/compactor.ts'
-const heldRun = 'worker/held-run.ts'
-const readiness = 'worker/readiness.ts'
-const localSteps = 'worker/local-steps.ts'
-const session = 'worker/session.ts'
-const turn = 'kernel/turn.ts'
+const heldRun = 'core/worker/held-run.ts'
+const readiness = 'core/worker/readiness.ts'
+const localSteps = 'core/worker/local-steps.ts'
+const session = 'core/worker/session.ts'
+const turn = 'core/kernel/turn.ts'
 
 export const mutants: readonly Mutant[] = [
   from(
@@ -46,7 +46,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'H2: history is read as it was before the lease was granted',
     patch(
-      'stores/rows/read.ts',
+      'core/stores/rules/read.ts',
       'return turnsOf(turns, ask.generation ?? newest)',
       'return turnsOf(turns.slice(0, -1), ask.generation ?? newest)',
     ),
@@ -68,7 +68,7 @@ export const mutants: readonly Mutant[] = [
     mutant(
       'H5: a warm execution is used whoever held the run since',
       patch(
-        'worker/warm.ts',
+        'core/worker/warm.ts',
         'const fits = isLast && deliveries === 1 && run.head.generation === generation',
         'const fits = run.head.generation === generation',
       ),
@@ -77,7 +77,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'H6: a commit without an answer is taken for applied',
     patch(
-      'worker/run-host.ts',
+      'core/worker/run-host.ts',
       'await send((store) => store.commit([turn]))',
       "await ports.store.commit([turn]).catch(() => [{ outcome: 'applied' } as const])",
     ),
@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'INV5: a held run is handed out again',
     patch(
-      'stores/rows/due-index.ts',
+      'core/stores/rules/due-index.ts',
       'const lane = row.session === 0 ? this.#kind.laneOf(row) : undefined',
       'const lane = this.#kind.laneOf(row)',
     ),
@@ -108,7 +108,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'H9: a crash does not count as an attempt',
     patch(
-      'worker/held-execution.ts',
+      'core/worker/held-execution.ts',
       'if (crashes === 0 || turn.ending',
       'if (crashes >= 0 || turn.ending',
     ),
@@ -120,7 +120,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'H11: the timers of a held run do not fire',
     patch(
-      'worker/nap.ts',
+      'core/worker/nap.ts',
       'Number.isFinite(pause) ? this.#after(pause, resolve)',
       'pause < 0 ? this.#after(pause, resolve)',
     ),
@@ -128,7 +128,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "H19: the worker's own clock decides what is due",
     patch(
-      'worker/store-clock.ts',
+      'core/worker/store-clock.ts',
       'return Math.floor(this.#low + this.#clock.monotonic())',
       'return this.#clock.now()',
     ),
@@ -143,7 +143,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'S2: signals are not kept in the order they came',
-    patch('stores/rows/tables.ts', '[...left, ...posted]', '[...posted, ...left]'),
+    patch('core/stores/rules/tables.ts', '[...left, ...posted]', '[...posted, ...left]'),
   ),
   mutant(
     'INV7: a signal is acknowledged and not stored',
@@ -182,21 +182,25 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'INV6: leases are taken over before they end',
     patch(
-      'worker/late-sessions.ts',
+      'core/worker/late-sessions.ts',
       'return since + ttlMs * limits.leaseSelfStopShare',
       'return since + ttlMs * 0.2',
     ),
   ),
   mutant(
     'INV4: settlements are delivered newest first',
-    patch('deciders/function/heap.ts', 'if (above <= value) break', 'if (above >= value) break'),
     patch(
-      'deciders/function/heap.ts',
+      'core/deciders/function/heap.ts',
+      'if (above <= value) break',
+      'if (above >= value) break',
+    ),
+    patch(
+      'core/deciders/function/heap.ts',
       '(items[child] as number) >= last',
       '(items[child] as number) <= last',
     ),
     patch(
-      'deciders/function/heap.ts',
+      'core/deciders/function/heap.ts',
       '(items[right] as number) < (items[left] as number)',
       '(items[right] as number) > (items[left] as number)',
     ),
@@ -204,7 +208,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'INV4: random numbers are not the same again',
     patch(
-      'deciders/function/context.ts',
+      'core/deciders/function/context.ts',
       'new SeededNumbers(`${runId}:${generation}${this.#scope.path}`)',
       'new SeededNumbers(`${runId}:${process.hrtime.bigint()}`)',
     ),
@@ -216,7 +220,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'INV14: one attempt too many',
     patch(
-      'policies/retry.ts',
+      'core/policies/retry.ts',
       'return attempt >= rule.maxAttempts',
       'return attempt > rule.maxAttempts',
     ),
@@ -239,14 +243,14 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'INV1: an ambiguous start is not sent again',
-    patch('client/client.ts', 'patienceMs = limits.storePatienceMs', 'patienceMs = 0'),
+    patch('core/client/client.ts', 'patienceMs = limits.storePatienceMs', 'patienceMs = 0'),
     patch(
-      'client/client.ts',
+      'core/client/client.ts',
       "default:\n        throw new PawlError('STORE_UNAVAILABLE'",
       "default:\n        return new Handle<Out>(this.#host, runId, { workflowId })\n        throw new PawlError('STORE_UNAVAILABLE'",
     ),
     patch(
-      'client/client.ts',
+      'core/client/client.ts',
       'store.create([{ ...run, ...(eager && { eager }) }]),\n    )',
       'store.create([{ ...run, ...(eager && { eager }) }]),\n    ).catch(() => [] as Created[])',
     ),
@@ -323,12 +327,12 @@ export const mutants: readonly Mutant[] = [
   ),
   inPrograms(
     'C7: signals nobody waited for are not carried over to the next generation',
-    patch('deciders/function/request.ts', 'carried: unread }', 'carried: [] }'),
+    patch('core/deciders/function/request.ts', 'carried: unread }', 'carried: [] }'),
   ),
   inPrograms(
     'webhooks: each replay makes a token of its own',
     patch(
-      'deciders/function/execution.ts',
+      'core/deciders/function/execution.ts',
       'if (known !== undefined) return known\n    const token',
       'const token',
     ),
@@ -336,7 +340,7 @@ export const mutants: readonly Mutant[] = [
   inPrograms(
     'S8: an update is answered before its handler is done',
     patch(
-      'deciders/function/handlers.ts',
+      'core/deciders/function/handlers.ts',
       'handler.run(payload, id).then(\n      (value) => this.#complete(id, message.name, value),',
       'Promise.resolve(handler.run(payload, id).catch(() => {}) && payload).then(\n      (value) => this.#complete(id, message.name, value),',
     ),
@@ -359,11 +363,11 @@ export const mutants: readonly Mutant[] = [
   ),
   inPrograms(
     'what the code waits for after it cancelled it is forgotten',
-    patch('kernel/run.ts', 'if (!awaitsEnd(open)) return false\n', 'return false\n'),
+    patch('core/kernel/run.ts', 'if (!awaitsEnd(open)) return false\n', 'return false\n'),
   ),
   mutant(
     'a run that was cancelled before it began is replayed with its code',
-    patch('kernel/begun.ts', 'cancel && {', 'undefined && {'),
+    patch('core/kernel/begun.ts', 'cancel && {', 'undefined && {'),
   ),
   ...graphMutants,
   ...edgeMutants,

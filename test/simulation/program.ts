@@ -1,5 +1,7 @@
 // What the simulated deployment runs: workflows that use every primitive, and a client that starts, signals and
 // cancels them over a bad network, noting what it was promised.
+
+import { sleep } from '../../src/core/runtime/clock.ts'
 import {
   type ActivityContext,
   ActivityError,
@@ -13,7 +15,6 @@ import {
   type Workflow,
   workflow,
 } from '../../src/index.ts'
-import { sleep } from '../../src/runtime/clock.ts'
 import type { Acknowledged } from '../../src/testing/checkers.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { checkPlace, simulatedBody } from '../../src/testing/simulated-body.ts'

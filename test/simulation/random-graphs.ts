@@ -1,7 +1,7 @@
 // Random graphs as plain data: what each step comes after, what it does and how that ends. The data is made so that what a
 // step gives follows from what it must have seen, and everything else is left to chance.
 import fc from 'fast-check'
-import { RULES, type Rule } from '../../src/definitions/graph-plan.ts'
+import { RULES, type Rule } from '../../src/core/definitions/graph-plan.ts'
 
 /** How often a body fails before it succeeds, or how it comes to its bad end. */
 export type End =

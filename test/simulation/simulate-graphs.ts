@@ -1,6 +1,6 @@
 // One seed of random graphs, compared with the reference.
-import { decodeTurn } from '../../src/kernel/codec.ts'
-import { turnsOf } from '../../src/stores/rows/row.ts'
+import { decodeTurn } from '../../src/core/kernel/codec.ts'
+import { turnsOf } from '../../src/core/stores/rules/row.ts'
 import { checkAll, checkReplay } from '../../src/testing/checkers.ts'
 import { badNetwork, noFaults } from '../../src/testing/faulty-store.ts'
 import { short } from '../../src/testing/ledger.ts'

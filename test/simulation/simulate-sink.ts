@@ -1,6 +1,7 @@
 // One seed of random programs, compared with the model.
-import { decodeTurn } from '../../src/kernel/codec.ts'
-import { decode } from '../../src/kernel/value.ts'
+
+import { decode } from '../../src/core/base/value.ts'
+import { decodeTurn } from '../../src/core/kernel/codec.ts'
 import { checkAll, checkReplay } from '../../src/testing/checkers.ts'
 import { badNetwork, noFaults } from '../../src/testing/faulty-store.ts'
 import { misfortunesOf, noMisfortunes } from '../../src/testing/misfortunes.ts'

@@ -1,14 +1,14 @@
 // What code asks for, given a history once more: told turn by turn as an execution that stays warm is, and each time from
 // the start by a new execution, as after an eviction. Both must ask for what was recorded, in the same order.
-import { deciderOf } from '../../src/deciders/of.ts'
-import { Registry } from '../../src/definitions/registry.ts'
-import type { Command } from '../../src/kernel/command.ts'
-import type { Execution } from '../../src/kernel/decider.ts'
-import type { HistoryEvent } from '../../src/kernel/event.ts'
-import type { Head } from '../../src/kernel/run.ts'
-import { headOf as headNow, turnsOf } from '../../src/stores/rows/row.ts'
+import { deciderOf } from '../../src/core/deciders/of.ts'
+import { Registry } from '../../src/core/definitions/registry.ts'
+import type { Command } from '../../src/core/kernel/command.ts'
+import type { Execution } from '../../src/core/kernel/decider.ts'
+import type { HistoryEvent } from '../../src/core/kernel/event.ts'
+import type { Head } from '../../src/core/kernel/run.ts'
+import { headOf as headNow, turnsOf } from '../../src/core/stores/rules/row.ts'
+import { headOf, headSince, pastOf } from '../../src/core/worker/past.ts'
 import type { Definitions, SimulationEnd } from '../../src/testing/simulator.ts'
-import { headOf, headSince, pastOf } from '../../src/worker/past.ts'
 
 /** What happened, and what the code asked for then. */
 export interface RecordedTurn {

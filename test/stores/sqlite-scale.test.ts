@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { open, signal, workflow } from 'pawl'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { limits } from '../../src/kernel/limits.ts'
-import type { Status } from '../../src/kernel/run.ts'
-import { type Clock, systemClock } from '../../src/runtime/clock.ts'
+import { limits } from '../../src/core/base/limits.ts'
+import type { Status } from '../../src/core/kernel/run.ts'
+import { type Clock, systemClock } from '../../src/core/runtime/clock.ts'
+import type { AttributeTest, HistoryPage, ListQuery } from '../../src/core/stores/store.ts'
 import { SqliteStore } from '../../src/stores/sqlite/index.ts'
 import { migrations } from '../../src/stores/sqlite/schema.ts'
 import { conditionOf } from '../../src/stores/sqlite/sources.ts'
 import { SNAPSHOT_JOINS, texts } from '../../src/stores/sqlite/statements.ts'
-import type { AttributeTest, HistoryPage, ListQuery } from '../../src/stores/store.ts'
 
 const RUNS = 20_000
 const FIRST_AT = 1_700_000_000_000

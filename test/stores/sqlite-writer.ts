@@ -1,6 +1,6 @@
 // Writes to a SQLite file as often as it can for a while, and says how often that was. A program of sqlite-lock.test.ts.
 import { randomUUID } from 'node:crypto'
-import { systemClock } from '../../src/runtime/clock.ts'
+import { systemClock } from '../../src/core/runtime/clock.ts'
 import { SqliteStore } from '../../src/stores/sqlite/index.ts'
 import { newRun } from '../../src/testing/conformance/builders.ts'
 

@@ -4,9 +4,9 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import type { ActivityContext } from '../../src/definitions/contract.ts'
-import { PermanentError, RetryableError } from '../../src/kernel/errors.ts'
-import { retryAfter } from '../../src/kernel/failure.ts'
+import { PermanentError, RetryableError } from '../../src/core/base/errors.ts'
+import { retryAfter } from '../../src/core/base/failure.ts'
+import type { ActivityContext } from '../../src/core/definitions/contract.ts'
 import { certificate, certificateKey } from './certificate.ts'
 
 export function stepContext(given: Partial<ActivityContext> = {}): ActivityContext {

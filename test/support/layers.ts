@@ -10,59 +10,77 @@ import {
   type Violation,
 } from './source-files.ts'
 
-const library = [
-  'kernel',
-  'policies',
-  'definitions',
-  'deciders',
-  'runtime',
-  'telemetry',
-  'stores',
-  'catalogue',
-  'worker',
-  'schedules',
-  'client',
-] as const
+const seam = 'core/stores/store.ts'
+/** Values, errors, limits and texts, and the ports to the world: every layer may use them. */
+const common = ['core/base', 'core/runtime'] as const
 
-const seam = 'stores/store.ts'
+/** The engine: each layer, and what it may import besides itself. */
+const core: Readonly<Record<string, readonly string[]>> = {
+  'core/base': [],
+  'core/runtime': ['core/base'],
+  'core/kernel': ['core/base'],
+  'core/policies': ['core/base', 'core/kernel'],
+  'core/definitions': ['core/base', 'core/kernel', 'core/policies'],
+  'core/deciders': ['core/base', 'core/kernel', 'core/definitions'],
+  'core/telemetry': [...common, 'core/kernel'],
+  'core/stores': [...common, 'core/kernel', 'core/telemetry'],
+  'core/catalogue': ['core/base', 'core/kernel', 'core/policies', seam],
+  'core/worker': [
+    ...[...common, 'core/kernel', 'core/policies', 'core/definitions', 'core/deciders'],
+    ...['core/telemetry', 'core/catalogue', seam],
+  ],
+  'core/client': [
+    ...[...common, 'core/kernel', 'core/policies', 'core/definitions', 'core/deciders'],
+    ...['core/telemetry', 'core/catalogue', seam],
+  ],
+}
+
+/** What the upper floor sees of the engine: two entries, for those who use it and for those who write a store. */
+const entry = 'core/index.ts'
+const storeEntry = 'core/stores/driver.ts'
+
+/** What stands on the engine, and uses it only through its entries. */
+const upper: Readonly<Record<string, readonly string[]>> = {
+  'stores/sql': [...common, storeEntry],
+  'stores/sqlite': [...common, storeEntry, 'stores/sql', 'stores/url-parameters.ts'],
+  'stores/postgres': [...common, storeEntry, 'stores/sql', 'stores/url-parameters.ts'],
+  'stores/objects': [...common, storeEntry, entry, 'stores/url-parameters.ts'],
+  'stores/url-parameters.ts': ['core/base'],
+  'stores/open.ts': [...common, storeEntry, 'stores/sqlite', 'stores/postgres', 'stores/objects'],
+  'addons/handlers': [...common, entry],
+  'addons/documents': ['core/base', entry],
+  'addons/schedules': [...common, entry],
+  'addons/diagrams': ['core/base', entry],
+  'addons/codecs': [...common, storeEntry, 'stores/objects'],
+}
+
+/** They put the parts together; what users import. */
+const root = ['engine.ts', 'index.ts'] as const
 
 /**
- * A layer is a folder or a file directly under src. It may import itself and what is listed here: a
- * layer, or one file of a layer. What is not in the table may not exist.
+ * A layer is a folder, or a file beside one. It may import itself and what is listed here: a layer, or one file of a
+ * layer. What is not in the table may not exist.
  */
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
-  kernel: [],
-  policies: ['kernel'],
-  definitions: ['kernel', 'policies'],
-  deciders: ['kernel', 'definitions'],
-  runtime: ['kernel'],
-  telemetry: ['kernel', 'runtime'],
-  stores: ['kernel', 'runtime', 'telemetry'],
-  codecs: ['kernel', 'runtime', 'stores'],
-  catalogue: ['kernel', 'policies', seam],
-  worker: [
-    ...['kernel', 'policies', 'definitions', 'deciders', 'runtime', 'telemetry', 'catalogue'],
-    seam,
-  ],
-  handlers: ['kernel', 'policies', 'definitions', 'runtime'],
-  schedules: ['kernel', 'policies', 'definitions'],
-  client: [
-    ...['kernel', 'policies', 'definitions', 'deciders', 'runtime', 'telemetry', 'schedules'],
-    'catalogue',
-    seam,
-  ],
-  'engine.ts': [...library, 'index.ts'],
-  'index.ts': [...library, 'engine.ts'],
-  cli: [...library, 'handlers', 'engine.ts', 'index.ts'],
-  testing: [...library, 'codecs', 'engine.ts', 'index.ts', 'cli'],
+  ...core,
+  [entry]: Object.keys(core),
+  ...upper,
+  'engine.ts': [...Object.keys(core), entry, ...Object.keys(upper), 'index.ts'],
+  'index.ts': [...Object.keys(core), entry, ...Object.keys(upper), 'engine.ts'],
+  cli: [...common, entry, 'addons/handlers', 'addons/documents', 'stores/objects', ...root],
+  testing: [...Object.keys(core), ...Object.keys(upper), ...root, 'cli'],
 }
+
+/** Folders whose folders are layers. */
+const nested = new Set(['core', 'stores', 'addons'])
 
 /** The pure layers, and all they may take from Node. Layers not named here may use any of it. */
 export const mayImportFromNode: Readonly<Record<string, Readonly<Record<string, string[]>>>> = {
-  kernel: { 'node:crypto': ['createHash', 'hash'] },
-  policies: { 'node:crypto': ['createHash', 'hash'] },
-  definitions: { 'node:crypto': ['createHash', 'hash'] },
-  deciders: {
+  'core/base': { 'node:crypto': ['createHash', 'hash'] },
+  'core/kernel': {},
+  'core/policies': { 'node:crypto': ['createHash', 'hash'] },
+  'core/definitions': { 'node:crypto': ['createHash', 'hash'] },
+  'core/deciders': {
     'node:crypto': ['createHash', 'hash'],
     'node:async_hooks': ['AsyncLocalStorage', 'AsyncResource'],
   },
@@ -82,7 +100,8 @@ export function layerViolations(file: SourceFile): Violation[] {
 }
 
 function layerOf(path: string): string {
-  return path.split('/')[1] ?? path
+  const [, first = path, second] = path.split('/')
+  return second !== undefined && nested.has(first) ? `${first}/${second}` : first
 }
 
 function importProblem(path: string, layer: string, imported: Import): string | undefined {
@@ -119,7 +138,7 @@ function builtinProblem(
 
 function packageProblem(layer: string, specifier: string): string | undefined {
   if (/^pawl(?:\/|$)/.test(specifier)) return `import the file, not ${specifier}: this is pawl`
-  if (layer === 'kernel') return `kernel may import nothing, so not ${specifier}`
+  if (layer === 'core/kernel') return `${layer} may import nothing, so not ${specifier}`
   return undefined
 }
 

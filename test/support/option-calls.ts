@@ -25,8 +25,24 @@ import {
   verifyWebhook,
 } from 'pawl/handlers'
 import { simulate, testEngine } from 'pawl/testing'
-import { batchOptions } from '../../src/client/batch.ts'
-import { pageOptions, runFilter } from '../../src/client/filter.ts'
+import { compressOptions } from '../../src/addons/codecs/compress.ts'
+import { encryptOptions } from '../../src/addons/codecs/encrypt.ts'
+import { offloadOptions } from '../../src/addons/codecs/offload.ts'
+import { callInput, httpOptions } from '../../src/addons/handlers/call-external-service.ts'
+import { handlersOptions } from '../../src/addons/handlers/handlers.ts'
+import { llmInput, llmOptions } from '../../src/addons/handlers/llm-service.ts'
+import { emailInput, emailOptions } from '../../src/addons/handlers/notify-email.ts'
+import { webhookInput, webhookOptions } from '../../src/addons/handlers/notify-webhook.ts'
+import { smtpServer } from '../../src/addons/handlers/smtp.ts'
+import { verifyOptions } from '../../src/addons/handlers/webhook-signature.ts'
+import {
+  backfillOptions,
+  scheduleChange,
+  wholeSchedule,
+} from '../../src/addons/schedules/options.ts'
+import type { Description } from '../../src/core/base/described.ts'
+import { batchOptions } from '../../src/core/client/batch.ts'
+import { pageOptions, runFilter } from '../../src/core/client/filter.ts'
 import {
   editOptions,
   forkOptions,
@@ -35,18 +51,10 @@ import {
   migrationOptions,
   resetOptions,
   resultOptions,
-} from '../../src/client/run-handle.ts'
-import {
-  backfillOptions,
-  scheduleChange,
-  wholeSchedule,
-} from '../../src/client/schedule-options.ts'
-import { beginOptions, startOptions, startRequests } from '../../src/client/start-options.ts'
-import { compressOptions } from '../../src/codecs/compress.ts'
-import { encryptOptions } from '../../src/codecs/encrypt.ts'
-import { offloadOptions } from '../../src/codecs/offload.ts'
-import { graphOptions } from '../../src/definitions/graph.ts'
-import { actionOptions } from '../../src/definitions/machine.ts'
+} from '../../src/core/client/run-handle.ts'
+import { beginOptions, startOptions, startRequests } from '../../src/core/client/start-options.ts'
+import { graphOptions } from '../../src/core/definitions/graph.ts'
+import { actionOptions } from '../../src/core/definitions/machine.ts'
 import {
   activityOptions,
   childOptions,
@@ -62,19 +70,11 @@ import {
   stepOptions,
   waitOptions,
   workflowOptions,
-} from '../../src/definitions/options.ts'
+} from '../../src/core/definitions/options.ts'
+import { workerOptions } from '../../src/core/worker/options.ts'
 import { openOptions } from '../../src/engine.ts'
-import { callInput, httpOptions } from '../../src/handlers/call-external-service.ts'
-import { handlersOptions } from '../../src/handlers/handlers.ts'
-import { llmInput, llmOptions } from '../../src/handlers/llm-service.ts'
-import { emailInput, emailOptions } from '../../src/handlers/notify-email.ts'
-import { webhookInput, webhookOptions } from '../../src/handlers/notify-webhook.ts'
-import { smtpServer } from '../../src/handlers/smtp.ts'
-import { verifyOptions } from '../../src/handlers/webhook-signature.ts'
-import type { Description } from '../../src/kernel/described.ts'
 import { allSimulateOptions } from '../../src/testing/simulate.ts'
 import { disturbances, testOptions } from '../../src/testing/test-engine.ts'
-import { workerOptions } from '../../src/worker/options.ts'
 import { stepContext } from './handlers.ts'
 
 export interface Given {

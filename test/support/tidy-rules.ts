@@ -14,7 +14,7 @@ import {
   walk,
 } from './source-files.ts'
 
-export const fileLinesMax = 450
+export const fileLinesMax = 500
 export const functionLinesMax = 70
 
 const clockNames = new Set([
@@ -41,11 +41,12 @@ const clockModules = new Set(['node:timers', 'node:timers/promises', 'node:perf_
 /** Time, timers, randomness and the environment come in by parameter everywhere but in runtime. */
 export function worldViolations(file: SourceFile): Violation[] {
   const { path } = file
-  if (!path.startsWith('src/') || path.startsWith('src/runtime/') || isTestFile(path)) return []
+  if (!path.startsWith('src/') || path.startsWith('src/core/runtime/') || isTestFile(path))
+    return []
   const forbidden = path.startsWith('src/cli/') ? clockMembers : withEnvironment
   const found: Violation[] = []
   const report = (line: number, what: string): void => {
-    found.push(`${path}:${line}: ${what} belongs to src/runtime`)
+    found.push(`${path}:${line}: ${what} belongs to src/core/runtime`)
   }
   walk(file.program, (node) => {
     const what = readOfWorld(node, forbidden)

@@ -1,6 +1,6 @@
 // Checked by the compiler and never run: events of a history are told apart by their type, all of them and no others.
 import type { AttributesChange, Failure, HistoryEvent, RunHandle } from 'pawl'
-import type { Event } from '../../src/kernel/event.ts'
+import type { Event } from '../../src/core/kernel/event.ts'
 import { type Equal, same } from './support.ts'
 
 // What the kernel writes is described, and nothing else is.

@@ -1,12 +1,12 @@
 // Attributes that are removed or are lists of texts, and what a run's own code sees of them.
 import { type Attributes, type Engine, type RunHandle, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
+import { limits } from '../../src/core/base/limits.ts'
+import { systemClock } from '../../src/core/runtime/clock.ts'
+import { systemRandom } from '../../src/core/runtime/random.ts'
+import { MemoryStore } from '../../src/core/stores/memory/store.ts'
+import { asItIs, wrapped } from '../../src/core/stores/wrapped.ts'
 import { Engine as EngineOf, registryOf } from '../../src/engine.ts'
-import { limits } from '../../src/kernel/limits.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
-import { systemRandom } from '../../src/runtime/random.ts'
-import { MemoryStore } from '../../src/stores/memory/store.ts'
-import { asItIs, wrapped } from '../../src/stores/wrapped.ts'
 import { kinds, rejection, useStore, waitsFor } from './each-store.ts'
 
 const go = signal('go')

@@ -1,7 +1,7 @@
 // A message that no worker can read keeps its run from going on, until an operator drops it.
 import { type HistoryEvent, type RunHandle, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
-import { encrypt } from '../../src/codecs/index.ts'
+import { encrypt } from '../../src/addons/codecs/index.ts'
 import { Gate, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
 const keyed = (byte: number) => [

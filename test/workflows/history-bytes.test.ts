@@ -2,8 +2,8 @@
 // store's, so memory is enough.
 import { activity, type RunHandle, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
-import { limits } from '../../src/kernel/limits.ts'
-import { tooLong } from '../../src/worker/refusals.ts'
+import { limits } from '../../src/core/base/limits.ts'
+import { tooLong } from '../../src/core/worker/refusals.ts'
 import { type Bench, rejection, useStore } from './each-store.ts'
 
 const large = 'x'.repeat(limits.payloadBytesMax - 1_000)

@@ -1,12 +1,12 @@
 // A client that gets no answer asks again; what it is told then may be about a run that has gone on meanwhile.
 import { signal, update, workflow } from 'pawl'
 import { afterEach, expect, test } from 'vitest'
+import { unavailable } from '../../src/core/runtime/availability.ts'
+import { systemClock } from '../../src/core/runtime/clock.ts'
+import { systemRandom } from '../../src/core/runtime/random.ts'
+import { MemoryStore } from '../../src/core/stores/memory/store.ts'
+import { asItIs, wrapped } from '../../src/core/stores/wrapped.ts'
 import { Engine, registryOf } from '../../src/engine.ts'
-import { unavailable } from '../../src/runtime/availability.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
-import { systemRandom } from '../../src/runtime/random.ts'
-import { MemoryStore } from '../../src/stores/memory/store.ts'
-import { asItIs, wrapped } from '../../src/stores/wrapped.ts'
 import { rejection, until } from './each-store.ts'
 
 const add = signal<number>('add')

@@ -1,17 +1,17 @@
 // Plays a machine turn by turn with the kernel's own turn, and no worker or store. Every turn is decided twice, by an
 // execution that stays warm and by one that is opened anew on the whole history; both must ask for the same.
 import { expect } from 'vitest'
-import { machineDecider } from '../../src/deciders/machine/decider.ts'
-import type { RegisteredMachine } from '../../src/definitions/registry.ts'
-import type { AnyWorkflow } from '../../src/definitions/workflow.ts'
-import type { Command } from '../../src/kernel/command.ts'
-import type { Execution, StepPlan } from '../../src/kernel/decider.ts'
-import type { HistoryEvent } from '../../src/kernel/event.ts'
-import type { Message } from '../../src/kernel/message.ts'
-import { retried } from '../../src/kernel/rewind.ts'
-import { type Head, RunState } from '../../src/kernel/run.ts'
-import { type LocalResult, Turn } from '../../src/kernel/turn.ts'
-import { decode, encode } from '../../src/kernel/value.ts'
+import { decode, encode } from '../../src/core/base/value.ts'
+import { machineDecider } from '../../src/core/deciders/machine/decider.ts'
+import type { RegisteredMachine } from '../../src/core/definitions/registry.ts'
+import type { AnyWorkflow } from '../../src/core/definitions/workflow.ts'
+import type { Command } from '../../src/core/kernel/command.ts'
+import type { Execution, StepPlan } from '../../src/core/kernel/decider.ts'
+import type { HistoryEvent } from '../../src/core/kernel/event.ts'
+import type { Message } from '../../src/core/kernel/message.ts'
+import { retried } from '../../src/core/kernel/rewind.ts'
+import { type Head, RunState } from '../../src/core/kernel/run.ts'
+import { type LocalResult, Turn } from '../../src/core/kernel/turn.ts'
 import { head, world } from './replay.ts'
 
 export class Play {

@@ -2,13 +2,13 @@
 // another schema. Nothing in them is the fault of what was sent, so they cost time and nothing else.
 import { activity, type Engine, PawlError, RetryableError, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/core/runtime/clock.ts'
+import { systemRandom } from '../../src/core/runtime/random.ts'
+import { MemoryStore } from '../../src/core/stores/memory/store.ts'
+import type { Store } from '../../src/core/stores/store.ts'
+import { wrapped } from '../../src/core/stores/wrapped.ts'
 import { Engine as EngineOf, registryOf } from '../../src/engine.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
-import { systemRandom } from '../../src/runtime/random.ts'
-import { MemoryStore } from '../../src/stores/memory/store.ts'
 import { openStore } from '../../src/stores/open.ts'
-import type { Store } from '../../src/stores/store.ts'
-import { wrapped } from '../../src/stores/wrapped.ts'
 import { type Bench, type Kind, until, useStore } from './each-store.ts'
 
 const errors = [

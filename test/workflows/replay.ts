@@ -1,15 +1,16 @@
 // Plays a workflow function against a history, turn by turn, with the kernel's own turn and no worker or store.
 // `Play` takes today's code and what yesterday's left behind; each method is one turn and answers its commands.
-import { functionDecider } from '../../src/deciders/function/decider.ts'
-import type { Context } from '../../src/definitions/context.ts'
-import type { WorkflowOptions } from '../../src/definitions/options.ts'
-import type { Command } from '../../src/kernel/command.ts'
-import type { Execution } from '../../src/kernel/decider.ts'
-import type { Ending, HistoryEvent } from '../../src/kernel/event.ts'
-import type { Message } from '../../src/kernel/message.ts'
-import { type Head, RunState } from '../../src/kernel/run.ts'
-import { type LocalResult, Turn } from '../../src/kernel/turn.ts'
-import { decode, encode } from '../../src/kernel/value.ts'
+
+import { decode, encode } from '../../src/core/base/value.ts'
+import { functionDecider } from '../../src/core/deciders/function/decider.ts'
+import type { Context } from '../../src/core/definitions/context.ts'
+import type { WorkflowOptions } from '../../src/core/definitions/options.ts'
+import type { Command } from '../../src/core/kernel/command.ts'
+import type { Execution } from '../../src/core/kernel/decider.ts'
+import type { Ending, HistoryEvent } from '../../src/core/kernel/event.ts'
+import type { Message } from '../../src/core/kernel/message.ts'
+import { type Head, RunState } from '../../src/core/kernel/run.ts'
+import { type LocalResult, Turn } from '../../src/core/kernel/turn.ts'
 
 export type Code = (ctx: Context, input: unknown) => Promise<unknown>
 

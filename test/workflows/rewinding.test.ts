@@ -1,11 +1,11 @@
 // What people do to runs: let them rest and go on, try again, go back to a step, and try something else from there.
 import { activity, type Engine, RunError, type RunHandle, signal, workflow } from 'pawl'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/core/runtime/clock.ts'
+import { systemRandom } from '../../src/core/runtime/random.ts'
+import { MemoryStore } from '../../src/core/stores/memory/store.ts'
+import { wrapped } from '../../src/core/stores/wrapped.ts'
 import { Engine as EngineOf, registryOf } from '../../src/engine.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
-import { systemRandom } from '../../src/runtime/random.ts'
-import { MemoryStore } from '../../src/stores/memory/store.ts'
-import { wrapped } from '../../src/stores/wrapped.ts'
 import { Gate, historyOf, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
 const go = signal<string>('go')

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { readHistory, replay, type TestEngine } from 'pawl/testing'
 import { afterEach, describe, expect, test } from 'vitest'
-import { schedule } from '../../src/schedules/workflow.ts'
+import { schedule } from '../../src/addons/schedules/workflow.ts'
 import { atHour, HOUR, MINUTE, minutesOf, other, quick, runsOf, slotsOf } from './schedule-scene.ts'
 
 let engine: TestEngine

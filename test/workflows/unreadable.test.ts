@@ -1,14 +1,14 @@
 // A run whose history cannot be read: it is paused, and can be cancelled, and harms nobody beside it.
 
 import { describe, expect, test } from 'vitest'
-import { encrypt } from '../../src/codecs/index.ts'
-import { Registry } from '../../src/definitions/registry.ts'
+import { encrypt } from '../../src/addons/codecs/index.ts'
+import { Registry } from '../../src/core/definitions/registry.ts'
+import { systemClock } from '../../src/core/runtime/clock.ts'
+import { systemRandom } from '../../src/core/runtime/random.ts'
+import { MemoryDatabase, MemoryStore } from '../../src/core/stores/memory/store.ts'
+import type { Store } from '../../src/core/stores/store.ts'
 import { Engine } from '../../src/engine.ts'
 import { type Logger, type OpenOptions, signal, workflow } from '../../src/index.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
-import { systemRandom } from '../../src/runtime/random.ts'
-import { MemoryDatabase, MemoryStore } from '../../src/stores/memory/store.ts'
-import type { Store } from '../../src/stores/store.ts'
 import { MortalProcess } from '../../src/testing/process.ts'
 
 test('R24: a run with a history from the future is paused, and cancelled without its code', async () => {

@@ -1,10 +1,10 @@
 // Builds that keep the runs they began, and how new runs are shared among them.
+
 import { Command } from 'commander'
-import type { BuildRecord } from '../../client/builds.ts'
-import type { Engine } from '../../engine.ts'
-import { PawlError } from '../../kernel/errors.ts'
-import { nearest } from '../../kernel/nearest.ts'
-import { pawlCommand } from '../../kernel/shell.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { nearest } from '../../core/base/nearest.ts'
+import { pawlCommand } from '../../core/base/shell.ts'
+import type { BuildRecord, Engine } from '../../index.ts'
 import { type ReadingOptions, reading, withEngine } from '../options.ts'
 import { paint, plain, print, printJson, table } from '../output.ts'
 

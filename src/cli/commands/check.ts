@@ -1,6 +1,7 @@
 // Before a deploy: would the code in these files fit the runs that are in progress?
+
 import { Command } from 'commander'
-import type { CheckedRun } from '../../engine.ts'
+import type { CheckedRun } from '../../index.ts'
 import { definitionsOf } from '../definitions-of.ts'
 import { type ReadingOptions, reading, withEngine } from '../options.ts'
 import { counted, paint, plain, print, printJson, type Style, showStore } from '../output.ts'

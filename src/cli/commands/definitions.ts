@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import type { StoredDefinition } from '../../catalogue/catalogue.ts'
-import { systemClock } from '../../runtime/clock.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
+import type { StoredDefinition } from '../../index.ts'
 import { type ReadingOptions, reading, withEngine } from '../options.ts'
 import { plain, print, printJson, relative, showStore, table } from '../output.ts'
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import type { Status } from '../../kernel/run.ts'
+import type { Status } from '../../index.ts'
 import { collect, type StoreOption, withEngine, withStore } from '../options.ts'
 import { print } from '../output.ts'
 

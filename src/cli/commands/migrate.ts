@@ -1,9 +1,8 @@
 // Has runs go by another definition of their graph: one, or all that a filter finds.
+
 import { Command } from 'commander'
-import type { Migration } from '../../client/run-handle.ts'
-import type { Engine } from '../../engine.ts'
-import { PawlError } from '../../kernel/errors.ts'
-import type { Status } from '../../kernel/run.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import type { Engine, Migration, Status } from '../../index.ts'
 import { collect, parseCount, type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
 import { counted, printDone } from '../output.ts'
 

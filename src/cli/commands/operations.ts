@@ -1,7 +1,8 @@
 // What an operator does to one run.
+
 import { Command } from 'commander'
-import type { RunHandle } from '../../client/run-handle.ts'
-import { PawlError } from '../../kernel/errors.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import type { RunHandle } from '../../index.ts'
 import { collect, parseJson, type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
 import { paint, printDone, printError, proseLines } from '../output.ts'
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { query } from '../../definitions/messages.ts'
+import { query } from '../../index.ts'
 import { definitionsOf } from '../definitions-of.ts'
 import { collect, parseJson, type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
 import { printJson } from '../output.ts'

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { PawlError } from '../../kernel/errors.ts'
+import { PawlError } from '../../core/base/errors.ts'
 import { parseJson, type ReadingOptions, reading, withEngine } from '../options.ts'
 import { printDone } from '../output.ts'
 

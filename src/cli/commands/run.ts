@@ -1,9 +1,8 @@
 // One run: its record, its history as a timeline, and how it ended or why it has not.
+
 import { Command } from 'commander'
-import type { HistoryEvent } from '../../client/history-event.ts'
-import type { RunRecord } from '../../client/record.ts'
-import type { Why } from '../../client/why.ts'
-import { systemClock } from '../../runtime/clock.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
+import type { HistoryEvent, RunRecord, Why } from '../../index.ts'
 import { drawTimeline } from '../draw-timeline.ts'
 import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
 import {

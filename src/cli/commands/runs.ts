@@ -1,10 +1,7 @@
 import { Command } from 'commander'
-import type { RunFilter } from '../../client/filter.ts'
-import type { RunRecord } from '../../client/record.ts'
-import type { AttributeScalar } from '../../definitions/attributes.ts'
-import type { Status } from '../../kernel/run.ts'
-import { shellWord } from '../../kernel/shell.ts'
-import { systemClock } from '../../runtime/clock.ts'
+import { shellWord } from '../../core/base/shell.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
+import type { AttributeScalar, RunFilter, RunRecord, Status } from '../../index.ts'
 import {
   collect,
   isUnbegun,

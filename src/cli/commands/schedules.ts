@@ -1,10 +1,15 @@
 import { Command } from 'commander'
-import type { ScheduleChange } from '../../client/schedule-options.ts'
-import type { Schedule, ScheduleDescription, ScheduleRecord } from '../../client/schedules.ts'
-import type { Duration } from '../../kernel/duration.ts'
-import { PawlError } from '../../kernel/errors.ts'
-import type { OneTiming, Timing } from '../../policies/timing.ts'
-import { systemClock } from '../../runtime/clock.ts'
+import type { Duration } from '../../core/base/duration.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
+import type {
+  OneTiming,
+  Schedule,
+  ScheduleChange,
+  ScheduleDescription,
+  ScheduleRecord,
+  Timing,
+} from '../../index.ts'
 import { collect, parseJson, type ReadingOptions, reading, withEngine } from '../options.ts'
 import {
   clockTime,

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { signal } from '../../definitions/messages.ts'
+import { signal } from '../../index.ts'
 import { parseJson, type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
 import { paint, plain, print, printError, printJson } from '../output.ts'
 

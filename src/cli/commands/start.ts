@@ -1,11 +1,8 @@
 import { Command } from 'commander'
-import type { StartedRun } from '../../client/run-handle.ts'
-import type { StartOptions } from '../../client/start-options.ts'
-import type { Attributes } from '../../definitions/attributes.ts'
-import { workflow } from '../../definitions/workflow.ts'
-import type { Duration } from '../../kernel/duration.ts'
-import { pawlCommand } from '../../kernel/shell.ts'
-import { systemClock } from '../../runtime/clock.ts'
+import type { Duration } from '../../core/base/duration.ts'
+import { pawlCommand } from '../../core/base/shell.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
+import { type Attributes, type StartedRun, type StartOptions, workflow } from '../../index.ts'
 import { follow } from '../following.ts'
 import {
   parseAttributes,

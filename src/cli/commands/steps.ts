@@ -1,7 +1,8 @@
 // Where every step of a run stands, from what is stored alone.
+
 import { Command } from 'commander'
-import type { HistoryEvent } from '../../client/history-event.ts'
-import { systemClock } from '../../runtime/clock.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
+import type { HistoryEvent } from '../../index.ts'
 import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
 import { paint, plain, print, printJson, type Style, spent, table } from '../output.ts'
 import { type Step, type StepState, stepsOf } from '../steps.ts'

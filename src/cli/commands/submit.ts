@@ -1,10 +1,10 @@
 // Keeps a graph given as data in the store, or says everything that is wrong with it.
 import { open } from 'node:fs/promises'
 import { Command } from 'commander'
-import type { GraphProblem } from '../../definitions/graph-data/problems.ts'
-import { PawlError } from '../../kernel/errors.ts'
-import { limits } from '../../kernel/limits.ts'
-import { pawlCommand } from '../../kernel/shell.ts'
+import { type GraphProblem } from '../../addons/documents/problems.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { limits } from '../../core/base/limits.ts'
+import { pawlCommand } from '../../core/base/shell.ts'
 import { type ReadingOptions, reading, withNewEngine } from '../options.ts'
 import { errorLine, paint, plain, print, printError, printJson } from '../output.ts'
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { update } from '../../definitions/messages.ts'
-import type { Duration } from '../../kernel/duration.ts'
+import type { Duration } from '../../core/base/duration.ts'
+import { update } from '../../index.ts'
 import { parseJson, type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
 import { printJson } from '../output.ts'
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { systemClock } from '../../runtime/clock.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
 import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
 import { columns, paint, print, printJson } from '../output.ts'
 import { suggestionLines, whyLines } from '../sentence.ts'

@@ -1,9 +1,10 @@
 // Makes this process a worker for what some files export, until it is told to stop.
+
 import { Command } from 'commander'
-import type { WorkerOptions } from '../../engine.ts'
-import { handlers } from '../../handlers/index.ts'
-import type { Duration } from '../../kernel/duration.ts'
-import { PawlError } from '../../kernel/errors.ts'
+import { handlers } from '../../addons/handlers/index.ts'
+import type { Duration } from '../../core/base/duration.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import type { WorkerOptions } from '../../index.ts'
 import { type Definitions, definitionsOf } from '../definitions-of.ts'
 import { collect, openStore, parseCount, type StoreOption, withStore } from '../options.ts'
 import { paint, plain, print, showStore } from '../output.ts'

@@ -1,10 +1,8 @@
 // The demo's story, from the outside: this process is a client of the run and never a worker.
 
-import type { HistoryEvent } from '../../client/history-event.ts'
-import type { RunHandle } from '../../client/run-handle.ts'
-import type { Engine } from '../../engine.ts'
-import { formatDuration } from '../../kernel/duration.ts'
-import { sleep, systemClock } from '../../runtime/clock.ts'
+import { formatDuration } from '../../core/base/duration.ts'
+import { sleep, systemClock } from '../../core/runtime/clock.ts'
+import type { Engine, HistoryEvent, RunHandle } from '../../index.ts'
 import { whySentence } from '../sentence.ts'
 import { readLedger } from './ledger.ts'
 import { approval, interrupted, order, type Shipped } from './order.ts'

@@ -1,11 +1,9 @@
 // The demo's workflow: an order, as a shop would write it, except that every step writes to the ledger that its
 // body ran, and takes long enough to watch.
-import { activity } from '../../definitions/activity.ts'
-import type { ActivityContext } from '../../definitions/contract.ts'
-import { signal } from '../../definitions/messages.ts'
-import { workflow } from '../../definitions/workflow.ts'
-import { RetryableError } from '../../kernel/errors.ts'
-import { sleep, systemClock } from '../../runtime/clock.ts'
+
+import { RetryableError } from '../../core/base/errors.ts'
+import { sleep, systemClock } from '../../core/runtime/clock.ts'
+import { type ActivityContext, activity, signal, workflow } from '../../index.ts'
 import { writeLedger } from './ledger.ts'
 
 export interface Order {

@@ -1,9 +1,9 @@
 // What can be seen at a moment: the run's history (what is recorded), the ledger (what really ran), the workers,
 // and why the run waits. A pure view: it changes nothing and remembers nothing.
-import type { HistoryEvent } from '../../client/history-event.ts'
-import type { Why } from '../../client/why.ts'
-import { unreachable } from '../../kernel/assert.ts'
-import { formatDuration } from '../../kernel/duration.ts'
+
+import { unreachable } from '../../core/base/assert.ts'
+import { formatDuration } from '../../core/base/duration.ts'
+import type { HistoryEvent, Why } from '../../index.ts'
 import { plain } from '../output.ts'
 import { type Row, timelineOf } from '../timeline.ts'
 import type { LedgerLine } from './ledger.ts'

@@ -1,5 +1,5 @@
 // Two ways to show the demo: redrawn in place on a terminal, and line by line anywhere else.
-import { unreachable } from '../../kernel/assert.ts'
+import { unreachable } from '../../core/base/assert.ts'
 import { clip, columns, padEnd, paint, print, wrap } from '../output.ts'
 import { whySentence } from '../sentence.ts'
 import type { Scene, StepState, StepView } from './scene.ts'

@@ -1,5 +1,5 @@
 // What the demo claims, checked: a step whose result is recorded never runs again.
-import { stepName } from '../../kernel/step-name.ts'
+import { stepName } from '../../core/index.ts'
 import type { LedgerLine } from './ledger.ts'
 import { interrupted, plan } from './order.ts'
 import type { Scene } from './scene.ts'

@@ -1,5 +1,5 @@
 // The process the demo kills: a worker like any other. It ends with the demo, however that ends.
-import { open } from '../../engine.ts'
+import { open } from '../../index.ts'
 import { orderDefinitions } from './order.ts'
 
 const [, , store = '', ledger = '', id = ''] = process.argv

@@ -1,9 +1,6 @@
 // Reading what has ended and left memory: which segments may have it, their indexes, and single lines of them.
-import { PawlError } from '../../kernel/errors.ts'
-import { holdAll } from '../rows/read.ts'
-import type { RunRow } from '../rows/row.ts'
-import type { Past } from '../rows/transaction.ts'
-import type { ListQuery } from '../store.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { holdAll, type ListQuery, type Past, type RunRow } from '../../core/stores/driver.ts'
 import type { Bloom } from './bloom.ts'
 import type { Bucket, ByteRange } from './bucket.ts'
 import { forEach } from './for-each.ts'

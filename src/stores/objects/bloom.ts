@@ -1,6 +1,6 @@
 // A small summary of a set of texts: whether one is certainly not in it. Of those that are not, it takes about one in a
 // hundred for one that may be.
-import { digest } from '../../kernel/digest.ts'
+import { digest } from '../../core/base/digest.ts'
 
 const BITS_PER_TEXT = 10
 const HASHES = 7

@@ -2,7 +2,7 @@
 // Everything must be strongly consistent: what was written is read and listed at once, by everybody.
 //
 // A method that throws has said nothing: a write may have happened, or may still happen.
-import type { Instant } from '../../kernel/event.ts'
+import type { Instant } from '../../core/base/instant.ts'
 
 export interface Bucket {
   /** How people know it. */

@@ -10,8 +10,8 @@ import {
   radosgwStartMsMax,
   sharedRadosgw,
 } from '../../../test/support/radosgw.ts'
-import { systemClock } from '../../runtime/clock.ts'
-import { systemRandom } from '../../runtime/random.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
+import { systemRandom } from '../../core/runtime/random.ts'
 import { bucketContract } from '../../testing/bucket-contract.ts'
 import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
 import { type S3Simulator, startS3Simulator } from '../../testing/s3-simulator.ts'

@@ -2,7 +2,7 @@
 //
 // What a snapshot has made needless is deleted only after a time of grace. So whoever saw the end of the log less than
 // that ago can believe that a number is new because there is no object for it; all others have to ask for snapshots.
-import type { Clock } from '../../runtime/clock.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
 
 export interface Moment {
   readonly monotonic: number

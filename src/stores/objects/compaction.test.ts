@@ -1,10 +1,10 @@
 // What ended leaves memory and is still there: found, listed, counted, known by its id and its name, and forgotten only
 // when it may be.
 import { expect, test } from 'vitest'
-import type { Clock } from '../../runtime/clock.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
+import type { NewRun } from '../../core/stores/store.ts'
 import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
-import type { NewRun } from '../store.ts'
 import type { CompactorSettings } from './compactor.ts'
 import { ENDED, LOG, SNAPSHOTS } from './layout.ts'
 import { ObjectStore } from './store.ts'

@@ -1,10 +1,10 @@
 // Keeps the bucket small: moves ended runs out of memory into segments, makes snapshots so that the log need not be
 // read from its beginning, and deletes what nobody needs. Any process may do it, several may do it at once, and each may
 // die anywhere: objects are complete or absent, and what is left over is swept away later.
-import { limits } from '../../kernel/limits.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import type { Random } from '../../runtime/random.ts'
-import { NEVER } from '../never.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
+import type { Random } from '../../core/runtime/random.ts'
+import { NEVER } from '../../core/stores/driver.ts'
 import type { Bucket, Listing } from './bucket.ts'
 import type { LogEntry } from './format.ts'
 import { ENDED, LOG, numberIn, PARTS, SNAPSHOTS, segmentKey, snapshotKey } from './layout.ts'

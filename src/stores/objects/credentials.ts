@@ -3,11 +3,11 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { PawlError } from '../../kernel/errors.ts'
-import type { Instant } from '../../kernel/event.ts'
-import { unavailable } from '../../runtime/availability.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import { environment } from '../../runtime/environment.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import type { Instant } from '../../core/base/instant.ts'
+import { unavailable } from '../../core/runtime/availability.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
+import { environment } from '../../core/runtime/environment.ts'
 
 /** Keys for S3. */
 export interface Credentials {

@@ -1,7 +1,7 @@
 // Reads all that is in a bucket, writes nothing, and finds what is wrong with it.
-import { PawlError } from '../../kernel/errors.ts'
-import type { Instant } from '../../kernel/event.ts'
-import { Tables } from '../rows/tables.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import type { Instant } from '../../core/base/instant.ts'
+import { Tables } from '../../core/stores/driver.ts'
 import type { Bucket, Listing } from './bucket.ts'
 import { faultsInState, openSegment, unreadable } from './faults.ts'
 import { differenceOf, Fold } from './fold.ts'

@@ -1,9 +1,10 @@
 // What can be wrong with a run, or with a segment of runs that have ended. Pure functions; each fault is what follows
 // the name of the object in a sentence.
-import { decodeTurn } from '../../kernel/codec.ts'
-import { codecsOf, isEncoded } from '../../kernel/envelope.ts'
-import { PawlError } from '../../kernel/errors.ts'
-import { hasEnded, type RowTurn, type RunRow } from '../rows/row.ts'
+
+import { codecsOf, isEncoded } from '../../core/base/envelope.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { decodeTurn } from '../../core/index.ts'
+import { hasEnded, type RowTurn, type RunRow } from '../../core/stores/driver.ts'
 import {
   decodeRun,
   type EndedRun,

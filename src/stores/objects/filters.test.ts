@@ -1,10 +1,10 @@
 // Looking for runs among very many that have ended: which segments are read for it.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { deriveUuid, deriveUuidNear } from '../../kernel/digest.ts'
+import { deriveUuid, deriveUuidNear } from '../../core/base/digest.ts'
+import type { NewRun } from '../../core/stores/store.ts'
 import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
-import type { NewRun } from '../store.ts'
 import { Bloom } from './bloom.ts'
 import { examine } from './doctor.ts'
 import { ABOUT, ENDED, LOG } from './layout.ts'

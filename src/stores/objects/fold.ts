@@ -1,5 +1,5 @@
 // What a snapshot and the log behind it say, without following them: what a replica would hold, made at leisure.
-import { Tables } from '../rows/tables.ts'
+import { Tables } from '../../core/stores/driver.ts'
 import { type LogEntry, noteEnd } from './format.ts'
 import { logKey } from './layout.ts'
 import { changedArchive } from './segment.ts'

@@ -1,8 +1,14 @@
 // What is in the objects of the log and in snapshots: JSON lines, a header first. The writer of a log object had read
 // all before it, so its lines are plain facts: whoever reads them applies them and judges nothing.
-import { PawlError } from '../../kernel/errors.ts'
-import type { Instant } from '../../kernel/event.ts'
-import type { Changes, RecordRow, RunChange, SessionRow, TaskRow } from '../rows/row.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import type { Instant } from '../../core/base/instant.ts'
+import type {
+  Changes,
+  RecordRow,
+  RunChange,
+  SessionRow,
+  TaskRow,
+} from '../../core/stores/driver.ts'
 import type { ArchiveChange } from './segment.ts'
 
 /**

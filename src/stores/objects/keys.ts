@@ -1,6 +1,6 @@
 // What may be the key of an object. It is what S3 takes, less what URLs and folders cannot carry.
-import { PawlError } from '../../kernel/errors.ts'
-import { limits } from '../../kernel/limits.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { limits } from '../../core/base/limits.ts'
 
 /** Refuses a key that some storage would take for another one, or would not give back as it was. */
 export function checkKey(key: string): void {

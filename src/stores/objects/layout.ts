@@ -1,5 +1,5 @@
 // Where things are in the bucket. Numbers are padded, so that keys sort as numbers do.
-import { deriveUuid } from '../../kernel/digest.ts'
+import { deriveUuid } from '../../core/base/digest.ts'
 
 const DIGITS = 12
 

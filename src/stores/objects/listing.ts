@@ -1,5 +1,5 @@
 // Long lists, page by page.
-import { limits } from '../../kernel/limits.ts'
+import { limits } from '../../core/base/limits.ts'
 import type { Bucket, Listing } from './bucket.ts'
 
 /** Everything whose key begins with `prefix`, behind the key `after`. */

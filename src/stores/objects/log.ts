@@ -1,6 +1,6 @@
 // Reads the log: objects of known numbers, or whatever others have added behind a position.
-import { PawlError } from '../../kernel/errors.ts'
-import { limits } from '../../kernel/limits.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { limits } from '../../core/base/limits.ts'
 import type { Bucket } from './bucket.ts'
 import type { Certainty } from './certainty.ts'
 import { decodeEntry, type LogEntry } from './format.ts'

@@ -1,9 +1,9 @@
 // Which run is the newest of a workflow id: the one that was born last, whoever asks, and wherever its row is by then.
 import { expect, test } from 'vitest'
+import type { NewRun, Store } from '../../core/stores/store.ts'
 import { ALICE, beat } from '../../testing/conformance/builders.ts'
 import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
-import type { NewRun, Store } from '../store.ts'
 import type { CompactorSettings } from './compactor.ts'
 import { examine } from './doctor.ts'
 import { ABOUT, ENDED, PARTS, SNAPSHOTS } from './layout.ts'

@@ -1,8 +1,8 @@
 // From a URL to a store on object storage, or on a folder that is used like one.
-import { type Duration, milliseconds } from '../../kernel/duration.ts'
-import { PawlError } from '../../kernel/errors.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import { consoleLogger } from '../../runtime/logger.ts'
+import { type Duration, milliseconds } from '../../core/base/duration.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
+import { consoleLogger } from '../../core/runtime/logger.ts'
 import { parametersOf } from '../url-parameters.ts'
 import type { Bucket } from './bucket.ts'
 import { DirectoryBucket } from './directory-bucket.ts'

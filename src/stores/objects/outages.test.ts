@@ -1,14 +1,14 @@
 // A server that refuses every request for a while, in all the ways in which credentials, rights, names and clocks make it
 // do that. A store that is open waits, and goes on when it passes.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { isUnavailable } from '../../runtime/availability.ts'
-import { systemClock } from '../../runtime/clock.ts'
+import { isUnavailable } from '../../core/runtime/availability.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
+import type { Store } from '../../core/stores/store.ts'
 import { beat, ended, hold, newRun, request, turn } from '../../testing/conformance/builders.ts'
 import { idFor } from '../../testing/conformance/labels.ts'
 import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
 import { type S3Refusal, type S3Simulator, startS3Simulator } from '../../testing/s3-simulator.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
-import type { Store } from '../store.ts'
 import type { Credentials } from './credentials.ts'
 import { ENDED } from './layout.ts'
 import { S3Bucket } from './s3-bucket.ts'

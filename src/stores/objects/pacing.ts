@@ -2,9 +2,9 @@
 // read n before they can try. So a process that always has something to write would win every number, and nobody who
 // loses can tell it so. Therefore a writer pauses after a number of wins in a row, for as long as a loser needs to read
 // and to write. The number doubles while nobody uses the pause, and falls to its least when somebody does.
-import { limits } from '../../kernel/limits.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import type { Random } from '../../runtime/random.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
+import type { Random } from '../../core/runtime/random.ts'
 
 /** Requests whose time is remembered. */
 const REMEMBERED = 8

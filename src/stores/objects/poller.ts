@@ -1,7 +1,7 @@
 // Looks whether others have written, soon after they last did and ever more rarely while they do not. What this process
 // writes tells it as much, so a busy one does not ask.
-import { limits } from '../../kernel/limits.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
 import type { Replica } from './replica.ts'
 
 export class Poller {

@@ -1,7 +1,7 @@
 // Whether a bucket keeps what the store relies on. Some servers take conditions and ignore them: on such a one two
 // workers would overwrite each other's turns, and nobody would notice. So it is found out before anything is written.
-import { PawlError } from '../../kernel/errors.ts'
-import { type Random, systemRandom } from '../../runtime/random.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { type Random, systemRandom } from '../../core/runtime/random.ts'
 import type { Bucket } from './bucket.ts'
 
 const RIVALS = 16

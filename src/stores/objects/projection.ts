@@ -1,12 +1,18 @@
 // A run as objects a person can find by its id and read: `runs/<id>/state.json`, one object per step beside it, and the
 // way there from a workflow id. They follow the log and are never read by pawl.
-import { decodeFailure, decodePayload, decodeTurn } from '../../kernel/codec.ts'
-import { codecsOf, isEncoded } from '../../kernel/envelope.ts'
-import type { Event, Instant } from '../../kernel/event.ts'
-import type { Payload } from '../../kernel/value.ts'
-import { NEVER } from '../never.ts'
-import { type RowTurn, type RunRow, statusOf, turnsOf } from '../rows/row.ts'
-import type { StoredTurn } from '../store.ts'
+
+import { codecsOf, isEncoded } from '../../core/base/envelope.ts'
+import type { Instant } from '../../core/base/instant.ts'
+import type { Payload } from '../../core/base/value.ts'
+import { decodeFailure, decodePayload, decodeTurn, type Event } from '../../core/index.ts'
+import {
+  NEVER,
+  type RowTurn,
+  type RunRow,
+  type StoredTurn,
+  statusOf,
+  turnsOf,
+} from '../../core/stores/driver.ts'
 import { nameKey, runKey, stepKey } from './layout.ts'
 
 export interface Projected {

@@ -1,9 +1,9 @@
 // Writes projections of the runs this process has changed, behind everything else and at a pace that costs little: a few
 // at once, then one a second, those that rest first. What is left is written when the store is closed. What a crash left
 // behind is found by the next worker, and by the one that frees the session of a worker that died.
-import { limits } from '../../kernel/limits.ts'
-import { type Clock, sleep } from '../../runtime/clock.ts'
-import type { RowTurn, RunChange, RunRow } from '../rows/row.ts'
+import { limits } from '../../core/base/limits.ts'
+import { type Clock, sleep } from '../../core/runtime/clock.ts'
+import type { RowTurn, RunChange, RunRow } from '../../core/stores/driver.ts'
 import type { Bucket } from './bucket.ts'
 import { forEach } from './for-each.ts'
 import type { LogEntry } from './format.ts'

@@ -1,6 +1,6 @@
 // Writes the objects for people anew, as `pawl doctor --rebuild` does. Workers may go on meanwhile.
-import { PawlError } from '../../kernel/errors.ts'
-import type { Instant } from '../../kernel/event.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import type { Instant } from '../../core/base/instant.ts'
 import type { Bucket } from './bucket.ts'
 import { AT_ONCE, Examination, RESTORE } from './examination.ts'
 import { openSegment } from './faults.ts'

@@ -1,6 +1,7 @@
 // Records, pins and marks in the log, in snapshots and in segments, and logs from before there were any.
 import { expect, test } from 'vitest'
-import { PawlError } from '../../kernel/errors.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import type { RecordOperation } from '../../core/stores/store.ts'
 import {
   apply,
   ended,
@@ -12,7 +13,6 @@ import {
 import { idFor } from '../../testing/conformance/labels.ts'
 import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
-import type { RecordOperation } from '../store.ts'
 import { examine } from './doctor.ts'
 import { ABOUT, ENDED, LOG, SNAPSHOTS } from './layout.ts'
 import { ObjectStore } from './store.ts'

@@ -3,16 +3,13 @@
 //
 // The writer of object n has read all before it and creates it only if nobody else has: that alone makes everything
 // in it true. Whoever comes second reads what the other wrote, judges its own wishes anew, and tries the next number.
-import { assert } from '../../kernel/assert.ts'
-import type { Instant } from '../../kernel/event.ts'
-import { limits } from '../../kernel/limits.ts'
-import { persist, unavailable } from '../../runtime/availability.ts'
-import { type Clock, sleep } from '../../runtime/clock.ts'
-import type { Random } from '../../runtime/random.ts'
-import { type Changes, isEmpty } from '../rows/row.ts'
-import { Tables } from '../rows/tables.ts'
-import { Transaction } from '../rows/transaction.ts'
-import type { Hint } from '../store.ts'
+import { assert } from '../../core/base/assert.ts'
+import type { Instant } from '../../core/base/instant.ts'
+import { limits } from '../../core/base/limits.ts'
+import { persist, unavailable } from '../../core/runtime/availability.ts'
+import { type Clock, sleep } from '../../core/runtime/clock.ts'
+import type { Random } from '../../core/runtime/random.ts'
+import { type Changes, type Hint, isEmpty, Tables, Transaction } from '../../core/stores/driver.ts'
 import { Archive, SegmentGone } from './archive.ts'
 import type { Bucket } from './bucket.ts'
 import { Certainty } from './certainty.ts'

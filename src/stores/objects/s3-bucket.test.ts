@@ -5,8 +5,8 @@ import {
   radosgwStartMsMax,
   sharedRadosgw,
 } from '../../../test/support/radosgw.ts'
-import { limits } from '../../kernel/limits.ts'
-import { type Clock, systemClock } from '../../runtime/clock.ts'
+import { limits } from '../../core/base/limits.ts'
+import { type Clock, systemClock } from '../../core/runtime/clock.ts'
 import { type S3Simulator, startS3Simulator } from '../../testing/s3-simulator.ts'
 import { probe } from './probe.ts'
 import { S3Bucket, type S3Options } from './s3-bucket.ts'

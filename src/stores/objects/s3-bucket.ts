@@ -2,12 +2,12 @@
 // sent again when it may have been carried out, because only the store can tell what an unanswered write has done.
 import { hash } from 'node:crypto'
 import type * as aws4fetch from 'aws4fetch'
-import { PawlError } from '../../kernel/errors.ts'
-import type { Instant } from '../../kernel/event.ts'
-import { limits } from '../../kernel/limits.ts'
-import { unavailable } from '../../runtime/availability.ts'
-import { type Clock, sleep } from '../../runtime/clock.ts'
-import { type Random, systemRandom } from '../../runtime/random.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import type { Instant } from '../../core/base/instant.ts'
+import { limits } from '../../core/base/limits.ts'
+import { unavailable } from '../../core/runtime/availability.ts'
+import { type Clock, sleep } from '../../core/runtime/clock.ts'
+import { type Random, systemRandom } from '../../core/runtime/random.ts'
 import type { Bucket, ByteRange, Listing, ListPage } from './bucket.ts'
 import {
   type CredentialProvider,

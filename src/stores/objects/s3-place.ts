@@ -1,6 +1,6 @@
 // Which bucket, where, and under which prefix: `s3://bucket/prefix?endpoint=https://host&region=eu-west-1`.
-import { PawlError } from '../../kernel/errors.ts'
-import { environment } from '../../runtime/environment.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { environment } from '../../core/runtime/environment.ts'
 import { parametersOf } from '../url-parameters.ts'
 
 export interface S3Place {

@@ -1,6 +1,6 @@
 // What an answer that is no success means: something that passes, or something a person must change.
-import { PawlError, type PawlErrorCode } from '../../kernel/errors.ts'
-import { unavailable } from '../../runtime/availability.ts'
+import { PawlError, type PawlErrorCode } from '../../core/base/errors.ts'
+import { unavailable } from '../../core/runtime/availability.ts'
 import { readError } from './s3-xml.ts'
 
 export interface Answer {

@@ -1,10 +1,9 @@
 // Runs that have ended, packed into objects that never change. A segment's first line is a filter, if it has one: which
 // ids and names are certainly not in it. Then comes its index; every further line is one run with all its turns, found by
 // its place.
-import { PawlError } from '../../kernel/errors.ts'
-import type { Instant } from '../../kernel/event.ts'
-import type { RowTurn, RunRow } from '../rows/row.ts'
-import type { Attributes } from '../store.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import type { Instant } from '../../core/base/instant.ts'
+import type { Attributes, RowTurn, RunRow } from '../../core/stores/driver.ts'
 import { Bloom } from './bloom.ts'
 
 /** What everybody knows of a segment without reading it. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { limits } from '../../kernel/limits.ts'
+import { limits } from '../../core/base/limits.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import { ServerTime } from './server-time.ts'
 

@@ -1,8 +1,9 @@
 // The server's clock, from the `Date` of its answers. One answer says little: whole seconds, and only that they were
 // so at some moment between sending and receiving. Many answers leave little room.
-import type { Instant } from '../../kernel/event.ts'
-import { limits } from '../../kernel/limits.ts'
-import type { Clock } from '../../runtime/clock.ts'
+
+import type { Instant } from '../../core/base/instant.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
 
 /** Two clocks that are both right for their makers part by at most this share of the time that passes. */
 const DRIFT = 0.0002

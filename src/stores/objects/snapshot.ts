@@ -1,11 +1,18 @@
 // The state after a number of the log, as objects: so that the log need not be read from its beginning. A small state is
 // one object. A large one is a list of parts: first those of a whole state, then what has changed since, which the parts
 // behind them put in place of what was before. So a snapshot costs what has changed, and no object gets too large.
-import type { Instant } from '../../kernel/event.ts'
-import { limits } from '../../kernel/limits.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import type { RecordRow, RowTurn, RunRow, SessionRow, TaskRow } from '../rows/row.ts'
-import type { Tables } from '../rows/tables.ts'
+
+import type { Instant } from '../../core/base/instant.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
+import type {
+  RecordRow,
+  RowTurn,
+  RunRow,
+  SessionRow,
+  Tables,
+  TaskRow,
+} from '../../core/stores/driver.ts'
 import type { Bucket } from './bucket.ts'
 import { parse, VERSION } from './format.ts'
 import { type ArchiveState, emptyArchive } from './segment.ts'

@@ -1,9 +1,9 @@
 // Snapshots in parts: what they cost, that they say what the log says, and that a death anywhere harms nothing.
 import { expect, test } from 'vitest'
-import { sleep, systemClock } from '../../runtime/clock.ts'
+import { sleep, systemClock } from '../../core/runtime/clock.ts'
+import type { NewRun } from '../../core/stores/store.ts'
 import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
-import type { NewRun } from '../store.ts'
 import type { Bucket } from './bucket.ts'
 import type { CompactorSettings } from './compactor.ts'
 import { examine } from './doctor.ts'

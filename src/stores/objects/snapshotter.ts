@@ -1,8 +1,8 @@
 // Writes snapshots: what has changed since the newest one, or everything when the changes have become half as large as
 // that. Whoever dies over it leaves parts that no snapshot lists, and they are swept away later.
-import { limits } from '../../kernel/limits.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import type { Random } from '../../runtime/random.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
+import type { Random } from '../../core/runtime/random.ts'
 import type { Bucket, Listing } from './bucket.ts'
 import { PARTS, partKey, snapshotKey } from './layout.ts'
 import { listAll } from './listing.ts'

@@ -2,40 +2,44 @@
 // numbered objects that are created once and never changed. One object carries everything that waits to be written, of
 // however many runs.
 
-import { limits } from '../../kernel/limits.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import { type Random, systemRandom } from '../../runtime/random.ts'
-import { loadOne, matches, pageOf, position, snapshot } from '../rows/read.ts'
-import { operate } from '../rows/records.ts'
-import * as rules from '../rows/rules.ts'
-import { Transaction } from '../rows/transaction.ts'
-import type {
-  Claimed,
-  ClaimRequest,
-  Committed,
-  Created,
-  Hint,
-  Listed,
-  ListQuery,
-  LoadAsk,
-  Loaded,
-  NewRun,
-  Note,
-  Noted,
-  Outbound,
-  Post,
-  Posted,
-  RecordOperation,
-  RecordOutcome,
-  Renewed,
-  RunSnapshot,
-  SessionBeat,
-  Settled,
-  Store,
-  TaskOutcome,
-  Traits,
-  TurnCommit,
-} from '../store.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
+import { type Random, systemRandom } from '../../core/runtime/random.ts'
+import {
+  type Claimed,
+  type ClaimRequest,
+  type Committed,
+  type Created,
+  type Hint,
+  type Listed,
+  type ListQuery,
+  type LoadAsk,
+  type Loaded,
+  loadOne,
+  matches,
+  type NewRun,
+  type Note,
+  type Noted,
+  type Outbound,
+  operate,
+  type Post,
+  type Posted,
+  pageOf,
+  position,
+  type RecordOperation,
+  type RecordOutcome,
+  type Renewed,
+  type RunSnapshot,
+  rules,
+  type SessionBeat,
+  type Settled,
+  type Store,
+  snapshot,
+  type TaskOutcome,
+  type Traits,
+  Transaction,
+  type TurnCommit,
+} from '../../core/stores/driver.ts'
 import { SegmentGone } from './archive.ts'
 import type { Bucket } from './bucket.ts'
 import { Compactor, type CompactorSettings } from './compactor.ts'

@@ -1,5 +1,5 @@
 // What waits for a replica: wishes to be judged and written, and readers who want to know what others wrote.
-import { limits } from '../../kernel/limits.ts'
+import { limits } from '../../core/base/limits.ts'
 import type { Judged, Wish } from './wish.ts'
 
 export interface Settle<Out> {

@@ -1,5 +1,5 @@
 // What is wanted of a replica.
-import type { Transaction } from '../rows/transaction.ts'
+import type { Transaction } from '../../core/stores/driver.ts'
 import type { ArchiveWish } from './segment.ts'
 
 /** Something somebody wants done. It is judged against the newest state, perhaps several times. */

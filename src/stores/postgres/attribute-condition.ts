@@ -1,7 +1,6 @@
 // Which runs have an attribute, as a condition of a query.
-import { attributeColumns } from '../attributes.ts'
-import { COMPARISONS } from '../sql-rows.ts'
-import type { AttributeTest } from '../store.ts'
+import { type AttributeTest, attributeColumns } from '../../core/stores/driver.ts'
+import { COMPARISONS } from '../sql/rows.ts'
 
 /** Whether runs have the text of a test as a value, in a list, or some the one and some the other. */
 type Where = 'values' | 'lists' | 'both'

@@ -1,5 +1,5 @@
 // What one notification carries. Postgres takes less than 8,000 bytes; what does not fit goes into the next one.
-import type { Hint } from '../store.ts'
+import type { Hint } from '../../core/stores/driver.ts'
 
 export interface Bulletin {
   readonly from: number

@@ -1,7 +1,7 @@
 // Calling the functions of this release on the pool of the store.
 import type pg from 'pg'
-import type { Clock } from '../../runtime/clock.ts'
-import { RowsLocked } from '../locked.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
+import { RowsLocked } from '../../core/stores/driver.ts'
 import { explain } from './connection.ts'
 import { nameOf } from './functions/index.ts'
 import { migrate } from './migrate.ts'

@@ -1,6 +1,7 @@
 // Reading what is told of runs that were granted.
-import { type ClaimedColumns, claimedRunOf } from '../sql-rows.ts'
-import type { ClaimedRun, StoredMessage } from '../store.ts'
+
+import type { ClaimedRun, StoredMessage } from '../../core/stores/driver.ts'
+import { type ClaimedColumns, claimedRunOf } from '../sql/rows.ts'
 import { CLAIMED } from './functions/claimed.ts'
 
 export interface ClaimedAnswer {

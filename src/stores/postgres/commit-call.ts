@@ -1,10 +1,18 @@
 // A batch of turns as the arguments of one function call. Columns travel as array literals of numbers and ids, bodies
 // as one text joined by a character JSON never contains raw; the rare parts travel together as JSON.
-import { isList } from '../../kernel/attributes.ts'
-import { limits } from '../../kernel/limits.ts'
-import { attributeColumns, itemsOf } from '../attributes.ts'
-import { NEVER } from '../never.ts'
-import type { AttributeChanges, NewRun, Next, Outbound, TurnCommit } from '../store.ts'
+
+import { limits } from '../../core/base/limits.ts'
+import {
+  type AttributeChanges,
+  attributeColumns,
+  isList,
+  itemsOf,
+  NEVER,
+  type NewRun,
+  type Next,
+  type Outbound,
+  type TurnCommit,
+} from '../../core/stores/driver.ts'
 
 /** Ends a body. JSON escapes control characters, and ids are refused if they have any. */
 export const SEPARATOR = '\x1e'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isRefused } from '../../runtime/availability.ts'
+import { isRefused } from '../../core/runtime/availability.ts'
 import { explain } from './connection.ts'
 
 describe('stores D1: what an error of Postgres means', () => {

@@ -1,8 +1,8 @@
 // Reaching a Postgres database: the driver, the pool, the schema, or an error that says what to do.
 import type pg from 'pg'
-import { PawlError } from '../../kernel/errors.ts'
-import { limits } from '../../kernel/limits.ts'
-import { refused, unavailable } from '../../runtime/availability.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { limits } from '../../core/base/limits.ts'
+import { refused, unavailable } from '../../core/runtime/availability.ts'
 import { FOR_MANY_ROWS } from './functions/plans.ts'
 import type { Place } from './place.ts'
 

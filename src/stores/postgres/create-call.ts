@@ -1,5 +1,5 @@
 // Creating runs: the everyday ways, each a call of its own, and the one that can do everything.
-import type { ClaimedRun, Created, Hint, NewRun, Posted } from '../store.ts'
+import type { ClaimedRun, Created, Hint, NewRun, Posted } from '../../core/stores/driver.ts'
 import { type ClaimedAnswer, claimedRunsOf } from './claimed-runs.ts'
 import { newRun, SEPARATOR } from './commit-call.ts'
 import { nameOf } from './functions/index.ts'

@@ -1,5 +1,5 @@
 // Creating runs in a transaction of the caller's: they are there, and others hear of them, when it commits.
-import type { Created, Hint, NewRun, SqlClient } from '../store.ts'
+import type { Created, Hint, NewRun, SqlClient } from '../../core/stores/driver.ts'
 import { isMissing } from './calls.ts'
 import { explain } from './connection.ts'
 import { PostgresCreator } from './create-call.ts'

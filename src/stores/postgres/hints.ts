@@ -1,8 +1,8 @@
 // Hints between processes. What happens here is told to others by NOTIFY from a connection of its own, outside the
 // transactions that matter and gathered while one is under way; what others tell comes in by LISTEN.
 import type pg from 'pg'
-import type { Clock } from '../../runtime/clock.ts'
-import type { Hint } from '../store.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
+import type { Hint } from '../../core/stores/driver.ts'
 import { type Bulletin, News } from './bulletin.ts'
 
 const ENDED_AFTER_MS = 2

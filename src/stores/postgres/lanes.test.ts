@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { type FreshDatabase, freshDatabase } from '../../../test/support/database.ts'
-import { systemClock } from '../../runtime/clock.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
+import type { NewRun, Store } from '../../core/stores/store.ts'
 import { ALICE, claim, newRun, openSession } from '../../testing/conformance/builders.ts'
-import type { NewRun, Store } from '../store.ts'
 import { PostgresStore } from './index.ts'
 
 let database: FreshDatabase

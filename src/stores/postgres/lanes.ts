@@ -1,5 +1,5 @@
 // Numbers of the lanes that runs wait in, asked for once and remembered for as long as the server is the same.
-import type { NewRun } from '../store.ts'
+import type { NewRun } from '../../core/stores/driver.ts'
 import { nameOf } from './functions/index.ts'
 
 type Query = <Row>(text: string, values: readonly unknown[], name?: string) => Promise<Row[]>

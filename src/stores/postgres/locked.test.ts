@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest'
 import { type FreshDatabase, freshDatabase } from '../../../test/support/database.ts'
-import { systemClock } from '../../runtime/clock.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
+import { coalesced } from '../../core/stores/coalesced.ts'
+import type { ClaimedRun, Store } from '../../core/stores/store.ts'
 import {
   ALICE,
   BOB,
@@ -18,8 +20,6 @@ import {
   released,
   turn,
 } from '../../testing/conformance/builders.ts'
-import { coalesced } from '../coalesced.ts'
-import type { ClaimedRun, Store } from '../store.ts'
 import { PostgresStore } from './index.ts'
 
 let database: FreshDatabase

@@ -1,8 +1,8 @@
 // Bringing a database up to date: its tables, and the functions of this release beside those of others.
 import type pg from 'pg'
-import { PawlError } from '../../kernel/errors.ts'
-import { limits } from '../../kernel/limits.ts'
-import { type Clock, sleep } from '../../runtime/clock.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { limits } from '../../core/base/limits.ts'
+import { type Clock, sleep } from '../../core/runtime/clock.ts'
 import { functions, release } from './functions/index.ts'
 import type { Place } from './place.ts'
 import { migrations, OLDEST_AT_WORK } from './schema.ts'

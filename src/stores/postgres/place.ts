@@ -1,5 +1,5 @@
 // Where a Postgres store is: what its URL says, for pawl and for the driver.
-import { PawlError } from '../../kernel/errors.ts'
+import { PawlError } from '../../core/base/errors.ts'
 import { unknownParameter } from '../url-parameters.ts'
 
 export interface Place {

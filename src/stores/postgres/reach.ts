@@ -1,8 +1,8 @@
 // Reaching a database: directly, or behind a pooler; and whether it is one that pawl can use.
 import type pg from 'pg'
-import { PawlError } from '../../kernel/errors.ts'
-import { limits } from '../../kernel/limits.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
 import { connectionOptions, explain, MARK } from './connection.ts'
 import { migrate } from './migrate.ts'
 import type { Place } from './place.ts'

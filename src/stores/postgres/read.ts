@@ -1,9 +1,16 @@
 // The reading half of the Postgres store. Nothing here writes.
-import { unreachable } from '../../kernel/assert.ts'
-import { isUuid } from '../../kernel/digest.ts'
-import { PawlError } from '../../kernel/errors.ts'
-import { limits } from '../../kernel/limits.ts'
-import type { Status } from '../../kernel/run.ts'
+import { unreachable } from '../../core/base/assert.ts'
+import { isUuid } from '../../core/base/digest.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { limits } from '../../core/base/limits.ts'
+import type {
+  Listed,
+  ListQuery,
+  LoadAsk,
+  Loaded,
+  RunSnapshot,
+  Status,
+} from '../../core/stores/driver.ts'
 import {
   cursorOf,
   type NoteColumns,
@@ -19,8 +26,7 @@ import {
   type TurnColumns,
   taskSnapshotOf,
   turnOf,
-} from '../sql-rows.ts'
-import type { Listed, ListQuery, LoadAsk, Loaded, RunSnapshot } from '../store.ts'
+} from '../sql/rows.ts'
 import { attributeCondition, type Places } from './attribute-condition.ts'
 import { nameOf } from './functions/index.ts'
 import { DEAD } from './functions/sessions.ts'

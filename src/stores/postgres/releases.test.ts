@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, inject, test, vi } from 'vitest'
 import { type FreshDatabase, freshDatabase } from '../../../test/support/database.ts'
-import { systemClock } from '../../runtime/clock.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
+import type { NewRun, Store } from '../../core/stores/store.ts'
 import {
   apply,
   beat,
@@ -15,7 +16,6 @@ import {
   take,
   turn,
 } from '../../testing/conformance/builders.ts'
-import type { NewRun, Store } from '../store.ts'
 import { nameOf, release } from './functions/index.ts'
 import { PostgresStore } from './index.ts'
 import * as schema from './schema.ts'

@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { type FreshDatabase, freshDatabase } from '../../../test/support/database.ts'
-import { limits } from '../../kernel/limits.ts'
-import { systemClock } from '../../runtime/clock.ts'
+import { limits } from '../../core/base/limits.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
+import type { ClaimRequest, ListQuery } from '../../core/stores/store.ts'
 import {
   ALICE,
   BOB,
@@ -14,7 +15,6 @@ import {
   openSession,
   request,
 } from '../../testing/conformance/builders.ts'
-import type { ClaimRequest, ListQuery } from '../store.ts'
 import { nameOf } from './functions/index.ts'
 import { PostgresStore } from './index.ts'
 import { PostgresReader } from './read.ts'

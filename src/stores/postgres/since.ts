@@ -1,9 +1,9 @@
 // Runs that are held stay in the index where they were due, so a claim that begins at the start passes by all of them. Each
 // answer says from where on the next claim of the same kind has to look; now and then one looks at everything, because a
 // run may come to light that became due long ago: one that was created in a transaction that took its time.
-import { limits } from '../../kernel/limits.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import type { ClaimRequest } from '../store.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
+import type { ClaimRequest } from '../../core/stores/driver.ts'
 
 interface Known {
   readonly since: number

@@ -1,40 +1,40 @@
 // pawl on Postgres. Each method is one function call in one transaction; the rules are in the functions.
 import type pg from 'pg'
-import { limits } from '../../kernel/limits.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import { systemRandom } from '../../runtime/random.ts'
-import { RowsLocked } from '../locked.ts'
-import { claimedTaskOf, type TaskColumns } from '../sql-rows.ts'
-import type {
-  Claimed,
-  ClaimRequest,
-  Committed,
-  Created,
-  Hint,
-  Listed,
-  ListQuery,
-  LoadAsk,
-  Loaded,
-  NewRun,
-  Note,
-  Noted,
-  Post,
-  Posted,
-  RecordOperation,
-  RecordOutcome,
-  Renewed,
-  SessionBeat,
-  Settled,
-  Sql,
-  SqlClient,
-  StepOf,
-  Store,
-  StoredMessage,
-  StoredRecord,
-  TaskOutcome,
-  Traits,
-  TurnCommit,
-} from '../store.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
+import { systemRandom } from '../../core/runtime/random.ts'
+import {
+  type Claimed,
+  type ClaimRequest,
+  type Committed,
+  type Created,
+  type Hint,
+  type Listed,
+  type ListQuery,
+  type LoadAsk,
+  type Loaded,
+  type NewRun,
+  type Note,
+  type Noted,
+  type Post,
+  type Posted,
+  type RecordOperation,
+  type RecordOutcome,
+  type Renewed,
+  RowsLocked,
+  type SessionBeat,
+  type Settled,
+  type Sql,
+  type SqlClient,
+  type StepOf,
+  type Store,
+  type StoredMessage,
+  type StoredRecord,
+  type TaskOutcome,
+  type Traits,
+  type TurnCommit,
+} from '../../core/stores/driver.ts'
+import { claimedTaskOf, type TaskColumns } from '../sql/rows.ts'
 import { PostgresCalls } from './calls.ts'
 import { type ClaimedAnswer, claimedRunsOf } from './claimed-runs.ts'
 import { commitArguments, everydayArguments } from './commit-call.ts'

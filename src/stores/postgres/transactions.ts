@@ -1,10 +1,10 @@
 // Steps that run in a transaction of the database. Their connections are not those of the store: however long they take,
 // leases are renewed meanwhile.
 import type pg from 'pg'
-import { PermanentError } from '../../kernel/errors.ts'
-import { limits } from '../../kernel/limits.ts'
-import { askedTooLate, endedInside, NOTE, notUnderWay } from '../sql-step.ts'
-import type { Sql, StepOf } from '../store.ts'
+import { PermanentError } from '../../core/base/errors.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { Sql, StepOf } from '../../core/stores/driver.ts'
+import { askedTooLate, endedInside, NOTE, notUnderWay } from '../sql/step.ts'
 import { isMissing } from './calls.ts'
 import { explain } from './connection.ts'
 import { nameOf } from './functions/index.ts'

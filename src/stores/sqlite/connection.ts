@@ -2,8 +2,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { PawlError } from '../../kernel/errors.ts'
-import { refused, unavailable } from '../../runtime/availability.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { refused, unavailable } from '../../core/runtime/availability.ts'
 import { parametersOf } from '../url-parameters.ts'
 import { migrate } from './migrate.ts'
 

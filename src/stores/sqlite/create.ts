@@ -1,18 +1,19 @@
 // How runs come into the SQLite store: new ones, and those that begin again.
 import type { StatementSync } from 'node:sqlite'
-import { isList } from '../../kernel/attributes.ts'
-import { limits } from '../../kernel/limits.ts'
-import { attributeColumns, itemsOf } from '../attributes.ts'
-import type {
-  AttributeChanges,
-  Beginning,
-  ClaimedRun,
-  Created,
-  Hint,
-  NewRun,
-  Post,
-  Posted,
-} from '../store.ts'
+import { limits } from '../../core/base/limits.ts'
+import {
+  type AttributeChanges,
+  attributeColumns,
+  type Beginning,
+  type ClaimedRun,
+  type Created,
+  type Hint,
+  isList,
+  itemsOf,
+  type NewRun,
+  type Post,
+  type Posted,
+} from '../../core/stores/driver.ts'
 import type { Statements } from './statements.ts'
 
 /** What the creator needs of the writer. */

@@ -2,8 +2,8 @@
 // build; the others are shared out by the last four digits of their ids. What is held, pinned to builds that are not
 // served here, or paused by the caller's own build is passed by in the indexes, however much of it there is.
 import type { StatementSync } from 'node:sqlite'
-import { limits } from '../../kernel/limits.ts'
-import type { ClaimRequest } from '../store.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { ClaimRequest } from '../../core/stores/driver.ts'
 import type { Statements } from './statements.ts'
 
 interface Share {

@@ -4,8 +4,8 @@
 // by it and no safer: what was acknowledged just before the file went is lost with it just the same. Of the log it is
 // only asked whether it is there: to ask for its times makes Linux flush new ones with the next commit.
 import { existsSync, statSync } from 'node:fs'
-import { PawlError } from '../../kernel/errors.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
 
 /** For how long what was found right is taken to be so. */
 export const LOOK_MS = 100

@@ -1,6 +1,6 @@
 // The lanes of runs and tasks: one for each queue, name and priority. They are few and never change, so they are known by
 // heart until another connection has written, or a transaction that made some did not become durable.
-import type { ClaimRequest } from '../store.ts'
+import type { ClaimRequest } from '../../core/stores/driver.ts'
 import type { Statements } from './statements.ts'
 
 type Kind = 'run' | 'task'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { systemClock } from '../../runtime/clock.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
 import {
   ALICE,
   apply,

@@ -3,9 +3,9 @@
 // The smallest of these is walked, and every condition is tested on what it gives. A walk goes in slices with a pause
 // between two, because a read blocks the process, with its timers and renewals.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { limits } from '../../kernel/limits.ts'
-import { cursorOf, type SnapshotColumns, snapshotOf } from '../sql-rows.ts'
-import type { Listed, ListQuery } from '../store.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { Listed, ListQuery } from '../../core/stores/driver.ts'
+import { cursorOf, type SnapshotColumns, snapshotOf } from '../sql/rows.ts'
 import {
   aspectsOf,
   both,

@@ -1,10 +1,10 @@
 // Waiting for a file that another process is writing. SQLite's own way to wait blocks the process, with its timers and
 // renewals; so it is told not to, and the wait is a sleep. The pauses grow to a bound and are random, so that of
 // several processes that wait none is always late.
-import { limits } from '../../kernel/limits.ts'
-import { unavailable } from '../../runtime/availability.ts'
-import { type Clock, sleep } from '../../runtime/clock.ts'
-import { systemRandom } from '../../runtime/random.ts'
+import { limits } from '../../core/base/limits.ts'
+import { unavailable } from '../../core/runtime/availability.ts'
+import { type Clock, sleep } from '../../core/runtime/clock.ts'
+import { systemRandom } from '../../core/runtime/random.ts'
 
 /** Whether the error only says that another connection has the file locked. */
 export function isBusy(error: unknown): boolean {

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type Clock, systemClock } from '../../runtime/clock.ts'
+import { type Clock, systemClock } from '../../core/runtime/clock.ts'
 import { LogWatch } from './log-watch.ts'
 
 interface Timer {

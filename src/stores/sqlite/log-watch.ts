@@ -1,6 +1,6 @@
 // Another process's write touches the log file. Whose touch it was, only the version of the data knows.
 import { type FSWatcher, watch } from 'node:fs'
-import type { Clock } from '../../runtime/clock.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
 
 /** How long after the file was touched another process's write is looked for. */
 const LAST_LOOK_MS = 64

@@ -2,7 +2,7 @@
 // that begins with `pawl_`, because the file may hold its user's own tables, too. `user_version` says which migrations
 // the file has. Releases up to schema 4 wrote the same tables without the prefix: they are renamed.
 import { DatabaseSync } from 'node:sqlite'
-import { PawlError } from '../../kernel/errors.ts'
+import { PawlError } from '../../core/base/errors.ts'
 import { migrations } from './schema.ts'
 
 const PREFIX = 'pawl_'

@@ -1,8 +1,24 @@
 // The reading half of the SQLite store. Nothing here writes.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { unreachable } from '../../kernel/assert.ts'
-import { limits } from '../../kernel/limits.ts'
-import { isLate, lateAt } from '../lateness.ts'
+import { unreachable } from '../../core/base/assert.ts'
+import { limits } from '../../core/base/limits.ts'
+import {
+  type Claimed,
+  type ClaimRequest,
+  type HistoryPage,
+  isLate,
+  type LateSession,
+  type Listed,
+  type ListQuery,
+  type LoadAsk,
+  type Loaded,
+  lateAt,
+  type RecordOperation,
+  type RecordOutcome,
+  type RunSnapshot,
+  type StoredMessage,
+  type StoredTurn,
+} from '../../core/stores/driver.ts'
 import {
   type NoteColumns,
   notesOf,
@@ -14,22 +30,7 @@ import {
   type TurnColumns,
   taskSnapshotOf,
   turnOf,
-} from '../sql-rows.ts'
-import type {
-  Claimed,
-  ClaimRequest,
-  HistoryPage,
-  LateSession,
-  Listed,
-  ListQuery,
-  LoadAsk,
-  Loaded,
-  RecordOperation,
-  RecordOutcome,
-  RunSnapshot,
-  StoredMessage,
-  StoredTurn,
-} from '../store.ts'
+} from '../sql/rows.ts'
 import { DueRuns, earliest } from './due.ts'
 import type { Lanes } from './lanes.ts'
 import { RunLister, type Slice } from './list.ts'

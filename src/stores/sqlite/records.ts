@@ -1,5 +1,5 @@
 // Shared values in SQLite. Within a transaction if anything is to be changed, and without one if not.
-import type { RecordOperation, RecordOutcome, StoredRecord } from '../store.ts'
+import type { RecordOperation, RecordOutcome, StoredRecord } from '../../core/stores/driver.ts'
 import type { Statements } from './statements.ts'
 
 type Put = Extract<RecordOperation, { type: 'put' }>

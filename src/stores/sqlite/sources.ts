@@ -1,11 +1,14 @@
 // Where the runs of a query are to be looked for, and what they must fulfil.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { PawlError } from '../../kernel/errors.ts'
-import { limits } from '../../kernel/limits.ts'
-import type { Status } from '../../kernel/run.ts'
-import { attributeColumns } from '../attributes.ts'
-import { COMPARISONS, readCursor, statusesOf } from '../sql-rows.ts'
-import type { AttributeTest, ListQuery } from '../store.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { limits } from '../../core/base/limits.ts'
+import {
+  type AttributeTest,
+  attributeColumns,
+  type ListQuery,
+  type Status,
+} from '../../core/stores/driver.ts'
+import { COMPARISONS, readCursor, statusesOf } from '../sql/rows.ts'
 import { LIVE_STATUS, STATUS } from './statements.ts'
 
 export interface Condition {

@@ -1,6 +1,6 @@
 // Every statement of the SQLite store, prepared once.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { NEVER } from '../never.ts'
+import { NEVER } from '../../core/stores/driver.ts'
 
 const HEAD = `run.run_id, l.name, l.queue, l.priority, run.workflow_id, run.parent_id, run.parent_generation,
   run.parent_key, run.created_at, run.input, run.extras`

@@ -2,10 +2,10 @@
 // each transaction is one flush to the disk, and that flush is nearly all it costs. Several processes may share the
 // file; whoever finds it locked tries again a little later.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { PawlError } from '../../kernel/errors.ts'
-import { limits } from '../../kernel/limits.ts'
-import { isUnavailable, unavailable } from '../../runtime/availability.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import type { PawlError } from '../../core/base/errors.ts'
+import { limits } from '../../core/base/limits.ts'
+import { isUnavailable, unavailable } from '../../core/runtime/availability.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
 import type {
   Claimed,
   ClaimRequest,
@@ -32,7 +32,7 @@ import type {
   TaskOutcome,
   Traits,
   TurnCommit,
-} from '../store.ts'
+} from '../../core/stores/driver.ts'
 import { explain, fileOf, openConnection, reserveLog } from './connection.ts'
 import { FileIdentity } from './identity.ts'
 import { type LockWait, whenFree } from './lock.ts'

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { PawlError } from '../../kernel/errors.ts'
-import { systemClock } from '../../runtime/clock.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
 import {
   ALICE,
   claim,

@@ -1,10 +1,10 @@
 // Steps that run in a transaction on the file. Each has a connection of its own: on the store's, other writes would get
 // into it between two queries. One at a time in this process, since a file has one writer anyway.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { limits } from '../../kernel/limits.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import { askedTooLate, endedInside, NOTE, notUnderWay, tookTooLong } from '../sql-step.ts'
-import type { Sql, StepOf } from '../store.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { Clock } from '../../core/runtime/clock.ts'
+import type { Sql, StepOf } from '../../core/stores/driver.ts'
+import { askedTooLate, endedInside, NOTE, notUnderWay, tookTooLong } from '../sql/step.ts'
 import { explain, openAnother } from './connection.ts'
 import type { FileIdentity } from './identity.ts'
 import { whenFree } from './lock.ts'

@@ -1,38 +1,39 @@
 // The writing half of the SQLite store: what each method does inside a transaction somebody else has begun.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { limits } from '../../kernel/limits.ts'
-import { BY_HAND, NEVER } from '../never.ts'
+import { limits } from '../../core/base/limits.ts'
+import {
+  BY_HAND,
+  type Claimed,
+  type ClaimedRun,
+  type ClaimedTask,
+  type ClaimRequest,
+  type Committed,
+  type Created,
+  type Hint,
+  type Lease,
+  NEVER,
+  type NewRun,
+  type Note,
+  type Noted,
+  type Outbound,
+  type Post,
+  type Posted,
+  type RecordOperation,
+  type RecordOutcome,
+  type Renewed,
+  type SessionBeat,
+  type Settled,
+  type StoredMessage,
+  type TaskOutcome,
+  type TurnCommit,
+} from '../../core/stores/driver.ts'
 import {
   type ClaimedColumns,
   claimedRunOf,
   claimedTaskOf,
   type LeaseColumns,
   type TaskColumns,
-} from '../sql-rows.ts'
-import type {
-  Claimed,
-  ClaimedRun,
-  ClaimedTask,
-  ClaimRequest,
-  Committed,
-  Created,
-  Hint,
-  Lease,
-  NewRun,
-  Note,
-  Noted,
-  Outbound,
-  Post,
-  Posted,
-  RecordOperation,
-  RecordOutcome,
-  Renewed,
-  SessionBeat,
-  Settled,
-  StoredMessage,
-  TaskOutcome,
-  TurnCommit,
-} from '../store.ts'
+} from '../sql/rows.ts'
 import { SqliteCreator } from './create.ts'
 import { DueRuns } from './due.ts'
 import { Lanes } from './lanes.ts'

@@ -1,6 +1,6 @@
 // Attributes that are removed, and those that are lists of texts.
-import { limits } from '../../kernel/limits.ts'
-import type { AttributeTest } from '../../stores/store.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { AttributeTest } from '../../core/stores/store.ts'
 import { compared, createEach, found, mixed } from './attributes.ts'
 import {
   again,

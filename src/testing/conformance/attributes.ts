@@ -1,12 +1,12 @@
 // Attributes: what runs are found by. Values of different kinds are never equal and have no order among each other.
-import { limits } from '../../kernel/limits.ts'
+import { limits } from '../../core/base/limits.ts'
 import type {
   Attributes,
   AttributeTest,
   AttributeValue,
   ListQuery,
   Store,
-} from '../../stores/store.ts'
+} from '../../core/stores/store.ts'
 import {
   again,
   apply,

@@ -1,6 +1,6 @@
 // Batches: answers element for element, and no element suffers for its neighbours.
-import { coalesced } from '../../stores/coalesced.ts'
-import type { ClaimedRun, Store } from '../../stores/store.ts'
+import { coalesced } from '../../core/stores/coalesced.ts'
+import type { ClaimedRun, Store } from '../../core/stores/store.ts'
 import {
   ALICE,
   apply,

@@ -20,7 +20,7 @@ import type {
   TaskOutcome,
   TaskSnapshot,
   TurnCommit,
-} from '../../stores/store.ts'
+} from '../../core/stores/store.ts'
 import type { Fixture } from './case.ts'
 import { holds, only, present } from './check.ts'
 import { idFor } from './labels.ts'

@@ -1,5 +1,5 @@
 // The shape of the suite: cases are values, so that any runner can run them against any store.
-import type { Store } from '../../stores/store.ts'
+import type { Store } from '../../core/stores/store.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 
 export interface Case {

@@ -1,5 +1,5 @@
 // Claiming: who gets what, in which order, how often, and what is read with it.
-import type { ClaimRequest } from '../../stores/store.ts'
+import type { ClaimRequest } from '../../core/stores/store.ts'
 import {
   ALICE,
   apply,

@@ -1,7 +1,7 @@
 // Clocks that are set. What was promised by one time must hold by another: nobody loses a lease because a clock jumped,
 // and what was decided before is taken after.
-import { limits } from '../../kernel/limits.ts'
-import type { Claimed, ClaimRequest, Store } from '../../stores/store.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { Claimed, ClaimRequest, Store } from '../../core/stores/store.ts'
 import {
   ALICE,
   apply,

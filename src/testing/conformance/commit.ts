@@ -1,5 +1,5 @@
 // Committing: all of a turn or nothing of it, once, and only under the lease in force.
-import type { ClaimedRun, Store, TurnCommit } from '../../stores/store.ts'
+import type { ClaimedRun, Store, TurnCommit } from '../../core/stores/store.ts'
 import {
   ALICE,
   apply,

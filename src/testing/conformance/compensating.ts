@@ -1,6 +1,6 @@
 // A run that undoes what it did: a mark that a turn sets, and that shows in the status wherever it runs or waits.
-import type { Status } from '../../kernel/run.ts'
-import type { Next, Store } from '../../stores/store.ts'
+import type { Status } from '../../core/kernel/run.ts'
+import type { Next, Store } from '../../core/stores/store.ts'
 import {
   apply,
   beginning,

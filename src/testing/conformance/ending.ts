@@ -1,5 +1,5 @@
 // Ending a run: only when it has heard everything it was told, and for good.
-import type { Next } from '../../stores/store.ts'
+import type { Next } from '../../core/stores/store.ts'
 import {
   ALICE,
   apply,

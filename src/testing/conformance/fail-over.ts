@@ -1,6 +1,6 @@
 // A fail-over that loses the last writes: the store is as it was, and everybody else remembers what it is not any more.
 // For stores whose durability is that of one server; the fixture must have `losing`.
-import type { Store } from '../../stores/store.ts'
+import type { Store } from '../../core/stores/store.ts'
 import {
   ALICE,
   apply,

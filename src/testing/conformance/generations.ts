@@ -1,7 +1,7 @@
 // A run that continues as new: the next generation begins in the turn that ends the one before. And runs that are born
 // with a past.
-import { limits } from '../../kernel/limits.ts'
-import type { StoredTurn } from '../../stores/store.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { StoredTurn } from '../../core/stores/store.ts'
 import {
   ALICE,
   apply,

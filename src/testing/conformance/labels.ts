@@ -1,7 +1,7 @@
 // Ids of runs and tasks are UUIDs at the seam. Cases call them by labels people can read; this translates between
 // the two on the way in and out, and touches nothing else: names, workflow ids and message ids are free text.
-import { deriveUuid } from '../../kernel/digest.ts'
-import type { Store } from '../../stores/store.ts'
+import { deriveUuid } from '../../core/base/digest.ts'
+import type { Store } from '../../core/stores/store.ts'
 
 /** The id that stands for a label. */
 export function idFor(label: string): string {

@@ -1,5 +1,5 @@
 // Listing: newest first, filters that mean what they say, pages without gaps or repeats.
-import type { ListQuery, Store } from '../../stores/store.ts'
+import type { ListQuery, Store } from '../../core/stores/store.ts'
 import {
   apply,
   claim,

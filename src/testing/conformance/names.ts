@@ -1,5 +1,5 @@
 // Texts: whatever a run is named and whatever is written in it comes back as it was, and only it is meant.
-import type { NewRun } from '../../stores/store.ts'
+import type { NewRun } from '../../core/stores/store.ts'
 import {
   apply,
   claim,

@@ -1,6 +1,6 @@
 // Notes: small texts that steps leave behind for their next attempt. They are the run's as long as it is under way, and
 // nobody's afterwards.
-import type { Note, Store } from '../../stores/store.ts'
+import type { Note, Store } from '../../core/stores/store.ts'
 import {
   again,
   apply,

@@ -1,6 +1,6 @@
 // What a turn sends to other runs: it leaves with the turn or not at all, and arrives exactly once, if need be
 // after the sender has ended. A store may deliver later; one claim by anybody is enough for it to catch up.
-import type { NewRun, Outbound, Store } from '../../stores/store.ts'
+import type { NewRun, Outbound, Store } from '../../core/stores/store.ts'
 import {
   ALICE,
   apply,

@@ -1,6 +1,6 @@
 // A paused run met a failure of its code. The same code would meet it again; other code may not. Or somebody paused it
 // by hand: then only a hand wakes it.
-import type { Next } from '../../stores/store.ts'
+import type { Next } from '../../core/stores/store.ts'
 import {
   ALICE,
   apply,

@@ -1,5 +1,5 @@
 // Runs that are for workers of one build, and who gets those that are for nobody in particular.
-import type { ClaimRequest, Next, Store } from '../../stores/store.ts'
+import type { ClaimRequest, Next, Store } from '../../core/stores/store.ts'
 import {
   ALICE,
   apply,

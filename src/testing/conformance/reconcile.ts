@@ -1,5 +1,5 @@
 // A claim whose answer was lost leaves leases with a session that does not know of them. Reconciling gives them again.
-import type { Claimed, ClaimRequest } from '../../stores/store.ts'
+import type { Claimed, ClaimRequest } from '../../core/stores/store.ts'
 import {
   ALICE,
   apply,

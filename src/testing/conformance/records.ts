@@ -1,5 +1,10 @@
 // Shared values: read, listed, and changed by whoever knows the version.
-import type { RecordOperation, RecordOutcome, Store, StoredRecord } from '../../stores/store.ts'
+import type {
+  RecordOperation,
+  RecordOutcome,
+  Store,
+  StoredRecord,
+} from '../../core/stores/store.ts'
 import { apply, ended, fresh, hold, newRun, openSession, take, turn } from './builders.ts'
 import type { Case } from './case.ts'
 import { holds, only, same } from './check.ts'

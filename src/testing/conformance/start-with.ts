@@ -1,5 +1,5 @@
 // What comes along with a start: a message that is told in the same write, and a run that must make room.
-import type { Created, NewRun, Store } from '../../stores/store.ts'
+import type { Created, NewRun, Store } from '../../core/stores/store.ts'
 import {
   ALICE,
   apply,

@@ -1,5 +1,5 @@
 // When a new run begins: at once with its creator, at once with anybody, or at a time ahead.
-import { NEVER } from '../../stores/never.ts'
+import { NEVER } from '../../core/stores/never.ts'
 import {
   ALICE,
   apply,

@@ -1,6 +1,6 @@
 // Handing out leases, and taking back those of the dead.
-import { limits } from '../../../kernel/limits.ts'
-import { NEVER } from '../../never.ts'
+import { limits } from '../../../core/base/limits.ts'
+import { NEVER } from '../../../core/stores/driver.ts'
 import { PLANS } from './plans.ts'
 import { DEAD } from './sessions.ts'
 import { PASSING } from './transaction.ts'

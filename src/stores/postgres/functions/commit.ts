@@ -1,5 +1,5 @@
 // Writing turns and what they send out.
-import { NEVER } from '../../never.ts'
+import { NEVER } from '../../../core/stores/driver.ts'
 import { PLANS } from './plans.ts'
 import { DURABLE, togetherWait } from './transaction.ts'
 

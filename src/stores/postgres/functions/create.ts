@@ -1,5 +1,5 @@
 // Accepting runs and messages.
-import { limits } from '../../../kernel/limits.ts'
+import { limits } from '../../../core/base/limits.ts'
 import { PLANS } from './plans.ts'
 import { DEAD } from './sessions.ts'
 import { DURABLE, DURABLE_ANYWHERE, togetherWait } from './transaction.ts'

@@ -5,7 +5,7 @@
 //
 // Their names end with a digest of all of them, so that every process calls the functions it was built with, whatever
 // other releases of pawl use the same tables.
-import { digest } from '../../../kernel/digest.ts'
+import { digest } from '../../../core/base/digest.ts'
 import { migrations } from '../schema.ts'
 import { claim } from './claim.ts'
 import { claimed } from './claimed.ts'

@@ -1,7 +1,7 @@
 // What every transaction of the store is like: its isolation, how long it waits for locks, and whether its end waits for
 // the disk. Said by the functions and not by the connection, so that no option of a URL, role, database or pooler says
 // otherwise. Mostly all is as it should be, which one condition finds out without a query of its own.
-import { limits } from '../../../kernel/limits.ts'
+import { limits } from '../../../core/base/limits.ts'
 
 const IS_LAX = `current_setting('synchronous_commit') in ('off', 'local', 'remote_write')`
 

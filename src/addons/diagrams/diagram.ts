@@ -1,0 +1,184 @@
+// Definitions and runs as Mermaid text, which many tools draw: the steps of a graph, the events of a machine, and the
+// states that a run of one went through.
+
+import { PawlError } from '../../core/base/errors.ts'
+import {
+  type AnyWorkflow,
+  type GraphNode,
+  type GraphPlan,
+  type HistoryEvent,
+  idOf,
+  type MachinePlan,
+  parseRequestKey,
+  type RegisteredWorkflow,
+} from '../../core/index.ts'
+
+/** A graph or a machine as it is written. */
+export function diagram(definition: AnyWorkflow): string {
+  const known = definition as unknown as RegisteredWorkflow
+  switch (known.style) {
+    case 'graph':
+      return graphLines(known.plan).join('\n')
+    case 'machine':
+      return machineLines(known.machine).join('\n')
+    default:
+      throw new PawlError(
+        'NOT_SUPPORTED',
+        `workflow '${known.name}' is a function, and what that does is known only when it is done. A graph or a machine can be drawn.`,
+      )
+  }
+}
+
+/** The states a run of a machine went through, and by which events; from `run.history()`. */
+export function diagramOf(history: Iterable<HistoryEvent>): string {
+  const events = [...history]
+  const bySeq = new Map(events.map((event) => [event.seq, event]))
+  const states = new States()
+  const arrows = new Arrows()
+  let at = '[*]'
+  for (const event of events) {
+    if (event.type === 'StateMoved') {
+      const next = 'state' in event ? states.idOf(event.state) : at
+      const cause = event.by === 0 ? 'start' : causeOf(bySeq.get(event.by))
+      arrows.add(at, next, cause ?? 'an event')
+      at = next
+    }
+    const end = ENDS[event.type]
+    if (end !== undefined) arrows.add(at, '[*]', end)
+  }
+  if (states.size === 0)
+    throw new PawlError('NOT_SUPPORTED', 'this history has no states: it is not that of a machine.')
+  return ['stateDiagram-v2', ...states.lines(), ...arrows.lines()].join('\n')
+}
+
+const ENDS: Readonly<Record<string, string>> = {
+  RunCompleted: 'completed',
+  RunFailed: 'failed',
+  RunCancelled: 'cancelled',
+}
+
+function causeOf(event: HistoryEvent | undefined): string | undefined {
+  if (event?.type === 'SignalReceived') return `signal ${event.name}`
+  if (event?.step === undefined) return undefined
+  const request = parseRequestKey(event.step)
+  if (!request) return undefined
+  const name = request.id === undefined ? request.name : `${request.name} ${idOf(request)}`
+  switch (event.type) {
+    case 'TimerFired':
+      return `timer ${name}`
+    case 'ChildCompleted':
+      return `child ${name}`
+    case 'StepFailed':
+      return `${name} failed`
+    case 'ChildFailed':
+      return `child ${name} failed`
+    default:
+      return name
+  }
+}
+
+/** States that look alike are one. */
+class States {
+  readonly #ids = new Map<string, string>()
+
+  get size(): number {
+    return this.#ids.size
+  }
+
+  idOf(state: unknown): string {
+    const label = labelOf(state) ?? `#${this.#unnamed(state)}`
+    const known = this.#ids.get(label)
+    if (known !== undefined) return known
+    const id = `s${this.#ids.size + 1}`
+    this.#ids.set(label, id)
+    return id
+  }
+
+  lines(): string[] {
+    return [...this.#ids].map(([label, id]) => `  state ${quoted(label)} as ${id}`)
+  }
+
+  readonly #others: string[] = []
+
+  #unnamed(state: unknown): number {
+    const text = JSON.stringify(state) ?? 'undefined'
+    if (!this.#others.includes(text)) this.#others.push(text)
+    return this.#others.indexOf(text) + 1
+  }
+}
+
+const DISCRIMINANTS = ['at', 'type', 'state', 'status', 'kind'] as const
+
+function labelOf(state: unknown): string | undefined {
+  if (typeof state === 'string') return state
+  if (typeof state !== 'object' || state === null) return undefined
+  const values = DISCRIMINANTS.map((name) => (state as Readonly<Record<string, unknown>>)[name])
+  return values.find((value): value is string => typeof value === 'string')
+}
+
+/** Each is drawn once, with how often it was gone. */
+class Arrows {
+  readonly #counts = new Map<string, number>()
+
+  add(from: string, to: string, label: string): void {
+    const arrow = `  ${from} --> ${to} : ${plain(label)}`
+    this.#counts.set(arrow, (this.#counts.get(arrow) ?? 0) + 1)
+  }
+
+  lines(): string[] {
+    return [...this.#counts].map(([arrow, n]) => (n === 1 ? arrow : `${arrow} ×${n}`))
+  }
+}
+
+function machineLines({ name, activities, timers, signals, handlers }: MachinePlan): string[] {
+  const arrows = new Arrows()
+  arrows.add('[*]', 'machine', 'start')
+  const react = (event: string): void => arrows.add('machine', 'machine', event)
+  for (const each of activities.keys()) react(each)
+  if (handlers.activityFailed) react('an activity failed')
+  if (handlers.childEnded) react('a child ended')
+  for (const each of timers) react(`timer ${each}`)
+  for (const each of signals.values()) react(`signal ${each}`)
+  arrows.add('machine', '[*]', 'complete or fail')
+  return ['stateDiagram-v2', `  state ${quoted(name)} as machine`, ...arrows.lines()]
+}
+
+function graphLines({ nodes }: GraphPlan): string[] {
+  const ids = new Map([...nodes.keys()].map((name, index) => [name, `n${index + 1}`]))
+  const boxes = [...nodes.values()].map((node) => `  ${ids.get(node.name)}${boxOf(node)}`)
+  const arrows = [...nodes.values()].flatMap(({ name, after, rule }) => {
+    const label = rule === 'allSucceeded' ? '' : `|${rule}|`
+    return after.map((parent) => `  ${ids.get(parent)} -->${label} ${ids.get(name)}`)
+  })
+  return ['flowchart TD', ...boxes, ...arrows]
+}
+
+// What runs here is a box, what others do has double sides, and what is waited for is a hexagon.
+function boxOf({ name, work, when, each, delayMs, undo }: GraphNode): string {
+  const marks = [
+    ...(when ? ['if'] : []),
+    ...(each ? ['for each'] : []),
+    ...(delayMs === undefined ? [] : ['after a delay']),
+    ...(undo ? ['can be undone'] : []),
+  ]
+  const label = quoted(marks.length > 0 ? `${name} (${marks.join(', ')})` : name)
+  switch (work.type) {
+    case 'wait':
+      return `{{${label}}}`
+    case 'activity':
+    case 'child':
+      return `[[${label}]]`
+    case 'step':
+      return `[${label}]`
+  }
+}
+
+// In quotes everything is text, but a quote and what looks like markup.
+function quoted(text: string): string {
+  return `"${text.replace(/[&<>"#;]/g, (char) => `#${char.charCodeAt(0)};`)}"`
+}
+
+// The text of an arrow has no quotes, and ends with its line.
+function plain(text: string): string {
+  return text.replace(/[:;#"<>&%{}[\]\n]/g, (char) => `#${char.charCodeAt(0)};`)
+}

@@ -1,0 +1,104 @@
+// The options of activities and children as a document says them. They are checked by the functions that use them later.
+import { type Duration, milliseconds } from '../../core/base/duration.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { checkKnownName } from '../../core/base/names.ts'
+import type { Json } from '../../core/base/value.ts'
+import { quote } from '../../core/base/visible.ts'
+import {
+  type ActivityOptions,
+  type ChildOptions,
+  checkPriority,
+  type Placement,
+  type Retry,
+  type RetryPolicy,
+  retryRule,
+} from '../../core/index.ts'
+import { Fields, objectAt } from './fields.ts'
+import { kindOf, type Path, type Problems } from './problems.ts'
+
+export function readActivityOptions(fields: Fields): ActivityOptions {
+  const startToClose = readDuration(fields, 'startToClose', 'timeout')
+  const scheduleToStart = readDuration(fields, 'scheduleToStart')
+  const scheduleToClose = readDuration(fields, 'scheduleToClose')
+  const heartbeat = readDuration(fields, 'heartbeat')
+  const retry = readRetry(fields)
+  return {
+    ...readPlacement(fields),
+    ...(retry !== undefined && { retry }),
+    ...(startToClose !== undefined && { startToClose }),
+    ...(scheduleToStart !== undefined && { scheduleToStart }),
+    ...(scheduleToClose !== undefined && { scheduleToClose }),
+    ...(heartbeat !== undefined && { heartbeat }),
+  }
+}
+
+export function readChildOptions(fields: Fields): ChildOptions {
+  const runTimeout = readDuration(fields, 'runTimeout', 'timeout')
+  const executionTimeout = readDuration(fields, 'executionTimeout')
+  const parentClose = fields.checked('parentClose', oneOf(['cancel', 'terminate', 'abandon']))
+  return {
+    ...readPlacement(fields),
+    ...(runTimeout !== undefined && { runTimeout }),
+    ...(executionTimeout !== undefined && { executionTimeout }),
+    ...(parentClose !== undefined && { parentClose }),
+  }
+}
+
+export function readDuration(fields: Fields, name: string, alias?: string): Duration | undefined {
+  const check = (value: Json): Duration => {
+    milliseconds(value as Duration, name)
+    return value as Duration
+  }
+  return fields.checked(name, check, alias)
+}
+
+/** A check for one of a few words. */
+export function oneOf<const Word extends string>(words: readonly Word[]): (value: Json) => Word {
+  return (value) => {
+    const found = words.find((word) => word === value)
+    if (found !== undefined) return found
+    const shown = typeof value === 'string' ? quote(value) : kindOf(value)
+    throw new PawlError('INPUT_INVALID', `${shown} is not possible; expected ${words.join(', ')}`)
+  }
+}
+
+function readPlacement(fields: Fields): Placement {
+  const queue = fields.checked('queue', (value) => checkKnownName(value, 'the name of a queue'))
+  const priority = fields.checked('priority', (value) => checkPriority(value as number))
+  return { ...(queue !== undefined && { queue }), ...(priority !== undefined && { priority }) }
+}
+
+const presets = ['none', 'exponential', 'quadraticMinutes'] as const
+
+function readRetry(fields: Fields): Retry | undefined {
+  const field = fields.take('retry')
+  if (field === undefined) return undefined
+  const { value, path } = field
+  if (typeof value === 'object') return readPolicy(value, path, fields.problems)
+  return fields.problems.attempt(path, 'INVALID_VALUE', () => oneOf(presets)(value))
+}
+
+function readPolicy(value: Json, path: Path, problems: Problems): RetryPolicy | undefined {
+  const policy = objectAt(value, path, problems)
+  if (policy === undefined) return undefined
+  const fields = new Fields(policy, path, problems)
+  const settings = ['maxAttempts', 'initial', 'max', 'factor', 'jitter'] as const
+  for (const name of settings) {
+    fields.checked(name, (setting) => {
+      if (setting !== null) return retryRule({ [name]: setting })
+      throw new PawlError('INPUT_INVALID', `retry.${name} is null; leave it out or give a value`)
+    })
+  }
+  readTypes(fields, 'nonRetryable')
+  readTypes(fields, 'retryable')
+  fields.finish()
+  return policy
+}
+
+function readTypes(fields: Fields, name: 'nonRetryable' | 'retryable'): void {
+  for (const [index, type] of (fields.typed(name, 'list') ?? []).entries()) {
+    const path = [...fields.path, name, index]
+    const check = (): string => checkKnownName(type, 'the type of a failure')
+    fields.problems.attempt(path, 'INVALID_VALUE', check)
+  }
+}

@@ -1,0 +1,59 @@
+// How built-in handlers say no: for ever, or for now. Both carry a stable code in their details, as data, so that a
+// workflow and a graph can tell them apart.
+import type { Duration } from '../../core/base/duration.ts'
+import { PermanentError, RetryableError } from '../../core/base/errors.ts'
+import type { Json } from '../../core/base/value.ts'
+
+export type HandlerRefusal =
+  | 'INPUT_INVALID'
+  | 'URL_REFUSED'
+  | 'HOST_REFUSED'
+  | 'ADDRESS_REFUSED'
+  | 'REDIRECT_REFUSED'
+  | 'SECRET_UNKNOWN'
+  | 'SECRET_REFUSED'
+  | 'REQUEST_TOO_LARGE'
+  | 'RESPONSE_TOO_LARGE'
+  | 'RESPONSE_INVALID'
+  | 'STATUS_REFUSED'
+  | 'MODEL_REFUSED'
+  | 'TEMPLATE_UNKNOWN'
+  | 'VARIABLE_MISSING'
+  | 'ATTACHMENT_REFUSED'
+  | 'MAIL_TOO_LARGE'
+  | 'MAIL_REFUSED'
+  | 'SIGNATURE_INVALID'
+
+export type HandlerTrouble = 'NETWORK_FAILED' | 'TIMED_OUT' | 'STATUS_UNAVAILABLE' | 'MAIL_DEFERRED'
+
+type Details = Readonly<Record<string, Json>>
+
+/** Never try again. */
+export function refused(
+  code: HandlerRefusal,
+  message: string,
+  details: Details = {},
+  cause?: unknown,
+): PermanentError {
+  const options = { details: { code, ...details }, ...(cause !== undefined && { cause }) }
+  return new PermanentError(message, options)
+}
+
+interface Trouble {
+  readonly details?: Details
+  readonly after?: Duration | undefined
+  readonly cause?: unknown
+}
+
+/** Try again, after this long if the other side says so. */
+export function troubled(
+  code: HandlerTrouble,
+  message: string,
+  { details = {}, after, cause }: Trouble = {},
+): RetryableError & { readonly details: Details } {
+  const error = new RetryableError(message, {
+    ...(after !== undefined && { after }),
+    ...(cause !== undefined && { cause }),
+  })
+  return Object.assign(error, { details: { code, ...details } })
+}

@@ -1,0 +1,113 @@
+// What a schedule is told, and how its plan changes in some fields and keeps the others. The schedule and its readers
+// apply changes in the order they were sent, so that changes from several processes add up.
+import type { Duration } from '../../core/base/duration.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import type { Instant } from '../../core/base/instant.ts'
+import { limits } from '../../core/base/limits.ts'
+import { encode } from '../../core/base/value.ts'
+import type { OneTiming, Timing } from '../../core/index.ts'
+import type { ScheduledRun, ScheduleSpec } from './state.ts'
+
+export type Control =
+  /** Whether it is paused stays as it is, unless that is said. */
+  | {
+      readonly do: 'set'
+      readonly spec: ScheduleSpec
+      readonly paused?: boolean
+      readonly note?: string
+      /** Slots of another timing count from here. Absent in messages of older versions: they count from the last slot. */
+      readonly asOf?: Instant
+    }
+  /** What is absent stays as it is; a note that is null is removed. */
+  | {
+      readonly do: 'change'
+      readonly change: SpecChange
+      readonly paused?: boolean
+      readonly note?: string | null
+      readonly asOf: Instant
+    }
+  | { readonly do: 'pause'; readonly note?: string }
+  | { readonly do: 'resume' }
+  | { readonly do: 'backfill'; readonly from: Instant; readonly to: Instant }
+  | { readonly do: 'delete' }
+
+/** Fields to change; null removes one. What is absent stays. */
+export type Change<T> = { readonly [K in keyof T]?: T[K] | null | undefined }
+
+export interface TimingChange {
+  readonly cron?: string | readonly string[] | undefined
+  readonly timeZone?: string | null | undefined
+  readonly every?: Duration | undefined
+  readonly offset?: Duration | null | undefined
+  readonly timings?: readonly OneTiming[] | undefined
+}
+
+export interface SpecChange {
+  readonly timing?: TimingChange
+  readonly fields: Change<Omit<ScheduleSpec, 'timing' | 'input' | 'run'>>
+  /** Apart from the fields, because null is an input. */
+  readonly input?: { readonly is: unknown }
+  readonly run?: Change<ScheduledRun>
+}
+
+/**
+ * The plan with the change; as it was, if that would be too large, as two changes together may be. They may also leave a
+ * window and nothing to catch up on: then the window goes.
+ */
+export function changed(spec: ScheduleSpec, change: SpecChange): ScheduleSpec {
+  const { catchUpWindow, ...others } = merged(spec, change)
+  const isIdle = catchUpWindow === undefined || others.catchUp === 'skip'
+  const next = isIdle ? others : { ...others, catchUpWindow }
+  return fits(next) ? next : spec
+}
+
+export function merged(spec: ScheduleSpec, change: SpecChange): ScheduleSpec {
+  const { timing, fields, input, run } = change
+  return {
+    ...patched<ScheduleSpec>(spec, fields),
+    ...(timing && { timing: changedTiming(spec.timing, timing) }),
+    ...(input && { input: input.is }),
+    ...(run && { run: patched(spec.run, run) }),
+  }
+}
+
+const besides = { cron: 'timeZone', every: 'offset' } as const
+
+/** A time zone or an offset alone changes a timing that has one; anything else replaces the timing. */
+function changedTiming(timing: Timing, change: TimingChange): Timing {
+  if (change.timings !== undefined) return { timings: change.timings }
+  const kind = kindOf(change) ?? kindOf(timing)
+  if (kind === undefined) return timing
+  const other = besides[kind]
+  const before = kind in timing ? timing : {}
+  return patched(before, { [kind]: change[kind], [other]: change[other] }) as Timing
+}
+
+function kindOf(timing: TimingChange): 'cron' | 'every' | undefined {
+  if (timing.cron !== undefined) return 'cron'
+  return timing.every === undefined ? undefined : 'every'
+}
+
+function patched<T extends object>(before: T, change: Change<T>): T {
+  const given = Object.entries(change).filter(([, value]) => value !== undefined)
+  const merged = { ...before, ...Object.fromEntries(given) }
+  return Object.fromEntries(
+    Object.entries(merged).filter(([name, value]) => value !== null || name === 'input'),
+  ) as T
+}
+
+/** Whether a new history can begin with the plan: what the schedule remembers beside it takes some room, too. */
+function fits(spec: ScheduleSpec): boolean {
+  try {
+    checkPlanSize(spec)
+    return true
+  } catch (error) {
+    if (error instanceof PawlError) return false
+    throw error
+  }
+}
+
+export function checkPlanSize(plan: object): void {
+  const room = ' '.repeat(limits.scheduleStateBytes)
+  encode({ plan, room }, 'a schedule, with its input and memo,')
+}

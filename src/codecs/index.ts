@@ -1,5 +1,0 @@
-// What users import from 'pawl/codecs'.
-export type { Codec } from '../stores/codec.ts'
-export { type CompressOptions, compress } from './compress.ts'
-export { type EncryptOptions, encrypt, type Key } from './encrypt.ts'
-export { type OffloadOptions, offload } from './offload.ts'

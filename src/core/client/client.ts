@@ -1,0 +1,420 @@
+// What a program that starts and watches runs uses. It talks to a store and to nothing else.
+
+import { checkOptions } from '../base/described.ts'
+import { PawlError } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
+import { encode, type Json } from '../base/value.ts'
+import type { Catalogue, StoredDefinition } from '../catalogue/catalogue.ts'
+import type { RunRef, Signal, Update } from '../definitions/context.ts'
+import type { Args, Given, Startable, WorkflowContract } from '../definitions/contract.ts'
+import type { ParseGraph } from '../definitions/graph-document.ts'
+import { checkPayload } from '../definitions/messages.ts'
+import { runNameOf, startedAs } from '../definitions/standalone.ts'
+import type { AnyWorkflow } from '../definitions/workflow.ts'
+import { encodeMessage } from '../kernel/codec.ts'
+import type { Message } from '../kernel/message.ts'
+import { isUnavailable, persist } from '../runtime/availability.ts'
+import { type Clock, sleep } from '../runtime/clock.ts'
+import { type Random, uuidV7 } from '../runtime/random.ts'
+import type { ClaimedRun, Created, NewRun, Reuse, SqlClient, Store } from '../stores/store.ts'
+import { checkRef, signalId, updateId } from './answers.ts'
+import { Batch, type BatchOptions } from './batch.ts'
+import { Builds } from './builds.ts'
+import { type Page, type PageOptions, pageOf, queryOf, type RunFilter } from './filter.ts'
+import { Handle, StartedHandle } from './handle.ts'
+import { hasTaken } from './history.ts'
+import {
+  around,
+  type Interceptor,
+  interceptedHandle,
+  type StartCall,
+  startThrough,
+} from './interceptors.ts'
+import { type Known, newRun } from './new-run.ts'
+import { type RunRecord, recordOf } from './record.ts'
+import { LIVE } from './recorded-runs.ts'
+import { engineClosed, otherReuse, refuseActivity } from './refusals.ts'
+import { Results } from './results.ts'
+import type { HandleHost, RunHandle, StartedRun } from './run-handle.ts'
+import {
+  type Begin,
+  checkStarts,
+  commonTransaction,
+  refuseTransaction,
+  type StartOptions,
+  startRequests,
+} from './start-options.ts'
+import { type Submitted, submitted } from './submitting.ts'
+import { settleByToken } from './tokens.ts'
+import { Waits } from './waits.ts'
+
+/** Lets a worker in the same process take a new run in the write that creates it. @internal */
+export interface EagerStarts {
+  offer(run: NewRun): NewRun['eager']
+  /** `isOld` says that the run had been created before; it may have been worked on. */
+  accept(run: ClaimedRun, isOld: boolean): void
+}
+
+/** @internal */
+export interface ClientPorts {
+  readonly store: Store
+  readonly clock: Clock
+  /** By which time limits of waits are measured, if that is another. */
+  readonly waitClock?: Clock | undefined
+  readonly random: Random
+  readonly eager?: EagerStarts
+  readonly catalogue: Catalogue
+  /** For definitions that are submitted as data; it knows which activities there are here. */
+  readonly parseGraph: (document: Json) => ReturnType<ParseGraph>
+  /** What becomes of a start if its workflow id has a run already, unless it says so itself. */
+  readonly reuse?: Reuse | undefined
+  readonly interceptors?: readonly Interceptor[] | undefined
+  /** Has the code of a run answer a query. */
+  readonly inquire: HandleHost['inquire']
+  readonly endUnclaimed: HandleHost['endUnclaimed']
+  /** The engine is closed: the store takes nothing more. */
+  readonly closed: AbortSignal
+}
+
+/** Starts and watches runs. `open` gives one that can also work: an `Engine`. */
+export class Client {
+  /** @internal */
+  readonly results: Results
+  /** Everybody who waits for a run. @internal */
+  readonly waits: Waits
+  /** Builds that keep the runs they began, and how new runs are shared among them. */
+  readonly builds: Builds
+  readonly #ports: ClientPorts
+  /** What handles, and all that is built on a client, do with the store. @internal */
+  readonly host: HandleHost
+  readonly #aroundStarts: NonNullable<Interceptor['start']>[]
+  readonly #aroundCalls: NonNullable<Interceptor['client']>[]
+
+  /** @internal */
+  constructor(ports: ClientPorts) {
+    this.#ports = ports
+    this.#aroundStarts = around('start', ports.interceptors)
+    this.#aroundCalls = around('client', ports.interceptors)
+    this.results = new Results(ports.store, ports.clock)
+    this.waits = new Waits(ports.waitClock ?? ports.clock)
+    this.host = {
+      load: (asks) => this.#send((store) => store.load(asks)),
+      post: async (runId, message, wakes) => {
+        const post = {
+          runId,
+          message: { id: message.id, body: encodeMessage(message) },
+          ...wakes,
+        }
+        const [posted] = await this.#send((store) => store.post([post]))
+        return posted ?? { outcome: 'missing' }
+      },
+      wait: (runId, signal) => this.results.wait(runId, signal),
+      waits: this.waits,
+      newId: () => uuidV7(ports.clock, ports.random),
+      newTurnId: () => ports.random.integer(),
+      create: async (run) => {
+        const [created] = await this.#send((store) => store.create([run]))
+        this.results.forget(run.runId)
+        return created ?? { outcome: 'refused', runId: run.runId }
+      },
+      inquire: ports.inquire,
+      pause: (ms, signal) => sleep(ports.clock, ms, signal),
+      endUnclaimed: (given) => this.#send(() => ports.endUnclaimed(given)),
+      known: async (name) => ({
+        submitted: await ports.catalogue.isRunnable(name),
+        rollOut: await ports.catalogue.rollOut(),
+      }),
+    }
+    this.builds = new Builds({
+      catalogue: ports.catalogue,
+      countRuns: (pin) => this.#countRuns(pin),
+      living: () => this.#livingBuilds(),
+    })
+  }
+
+  /**
+   * Keeps a definition in the store, under its name. A graph given as data (JSON, or text in JSON or YAML) is checked first,
+   * and can be run by any worker; of code, its hash is kept. The same again changes nothing; another is the next version.
+   */
+  submit(definition: AnyWorkflow | Json): Promise<Submitted> {
+    const { catalogue, parseGraph } = this.#ports
+    return submitted(catalogue, definition, parseGraph)
+  }
+
+  /** Every version of a definition in the store, newest first. */
+  definitions(name: string): Promise<readonly StoredDefinition[]> {
+    return this.#ports.catalogue.versions(name)
+  }
+
+  async #countRuns(pin: string): Promise<number> {
+    const query = { pin, statuses: LIVE, limit: 1, count: true } as const
+    return (await this.#send((store) => store.list(query))).count ?? 0
+  }
+
+  async #livingBuilds(): Promise<readonly string[]> {
+    const [loaded] = await this.host.load([{ type: 'sessions' }])
+    const { now, sessions } = loaded?.type === 'sessions' ? loaded : { now: 0, sessions: [] }
+    return sessions.flatMap(({ expiresAt, about }) => {
+      const { code, pin } = JSON.parse(about) as { code?: string; pin?: boolean }
+      return expiresAt > now && pin && code !== undefined ? [code] : []
+    })
+  }
+
+  /** Starts a run of a workflow, or an activity on its own. When this resolves the run is durable. */
+  async start<In, Out>(
+    workflow: Startable<In, Out>,
+    ...args: Args<In, StartOptions>
+  ): Promise<StartedRun<Out>> {
+    const [input, options = {}] = args
+    return this.#starting('start', workflow, input, options, async (call) => {
+      const run = await this.#newRun(workflow, call.input, call.options)
+      const isOwn = call.options.idempotencyKey === undefined
+      return this.#started<Out>(run, await this.#begin(run, call.options.transaction), isOwn)
+    })
+  }
+
+  async #starting<Out>(
+    operation: StartCall['operation'],
+    workflow: Startable<never, Out>,
+    input: unknown,
+    options: StartOptions,
+    start: (call: StartCall) => Promise<StartedHandle<Out>>,
+  ): Promise<StartedHandle<Out>> {
+    const made = { operation, workflow: workflow?.name, input, options }
+    if (this.#aroundStarts.length === 0) return start(made)
+    const call = { ...made, workflow: runNameOf(workflow) }
+    const each = async ([one = call]: readonly StartCall[]) => [await start(one)]
+    const [run] = await startThrough(this.#aroundStarts, [call], each)
+    return run as StartedHandle<Out>
+  }
+
+  /** Starts a run and waits for its result. */
+  async execute<In, Out>(
+    workflow: Startable<In, Out>,
+    ...args: Args<In, StartOptions>
+  ): Promise<Out> {
+    const [, options] = args
+    refuseTransaction(options ?? {}, 'execute waits for the result')
+    return (await this.start(workflow, ...args)).result()
+  }
+
+  async startMany<In, Out>(
+    workflow: Startable<In, Out>,
+    runs: readonly Begin<NoInfer<In>>[],
+  ): Promise<StartedRun<Out>[]> {
+    checkStarts(runs)
+    const operation = 'startMany'
+    const calls = runs.map(({ input, ...options }): StartCall => {
+      return { operation, workflow: runNameOf(workflow), input, options: options as StartOptions }
+    })
+    const started = await startThrough(this.#aroundStarts, calls, (made) =>
+      this.#startAll<Out>(workflow, made),
+    )
+    return [...started]
+  }
+
+  async #startAll<Out>(
+    workflow: Startable<never, Out>,
+    calls: readonly StartCall[],
+  ): Promise<StartedHandle<Out>[]> {
+    const transaction = commonTransaction(calls.map(({ options }) => options))
+    const fresh = await Promise.all(
+      calls.map(({ input, options }) => this.#newRun(workflow, input, options)),
+    )
+    const created = transaction
+      ? await this.#createIn(transaction, fresh)
+      : await this.#send((store) => store.create(fresh))
+    return fresh.map((run, index) =>
+      this.#started(run, created[index], calls[index]?.options.idempotencyKey === undefined),
+    )
+  }
+
+  /** Signals the run of a workflow id, and starts it first if there is none under way, in one write. */
+  async signalWithStart<In, Out, P>(
+    workflow: WorkflowContract<In, Out>,
+    request: Begin<NoInfer<In>> & {
+      readonly signal: Signal<P>
+      readonly messageId?: string
+    } & Given<'payload', NoInfer<P>>,
+  ): Promise<StartedRun<Out>> {
+    refuseActivity(workflow, 'signalWithStart')
+    checkOptions(startRequests.signal, request, { of: 'signalWithStart' })
+    const { signal, payload: given, messageId, input, ...options } = request
+    const { name } = signal
+    await checkPayload(signal, given)
+    const payload = encode(given, `the payload of signal '${name}'`)
+    const id = messageId === undefined ? this.host.newId() : signalId(messageId)
+    const message = { type: 'signal', id, name, payload } as const
+    return this.#starting('signalWithStart', workflow, input, options as StartOptions, (call) =>
+      this.startWith<Out>(workflow, call.input, call.options, message),
+    )
+  }
+
+  /** Has the run of a workflow id do something and waits for its answer; starts it first if there is none under way. */
+  async updateWithStart<In, Out, P, U>(
+    workflow: WorkflowContract<In, Out>,
+    request: Begin<NoInfer<In>> & {
+      readonly update: Update<P, U>
+      readonly messageId?: string
+    } & Given<'payload', NoInfer<P>>,
+  ): Promise<{ readonly run: StartedRun<Out>; readonly result: U }> {
+    refuseActivity(workflow, 'updateWithStart')
+    checkOptions(startRequests.update, request, { of: 'updateWithStart' })
+    const { update, payload: given, messageId, input, ...options } = request
+    refuseTransaction(options as StartOptions, 'updateWithStart waits for the answer')
+    const { name } = update
+    const payload = encode(given, `the payload of update '${name}'`)
+    const own = messageId ?? this.host.newId()
+    const id = updateId(own)
+    const message = { type: 'update', id, name, payload } as const
+    const run = await this.#starting(
+      'updateWithStart',
+      workflow,
+      input,
+      options as StartOptions,
+      (call) => this.startWith<Out>(workflow, call.input, call.options, message),
+    )
+    return { run, result: (await run.awaitUpdate(own)) as U }
+  }
+
+  /**
+   * Settles a `ctx.webhook`, or completes a step that was left for it (`ctx.completionToken`). The same answer again changes
+   * nothing; another is refused.
+   */
+  resolve(token: string, payload?: unknown): Promise<void> {
+    const value = encode(payload, 'what the token is resolved with')
+    return settleByToken(this.host, token, { ok: true, value })
+  }
+
+  /** Fails the wait for a `ctx.webhook`, or the step. It is not tried again. */
+  async reject(token: string, reason: string): Promise<void> {
+    if (typeof reason === 'string') return settleByToken(this.host, token, { ok: false, reason })
+    throw new PawlError('INPUT_INVALID', 'reject takes a token and a reason, which is a text.')
+  }
+
+  get(run: RunRef): RunHandle<unknown>
+  get<Out>(workflow: Startable<never, Out>, run: RunRef): RunHandle<Out>
+  get(first: RunRef | Startable<never, unknown>, second?: RunRef): RunHandle<unknown> {
+    const ref = second ?? (first as RunRef)
+    checkRef(ref)
+    return interceptedHandle(new Handle(this.host, ref), ref, this.#aroundCalls)
+  }
+
+  /** Runs, newest first. */
+  async list(filter: RunFilter = {}, page: PageOptions = {}): Promise<Page<RunRecord>> {
+    const query = { ...queryOf(filter), ...pageOf(page) }
+    const listed = await this.#send((store) => store.list(query))
+    const next = listed.cursor === undefined ? {} : { cursor: listed.cursor }
+    return { items: listed.runs.map(recordOf), ...next }
+  }
+
+  async count(filter: RunFilter = {}): Promise<number> {
+    const query = { ...queryOf(filter), limit: 1, count: true } as const
+    return (await this.#send((store) => store.list(query))).count ?? 0
+  }
+
+  /** The operations of a handle, for every run that the filter finds. */
+  batch(filter: RunFilter, options: BatchOptions): Batch {
+    return new Batch(this, filter, options)
+  }
+
+  /** Starts a run and sends it a message in one write, so that no run is without its first message. @internal */
+  async startWith<Out>(
+    workflow: Startable<never, Out>,
+    input: unknown,
+    options: StartOptions,
+    message: Message,
+  ): Promise<StartedHandle<Out>> {
+    const reuse = options.reuse ?? (options.workflowId === undefined ? 'allow' : 'returnExisting')
+    const run = {
+      ...(await this.#newRun(workflow, input, { ...options, reuse })),
+      message: { id: message.id, body: encodeMessage(message) },
+    }
+    const created = await this.#begin(run, options.transaction)
+    if (created?.outcome === 'existing' && created.posted === 'closed') {
+      // It may have been told, the answer lost, and the run have ended before it was told once more.
+      const told = await hasTaken((asks) => this.host.load(asks), created.runId, message.id)
+      const text = `run ${created.runId} has ended; it takes no more messages.`
+      if (!told) throw new PawlError('RUN_ENDED', text)
+    }
+    return this.#started(run, created, options.idempotencyKey === undefined)
+  }
+
+  async #begin(run: NewRun, transaction?: SqlClient): Promise<Created | undefined> {
+    if (transaction) return (await this.#createIn(transaction, [run]))[0]
+    const eager = this.#offer(run)
+    const [created] = await this.#send((store) =>
+      store.create([{ ...run, ...(eager && { eager }) }]),
+    )
+    return created
+  }
+
+  #createIn(client: SqlClient, runs: readonly NewRun[]): Promise<readonly Created[]> {
+    const { store } = this.#ports
+    if (store.createIn) return store.createIn(client, runs)
+    const text = `a start can join a transaction only on Postgres, and this store is '${store.traits.name}'.`
+    throw new PawlError('NOT_SUPPORTED', text)
+  }
+
+  // A run of its own id that is there already was created by an earlier try, whose answer got lost.
+  #started<Out>(run: NewRun, created: Created | undefined, isOwn: boolean): StartedHandle<Out> {
+    const { runId, workflowId } = run
+    switch (created?.outcome) {
+      case 'created':
+      case 'existing': {
+        if (created.run) {
+          this.results.expect(runId)
+          this.#ports.eager?.accept(created.run, created.outcome === 'existing')
+        }
+        const found = created.outcome === 'created' ? runId : created.runId
+        const isNew = created.outcome === 'created' || (isOwn && found === runId)
+        const beside = created.outcome === 'created' ? created.alongside : undefined
+        const alongside = beside === undefined ? {} : { alongside: beside }
+        const known = { workflowId, isNew, ...alongside }
+        const handle = new StartedHandle<Out>(this.host, found, known)
+        return interceptedHandle(handle, found, this.#aroundCalls)
+      }
+      case 'conflict':
+        throw new PawlError(
+          'RUN_ALREADY_EXISTS',
+          `run ${runId} was started before with another input. An idempotency key stands for one input: use a new key for a new one.`,
+          { details: { runId } },
+        )
+      case 'refused':
+        throw new PawlError(
+          'RUN_ALREADY_EXISTS',
+          `workflow id '${workflowId}' belongs to run ${created.runId}, and reuse: '${run.reuse}' forbids another. Use another id, or ${otherReuse(run.reuse)}.`,
+          { details: { runId: created.runId } },
+        )
+      default:
+        throw new PawlError('STORE_UNAVAILABLE', 'the store gave no answer to a start')
+    }
+  }
+
+  #offer(run: NewRun): NewRun['eager'] {
+    if (run.startAt !== undefined || run.delayMs !== undefined) return undefined
+    return this.#ports.eager?.offer(run)
+  }
+
+  #newRun<In>(
+    workflow: Startable<In, unknown> & Known,
+    given: unknown,
+    options: StartOptions,
+  ): Promise<NewRun> {
+    const { clock, random } = this.#ports
+    const newId = (): string => uuidV7(clock, random)
+    return newRun(startedAs(workflow), given, options, { newId, reuse: this.#ports.reuse })
+  }
+
+  // A client that gets no answer asks again, but not for ever: somebody waits for it.
+  async #send<T>(call: (store: Store) => Promise<T>): Promise<T> {
+    const { store, clock, random, closed: signal } = this.#ports
+    if (signal.aborted) throw engineClosed()
+    try {
+      const patienceMs = limits.storePatienceMs
+      return await persist(() => call(store), { clock, random, patienceMs, signal })
+    } catch (error) {
+      throw signal.aborted && isUnavailable(error) ? engineClosed(error) : error
+    }
+  }
+}

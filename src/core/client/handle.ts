@@ -1,0 +1,427 @@
+// A remote control for one run. It holds no state but the run's name; every answer is read from the store.
+
+import { checkOptions, type Described } from '../base/described.ts'
+import { formatDuration, milliseconds } from '../base/duration.ts'
+import { PawlError } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
+import { checkKnownId, checkKnownName } from '../base/names.ts'
+import { decode, encode, type Payload } from '../base/value.ts'
+import type { Query, RunRef, Signal, Update } from '../definitions/context.ts'
+import type { Args } from '../definitions/contract.ts'
+import { checkPayload } from '../definitions/messages.ts'
+import { encodeMessage } from '../kernel/codec.ts'
+import { decodeExtras } from '../kernel/extras.ts'
+import { isStop, type Message, type Stop } from '../kernel/message.ts'
+import { RunState } from '../kernel/run.ts'
+import type { Posted, RunSnapshot, Wakes } from '../stores/store.ts'
+import {
+  answerOf,
+  checkSteps,
+  checkTriggered,
+  discardable,
+  notEnded,
+  notFound,
+  notYet,
+  refuseMerging,
+  refuseUnknown,
+  resultOf,
+  signalId,
+  triggeredUnheard,
+  underWay,
+  updateId,
+} from './answers.ts'
+import { eventsOf, hasTaken, type Load, pagesOf, triggerOf, turnsOf } from './history.ts'
+import type { HistoryEvent } from './history-event.ts'
+import { type RunRecord, recordOf } from './record.ts'
+import { RunMissing } from './results.ts'
+import { type ForkOptions, Rewinding } from './rewinding.ts'
+import {
+  type Edit,
+  editOptions,
+  forkOptions,
+  type HandleHost,
+  historyOptions,
+  type Migration,
+  messageOptions,
+  migrationOptions,
+  type RunHandle,
+  resetOptions,
+  resultOptions,
+  type StartedRun,
+  type WaitOptions,
+} from './run-handle.ts'
+import { startOf, toldOf } from './told-events.ts'
+import { isUnclaimed, nothingKnown, type Why, whyOf } from './why.ts'
+
+/** @internal */
+export class Handle<out Out> implements RunHandle<Out> {
+  readonly #host: HandleHost
+  readonly #ref: RunRef
+  readonly #load: Load
+  #runId: string | undefined
+  #workflowId: string | undefined
+
+  constructor(host: HandleHost, ref: RunRef, known: { runId?: string; workflowId?: string } = {}) {
+    this.#host = host
+    this.#load = (asks) => host.load(asks)
+    this.#ref = ref
+    this.#runId = typeof ref === 'string' ? ref : known.runId
+    this.#workflowId = typeof ref === 'string' ? known.workflowId : ref.workflowId
+  }
+
+  get runId(): string {
+    return this.#runId ?? notYet('runId')
+  }
+
+  get workflowId(): string {
+    return this.#workflowId ?? notYet('workflowId')
+  }
+
+  async result(options: WaitOptions = {}): Promise<Out> {
+    checkOptions(resultOptions, options, { of: 'result' })
+    return this.#waiting('ended', options, async (runId, signal) => {
+      const ended = await this.#host.wait(runId, signal).catch((error: unknown) => {
+        throw error instanceof RunMissing ? notFound(this.#ref) : error
+      })
+      return resultOf(runId, ended, this.#workflowId) as Out
+    })
+  }
+
+  async describe(): Promise<RunRecord> {
+    return recordOf(await this.#snapshot())
+  }
+
+  async why(): Promise<Why> {
+    const run = await this.#snapshot()
+    const { runId } = run.head
+    const [tasks, sessions] = await this.#host.load([
+      { type: 'tasks', runId },
+      { type: 'sessions' },
+    ])
+    // Who could take it matters only if nobody has.
+    const known = isUnclaimed(run) ? await this.#host.known(run.head.name) : nothingKnown
+    const turns = run.endedAt === undefined ? await turnsOf(this.#load, run.head) : []
+    return whyOf({
+      run,
+      id: typeof this.#ref === 'string' ? runId : this.#ref.workflowId,
+      turns,
+      tasks: tasks?.type === 'tasks' ? tasks.tasks : [],
+      sessions: sessions?.type === 'sessions' ? sessions.sessions : [],
+      ...known,
+    })
+  }
+
+  async *history(options: Described<typeof historyOptions> = {}): AsyncIterable<HistoryEvent> {
+    checkOptions(historyOptions, options, { of: 'history' })
+    const run = await this.#snapshot()
+    const { runId, generation: newest } = run.head
+    const { generation = newest } = options
+    const after = options.after ?? -1
+    if (after < 0 && generation === 1) yield startOf(run)
+    for await (const page of pagesOf(this.#load, { runId, generation }, Math.max(after, 0))) {
+      for (const event of page.flatMap(toldOf)) if (event.seq > after) yield event
+    }
+  }
+
+  async signal<Payload>(
+    signal: Signal<Payload>,
+    ...args: Args<NoInfer<Payload>, Described<typeof messageOptions>>
+  ): Promise<void> {
+    const [given, options = {}] = args
+    checkOptions(messageOptions, options, { of: 'signal' })
+    const { name } = signal
+    await checkPayload(signal, given)
+    const payload = encode(given, `the payload of signal '${name}'`)
+    const { messageId } = options
+    const id = messageId === undefined ? this.#host.newId() : signalId(messageId)
+    await this.#post({ type: 'signal', id, name, payload })
+  }
+
+  async query<In, R>(query: Query<In, R>, ...args: Args<NoInfer<In>, never>): Promise<R> {
+    const { name } = query
+    const payload = encode(args[0], `the payload of query '${name}'`)
+    const { head } = await this.#snapshot()
+    const turns = await turnsOf(this.#load, head)
+    return decode(await this.#host.inquire({ head, turns, name, payload })) as R
+  }
+
+  async update<In, R>(
+    update: Update<In, R>,
+    ...args: Args<In, Described<typeof messageOptions> & WaitOptions>
+  ): Promise<R> {
+    const [given, options = {}] = args
+    checkOptions({ ...messageOptions, ...resultOptions }, options, { of: 'update' })
+    const { name } = update
+    const payload = encode(given, `the payload of update '${name}'`)
+    const messageId = options.messageId ?? this.#host.newId()
+    const id = updateId(messageId)
+    await this.#post({ type: 'update', id, name, payload })
+    return (await this.awaitUpdate(messageId, options, name)) as R
+  }
+
+  /** Waits for the answer to an update that was sent before. */
+  async awaitUpdate(messageId: string, options?: WaitOptions, name = ''): Promise<unknown> {
+    const id = updateId(messageId)
+    const searched = { upTo: 0 }
+    return this.#waiting(
+      `answered update '${name}', which its code may not handle,`,
+      options,
+      async (_runId, signal) => {
+        let pauseMs: number = limits.updatePollMsMin
+        for (;;) {
+          const answer = await this.#answer(id, searched)
+          if (answer) return answer.value
+          const ms = pauseMs
+          await this.#host.waits.untilNextLook(() => this.#host.pause(ms, signal), signal)
+          signal.throwIfAborted()
+          pauseMs = Math.min(pauseMs * 2, limits.resultPollMsMax)
+        }
+      },
+    )
+  }
+
+  async #waiting<T>(
+    what: string,
+    { signal, timeout }: WaitOptions = {},
+    wait: (runId: string, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const timeoutMs = timeout === undefined ? undefined : milliseconds(timeout, 'timeout')
+    const runId = await this.#resolve()
+    return this.#host.waits.during(
+      runId,
+      { signal, timeoutMs },
+      (stop) => wait(runId, stop),
+      async () =>
+        notEnded(
+          runId,
+          `has not ${what} within ${formatDuration(timeoutMs ?? 0)}`,
+          await this.why(),
+        ),
+    )
+  }
+
+  async updateResult<R>(
+    _update: Update<never, R>,
+    messageId: string,
+  ): Promise<{ readonly value: R } | undefined> {
+    const answer = await this.#answer(updateId(messageId))
+    return answer && { value: answer.value as R }
+  }
+
+  // A run that ends without an answer will never give one; but its end may have come after the history was read.
+  async #answer(
+    id: string,
+    searched = { upTo: 0 },
+  ): Promise<{ readonly value: unknown } | undefined> {
+    const run = await this.#snapshot()
+    const { runId, generation: newest } = run.head
+    // It may have been answered before the run continued as new. What is over is looked through once.
+    const oldest = Math.max(searched.upTo, newest - limits.generationsKept) + 1
+    for (let generation = oldest; generation <= newest; generation++) {
+      const answer = answerOf(await eventsOf(this.#load, { runId, generation }), id)
+      if (answer) return answer
+    }
+    searched.upTo = newest - 1
+    if (run.endedAt === undefined) return undefined
+    // A store that failed over meanwhile may have lost the end, and the answer will come again.
+    const now = await this.#snapshot()
+    if (now.endedAt === undefined || now.head.generation !== newest) {
+      searched.upTo = 0
+      return undefined
+    }
+    const message = `run ${runId} ended before it answered the update.`
+    throw new PawlError('RUN_ENDED', message)
+  }
+
+  async cancel(reason?: string): Promise<void> {
+    const id = `cancel:${this.#host.newId()}`
+    const stop = { type: 'cancel', id, ...(reason !== undefined && { reason }) } as const
+    await this.#post(stop)
+    await this.#endIfNobodyCan(stop)
+  }
+
+  async terminate(reason: string): Promise<void> {
+    const stop = { type: 'terminate', id: `terminate:${this.#host.newId()}`, reason } as const
+    await this.#post(stop)
+    await this.#endIfNobodyCan(stop)
+  }
+
+  // The message is durable, and any worker carries it out. If no worker could, the run is ended here where no code need be asked.
+  async #endIfNobodyCan(stop: Stop): Promise<void> {
+    try {
+      if ((await this.why()).reason !== 'noWorker') return
+      const run = await this.#snapshot()
+      const turns = await turnsOf(this.#load, run.head)
+      await this.#host.endUnclaimed({ run, turns, stop })
+    } catch (error) {
+      if (!(error instanceof PawlError)) throw error
+    }
+  }
+
+  async pause(note?: string): Promise<void> {
+    const id = `pause:${this.#host.newId()}`
+    await this.#post({ type: 'pause', id, ...(note !== undefined && { note }) })
+  }
+
+  async resume(edit?: Edit): Promise<void> {
+    if (edit !== undefined) checkOptions(editOptions, edit, { of: 'resume' })
+    const settled = edit && (await this.#settle(edit))
+    // The store decides in the write that takes the message whether the run is paused: it may become so at any moment.
+    const id = `resume:${this.#host.newId()}`
+    // A run that is not paused goes on with the edit alone, and may have ended by now.
+    await this.#post({ type: 'resume', id }, { resumes: true }, settled)
+  }
+
+  async #settle({ step, result, note }: Edit): Promise<string> {
+    await this.#checkOpen(step)
+    const value = encode(result, `the result of step '${step}'`)
+    const id = `settle:${this.#host.newId()}`
+    await this.#post({ type: 'settle', id, step, value, note })
+    return id
+  }
+
+  // What nobody waits for cannot be settled, and a slip of the pen should not look as if it had been.
+  async #checkOpen(step: string): Promise<void> {
+    const { head } = await this.#snapshot()
+    const { open } = RunState.of(await eventsOf(this.#load, head))
+    const steps = [...open].flatMap(([key, each]) =>
+      each.type === 'step' ? [[key, each.name]] : [],
+    )
+    if (steps.some((names) => names.includes(step))) return
+    const known = steps.map(([key]) => key).join(', ') || 'none'
+    const message = `no step '${step}' of run ${head.runId} is open; open are: ${known}.`
+    throw new PawlError('INPUT_INVALID', message)
+  }
+
+  async discardMessage(messageId: string, note?: string): Promise<void> {
+    const given = checkKnownId(messageId, 'a message id')
+    const run = await this.#snapshot()
+    const message = run.endedAt === undefined ? discardable(run, given) : given
+    const id = `discard:${this.#host.newId()}`
+    const discard = { type: 'discard', id, message, ...(note !== undefined && { note }) } as const
+    await this.#post(discard, { resumes: true })
+  }
+
+  async trigger(given?: unknown): Promise<void> {
+    const { head } = await this.#snapshot()
+    if (!decodeExtras(head.extras).pending) {
+      const message = `run ${head.runId} does not wait to be triggered: it was started without \`pending\`.`
+      throw new PawlError('INPUT_INVALID', message)
+    }
+    const input = given === undefined ? {} : { input: encode(given, 'the input of the run') }
+    const before = await triggerOf(this.#load, head.runId)
+    if (before) return checkTriggered(head.runId, before, input)
+    const message = { type: 'trigger', id: 'trigger', ...input } as const
+    const outcome = await this.#post(message, { urgent: true })
+    if (outcome === 'duplicate') await this.#checkFirst(head.runId, input)
+  }
+
+  // A trigger was there before, perhaps an earlier try of this one. Which it was is known when a worker has taken it.
+  async #checkFirst(runId: string, input: { readonly input?: Payload }): Promise<void> {
+    let waitedMs = 0
+    for (let pauseMs: number = limits.updatePollMsMin; ; pauseMs *= 2) {
+      const first = await triggerOf(this.#load, runId)
+      if (first) return checkTriggered(runId, first, input)
+      if ((waitedMs += pauseMs) > limits.resultPollMsMax) throw triggeredUnheard(runId)
+      await this.#host.pause(pauseMs)
+    }
+  }
+
+  async migrate(to: Migration): Promise<void> {
+    checkOptions(migrationOptions, to, { of: 'migrate' })
+    const { definitionHash, steps = {} } = to
+    const hash = checkKnownName(definitionHash, 'definitionHash')
+    const { head } = await this.#snapshot()
+    checkSteps(steps)
+    const events = await eventsOf(this.#load, head)
+    refuseUnknown(events, steps)
+    refuseMerging(events, steps)
+    const id = `migrate:${head.runId}:${this.#host.newId()}`
+    await this.#post({ type: 'migrate', id, hash, steps: { ...steps } }, { urgent: true })
+  }
+
+  async retry(): Promise<void> {
+    const { run, rewinding } = await this.#rewinding()
+    if (run.endedAt === undefined) {
+      if (run.paused) return this.resume()
+      throw underWay(run, 'retried')
+    }
+    if (run.status === 'completed') {
+      const message = `run ${run.head.runId} has completed; there is nothing to try again. Reset or fork it at a step instead.`
+      throw new PawlError('RUN_ENDED', message)
+    }
+    await rewinding.retry()
+  }
+
+  async reset(to: { readonly step: string }): Promise<void> {
+    checkOptions(resetOptions, to, { of: 'reset' })
+    const { step } = to
+    const { run, rewinding } = await this.#rewinding()
+    if (run.endedAt === undefined && !run.paused) throw underWay(run, 'reset')
+    await rewinding.reset(step)
+  }
+
+  async fork(from: ForkOptions): Promise<RunHandle<Out>> {
+    checkOptions(forkOptions, from, { of: 'fork' })
+    const { rewinding } = await this.#rewinding()
+    return new Handle<Out>(this.#host, await rewinding.fork(from))
+  }
+
+  async #rewinding(): Promise<{ run: RunSnapshot; rewinding: Rewinding }> {
+    const run = await this.#snapshot()
+    const turns = await turnsOf(this.#load, run.head)
+    return { run, rewinding: new Rewinding(this.#host, { run, turns }) }
+  }
+
+  /** A run that has ended takes no message, unless it has taken this one or the one `before` it. */
+  async #post(message: Message, wakes?: Wakes, before?: string): Promise<Posted['outcome']> {
+    encodeMessage(message)
+    const runId = await this.#resolve()
+    const { outcome } = await this.#host.post(
+      runId,
+      message,
+      wakes ?? (isStop(message) ? { urgent: true } : {}),
+    )
+    if (outcome === 'missing') throw notFound(this.#ref)
+    if (outcome === 'closed' && !isStop(message)) {
+      // It may have taken this very message, and the answer to that got lost.
+      for (const id of before === undefined ? [message.id] : [message.id, before])
+        if (await hasTaken(this.#load, runId, id)) return 'duplicate'
+      throw new PawlError('RUN_ENDED', `run ${runId} has ended; it takes no more messages.`)
+    }
+    return outcome
+  }
+
+  async #snapshot(): Promise<RunSnapshot> {
+    const runId = await this.#resolve()
+    const [loaded] = await this.#host.load([{ type: 'run', runId }])
+    if (loaded?.type !== 'run' || !loaded.run) throw notFound(this.#ref)
+    this.#workflowId = loaded.run.head.workflowId
+    return loaded.run
+  }
+
+  async #resolve(): Promise<string> {
+    if (typeof this.#ref === 'string') return this.#ref
+    if (this.#runId !== undefined) return this.#runId
+    const [loaded] = await this.#host.load([{ type: 'named', workflowId: this.#ref.workflowId }])
+    if (loaded?.type !== 'named' || loaded.runId === undefined) throw notFound(this.#ref)
+    this.#runId = loaded.runId
+    return loaded.runId
+  }
+}
+
+/** The handle of a run that was just started. @internal */
+export class StartedHandle<out Out> extends Handle<Out> implements StartedRun<Out> {
+  readonly isNew: boolean
+  declare readonly alongside?: string
+
+  constructor(
+    host: HandleHost,
+    runId: string,
+    known: { workflowId: string; isNew: boolean; alongside?: string },
+  ) {
+    super(host, runId, known)
+    this.isNew = known.isNew
+    if (known.alongside !== undefined) this.alongside = known.alongside
+  }
+}

@@ -1,0 +1,95 @@
+// Reading a history of any length: page by page, from some event on.
+
+import { limits } from '../base/limits.ts'
+import { decodeTurn } from '../kernel/codec.ts'
+import type { Event } from '../kernel/event.ts'
+import type { HistoryPage, LoadAsk, Loaded, StoredHead, StoredTurn } from '../stores/store.ts'
+
+export type Load = (asks: readonly LoadAsk[]) => Promise<readonly Loaded[]>
+export type Generation = Pick<StoredHead, 'runId' | 'generation'>
+
+export function historyAsk({ runId, generation }: Generation, after: number) {
+  return { type: 'history', runId, generation, after, turns: limits.historyPageTurns } as const
+}
+
+/** `first` is the first page, if somebody has it already. */
+export async function* pagesOf(
+  load: Load,
+  of: Generation,
+  after = 0,
+  first?: HistoryPage,
+): AsyncGenerator<readonly StoredTurn[]> {
+  for (let from = after, known = first; ; ) {
+    const { turns, more } = known ?? pageIn((await load([historyAsk(of, from)]))[0])
+    known = undefined
+    yield turns
+    const last = turns.at(-1)
+    const isFull = more ?? turns.length >= limits.historyPageTurns
+    if (!last || !isFull) return
+    from = last.seq + last.count
+  }
+}
+
+export async function turnsOf(
+  load: Load,
+  of: Generation,
+  first?: HistoryPage,
+): Promise<StoredTurn[]> {
+  const turns: StoredTurn[] = []
+  for await (const page of pagesOf(load, of, 0, first)) turns.push(...page)
+  return turns
+}
+
+export async function eventsOf(load: Load, of: Generation): Promise<Event[]> {
+  return (await turnsOf(load, of)).flatMap((turn) => decodeTurn(turn.body).events)
+}
+
+/** The events of every generation that is kept, the newest first. */
+export async function* generationsOf(load: Load, runId: string): AsyncGenerator<Event[]> {
+  const [loaded] = await load([{ type: 'run', runId }])
+  const newest = loaded?.type === 'run' ? (loaded.run?.head.generation ?? 0) : 0
+  const oldest = Math.max(1, newest - limits.generationsKept + 1)
+  for (let generation = newest; generation >= oldest; generation--) {
+    yield await eventsOf(load, { runId, generation })
+  }
+}
+
+/** What let a run begin that waited for it, as far as that is kept. */
+export async function triggerOf(
+  load: Load,
+  runId: string,
+): Promise<Extract<Event, { type: 'RunTriggered' }> | undefined> {
+  for await (const events of generationsOf(load, runId)) {
+    const found = events.find((event) => event.type === 'RunTriggered')
+    if (found) return found
+  }
+  return undefined
+}
+
+/** Whether a run has taken a message, in whichever of its generations. */
+export async function hasTaken(load: Load, runId: string, messageId: string): Promise<boolean> {
+  for await (const events of generationsOf(load, runId)) {
+    if (events.some((event) => tells(event, messageId))) return true
+  }
+  return false
+}
+
+const MESSAGES: ReadonlySet<Event['type']> = new Set([
+  'SignalReceived',
+  'UpdateReceived',
+  'PauseRequested',
+  'ResumeRequested',
+  'RunTriggered',
+  'MigrationRequested',
+  'MessageDiscarded',
+  'StepCompleted',
+] as const)
+
+function tells(event: Event, messageId: string): boolean {
+  if (MESSAGES.has(event.type)) return 'id' in event && event.id === messageId
+  return event.type === 'GenerationBegan' && (event.messageIds?.includes(messageId) ?? false)
+}
+
+export function pageIn(loaded: Loaded | undefined): HistoryPage {
+  return loaded?.type === 'history' ? loaded : { turns: [] }
+}

@@ -1,0 +1,198 @@
+// What users put around starts, calls on runs and step bodies: for tracing, checks, defaults. See `through`.
+
+import { checkOptions, option } from '../base/described.ts'
+import { PawlError } from '../base/errors.ts'
+import type { RunRef } from '../definitions/context.ts'
+import {
+  type ActivityCall,
+  type Around,
+  type AroundActivity,
+  through,
+} from '../definitions/interceptor.ts'
+import type { Handle } from './handle.ts'
+import type { RunHandle, StartedRun } from './run-handle.ts'
+import type { StartOptions } from './start-options.ts'
+
+/** A run is to be started. */
+export interface StartCall {
+  readonly operation: 'start' | 'startMany' | 'signalWithStart' | 'updateWithStart'
+  /** The name of its runs. */
+  readonly workflow: string
+  readonly input: unknown
+  readonly options: StartOptions
+}
+
+/** Something is asked of a run. */
+export interface ClientCall {
+  readonly operation: Operation
+  readonly run: RunRef
+  /** Of a signal, a query or an update. */
+  readonly name?: string
+  /** What the method of the handle was called with. */
+  readonly args: readonly unknown[]
+}
+
+/** Stands around bodies, starts and calls: sees them, changes them, or answers itself. */
+export interface Interceptor {
+  /** Around each attempt at an activity or a step, in the worker that makes it. What it throws fails the attempt. */
+  activity?(call: ActivityCall, next: (call: ActivityCall) => Promise<unknown>): Promise<unknown>
+  /** Around each start by this engine. It must give what `next` gave. */
+  start?(
+    call: StartCall,
+    next: (call: StartCall) => Promise<StartedRun<unknown>>,
+  ): Promise<StartedRun<unknown>>
+  /** Around each call on the handle of a run. */
+  client?(call: ClientCall, next: (call: ClientCall) => Promise<unknown>): Promise<unknown>
+}
+
+const OPERATIONS = [
+  ...(['result', 'describe', 'why', 'signal', 'query', 'update', 'updateResult'] as const),
+  ...(['cancel', 'terminate', 'pause', 'resume', 'discardMessage', 'trigger'] as const),
+  ...(['migrate', 'retry', 'reset', 'fork'] as const),
+] satisfies readonly (keyof RunHandle<unknown>)[]
+type Operation = (typeof OPERATIONS)[number]
+
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+export const interceptorOptions = {
+  activity: option('Around each attempt at an activity or a step.', 'a function', isFunction),
+  start: option('Around each start by this engine.', 'a function', isFunction),
+  client: option('Around each call on the handle of a run.', 'a function', isFunction),
+} as const
+
+export function checkInterceptors(interceptors: readonly Interceptor[]): void {
+  for (const each of interceptors) {
+    // An instance of a class may have more than pawl knows of.
+    const isPlain = Object.getPrototypeOf(each) === Object.prototype
+    const entries = Object.keys(interceptorOptions).map((name) => [name, Reflect.get(each, name)])
+    const given: unknown = isPlain ? each : Object.fromEntries(entries)
+    checkOptions(interceptorOptions, given, { of: 'an interceptor' })
+  }
+}
+
+/** Those that stand around one kind of call. @internal */
+export function around<K extends keyof Interceptor>(
+  kind: K,
+  interceptors: readonly Interceptor[] = [],
+): NonNullable<Interceptor[K]>[] {
+  return interceptors.flatMap((each) => {
+    const found = each[kind]
+    return found ? [found.bind(each) as NonNullable<Interceptor[K]>] : []
+  })
+}
+
+/** A body may answer at once; for whoever stands around it, it answers later. @internal */
+export function aroundActivities(
+  interceptors: readonly Interceptor[] | undefined,
+): readonly AroundActivity[] {
+  return around('activity', interceptors).map(
+    (each): AroundActivity =>
+      (call, next) =>
+        each(call, async (given) => next(given)),
+  )
+}
+
+type AroundClient = Around<ClientCall, Promise<unknown>>
+
+/** A handle whose calls go through these. @internal */
+export function interceptedHandle<H extends Handle<unknown>>(
+  handle: H,
+  run: RunRef,
+  arounds: readonly AroundClient[],
+): H {
+  if (arounds.length === 0) return handle
+  return new Proxy(handle, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property, target)
+      if (typeof value !== 'function') return value
+      const method = value as (...args: readonly unknown[]) => unknown
+      if (!isOperation(property)) return method.bind(target)
+      return async (...args: readonly unknown[]) => {
+        const { name } = (args[0] ?? {}) as { readonly name?: unknown }
+        const call = {
+          operation: property,
+          run,
+          ...(typeof name === 'string' && { name }),
+          args,
+        }
+        const answer = await through(arounds, call, async (made) =>
+          method.apply(target, made.args as unknown[]),
+        )
+        return property === 'fork' ? interceptedFork(answer as Handle<unknown>, arounds) : answer
+      }
+    },
+  })
+}
+
+function interceptedFork(fork: Handle<unknown>, arounds: readonly AroundClient[]): Handle<unknown> {
+  return interceptedHandle(fork, fork.runId, arounds)
+}
+
+function isOperation(property: string | symbol): property is Operation {
+  return (OPERATIONS as readonly (string | symbol)[]).includes(property)
+}
+
+type AroundStart = Around<StartCall, Promise<StartedRun<unknown>>>
+
+/** Makes starts in one write, each through what stands around it: when all have come through, or none. @internal */
+export async function startThrough<R extends StartedRun<unknown>>(
+  arounds: readonly AroundStart[],
+  calls: readonly StartCall[],
+  make: (calls: readonly StartCall[]) => Promise<readonly R[]>,
+): Promise<readonly R[]> {
+  if (arounds.length === 0 || calls.length === 0) return make(calls)
+  const [only, ...others] = calls
+  if (only && others.length === 0) return [await startOne(arounds, only, make)]
+  const made = new Map<number, StartCall>()
+  const written = Promise.withResolvers<readonly R[]>()
+  written.promise.catch(() => {})
+  const come = async (call: StartCall, index: number): Promise<R> => {
+    if (made.has(index)) throw twice()
+    made.set(index, call)
+    if (made.size === calls.length) written.resolve(make(calls.map((_, n) => made.get(n) ?? call)))
+    const run = (await written.promise)[index]
+    if (!run) throw notItsRun()
+    return run
+  }
+  const start = async (call: StartCall, index: number): Promise<R> => {
+    try {
+      const run = await through(arounds, call, (given) => come(given, index))
+      const own = made.has(index) ? (await written.promise)[index] : undefined
+      if (own === undefined || run !== own) throw notItsRun()
+      return own
+    } catch (error) {
+      // The others wait for this one, and are not started without it.
+      written.reject(error)
+      throw error
+    }
+  }
+  return Promise.all(calls.map(start))
+}
+
+/** One start may be made again, for instance if it failed. */
+async function startOne<R extends StartedRun<unknown>>(
+  arounds: readonly AroundStart[],
+  call: StartCall,
+  make: (calls: readonly StartCall[]) => Promise<readonly R[]>,
+): Promise<R> {
+  const made = new Set<R>()
+  const run = await through(arounds, call, async (given) => {
+    const [started] = await make([given])
+    if (!started) throw notItsRun()
+    made.add(started)
+    return started
+  })
+  if (made.has(run as R)) return run as R
+  throw notItsRun()
+}
+
+function twice(): PawlError {
+  const message =
+    'an interceptor of starts called `next` twice for one of many starts, which are one write. Call it once.'
+  return new PawlError('INPUT_INVALID', message)
+}
+
+function notItsRun(): PawlError {
+  const message =
+    'an interceptor of starts gave something else than `next` gave. Return what `next(call)` resolves to, or throw.'
+  return new PawlError('INPUT_INVALID', message)
+}

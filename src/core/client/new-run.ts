@@ -1,0 +1,80 @@
+// From what a user starts a run with to what the store is asked to create.
+
+import { checkOptions } from '../base/described.ts'
+import { deriveUuid, digestPayload } from '../base/digest.ts'
+import { PawlError } from '../base/errors.ts'
+import { checkId, checkName } from '../base/names.ts'
+import { encode } from '../base/value.ts'
+import { storedAttributes } from '../definitions/attributes.ts'
+import type { WorkflowContract } from '../definitions/contract.ts'
+import type { WorkflowOptions } from '../definitions/options.ts'
+import { checkPriority } from '../definitions/priority.ts'
+import { type KnownSchemas, parseInput } from '../definitions/schema.ts'
+import { timeouts } from '../definitions/timeouts.ts'
+import { encodeMessage, encodePayload } from '../kernel/codec.ts'
+import { encodeExtras } from '../kernel/extras.ts'
+import type { NewRun, Reuse, StoredMessage } from '../stores/store.ts'
+import { beginning, countedFrom, type StartOptions, startOptions } from './start-options.ts'
+
+/** What is known of a workflow where it is started, besides its name. */
+export interface Known {
+  readonly options?: WorkflowOptions
+  readonly schemas?: KnownSchemas
+  readonly version?: number
+}
+
+export async function newRun<In>(
+  workflow: WorkflowContract<In, unknown> & Known,
+  given: unknown,
+  options: StartOptions,
+  ports: { readonly newId: () => string; readonly reuse?: Reuse | undefined },
+): Promise<NewRun> {
+  if (workflow?.is !== 'workflow') {
+    const other: unknown = workflow
+    const byName =
+      typeof other === 'string' ? ` By its name: start(workflow.declare('${other}'), …).` : ''
+    throw new PawlError('INPUT_INVALID', `start takes a workflow as its first argument.${byName}`)
+  }
+  const { name } = workflow
+  checkOptions(startOptions, options, { of: `the start of '${name}'` })
+  const parsed = await parseInput(workflow, given)
+  const input = encode(parsed.input, `the input of workflow '${name}'`)
+  const key = options.idempotencyKey
+  const runId =
+    key === undefined ? ports.newId() : deriveUuid('key', name, checkId(key, 'an idempotency key'))
+  const { workflowId, memo, attributes, version = workflow.version } = options
+  const reuse = options.reuse ?? ports.reuse ?? 'allow'
+  const begins = beginning(options)
+  const timed = timeouts({ ...workflow.options, ...options })
+  const found = attributes && storedAttributes(attributes)
+  const extras = encodeExtras({
+    ...(found && { attributes: found }),
+    ...(memo && { memo: encode(memo, 'the memo') }),
+    ...timed,
+    ...(timed.executionTimeoutMs !== undefined && countedFrom(begins)),
+    ...(workflow.schemas?.input && { parsed: true }),
+    ...(options.pending && { pending: true }),
+    ...(version !== undefined && { version }),
+  })
+  const queue = options.queue ?? workflow.options?.queue ?? 'default'
+  return {
+    runId,
+    name,
+    queue: checkName(queue, 'the name of a queue'),
+    priority: checkPriority(options.priority ?? workflow.options?.priority ?? 0),
+    workflowId: workflowId === undefined ? runId : checkId(workflowId, 'a workflow id'),
+    reuse,
+    input: encodePayload(input),
+    digest: digestPayload(input),
+    ...(extras !== undefined && { extras }),
+    ...(found && { attributes: found }),
+    ...(reuse === 'terminateRunning' && { displaced: roomFor(runId) }),
+    ...begins,
+  }
+}
+
+function roomFor(runId: string): StoredMessage {
+  const id = `displaced:${runId}`
+  const reason = `run ${runId} was started in its place`
+  return { id, body: encodeMessage({ type: 'terminate', id, reason }) }
+}

@@ -1,0 +1,385 @@
+// Why a run is not moving, and what would move it. Worked out from what is stored alone: no code, no replay.
+
+import { type Failure, failureOf } from '../base/failure.ts'
+import { NEVER } from '../base/instant.ts'
+import { nearest } from '../base/nearest.ts'
+import { pawlCommand, shellWord } from '../base/shell.ts'
+import { quote, visible } from '../base/visible.ts'
+import { decodeFailure, decodeTurn } from '../kernel/codec.ts'
+import { taskId } from '../kernel/derived-ids.ts'
+import { decodeExtras } from '../kernel/extras.ts'
+import { TERMINATED } from '../kernel/message.ts'
+import { type Open, RunState, type Status } from '../kernel/run.ts'
+import { isWebhook, webhookName } from '../kernel/webhook.ts'
+import {
+  isFor,
+  nothingSaid,
+  pinsOf,
+  type RollOut,
+  shareHolder,
+  unpinned,
+} from '../policies/roll-out.ts'
+import type { RunSnapshot, SessionSnapshot, StoredTurn, TaskSnapshot } from '../stores/store.ts'
+
+/** Why a run is not moving, told apart by `reason`, and what would move it. */
+export type Why = { readonly suggestion?: string } & (
+  | { readonly reason: 'ended'; readonly status: Status; readonly failure?: Failure }
+  | { readonly reason: 'ready' }
+  /** It waits to be triggered. */
+  | { readonly reason: 'pending' }
+  | { readonly reason: 'timer'; readonly until: Date }
+  | { readonly reason: 'signal'; readonly name: string; readonly until?: Date }
+  | { readonly reason: 'condition'; readonly until?: Date }
+  | { readonly reason: 'child'; readonly runId: string }
+  | {
+      readonly reason: 'activity'
+      readonly step: string
+      readonly attempt: number
+      readonly worker?: string
+      /** If the worker is dead, another takes over then. */
+      readonly until?: Date
+    }
+  | {
+      readonly reason: 'backoff'
+      readonly step: string
+      readonly until: Date
+      readonly failure: Failure
+    }
+  /** Its body has left it to be completed from outside. */
+  | { readonly reason: 'completion'; readonly step: string; readonly until?: Date }
+  | { readonly reason: 'lease'; readonly worker: string; readonly until: Date }
+  | {
+      readonly reason: 'noWorker'
+      readonly type: string
+      /** The build whose workers alone take the run: it has begun it, or has the share of a roll-out that it is in. */
+      readonly build?: string
+    }
+  | { readonly reason: 'webhook'; readonly name: string; readonly until?: Date }
+  | {
+      readonly reason: 'paused'
+      readonly note?: string
+      readonly failure?: Failure
+      /** The message that no worker could read, if it was paused because of that. */
+      readonly messageId?: string
+    }
+)
+
+export interface WhyFacts {
+  readonly run: RunSnapshot
+  /** What whoever asks knows the run by: what suggested commands name. */
+  readonly id: string
+  readonly turns: readonly StoredTurn[]
+  readonly tasks: readonly TaskSnapshot[]
+  readonly sessions: readonly SessionSnapshot[]
+  /** Whether its definition is in the store, so that any worker can run it. */
+  readonly submitted: boolean
+  readonly rollOut: RollOut
+}
+
+type Paused = NonNullable<RunSnapshot['paused']>
+
+interface Abilities {
+  readonly queues: readonly string[]
+  /** `null` is any. */
+  readonly workflows: readonly string[] | null
+  readonly activities: readonly string[] | null
+  /** Its build, as people name it. */
+  readonly code: string
+  /** Whether it takes part in roll-outs. */
+  readonly pin?: boolean
+}
+
+/** Of a run that somebody has, or that waits for something, nothing more need be known. */
+export const nothingKnown = { submitted: false, rollOut: nothingSaid } as const
+
+/** Whether it is due, and with nobody. */
+export function isUnclaimed(run: RunSnapshot): boolean {
+  if (run.endedAt !== undefined || run.paused || run.session !== undefined) return false
+  return run.unread > 0 || (run.wakeAt !== undefined && run.wakeAt <= run.now)
+}
+
+export function whyOf(facts: WhyFacts): Why {
+  const { run } = facts
+  const { id } = facts
+  if (run.endedAt !== undefined) return ended(run, id)
+  if (run.paused) return paused(id, run.paused, run.pin)
+  const state = RunState.of(facts.turns.flatMap((turn) => decodeTurn(turn.body).events))
+  if (run.session !== undefined) return held(facts, state)
+  // What was said to it since and nobody has taken: only a trigger, or an end, makes it due.
+  const isDue = run.wakeAt !== undefined && run.wakeAt <= run.now
+  if (decodeExtras(run.head.extras).pending && !state.triggered && !isDue)
+    return { reason: 'pending', suggestion: pawlCommand('trigger', [id]) }
+  // Messages do not make it begin any earlier.
+  if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > run.now)
+    return { reason: 'timer', until: new Date(run.wakeAt) }
+  if (isUnclaimed(run)) return unclaimed(facts)
+  return waiting(facts, state)
+}
+
+function ended({ status, last }: RunSnapshot, id: string): Why {
+  const failure = status === 'failed' ? lastFailure(last) : undefined
+  if (!failure) return { reason: 'ended', status }
+  const look = `See what happened: ${pawlCommand('run', [id])}`
+  const retry = `Resume it from the step that failed: ${pawlCommand('retry', [id])}`
+  const suggestion = failure.type === TERMINATED ? look : `${look}\n${retry}`
+  return { reason: 'ended', status, failure, suggestion }
+}
+
+// Who asks may not be able to read it.
+function lastFailure(last: string | undefined): Failure | undefined {
+  if (last === undefined) return undefined
+  try {
+    const event = decodeTurn(last).events.at(-1)
+    return event?.type === 'RunFailed' ? event.failure : undefined
+  } catch (error) {
+    return failureOf(error)
+  }
+}
+
+function paused(id: string, { build, failure: text }: Paused, pin: string | undefined): Why {
+  const failure = readFailure(text)
+  const resume = pawlCommand('resume', [id])
+  if (build === '') return { reason: 'paused', note: failure.message, suggestion: resume }
+  const messageId = unreadableMessageIn(failure)
+  const suggestion = wayOut(id, failure, pin, messageId)
+  return { reason: 'paused', failure, ...(messageId !== undefined && { messageId }), suggestion }
+}
+
+function wayOut(
+  id: string,
+  { code }: Failure,
+  pin: string | undefined,
+  messageId: string | undefined,
+): string {
+  const resume = pawlCommand('resume', [id])
+  if (code === 'WORKFLOW_NOT_FOUND') {
+    const terminate = pawlCommand('terminate', [id], { placeholder: "--reason '<why>'" })
+    return `Submit what is missing, then resume the run: ${resume}\nOr end it: ${terminate}`
+  }
+  if (code?.startsWith('CODEC_') || messageId !== undefined) {
+    const missing =
+      code === 'SCHEMA_TOO_NEW' ? 'the newer pawl' : 'the codecs and keys that are missing'
+    const drop =
+      messageId === undefined
+        ? ''
+        : `\nOr drop the message, and lose what it said: ${pawlCommand('discard', [id, messageId])}`
+    return `Start a worker with ${missing}: it tries again by itself. To let any worker try again: ${resume}${drop}`
+  }
+  if (pin === undefined) {
+    return 'Fix the code as the failure says and start a worker with it: another build tries again.'
+  }
+  const retire = pawlCommand('builds', ['retire', pin])
+  return `Fix the code as the failure says, start a worker with it, and let it take the runs of build ${quote(pin)}: ${retire}`
+}
+
+/** The id of the message that a run was paused for, because no worker could read it. */
+export function unreadableMessageIn({ details }: Failure): string | undefined {
+  const { unreadableMessage: id } = (details ?? {}) as { readonly unreadableMessage?: unknown }
+  return typeof id === 'string' ? id : undefined
+}
+
+// Who asks may not be able to read it either. Then that is the answer.
+export function readFailure(text: string): Failure {
+  try {
+    return decodeFailure(text)
+  } catch (error) {
+    return failureOf(error)
+  }
+}
+
+// Somebody holds the run: it is working on something, or has it in memory for a moment.
+function held(facts: WhyFacts, state: RunState): Why {
+  const { run, sessions } = facts
+  const session = sessions.find((each) => each.session === run.session)
+  const worker = session?.worker ?? 'a worker that is gone'
+  const until = new Date(session?.expiresAt ?? run.now)
+  const alive = session !== undefined && session.expiresAt > run.now
+  if (!alive) {
+    const suggestion = `The lease of ${visible(worker)} has ended; any worker for ${quote(run.head.name)} takes over. Start one: pawl worker <file.ts>`
+    return { reason: 'lease', worker, until, suggestion }
+  }
+  const suggestion = `If worker ${visible(worker)} is dead, another takes over at ${until.toISOString()}.`
+  for (const [key, open] of state.open) {
+    if (open.type !== 'step' || open.queued) continue
+    if (open.retryAt !== undefined && open.retryAt > run.now) return backoff(facts.id, key, open)
+    // An attempt that a dead holder cut off is counted in `failed` before the next one begins.
+    const attempt = open.failed + 1
+    return { reason: 'activity', step: key, attempt, worker, until, suggestion }
+  }
+  return { reason: 'lease', worker, until, suggestion }
+}
+
+function unclaimed(facts: WhyFacts): Why {
+  const { run, sessions } = facts
+  const { name, queue } = run.head
+  const able = sessions.flatMap((session) => living(session, run.now) ?? []).filter(hasCode(facts))
+  if (able.some((about) => isTheirs(facts, about))) return { reason: 'ready' }
+  if (run.pin === undefined && able.length > 0) return outOfShare(facts)
+  return noWorker(facts, { name, queue, kind: 'workflows' }, run.pin)
+}
+
+function hasCode({ run, submitted }: WhyFacts): (about: Abilities) => boolean {
+  const { name, queue } = run.head
+  return ({ queues, workflows }) =>
+    queues.includes(queue) && (submitted || (workflows?.includes(name) ?? true))
+}
+
+function isTheirs({ run, rollOut }: WhyFacts, { pin, code }: Abilities): boolean {
+  const pins = pin ? pinsOf(rollOut, code) : unpinned(rollOut, code)
+  if (pins) return isFor(pins, run.head.runId, run.pin)
+  return run.pin === undefined || run.pin === code
+}
+
+// There are workers for it, but the roll-out gives it to another build.
+function outOfShare({ run, rollOut }: WhyFacts): Why {
+  const { name: type, runId } = run.head
+  const build = shareHolder(rollOut, runId)
+  if (build === undefined) {
+    const suggestion = `The roll-out leaves this run to builds that were neither named nor retired, and no such worker is alive. Start one, or give a build all runs: ${pawlCommand('builds', ['roll-out'], { placeholder: "'<build>' 100" })}`
+    return { reason: 'noWorker', type, suggestion }
+  }
+  const take = pawlCommand('builds', ['roll-out', build, '0'])
+  const suggestion = `The roll-out gives this run to build ${quote(build)}, which has no living worker. Start one of it, or take its share back: ${take}`
+  return { reason: 'noWorker', type, build, suggestion }
+}
+
+function waiting(facts: WhyFacts, state: RunState): Why {
+  const open = [...state.open]
+  const found =
+    pick(open, 'step', (key, each) => stepReason(facts, key, each)) ??
+    pick(open, 'child', (_, { child, onClose }) =>
+      onClose === 'abandon' ? undefined : { reason: 'child', runId: child },
+    ) ??
+    pick(open, 'wait', (_, each) =>
+      each.condition || isWebhook(each.name)
+        ? otherWait(each)
+        : {
+            reason: 'signal',
+            name: each.name,
+            ...(each.until !== undefined && { until: new Date(each.until) }),
+            suggestion: signalCommand(facts.id, each.name),
+          },
+    ) ??
+    pick(open, 'timer', (_, each) => ({ reason: 'timer', until: new Date(each.until) })) ??
+    // One that goes on without its parent is hardly ever waited for.
+    pick(open, 'child', (_, { child }) => ({ reason: 'child', runId: child })) ??
+    anySignal(facts)
+  return found ?? { reason: 'ready' }
+}
+
+// A machine takes its signals whenever they come, and asks for none.
+function anySignal({ id, turns }: WhyFacts): Why | undefined {
+  const events = turns.flatMap((turn) => decodeTurn(turn.body).events)
+  const taken = events.findLast((event) => event.type === 'DefinitionTaken')
+  const names = (taken?.steps ?? []).flatMap(([, what]) => /^signal:(.*)$/.exec(what)?.[1] ?? [])
+  const [name, ...others] = names
+  if (name === undefined) return undefined
+  const also = others.length > 0 ? `It also takes ${others.map(quote).join(', ')}: ` : ''
+  return { reason: 'signal', name, suggestion: `${also}${signalCommand(id, name)}` }
+}
+
+function signalCommand(id: string, name: string): string {
+  return pawlCommand('signal', [id, name], { placeholder: "'<payload as JSON>'" })
+}
+
+function otherWait({ name, until: at }: Extract<Open, { type: 'wait' }>): Why {
+  const until = at === undefined ? {} : { until: new Date(at) }
+  if (isWebhook(name)) {
+    const suggestion =
+      'Whoever has the token of the webhook settles it: engine.resolve(token, payload).'
+    return { reason: 'webhook', name: webhookName(name), ...until, suggestion }
+  }
+  return {
+    reason: 'condition',
+    ...until,
+    suggestion:
+      'The code waits for something it looks at itself; a message that one of its handlers takes may make it true.',
+  }
+}
+
+function stepReason(facts: WhyFacts, key: string, open: Extract<Open, { type: 'step' }>): Why {
+  if (!open.queued) return backoff(facts.id, key, open)
+  const { run, tasks, sessions } = facts
+  const id = taskId(run.head, key)
+  const task = tasks.find((each) => each.taskId === id)
+  if (!task) return { reason: 'ready' }
+  const holder = sessions.find((each) => each.session === task.session)
+  if (holder) {
+    // What it had before it was handed to the queue counts, too.
+    const attempt = Math.max(task.failed, open.failed) + task.deliveries
+    const until = new Date(holder.expiresAt)
+    return { reason: 'activity', step: key, attempt, worker: holder.worker, until }
+  }
+  if (task.availableAt > run.now && task.failure !== undefined) {
+    const failure = readFailure(task.failure)
+    return { reason: 'backoff', step: key, until: new Date(task.availableAt), failure }
+  }
+  const able = sessions.some((each) => {
+    const about = living(each, run.now)
+    return about?.queues.includes(task.queue) && (about.activities?.includes(task.name) ?? true)
+  })
+  const missing = { name: task.name, queue: task.queue, kind: 'activities' } as const
+  return able ? { reason: 'ready' } : noWorker(facts, missing)
+}
+
+function backoff(id: string, key: string, open: Extract<Open, { type: 'step' }>): Why {
+  const { failure, retryAt, left } = open
+  if (left) {
+    const until = retryAt === undefined || retryAt >= NEVER ? {} : { until: new Date(retryAt) }
+    const result = { placeholder: "--result '<JSON>' --note '<why>'" }
+    const byHand = pawlCommand('resume', [id], { options: { step: key }, ...result })
+    const suggestion = `Complete it with its token: engine.resolve(token, value), or pawl resolve <token> '<JSON>'. Or by hand: ${byHand}`
+    return { reason: 'completion', step: key, ...until, suggestion }
+  }
+  if (!failure || retryAt === undefined) return { reason: 'ready' }
+  return { reason: 'backoff', step: key, until: new Date(retryAt), failure }
+}
+
+interface Missing {
+  readonly name: string
+  readonly queue: string
+  readonly kind: 'workflows' | 'activities'
+}
+
+function noWorker(facts: WhyFacts, { name: type, queue, kind }: Missing, build?: string): Why {
+  const missing = `No living worker has code for ${quote(type)} on queue ${quote(queue)}`
+  if (build === undefined) {
+    const serving = queue === 'default' ? '' : ` --queue ${shellWord(queue)}`
+    const known = facts.sessions.flatMap((each) => living(each, facts.run.now)?.[kind] ?? [])
+    const near = known.includes(type) ? undefined : nearest(type, known)
+    const meant = near === undefined ? '' : `; did you mean ${quote(near)}?`
+    const elsewhere = otherQueues(facts, type, kind)
+    const suggestion = `${missing}${meant || '.'}${elsewhere} Start one: pawl worker <file.ts>${serving}`
+    return { reason: 'noWorker', type, suggestion }
+  }
+  const retire = pawlCommand('builds', ['retire', build])
+  const suggestion = `${missing} and is of build ${quote(build)}, which keeps this run. Start one of it, or let others go on: ${retire}`
+  return { reason: 'noWorker', type, build, suggestion }
+}
+
+// Whoever starts a run by its name alone does not know its queue.
+function otherQueues({ sessions, run }: WhyFacts, name: string, kind: Missing['kind']): string {
+  const able = sessions.flatMap((each) => living(each, run.now) ?? [])
+  const queues = able.flatMap((about) => (about[kind]?.includes(name) ? about.queues : []))
+  const others = [...new Set(queues)].filter((queue) => !queue.startsWith('pawl.'))
+  if (others.length === 0) return ''
+  const option = kind === 'workflows' ? ' If it belongs there, start it with --queue.' : ''
+  return ` Workers on queue ${others.map(quote).join(', ')} have it.${option}`
+}
+
+/** What a worker can do, if it is alive. */
+function living({ expiresAt, about }: SessionSnapshot, now: number): Abilities | undefined {
+  return expiresAt > now ? (JSON.parse(about) as Abilities) : undefined
+}
+
+function pick<T extends Open['type']>(
+  open: readonly (readonly [string, Open])[],
+  type: T,
+  reason: (key: string, each: Extract<Open, { type: T }>) => Why | undefined,
+): Why | undefined {
+  for (const [key, each] of open) {
+    const found = each.type === type && reason(key, each as Extract<Open, { type: T }>)
+    if (found) return found
+  }
+  return undefined
+}

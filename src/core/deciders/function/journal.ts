@@ -1,0 +1,252 @@
+// What history says about a run, indexed for replay: which requests were recorded, which of them are settled,
+// and which settlement comes next. It delivers the lowest-numbered settlement whose request is open, one at a
+// time, and does so live and in replay alike: that is why `Promise.all` and `race` come out the same.
+import { assert } from '../../base/assert.ts'
+import type { ContinueRun } from '../../kernel/command.ts'
+import type {
+  AttributesSet,
+  Compensated,
+  HistoryEvent,
+  Requested,
+  Resolution,
+  Sent,
+} from '../../kernel/event.ts'
+import { MinHeap } from './heap.ts'
+
+export type Recorded = (Requested | Sent | AttributesSet | Compensated) & { readonly seq: number }
+export type Settlement = (Resolution | Sent | AttributesSet | Compensated) & {
+  readonly seq: number
+  readonly at: number
+}
+
+/** A request that is open, as far as delivery is concerned. */
+export interface Waiter {
+  readonly key: string
+  /** The name of the signal it waits for, if it does. */
+  readonly signal?: string
+}
+
+export class Journal {
+  /** Recorded requests the code has not made again yet. */
+  readonly unrequested = new Map<string, Recorded>()
+  /** How often each kind and name was recorded in a scope. */
+  readonly #occurrences = new Map<string, number>()
+  /** What the code let go of, and the patches it took. */
+  readonly calledOff = new Set<string>()
+  readonly patches = new Set<string>()
+  /** What an earlier generation asked for and did not see settled: it is known, though it is not recorded. */
+  readonly again = new Set<string>()
+  /** Nobody expects the code to come to what was recorded from this event on. */
+  looseFrom = Number.POSITIVE_INFINITY
+  /** By the key of the webhook they are for. */
+  readonly tokens = new Map<string, string>()
+  /** Updates whose validator let them pass, or refused them, and those that have their answer. */
+  readonly accepted = new Set<string>()
+  readonly rejected = new Set<string>()
+  readonly answered = new Set<string>()
+  /** Channels whose messages go to a handler. */
+  readonly #handled = new Set<string>()
+  readonly #settlements = new Map<number, Settlement>()
+  readonly #seqByKey = new Map<string, number>()
+  readonly #open = new Map<string, Waiter>()
+  #messages: Map<string, number[]> | undefined
+  /** Open waits by channel, oldest first; recorded ones come before new ones. */
+  #waits: Map<string, string[]> | undefined
+  readonly #deliverable = new MinHeap()
+
+  add(event: HistoryEvent): void {
+    switch (event.type) {
+      case 'StepStarted':
+      case 'TimerStarted':
+      case 'WaitStarted':
+      case 'ChildStarted':
+        this.unrequested.set(event.key, event)
+        this.#occurrences.set(nameOf(event.key), this.occurrences(event.key) + 1)
+        return
+      case 'MessageSent':
+      case 'AttributesSet':
+      case 'CompensationBegan':
+      case 'CompensationEnded':
+        // Asked for and settled at once.
+        this.unrequested.set(event.key, event)
+        this.#occurrences.set(nameOf(event.key), this.occurrences(event.key) + 1)
+        return this.#settle(event)
+      case 'SignalReceived':
+      case 'UpdateReceived': {
+        const channel = channelOf(event)
+        this.#settlements.set(event.seq, event)
+        this.#messages = push(this.#messages, channel, event.seq)
+        if (this.#isAwaited(channel)) this.#deliverable.push(event.seq)
+        return
+      }
+      case 'UpdateAccepted':
+        this.accepted.add(event.id)
+        return
+      case 'UpdateFailed':
+        if (event.rejected) this.rejected.add(event.id)
+        this.answered.add(event.id)
+        return
+      case 'UpdateCompleted':
+        this.answered.add(event.id)
+        return
+      case 'CancelRequested':
+        this.#settlements.set(event.seq, event)
+        this.#deliverable.push(event.seq)
+        return
+      case 'StepCompleted':
+      case 'StepFailed':
+      case 'TimerFired':
+      case 'ChildCompleted':
+      case 'ChildFailed':
+        return this.#settle(event)
+      case 'CalledOff':
+        for (const key of event.keys) this.calledOff.add(key)
+        return
+      case 'Patched':
+        this.patches.add(event.id)
+        return
+      case 'TokenMade':
+        this.tokens.set(event.key, event.token)
+        return
+      case 'GenerationBegan':
+        for (const key of event.again ?? []) this.again.add(key)
+        this.looseFrom = event.looseFrom ?? this.looseFrom
+        return
+      // What else happened is nothing that the code hears of.
+      default:
+        return
+    }
+  }
+
+  #settle(event: Extract<Settlement, { key: string }>): void {
+    this.#settlements.set(event.seq, event)
+    this.#seqByKey.set(event.key, event.seq)
+    if (this.#open.has(event.key)) this.#deliverable.push(event.seq)
+  }
+
+  occurrences(key: string): number {
+    return this.#occurrences.get(nameOf(key)) ?? 0
+  }
+
+  /** The code asks for `key`. Answers what was recorded about it, if anything. */
+  request(waiter: Waiter): Recorded | undefined {
+    const { key, signal } = waiter
+    const recorded = this.unrequested.get(key)
+    this.unrequested.delete(key)
+    this.#open.set(key, waiter)
+    const settled = this.#seqByKey.get(key)
+    if (settled !== undefined) this.#deliverable.push(settled)
+    if (signal !== undefined) this.#wait(key, `signal:${signal}`)
+    return recorded
+  }
+
+  /** Nobody waits for this key any more. */
+  forget(key: string): void {
+    const waiter = this.#open.get(key)
+    if (!waiter) return
+    this.#open.delete(key)
+    if (waiter.signal === undefined) return
+    const waits = this.#waits?.get(`signal:${waiter.signal}`)
+    waits?.splice(waits.indexOf(key), 1)
+  }
+
+  /** The next settlement to deliver, and the key it settles; none for a cancellation. */
+  next(): { readonly settlement: Settlement; readonly key?: string } | undefined {
+    for (;;) {
+      const seq = this.#deliverable.pop()
+      if (seq === undefined) return undefined
+      const settlement = this.#settlements.get(seq)
+      if (!settlement) continue
+      if (settlement.type === 'CancelRequested') return this.#take(settlement, undefined)
+      if (isMessage(settlement) && this.#handled.has(channelOf(settlement))) {
+        return this.#take(settlement, undefined)
+      }
+      const key = isMessage(settlement)
+        ? this.#waits?.get(channelOf(settlement))?.[0]
+        : settlement.key
+      // A signal whose wait timed out stays queued for the next one.
+      if (key === undefined || !this.#open.has(key)) continue
+      return this.#take(settlement, key)
+    }
+  }
+
+  #take(settlement: Settlement, key: string | undefined): { settlement: Settlement; key?: string } {
+    this.#settlements.delete(settlement.seq)
+    if (key !== undefined) {
+      this.#seqByKey.delete(key)
+      this.forget(key)
+    }
+    if (isMessage(settlement)) {
+      const channel = channelOf(settlement)
+      const queue = this.#messages?.get(channel)
+      assert(queue?.shift() === settlement.seq, 'messages are taken in order')
+      this.#offerNext(channel)
+    }
+    return key === undefined ? { settlement } : { settlement, key }
+  }
+
+  /** Messages and a cancellation that the code has not seen, in the order they came. */
+  get unread(): ContinueRun['carried'] {
+    return [...this.#settlements.values()]
+      .filter((each) => isMessage(each) || each.type === 'CancelRequested')
+      .sort((a, b) => a.seq - b.seq)
+      .map(({ seq: _, at: __, ...message }) => message)
+  }
+
+  /** From now on messages of this channel go to a handler, those that came before among them. */
+  handle(channel: string): void {
+    this.#handled.add(channel)
+    this.#offerNext(channel)
+  }
+
+  isHandled(channel: string): boolean {
+    return this.#handled.has(channel)
+  }
+
+  hasWaits(channel: string): boolean {
+    return (this.#waits?.get(channel)?.length ?? 0) > 0
+  }
+
+  #wait(key: string, channel: string): void {
+    this.#waits = push(this.#waits, channel, key)
+    this.#offerNext(channel)
+  }
+
+  #offerNext(channel: string): void {
+    const seq = this.#messages?.get(channel)?.[0]
+    if (seq !== undefined && this.#isAwaited(channel)) this.#deliverable.push(seq)
+  }
+
+  #isAwaited(channel: string): boolean {
+    return this.isHandled(channel) || this.hasWaits(channel)
+  }
+}
+
+interface MessageType {
+  readonly type: 'SignalReceived' | 'UpdateReceived'
+}
+type MessageSettlement = Extract<Settlement, MessageType>
+
+export function isMessage(settlement: Settlement): settlement is MessageSettlement {
+  return settlement.type === 'SignalReceived' || settlement.type === 'UpdateReceived'
+}
+
+/** Messages of one kind and name are taken in order. */
+export function channelOf({ type, name }: Pick<MessageSettlement, 'type' | 'name'>): string {
+  return `${type === 'SignalReceived' ? 'signal' : 'update'}:${name}`
+}
+
+/** The part of a key that counts occurrences: everything before `#n`. */
+function nameOf(key: string): string {
+  const hash = key.lastIndexOf('#')
+  return hash < 0 ? key : key.slice(0, hash)
+}
+
+// Most runs wait for no signal at all, so the lists are made when the first comes.
+function push<T>(lists: Map<string, T[]> | undefined, name: string, item: T): Map<string, T[]> {
+  const made = lists ?? new Map<string, T[]>()
+  const list = made.get(name)
+  if (list) list.push(item)
+  else made.set(name, [item])
+  return made
+}

@@ -1,0 +1,309 @@
+// How far a run of a graph has come, by its events alone: where its steps stand, what they gave, and whether it is to end
+// badly. The same for the same events, whoever reads them and in however many pieces.
+
+import type { Failure } from '../../base/failure.ts'
+import { decode, encode, type Payload } from '../../base/value.ts'
+import { TIMEOUT } from '../../definitions/context.ts'
+import type { GraphScope } from '../../definitions/graph-plan.ts'
+import type { RegisteredGraph } from '../../definitions/registry.ts'
+import { encodePayload } from '../../kernel/codec.ts'
+import type { HistoryEvent } from '../../kernel/event.ts'
+import { INPUT_KEY } from '../../kernel/key.ts'
+import { type NodeKey, parseNodeKey } from '../../kernel/node-key.ts'
+import type { Head } from '../../kernel/run.ts'
+import { failureOfRequest } from '../failure-of-request.ts'
+import { InputSchema } from '../input-schema.ts'
+import { Definition } from './definition.ts'
+import { lazily } from './lazily.ts'
+import { isEnd, type NodeState, Nodes } from './nodes.ts'
+import { Signals } from './signals.ts'
+import { Undoing } from './undoing.ts'
+
+/** The key under which it is recorded that a graph's output could not be made. */
+export const OUTPUT_KEY = 'output#1'
+
+/** Why the run does not come to a good end. */
+type Doom = { readonly failure: Failure } | { readonly cancelled: true; readonly reason?: string }
+
+export class Progress {
+  readonly nodes: Nodes
+  readonly definition: Definition
+  readonly input: InputSchema
+  readonly #signals = new Signals<NodeState | string>()
+  /** Steps with a list that is not begun to its end. */
+  readonly lists = new Set<NodeState>()
+  /** Undoings that have ended, and the one that is under way. */
+  readonly undone = new Map<string, Failure | undefined>()
+  undoingKey: string | undefined
+  undoing: Undoing | undefined
+  doom: Doom | undefined
+  toCallOff = new Set<string>()
+  updates: string[] = []
+  seq = 0
+
+  constructor(
+    graph: RegisteredGraph,
+    head: Head,
+    dependents: ReadonlyMap<string, readonly string[]>,
+  ) {
+    this.nodes = new Nodes(graph.plan, dependents)
+    this.definition = new Definition(graph)
+    this.input = new InputSchema(graph, head)
+  }
+
+  /** Of all that is to be read, before any of it is. */
+  prepare(events: readonly HistoryEvent[]): void {
+    this.definition.prepare(events)
+  }
+
+  read(events: readonly HistoryEvent[]): void {
+    for (const event of events) {
+      this.seq = event.seq
+      this.#fold(event)
+    }
+    for (const key of this.definition.takeOpen()) this.toCallOff.add(key)
+  }
+
+  #fold(event: HistoryEvent): void {
+    switch (event.type) {
+      case 'DefinitionTaken':
+        this.input.begunWithout()
+        return this.definition.take(event)
+      case 'MigrationRequested':
+        for (const name of this.definition.migrate(event)) this.#skip(name)
+        for (const [name, round] of this.definition.spent) this.nodes.spend(name, round)
+        return
+      case 'SignalReceived': {
+        const waiter = this.#signals.receive(event.name, event.payload, (each) =>
+          typeof each === 'string' ? !this.definition.hasEnded(each) : !isEnd(each.status),
+        )
+        if (typeof waiter === 'string') this.definition.endGone(waiter)
+        else if (waiter) this.#succeed(waiter, () => decode(event.payload))
+        return
+      }
+      case 'UpdateReceived':
+        this.updates.push(event.id)
+        return
+      case 'UpdateFailed':
+        this.updates = this.updates.filter((id) => id !== event.id)
+        return
+      case 'CancelRequested': {
+        const { reason } = event
+        if (!this.doom) this.doom = { cancelled: true, ...(reason !== undefined && { reason }) }
+        if (!this.undoing) this.nodes.stop(true)
+        this.toCallOff.clear()
+        return
+      }
+      case 'CompensationBegan':
+        this.beginUndoing().begun = true
+        return
+      case 'CalledOff':
+        for (const key of event.keys) this.#letGo(key)
+        return
+      case 'GenerationBegan':
+        for (const key of event.again ?? []) this.#anew(key)
+        return
+      default:
+        if ('key' in event) this.#foldKeyed(event)
+    }
+  }
+
+  #foldKeyed(event: Extract<HistoryEvent, { key: string }>): void {
+    const { key } = event
+    if (key === INPUT_KEY) return this.input.fold(event, (failure) => this.fail(failure))
+    if (key === OUTPUT_KEY && event.type === 'StepRefused') return this.fail(event.failure)
+    const parsed = parseNodeKey(key)
+    const name = parsed && this.definition.nameOf(key, parsed)
+    const state = name === undefined ? undefined : this.nodes.get(name)
+    if (!parsed || !state) return this.#foldGone(event, name)
+    if (parsed.kind === 'undo') return this.#foldUndo(event, state)
+    switch (event.type) {
+      case 'StepStarted':
+      case 'ChildStarted':
+        return this.opened(state, key, parsed.index, event.input)
+      case 'WaitStarted':
+        return this.awaited(state, key, event.name)
+      case 'TimerStarted':
+        this.nodes.begin(state, 'delayed')
+        state.open.add(key)
+        return
+      case 'TimerFired':
+        if (parsed.kind === 'delay')
+          return state.open.has(key) ? this.nodes.await(state) : undefined
+        if (!this.#isEnd(state, key)) return
+        this.#signals.forget(state)
+        return this.#succeed(state, () => TIMEOUT)
+      case 'StepCompleted':
+      case 'ChildCompleted':
+        return this.#completed(state, key, parsed.index, event.value)
+      case 'StepFailed':
+      case 'ChildFailed':
+        if (state.open.delete(key)) this.failed(state, failureOfRequest(state.node.name, event))
+        return
+      case 'StepSkipped':
+        return this.nodes.settle(state, 'skipped')
+      case 'StepRefused':
+        return this.failed(state, event.failure)
+      case 'ListTaken':
+        return this.listed(state, decode(event.items) as unknown[])
+      default:
+        return
+    }
+  }
+
+  // Of a step that this graph does not have any more.
+  #foldGone(event: Extract<HistoryEvent, { key: string }>, name: string | undefined): void {
+    this.definition.foldGone(event, name)
+    if (event.type === 'WaitStarted' && name !== undefined && this.#signals.await(event.name, name))
+      this.definition.endGone(name)
+  }
+
+  #foldUndo(event: Extract<HistoryEvent, { key: string }>, state: NodeState): void {
+    const { key, type } = event
+    if (type === 'StepStarted') this.undoingKey = key
+    if (type === 'StepRefused' && this.undoing) this.undone.set(key, event.failure)
+    if (type !== 'StepCompleted' && type !== 'StepFailed') return
+    this.undoingKey = undefined
+    // Of an earlier generation: what was undone then is done again.
+    if (!this.undoing) {
+      if (type === 'StepCompleted') this.nodes.undo(state)
+      return
+    }
+    this.undone.set(
+      key,
+      type === 'StepFailed' ? failureOfRequest(`undo ${state.node.name}`, event) : undefined,
+    )
+  }
+
+  opened(state: NodeState, key: string, index: number | undefined, input?: Payload): void {
+    this.nodes.begin(state)
+    state.open.add(key)
+    if (index !== undefined) state.items?.pending.delete(index)
+    if (index !== undefined && input) state.items?.weights.set(key, encodePayload(input).length)
+  }
+
+  awaited(state: NodeState, key: string, signal: string): void {
+    this.nodes.begin(state)
+    state.open.add(key)
+    const early = this.#signals.await(signal, state)
+    if (early) this.#succeed(state, () => decode(early))
+  }
+
+  #completed(state: NodeState, key: string, index: number | undefined, value: Payload): void {
+    if (!this.#isEnd(state, key)) return
+    const { items } = state
+    if (!items || index === undefined) return this.#succeed(state, () => decode(value))
+    items.results[index] = value
+    items.weights.delete(key)
+    items.ended++
+    this.#endList(state)
+  }
+
+  // Also of what was to be called off and was quicker.
+  #isEnd(state: NodeState, key: string): boolean {
+    return state.open.delete(key) || this.toCallOff.delete(key)
+  }
+
+  listed(state: NodeState, list: readonly unknown[]): void {
+    this.nodes.begin(state)
+    const inputs = list.map((item) => encode(item, 'an item'))
+    state.items = {
+      inputs,
+      results: new Array(inputs.length),
+      pending: new Set(inputs.keys()),
+      weights: new Map(),
+      ended: 0,
+    }
+    this.lists.add(state)
+    this.#endList(state)
+  }
+
+  #endList(state: NodeState): void {
+    const { items } = state
+    if (!items || items.ended < items.inputs.length) return
+    this.#succeed(state, () => items.results.map((each) => each && decode(each)))
+  }
+
+  #succeed(state: NodeState, value: () => unknown): void {
+    if (isEnd(state.status) && state.status !== 'stopped') return
+    state.value = value
+    // Done before it could be told to stop: it is undone as all is that was done.
+    if (state.status === 'stopped') this.nodes.completed.add(state)
+    else this.nodes.settle(state, 'succeeded')
+  }
+
+  failed(state: NodeState, failure: Failure): void {
+    if (isEnd(state.status)) return
+    // Others of its list are let go.
+    for (const key of state.open) this.toCallOff.add(key)
+    this.nodes.settle(state, 'failed')
+    this.fail(failure)
+  }
+
+  fail(failure: Failure): void {
+    this.doom ??= { failure }
+    if (this.nodes.failing) return
+    for (const key of this.nodes.stop(false)) this.toCallOff.add(key)
+  }
+
+  // By this run when it began to fail; or in an earlier generation, and then it is begun again.
+  #letGo(key: string): void {
+    this.toCallOff.delete(key)
+    const parsed = parseNodeKey(key)
+    const state = parsed && this.stateOf(key, parsed)
+    if (!state?.open.delete(key)) return
+    if (parsed?.index !== undefined && state.items) {
+      state.items.pending.add(parsed.index)
+      this.lists.add(state)
+      return
+    }
+    this.#signals.forget(state)
+    this.nodes.await(state)
+  }
+
+  // What an earlier generation did about its failure is not what is done this time: it has a key of its own.
+  #anew(key: string): void {
+    const parsed = parseNodeKey(key)
+    const state = parsed && this.stateOf(key, parsed)
+    if (state) state.round = Math.max(state.round, parsed.round + 1)
+  }
+
+  #skip(name: string): void {
+    const state = this.nodes.get(name)
+    if (!state || isEnd(state.status)) return
+    for (const key of state.open) this.toCallOff.add(key)
+    this.nodes.settle(state, 'skipped')
+  }
+
+  beginUndoing(): Undoing {
+    this.undoing ??= new Undoing(this.nodes, this.undone)
+    return this.undoing
+  }
+
+  scopeOf(state: NodeState, index?: number): GraphScope {
+    const item = index === undefined ? undefined : state.items?.inputs[index]
+    const own = item && index !== undefined ? { item: decode(item), index } : {}
+    const scope = { input: undefined, results: this.results(state.node.sees), ...own }
+    lazily(scope, 'input', () => this.input.value())
+    return scope
+  }
+
+  undoScope(state: NodeState): GraphScope & { readonly result: unknown } {
+    return { ...this.scopeOf(state), result: state.value?.() }
+  }
+
+  results(names: Iterable<string>): Readonly<Record<string, unknown>> {
+    const results = {}
+    for (const name of names) {
+      const state = this.nodes.get(name)
+      if (state?.status !== 'succeeded') continue
+      const { value } = state
+      lazily(results, name, () => value?.())
+    }
+    return results
+  }
+
+  stateOf(key: string, parsed: NodeKey): NodeState | undefined {
+    return this.nodes.get(this.definition.nameOf(key, parsed))
+  }
+}

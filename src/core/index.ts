@@ -1,0 +1,80 @@
+// The engine as the floor above it sees it.
+export type { StoredDefinition } from './catalogue/catalogue.ts'
+export type { BuildRecord } from './client/builds.ts'
+export type { Client } from './client/client.ts'
+export type { Page, RunFilter } from './client/filter.ts'
+export { eventsOf } from './client/history.ts'
+export type { HistoryEvent } from './client/history-event.ts'
+export type { RunRecord } from './client/record.ts'
+export { LIVE } from './client/recorded-runs.ts'
+export type { Migration, RunHandle, StartedRun } from './client/run-handle.ts'
+export { type StartOptions, startOptions } from './client/start-options.ts'
+export type { Why } from './client/why.ts'
+export { whyText } from './client/why-text.ts'
+export { idOf, parseRequestKey } from './deciders/machine/keys.ts'
+export { type Activity, type AnyActivity, activity } from './definitions/activity.ts'
+export {
+  type AttributeScalar,
+  type Attributes,
+  storedAttributes,
+} from './definitions/attributes.ts'
+export {
+  type Child,
+  type Context,
+  type RunRef,
+  type TerminableChild,
+  TIMEOUT,
+} from './definitions/context.ts'
+export type {
+  ActivityContext,
+  ActivityHandler,
+  AnyWorkflowContract,
+  Given,
+  Startable,
+  WorkflowContract,
+} from './definitions/contract.ts'
+export { type DefineGraph, defineGraph } from './definitions/graph.ts'
+export {
+  type GraphDocument,
+  graphOfDocument,
+  type KnownActivities,
+  type ParseGraph,
+} from './definitions/graph-document.ts'
+export {
+  type GraphNode,
+  type GraphPlan,
+  type GraphScope,
+  RULES,
+  type Undo,
+  type Work,
+} from './definitions/graph-plan.ts'
+export { shapeHash, shapeOf } from './definitions/graph-shape.ts'
+export type { MachinePlan } from './definitions/machine-plan.ts'
+export { query, signal, update } from './definitions/messages.ts'
+export {
+  type ActivityOptions,
+  activityOptions,
+  type ChildOptions,
+  type Placement,
+  type Retry,
+  type RetryPolicy,
+} from './definitions/options.ts'
+export { SCHEDULE } from './definitions/own-workflows.ts'
+export { checkPriority } from './definitions/priority.ts'
+export {
+  hasCode,
+  type RegisteredGraph,
+  type RegisteredWorkflow,
+} from './definitions/registry.ts'
+export { parseInput } from './definitions/schema.ts'
+export { startedAs } from './definitions/standalone.ts'
+export { type AnyWorkflow, type Workflow, workflow } from './definitions/workflow.ts'
+export { decodeFailure, decodePayload, decodeTurn } from './kernel/codec.ts'
+export type { Event } from './kernel/event.ts'
+export { isShielded } from './kernel/key.ts'
+export type { Message } from './kernel/message.ts'
+export { parseNodeKey } from './kernel/node-key.ts'
+export type { Status } from './kernel/run.ts'
+export { stepName } from './kernel/step-name.ts'
+export { retryRule } from './policies/retry.ts'
+export { type OneTiming, slotsBetween, type Timing, timingOf } from './policies/timing.ts'

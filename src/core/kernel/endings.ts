@@ -1,0 +1,157 @@
+// How things end, as events and as messages: steps, children, updates, runs.
+import { unreachable } from '../base/assert.ts'
+import type { Failure } from '../base/failure.ts'
+import type { Instant } from '../base/instant.ts'
+import type { AnswerUpdate, EndRun, StartChild } from './command.ts'
+import type { Ending, EventBody, LeftUndone } from './event.ts'
+import type { ChildOutcome, Message, StepOutcome, Stop } from './message.ts'
+import type { Head, OpenStep } from './run.ts'
+
+/** What leaves the run with the commit: other runs to create, messages to other runs. */
+export type Outgoing =
+  | { readonly type: 'start'; readonly command: StartChild; readonly runId: string }
+  | { readonly type: 'post'; readonly runId: string; readonly message: Message }
+
+// A step that took too long to be begun, or to end. It is not tried again.
+export function lateStep(
+  key: string,
+  open: OpenStep,
+  now: Instant,
+): { until: Instant; body: EventBody; queued?: true } | undefined {
+  const { startBy, closeBy, name, queued } = open
+  const [until, code, what] =
+    startBy !== undefined && startBy <= (closeBy ?? startBy)
+      ? [startBy, 'SCHEDULE_TO_START', 'was not begun in time']
+      : [closeBy, 'SCHEDULE_TO_CLOSE', 'did not end in time']
+  if (until === undefined || until > now) return undefined
+  const message = `step '${name}' ${what}`
+  const failure = { type: 'Timeout', message, code, retryable: false }
+  const attempt = open.left ? Math.max(1, open.failed) : open.failed + 1
+  const body = { type: 'StepFailed', key, attempt, failure, reason: 'timeout' } as const
+  return { until, body, ...(queued && { queued: true }) }
+}
+
+export function stopChild(head: Head, runId: string, type: Stop['type'], reason: string): Outgoing {
+  // A child that was cancelled may be terminated later.
+  const again = type === 'terminate' ? ':terminate' : ''
+  const id = `parent:${head.runId}:${head.generation}${again}`
+  return { type: 'post', runId, message: { type, id, reason } }
+}
+
+/** Why a run stops what it asked for. */
+export type Stopped = 'cancelled' | 'let go' | 'ended'
+
+export function becauseOf(why: Stopped, { runId }: Head): string {
+  if (why === 'let go') return 'its parent no longer waits for it'
+  return `its parent ${runId} ${why === 'ended' ? 'ended' : 'was cancelled'}`
+}
+
+export function answered({ id, answer }: AnswerUpdate): EventBody {
+  if (answer.ok) return { type: 'UpdateCompleted', id, value: answer.value }
+  const { failure, rejected } = answer
+  return { type: 'UpdateFailed', id, failure, ...(rejected && { rejected }) }
+}
+
+export function stepEnded(key: string, outcome: StepOutcome): EventBody {
+  if (outcome.ok)
+    return { type: 'StepCompleted', key, attempt: outcome.attempt, value: outcome.value }
+  const { attempt, failure, reason } = outcome
+  return { type: 'StepFailed', key, attempt, failure, reason }
+}
+
+/** A step that was cancelled is not tried again, whatever its plan says. */
+export function lastAttempt(result: {
+  readonly key: string
+  readonly attempt: number
+  readonly failure: Failure
+}): EventBody {
+  const { key, attempt, failure } = result
+  return { type: 'StepFailed', key, attempt, failure, reason: 'non-retryable' }
+}
+
+export function childEvent(message: Extract<Message, { type: 'childEnded' }>): EventBody {
+  const { key, child, outcome } = message
+  return outcome.ok
+    ? { type: 'ChildCompleted', key, value: outcome.value }
+    : { type: 'ChildFailed', key, child, failure: outcome.failure }
+}
+
+export function endingOf(command: EndRun): Ending {
+  switch (command.type) {
+    case 'CompleteRun': {
+      const { value, notBegun, cutOff } = command
+      return {
+        type: 'RunCompleted',
+        value,
+        ...(notBegun && { notBegun }),
+        ...(cutOff && { cutOff }),
+      }
+    }
+    case 'FailRun': {
+      const { failure, undone } = command
+      return { type: 'RunFailed', failure, ...(undone && { undone }) }
+    }
+    case 'CancelRun': {
+      const { reason, undone } = command
+      const because = reason === undefined ? {} : { reason }
+      return { type: 'RunCancelled', ...because, ...(undone && { undone }) }
+    }
+    default:
+      return unreachable(command)
+  }
+}
+
+/** What a run left undone when it completed, in words. */
+export function leftUndone({ notBegun, cutOff }: LeftUndone): string | undefined {
+  const parts = [
+    ...(notBegun
+      ? [`without ${notBegun.join(', ')}: its code did not await them, so they were never begun`]
+      : []),
+    ...(cutOff
+      ? [
+          `while handlers were at work (${cutOff.join(', ')}), which were cut off: wait for them with ctx.wait(ctx.allHandlersFinished)`,
+        ]
+      : []),
+  ]
+  return parts.length === 0 ? undefined : `it completed ${parts.join('; and ')}`
+}
+
+/** The same ending, for whoever takes what is left undone for a failure. */
+export function strictly(ending: Ending | undefined): Ending | undefined {
+  const left = ending?.type === 'RunCompleted' ? leftUndone(ending) : undefined
+  if (left === undefined) return ending
+  const failure = { type: 'LeftUndone', message: left, code: 'LEFT_UNDONE', retryable: false }
+  return { type: 'RunFailed', failure }
+}
+
+export function childEnded(
+  head: Head,
+  parent: NonNullable<Head['parent']>,
+  ending: Ending,
+): Outgoing {
+  const { generation, key } = parent
+  const message: Message = {
+    type: 'childEnded',
+    id: `child:${head.runId}`,
+    generation,
+    key,
+    child: head.runId,
+    outcome: outcomeOf(ending),
+  }
+  return { type: 'post', runId: parent.runId, message }
+}
+
+function outcomeOf(ending: Ending): ChildOutcome {
+  switch (ending.type) {
+    case 'RunCompleted':
+      return { ok: true, value: ending.value }
+    case 'RunFailed':
+      return { ok: false, failure: ending.failure }
+    case 'RunCancelled': {
+      const message = ending.reason ?? 'the run was cancelled'
+      return { ok: false, failure: { type: 'CancelledError', message, retryable: false } }
+    }
+    default:
+      return unreachable(ending)
+  }
+}

@@ -1,0 +1,71 @@
+// Tokens that settle a wait from outside: the id of the run, which says where to look, and a part nobody can guess.
+import { isUuid } from '../base/digest.ts'
+import type { Payload } from '../base/value.ts'
+import { unescapeKey } from './key.ts'
+
+// A name no signal of a user can have: control characters are refused there.
+const MARK = '\u0001'
+
+/** The name of the signal that settles the wait for a webhook: for this one and no other of the same name. */
+export function webhookSignal(key: string, token: string): string {
+  return `${MARK}${key}${MARK}${token}`
+}
+
+/** As its workflow calls it. */
+export function webhookName(signal: string): string {
+  const [, key = ''] = signal.split(MARK)
+  return unescapeKey(key.replace(/^.*webhook:/, '').replace(/#\d+$/, ''))
+}
+
+export function isWebhook(name: string): boolean {
+  return name.startsWith(MARK)
+}
+
+/** What was said, as it travels: a value, or why there is none. */
+export type WebhookAnswer =
+  | { readonly ok: true; readonly value: Payload }
+  | { readonly ok: false; readonly reason: string }
+
+export function makeToken(runId: string, secret: string): string {
+  const id = Buffer.from(runId.replaceAll('-', ''), 'hex')
+  return Buffer.concat([id, Buffer.from(secret, 'hex')]).toString('base64url')
+}
+
+/** The run a token is for, if it is one. */
+export function runOfToken(token: string): string | undefined {
+  if (!/^[A-Za-z0-9_-]{38,128}$/.test(token)) return undefined
+  const hex = Buffer.from(token, 'base64url').subarray(0, 16).toString('hex')
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)]
+  const runId = [...parts, hex.slice(20)].join('-')
+  return isUuid(runId) ? runId : undefined
+}
+
+/** The note of a step that keeps its secret. */
+export const STEP_SECRET = 'token'
+
+/** A step that is completed from outside, and what shows that whoever completes it may. */
+export interface StepToken {
+  readonly runId: string
+  readonly generation: number
+  readonly key: string
+  readonly secret: string
+}
+
+/** Has a dot in it, which a token of a webhook never has. */
+export function makeStepToken({ runId, generation, key, secret }: StepToken): string {
+  const place = Buffer.from(JSON.stringify([runId, generation, key])).toString('base64url')
+  return `${place}.${secret}`
+}
+
+/** The step that a token is for, if it is one. */
+export function stepOfToken(token: string): StepToken | undefined {
+  const [, place = '', secret = ''] = /^([A-Za-z0-9_-]+)\.([0-9a-f]{36})$/.exec(token) ?? []
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(place, 'base64url').toString())
+    const [runId, generation, key] = parts as [string, number, string]
+    const isSound = isUuid(runId) && Number.isSafeInteger(generation) && typeof key === 'string'
+    return isSound ? { runId, generation, key, secret } : undefined
+  } catch {
+    return undefined
+  }
+}

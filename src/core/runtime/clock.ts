@@ -1,0 +1,47 @@
+// Time, as a parameter. This file and its neighbours are the only readers of the machine's clock and timers;
+// tests hand in a virtual twin.
+import type { Instant } from '../base/instant.ts'
+
+export interface Clock {
+  now(): Instant
+  /** Milliseconds that never jump, for measuring how long something took. */
+  monotonic(): number
+  /** Calls `fire` once after `ms`. The answer calls it off. */
+  after(ms: number, fire: () => void): () => void
+  /** Lets timers and I/O of this process have a turn. */
+  breathe(): Promise<void>
+}
+
+/** The longest that Node can count. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(ms, fire) {
+    let left = Math.max(0, Math.ceil(ms))
+    let timer: NodeJS.Timeout
+    const arm = (): void => {
+      const part = Math.min(left, TIMER_MS_MAX)
+      left -= part
+      timer = setTimeout(left > 0 ? arm : fire, part)
+    }
+    arm()
+    return () => clearTimeout(timer)
+  },
+  breathe: () => new Promise((resolve) => setImmediate(resolve)),
+}
+
+/** Resolves after `ms`, or at once when the signal aborts. */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const done = (): void => {
+      callOff()
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const callOff = clock.after(ms, done)
+    signal?.addEventListener('abort', done, { once: true })
+  })
+}

@@ -1,0 +1,196 @@
+// Group commit. Wraps a store so that single calls travel in batches: while one batch is under way the next
+// collects, so an idle system adds no delay and a busy one pays for a durable write once per batch. An element
+// that the store refuses is found by halving, and refused alone. Any other error says nothing about the elements, so
+// it goes to all callers of the batch, who send again.
+import { limits } from '../base/limits.ts'
+import { checkRecord } from '../base/record.ts'
+import { isRefused, isUnavailable, outageOf, unavailable } from '../runtime/availability.ts'
+import { Apart, RowsLocked } from './locked.ts'
+import type { Committed, NewRun, Post, Store, TaskOutcome, TurnCommit } from './store.ts'
+import { weightOfOutcome, weightOfPost, weightOfRun, weightOfTurn } from './weights.ts'
+import { type Around, wrapped } from './wrapped.ts'
+
+/** `breathe` lets the process have a turn: those who were just answered get to say what they want next. */
+export function coalesced(store: Store, breathe: () => Promise<void> = async () => {}): Store {
+  const lanes = Array.from({ length: store.traits.lanes }, () => commitLane(store, breathe))
+  const create = new Lane(
+    (runs: NewRun[]) => store.create(runs),
+    weightOfRun,
+    (run) => run.workflowId,
+    breathe,
+  )
+  const post = new Lane(
+    (posts: Post[]) => store.post(posts),
+    weightOfPost,
+    (each) => each.runId,
+    breathe,
+  )
+  const settle = new Lane(
+    (outcomes: TaskOutcome[]) => store.settle(outcomes),
+    weightOfOutcome,
+    (each) => each.taskId,
+    breathe,
+  )
+  return wrapped(store, explained, {
+    create: (runs) => Promise.all(runs.map((run) => create.add(run))),
+    post: (posts) => Promise.all(posts.map((each) => post.add(each))),
+    settle: (outcomes) => Promise.all(outcomes.map((each) => settle.add(each))),
+    // Few and small, so they travel as they come; but nothing that no store takes is sent.
+    records: async (operations) => {
+      for (const operation of operations) checkRecord(operation)
+      return store.records(operations).catch((error: unknown) => {
+        throw outageOf(error)
+      })
+    },
+    // The turns of one run stay in one lane, so they cannot overtake each other.
+    commit: (turns) => Promise.all(turns.map((turn) => laneOf(lanes, turn.runId).add(turn))),
+  })
+}
+
+/** What a store throws without an explanation is unavailability, from whatever method. */
+const explained: Around =
+  (_method, call) =>
+  async (...args) => {
+    try {
+      return await call(...args)
+    } catch (error) {
+      throw outageOf(error)
+    }
+  }
+
+interface Waiting<In, Out> {
+  readonly item: In
+  readonly bytes: number
+  readonly resolve: (out: Out) => void
+  readonly reject: (error: unknown) => void
+}
+
+class Lane<In, Out> {
+  #waiting: Waiting<In, Out>[] = []
+  #busy = false
+  readonly #send: (items: In[]) => Promise<readonly Out[]>
+  readonly #bytes: (item: In) => number
+  readonly #key: (item: In) => string
+  readonly #apart: Apart<Waiting<In, Out>>
+  readonly #breathe: () => Promise<void>
+  readonly #refused: (error: unknown) => Out
+
+  constructor(
+    send: (items: In[]) => Promise<readonly Out[]>,
+    bytes: (item: In) => number,
+    key: (item: In) => string,
+    breathe: () => Promise<void>,
+    refused: (error: unknown) => Out = (error) => {
+      throw error
+    },
+  ) {
+    this.#send = send
+    this.#bytes = bytes
+    this.#key = key
+    this.#apart = new Apart({
+      key: ({ item }) => key(item),
+      send: async (each) => each.resolve((await this.#send([each.item]))[0] as Out),
+      fail: (each, error) => void this.#fail([each], error),
+    })
+    this.#breathe = breathe
+    this.#refused = refused
+  }
+
+  add(item: In): Promise<Out> {
+    return new Promise((resolve, reject) => {
+      const each = { item, bytes: this.#bytes(item), resolve, reject }
+      // Nothing overtakes what waits for a locked row.
+      if (this.#apart.has(this.#key(item))) return this.#apart.add(each)
+      this.#waiting.push(each)
+      if (this.#busy) return
+      this.#busy = true
+      // After whatever else this moment has to add.
+      queueMicrotask(() => process.nextTick(() => void this.#drain()))
+    })
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await this.#flush(this.#take())
+      // Whoever was answered and goes on at once comes along, instead of missing every other batch.
+      if (this.#waiting.length > 0) await this.#breathe()
+    }
+    this.#busy = false
+  }
+
+  #take(): Waiting<In, Out>[] {
+    let bytes = 0
+    let count = 0
+    for (const each of this.#waiting) {
+      bytes += each.bytes
+      if (count === limits.batchElements || (count > 0 && bytes > limits.batchBytes)) break
+      count++
+    }
+    return this.#waiting.splice(0, count)
+  }
+
+  async #flush(batch: Waiting<In, Out>[]): Promise<void> {
+    try {
+      const outs = await this.#send(batch.map((each) => each.item))
+      for (const [index, each] of batch.entries()) each.resolve(outs[index] as Out)
+    } catch (error) {
+      if (error instanceof RowsLocked) await this.#part(batch, error)
+      else await this.#fail(batch, error)
+    }
+  }
+
+  async #fail(batch: Waiting<In, Out>[], error: unknown): Promise<void> {
+    const known = outageOf(error)
+    if (isUnavailable(known)) for (const each of batch) each.reject(known)
+    else await this.#bisect(batch, known)
+  }
+
+  /** Whose rows are locked wait for them on their own; if the store does not know whose, they are found by halving. */
+  async #part(batch: Waiting<In, Out>[], { which }: RowsLocked): Promise<void> {
+    if (which.size === 0 && batch.length > 1) return this.#halve(batch)
+    const free: Waiting<In, Out>[] = []
+    for (const [index, each] of batch.entries()) {
+      if (batch.length === 1 || which.has(index)) this.#apart.add(each)
+      else free.push(each)
+    }
+    if (free.length > 0) await this.#flush(free)
+  }
+
+  async #bisect(batch: Waiting<In, Out>[], error: unknown): Promise<void> {
+    const [only, ...others] = batch
+    if (only && others.length === 0) {
+      try {
+        only.resolve(this.#refused(error))
+      } catch (refusal) {
+        only.reject(refusal)
+      }
+      return
+    }
+    await this.#halve(batch)
+  }
+
+  async #halve(batch: Waiting<In, Out>[]): Promise<void> {
+    const middle = batch.length >> 1
+    await this.#flush(batch.slice(0, middle))
+    await this.#flush(batch.slice(middle))
+  }
+}
+
+function commitLane(store: Store, breathe: () => Promise<void>): Lane<TurnCommit, Committed> {
+  return new Lane(
+    (turns: TurnCommit[]) => store.commit(turns),
+    weightOfTurn,
+    (turn) => turn.runId,
+    breathe,
+    (error) => {
+      // Only what the store refuses may end a run.
+      if (!isRefused(error)) throw unavailable('the store failed', error)
+      return { outcome: 'rejected', reason: String(error) }
+    },
+  )
+}
+
+function laneOf<T>(lanes: readonly T[], runId: string): T {
+  const index = Number.parseInt(runId.slice(-4), 16) % lanes.length
+  return lanes[Number.isNaN(index) ? 0 : index] as T
+}

@@ -1,0 +1,31 @@
+// What a store in this package uses of the engine: the contract, the rule book, and what stores have in common.
+export { isList } from '../kernel/attributes.ts'
+export type { Status } from '../kernel/run.ts'
+export { type AttributeColumns, attributeColumns, attributesOfRows, itemsOf } from './attributes.ts'
+export { compareKeys } from './byte-order.ts'
+export type { Codec } from './codec.ts'
+export { isLate, lateAt } from './lateness.ts'
+export { RowsLocked } from './locked.ts'
+export { MemoryStore } from './memory/store.ts'
+export { BY_HAND, NEVER } from './never.ts'
+export { holdAll, loadOne, matches, pageOf, position, snapshot } from './rules/read.ts'
+export { operate } from './rules/records.ts'
+export {
+  type Changes,
+  hasEnded,
+  isEmpty,
+  type RecordRow,
+  type RowTurn,
+  type RunChange,
+  type RunRow,
+  type SessionRow,
+  statusOf,
+  type TaskRow,
+  turnsOf,
+} from './rules/row.ts'
+
+export * as rules from './rules/rules.ts'
+
+export { Tables } from './rules/tables.ts'
+export { type Past, Transaction } from './rules/transaction.ts'
+export * from './store.ts'

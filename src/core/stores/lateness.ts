@@ -1,0 +1,24 @@
+// When a session has missed a renewal: the rule of `LateSession`.
+
+import type { Instant } from '../base/instant.ts'
+import { limits } from '../base/limits.ts'
+import { NEVER } from './never.ts'
+
+interface Renewed {
+  readonly expiresAt: Instant
+  /** Rows of older releases lack it. */
+  readonly ttlMs?: number
+}
+
+export function isLate(session: Renewed, now: Instant): boolean {
+  return lateAt(session, now) <= now
+}
+
+/** When the session is late, if it is not renewed before. */
+export function lateAt({ expiresAt, ttlMs = limits.leaseMs }: Renewed, now: Instant): Instant {
+  // No renewal by a clock like today's says so: it was set back since.
+  if (expiresAt > now + ttlMs + limits.clockStepMs) return now
+  const renewedAt = expiresAt - ttlMs
+  const latenessMs = Math.min(ttlMs / 12, limits.renewalLateMsMax)
+  return Math.min(NEVER, Math.ceil(renewedAt + ttlMs / limits.leaseRenewalsPerLife + latenessMs))
+}

@@ -1,0 +1,73 @@
+// A row that a transaction of somebody else has locked holds up its own run, and nobody who travels with it.
+import { PawlError } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
+
+/** Nothing of the batch was written, because somebody has locked what elements of it need: these, as far as is known. */
+export class RowsLocked extends PawlError {
+  readonly which: ReadonlySet<number>
+
+  constructor(cause: unknown, which: Iterable<number> = []) {
+    super('STORE_UNAVAILABLE', 'another transaction keeps a row of the store locked', { cause })
+    this.which = new Set(which)
+  }
+}
+
+export interface ApartPorts<Each> {
+  key(each: Each): string
+  send(each: Each): Promise<void>
+  /** What becomes of one that could not be sent. */
+  fail(each: Each, error: unknown): void
+}
+
+/** Sends elements whose rows were locked, each alone, in their order for each key, and until they are through. */
+export class Apart<Each> {
+  readonly #ports: ApartPorts<Each>
+  readonly #waiting = new Map<string, Each[]>()
+  /** Keys that nobody sends for now. */
+  readonly #idle: string[] = []
+  #senders = 0
+
+  constructor(ports: ApartPorts<Each>) {
+    this.#ports = ports
+  }
+
+  /** Whether one that comes now must wait behind others. */
+  has(key: string): boolean {
+    return this.#waiting.has(key)
+  }
+
+  add(each: Each): void {
+    const key = this.#ports.key(each)
+    const queue = this.#waiting.get(key)
+    if (queue) {
+      queue.push(each)
+      return
+    }
+    this.#waiting.set(key, [each])
+    this.#idle.push(key)
+    if (this.#senders < limits.lockedAtOnce) void this.#sendAll()
+  }
+
+  async #sendAll(): Promise<void> {
+    this.#senders++
+    for (let key = this.#idle.shift(); key !== undefined; key = this.#idle.shift()) {
+      const queue = this.#waiting.get(key) ?? []
+      for (let each = queue.shift(); each !== undefined; each = queue.shift())
+        await this.#send(each)
+      this.#waiting.delete(key)
+    }
+    this.#senders--
+  }
+
+  // The store waits a while at each try; after some of them the caller shall know.
+  async #send(each: Each): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#ports.send(each)
+      } catch (error) {
+        if (!(error instanceof RowsLocked) || tries === limits.lockedTries)
+          return this.#ports.fail(each, error)
+      }
+    }
+  }
+}

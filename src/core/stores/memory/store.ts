@@ -1,0 +1,116 @@
+// The reference store: the rules of the seam over rows in memory. Nothing survives the process.
+// With `delivery: 'deferred'` it behaves like a store that can write only one run at a time: what a turn sends
+// to other runs is kept with the sender and carried over by a later claim.
+import type { Clock } from '../../runtime/clock.ts'
+import { listRuns, loadOne } from '../rules/read.ts'
+import { operate } from '../rules/records.ts'
+import * as rules from '../rules/rules.ts'
+import { Tables } from '../rules/tables.ts'
+import { Transaction } from '../rules/transaction.ts'
+import type {
+  Claimed,
+  ClaimRequest,
+  Committed,
+  Created,
+  Hint,
+  Listed,
+  ListQuery,
+  LoadAsk,
+  Loaded,
+  NewRun,
+  Note,
+  Noted,
+  Post,
+  Posted,
+  RecordOperation,
+  RecordOutcome,
+  Renewed,
+  SessionBeat,
+  Settled,
+  Store,
+  TaskOutcome,
+  Traits,
+  TurnCommit,
+} from '../store.ts'
+
+/** Several stores may share one database, as several processes share a file; the simulator relies on it. */
+export class MemoryDatabase {
+  tables = new Tables()
+  readonly listeners = new Set<(hint: Hint) => void>()
+}
+
+export interface MemoryOptions {
+  readonly clock: Clock
+  readonly database?: MemoryDatabase
+  readonly delivery?: rules.Delivery
+}
+
+export class MemoryStore implements Store {
+  readonly traits: Traits = { name: 'memory', durability: 'none', lanes: 1, push: true }
+  readonly #clock: Clock
+  readonly #database: MemoryDatabase
+  readonly #delivery: rules.Delivery
+
+  constructor(options: MemoryOptions) {
+    this.#clock = options.clock
+    this.#database = options.database ?? new MemoryDatabase()
+    this.#delivery = options.delivery ?? 'atomic'
+  }
+
+  async create(runs: readonly NewRun[]): Promise<readonly Created[]> {
+    return runs.map((run) => this.#transact((tx) => rules.create(tx, run)))
+  }
+
+  async post(messages: readonly Post[]): Promise<readonly Posted[]> {
+    return messages.map((message) => this.#transact((tx) => rules.post(tx, message)))
+  }
+
+  async claim(request: ClaimRequest): Promise<Claimed> {
+    return this.#transact((tx) => rules.claim(tx, request, this.#delivery))
+  }
+
+  async commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]> {
+    return turns.map((turn) => this.#transact((tx) => rules.commit(tx, turn, this.#delivery)))
+  }
+
+  async settle(outcomes: readonly TaskOutcome[]): Promise<readonly Settled[]> {
+    return outcomes.map((outcome) => this.#transact((tx) => rules.settle(tx, outcome)))
+  }
+
+  async note(notes: readonly Note[]): Promise<readonly Noted[]> {
+    return notes.map((note) => this.#transact((tx) => rules.note(tx, note)))
+  }
+
+  async records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> {
+    return operations.map((operation) => this.#transact((tx) => operate(tx, operation)))
+  }
+
+  async renew(beat: SessionBeat): Promise<Renewed> {
+    return this.#transact((tx) => rules.renew(tx, beat))
+  }
+
+  async load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]> {
+    return asks.map((ask) => loadOne(this.#database.tables, ask, this.#clock.now()))
+  }
+
+  async list(query: ListQuery): Promise<Listed> {
+    return listRuns(this.#database.tables, query, this.#clock.now())
+  }
+
+  wake(listener: (hint: Hint) => void): () => void {
+    this.#database.listeners.add(listener)
+    return () => this.#database.listeners.delete(listener)
+  }
+
+  async close(): Promise<void> {}
+
+  #transact<T>(work: (tx: Transaction) => T): T {
+    const { tables, listeners } = this.#database
+    const tx = new Transaction(tables, this.#clock.now())
+    const result = work(tx)
+    for (const hint of tables.apply(tx.changes(), tx.now)) {
+      for (const listener of listeners) listener(hint)
+    }
+    return result
+  }
+}

@@ -1,0 +1,131 @@
+// The reading half of the store seam: what can be asked, and what the answers look like.
+import type { Instant } from '../base/instant.ts'
+import type { Status } from '../kernel/run.ts'
+import type { AttributeScalar, Attributes, StoredHead } from './values.ts'
+
+export type LoadAsk =
+  | { readonly type: 'run'; readonly runId: string }
+  /** The newest run of a workflow id. */
+  | { readonly type: 'named'; readonly workflowId: string }
+  | {
+      readonly type: 'history'
+      readonly runId: string
+      /** The newest when absent. */
+      readonly generation?: number
+      readonly after: number
+      readonly turns: number
+    }
+  | { readonly type: 'tasks'; readonly runId: string }
+  | {
+      readonly type: 'notes'
+      readonly runId: string
+      readonly generation: number
+      readonly key: string
+    }
+  | { readonly type: 'sessions' }
+
+export type Loaded =
+  | { readonly type: 'run'; readonly run?: RunSnapshot }
+  | { readonly type: 'named'; readonly runId?: string }
+  | ({ readonly type: 'history' } & HistoryPage)
+  | { readonly type: 'tasks'; readonly tasks: readonly TaskSnapshot[] }
+  | { readonly type: 'notes'; readonly notes: Readonly<Record<string, string>> }
+  | {
+      readonly type: 'sessions'
+      readonly now: Instant
+      readonly sessions: readonly SessionSnapshot[]
+    }
+
+export interface HistoryPage {
+  readonly turns: readonly StoredTurn[]
+  /** The page ends early, because its turns are large: there may be more, although it has fewer than asked for. */
+  readonly more?: true
+}
+
+export interface StoredTurn {
+  readonly seq: number
+  readonly count: number
+  readonly turnId: number
+  readonly epoch: number
+  readonly body: string
+}
+
+export interface RunSnapshot {
+  readonly head: StoredHead
+  readonly attributes: Attributes
+  readonly status: Status
+  readonly updatedAt: Instant
+  readonly endedAt?: Instant
+  /** The turn that ended the run, when it has ended. */
+  readonly last?: string
+  readonly wakeAt?: Instant
+  readonly session?: number
+  /** Grants so far: whoever writes a turn of it under no session names this. 0 when it has ended. */
+  readonly epoch: number
+  readonly deliveries: number
+  /** The failure that paused it, and the build that met it. */
+  readonly paused?: { readonly build: string; readonly failure: string }
+  readonly unread: number
+  /** The build whose workers it is for. */
+  readonly pin?: string
+  readonly now: Instant
+}
+
+export interface TaskSnapshot {
+  readonly taskId: string
+  readonly name: string
+  readonly queue: string
+  readonly availableAt: Instant
+  readonly session?: number
+  readonly failed: number
+  readonly deliveries: number
+  readonly failure?: string
+}
+
+export interface SessionSnapshot {
+  readonly session: number
+  readonly worker: string
+  readonly beat: number
+  readonly expiresAt: Instant
+  readonly about: string
+}
+
+export interface ListQuery {
+  readonly names?: readonly string[]
+  readonly statuses?: readonly Status[]
+  readonly workflowId?: string
+  /** Pinned to this build. */
+  readonly pin?: string
+  readonly createdAfter?: Instant
+  readonly createdBefore?: Instant
+  /** All of them must hold. */
+  readonly attributes?: readonly AttributeTest[]
+  readonly limit: number
+  readonly cursor?: string
+  /** Only the number is wanted. */
+  readonly count?: true
+}
+/**
+ * A value of another type than the one it is compared with is not found, whatever the comparison. A list is equal to
+ * each text in it, and has no order.
+ */
+export interface AttributeTest {
+  readonly name: string
+  readonly is: 'eq' | 'gt' | 'gte' | 'lt' | 'lte'
+  readonly value: AttributeScalar
+}
+export interface Listed {
+  readonly runs: readonly RunSnapshot[]
+  readonly cursor?: string
+  readonly count?: number
+}
+
+export type Hint =
+  /** There may be work in some queue. */
+  | { readonly type: 'ready' }
+  /** There may be messages for runs this session holds. */
+  | { readonly type: 'news'; readonly session: number }
+  /** A run has ended. */
+  | { readonly type: 'ended'; readonly runId: string }
+  /** Something was written by another process; which, is not known. */
+  | { readonly type: 'changed' }

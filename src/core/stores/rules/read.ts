@@ -1,0 +1,176 @@
+// Snapshots and pages of rows in memory. Nothing here changes a row.
+
+import { unreachable } from '../../base/assert.ts'
+import type { Instant } from '../../base/instant.ts'
+import { isList } from '../../kernel/attributes.ts'
+import { comparable } from '../attributes.ts'
+import { NEVER } from '../never.ts'
+import type {
+  Attributes,
+  AttributeTest,
+  AttributeValue,
+  Listed,
+  ListQuery,
+  LoadAsk,
+  Loaded,
+  RunSnapshot,
+  StoredTurn,
+  TaskSnapshot,
+} from '../store.ts'
+import { headOf, type RowTurn, type RunRow, statusOf, type TaskRow, turnsOf } from './row.ts'
+import type { Tables } from './tables.ts'
+
+export function loadOne(tables: Tables, ask: LoadAsk, now: Instant): Loaded {
+  switch (ask.type) {
+    case 'run': {
+      const row = tables.run(ask.runId)
+      return { type: 'run', ...(row && { run: snapshot(row, tables.turns.get(ask.runId), now) }) }
+    }
+    case 'named': {
+      const runId = tables.names.get(ask.workflowId)
+      return { type: 'named', ...(runId !== undefined && { runId }) }
+    }
+    case 'history': {
+      const generation = tables.run(ask.runId)?.generation ?? 1
+      return { type: 'history', turns: pageOf(tables.turns.get(ask.runId) ?? [], generation, ask) }
+    }
+    case 'tasks': {
+      const tasks = [...tables.tasksOf(ask.runId)].flatMap((id) => tables.tasks.get(id) ?? [])
+      return { type: 'tasks', tasks: tasks.map(taskSnapshot) }
+    }
+    case 'notes':
+      return { type: 'notes', notes: notesOf(tables.run(ask.runId), ask) }
+    case 'sessions':
+      return { type: 'sessions', now, sessions: [...tables.sessions.values()] }
+    default:
+      return unreachable(ask)
+  }
+}
+
+export function pageOf(
+  turns: readonly RowTurn[],
+  newest: number,
+  ask: { readonly generation?: number; readonly after: number; readonly turns: number },
+): readonly StoredTurn[] {
+  return turnsOf(turns, ask.generation ?? newest)
+    .filter((turn) => turn.seq >= ask.after)
+    .slice(0, ask.turns)
+}
+
+/** What a note of a run is known by. */
+export function noteKey(generation: number, key: string, name: string): string {
+  return JSON.stringify([generation, key, name])
+}
+
+function notesOf(
+  row: RunRow | undefined,
+  ask: { readonly generation: number; readonly key: string },
+): Record<string, string> {
+  // From entries: an assignment would take the name `__proto__` for something else.
+  return Object.fromEntries(
+    Object.entries(row?.notes ?? {}).flatMap(([id, body]) => {
+      const [generation, key, name] = JSON.parse(id) as [number, string, string]
+      return generation === ask.generation && key === ask.key ? [[name, body]] : []
+    }),
+  )
+}
+
+export function listRuns(tables: Tables, query: ListQuery, now: Instant): Listed {
+  const found = [...tables.live.values(), ...tables.ended.values()]
+    .filter((row) => matches(row, query))
+    .sort((a, b) => (position(a) < position(b) ? 1 : -1))
+  if (query.count) return { runs: [], count: found.length }
+  const { cursor } = query
+  const rest = cursor === undefined ? found : found.filter((row) => position(row) < cursor)
+  const page = rest.slice(0, query.limit)
+  const last = page.at(-1)
+  const more = rest.length > page.length && last ? { cursor: position(last) } : {}
+  return { runs: page.map((row) => snapshot(row, tables.turns.get(row.head.runId), now)), ...more }
+}
+
+export function matches(row: RunRow, query: ListQuery): boolean {
+  const { names, statuses, workflowId, createdAfter, createdBefore } = query
+  const { head } = row
+  if (names && !names.includes(head.name)) return false
+  if (statuses && !statuses.includes(statusOf(row))) return false
+  if (workflowId !== undefined && head.workflowId !== workflowId) return false
+  if (query.pin !== undefined && row.pin !== query.pin) return false
+  if (createdAfter !== undefined && head.createdAt < createdAfter) return false
+  if (createdBefore !== undefined && head.createdAt >= createdBefore) return false
+  return holdAll(row.attributes ?? {}, query.attributes ?? [])
+}
+
+export function holdAll(attributes: Attributes, tests: readonly AttributeTest[]): boolean {
+  return tests.every((test) => {
+    const has = Object.hasOwn(attributes, test.name) ? attributes[test.name] : undefined
+    return has !== undefined && holds(has, test)
+  })
+}
+
+function holds(has: AttributeValue, { is, value }: AttributeTest): boolean {
+  if (isList(has)) return is === 'eq' && typeof value === 'string' && has.includes(value)
+  const [kind, mine] = comparable(has)
+  const [wanted, other] = comparable(value)
+  if (kind !== wanted) return false
+  switch (is) {
+    case 'eq':
+      return mine === other
+    case 'gt':
+      return mine > other
+    case 'gte':
+      return mine >= other
+    case 'lt':
+      return mine < other
+    case 'lte':
+      return mine <= other
+    default:
+      return unreachable(is)
+  }
+}
+
+// Newest first, and a total order: the instant padded so that text sorts as numbers do, then the id.
+export function position(row: {
+  readonly head: { readonly runId: string; readonly createdAt: Instant }
+}): string {
+  return `${String(row.head.createdAt).padStart(16, '0')}:${row.head.runId}`
+}
+
+export function snapshot(
+  row: RunRow,
+  turns: readonly RowTurn[] | undefined,
+  now: Instant,
+): RunSnapshot {
+  const { updatedAt, endedAt, session, epoch, deliveries, paused, inbox, pin } = row
+  const last = endedAt === undefined ? undefined : turns?.at(-1)?.body
+  return {
+    head: headOf(row),
+    attributes: row.attributes ?? {},
+    status: statusOf(row),
+    // The clock may have been set back since.
+    updatedAt: Math.min(updatedAt, now),
+    epoch: endedAt === undefined ? epoch : 0,
+    deliveries,
+    unread: inbox.length,
+    now,
+    ...(endedAt !== undefined && { endedAt }),
+    ...(last !== undefined && { last }),
+    ...(row.at < NEVER && { wakeAt: row.at }),
+    ...(session !== 0 && { session }),
+    ...(paused && { paused }),
+    ...(pin !== undefined && { pin }),
+  }
+}
+
+function taskSnapshot(task: TaskRow): TaskSnapshot {
+  const { taskId, name, queue, at, session, failed, deliveries, failure } = task
+  return {
+    taskId,
+    name,
+    queue,
+    availableAt: at,
+    failed,
+    deliveries,
+    ...(session !== 0 && { session }),
+    ...(failure !== undefined && { failure }),
+  }
+}

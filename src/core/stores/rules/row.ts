@@ -1,0 +1,138 @@
+// The rows a store in memory consists of, and what a change to them looks like. Rows are never changed in place: a
+// transaction makes new ones, so that a change can be thrown away, written down, and made elsewhere.
+import type { Instant } from '../../base/instant.ts'
+import type { Status } from '../../kernel/run.ts'
+import type {
+  Attributes,
+  NewTask,
+  Outbound,
+  StoredHead,
+  StoredMessage,
+  StoredRecord,
+  StoredTurn,
+} from '../store.ts'
+
+/** What is known of a run from its beginning. */
+export interface Birth {
+  readonly head: StoredHead
+  readonly digest: string
+  /** It does not begin before this, whatever messages come. */
+  readonly startAt: Instant
+}
+
+/** Who holds a run or a task. Session 0 is nobody. */
+export interface Grip {
+  readonly session: number
+  readonly epoch: number
+  readonly nonce: number
+  readonly deliveries: number
+}
+
+/** What changes in the life of a run. */
+export interface RunState extends Grip {
+  /** Never `compensating`: that is told apart, since it outlives every grant and release. */
+  readonly status: Exclude<Status, 'compensating'>
+  /** When it is due. */
+  readonly at: Instant
+  readonly updatedAt: Instant
+  readonly endedAt?: Instant | undefined
+  readonly generation: number
+  /** Events at the last release. */
+  readonly seq: number
+  /** Events of this generation that are durable, and the turn that wrote the last of them. */
+  readonly reached: number
+  readonly turnId: number
+  readonly paused?: { readonly build: string; readonly failure: string } | undefined
+  /** It undoes what it did. */
+  readonly compensating?: true | undefined
+  /** The build whose workers it is for. */
+  readonly pin?: string | undefined
+  readonly attributes?: Attributes | undefined
+  /** By the step they are for, and their name. */
+  readonly notes?: Readonly<Record<string, string>> | undefined
+}
+
+/** A turn, and the generation it belongs to; the first when absent. */
+export type RowTurn = StoredTurn & { readonly generation?: number }
+
+export interface RunRow extends Birth, RunState {
+  readonly inbox: readonly StoredMessage[]
+  /** Messages and runs for others that are not delivered yet. */
+  readonly outbox: readonly Outbound[]
+}
+
+export interface TaskRow extends NewTask, Grip {
+  readonly runId: string
+  readonly at: Instant
+  readonly failed: number
+  readonly failure?: string | undefined
+}
+
+export interface SessionRow {
+  readonly session: number
+  readonly worker: string
+  readonly beat: number
+  readonly expiresAt: Instant
+  /** What the last renewal asked for, and the latest that any of them was good for. Rows of older releases lack both. */
+  readonly ttlMs?: number
+  readonly latest?: Instant
+  readonly about: string
+}
+
+/** A shared value. */
+export interface RecordRow extends StoredRecord {
+  readonly space: string
+  /** The write that made it so. */
+  readonly writeId: number
+}
+
+/** What happened to one run. */
+export interface RunChange {
+  readonly runId: string
+  readonly born?: Birth
+  /** Only what is different now; `null` where there is nothing any more. */
+  readonly set?: { readonly [Key in keyof RunState]?: RunState[Key] | null }
+  /** Notes that are new or different, beside those that `set` leaves. */
+  readonly noted?: Readonly<Record<string, string>>
+  readonly turns?: readonly RowTurn[]
+  /** Turns of generations before this one are forgotten. */
+  readonly forgotten?: number
+  readonly posted?: readonly StoredMessage[]
+  /** Ids of messages that were taken, before what was posted came. */
+  readonly taken?: readonly string[]
+  readonly outbox?: readonly Outbound[]
+}
+
+export interface Changes {
+  readonly runs: readonly RunChange[]
+  readonly tasks: readonly TaskRow[]
+  readonly tasksGone: readonly string[]
+  readonly sessions: readonly SessionRow[]
+  readonly sessionsGone: readonly number[]
+  readonly records: readonly RecordRow[]
+}
+
+export function isEmpty(changes: Changes): boolean {
+  return Object.values(changes).every((part: readonly unknown[]) => part.length === 0)
+}
+
+export function hasEnded(row: Pick<RunState, 'endedAt'>): boolean {
+  return row.endedAt !== undefined
+}
+
+/** The head as it is now. */
+export function headOf({ head, generation }: Pick<RunRow, 'head' | 'generation'>): StoredHead {
+  return generation === head.generation ? head : { ...head, generation }
+}
+
+/** The status as everybody else knows it. */
+export function statusOf({ status, compensating }: RunState): Status {
+  return compensating && (status === 'running' || status === 'waiting') ? 'compensating' : status
+}
+
+/** Turns of one generation of a run, as everybody else knows them. */
+export function turnsOf(turns: readonly RowTurn[], generation: number): readonly StoredTurn[] {
+  return turns
+    .filter((turn) => (turn.generation ?? 1) === generation)
+    .map(({ generation: _, ...turn }) => turn)
+}

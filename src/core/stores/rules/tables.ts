@@ -1,0 +1,237 @@
+// All rows of one store. They change only by `apply`, with the outcome of a transaction made here or elsewhere.
+import type { Instant } from '../../base/instant.ts'
+import type { Hint } from '../store.ts'
+import { DueIndex, runKind, taskKind } from './due-index.ts'
+import {
+  type Changes,
+  hasEnded,
+  type RecordRow,
+  type RowTurn,
+  type RunChange,
+  type RunRow,
+  type RunState,
+  type SessionRow,
+  type TaskRow,
+} from './row.ts'
+
+export class Tables {
+  readonly live = new Map<string, RunRow>()
+  readonly ended = new Map<string, RunRow>()
+  readonly turns = new Map<string, RowTurn[]>()
+  readonly tasks = new Map<string, TaskRow>()
+  /** Runs that have not ended, and tasks, by who holds them and by when they are due. */
+  readonly runsDue = new DueIndex(runKind)
+  readonly tasksDue = new DueIndex(taskKind)
+  /** Runs with something left to deliver, whether they have ended or not. */
+  readonly undelivered = new Set<string>()
+  readonly sessions = new Map<number, SessionRow>()
+  /** The newest run of each workflow id. */
+  readonly names = new Map<string, string>()
+  /** By space and key. */
+  readonly records = new Map<string, Map<string, RecordRow>>()
+
+  readonly #tasksOf = new Map<string, Set<string>>()
+
+  run(runId: string): RunRow | undefined {
+    return this.live.get(runId) ?? this.ended.get(runId)
+  }
+
+  /** Ids of a run's tasks. */
+  tasksOf(runId: string): Iterable<string> {
+    return this.#tasksOf.get(runId) ?? []
+  }
+
+  /** Makes the changes, and says what others should hear of them. */
+  apply(changes: Changes, now: Instant): Hint[] {
+    const hints = new Hints(now)
+    for (const change of changes.runs) hints.run(change, this.#applyRun(change))
+    for (const task of changes.tasks) {
+      this.putTask(task)
+      hints.ready ||= task.session === 0
+    }
+    for (const taskId of changes.tasksGone) this.#dropTask(taskId)
+    for (const session of changes.sessions) this.sessions.set(session.session, session)
+    for (const session of changes.sessionsGone) this.sessions.delete(session)
+    for (const record of changes.records) {
+      this.putRecord(record)
+      // It may say what there is to be done.
+      hints.ready = true
+    }
+    return hints.all()
+  }
+
+  /** Whether no other run of its workflow id was born after it. */
+  isNewest({ head }: RunRow): boolean {
+    return this.names.get(head.workflowId) === head.runId
+  }
+
+  /** Puts back a run as it was. `isOlder` if it was known not to be the newest of its workflow id. */
+  restore(row: RunRow, turns: readonly RowTurn[], isOlder = false): void {
+    const { runId, workflowId } = row.head
+    this.#put(row)
+    if (turns.length > 0) this.turns.set(runId, [...turns])
+    if (isOlder) return
+    // Of several that nobody knows to be older, as states of former times have them.
+    const namesake = this.run(this.names.get(workflowId) ?? '')
+    if (!namesake || namesake.head.createdAt <= row.head.createdAt)
+      this.names.set(workflowId, runId)
+  }
+
+  putTask(task: TaskRow): void {
+    const { taskId, runId } = task
+    this.tasks.set(taskId, task)
+    this.tasksDue.put(task)
+    const siblings = this.#tasksOf.get(runId) ?? new Set<string>()
+    this.#tasksOf.set(runId, siblings.add(taskId))
+  }
+
+  putRecord(row: RecordRow): void {
+    const space = this.records.get(row.space) ?? new Map<string, RecordRow>()
+    this.records.set(row.space, space.set(row.key, row))
+  }
+
+  /** Forgets a run that has ended. */
+  forget(runId: string): void {
+    const row = this.ended.get(runId)
+    if (!row) return
+    this.ended.delete(runId)
+    this.undelivered.delete(runId)
+    this.turns.delete(runId)
+    if (this.names.get(row.head.workflowId) === runId) this.names.delete(row.head.workflowId)
+  }
+
+  #applyRun(change: RunChange): RunRow | undefined {
+    const { runId, born } = change
+    const before = this.run(runId) ?? (born && { ...born, ...newborn })
+    if (!before) return undefined
+    if (born) this.names.set(born.head.workflowId, runId)
+    const row = changed(before, change)
+    if (change.turns) this.#append(runId, change.turns)
+    if (change.forgotten !== undefined) this.#forgetBefore(runId, change.forgotten)
+    this.#put(row)
+    return row
+  }
+
+  #put(row: RunRow): void {
+    const { runId } = row.head
+    if (hasEnded(row)) {
+      this.live.delete(runId)
+      this.runsDue.delete(runId)
+      this.ended.set(runId, row)
+    } else {
+      this.ended.delete(runId)
+      this.live.set(runId, row)
+      this.runsDue.put(row)
+    }
+    if (row.outbox.length > 0) this.undelivered.add(runId)
+    else this.undelivered.delete(runId)
+  }
+
+  #dropTask(taskId: string): void {
+    const task = this.tasks.get(taskId)
+    if (!task) return
+    this.tasks.delete(taskId)
+    this.tasksDue.delete(taskId)
+    const siblings = this.#tasksOf.get(task.runId)
+    siblings?.delete(taskId)
+    if (siblings?.size === 0) this.#tasksOf.delete(task.runId)
+  }
+
+  #forgetBefore(runId: string, generation: number): void {
+    const kept = this.turns.get(runId)?.filter((turn) => (turn.generation ?? 1) >= generation)
+    if (kept) this.turns.set(runId, kept)
+  }
+
+  #append(runId: string, turns: readonly RowTurn[]): void {
+    const there = this.turns.get(runId)
+    if (there) there.push(...turns)
+    else this.turns.set(runId, [...turns])
+  }
+}
+
+/** Before its first change says otherwise. */
+const newborn: Omit<RunRow, 'head' | 'digest' | 'startAt'> = {
+  status: 'pending',
+  at: 0,
+  updatedAt: 0,
+  session: 0,
+  epoch: 0,
+  nonce: 0,
+  deliveries: 0,
+  generation: 1,
+  seq: 0,
+  reached: 0,
+  turnId: 0,
+  inbox: [],
+  outbox: [],
+}
+
+/** What only some runs have. */
+const sometimes = { endedAt: 0, paused: 0, attributes: 0, compensating: 0, pin: 0 }
+
+function changed(row: RunRow, { set, noted, posted, taken, outbox }: RunChange): RunRow {
+  const next: Record<string, unknown> = { ...row }
+  for (const [key, value] of Object.entries(set ?? {})) {
+    if (value === null) delete next[key]
+    else next[key] = value
+  }
+  if (noted) next['notes'] = { ...(next['notes'] as RunRow['notes']), ...noted }
+  const left = taken ? row.inbox.filter(({ id }) => !taken.includes(id)) : row.inbox
+  next['inbox'] = posted ? [...left, ...posted] : left
+  if (outbox) next['outbox'] = outbox
+  return next as unknown as RunRow
+}
+
+/** What is different between two states of a run. Of its notes, only whether those of before are gone. */
+export function difference(before: RunState, after: RunState): RunChange['set'] {
+  const set: Record<string, unknown> = {}
+  for (const key of Object.keys({ ...newborn, ...sometimes }) as (keyof RunRow)[]) {
+    if (key === 'inbox' || key === 'outbox') continue
+    const [old, now] = [before[key as keyof RunState], after[key as keyof RunState]]
+    if (old !== now) set[key] = now ?? null
+  }
+  if (before.notes && Object.keys(before.notes).some((id) => after.notes?.[id] === undefined)) {
+    set['notes'] = null
+  }
+  return set
+}
+
+/** The notes of `after` that are not what is left of those of `before`. Each may be large, and there may be many. */
+export function newNotes(
+  before: RunState['notes'],
+  after: RunState['notes'],
+  set: RunChange['set'],
+): RunChange['noted'] {
+  if (!after || after === before) return undefined
+  const left = set?.notes === null ? {} : before
+  const fresh = Object.entries(after).filter(([id, body]) => left?.[id] !== body)
+  return fresh.length > 0 ? Object.fromEntries(fresh) : undefined
+}
+
+class Hints {
+  ready = false
+  readonly #now: Instant
+  readonly #sessions = new Set<number>()
+  readonly #ended: string[] = []
+
+  constructor(now: Instant) {
+    this.#now = now
+  }
+
+  run(change: RunChange, row: RunRow | undefined): void {
+    if (!row) return
+    if (change.outbox && change.outbox.length > 0) this.ready = true
+    if (change.set?.endedAt) this.#ended.push(change.runId)
+    // Whoever sleeps until something later is due must hear of what is due before.
+    else if (row.session === 0) this.ready ||= change.born !== undefined || row.at <= this.#now
+    else if (change.posted) this.#sessions.add(row.session)
+  }
+
+  all(): Hint[] {
+    return [
+      ...[...this.#sessions].map((session) => ({ type: 'news' as const, session })),
+      ...this.#ended.map((runId) => ({ type: 'ended' as const, runId })),
+      ...(this.ready ? [{ type: 'ready' as const }] : []),
+    ]
+  }
+}

@@ -1,0 +1,137 @@
+// What a transaction sees of rows that can be held: those of the index, and in their place what it has changed itself.
+import type { Instant } from '../../base/instant.ts'
+import { NEVER } from '../never.ts'
+import type { Due, DueIndex, Lane, RowKind } from './due-index.ts'
+
+/** The rows that a transaction has changed. */
+export interface Changed<Row> {
+  has(id: string): boolean
+  /** As they are now, without those that are gone. */
+  rows(): Iterable<Row>
+}
+
+/** A row, and what decides who comes first. */
+interface Candidate<Row> {
+  readonly row: Row
+  readonly priority: number
+  /** Of its queue and name, among those of its priority, this time. */
+  readonly place: number
+  readonly order: number
+}
+
+type Rank = Pick<Candidate<unknown>, 'priority' | 'place'>
+
+export class Visible<Row extends Due> {
+  readonly #index: DueIndex<Row>
+  readonly #changed: Changed<Row>
+  readonly #kind: RowKind<Row>
+
+  constructor(index: DueIndex<Row>, changed: Changed<Row>, kind: RowKind<Row>) {
+    this.#index = index
+    this.#changed = changed
+    this.#kind = kind
+  }
+
+  heldBy(session: number): Row[] {
+    const rows = [...this.#index.heldBy(session)].filter((row) => !this.#isChanged(row))
+    for (const row of this.#changed.rows()) if (row.session === session) rows.push(row)
+    return rows
+  }
+
+  /**
+   * Rows that nobody holds, in the order in which they are given out: by priority; one queue and name after another, in an
+   * order that `turn` decides; by the time they are due at; by age. `until` says up to which time the rows of a lane count;
+   * `undefined` if they do not.
+   */
+  *free(turn: number, until: (lane: Lane) => Instant | undefined): Generator<Row> {
+    const queues = [this.#changedFree(turn, until)]
+    for (const { lane, entries } of this.#index.free()) {
+      const last = until(lane)
+      if (last !== undefined) queues.push(this.#unchanged(rankOf(lane, turn), entries.from(), last))
+    }
+    for (const { row } of merged(queues)) yield row
+  }
+
+  /** When the first of those that nobody holds is due behind an instant; `NEVER` if none is. */
+  nextAfter(
+    now: Instant,
+    isWanted: (lane: Lane) => boolean,
+    fits: (row: Row) => boolean = () => true,
+  ): Instant {
+    let next: Instant = NEVER
+    for (const row of this.#changed.rows()) {
+      const isNext = row.session === 0 && row.at > now && row.at < next
+      if (isNext && isWanted(this.#kind.laneOf(row)) && fits(row)) next = row.at
+    }
+    for (const { lane, entries } of this.#index.free()) {
+      if (!isWanted(lane)) continue
+      for (const { row } of entries.from(({ row: { at } }) => at <= now)) {
+        if (row.at >= next) break
+        if (!this.#isChanged(row) && fits(row)) next = row.at
+      }
+    }
+    return next
+  }
+
+  *#unchanged(
+    rank: Rank,
+    entries: Iterable<{ readonly row: Row; readonly order: number }>,
+    last: Instant,
+  ): Generator<Candidate<Row>> {
+    for (const { row, order } of entries) {
+      if (row.at > last) return
+      if (!this.#isChanged(row)) yield { row, order, ...rank }
+    }
+  }
+
+  *#changedFree(
+    turn: number,
+    until: (lane: Lane) => Instant | undefined,
+  ): Generator<Candidate<Row>> {
+    const found: Candidate<Row>[] = []
+    let born = Number.MAX_SAFE_INTEGER / 2
+    for (const row of this.#changed.rows()) {
+      const order = this.#index.orderOf(this.#kind.idOf(row)) ?? born++
+      const lane = this.#kind.laneOf(row)
+      const last = row.session === 0 ? until(lane) : undefined
+      if (last !== undefined && row.at <= last) found.push({ row, order, ...rankOf(lane, turn) })
+    }
+    yield* found.sort(compare)
+  }
+
+  #isChanged(row: Row): boolean {
+    return this.#changed.has(this.#kind.idOf(row))
+  }
+}
+
+/** Of queues that are in order each, all items in order. */
+function* merged<Row extends Due>(
+  queues: readonly Iterator<Candidate<Row>>[],
+): Generator<Candidate<Row>> {
+  const heads = queues.map((queue) => ({ queue, head: queue.next() }))
+  for (;;) {
+    let first: (typeof heads)[number] | undefined
+    for (const each of heads) {
+      if (each.head.done) continue
+      if (!first || first.head.done || compare(each.head.value, first.head.value) < 0) first = each
+    }
+    if (!first || first.head.done) return
+    yield first.head.value
+    first.head = first.queue.next()
+  }
+}
+
+function compare<Row extends Due>(a: Candidate<Row>, b: Candidate<Row>): number {
+  const lanes = b.priority - a.priority || a.place - b.place
+  return lanes || a.row.at - b.row.at || a.order - b.order
+}
+
+// Any order would do that is another one each time: then no line, however long, keeps the others from ever coming first.
+export function rankOf({ queue, name, priority }: Lane, turn: number): Rank {
+  let place = turn | 0
+  for (const char of `${queue}\n${name}`) {
+    place = Math.imul(place ^ (char.codePointAt(0) ?? 0), 0x85ebca6b)
+    place ^= place >>> 13
+  }
+  return { priority, place }
+}

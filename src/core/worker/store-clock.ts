@@ -1,0 +1,49 @@
+// What time it is for the store, as far as this process can tell. The store's clock rules leases and timers; its
+// answers carry it, and in between this process counts on with a clock that never jumps.
+//
+// An answer was written between its request and its arrival, so each one gives bounds for how far the two clocks are
+// apart. The lower bound is what is believed: a time that has surely come. An answer that is read late only has a
+// wider range, and takes nothing back. Two ranges that do not meet say that the store's clock was set.
+
+import type { Instant } from '../base/instant.ts'
+import { limits } from '../base/limits.ts'
+import type { Clock } from '../runtime/clock.ts'
+
+export class StoreClock {
+  readonly #clock: Clock
+  readonly #onJump: () => void
+  /** How far the store's clock is ahead of the monotonic one, at least and at most. */
+  #low: number
+  #high: number
+  #isKnown = false
+
+  constructor(clock: Clock, onJump: () => void = () => {}) {
+    this.#clock = clock
+    this.#onJump = onJump
+    this.#low = clock.now() - clock.monotonic()
+    this.#high = this.#low
+  }
+
+  now(): Instant {
+    return Math.floor(this.#low + this.#clock.monotonic())
+  }
+
+  /** An answer to what was sent at `sent` of the monotonic clock said so. */
+  heard(now: Instant, sent: number): void {
+    const arrived = this.#clock.monotonic()
+    const [low, high] = [now - arrived, now - sent]
+    const { clockStepMs } = limits
+    const jumped = low > this.#high + clockStepMs || high < this.#low - clockStepMs
+    if (!this.#isKnown || jumped) {
+      this.#isKnown = true
+      this.#low = low
+      this.#high = high
+      return this.#onJump()
+    }
+    // Clocks that are a little fast or slow drift out of the bounds they gave before.
+    if (low > this.#high) this.#high = high
+    else if (high < this.#low) this.#low = high
+    this.#low = Math.max(this.#low, low)
+    this.#high = Math.max(this.#low, Math.min(this.#high, high))
+  }
+}

@@ -1,4 +1,0 @@
-export { NEVER } from '../kernel/instant.ts'
-
-/** The build that a run names which was paused by hand: none. */
-export const BY_HAND = ''
