@@ -3,7 +3,6 @@
 import type { Description } from '../base/described.ts'
 import type { Json } from '../base/value.ts'
 import type { GraphPlan } from './graph-plan.ts'
-import type { RegisteredGraph } from './registry.ts'
 import type { Workflow } from './workflow.ts'
 
 /** The activities there are, and the fields of their input if they describe it. */
@@ -34,7 +33,7 @@ export function graphOfDocument(parsed: GraphDocument): Workflow<Json, Json> {
 
 export function registeredDocument({ plan, document, documentHash }: GraphDocument) {
   return {
-    style: 'graph',
+    style: 'graph' as const,
     name: plan.name,
     options: {},
     schemas: {},
@@ -44,5 +43,5 @@ export function registeredDocument({ plan, document, documentHash }: GraphDocume
     activities: [],
     document,
     documentHash,
-  } satisfies RegisteredGraph & Omit<GraphDocument, 'plan'>
+  }
 }
