@@ -2,7 +2,7 @@
 import { from, type Mutant, mutant, patch } from './planting.ts'
 
 const coalesced = 'core/stores/coalesced.ts'
-const availability = 'runtime/availability.ts'
+const availability = 'core/runtime/availability.ts'
 const rules = 'core/stores/rules/rules.ts'
 const worker = 'core/worker/worker.ts'
 const lateSessions = 'core/worker/late-sessions.ts'

@@ -2,8 +2,8 @@
 
 import type { Failure } from '../../src/core/base/failure.ts'
 import { encode } from '../../src/core/base/value.ts'
+import { parseNodeKey } from '../../src/core/deciders/graph/node-key.ts'
 import type { Event } from '../../src/core/kernel/event.ts'
-import { parseNodeKey } from '../../src/core/kernel/node-key.ts'
 import { endIn, type Facts, outcomesOf, outputOf } from './graph-reference.ts'
 import { Told } from './graph-standing.ts'
 import type { Walked } from './graph-walk.ts'

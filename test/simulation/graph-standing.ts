@@ -1,8 +1,8 @@
 // Where the steps of a graph stand after a part of its history, worked out from the first event each time.
 
 import { decode } from '../../src/core/base/value.ts'
+import { parseNodeKey } from '../../src/core/deciders/graph/node-key.ts'
 import type { Event } from '../../src/core/kernel/event.ts'
-import { parseNodeKey } from '../../src/core/kernel/node-key.ts'
 import { TIMEOUT } from '../../src/index.ts'
 import { type Ended, endIn, type Standing, verdictOf } from './graph-reference.ts'
 import type { GraphSpec } from './random-graphs.ts'

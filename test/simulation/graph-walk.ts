@@ -1,8 +1,8 @@
 // Walks through the history of a graph, event by event, and says what could not have happened.
 
 import { decode } from '../../src/core/base/value.ts'
+import { type NodeKey, parseNodeKey } from '../../src/core/deciders/graph/node-key.ts'
 import type { Event } from '../../src/core/kernel/event.ts'
-import { type NodeKey, parseNodeKey } from '../../src/core/kernel/node-key.ts'
 import {
   endIn,
   type Facts,

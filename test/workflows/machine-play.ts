@@ -9,7 +9,7 @@ import type { Command } from '../../src/core/kernel/command.ts'
 import type { Execution, StepPlan } from '../../src/core/kernel/decider.ts'
 import type { HistoryEvent } from '../../src/core/kernel/event.ts'
 import type { Message } from '../../src/core/kernel/message.ts'
-import { retried } from '../../src/core/kernel/rewind.ts'
+import { rewindOf } from '../../src/core/deciders/rewind.ts'
 import { type Head, RunState } from '../../src/core/kernel/run.ts'
 import { type LocalResult, Turn } from '../../src/core/kernel/turn.ts'
 import { head, world } from './replay.ts'
@@ -127,6 +127,6 @@ export function retry(play: Play): HistoryEvent[] {
   const { turn } = play
   const closed = turn?.ending ? [...play.events, turn.close().event] : play.events
   const begins = { reason: 'retried', input: { json: null }, keysOf: 1, attempt: 2 } as const
-  const events = retried(closed, begins, play.now)
+  const events = rewindOf(closed).retried(closed, begins, play.now)
   return events.map((event, index) => ({ ...event, seq: index + 1 }))
 }

@@ -4,13 +4,14 @@ import { digestPayload } from '../base/digest.ts'
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { encode } from '../base/value.ts'
+import { rewindOf } from '../deciders/rewind.ts'
+import type { Begins } from '../deciders/rewind-history.ts'
 import { type AttributeChanges, changedAttributes } from '../kernel/attributes.ts'
 import { decodePayload, decodeTurn, encodePayload, encodeTurn } from '../kernel/codec.ts'
 import type { Event, HistoryEvent } from '../kernel/event.ts'
 import { decodeExtras, encodeExtras } from '../kernel/extras.ts'
 import { INPUT_KEY } from '../kernel/key.ts'
 import type { Message } from '../kernel/message.ts'
-import { type Begins, forkedAt, resetTo, retried } from '../kernel/rewind.ts'
 import { RunState } from '../kernel/run.ts'
 import type { Beginning, Created, NewRun, RunSnapshot, StoredTurn, Wakes } from '../stores/store.ts'
 
@@ -64,12 +65,12 @@ export class Rewinding {
       keysOf,
       attempt: attempt + 1,
     } as const
-    return this.#again(retried(this.#events, begins, this.#run.now))
+    return this.#again(rewindOf(this.#events).retried(this.#events, begins, this.#run.now))
   }
 
   reset(step: string): Promise<void> {
     const begins = { reason: 'reset', ...this.#input, ...this.#foundBy } as const
-    return this.#again(resetTo(this.#events, step, begins, this.#run.now))
+    return this.#again(rewindOf(this.#events).resetTo(this.#events, step, begins, this.#run.now))
   }
 
   /** Another run; this one stays as it is. */
@@ -90,7 +91,13 @@ export class Rewinding {
     // What the schema made of the old input is not what it makes of another.
     const edit = { results, ...(given && { dropped: INPUT_KEY }) }
     const began = { reason: 'forked', ...begins, ...this.#foundBy, from: head.runId } as const
-    const events = forkedAt(this.#events, options.step, edit, began, this.#run.now)
+    const events = rewindOf(this.#events).forkedAt(
+      this.#events,
+      options.step,
+      edit,
+      began,
+      this.#run.now,
+    )
     const { name, queue, priority } = head
     // It begins now, whenever the other did, and waits for nobody to let it.
     const { from: _, delayMs: __, pending: ___, ...rest } = decodeExtras(head.extras)

@@ -1,8 +1,8 @@
 // Why a run is not moving, in one sentence.
 import { unreachable } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
+import { stepName } from '../deciders/step-name.ts'
 import { BY_HAND } from '../kernel/message.ts'
-import { stepName } from '../kernel/step-name.ts'
 import type { Why } from './why.ts'
 
 /** How the reader is told times and failures. */

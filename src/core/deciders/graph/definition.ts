@@ -4,8 +4,8 @@
 import { PawlError } from '../../base/errors.ts'
 import type { RegisteredGraph } from '../../definitions/registry.ts'
 import type { Decision, HistoryEvent } from '../../kernel/event.ts'
-import type { NodeKey } from '../../kernel/node-key.ts'
 import { incompatibleSteps, leftUnsaid, otherDefinition } from './compatibility.ts'
+import type { NodeKey } from './node-key.ts'
 import { isEnd, type Nodes } from './nodes.ts'
 
 type Taken = Extract<Decision, { type: 'DefinitionTaken' }>

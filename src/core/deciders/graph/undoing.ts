@@ -1,7 +1,7 @@
 // What a run that fails, or is cancelled, undoes: steps that have succeeded, newest first, one after another. One that
 // cannot be undone stops nobody: the rest is undone all the same, and the run says what it could not undo.
 import type { Failure } from '../../base/failure.ts'
-import { nodeKey } from '../../kernel/node-key.ts'
+import { nodeKey } from './node-key.ts'
 import type { NodeState, Nodes } from './nodes.ts'
 
 export class Undoing {

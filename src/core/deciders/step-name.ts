@@ -1,6 +1,6 @@
 // The key of a step as people would say it.
-import { unescapeKey } from './key.ts'
-import { parseNodeKey } from './node-key.ts'
+import { unescapeKey } from '../kernel/key.ts'
+import { parseNodeKey } from './graph/node-key.ts'
 
 /** 'charge' of 'activity:charge#1', 'charge #2' of its second call, 'undo charge' of 'shield#1/undo:charge#1'. */
 export function stepName(key: string): string {

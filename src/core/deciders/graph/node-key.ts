@@ -1,6 +1,6 @@
 // Under which keys the steps of a graph are recorded: `activity:charge#1`, `step:pack#1[3]`, `shield#1/undo:charge#1`. The
 // number counts how often a step was begun from the start, which is once more after each time it was undone.
-import { escapeKey, SHIELD, unescapeKey } from './key.ts'
+import { escapeKey, SHIELD, unescapeKey } from '../../kernel/key.ts'
 
 export type KeyKind = 'step' | 'activity' | 'child' | 'wait' | 'delay' | 'undo'
 

@@ -1,10 +1,75 @@
 // Going back in the history of a graph. Its code is not asked again for what is recorded, so what is kept is what still
 // stands: not what failed, not what followed from that, and not what was let go. What was undone is kept with its undoing:
 // the graph begins it anew.
-import { PawlError } from '../base/errors.ts'
-import type { Event, HistoryEvent } from './event.ts'
+import { PawlError } from '../../base/errors.ts'
+import type { Instant } from '../../base/instant.ts'
+import type { Payload } from '../../base/value.ts'
+import type { Event, HistoryEvent } from '../../kernel/event.ts'
+import { RunState } from '../../kernel/run.ts'
+import {
+  assembled,
+  type Begins,
+  completedBy,
+  isGiven,
+  keyIn,
+  namesIn,
+  openIn,
+  type Rewind,
+  refuseUnknown,
+  settledNow,
+  upTo,
+  withResult,
+} from '../rewind-history.ts'
 import { parseNodeKey } from './node-key.ts'
-import { RunState } from './run.ts'
+
+export const graphRewind: Rewind = {
+  retried: (events, begins, now) => ofGraph(events, standing(events), begins, now),
+  resetTo: (events, step, begins, now) =>
+    ofGraph(events, standingBefore(events, step), begins, now),
+  forkedAt(events, step, { results, dropped }, begins, now) {
+    const kept = forkedGraph(events, step, results).filter((event) => keyIn(event) !== dropped)
+    return ofGraph(events, kept, begins, now, true)
+  },
+}
+
+function ofGraph(
+  events: readonly HistoryEvent[],
+  kept: readonly HistoryEvent[],
+  begins: Begins,
+  now: Instant,
+  edited = false,
+): Event[] {
+  return assembled(events, kept, { begins, again: doneSince(events), now, edited }).map(unqueued)
+}
+
+// Of a graph what its code decided is recorded, too; what it decided after the step, it decides anew.
+function forkedGraph(
+  events: readonly HistoryEvent[],
+  step: string,
+  results: ReadonlyMap<string, Payload>,
+): HistoryEvent[] {
+  const names = namesIn(events)
+  const given = (key: string): Payload | undefined =>
+    results.get(key) ?? results.get(stepIn(key) ?? '') ?? results.get(names.get(key) ?? '')
+  const { kept: standing, asked, place } = standingUpTo(events, step)
+  // A step may wait before it is begun.
+  const known = upTo(events, Math.max(place, asked?.seq ?? 0))
+  refuseUnknown(known, results, (key) => stepIn(key) ?? key)
+  const value = asked && given(asked.key)
+  // What does not stand, because it was open or has failed, does if somebody says what it gives.
+  const stands = new Set(standing.map(keyIn))
+  const besides = known.filter(
+    (event) => isGiven(event, given) && !stands.has(keyIn(event)) && keyIn(event) !== asked?.key,
+  )
+  const kept = [...standing, ...besides]
+  const open = new Set([...openIn(standing), ...besides.flatMap((event) => keyIn(event) ?? [])])
+  const past = [...settledNow(kept, open, given), ...(value ? [asked] : [])]
+  if (value) past.push(...completedBy(asked, given, asked.seq + 0.5))
+  // What somebody has said the result of is not done again for having been undone.
+  const isRedone = (event: HistoryEvent): boolean =>
+    isUndo(event) && 'key' in event && given(event.key) !== undefined
+  return past.filter((event) => !isRedone(event)).map((event) => withResult(event, given))
+}
 
 type StepAsked = Extract<HistoryEvent, { type: 'StepStarted' | 'ChildStarted' }>
 
@@ -17,7 +82,7 @@ export function isOfGraph(events: readonly HistoryEvent[]): boolean {
 }
 
 /** The same as `standing`, but for a step and everything that was begun after it. */
-export function standingBefore(events: readonly HistoryEvent[], step: string): HistoryEvent[] {
+function standingBefore(events: readonly HistoryEvent[], step: string): HistoryEvent[] {
   const place = placeOf(events, step)
   const late = new Set(events.flatMap((event) => (event.seq >= place ? nameIn(event) : [])))
   return standing(events).filter(
@@ -26,7 +91,7 @@ export function standingBefore(events: readonly HistoryEvent[], step: string): H
 }
 
 /** The same for another run, which was told nothing after that; and how the step was asked for, if it is done once. */
-export function standingUpTo(
+function standingUpTo(
   events: readonly HistoryEvent[],
   step: string,
 ): {
@@ -50,7 +115,7 @@ export function standingUpTo(
 }
 
 /** What a graph that failed, or was cancelled, goes on with. */
-export function standing(events: readonly HistoryEvent[]): HistoryEvent[] {
+function standing(events: readonly HistoryEvent[]): HistoryEvent[] {
   const turned = events.find(isTurn)?.seq ?? Number.POSITIVE_INFINITY
   const gone = new Set<string>()
   for (const event of events) {
@@ -70,7 +135,7 @@ export function standing(events: readonly HistoryEvent[]): HistoryEvent[] {
 }
 
 /** Keys of steps that were done after the run had begun to go wrong: if they are done again, it is for something else. */
-export function doneSince(events: readonly HistoryEvent[]): Set<string> {
+function doneSince(events: readonly HistoryEvent[]): Set<string> {
   const turned = events.find(isTurn)?.seq ?? Number.POSITIVE_INFINITY
   const done = events.filter((event) => event.seq > turned && isBegun(event) && !isUndo(event))
   const [first] = events
@@ -79,7 +144,7 @@ export function doneSince(events: readonly HistoryEvent[]): Set<string> {
 }
 
 /** A step that stays open is begun by whoever goes on; nothing is left of it in a queue. */
-export function unqueued(event: Event): Event {
+function unqueued(event: Event): Event {
   if (event.type !== 'StepStarted') return event
   const { queued: _, startBy: __, ...rest } = event
   return rest
@@ -120,11 +185,11 @@ function isBegun({ type }: HistoryEvent): boolean {
 }
 
 /** The name of the step that has this key in a graph. */
-export function stepIn(key: string): string | undefined {
+function stepIn(key: string): string | undefined {
   return parseNodeKey(key)?.name
 }
 
-export function isUndo(event: HistoryEvent): boolean {
+function isUndo(event: HistoryEvent): boolean {
   return 'key' in event && parseNodeKey(event.key)?.kind === 'undo'
 }
 
