@@ -363,7 +363,7 @@ export const mutants: readonly Mutant[] = [
   ),
   inPrograms(
     'what the code waits for after it cancelled it is forgotten',
-    patch('core/kernel/run.ts', 'if (!awaitsEnd(open)) return false\n', 'return false\n'),
+    patch('core/kernel/requests.ts', 'if (!awaitsEnd(request)) return false\n', 'return false\n'),
   ),
   mutant(
     'a run that was cancelled before it began is replayed with its code',

@@ -9,7 +9,8 @@ import { decodeFailure, decodeTurn } from '../kernel/codec.ts'
 import { taskId } from '../kernel/derived-ids.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import { TERMINATED } from '../kernel/message.ts'
-import { type Open, RunState, type Status } from '../kernel/run.ts'
+import { type OpenRequest } from '../kernel/requests.ts'
+import { RunState, type Status } from '../kernel/run.ts'
 import { isWebhook, webhookName } from '../kernel/webhook.ts'
 import {
   isFor,
@@ -282,7 +283,7 @@ function signalCommand(id: string, name: string): string {
   return pawlCommand('signal', [id, name], { placeholder: "'<payload as JSON>'" })
 }
 
-function otherWait({ name, until: at }: Extract<Open, { type: 'wait' }>): Why {
+function otherWait({ name, until: at }: Extract<OpenRequest, { type: 'wait' }>): Why {
   const until = at === undefined ? {} : { until: new Date(at) }
   if (isWebhook(name)) {
     const suggestion =
@@ -297,7 +298,11 @@ function otherWait({ name, until: at }: Extract<Open, { type: 'wait' }>): Why {
   }
 }
 
-function stepReason(facts: WhyFacts, key: string, open: Extract<Open, { type: 'step' }>): Why {
+function stepReason(
+  facts: WhyFacts,
+  key: string,
+  open: Extract<OpenRequest, { type: 'step' }>,
+): Why {
   if (!open.queued) return backoff(facts.id, key, open)
   const { run, tasks, sessions } = facts
   const id = taskId(run.head, key)
@@ -322,7 +327,7 @@ function stepReason(facts: WhyFacts, key: string, open: Extract<Open, { type: 's
   return able ? { reason: 'ready' } : noWorker(facts, missing)
 }
 
-function backoff(id: string, key: string, open: Extract<Open, { type: 'step' }>): Why {
+function backoff(id: string, key: string, open: Extract<OpenRequest, { type: 'step' }>): Why {
   const { failure, retryAt, left } = open
   if (left) {
     const until = retryAt === undefined || retryAt >= NEVER ? {} : { until: new Date(retryAt) }
@@ -372,13 +377,13 @@ function living({ expiresAt, about }: SessionSnapshot, now: number): Abilities |
   return expiresAt > now ? (JSON.parse(about) as Abilities) : undefined
 }
 
-function pick<T extends Open['type']>(
-  open: readonly (readonly [string, Open])[],
+function pick<T extends OpenRequest['type']>(
+  open: readonly (readonly [string, OpenRequest])[],
   type: T,
-  reason: (key: string, each: Extract<Open, { type: T }>) => Why | undefined,
+  reason: (key: string, each: Extract<OpenRequest, { type: T }>) => Why | undefined,
 ): Why | undefined {
   for (const [key, each] of open) {
-    const found = each.type === type && reason(key, each as Extract<Open, { type: T }>)
+    const found = each.type === type && reason(key, each as Extract<OpenRequest, { type: T }>)
     if (found) return found
   }
   return undefined

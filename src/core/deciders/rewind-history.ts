@@ -3,7 +3,13 @@
 import { PawlError } from '../base/errors.ts'
 import type { Instant } from '../base/instant.ts'
 import type { Payload } from '../base/value.ts'
-import type { Event, HistoryEvent, Passage, Requested } from '../kernel/event.ts'
+import {
+  type Event,
+  type HistoryEvent,
+  hasTrait,
+  type Passage,
+  type Requested,
+} from '../kernel/event.ts'
 import { RunState } from '../kernel/run.ts'
 
 type Began = Extract<Passage, { type: 'GenerationBegan' }>
@@ -228,21 +234,7 @@ function refuseImpossible(events: readonly Event[]): void {
   }
 }
 
-// What people did to the run, and its ends, are not part of what its code did.
-export function isOfTheCode({ type }: HistoryEvent): boolean {
-  switch (type) {
-    case 'CancelRequested':
-    case 'PauseRequested':
-    case 'ResumeRequested':
-    case 'CompensationBegan':
-    case 'CompensationEnded':
-    case 'GenerationBegan':
-    case 'RunContinued':
-    case 'RunCompleted':
-    case 'RunFailed':
-    case 'RunCancelled':
-      return false
-    default:
-      return true
-  }
+/** Whether an event is kept when its run goes back in history. */
+export function isOfTheCode(event: HistoryEvent): boolean {
+  return !hasTrait(event, 'passing')
 }

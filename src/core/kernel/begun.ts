@@ -1,21 +1,10 @@
 // Whether a run has begun: its code was asked for something, and what came of it is recorded. Messages alone do not begin it.
 // A run that is cancelled before it has begun ends at once: there is no code that could clean up.
 import type { EndRun } from './command.ts'
-import { type EventBody, type HistoryEvent, isEnding } from './event.ts'
+import { type EventBody, type HistoryEvent, hasTrait, isEnding } from './event.ts'
 
-const RECEIVED: ReadonlySet<EventBody['type']> = new Set([
-  'SignalReceived',
-  'UpdateReceived',
-  'CancelRequested',
-  'PauseRequested',
-  'ResumeRequested',
-  'RunTriggered',
-  'MigrationRequested',
-  'MessageDiscarded',
-])
-
-export function begins({ type }: EventBody): boolean {
-  return !RECEIVED.has(type)
+export function begins(event: EventBody): boolean {
+  return !hasTrait(event, 'message')
 }
 
 /** How the run ended if it was cancelled before it began, so that a replay comes to the same end without its code. */

@@ -5,7 +5,8 @@ import type { Instant } from '../base/instant.ts'
 import type { AnswerUpdate, EndRun, StartChild } from './command.ts'
 import type { Ending, EventBody, LeftUndone } from './event.ts'
 import type { ChildOutcome, Message, StepOutcome, Stop } from './message.ts'
-import type { Head, OpenStep } from './run.ts'
+import type { OpenStep } from './requests.ts'
+import type { Head } from './run.ts'
 
 /** What leaves the run with the commit: other runs to create, messages to other runs. */
 export type Outgoing =

@@ -1,6 +1,7 @@
 // What happened to a run, in order. Events are facts: past tense, never changed, numbered 1..n in each
 // generation. Events of the second group settle something the workflow asked for under `key`.
 
+import { unreachable } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
 import type { Instant } from '../base/instant.ts'
 import type { Payload } from '../base/value.ts'
@@ -269,4 +270,81 @@ export function isEnding(event: EventBody): event is Ending {
   return (
     event.type === 'RunCompleted' || event.type === 'RunFailed' || event.type === 'RunCancelled'
   )
+}
+
+/** What readers of a history have to know about a type of events. */
+interface EventTraits {
+  /** Opens, changes or settles requests. */
+  readonly request?: true
+  /** Was made from a message, and has its id. Messages alone do not begin a run. */
+  readonly message?: true
+  /** Changes the state of the run as a whole. */
+  readonly run?: true
+  /** Belongs to its generation only: a run that goes back in its history leaves it behind. */
+  readonly passing?: true
+  /** No workflow code of any style hears of it. */
+  readonly unheard?: true
+}
+
+/** Every type of event. A new type does not compile before it has a row here. */
+const EVENTS = {
+  StepStarted: { request: true },
+  StepBegun: { request: true, unheard: true },
+  StepQueued: { request: true, unheard: true },
+  StepRetried: { request: true, unheard: true },
+  StepCompleted: { request: true },
+  StepFailed: { request: true },
+  TimerStarted: { request: true },
+  TimerFired: { request: true },
+  WaitStarted: { request: true },
+  ChildStarted: { request: true },
+  ChildCompleted: { request: true },
+  ChildFailed: { request: true },
+  CalledOff: { request: true },
+  SignalReceived: { request: true, message: true },
+  UpdateReceived: { message: true },
+  UpdateAccepted: {},
+  UpdateCompleted: {},
+  UpdateFailed: {},
+  MessageSent: {},
+  AttributesSet: { run: true },
+  TokenMade: {},
+  Patched: {},
+  CompensationBegan: { run: true, passing: true },
+  CompensationEnded: { run: true, passing: true },
+  CancelRequested: { request: true, message: true, run: true, passing: true },
+  PauseRequested: { message: true, run: true, passing: true, unheard: true },
+  ResumeRequested: { message: true, run: true, passing: true, unheard: true },
+  RunTriggered: { message: true, run: true, unheard: true },
+  MigrationRequested: { message: true },
+  MessageDiscarded: { message: true, run: true, unheard: true },
+  DefinitionTaken: {},
+  StepSkipped: {},
+  StepRefused: {},
+  ListTaken: {},
+  StateMoved: {},
+  GenerationBegan: { run: true, passing: true },
+  RunContinued: { run: true, passing: true, unheard: true },
+  RunCompleted: { run: true, passing: true },
+  RunFailed: { run: true, passing: true },
+  RunCancelled: { run: true, passing: true },
+} as const satisfies Record<EventBody['type'], EventTraits>
+
+type TypesWith<Trait extends keyof EventTraits> = {
+  [Type in keyof typeof EVENTS]: Trait extends keyof (typeof EVENTS)[Type] ? Type : never
+}[keyof typeof EVENTS]
+export type EventWith<Trait extends keyof EventTraits> = Extract<Event, { type: TypesWith<Trait> }>
+/** Events that workflow code of some style hears of. */
+export type HeardEvent = Exclude<HistoryEvent, { type: TypesWith<'unheard'> }>
+
+export function hasTrait<Trait extends keyof EventTraits>(
+  event: EventBody,
+  trait: Trait,
+): event is Extract<EventBody, { type: TypesWith<Trait> }> {
+  const traits: EventTraits | undefined = EVENTS[event.type]
+  return traits === undefined ? unreachable(event as never) : traits[trait] === true
+}
+
+export function isHeard(event: HistoryEvent): event is HeardEvent {
+  return !hasTrait(event, 'unheard')
 }

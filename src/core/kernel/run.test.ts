@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { AssertionFailure } from '../base/assert.ts'
 import type { Event, EventBody } from './event.ts'
-import { dueAt, RunState, statusOf } from './run.ts'
+import { dueAt } from './requests.ts'
+import { RunState, statusOf } from './run.ts'
 
 const value = { json: 1 }
 const failure = { type: 'Error', message: 'no', retryable: true }
@@ -85,14 +86,16 @@ describe('the fold', () => {
   ])('%s settles what was asked for', (_type, asked, settled) => {
     expect(RunState.of(at(asked, settled)).open.size).toBe(0)
     expect(() => RunState.of(at(settled))).toThrow(AssertionFailure)
-    expect(() => RunState.of(at(asked, settled, settled))).toThrow(/settles something open/)
+    expect(() => RunState.of(at(asked, settled, settled))).toThrow(/settles an open request/)
   })
 
   test('a retried step stays open, and remembers its attempts and when it is due', () => {
     const state = RunState.of(at(started('s'), retried('s', 900)))
     expect(state.open.get('s')).toMatchObject({ failed: 2, retryAt: 900, failure })
-    expect(state.wakeAt()).toBe(900)
-    expect(() => RunState.of(at(retried('s', 1)))).toThrow(/only an open step is retried/)
+    expect(state.requests.wakeAt()).toBe(900)
+    expect(() => RunState.of(at(retried('s', 1)))).toThrow(
+      /only an open step starts, waits or is tried again/,
+    )
     expect(() => RunState.of(at(timer('t', 1), retried('t', 1)))).toThrow(AssertionFailure)
   })
 
@@ -134,7 +137,7 @@ describe('a history that could not have happened is refused', () => {
   })
 
   test('a key is not asked for twice while it is open', () => {
-    expect(() => RunState.of(at(started('k'), timer('k', 1)))).toThrow(/asked for once: k/)
+    expect(() => RunState.of(at(started('k'), timer('k', 1)))).toThrow(/requested once: k/)
   })
 
   test('time does not run backwards', () => {
@@ -154,20 +157,22 @@ describe('wakeAt', () => {
   test('is the earliest of timers, time-outs and retries', () => {
     const events = at(timer('t', 700), wait('w', 'go', 600), started('s'), retried('s', 650))
     const state = RunState.of(events)
-    expect(state.wakeAt()).toBe(600)
-    expect(state.wakeAt((key) => key !== 's')).toBe(600)
-    expect(RunState.of(at(started('s'), retried('s', 650))).wakeAt(() => false)).toBeUndefined()
+    expect(state.requests.wakeAt()).toBe(600)
+    expect(state.requests.wakeAt((key) => key !== 's')).toBe(600)
+    expect(
+      RunState.of(at(started('s'), retried('s', 650))).requests.wakeAt(() => false),
+    ).toBeUndefined()
   })
 
   test('is nothing when only messages can wake the run', () => {
     const state = RunState.of(at(wait('w', 'go'), child('c'), started('q', true)))
-    expect(state.wakeAt()).toBeUndefined()
+    expect(state.requests.wakeAt()).toBeUndefined()
     expect([...state.open.values()].map(dueAt)).toEqual([undefined, undefined, undefined])
   })
 
   test('what has a time is known in the order it was asked for, and forgotten with it', () => {
     const state = RunState.of(at(timer('t', 700), started('s'), wait('w', 'go', 600)))
-    const timed = (): string[] => [...state.timed()].map(([key]) => key)
+    const timed = (): string[] => [...state.requests.timed()].map(([key]) => key)
     expect(timed()).toEqual(['t', 'w'])
     state.apply({ ...retried('s', 650), at: 500 })
     expect(timed()).toEqual(['t', 'w', 's'])

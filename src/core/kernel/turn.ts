@@ -21,7 +21,8 @@ import {
 import type { Ending, Event, EventBody, HistoryEvent } from './event.ts'
 import { isShielded } from './key.ts'
 import { endingBy, type Message, type StepOutcome, type Stop, TERMINATED } from './message.ts'
-import { awaitsEnd, type Head, type RunState } from './run.ts'
+import { awaitsEnd } from './requests.ts'
+import { type Head, type RunState } from './run.ts'
 
 /** What happened to a step body that ran where the run is held. */
 export type LocalResult =
@@ -101,7 +102,7 @@ export class Turn {
   fireDue(begun?: ReadonlySet<string>): void {
     for (const key of begun ?? []) this.#happen({ type: 'StepBegun', key })
     const due: { readonly until: Instant; readonly body: EventBody; readonly queued?: true }[] = []
-    for (const [key, open] of this.#state.timed()) {
+    for (const [key, open] of this.#state.requests.timed()) {
       if (open.type === 'step') {
         const late = lateStep(key, open, this.#now)
         if (late) due.push(late)
@@ -327,7 +328,7 @@ export class Turn {
   }
 
   #letGo(keys: readonly string[], met: readonly string[] = []): void {
-    const known = keys.filter((key) => this.#state.canCallOff(key))
+    const known = keys.filter((key) => this.#state.requests.canCancel(key))
     if (known.length === 0) return
     const started = known.filter((key) => this.#isAwaited(key) || !this.#unstart(key))
     const { outgoing, dropped } = this.#callOff(started, 'let go')

@@ -6,7 +6,7 @@ import type { Failure } from '../base/failure.ts'
 import type { Instant } from '../base/instant.ts'
 import type { StepPlan } from '../kernel/decider.ts'
 import type { StepOutcome } from '../kernel/message.ts'
-import type { OpenStep } from '../kernel/run.ts'
+import type { OpenStep } from '../kernel/requests.ts'
 import type { LocalResult } from '../kernel/turn.ts'
 
 export interface RunningStep {

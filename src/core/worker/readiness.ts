@@ -6,7 +6,8 @@ import { deadlineOf } from '../kernel/deadline.ts'
 import type { Execution, StepPlan } from '../kernel/decider.ts'
 import { taskId } from '../kernel/derived-ids.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
-import type { Head, OpenStep, RunState } from '../kernel/run.ts'
+import type { OpenStep } from '../kernel/requests.ts'
+import type { Head, RunState } from '../kernel/run.ts'
 import type { LocalResult, Turn } from '../kernel/turn.ts'
 import type { RunHost } from './host.ts'
 import { interrupted, isSpent, type LocalSteps } from './local-steps.ts'
@@ -18,7 +19,7 @@ export function nextDue(
   steps: LocalSteps,
   execution: Execution,
 ): Instant | undefined {
-  const due = state.wakeAt((key) => !steps.has(key) && execution.step(key) !== undefined)
+  const due = state.requests.wakeAt((key) => !steps.has(key) && execution.step(key) !== undefined)
   const deadline = deadlineOf(head, state, head.createdAt)?.at
   return deadline === undefined || (due !== undefined && due < deadline) ? due : deadline
 }
@@ -30,7 +31,7 @@ export function isLate(head: Head, state: RunState, now: Instant): boolean {
 /** Keys of queued steps that should have been begun by now, if there are any: hardly ever. */
 export function overdueSteps(state: RunState, now: Instant): readonly string[] | undefined {
   let overdue: string[] | undefined
-  for (const [key, open] of state.timed()) {
+  for (const [key, open] of state.requests.timed()) {
     if (open.type !== 'step' || open.startBy === undefined || open.startBy > now) continue
     overdue ??= []
     overdue.push(key)
@@ -146,7 +147,7 @@ export function letGo({ events }: Turn, state: RunState, steps: LocalSteps): voi
 
 /** Queued steps that were cancelled and whose end the code waits for, but for those in `told`. */
 export function cancelledTasks(state: RunState, told: ReadonlySet<string>): string[] {
-  if (!state.hasStopped) return []
+  if (!state.requests.hasStopped) return []
   return [...state.open].flatMap(([key, open]) =>
     open.type === 'step' && open.stopping && open.queued && !told.has(key) ? [key] : [],
   )

@@ -11,7 +11,7 @@ import type { RegisteredFunction } from '../../definitions/registry.ts'
 import { endedUnbegun } from '../../kernel/begun.ts'
 import type { Command } from '../../kernel/command.ts'
 import type { Execution, LogEntry, StepPlan, World } from '../../kernel/decider.ts'
-import type { HistoryEvent } from '../../kernel/event.ts'
+import { type HistoryEvent, isHeard } from '../../kernel/event.ts'
 import type { Head } from '../../kernel/run.ts'
 import { makeToken } from '../../kernel/webhook.ts'
 import { rest } from './barrier.ts'
@@ -99,7 +99,7 @@ export class FunctionExecution implements Execution {
     if (this.#dead) throw this.#deathError()
     const ended = endedUnbegun(events)
     if (ended) return [ended]
-    for (const event of events) this.#journal.add(event)
+    for (const event of events) if (isHeard(event)) this.#journal.add(event)
     this.#replayedThrough = Math.max(this.#replayedThrough, replayedThrough)
     if (!this.#started) this.now = events[0]?.at ?? now
     try {

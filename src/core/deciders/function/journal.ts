@@ -1,12 +1,12 @@
 // What history says about a run, indexed for replay: which requests were recorded, which of them are settled,
 // and which settlement comes next. It delivers the lowest-numbered settlement whose request is open, one at a
 // time, and does so live and in replay alike: that is why `Promise.all` and `race` come out the same.
-import { assert } from '../../base/assert.ts'
+import { assert, unreachable } from '../../base/assert.ts'
 import type { ContinueRun } from '../../kernel/command.ts'
 import type {
   AttributesSet,
   Compensated,
-  HistoryEvent,
+  HeardEvent,
   Requested,
   Resolution,
   Sent,
@@ -54,31 +54,23 @@ export class Journal {
   #waits: Map<string, string[]> | undefined
   readonly #deliverable = new MinHeap()
 
-  add(event: HistoryEvent): void {
+  add(event: HeardEvent): void {
     switch (event.type) {
       case 'StepStarted':
       case 'TimerStarted':
       case 'WaitStarted':
       case 'ChildStarted':
-        this.unrequested.set(event.key, event)
-        this.#occurrences.set(nameOf(event.key), this.occurrences(event.key) + 1)
-        return
+        return this.#record(event)
       case 'MessageSent':
       case 'AttributesSet':
       case 'CompensationBegan':
       case 'CompensationEnded':
-        // Asked for and settled at once.
-        this.unrequested.set(event.key, event)
-        this.#occurrences.set(nameOf(event.key), this.occurrences(event.key) + 1)
+        // Requested and settled at once.
+        this.#record(event)
         return this.#settle(event)
       case 'SignalReceived':
-      case 'UpdateReceived': {
-        const channel = channelOf(event)
-        this.#settlements.set(event.seq, event)
-        this.#messages = push(this.#messages, channel, event.seq)
-        if (this.#isAwaited(channel)) this.#deliverable.push(event.seq)
-        return
-      }
+      case 'UpdateReceived':
+        return this.#receive(event)
       case 'UpdateAccepted':
         this.accepted.add(event.id)
         return
@@ -112,10 +104,32 @@ export class Journal {
         for (const key of event.again ?? []) this.again.add(key)
         this.looseFrom = event.looseFrom ?? this.looseFrom
         return
-      // What else happened is nothing that the code hears of.
-      default:
+      // Decisions of other styles, and what is said to a run or about it that its code does not hear of.
+      case 'MigrationRequested':
+      case 'DefinitionTaken':
+      case 'StepSkipped':
+      case 'StepRefused':
+      case 'ListTaken':
+      case 'StateMoved':
+      case 'RunCompleted':
+      case 'RunFailed':
+      case 'RunCancelled':
         return
+      default:
+        return unreachable(event)
     }
+  }
+
+  #record(event: Recorded): void {
+    this.unrequested.set(event.key, event)
+    this.#occurrences.set(nameOf(event.key), this.occurrences(event.key) + 1)
+  }
+
+  #receive(event: MessageSettlement): void {
+    const channel = channelOf(event)
+    this.#settlements.set(event.seq, event)
+    this.#messages = push(this.#messages, channel, event.seq)
+    if (this.#isAwaited(channel)) this.#deliverable.push(event.seq)
   }
 
   #settle(event: Extract<Settlement, { key: string }>): void {

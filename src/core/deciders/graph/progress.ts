@@ -1,26 +1,44 @@
 // How far a run of a graph has come, by its events alone: where its steps stand, what they gave, and whether it is to end
 // badly. The same for the same events, whoever reads them and in however many pieces.
 
+import { unreachable } from '../../base/assert.ts'
 import type { Failure } from '../../base/failure.ts'
 import { decode, encode, type Payload } from '../../base/value.ts'
 import { TIMEOUT } from '../../definitions/context.ts'
 import type { GraphScope } from '../../definitions/graph-plan.ts'
 import type { RegisteredGraph } from '../../definitions/registry.ts'
 import { encodePayload } from '../../kernel/codec.ts'
-import type { HistoryEvent } from '../../kernel/event.ts'
+import { type HeardEvent, type HistoryEvent, isHeard, type Requested } from '../../kernel/event.ts'
 import { INPUT_KEY } from '../../kernel/key.ts'
 import type { Head } from '../../kernel/run.ts'
+import { Signals } from '../../kernel/signals.ts'
 import { failureOfRequest } from '../failure-of-request.ts'
 import { InputSchema } from '../input-schema.ts'
 import { Definition } from './definition.ts'
 import { lazily } from './lazily.ts'
 import { type NodeKey, parseNodeKey } from './node-key.ts'
 import { isEnd, type NodeState, Nodes } from './nodes.ts'
-import { Signals } from './signals.ts'
 import { Undoing } from './undoing.ts'
 
 /** The key under which it is recorded that a graph's output could not be made. */
 export const OUTPUT_KEY = 'output#1'
+
+/** An event about one step of the graph. */
+type NodeEvent = Extract<
+  HeardEvent,
+  {
+    type:
+      | Requested['type']
+      | 'StepCompleted'
+      | 'StepFailed'
+      | 'TimerFired'
+      | 'ChildCompleted'
+      | 'ChildFailed'
+      | 'StepSkipped'
+      | 'StepRefused'
+      | 'ListTaken'
+  }
+>
 
 /** Why the run does not come to a good end. */
 type Doom = { readonly failure: Failure } | { readonly cancelled: true; readonly reason?: string }
@@ -29,7 +47,7 @@ export class Progress {
   readonly nodes: Nodes
   readonly definition: Definition
   readonly input: InputSchema
-  readonly #signals = new Signals<NodeState | string>()
+  readonly #signals = new Signals<NodeState | string, Payload>()
   /** Steps with a list that is not begun to its end. */
   readonly lists = new Set<NodeState>()
   /** Undoings that have ended, and the one that is under way. */
@@ -59,12 +77,12 @@ export class Progress {
   read(events: readonly HistoryEvent[]): void {
     for (const event of events) {
       this.seq = event.seq
-      this.#fold(event)
+      if (isHeard(event)) this.#fold(event)
     }
     for (const key of this.definition.takeOpen()) this.toCallOff.add(key)
   }
 
-  #fold(event: HistoryEvent): void {
+  #fold(event: HeardEvent): void {
     switch (event.type) {
       case 'DefinitionTaken':
         this.input.begunWithout()
@@ -103,12 +121,38 @@ export class Progress {
       case 'GenerationBegan':
         for (const key of event.again ?? []) this.#anew(key)
         return
+      case 'StepStarted':
+      case 'StepCompleted':
+      case 'StepFailed':
+      case 'TimerStarted':
+      case 'TimerFired':
+      case 'WaitStarted':
+      case 'ChildStarted':
+      case 'ChildCompleted':
+      case 'ChildFailed':
+      case 'StepSkipped':
+      case 'StepRefused':
+      case 'ListTaken':
+        return this.#foldNode(event)
+      // A graph makes no other requests, and nothing else tells it anything.
+      case 'MessageSent':
+      case 'AttributesSet':
+      case 'TokenMade':
+      case 'Patched':
+      case 'CompensationEnded':
+      case 'UpdateAccepted':
+      case 'UpdateCompleted':
+      case 'StateMoved':
+      case 'RunCompleted':
+      case 'RunFailed':
+      case 'RunCancelled':
+        return
       default:
-        if ('key' in event) this.#foldKeyed(event)
+        return unreachable(event)
     }
   }
 
-  #foldKeyed(event: Extract<HistoryEvent, { key: string }>): void {
+  #foldNode(event: NodeEvent): void {
     const { key } = event
     if (key === INPUT_KEY) return this.input.fold(event, (failure) => this.fail(failure))
     if (key === OUTPUT_KEY && event.type === 'StepRefused') return this.fail(event.failure)
@@ -147,18 +191,18 @@ export class Progress {
       case 'ListTaken':
         return this.listed(state, decode(event.items) as unknown[])
       default:
-        return
+        return unreachable(event)
     }
   }
 
   // Of a step that this graph does not have any more.
-  #foldGone(event: Extract<HistoryEvent, { key: string }>, name: string | undefined): void {
+  #foldGone(event: NodeEvent, name: string | undefined): void {
     this.definition.foldGone(event, name)
     if (event.type === 'WaitStarted' && name !== undefined && this.#signals.await(event.name, name))
       this.definition.endGone(name)
   }
 
-  #foldUndo(event: Extract<HistoryEvent, { key: string }>, state: NodeState): void {
+  #foldUndo(event: NodeEvent, state: NodeState): void {
     const { key, type } = event
     if (type === 'StepStarted') this.undoingKey = key
     if (type === 'StepRefused' && this.undoing) this.undone.set(key, event.failure)
@@ -186,7 +230,7 @@ export class Progress {
     this.nodes.begin(state)
     state.open.add(key)
     const early = this.#signals.await(signal, state)
-    if (early) this.#succeed(state, () => decode(early))
+    if (early) this.#succeed(state, () => decode(early.signal))
   }
 
   #completed(state: NodeState, key: string, index: number | undefined, value: Payload): void {

@@ -11,6 +11,7 @@ import {
   type Begins,
   completedBy,
   isGiven,
+  isOfTheCode,
   keyIn,
   namesIn,
   openIn,
@@ -210,21 +211,7 @@ function isSettled(events: readonly HistoryEvent[], key: string): boolean {
 
 const SETTLED = new Set(['StepCompleted', 'ChildCompleted', 'TimerFired'])
 
-const LEFT_BEHIND = new Set<Event['type']>([
-  'CalledOff',
-  'StepQueued',
-  'CancelRequested',
-  'CompensationBegan',
-  'CompensationEnded',
-  'PauseRequested',
-  'ResumeRequested',
-  'GenerationBegan',
-  'RunContinued',
-  'RunCompleted',
-  'RunFailed',
-  'RunCancelled',
-])
-
-function isKept({ type }: HistoryEvent): boolean {
-  return !LEFT_BEHIND.has(type)
+// Whoever goes on begins what is open anew, so nothing is left of it in a queue, and nothing to cancel.
+function isKept(event: HistoryEvent): boolean {
+  return isOfTheCode(event) && event.type !== 'CalledOff' && event.type !== 'StepQueued'
 }

@@ -2,7 +2,7 @@
 // is written down under the number of the event (StateMoved) and never asked for again. So a run is opened by its last
 // state alone, and only events behind that are handled.
 
-import { assert } from '../../base/assert.ts'
+import { assert, unreachable } from '../../base/assert.ts'
 import { PawlError } from '../../base/errors.ts'
 import { type Failure, failureOf } from '../../base/failure.ts'
 import type { Instant } from '../../base/instant.ts'
@@ -12,7 +12,7 @@ import { type ActivityOf, activityPlan } from '../../definitions/plan.ts'
 import type { RegisteredMachine } from '../../definitions/registry.ts'
 import type { Command } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
-import { type Decision, type HistoryEvent, isEnding } from '../../kernel/event.ts'
+import { type Decision, type HeardEvent, type HistoryEvent, isHeard } from '../../kernel/event.ts'
 import { INPUT_KEY } from '../../kernel/key.ts'
 import type { Head } from '../../kernel/run.ts'
 import { failureOfRequest } from '../failure-of-request.ts'
@@ -86,7 +86,7 @@ export class MachineExecution extends Interpreter {
     for (const event of events) if (event.type === 'StateMoved') this.#recall(event)
     for (const event of events) {
       this.#seq = event.seq
-      this.#fold(event)
+      if (isHeard(event)) this.#fold(event)
     }
     if (this.#hasEnded) return []
     const commands: Command[] = []
@@ -127,7 +127,7 @@ export class MachineExecution extends Interpreter {
     if (options) this.#requests.learn(options)
   }
 
-  #fold(event: HistoryEvent): void {
+  #fold(event: HeardEvent): void {
     switch (event.type) {
       case 'DefinitionTaken':
         this.#input.begunWithout()
@@ -158,8 +158,30 @@ export class MachineExecution extends Interpreter {
         return
       case 'CancelRequested':
         return this.#foldCancel(event)
+      case 'RunCompleted':
+      case 'RunFailed':
+      case 'RunCancelled':
+        this.#hasEnded = true
+        return
+      // Moves were read before. A machine makes no other requests, and nothing else tells it anything.
+      case 'StateMoved':
+      case 'WaitStarted':
+      case 'MessageSent':
+      case 'AttributesSet':
+      case 'TokenMade':
+      case 'Patched':
+      case 'CompensationBegan':
+      case 'CompensationEnded':
+      case 'UpdateAccepted':
+      case 'UpdateCompleted':
+      case 'MigrationRequested':
+      case 'StepSkipped':
+      case 'StepRefused':
+      case 'ListTaken':
+      case 'GenerationBegan':
+        return
       default:
-        if (isEnding(event)) this.#hasEnded = true
+        return unreachable(event)
     }
   }
 
