@@ -129,12 +129,19 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
   ],
   [
     'Workflows',
-    '`workflow(name, options, fn)`, `graph(name, options)` and the shape of a `machine`; also `input` and `output`, which are [schemas](../guides/workflows.md#schemas).',
+    [
+      '`workflow(name, options, fn)`, `graph(name, options)` and the shape of a `machine`. They also take `input` and',
+      '`output`, which are [schemas](../guides/workflows.md#schemas).',
+    ].join('\n'),
     workflowOptions,
   ],
   [
     'Activities',
-    '`activity(name, options, fn)` and `activity.declare`; also `input` and `output`. What the call says counts before what the contract says, and that before what the registered activity says. See [Activities and retries](../guides/activities.md).',
+    [
+      '`activity(name, options, fn)` and `activity.declare`; they also take `input` and `output`. Options of the call',
+      'override those of the contract, which override those of the registered activity. See',
+      '[Activities and retries](../guides/activities.md).',
+    ].join('\n'),
     activityOptions,
   ],
   ['retry', 'Of activities and steps. See [Retries](../guides/activities.md).', retryPolicy],
@@ -152,7 +159,10 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
   ['ctx.on', 'See [Messages](../guides/messages.md).', handlerOptions],
   [
     'Schedules',
-    '`engine.schedules.set`, besides `workflow`, `input` and when it is due; `schedule.update` takes any of these, and for all but `paused` and `run` null to remove it. See [Schedules](../guides/schedules.md).',
+    [
+      '`engine.schedules.set`, besides `workflow`, `input` and the timing. `schedule.update` takes any of them; `null`',
+      'removes an option, except `paused` and `run`. See [Schedules](../guides/schedules.md).',
+    ].join('\n'),
     scheduleOptions,
   ],
   [
@@ -179,7 +189,10 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
   ['offload', 'See [Payloads](../guides/payloads.md).', offloadOptions],
   [
     'All handlers',
-    'See [Handlers](../guides/handlers.md). `hosts`, `allowPrivate` and `lookup` are not for mails, and `hosts` not for `llmService`.',
+    [
+      'See [Handlers](../guides/handlers.md). `notifyEmail` takes no `hosts`, `allowPrivate` or `lookup`, and',
+      '`llmService` no `hosts`.',
+    ].join('\n'),
     { ...commonOptions, ...guardOptions },
   ],
   ['callExternalService', '', own(httpOptions)],

@@ -79,6 +79,7 @@ const ofTheRepository = new Set([
   'CHANGELOG.md',
   'CONTRIBUTING.md',
   'bench/README.md',
+  'docs/decisions/README.md',
   'docs/internals/checklist.md',
 ])
 

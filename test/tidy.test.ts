@@ -8,6 +8,7 @@ import { parseSource, readRepository } from './support/source-files.ts'
 import {
   exportViolations,
   portabilityViolations,
+  proseViolations,
   shortcutViolations,
   sizeViolations,
   skippedTestViolations,
@@ -40,6 +41,10 @@ test('only runtime reads the clock, randomness and the environment', () => {
 
 test('files and functions stay small', () => {
   expect(sources.flatMap(sizeViolations)).toEqual([])
+})
+
+test('prose is at most 120 columns wide, and ARCHITECTURE.md at most 200 lines long', () => {
+  expect(repository.flatMap(proseViolations)).toEqual([])
 })
 
 test('nothing is left undone, untyped or silenced', () => {

@@ -6,6 +6,7 @@ import { importsOf, parseIgnoreFile, parseSource, type SourceFile } from './sour
 import {
   exportViolations,
   portabilityViolations,
+  proseViolations,
   shortcutViolations,
   sizeViolations,
   skippedTestViolations,
@@ -205,6 +206,37 @@ describe('sizes', () => {
   test('a describe block is a chapter, not a function', () => {
     const chapter = `describe.each([1])('name', () => ${block(200)})`
     expect(sizeViolations(source('src/a.test.ts', chapter))).toEqual([])
+  })
+})
+
+describe('prose', () => {
+  const wide = 'ä'.repeat(121)
+
+  test.each(['README.md', 'CHANGELOG.md', 'docs/README.md', 'docs/guides/workflows.md'])(
+    'a line of %s has at most 120 columns',
+    (path) => {
+      const text = `# Title\n\n${wide}\n`
+      expect(proseViolations({ path, text })).toEqual([`${path}:3: 121 columns, at most 120`])
+      expect(proseViolations({ path, text: text.replace('ä', '') })).toEqual([])
+    },
+  )
+
+  test('code blocks and table rows may be wider; the line after them may not', () => {
+    const text = `| ${wide} |\n\n1. Run it:\n\n   \`\`\`sh\n   ${wide}\n   \`\`\`\n${wide}\n`
+    expect(proseViolations({ path: 'CONTRIBUTING.md', text })).toHaveLength(1)
+    expect(proseViolations({ path: 'CONTRIBUTING.md', text })[0]).toMatch(/^CONTRIBUTING\.md:8:/)
+  })
+
+  test('only the documentation is prose', () => {
+    for (const path of ['bench/README.md', 'src/a.ts', 'docs/reference/graph.schema.json'])
+      expect(proseViolations({ path, text: wide })).toEqual([])
+  })
+
+  test('ARCHITECTURE.md has at most 200 lines', () => {
+    const path = 'ARCHITECTURE.md'
+    expect(proseViolations({ path, text: 'line\n'.repeat(200) })).toEqual([])
+    expect(proseViolations({ path, text: 'line\n'.repeat(201) })).toHaveLength(1)
+    expect(proseViolations({ path: 'README.md', text: 'line\n'.repeat(201) })).toEqual([])
   })
 })
 

@@ -16,6 +16,8 @@ import {
 
 export const fileLinesMax = 500
 export const functionLinesMax = 70
+export const proseColumnsMax = 120
+export const architectureLinesMax = 200
 
 const clockNames = new Set([
   'setTimeout',
@@ -175,6 +177,25 @@ export function skippedTestViolations(file: SourceFile): Violation[] {
     if (!escapes.has(property) || !testFunctions.has(root)) return
     found.push(`${file.path}:${lineAt(file, node.start)}: ${root}.${property}`)
   })
+  return found
+}
+
+const proseFile = /^(?:(?:README|ARCHITECTURE|CONTRIBUTING|CHANGELOG)\.md|docs\/.+\.md)$/
+
+/** Prose fits a terminal and a diff. Code blocks and table rows cannot be wrapped, so they may be wider. */
+export function proseViolations({ path, text }: TextFile): Violation[] {
+  if (!proseFile.test(path)) return []
+  const found: Violation[] = []
+  const lines = text.trimEnd().split('\n')
+  let isCode = false
+  for (const [index, line] of lines.entries()) {
+    if (/^\s*```/.test(line)) isCode = !isCode
+    const columns = Array.from(line).length
+    if (isCode || /^\s*\|/.test(line) || columns <= proseColumnsMax) continue
+    found.push(`${path}:${index + 1}: ${columns} columns, at most ${proseColumnsMax}`)
+  }
+  if (path === 'ARCHITECTURE.md' && lines.length > architectureLinesMax)
+    found.push(`${path}: ${lines.length} lines, at most ${architectureLinesMax}`)
   return found
 }
 
