@@ -36,7 +36,9 @@ export type { RunRecord } from './core/client/record.ts'
 export type { ForkOptions } from './core/client/rewinding.ts'
 export type { Migration, RunHandle, StartedRun, WaitOptions } from './core/client/run-handle.ts'
 export type { StartOptions } from './core/client/start-options.ts'
+export type { StepRecord, StepState } from './core/client/steps.ts'
 export type { Submitted } from './core/client/submitting.ts'
+export type { Timeline, TimelineRow } from './core/client/timeline.ts'
 export type { Why } from './core/client/why.ts'
 export {
   type Activity,

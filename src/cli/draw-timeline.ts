@@ -1,9 +1,9 @@
 // A timeline as text: when each row began, a bar for how long it took, and what became of it.
 import { unreachable } from '../core/base/assert.ts'
 import { formatDuration } from '../core/base/duration.ts'
+import type { TimelineRow as Row, Timeline } from '../index.ts'
 import { clip, padEnd, padStart, paint, plain, type Style } from './output.ts'
 import { showFailure } from './sentence.ts'
-import type { Row, Timeline } from './timeline.ts'
 
 interface Layout {
   readonly name: number
@@ -22,7 +22,7 @@ export function drawTimeline(timeline: Timeline, width: number): string[] {
 }
 
 function draw(row: Row, timeline: Timeline, layout: Layout): string[] {
-  const offset = padStart(`+${formatDuration(row.from - timeline.from)}`, offsetWidth)
+  const offset = padStart(`+${formatDuration(span(timeline.from, row.from))}`, offsetWidth)
   const head = [
     paint('dim', offset),
     mark(row),
@@ -60,8 +60,9 @@ function mark(row: Row): string {
 // The picture begins with the first row: how long a run waited to begin is told by the offset alone.
 function barOf(row: Row, { rows, to }: Timeline, width: number): string {
   const from = rows[0]?.from ?? to
-  const scale = (time: number): number =>
-    to > from ? ((Math.min(time, to) - from) / (to - from)) * width : 0
+  const whole = span(from, to)
+  const scale = (time: Date): number =>
+    whole > 0 ? (Math.min(span(from, time), whole) / whole) * width : 0
   const first = Math.min(width - 1, Math.floor(scale(row.from)))
   const last = Math.max(first + 1, Math.ceil(scale(row.to ?? to)))
   const failedAt = new Set(row.retries.map(({ at }) => Math.min(last - 1, Math.floor(scale(at)))))
@@ -88,7 +89,9 @@ function styleOf(row: Row): Style {
 
 function took(row: Row): string {
   if (row.to === undefined) return paint('yellow', 'open')
-  return row.kind === 'mark' || row.outcome === 'skipped' ? '' : formatDuration(row.to - row.from)
+  return row.kind === 'mark' || row.outcome === 'skipped'
+    ? ''
+    : formatDuration(span(row.from, row.to))
 }
 
 function remarks(row: Row): string {
@@ -96,7 +99,7 @@ function remarks(row: Row): string {
   const tries = attempts > 1 ? `${attempts} attempts` : ''
   const late = { timeout: 'timed out', cancelled: 'cancelled', skipped: 'skipped' } as const
   const end = outcome in late ? late[outcome as keyof typeof late] : ''
-  const left = outcome === 'open' && row.left?.has(attempts) ? 'left to be completed' : ''
+  const left = outcome === 'open' && row.left.has(attempts) ? 'left to be completed' : ''
   const done = items ? `${items.ended} of ${items.all} done` : ''
   const what = kind === 'mark' ? '' : kind === 'sideEffect' ? 'side effect' : kind
   return [what, done, tries, left, end, note === undefined ? '' : plain(note)]
@@ -109,8 +112,8 @@ function notesOf(row: Row): string[] {
   const failed = new Map(row.retries.map(({ attempt, failure }) => [attempt, failure]))
   const notes: string[] = []
   for (let attempt = 1; attempt < row.attempts + (row.outcome === 'open' ? 1 : 0); attempt++) {
-    const failure = failed.get(attempt) ?? row.left?.get(attempt)
-    const isLeft = row.left?.has(attempt) && attempt === row.attempts
+    const failure = failed.get(attempt) ?? row.left.get(attempt)
+    const isLeft = row.left.has(attempt) && attempt === row.attempts
     if ((!failure && row.queued) || isLeft) continue
     notes.push(
       failure
@@ -120,4 +123,8 @@ function notesOf(row: Row): string[] {
   }
   if (row.failure) notes.push(`gave up: ${showFailure(row.failure)}`)
   return notes
+}
+
+function span(from: Date, to: Date): number {
+  return to.getTime() - from.getTime()
 }

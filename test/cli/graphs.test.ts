@@ -68,14 +68,14 @@ test('D2: a graph is submitted, started pending, triggered, and its steps are sh
   const pending = ['--pending', '--definition-version', '1', '--workflow-id', 'r1'] as const
   expect(await does('start', 'report', people, ...pending)).toMatch(/triggered.*pawl trigger r1/s)
   expect(await does('why', 'r1')).toMatch(/Waiting to be triggered\.\n +pawl trigger/)
-  expect(await does('steps', 'r1')).toMatch(/has begun no step yet/)
+  expect(await does('steps', 'r1')).toMatch(/has started no step yet/)
 
   const worker = cli.begin('worker', await cli.define('code.ts', code))
   await worker.prints('is working')
   await does('trigger', 'r1', '{"people": ["Ada", "Eve", "Bob"]}')
   await cli.reaches('r1', 'waiting')
   expect(await does('steps', 'r1')).toMatch(
-    /start +step +completed +1 .*\ngreet +list +completed 3\/3 .*\nrehearse +activity +skipped.*\napproval +wait +waiting.*\ndone +step +not begun/,
+    /start +step +completed +1 .*\ngreet +list +completed 3\/3 .*\nrehearse +activity +skipped.*\napproval +wait +waiting.*\ndone +step +not started/,
   )
   const shown = await does('run', 'r1')
   expect(shown).toMatch(/input +{ people: \[ 'Ada', 'Eve', 'Bob' \] }/)

@@ -2,7 +2,7 @@
 
 import { Command } from 'commander'
 import { systemClock } from '../../core/runtime/clock.ts'
-import type { HistoryEvent, RunRecord, Why } from '../../index.ts'
+import type { HistoryEvent, RunRecord, Timeline, Why } from '../../index.ts'
 import { drawTimeline } from '../draw-timeline.ts'
 import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
 import {
@@ -19,7 +19,6 @@ import {
   wrap,
 } from '../output.ts'
 import { showFailure, suggestionLines, whyLines } from '../sentence.ts'
-import { timelineOf } from '../timeline.ts'
 
 interface Shown {
   readonly run: RunRecord
@@ -41,23 +40,28 @@ async function showRun(id: string, options: ReadingOptions): Promise<void> {
     const run = await handle.describe()
     const history: HistoryEvent[] = []
     if (!run.unreadable) for await (const event of handle.history()) history.push(event)
+    const timeline = run.unreadable ? undefined : await handle.timeline()
     const isKnown = !run.unreadable || run.status === 'paused'
     const shown = { run, history, ...(!run.endedAt && isKnown && { why: await handle.why() }) }
     if (options.json) return printJson(shown)
-    for (const line of linesOf(shown, options, systemClock.now())) print(line)
+    for (const line of linesOf(shown, timeline, options, systemClock.now())) print(line)
   })
 }
 
-function linesOf(shown: Shown, options: ReadingOptions, now: number): string[] {
-  const { run, history, why } = shown
-  const timeline = timelineOf(history, now)
+function linesOf(
+  shown: Shown,
+  timeline: Timeline | undefined,
+  options: ReadingOptions,
+  now: number,
+): string[] {
+  const { run, why } = shown
   const width = columns()
   return [
     `${paint('bold', plain(run.name))}  ${paintStatus(run.status)}`,
     ...facts(shown, now).map(([name, value]) => `  ${paint('dim', name.padEnd(12))} ${value}`),
     '',
-    ...drawTimeline(timeline, width),
-    ...(timeline.rows.length > 0 ? [''] : []),
+    ...(timeline ? drawTimeline(timeline, width) : []),
+    ...(timeline && timeline.rows.length > 0 ? [''] : []),
     ...ending(run, width),
     ...(why ? waiting(why, options, now, width) : []),
   ]

@@ -2,10 +2,9 @@
 
 import { Command } from 'commander'
 import { systemClock } from '../../core/runtime/clock.ts'
-import type { HistoryEvent } from '../../index.ts'
+import type { StepRecord, StepState } from '../../index.ts'
 import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
 import { paint, plain, print, printJson, type Style, spent, table } from '../output.ts'
-import { type Step, type StepState, stepsOf } from '../steps.ts'
 
 const heads = [
   { title: 'STEP', least: 12 },
@@ -20,7 +19,7 @@ const heads = [
 export function stepsCommand(): Command {
   return reading(
     new Command('steps')
-      .description('list the steps of a run, including graph steps that have not begun')
+      .description('list the steps of a run, including graph steps that have not started')
       .argument('<id>', 'a run id, or a workflow id (its newest run)'),
   ).action(showSteps)
 }
@@ -28,12 +27,10 @@ export function stepsCommand(): Command {
 async function showSteps(id: string, options: ReadingOptions): Promise<void> {
   await withEngine(options, async (engine) => {
     const run = engine.get(refOf(id))
-    const history: HistoryEvent[] = []
-    for await (const entry of run.history()) history.push(entry)
+    const steps = await run.steps()
     const now = systemClock.now()
-    const steps = stepsOf(history, now)
     if (options.json) return printJson(steps)
-    if (steps.length === 0) return print(`run ${run.runId} has begun no step yet`)
+    if (steps.length === 0) return print(`run ${run.runId} has started no step yet`)
     for (const line of table(
       heads,
       steps.map((step) => cells(step, now)),
@@ -43,7 +40,7 @@ async function showSteps(id: string, options: ReadingOptions): Promise<void> {
 }
 
 function cells(
-  { step, kind, state, attempts, items, startedAt, endedAt, key }: Step,
+  { step, kind, state, attempts, items, startedAt, endedAt, key }: StepRecord,
   now: number,
 ): string[] {
   const none = paint('dim', '-')
@@ -59,7 +56,7 @@ function cells(
 }
 
 const styles: Readonly<Record<StepState, Style>> = {
-  'not begun': 'dim',
+  'not started': 'dim',
   delayed: 'yellow',
   waiting: 'yellow',
   running: 'blue',

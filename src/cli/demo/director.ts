@@ -138,8 +138,16 @@ class Story {
     const why = await this.run.why()
     const history: HistoryEvent[] = []
     for await (const entry of this.run.history()) history.push(entry)
+    const timeline = await this.run.timeline()
     const now = systemClock.now()
-    const scene = sceneOf({ now, history, why, ledger: readLedger(ledger), workers: workers.all })
+    const scene = sceneOf({
+      now,
+      history,
+      timeline,
+      why,
+      ledger: readLedger(ledger),
+      workers: workers.all,
+    })
     screen.show(scene, this.elapsed())
     return scene
   }

@@ -3,9 +3,8 @@
 
 import { unreachable } from '../../core/base/assert.ts'
 import { formatDuration } from '../../core/base/duration.ts'
-import type { HistoryEvent, Why } from '../../index.ts'
+import type { HistoryEvent, Timeline, TimelineRow, Why } from '../../index.ts'
 import { plain } from '../output.ts'
-import { type Row, timelineOf } from '../timeline.ts'
 import type { LedgerLine } from './ledger.ts'
 import { plan } from './order.ts'
 import type { DemoWorker } from './workers.ts'
@@ -13,6 +12,7 @@ import type { DemoWorker } from './workers.ts'
 export interface Observed {
   readonly now: number
   readonly history: readonly HistoryEvent[]
+  readonly timeline: Timeline
   readonly ledger: readonly LedgerLine[]
   readonly workers: readonly DemoWorker[]
   readonly why: Why
@@ -33,7 +33,7 @@ export interface Scene extends Observed {
 }
 
 export function sceneOf(observed: Observed): Scene {
-  const { rows } = timelineOf(observed.history, observed.now)
+  const { rows } = observed.timeline
   const steps = plan.map(({ name, what }) => {
     const row = rows.find((each) => each.name === name)
     const lines = observed.ledger.filter((line) => line.step === name)
@@ -49,7 +49,7 @@ export function stepOf(scene: Scene, name: string): StepView | undefined {
 }
 
 function stateOf(
-  row: Row | undefined,
+  row: TimelineRow | undefined,
   last: LedgerLine | undefined,
   workers: readonly DemoWorker[],
 ): StepState {
@@ -60,7 +60,7 @@ function stateOf(
 }
 
 interface Known {
-  readonly row: Row | undefined
+  readonly row: TimelineRow | undefined
   readonly last: LedgerLine | undefined
   readonly what: string
   readonly workers: readonly DemoWorker[]
@@ -81,7 +81,7 @@ function describe(state: StepState, { row, last, what, workers }: Known): string
     case 'waiting':
       return `${what}: waiting`
     case 'recorded': {
-      const took = formatDuration((row?.to ?? 0) - (row?.from ?? 0))
+      const took = formatDuration((row?.to?.getTime() ?? 0) - (row?.from.getTime() ?? 0))
       return `recorded after ${took}${(last?.attempt ?? 1) > 1 ? `, ${attempt}` : ''}`
     }
     default:

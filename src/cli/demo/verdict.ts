@@ -1,5 +1,4 @@
 // What the demo claims, checked: a step whose result is recorded never runs again.
-import { stepName } from '../../core/index.ts'
 import type { LedgerLine } from './ledger.ts'
 import { interrupted, plan } from './order.ts'
 import type { Scene } from './scene.ts'
@@ -58,6 +57,6 @@ function runsOf(name: string, ledger: readonly LedgerLine[]): number {
 /** The attempts whose result history has. */
 function resultsOf(name: string, history: Scene['history']): number[] {
   return history.flatMap((event) =>
-    event.type === 'StepCompleted' && stepName(event.step) === name ? [event.attempt] : [],
+    event.type === 'StepCompleted' && event.name === name ? [event.attempt] : [],
   )
 }

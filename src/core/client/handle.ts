@@ -50,6 +50,8 @@ import {
   type StartedRun,
   type WaitOptions,
 } from './run-handle.ts'
+import { type StepRecord, stepsOf } from './steps.ts'
+import { type Timeline, timelineOf } from './timeline.ts'
 import { startOf, toldOf } from './told-events.ts'
 import { isUnclaimed, nothingKnown, type Why, whyOf } from './why.ts'
 
@@ -121,6 +123,19 @@ export class Handle<out Out> implements RunHandle<Out> {
     for await (const page of pagesOf(this.#load, { runId, generation }, Math.max(after, 0))) {
       for (const event of page.flatMap(toldOf)) if (event.seq > after) yield event
     }
+  }
+
+  async steps(): Promise<readonly StepRecord[]> {
+    const run = await this.#snapshot()
+    return stepsOf(await eventsOf(this.#load, run.head), run.now)
+  }
+
+  async timeline(): Promise<Timeline> {
+    const run = await this.#snapshot()
+    const { createdAt, generation } = run.head
+    const events = await eventsOf(this.#load, run.head)
+    const from = generation === 1 ? createdAt : (events[0]?.at ?? createdAt)
+    return timelineOf(events, from, run.now)
   }
 
   async signal<Payload>(

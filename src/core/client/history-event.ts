@@ -19,6 +19,11 @@ interface OfStep {
   readonly step: string
 }
 
+/** A step, and what it is called; the name is missing in histories of older releases. */
+interface OfNamedStep extends OfStep {
+  readonly name?: string
+}
+
 /** What came from a message. */
 interface ByMessage {
   /** As `why` and `discardMessage` know it. */
@@ -46,16 +51,16 @@ export interface HistoryEvents {
   /** A queued step that must start in time has started. */
   StepBegun: OfStep
   /** The worker that holds the run may not run it: it went to the task queue. */
-  StepQueued: OfStep & { readonly attempt: number }
+  StepQueued: OfNamedStep & { readonly attempt: number }
   /** An attempt failed; the next is made at `until`. */
-  StepRetried: OfStep & {
+  StepRetried: OfNamedStep & {
     readonly attempt: number
     readonly failure: Failure
     readonly until: Date
     /** It did not fail: its body left it to be completed from outside until then. */
     readonly leftOpen: boolean
   }
-  StepCompleted: OfStep & {
+  StepCompleted: OfNamedStep & {
     readonly attempt: number
     readonly result: unknown
     /** The note of `run.resume`, if the result was given by hand. */
@@ -63,7 +68,7 @@ export interface HistoryEvents {
     /** Of the message, if it was completed by hand or from outside. */
     readonly messageId?: string
   }
-  StepFailed: OfStep & {
+  StepFailed: OfNamedStep & {
     readonly attempt: number
     readonly failure: Failure
     readonly reason: 'exhausted' | 'non-retryable' | 'timeout'

@@ -10,6 +10,8 @@ import type { HistoryEvent } from './history-event.ts'
 import type { RunRecord } from './record.ts'
 import type { Ended } from './results.ts'
 import type { ForkOptions, RewindPorts } from './rewinding.ts'
+import type { StepRecord } from './steps.ts'
+import type { Timeline } from './timeline.ts'
 import type { Waits } from './waits.ts'
 import type { Why, WhyFacts } from './why.ts'
 
@@ -85,6 +87,10 @@ export interface RunHandle<out Out> {
   why(): Promise<Why>
   /** What happened, from the beginning of its newest generation, or of another. */
   history(options?: Described<typeof historyOptions>): AsyncIterable<HistoryEvent>
+  /** Every step of its newest generation, and where it stands; of a graph, also the steps that have not started. */
+  steps(): Promise<readonly StepRecord[]>
+  /** Its newest generation as rows with a beginning and an end, as `pawl run` draws them. */
+  timeline(): Promise<Timeline>
   signal<Payload>(
     signal: Signal<Payload>,
     ...args: Args<NoInfer<Payload>, Described<typeof messageOptions>>

@@ -30,6 +30,10 @@ function told(event: Event, seq: number): HistoryEvent {
 }
 
 const ofStep = ({ key }: { readonly key: string }): { readonly step: string } => ({ step: key })
+const ofNamedStep = ({ key, name }: { readonly key: string; readonly name?: string }) => ({
+  step: key,
+  ...(name !== undefined && { name }),
+})
 const byMessage = ({ id }: { readonly id: string }): { readonly messageId: string } => ({
   messageId: id,
 })
@@ -46,23 +50,23 @@ const teller: Teller = {
     ...(event.onCancel && { onCancel: event.onCancel }),
   }),
   StepBegun: ofStep,
-  StepQueued: (event) => ({ ...ofStep(event), attempt: event.attempt }),
-  StepRetried: ({ key, attempt, failure, until, left = false }) => ({
-    step: key,
+  StepQueued: (event) => ({ ...ofNamedStep(event), attempt: event.attempt }),
+  StepRetried: ({ attempt, failure, until, left = false, ...step }) => ({
+    ...ofNamedStep(step),
     attempt,
     failure,
     until: new Date(until),
     leftOpen: left,
   }),
-  StepCompleted: ({ key, attempt, value, byHand, id }) => ({
-    step: key,
+  StepCompleted: ({ attempt, value, byHand, id, ...step }) => ({
+    ...ofNamedStep(step),
     attempt,
     result: decode(value),
     ...(byHand !== undefined && { byHand }),
     ...(id !== undefined && { messageId: id }),
   }),
-  StepFailed: ({ key, attempt, failure, reason, id }) => ({
-    step: key,
+  StepFailed: ({ attempt, failure, reason, id, ...step }) => ({
+    ...ofNamedStep(step),
     attempt,
     failure,
     reason,

@@ -78,25 +78,29 @@ export type AttributesSet = {
   readonly attributes: AttributeChanges
 } & Request
 
+/** Which step, and what it is called. Histories of older releases lack the name. */
+interface OfStep {
+  readonly key: string
+  readonly name?: string
+}
+
 export type Resolution =
-  | {
+  | ({
       readonly type: 'StepCompleted'
-      readonly key: string
       readonly attempt: number
       readonly value: Payload
       /** It was not run: somebody said so, and why, in the message with this id. */
       readonly byHand?: string
       readonly id?: string
-    }
-  | {
+    } & OfStep)
+  | ({
       readonly type: 'StepFailed'
-      readonly key: string
       readonly attempt: number
       readonly failure: Failure
       readonly reason: GivenUp
       /** Of the message that said so from outside. */
       readonly id?: string
-    }
+    } & OfStep)
   | { readonly type: 'TimerFired'; readonly key: string }
   | { readonly type: 'ChildCompleted'; readonly key: string; readonly value: Payload }
   | {
@@ -124,15 +128,14 @@ export type Resolution =
 export type GivenUp = 'exhausted' | 'non-retryable' | 'timeout'
 
 export type Progress =
-  | {
+  | ({
       readonly type: 'StepRetried'
-      readonly key: string
       readonly attempt: number
       readonly failure: Failure
       readonly until: Instant
       /** It did not fail: its body left it to be completed from outside by then; only after that it is tried again. */
       readonly left?: true
-    }
+    } & OfStep)
   /** The code waits for these no longer: a race was won by another, or their scope was cancelled. `met` are conditions that came true. */
   | {
       readonly type: 'CalledOff'
@@ -171,7 +174,7 @@ export type Progress =
   /** Somebody has begun with it, so that it is not given up for not being begun. */
   | { readonly type: 'StepBegun'; readonly key: string }
   /** The worker that holds the run must not run it: it goes on in the task queue, with the attempts it has left. */
-  | { readonly type: 'StepQueued'; readonly key: string; readonly attempt: number }
+  | ({ readonly type: 'StepQueued'; readonly attempt: number } & OfStep)
   /** Whoever knows the token settles the wait for it. */
   | { readonly type: 'TokenMade'; readonly key: string; readonly token: string }
   /** The code met a patch where it had not been before, and goes the new way from now on. */

@@ -200,7 +200,21 @@ export class Turn {
   }
 
   #record(body: EventBody): void {
-    this.events.push(this.#state.apply({ ...body, at: this.#now }))
+    this.events.push(this.#state.apply({ ...this.#named(body), at: this.#now }))
+  }
+
+  #named(body: EventBody): EventBody {
+    switch (body.type) {
+      case 'StepCompleted':
+      case 'StepFailed':
+      case 'StepRetried':
+      case 'StepQueued': {
+        const step = this.#state.open.get(body.key)
+        return step?.type === 'step' ? { ...body, name: step.name } : body
+      }
+      default:
+        return body
+    }
   }
 
   #eventOf(message: Message): EventBody | undefined {

@@ -2,7 +2,6 @@
 
 import { decode } from '../base/value.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
-import { unescapeKey } from '../kernel/key.ts'
 import type { Head } from '../kernel/run.ts'
 import type { Announcement } from '../telemetry/announcement.ts'
 import type { Bus } from '../telemetry/bus.ts'
@@ -66,13 +65,10 @@ function took({ createdAt }: Head, { at }: HistoryEvent): number {
   return Math.max(0, at - createdAt)
 }
 
-function step(event: { key: string; attempt: number }): {
+function step(event: { key: string; name?: string; attempt: number }): {
   step: string
   activity: string
   attempt: number
 } {
-  // Scopes, kind and occurrence are not part of the name; a step with a key of its own is known by that.
-  const own = event.key.slice(event.key.lastIndexOf('/') + 1)
-  const activity = unescapeKey(own.replace(/^(\[(.*)\]|[^:]*:)/, '$2').replace(/#\d+$/, ''))
-  return { step: event.key, activity, attempt: event.attempt }
+  return { step: event.key, activity: event.name ?? event.key, attempt: event.attempt }
 }

@@ -1,14 +1,15 @@
-// The steps of a run, each once, and where it stands. Of a graph all of them, in the order of its definition: that is in the
-// history, so no code is needed.
+// The steps of a run, each once, and where it stands. Of a graph all of them, in the order of its definition: the definition is
+// in the history, so no code is needed.
+import { unreachable } from '../base/assert.ts'
+import type { Failure } from '../base/failure.ts'
+import type { Instant } from '../base/instant.ts'
+import { parseNodeKey } from '../deciders/graph/node-key.ts'
+import type { Event, StepShape } from '../kernel/event.ts'
+import { type TimelineRow, timelineOf } from './timeline.ts'
 
-import { unreachable } from '../core/base/assert.ts'
-import type { Failure } from '../core/base/failure.ts'
-import { parseNodeKey } from '../core/index.ts'
-import type { HistoryEvent } from '../index.ts'
-import { type Row, timelineOf } from './timeline.ts'
-
+/** Where a step stands. */
 export type StepState =
-  | 'not begun'
+  | 'not started'
   | 'delayed'
   | 'waiting'
   | 'running'
@@ -18,11 +19,12 @@ export type StepState =
   | 'cancelled'
   | 'skipped'
 
-export interface Step {
+/** A step of a run, and where it stands. */
+export interface StepRecord {
   readonly step: string
   readonly kind: string
   readonly state: StepState
-  /** Begun so far, the one under way among them. */
+  /** Attempts that have started, including the one in progress. */
   readonly attempts: number
   readonly key?: string
   readonly items?: { readonly all: number; readonly ended: number }
@@ -31,9 +33,9 @@ export interface Step {
   readonly failure?: Failure
 }
 
-export function stepsOf(history: readonly HistoryEvent[], now: number): Step[] {
-  const rows = timelineOf(history, now).rows.filter(({ kind }) => kind !== 'mark')
-  const definition = definitionIn(history)
+export function stepsOf(events: readonly Event[], now: Instant): StepRecord[] {
+  const rows = timelineOf(events, now, now).rows.filter(({ kind }) => kind !== 'mark')
+  const definition = definitionIn(events)
   if (!definition) return rows.map((row) => stepOf(row, row.name))
   const byName = Map.groupBy(rows, ({ key = '' }) => definition.nameOf(key))
   const steps = definition.shapes.flatMap((shape) => graphStep(shape, byName, definition.skipped))
@@ -41,23 +43,21 @@ export function stepsOf(history: readonly HistoryEvent[], now: number): Step[] {
   return [...steps, ...others.map((row) => stepOf(row, row.name))]
 }
 
-type StepShape = Extract<HistoryEvent, { type: 'DefinitionTaken' }>['steps'][number]
-
 interface Definition {
   readonly shapes: readonly StepShape[]
   readonly skipped: ReadonlySet<string>
-  /** The name that a step goes by now; empty for what is no step of the graph. */
+  /** The name of the step in the newest definition; empty for a key that is no step of the graph. */
   nameOf(key: string): string
   has(key: string): boolean
 }
 
 // The newest, and under which names it knows what was recorded before.
-function definitionIn(history: readonly HistoryEvent[]): Definition | undefined {
+function definitionIn(events: readonly Event[]): Definition | undefined {
   let shapes: readonly StepShape[] | undefined
   let completed = false
   const names = new Map<string, string>()
   const skipped = new Set<string>()
-  for (const event of history) {
+  for (const event of events) {
     if (event.type === 'DefinitionTaken') shapes = event.steps
     if (event.type === 'RunCompleted') completed = true
     if (event.type !== 'MigrationRequested') continue
@@ -68,7 +68,7 @@ function definitionIn(history: readonly HistoryEvent[]): Definition | undefined 
     }
   }
   if (!shapes) return undefined
-  const known = new Set(shapes.map(({ name }) => name))
+  const known = new Set(shapes.map(([name]) => name))
   const nameOf = (key: string): string => {
     const node = parseNodeKey(key)
     return node && node.kind !== 'undo' ? (names.get(node.name) ?? node.name) : ''
@@ -80,15 +80,15 @@ function definitionIn(history: readonly HistoryEvent[]): Definition | undefined 
 
 // Of a step that was begun again, what became of it the last time.
 function graphStep(
-  { name, what }: StepShape,
-  rows: ReadonlyMap<string, readonly Row[]>,
+  [name, what]: StepShape,
+  rows: ReadonlyMap<string, readonly TimelineRow[]>,
   skipped: ReadonlySet<string>,
-): Step[] {
+): StepRecord[] {
   const own = rows.get(name) ?? []
-  const isDelay = ({ key = '' }: Row): boolean => key.startsWith('delay:')
+  const isDelay = ({ key = '' }: TimelineRow): boolean => key.startsWith('delay:')
   const last = own.findLast((row) => !isDelay(row))
   if (last) return [{ ...stepOf(last, name), kind: kindOf(what) }]
-  const state = own.some(isDelay) ? 'delayed' : skipped.has(name) ? 'skipped' : 'not begun'
+  const state = own.some(isDelay) ? 'delayed' : skipped.has(name) ? 'skipped' : 'not started'
   return [{ step: name, kind: kindOf(what), state, attempts: 0 }]
 }
 
@@ -96,7 +96,7 @@ function kindOf(what: string): string {
   return / each\b/.test(what) ? 'list' : (/^\w+/.exec(what)?.[0] ?? 'step')
 }
 
-function stepOf(row: Row, step: string): Step {
+function stepOf(row: TimelineRow, step: string): StepRecord {
   const { kind, key, items, from, to, failure } = row
   return {
     step,
@@ -105,18 +105,18 @@ function stepOf(row: Row, step: string): Step {
     attempts: attemptsOf(row),
     ...(key !== undefined && { key }),
     ...(items && { items }),
-    ...(row.outcome !== 'skipped' && { startedAt: new Date(from) }),
-    ...(to !== undefined && row.outcome !== 'skipped' && { endedAt: new Date(to) }),
+    ...(row.outcome !== 'skipped' && { startedAt: from }),
+    ...(to !== undefined && row.outcome !== 'skipped' && { endedAt: to }),
     ...(failure && { failure }),
   }
 }
 
-function attemptsOf({ kind, attempts, outcome, items, left }: Row): number {
+function attemptsOf({ kind, attempts, outcome, items, left }: TimelineRow): number {
   if (items || !['step', 'activity', 'sideEffect', 'undo'].includes(kind)) return 0
-  return outcome === 'open' && !left?.has(attempts) ? attempts + 1 : attempts
+  return outcome === 'open' && !left.has(attempts) ? attempts + 1 : attempts
 }
 
-function stateOf({ kind, outcome, left, attempts }: Row): StepState {
+function stateOf({ kind, outcome, left, attempts }: TimelineRow): StepState {
   switch (outcome) {
     case 'done':
       return 'completed'
@@ -129,7 +129,7 @@ function stateOf({ kind, outcome, left, attempts }: Row): StepState {
     case 'skipped':
       return 'skipped'
     case 'open':
-      if (left?.has(attempts)) return 'waiting'
+      if (left.has(attempts)) return 'waiting'
       return ['sleep', 'signal', 'condition', 'child'].includes(kind) ? 'waiting' : 'running'
     default:
       return unreachable(outcome)
