@@ -1,11 +1,11 @@
-// What a run is found by, as it is stored, and how it changes.
+// Attributes of a run as they are stored, and changes to them.
 
-/** What an attribute is compared by. An instant, in milliseconds since 1970, is told from a number. */
+/** A value that attributes are compared by. `at` is an instant, in milliseconds since 1970. */
 export type StoredScalar = string | number | boolean | { readonly at: number }
-/** A list of texts is found by each of them. */
+/** A run with a list of texts is found by each of them. */
 export type StoredAttribute = StoredScalar | readonly string[]
 export type StoredAttributes = Readonly<Record<string, StoredAttribute>>
-/** What is set, and what is removed: null. */
+/** Attributes to set; null removes one. */
 export type AttributeChanges = Readonly<Record<string, StoredAttribute | null>>
 
 export function isList(value: StoredAttribute): value is readonly string[] {
@@ -23,7 +23,7 @@ export function changedAttributes(
   )
 }
 
-/** What a next generation is found by where it begins; absent if nothing is known of it. */
+/** The attributes that the next generation begins with; absent if nothing is known of them. */
 export function foundBy(
   began: StoredAttributes | undefined,
   changes: AttributeChanges | undefined,

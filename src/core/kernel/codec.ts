@@ -1,5 +1,5 @@
-// Events and messages as text, and back. The text is JSON a person can read. Each body carries the version
-// it was written in; older ones are lifted step by step, so a history outlives the code that wrote it.
+// Events and messages as text, and back. The text is JSON that people can read. Each body carries the version of its
+// format; older bodies are lifted step by step, so a history outlives the code that wrote it.
 
 import { parseBody } from '../base/envelope.ts'
 import { PawlError } from '../base/errors.ts'
@@ -11,7 +11,7 @@ import type { Message } from './message.ts'
 
 const VERSION = 1
 
-/** What a turn left behind: its events and the build that made them. */
+/** The events of a turn and the build that made them. */
 export interface TurnBody {
   readonly build: string
   readonly events: readonly Event[]
@@ -55,7 +55,7 @@ export function decodeFailure(text: string): Failure {
   return parseBody(text) as Failure
 }
 
-/** Exported for its test: lifting is worth nothing if it is first tried on a user's history. */
+/** Exported for its test: lifting must not be tried on a user's history first. */
 export function decodeVersioned<Body>(
   text: string,
   lifts: Readonly<Record<number, (body: { events: unknown[] }) => { events: unknown[] }>>,

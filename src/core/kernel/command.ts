@@ -1,5 +1,5 @@
-// What a decider asks for at the frontier of a history. A command is data; the turn makes events of it,
-// and the worker acts on it only after those are durable.
+// What a decider tells the kernel to do. A command is data: the turn makes events of it, and the worker acts on it only
+// after the events are durable.
 
 import type { Failure } from '../base/failure.ts'
 import type { Instant } from '../base/instant.ts'
@@ -40,7 +40,7 @@ export interface AwaitSignal extends Asked {
   readonly type: 'AwaitSignal'
   readonly name: string
   readonly until?: Instant
-  /** Not for a signal: the code looks at something itself whenever anything has happened. */
+  /** Not for a signal: the code itself looks whether the condition holds. */
   readonly condition?: true
 }
 export interface StartChild extends Asked {
@@ -55,14 +55,14 @@ export interface StartChild extends Asked {
   readonly onCancel?: OnCancel
   readonly extras?: Extras
   readonly attributes?: StoredAttributes
-  /** Sent to the run of the workflow id: to one in progress, or else to this one, which is started then. */
+  /** Goes to the run in progress of the workflow id; without one, the child is started and gets it. */
   readonly signal?: { readonly name: string; readonly payload: Payload }
 }
-/** Nobody waits for these any more. */
+/** Cancels requests. */
 export interface CallOff {
   readonly type: 'CallOff'
   readonly keys: readonly string[]
-  /** Of these, conditions that came true. */
+  /** The conditions among them that came true. */
   readonly met?: readonly string[]
 }
 export interface MarkPatch {
@@ -74,21 +74,21 @@ export interface MakeToken {
   readonly key: string
   readonly token: string
 }
-/** The run is found by these from now on, and by those that are null no longer. */
+/** Sets attributes; null removes one. */
 export interface SetAttributes extends Asked {
   readonly type: 'SetAttributes'
   readonly attributes: AttributeChanges
 }
-/** The run undoes what it did from now on, or no longer. */
+/** The run starts or finishes undoing its steps. */
 export interface MarkCompensation extends Asked {
   readonly type: 'BeginCompensation' | 'EndCompensation'
 }
-/** Written down as it is. */
+/** Records a decision as it is. */
 export interface Decide {
   readonly type: 'Decide'
   readonly decision: Decision
 }
-/** The next generation begins, with this input and what the code has not seen: messages, and a cancellation. */
+/** The next generation begins with this input, and with the messages that the code has not seen. */
 export interface ContinueRun {
   readonly type: 'ContinueRun'
   readonly input: Payload
@@ -116,7 +116,7 @@ export type EndRun =
 /** A message to another run. */
 export interface SendMessage extends Asked {
   readonly type: 'SendMessage'
-  /** The id of a run; or the newest run of a workflow id, which is looked up when it is sent. */
+  /** A run id; or a workflow id, whose newest run is looked up when the message is sent. */
   readonly to: string | { readonly workflowId: string }
   readonly message:
     | { readonly type: 'signal'; readonly name: string; readonly payload: Payload }
@@ -129,7 +129,7 @@ export interface Receiver {
   readonly hasEnded: boolean
 }
 
-/** What is asked for under a key, and settled under it later. */
+/** Commands that open a request under a key. */
 export type Request =
   | RunStep
   | SetTimer

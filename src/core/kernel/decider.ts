@@ -1,5 +1,5 @@
-// The seam between the kernel and the styles of workflow. A decider is pure: it reads history and answers
-// with commands. It may not touch a store, a clock, or a promise it did not make.
+// The seam between the kernel and the styles of workflow. A decider is pure: it reads history and answers with
+// commands. It touches no store, no clock, and no promise that it did not make.
 
 import type { Instant } from '../base/instant.ts'
 import type { Payload } from '../base/value.ts'
@@ -12,39 +12,39 @@ export interface Decider {
   open(head: Head, world: World): Execution
 }
 
-/** What an execution needs of the world, and all it may have of it. */
+/** All that an execution may use of the world. */
 export interface World {
-  /** A long replay calls this now and then. */
+  /** Lets other work run; a long replay awaits this now and then. */
   breathe(): Promise<void>
-  /** Something nobody can guess. It is written down at once, and never asked for again. */
+  /** A value that cannot be guessed. The execution records it at once. */
   secret(): string
 }
 
 export interface Execution {
   /**
-   * Takes further events, runs to the next frontier and says what is asked for there. Stays warm. Events up to
-   * `replayedThrough` were seen before by another execution; what the code logs meanwhile is not new.
+   * Takes further events, runs the code until it waits, and returns its commands. The execution stays warm. Events up
+   * to `replayedThrough` were seen by another execution before, so log entries up to there are not repeated.
    */
   advance(
     events: readonly HistoryEvent[],
     now: Instant,
     replayedThrough?: number,
   ): Promise<readonly Command[]>
-  /** What the code logged since this was last asked. It may be shown once its turn is durable. */
+  /** Log entries since the last call. They are shown once their turn is durable. */
   takeLogs(): readonly LogEntry[]
-  /** Answers a question from where the code stands, and changes nothing. */
+  /** Answers a query from the current state, and changes nothing. */
   query(name: string, payload: Payload): Payload
-  /** What a step that was asked for under `key` does. The body is absent for an activity. */
+  /** The plan of the step that was requested under `key`. */
   step(key: string): StepPlan | undefined
-  /** Keys that history has and the code has not asked for. */
+  /** Keys of recorded requests that the code has not made again. */
   readonly unasked: readonly string[]
-  /** Why this execution cannot go on, once it is known. It may come to light between turns. */
+  /** Why this execution cannot continue. It may become known between turns. */
   readonly broken: Error | undefined
-  /** The code has asked what time it is before anything happened that says so: its answer must be written down. */
+  /** The code has read the time before its first event. The turn must be recorded, so that a replay reads the same. */
   readonly readClock: boolean
-  /** Called when `broken` comes to light between turns. */
+  /** Called when `broken` becomes known between turns. */
   onBreak: () => void
-  /** Forgets the run. Code that wakes up later finds nothing to talk to. */
+  /** Drops the run. Calls of `ctx` by code that wakes up later are never answered. */
   dispose(): void
 }
 
@@ -54,11 +54,11 @@ export interface LogEntry {
   readonly fields?: object
 }
 
-/** Everything about a step that today's code decides, as opposed to what history recorded. */
+/** What the current code decides about a step, as opposed to what history recorded. */
 export interface StepPlan {
-  /** Absent for an activity, whose body is in the registry of whoever runs it. */
+  /** Absent for an activity: its body is in the registry of the worker that runs it. */
   readonly body?: (context: never) => unknown
-  /** A body that runs in a transaction of the store's. */
+  /** A body that runs in a transaction of the store. */
   readonly transaction?: (sql: never) => Promise<unknown>
   readonly retry: RetryRule
   readonly startToCloseMs?: number
@@ -67,11 +67,11 @@ export interface StepPlan {
   readonly heartbeatMs?: number
   readonly queue?: string
   readonly priority?: number
-  /** Of an activity: what was said where it was asked for. Whoever runs it knows what its code says of itself. */
+  /** Of an activity: the options of the call. The worker that runs it adds those of the registered activity. */
   readonly given?: GivenOptions
 }
 
-/** Options as they were written, and as they travel with a task. */
+/** Options as the user wrote them; they travel with a task. */
 export type GivenOptions = Readonly<Record<string, unknown>>
 
 /** A retry policy with every default filled in. */
@@ -84,6 +84,6 @@ export interface RetryRule {
   /** `quadratic` waits attempt² × initial instead of growing by factor. */
   readonly curve: 'exponential' | 'quadratic'
   readonly nonRetryable: readonly string[]
-  /** Tried again although they look like mistakes in the code. */
+  /** Failure types that are retried although they look like mistakes in the code. */
   readonly retryable?: readonly string[]
 }

@@ -1,4 +1,4 @@
-// Ids that follow from where something was asked for: whoever asks again means the same.
+// Ids that follow from the place of a request, so that the same request always gets the same id.
 import { deriveUuid, deriveUuidNear } from '../base/digest.ts'
 
 interface Place {
@@ -6,12 +6,12 @@ interface Place {
   readonly generation: number
 }
 
-/** The run a child is, known before it is started. */
+/** The run id of a child, known before the child is created. */
 export function childId({ runId, generation }: Place, key: string): string {
   return deriveUuidNear(runId, 'child', runId, String(generation), key)
 }
 
-/** A step in the task queue. */
+/** The id of a queued step. */
 export function taskId({ runId, generation }: Place, key: string): string {
   return deriveUuid('task', runId, String(generation), key)
 }

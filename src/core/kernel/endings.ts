@@ -1,4 +1,4 @@
-// How things end, as events and as messages: steps, children, updates, runs.
+// The ends of steps, children, updates and runs, as events and as messages.
 import { unreachable } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
 import type { Instant } from '../base/instant.ts'
@@ -13,7 +13,7 @@ export type Outgoing =
   | { readonly type: 'start'; readonly command: StartChild; readonly runId: string }
   | { readonly type: 'post'; readonly runId: string; readonly message: Message }
 
-// A step that took too long to be begun, or to end. It is not tried again.
+// A step that started or ended too late. It is not tried again.
 export function lateStep(
   key: string,
   open: OpenStep,
@@ -33,13 +33,13 @@ export function lateStep(
 }
 
 export function stopChild(head: Head, runId: string, type: Stop['type'], reason: string): Outgoing {
-  // A child that was cancelled may be terminated later.
+  // A cancelled child may be terminated later, so the ids differ.
   const again = type === 'terminate' ? ':terminate' : ''
   const id = `parent:${head.runId}:${head.generation}${again}`
   return { type: 'post', runId, message: { type, id, reason } }
 }
 
-/** Why a run stops what it asked for. */
+/** Why a run stops its requests. */
 export type Stopped = 'cancelled' | 'let go' | 'ended'
 
 export function becauseOf(why: Stopped, { runId }: Head): string {
@@ -60,7 +60,7 @@ export function stepEnded(key: string, outcome: StepOutcome): EventBody {
   return { type: 'StepFailed', key, attempt, failure, reason }
 }
 
-/** A step that was cancelled is not tried again, whatever its plan says. */
+/** A cancelled step is not tried again, whatever its retry policy says. */
 export function lastAttempt(result: {
   readonly key: string
   readonly attempt: number
@@ -102,7 +102,7 @@ export function endingOf(command: EndRun): Ending {
   }
 }
 
-/** What a run left undone when it completed, in words. */
+/** What a run left undone when it completed, for people. */
 export function leftUndone({ notBegun, cutOff }: LeftUndone): string | undefined {
   const parts = [
     ...(notBegun
@@ -117,7 +117,7 @@ export function leftUndone({ notBegun, cutOff }: LeftUndone): string | undefined
   return parts.length === 0 ? undefined : `it completed ${parts.join('; and ')}`
 }
 
-/** The same ending, for whoever takes what is left undone for a failure. */
+/** The ending in strict mode: leaving something undone is a failure. */
 export function strictly(ending: Ending | undefined): Ending | undefined {
   const left = ending?.type === 'RunCompleted' ? leftUndone(ending) : undefined
   if (left === undefined) return ending

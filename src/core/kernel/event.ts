@@ -1,5 +1,5 @@
-// What happened to a run, in order. Events are facts: past tense, never changed, numbered 1..n in each
-// generation. Events of the second group settle something the workflow asked for under `key`.
+// What happened to a run, in order. Events are facts: past tense, never changed, numbered 1..n in each generation.
+// A request and the event that settles it have the same `key`.
 
 import { unreachable } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
@@ -7,12 +7,12 @@ import type { Instant } from '../base/instant.ts'
 import type { Payload } from '../base/value.ts'
 import type { AttributeChanges, StoredAttributes } from './attributes.ts'
 
-/** How a request was made: enough to recognise it again when the code runs once more. */
+/** Where a request was made: enough to recognise it when the code runs again. */
 interface Request {
   readonly key: string
-  /** The seq of the last delivered event when this was asked for. */
+  /** The seq of the last event that had been delivered to the code. */
   readonly after: number
-  /** Asked for although recorded steps lay ahead; its result does not move the replay forward. */
+  /** Made although recorded steps lay ahead; its result does not move the replay forward. */
   readonly past?: true
 }
 
@@ -27,7 +27,7 @@ export type Requested =
       readonly digest?: string
       /** Handed to the task queue instead of running where the run is held. */
       readonly queued?: true
-      /** It fails if nobody has begun with it by then, or if it has not ended by then. */
+      /** The step fails unless an attempt has started, or the step has ended, by then. */
       readonly startBy?: Instant
       readonly closeBy?: Instant
       readonly onCancel?: OnCancel
@@ -37,7 +37,7 @@ export type Requested =
       readonly type: 'WaitStarted'
       readonly name: string
       readonly until?: Instant
-      /** For something the code itself looks at, and not for a signal. */
+      /** Not for a signal: the code itself looks whether the condition holds. */
       readonly condition?: true
     } & Request)
   | ({
@@ -50,29 +50,29 @@ export type Requested =
       readonly onCancel?: OnCancel
     } & Request)
 
-/** The code goes on when its step or child has ended after it was cancelled; at once, when absent. */
+/** After a cancel the code waits for the end of its step or child. When absent, it goes on at once. */
 export type OnCancel = 'wait'
 
-/** What becomes of a child when its parent ends; it is cancelled when absent. */
+/** What happens to a child when its parent ends. When absent, the child is cancelled. */
 export type OnClose = 'abandon' | 'terminate'
 
-/** Something for another run went out with the turn that asked for it; nothing more is to come of it. */
+/** A message to another run left with the turn that requested it. The request is settled at once. */
 export type Sent = {
   readonly type: 'MessageSent'
-  /** Absent if there was no such run. */
+  /** The run it was sent to; absent if there was none. */
   readonly to?: string
   readonly message: 'signal' | 'cancel' | 'terminate'
   readonly name?: string
-  /** That run had ended, so the signal was not sent. */
+  /** The run had ended, so the signal was not sent. */
   readonly ended?: true
 } & Request
 
-/** From here to its end the run, or a part of its code, undoes what it did. */
+/** The run, or a part of its code, starts or finishes undoing its steps. */
 export type Compensated = {
   readonly type: 'CompensationBegan' | 'CompensationEnded'
 } & Request
 
-/** What the run is found by from now on; by what is null, no longer. */
+/** Attributes that were set; null removes one. */
 export type AttributesSet = {
   readonly type: 'AttributesSet'
   readonly attributes: AttributeChanges
@@ -89,7 +89,7 @@ export type Resolution =
       readonly type: 'StepCompleted'
       readonly attempt: number
       readonly value: Payload
-      /** It was not run: somebody said so, and why, in the message with this id. */
+      /** An operator gave the result, with this note, in the message `id`. */
       readonly byHand?: string
       readonly id?: string
     } & OfStep)
@@ -98,7 +98,7 @@ export type Resolution =
       readonly attempt: number
       readonly failure: Failure
       readonly reason: GivenUp
-      /** Of the message that said so from outside. */
+      /** The message that failed the step from outside. */
       readonly id?: string
     } & OfStep)
   | { readonly type: 'TimerFired'; readonly key: string }
@@ -115,7 +115,7 @@ export type Resolution =
       readonly name: string
       readonly payload: Payload
     }
-  /** Somebody asks for something to be done and answered. */
+  /** A caller wants something done and waits for the answer. */
   | {
       readonly type: 'UpdateReceived'
       readonly id: string
@@ -124,7 +124,7 @@ export type Resolution =
     }
   | { readonly type: 'CancelRequested'; readonly id: string; readonly reason?: string }
 
-/** Why a step was given up on. */
+/** Why a step is not tried again. */
 export type GivenUp = 'exhausted' | 'non-retryable' | 'timeout'
 
 export type Progress =
@@ -133,79 +133,82 @@ export type Progress =
       readonly attempt: number
       readonly failure: Failure
       readonly until: Instant
-      /** It did not fail: its body left it to be completed from outside by then; only after that it is tried again. */
+      /** The attempt did not fail: its body left the step to be completed from outside by `until`. */
       readonly left?: true
     } & OfStep)
-  /** The code waits for these no longer: a race was won by another, or their scope was cancelled. `met` are conditions that came true. */
+  /**
+   * These requests were cancelled: another branch won a race, or their scope was cancelled. `met` are conditions that
+   * came true. Older histories hold this name; everywhere else the word is cancel.
+   */
   | {
       readonly type: 'CalledOff'
       readonly keys: readonly string[]
       readonly met?: readonly string[]
     }
-  /** Its validator let it pass. */
+  /** The validator of the update accepted it. */
   | { readonly type: 'UpdateAccepted'; readonly id: string }
   | { readonly type: 'UpdateCompleted'; readonly id: string; readonly value: Payload }
   | {
       readonly type: 'UpdateFailed'
       readonly id: string
       readonly failure: Failure
-      /** Its validator refused it, and nothing was done. */
+      /** The validator rejected it, and nothing was done. */
       readonly rejected?: true
     }
-  /** Somebody wants the run to rest, and to go on again. The code does not hear of it. */
+  /** An operator pauses or resumes the run. */
   | { readonly type: 'PauseRequested'; readonly id: string; readonly note?: string }
   | { readonly type: 'ResumeRequested'; readonly id: string }
-  /** A run that was created to wait for this begins, with this input if there is one. */
+  /** A pending run begins, with this input if there is one. */
   | { readonly type: 'RunTriggered'; readonly id: string; readonly input?: Payload }
-  /** The run is to go by this definition: steps of it under their new names, or not at all. */
+  /** The run is to use this definition. `steps` maps old names of steps to new ones, or to null: skip it. */
   | {
       readonly type: 'MigrationRequested'
       readonly id: string
       readonly hash: string
       readonly steps: Readonly<Record<string, string | null>>
     }
-  /** An operator dropped a message that no worker could read. The code does not hear of either. */
+  /** An operator dropped a message that no worker could read. */
   | {
       readonly type: 'MessageDiscarded'
       readonly id: string
       readonly message: string
       readonly note?: string
     }
-  /** Somebody has begun with it, so that it is not given up for not being begun. */
+  /** An attempt has started, so the `scheduleToStart` timeout no longer applies. */
   | { readonly type: 'StepBegun'; readonly key: string }
-  /** The worker that holds the run must not run it: it goes on in the task queue, with the attempts it has left. */
+  /** The holder of the run cannot run the step: it moves to the task queue, with the attempts it has left. */
   | ({ readonly type: 'StepQueued'; readonly attempt: number } & OfStep)
-  /** Whoever knows the token settles the wait for it. */
+  /** The token that settles the webhook under this key. */
   | { readonly type: 'TokenMade'; readonly key: string; readonly token: string }
-  /** The code met a patch where it had not been before, and goes the new way from now on. */
+  /** The code reached a patch for the first time, and takes the new branch from now on. */
   | { readonly type: 'Patched'; readonly id: string }
 
-/** What a style decided by code that it need not ask again. Nobody but that style looks at it. */
+/** What a graph or a machine decided by code, so that the code is not asked again. Only that style reads it. */
 export type Decision =
-  /** The definition the run goes by from now on: its hash, and what it consists of. */
+  /** The definition the run uses from now on: its hash and its steps. */
   | {
       readonly type: 'DefinitionTaken'
       readonly hash: string
-      /** Of definitions that are kept in the store. */
+      /** The version of a definition in the store. */
       readonly version?: number
       readonly steps: readonly StepShape[]
     }
-  /** The condition of a step did not hold. */
+  /** The condition of the step did not hold. */
   | { readonly type: 'StepSkipped'; readonly key: string }
-  /** A step could not even be asked for: what makes its input, its condition or its list has failed. */
+  /** The step could not be requested: code for its input, condition or list failed. */
   | { readonly type: 'StepRefused'; readonly key: string; readonly failure: Failure }
-  /** What a step is done for, each of it on its own. */
+  /** The items of a step that runs once per item. */
   | { readonly type: 'ListTaken'; readonly key: string; readonly items: Payload }
-  /** What became of a machine by the event of this number; its state is absent if it stayed the same. */
+  /** The machine's answer to event number `by`. `state` is absent if it did not change. */
   | {
       readonly type: 'StateMoved'
       readonly by: number
       readonly state?: Payload
-      /** What the move said about how activities are to be done, by their keys. Its code is not asked again. */
+      /** Options of the activities that the move requested, by key. */
       readonly options?: Payload
     }
 
-/** The name of a step, what it is, and what it comes after. */
+/** The name of a step, what it does, and the steps it comes after. */
 export type StepShape = readonly [name: string, what: string, ...after: string[]]
 
 export type Ending =
@@ -213,45 +216,45 @@ export type Ending =
   | { readonly type: 'RunFailed'; readonly failure: Failure; readonly undone?: Undone }
   | { readonly type: 'RunCancelled'; readonly reason?: string; readonly undone?: Undone }
 
-/** What the code had begun, or meant to, when it returned. */
+/** What the code left behind when it returned. */
 export interface LeftUndone {
-  /** Keys of steps and children that it asked for in its last breath and did not await: they were never begun. */
+  /** Keys of steps and children that the code requested last and did not await: they were never started. */
   readonly notBegun?: readonly string[]
-  /** Handlers of messages that were still at work, and are not any more. */
+  /** Message handlers that were still running when the run ended. */
   readonly cutOff?: readonly string[]
 }
 
-/** What went wrong when the run undid what it had done. */
+/** Compensations that failed. */
 export interface Undone {
   readonly failures: readonly Failure[]
 }
 
-/** Where one generation ends and the next begins: with another input, or again from some place in its past. */
+/** One generation ends and the next begins: continue-as-new, retry, reset or fork. */
 export type Passage =
   | { readonly type: 'RunContinued' }
   | {
       readonly type: 'GenerationBegan'
       readonly reason: 'continued' | 'retried' | 'reset' | 'forked'
       readonly input: Payload
-      /** Messages that were taken before, and are not taken again. */
+      /** Ids of messages that earlier generations consumed. */
       readonly messageIds?: readonly string[]
       /** The run it was forked from. */
       readonly from?: string
-      /** What it is found by where it begins; what it was started with holds when absent. */
+      /** The attributes at the beginning; when absent, those the run was started with. */
       readonly attributes?: StoredAttributes
-      /** Keys that were asked for and not settled: the code asks for them again. */
+      /** Keys that were requested and not settled: the code requests them again. */
       readonly again?: readonly string[]
-      /** What was recorded from this event on, the code may not come to this time. */
+      /** The code may not reach what was recorded from this event on. */
       readonly looseFrom?: number
-      /** When it began, if that is later than the first thing it knows of. */
+      /** When the generation began, if that is later than its first event. */
       readonly beganAt?: Instant
-      /** How often it has been begun because it had failed; 1 when absent. */
+      /** 1 plus the number of retries; 1 when absent. */
       readonly attempt?: number
-      /** When the run was triggered, if it was created to wait for that and nothing else here says so. */
+      /** When a run that was created pending was triggered. */
       readonly triggeredAt?: Instant
-      /** The generation whose idempotency keys its steps go on with; its own when absent. */
+      /** The generation whose idempotency keys its steps keep; its own when absent. */
       readonly keysOf?: number
-      /** Whether its input is parsed, as in what is known of a run from its beginning; that holds when absent. */
+      /** Overrides `extras.parsed` for this generation. */
       readonly parsed?: boolean | null
     }
 
@@ -266,7 +269,7 @@ export type EventBody =
   | Passage
   | Ending
 export type Event = EventBody & { readonly at: Instant }
-/** An event and its place in the run's history. */
+/** An event and its number in the history. */
 export type HistoryEvent = Event & { readonly seq: number }
 
 export function isEnding(event: EventBody): event is Ending {

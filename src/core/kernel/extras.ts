@@ -1,4 +1,4 @@
-// What is known of a run from its beginning, besides what every store can read: kept as one text.
+// Facts about a run from its creation that no store needs to read: kept as one text.
 
 import { parseBody } from '../base/envelope.ts'
 import type { Payload } from '../base/value.ts'
@@ -6,26 +6,26 @@ import type { StoredAttributes } from './attributes.ts'
 
 export interface Extras {
   readonly memo?: Payload
-  /** What it is found by from its beginning. Absent if that is nothing, or if an older release started it. */
+  /** The attributes the run was started with. Absent if there are none, or if an older release started the run. */
   readonly attributes?: StoredAttributes
-  /** How long each generation may take, and all of them together, counted from `from` or from its creation. */
+  /** Limits of one generation and of all together, counted from `from` or from the creation of the run. */
   readonly runTimeoutMs?: number
   readonly executionTimeoutMs?: number
   readonly from?: number
-  /** It does not begin before it is triggered. */
+  /** The run does not begin before it is triggered. */
   readonly pending?: true
-  /** The version of a definition that is kept in the store. */
+  /** The version of a definition in the store. */
   readonly version?: number
-  /** How long after its creation it began. */
+  /** How long after its creation the run may begin. */
   readonly delayMs?: number
   /**
-   * Whether its input is what the schema of the workflow made of it. Absent or null: nobody has said; then the run
-   * parses it when it begins, and not if it has begun.
+   * Whether the input is already the output of the workflow's schema. Absent or null: unknown; then the run parses its
+   * input when it begins.
    */
   readonly parsed?: boolean | null
 }
 
-/** Absent where there is nothing to say. */
+/** Undefined if there are none. */
 export function encodeExtras(extras: Extras): string | undefined {
   return Object.keys(extras).length === 0 ? undefined : JSON.stringify(extras)
 }

@@ -1,5 +1,5 @@
-// What reaches a run from outside. A message has an id, and the same id is taken once; the store fixes
-// the order in which a run sees its messages when it accepts them.
+// What others send to a run. A message has an id and is consumed once; the store fixes the order of a run's messages
+// when it accepts them.
 
 import type { Failure } from '../base/failure.ts'
 import type { Instant } from '../base/instant.ts'
@@ -20,12 +20,12 @@ export type Message =
       readonly payload: Payload
     }
   | { readonly type: 'cancel'; readonly id: string; readonly reason?: string }
-  /** Ends the run where it is, without its code. */
+  /** Ends the run without running its code. */
   | { readonly type: 'terminate'; readonly id: string; readonly reason: string }
-  /** Somebody wants the run to rest, until it is told to go on. */
+  /** Pauses the run until it is resumed. */
   | { readonly type: 'pause'; readonly id: string; readonly note?: string }
   | { readonly type: 'resume'; readonly id: string }
-  /** Somebody says how a step ended, whatever it is at. */
+  /** An operator gives the result of an open step. */
   | {
       readonly type: 'settle'
       readonly id: string
@@ -33,23 +33,23 @@ export type Message =
       readonly value: Payload
       readonly note: string
     }
-  /** Lets a run begin that was created to wait for it. */
+  /** Lets a pending run begin. */
   | { readonly type: 'trigger'; readonly id: string; readonly input?: Payload }
-  /** Has the run go by another definition. */
+  /** Moves the run to another definition. */
   | {
       readonly type: 'migrate'
       readonly id: string
       readonly hash: string
       readonly steps: Readonly<Record<string, string | null>>
     }
-  /** Drops a message that cannot be read, and that keeps the run from going on. */
+  /** Drops a message that no worker can read, and that blocks the run. */
   | {
       readonly type: 'discard'
       readonly id: string
       readonly message: string
       readonly note?: string
     }
-  /** Says nothing; the run is looked at because it came. */
+  /** Carries nothing: its arrival makes a worker look at the run. */
   | { readonly type: 'nudge'; readonly id: string }
   | {
       readonly type: 'taskEnded'
@@ -66,7 +66,7 @@ export type Message =
       readonly key: string
       readonly left: StepLeft
     }
-  /** Whoever has the token of a step says how it ended. */
+  /** The holder of a step's token completes or fails it. */
   | {
       readonly type: 'complete'
       readonly id: string
@@ -83,14 +83,14 @@ export type Message =
       readonly outcome: ChildOutcome
     }
 
-/** What stops a run. It is heard even by one that waits for its time, or is paused. */
+/** Messages that stop a run. Even a delayed or paused run reads them. */
 export type Stop = Extract<Message, { type: 'cancel' | 'terminate' }>
 
 export function isStop(message: Message): message is Stop {
   return message.type === 'cancel' || message.type === 'terminate'
 }
 
-/** How a run ends that is stopped without its code. */
+/** The ending of a run that is stopped without running its code. */
 export function endingBy(stop: Stop): Ending {
   const { type, reason } = stop
   if (type === 'cancel') return { type: 'RunCancelled', ...(reason !== undefined && { reason }) }
@@ -100,7 +100,7 @@ export function endingBy(stop: Stop): Ending {
 /** The type of the failure of a run that was terminated. */
 export const TERMINATED = 'Terminated'
 
-/** What a run says that was paused by hand, if nobody gave a reason. */
+/** The reason of a pause by hand without a note. */
 export const BY_HAND = 'paused by hand'
 
 /** How a step ended for good. */
@@ -113,7 +113,7 @@ export type StepOutcome =
       readonly reason: GivenUp
     }
 
-/** An attempt that ended without a result, which comes from outside; until then, the failure it will have been. */
+/** An attempt that left its step to be completed from outside; without that, it failed like this at `until`. */
 export interface StepLeft {
   readonly attempt: number
   readonly failure: Failure

@@ -1,5 +1,5 @@
-// The index of requests: what the code of a run has asked for and not been answered. Everything that reads a history folds
-// it by this one rule: a request is settled by an event with its key; a wait is settled by a signal of its name.
+// The index of requests: what the code of a run has asked for and not been answered. Everything that reads a history
+// folds it by this one rule: a request is settled by an event with its key; a wait is settled by a signal of its name.
 import { assert, unreachable } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
 import { type Instant, NEVER } from '../base/instant.ts'

@@ -1,5 +1,5 @@
-// A run and the fold from its events to where it stands: what is open, what may wake it, why it waits. The fold refuses a
-// history that could not have happened.
+// A run and the fold from its events to where it stands: what is open, what may wake it, why it waits. The fold refuses
+// a history that could not have happened.
 import { assert, unreachable } from '../base/assert.ts'
 import type { Instant } from '../base/instant.ts'
 import { limits } from '../base/limits.ts'
@@ -22,7 +22,7 @@ export type Status =
   | 'cancelled'
 export type EndedStatus = Extract<Status, 'completed' | 'failed' | 'cancelled'>
 
-/** What a run was born with. It never changes. */
+/** What a run is created with. Only a new generation changes it. */
 export interface Head {
   readonly runId: string
   readonly name: string
@@ -35,7 +35,7 @@ export interface Head {
   readonly extras: Extras
   /** The generation that idempotency keys name; its own when absent. */
   readonly keysOf?: number
-  /** How often it has been begun because it had failed; 1 when absent. */
+  /** 1 plus the number of retries; 1 when absent. */
   readonly attempt?: number
   readonly parent?: ParentLink
 }
@@ -67,15 +67,15 @@ export class RunState {
   cancelled = false
   begun = false
   ending: Ending | undefined
-  /** This generation is over, and another has begun. */
+  /** This generation has ended, and another has begun. */
   continued = false
-  /** Somebody wants it to rest, and what they said about it. */
+  /** An operator has requested a pause, with this note. */
   pausing: { readonly note?: string } | undefined
-  /** How many parts of its code undo what they did. */
+  /** Compensations in progress. */
   compensations = 0
-  /** It was created to wait for this, and it has come; or it has begun before, in an earlier generation. */
+  /** A pending run was triggered, or an earlier generation has begun. */
   triggered = false
-  /** What its code has changed of what it is found by, in this generation. */
+  /** Attributes that the code has changed in this generation. */
   changes: AttributeChanges | undefined
   /** When this generation began. */
   beganAt: Instant | undefined
@@ -99,7 +99,7 @@ export class RunState {
     return { ...event, seq: this.seq }
   }
 
-  /** What the code has asked for and not been answered, in the order it asked. */
+  /** Requests without an answer, in the order they were made. */
   get open(): ReadonlyMap<string, OpenRequest> {
     return this.requests.open
   }
@@ -116,7 +116,7 @@ export class RunState {
         this.compensations--
         return
       case 'RunTriggered':
-        // A generation that goes on with this began when it says so itself.
+        // A generation that inherits this event says itself when it began.
         if (!this.triggered) this.beganAt = event.at
         this.triggered = true
         return
@@ -151,12 +151,12 @@ export class RunState {
     }
   }
 
-  /** The newest ids of messages that were taken, as many as are worth remembering. */
+  /** The newest ids of consumed messages, as many as are worth remembering. */
   get messageIds(): readonly string[] {
     return [...(this.#messageIds ?? [])].slice(-limits.messageIdsKept)
   }
 
-  /** Whether a message of this id was taken before. */
+  /** Whether a message of this id was consumed before. */
   knows(messageId: string): boolean {
     return this.#messageIds?.has(messageId) === true
   }

@@ -1,5 +1,5 @@
-// Which wait gets which signal: the oldest wait for its name gets it. A signal that nothing waits for is kept for the next
-// wait of its name.
+// Which wait gets which signal: the oldest wait for its name gets it. A signal that nothing waits for is kept for the
+// next wait of its name.
 
 export class Signals<Waiter, Signal> {
   readonly #kept = new Map<string, Signal[]>()

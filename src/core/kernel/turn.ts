@@ -1,5 +1,5 @@
-// One turn: messages, results and due timers become events, a decider answers them with commands, and the
-// commands become events too. Pure: everything it needs is handed in, everything it wants done is handed back.
+// One turn: messages, results and due timers become events; a decider answers them with commands; the commands become
+// events, too. Pure: the caller hands in everything it needs and does everything it returns.
 import { assert, unreachable } from '../base/assert.ts'
 import type { Instant } from '../base/instant.ts'
 import { type AttributeChanges, foundBy } from './attributes.ts'
@@ -24,7 +24,7 @@ import { endingBy, type Message, type StepOutcome, type Stop, TERMINATED } from 
 import { awaitsEnd } from './requests.ts'
 import { type Head, type RunState } from './run.ts'
 
-/** What happened to a step body that ran where the run is held. */
+/** The outcome of an attempt that ran in the worker that holds the run. */
 export type LocalResult =
   | { readonly type: 'ended'; readonly key: string; readonly outcome: StepOutcome }
   | {
@@ -45,16 +45,16 @@ export interface Closing {
 }
 
 export class Turn {
-  /** Whether everything in this turn would come out the same if it were decided again from the start. */
+  /** Whether a replay from the start would decide everything in this turn the same way. */
   derivable = true
   readonly events: HistoryEvent[] = []
   readonly consumed: string[] = []
   readonly outgoing: Outgoing[] = []
-  /** Steps asked for by this turn, in order. */
+  /** Steps requested in this turn, in order. */
   readonly steps: RunStep[] = []
-  /** Keys of steps that were begun where the run was held, and go to the task queue with this turn. */
+  /** Keys of steps that started in the holder and move to the task queue with this turn. */
   readonly queued: string[] = []
-  /** Keys of queued steps that nobody needs any more. */
+  /** Keys of queued steps whose tasks are deleted. */
   readonly dropped: string[] = []
   ending: Ending | undefined
   continuation: ContinueRun | undefined
@@ -70,7 +70,9 @@ export class Turn {
     this.#now = Math.max(now, state.at)
   }
 
-  /** Messages in the order the store accepted them. Known ids and answers nobody waits for vanish. */
+  /**
+   * Messages in the order the store accepted them. Known ids, and answers to requests that are not open, are dropped.
+   */
   receive(messages: readonly Message[]): void {
     for (const message of messages) {
       this.consumed.push(message.id)
@@ -96,8 +98,8 @@ export class Turn {
   }
 
   /**
-   * Timers and time-outs that are due, in the order of their times. A message that came in the same turn was taken first.
-   * `begun` are queued steps somebody has begun with.
+   * Timers and timeouts that are due, in the order of their times. A message that came in the same turn was consumed
+   * first. `begun` are queued steps with a started attempt.
    */
   fireDue(begun?: ReadonlySet<string>): void {
     for (const key of begun ?? []) this.#happen({ type: 'StepBegun', key })
@@ -114,7 +116,7 @@ export class Turn {
     for (const { body, queued } of due) if (queued && 'key' in body) this.dropped.push(body.key)
   }
 
-  /** Hands steps that are open, and wait to be begun, to the task queue. */
+  /** Moves open steps that have no attempt in progress to the task queue. */
   queue(keys: readonly string[]): void {
     for (const key of keys) {
       const step = this.#state.open.get(key)
@@ -124,7 +126,7 @@ export class Turn {
     }
   }
 
-  /** `receivers` are what is known of the runs that messages go to, by the keys of the requests. */
+  /** `receivers` are the runs that messages go to, by the keys of the requests. */
   command(
     commands: readonly Command[],
     queued: (step: RunStep) => boolean,
@@ -138,8 +140,8 @@ export class Turn {
   }
 
   /**
-   * The ending as the last event, and what it sends out. Changes nothing, so that messages which arrive
-   * meanwhile can still be received and the turn closed again.
+   * The ending as the last event, and what leaves with it. Changes nothing, so that messages which arrive meanwhile can
+   * still be received and the turn closed again.
    */
   close(): Closing {
     if (this.continuation) return this.#passOn(this.continuation)
@@ -153,7 +155,7 @@ export class Turn {
     return { event, outgoing, dropped }
   }
 
-  // What the next generation needs to know of this one. What is still open is called off, as if the run had ended.
+  // What the next generation inherits. Open requests are cancelled, as if the run had ended.
   #passOn({ input, carried }: ContinueRun): Closing {
     const at = this.#now
     const { outgoing, dropped } = this.#callOff(this.#state.open.keys(), 'ended')
@@ -180,13 +182,13 @@ export class Turn {
     }
   }
 
-  // From when on all generations together are counted.
+  // The execution timeout of all generations counts from here.
   get #triggered(): { readonly triggeredAt?: Instant } {
     const { pending, from } = this.#head.extras
     return pending && from !== undefined ? { triggeredAt: from } : {}
   }
 
-  // Who wants the run to rest wants that of whatever it continues as.
+  // A requested pause holds for the next generation, too.
   #pauseCarried(): EventBody[] {
     const { pausing } = this.#state
     return pausing
@@ -267,7 +269,7 @@ export class Turn {
     }
   }
 
-  // A message that was read has been taken before, because it came before.
+  // A message that could be read was consumed before the discard, because it came first.
   #discard({ id, message, note }: Extract<Message, { type: 'discard' }>): EventBody | undefined {
     if (this.#state.knows(message)) return undefined
     this.consumed.push(message)
@@ -290,7 +292,7 @@ export class Turn {
     return { type: 'StepRetried', key, ...left, left: true }
   }
 
-  // It may come before the body has left it: then the rest of the attempt is not needed.
+  // The completion may come before the body has left the step: then the rest of the attempt is not needed.
   #completed(message: Extract<Message, { type: 'complete' }>): EventBody | undefined {
     const { id, key, outcome } = message
     const open = this.#isOpen(message) ? this.#state.open.get(key) : undefined
@@ -302,7 +304,7 @@ export class Turn {
     return { type: 'StepFailed', key, attempt, failure, reason: 'non-retryable', id }
   }
 
-  // An answer meant for an earlier generation may carry a key that means something else by now.
+  // An answer to an earlier generation may carry a key that means something else now.
   #isOpen(message: { generation: number; key: string }): boolean {
     return message.generation === this.#head.generation && this.#state.open.has(message.key)
   }
@@ -318,7 +320,7 @@ export class Turn {
     return { type: 'CancelRequested', id, ...(reason !== undefined && { reason }) }
   }
 
-  // Whatever is still open when a run ends, is cancelled or lets go of it is stopped: children and queued steps.
+  // Stops children and queued steps of requests that are cancelled, or still open when the run ends.
   #callOff(
     keys: Iterable<string>,
     why: Stopped,
@@ -330,11 +332,11 @@ export class Turn {
     for (const key of keys) {
       const open = this.#state.open.get(key)
       if (open?.type === 'child' && open.onClose !== 'abandon') {
-        // Cancelled with its parent; but when that has ended, as the child was told to.
+        // A child is cancelled with its parent; when the parent ends, `onClose` decides.
         const how = why === 'ended' ? (open.onClose ?? stop) : stop
         outgoing.push(stopChild(this.#head, open.child, how, reason ?? becauseOf(why, this.#head)))
       } else if (open?.type === 'step' && open.queued) {
-        // The worker that has it is told by another way, and its answer is waited for.
+        // When the code waits for its end, the worker with the task is told by a note instead.
         if (why === 'ended' || !awaitsEnd(open)) dropped.push(key)
       }
     }
@@ -357,7 +359,7 @@ export class Turn {
     return open !== undefined && awaitsEnd(open)
   }
 
-  // A child asked for and called off in one turn is not started at all.
+  // A child that is requested and cancelled in one turn is not started at all.
   #unstart(key: string): boolean {
     const index = this.outgoing.findIndex(
       (each) => each.type === 'start' && each.command.key === key,
@@ -398,7 +400,7 @@ export class Turn {
       case 'MarkPatch':
         return this.#record({ type: 'Patched', id: command.id })
       case 'MakeToken':
-        // Nobody could make the same one again.
+        // The token is random, so a replay could not make it again.
         return this.#happen({ type: 'TokenMade', key: command.key, token: command.token })
       case 'SetAttributes': {
         const { type: _, ...set } = command

@@ -1,4 +1,5 @@
-// Tokens that settle a wait from outside: the id of the run, which says where to look, and a part nobody can guess.
+// Tokens that settle a webhook or a step from outside. A token holds the id of the run and a part that cannot be
+// guessed.
 import { isUuid } from '../base/digest.ts'
 import type { Payload } from '../base/value.ts'
 import { unescapeKey } from './key.ts'
@@ -6,12 +7,12 @@ import { unescapeKey } from './key.ts'
 // A name no signal of a user can have: control characters are refused there.
 const MARK = '\u0001'
 
-/** The name of the signal that settles the wait for a webhook: for this one and no other of the same name. */
+/** The name of the signal that settles this webhook and no other of the same name. */
 export function webhookSignal(key: string, token: string): string {
   return `${MARK}${key}${MARK}${token}`
 }
 
-/** As its workflow calls it. */
+/** The name that the workflow gave the webhook. */
 export function webhookName(signal: string): string {
   const [, key = ''] = signal.split(MARK)
   return unescapeKey(key.replace(/^.*webhook:/, '').replace(/#\d+$/, ''))
@@ -21,7 +22,7 @@ export function isWebhook(name: string): boolean {
   return name.startsWith(MARK)
 }
 
-/** What was said, as it travels: a value, or why there is none. */
+/** The payload of the signal: a value, or the reason of a rejection. */
 export type WebhookAnswer =
   | { readonly ok: true; readonly value: Payload }
   | { readonly ok: false; readonly reason: string }
@@ -31,7 +32,7 @@ export function makeToken(runId: string, secret: string): string {
   return Buffer.concat([id, Buffer.from(secret, 'hex')]).toString('base64url')
 }
 
-/** The run a token is for, if it is one. */
+/** The run of a webhook token; undefined if the text is no such token. */
 export function runOfToken(token: string): string | undefined {
   if (!/^[A-Za-z0-9_-]{38,128}$/.test(token)) return undefined
   const hex = Buffer.from(token, 'base64url').subarray(0, 16).toString('hex')
@@ -40,10 +41,10 @@ export function runOfToken(token: string): string | undefined {
   return isUuid(runId) ? runId : undefined
 }
 
-/** The note of a step that keeps its secret. */
+/** The note of a step that holds the secret of its token. */
 export const STEP_SECRET = 'token'
 
-/** A step that is completed from outside, and what shows that whoever completes it may. */
+/** A step that is completed from outside, and the secret that permits it. */
 export interface StepToken {
   readonly runId: string
   readonly generation: number
@@ -51,13 +52,13 @@ export interface StepToken {
   readonly secret: string
 }
 
-/** Has a dot in it, which a token of a webhook never has. */
+/** It contains a dot, which a webhook token never does. */
 export function makeStepToken({ runId, generation, key, secret }: StepToken): string {
   const place = Buffer.from(JSON.stringify([runId, generation, key])).toString('base64url')
   return `${place}.${secret}`
 }
 
-/** The step that a token is for, if it is one. */
+/** The step of a token; undefined if the text is no such token. */
 export function stepOfToken(token: string): StepToken | undefined {
   const [, place = '', secret = ''] = /^([A-Za-z0-9_-]+)\.([0-9a-f]{36})$/.exec(token) ?? []
   try {
