@@ -50,7 +50,7 @@ async function withStore(servers: Servers, use: (place: Place) => Promise<void>)
   const from = (path: string): Promise<Record<string, unknown>> =>
     import(resolve(options.checkout, 'src', path)) as Promise<Record<string, unknown>>
   const { PostgresStore } = await from('stores/postgres/index.ts')
-  const { systemClock } = await from('runtime/clock.ts')
+  const { systemClock } = await from('core/runtime/clock.ts').catch(() => from('runtime/clock.ts'))
   const opened = PostgresStore as { open(url: string, clock: unknown): Promise<Store> }
   const store = await opened.open(`${url}?pool=3`, systemClock)
   const sql = await connectPostgres(url)
