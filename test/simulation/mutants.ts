@@ -243,7 +243,7 @@ export const mutants: readonly Mutant[] = [
     patch(
       'core/client/client.ts',
       "default:\n        throw new PawlError('STORE_UNAVAILABLE'",
-      "default:\n        return new Handle<Out>(this.#host, runId, { workflowId })\n        throw new PawlError('STORE_UNAVAILABLE'",
+      "default:\n        return new StartedHandle<Out>(this.host, runId, { workflowId, isNew: true })\n        throw new PawlError('STORE_UNAVAILABLE'",
     ),
     patch(
       'core/client/client.ts',
