@@ -78,7 +78,7 @@ export const mutants: readonly Mutant[] = [
     'H6: a commit without an answer is taken for applied',
     patch(
       'core/worker/turn-writer.ts',
-      'await line.send((store) => store.commit([turn]))',
+      'await this.#context.line.send((store) => store.commit([turn]))',
       "await this.#context.store.commit([turn]).catch(() => [{ outcome: 'applied' } as const])",
     ),
   ),
@@ -117,8 +117,8 @@ export const mutants: readonly Mutant[] = [
     'H11: the timers of a held run do not fire',
     patch(
       'core/worker/waker.ts',
-      'this.#isWoken = false\n    this.wakeWithin(ms)\n',
-      'this.#isWoken = false\n',
+      'if (ms < Number.POSITIVE_INFINITY) this.wakeWithin(ms)',
+      'if (ms < 0) this.wakeWithin(ms)',
     ),
   ),
   mutant(

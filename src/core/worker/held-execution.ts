@@ -17,6 +17,7 @@ import type { StoreLine } from './store-line.ts'
 
 export class HeldExecution {
   readonly #context: WorkerContext
+  readonly #onBreak: () => void
   #head: Head
   #decider: Decider | undefined
   #execution: Execution | undefined
@@ -26,10 +27,18 @@ export class HeldExecution {
   /** Whether the code has been told any event yet. */
   hasBegun: boolean
 
-  constructor(context: WorkerContext, head: Head, warm: Execution | undefined) {
+  /** `onBreak` is called when the code turns out to be broken between turns. */
+  constructor(
+    context: WorkerContext,
+    head: Head,
+    warm: Execution | undefined,
+    onBreak: () => void,
+  ) {
     this.#context = context
+    this.#onBreak = onBreak
     this.#head = head
     this.#execution = warm
+    if (warm) warm.onBreak = onBreak
     this.hasBegun = warm !== undefined
   }
 
@@ -48,32 +57,32 @@ export class HeldExecution {
     this.#open()
   }
 
-  async decide(turn: Turn, state: RunState, now: Instant): Promise<void> {
-    const happened = [...turn.events]
+  /** Tells the code what happened and takes its commands. `deaths` are those of earlier holders, not yet accounted for. */
+  async decide(turn: Turn, state: RunState, deaths: number, now: Instant): Promise<void> {
+    const { broken } = this.current
+    if (broken) throw broken
+    const isFirst = !this.hasBegun
+    if (!isFirst && turn.events.length === 0) return
     const { alwaysReplay, strict } = this.#context.settings
-    const isReplay = !this.hasBegun || alwaysReplay
-    if (this.hasBegun && alwaysReplay) this.#open()
+    const isReplay = isFirst || alwaysReplay
+    if (alwaysReplay && !isFirst) this.#open()
     this.hasBegun = true
-    const given = isReplay ? [...this.#history, ...happened] : happened
-    const commands = await this.current.advance(given, now, isReplay ? this.#replayedThrough : 0)
-    await this.#command(turn, commands, now)
+    const given = isReplay ? [...this.#history, ...turn.events] : [...turn.events]
+    await this.#advance(turn, given, now, isReplay ? this.#replayedThrough : 0)
     if (strict) turn.ending = strictly(turn.ending)
     this.#history = alwaysReplay ? [...this.#history, ...turn.events] : []
     this.#replayedThrough = state.seq
+    if (isFirst) await this.#countDeaths(turn, state, deaths, now)
   }
 
-  /**
-   * Steps that may have run when earlier holders died have used as many attempts. That is recorded before they begin
-   * again.
-   */
-  async countDeaths(turn: Turn, state: RunState, deaths: number, now: Instant): Promise<void> {
+  // Steps that may have run when earlier holders died have used as many attempts. That is recorded before they begin again.
+  async #countDeaths(turn: Turn, state: RunState, deaths: number, now: Instant): Promise<void> {
     if (deaths === 0 || turn.ending || turn.continuation) return
     const results = interruptedSteps(state, turn, this.current, deaths, now)
     if (results.length === 0) return
     const before = turn.events.length
     turn.settle(results)
-    const happened = turn.events.slice(before)
-    await this.#command(turn, await this.current.advance(happened, now), now)
+    await this.#advance(turn, turn.events.slice(before), now)
     if (this.#context.settings.alwaysReplay) this.#history.push(...turn.events.slice(before))
     this.#replayedThrough = state.seq
   }
@@ -119,14 +128,23 @@ export class HeldExecution {
   }
 
   // Some commands are complete once they are recorded, such as a signal to another run: the code is told in the same turn.
-  async #command(turn: Turn, commands: readonly Command[], now: Instant): Promise<void> {
-    const before = turn.events.length
-    const sends = commands.some(({ type }) => type === 'SendMessage')
-    const receivers = sends ? await this.#receivers(commands) : undefined
-    turn.command(commands, (step) => this.#isQueued(step), receivers)
-    if (turn.ending || turn.continuation) return
-    const done = turn.events.slice(before).filter(isDoneAtOnce)
-    if (done.length > 0) await this.#command(turn, await this.current.advance(done, now), now)
+  async #advance(
+    turn: Turn,
+    happened: readonly HistoryEvent[],
+    now: Instant,
+    replayedThrough = 0,
+  ): Promise<void> {
+    let commands = await this.current.advance(happened, now, replayedThrough)
+    for (;;) {
+      const before = turn.events.length
+      const sends = commands.some(({ type }) => type === 'SendMessage')
+      const receivers = sends ? await this.#receivers(commands) : undefined
+      turn.command(commands, (step) => this.#isQueued(step), receivers)
+      if (turn.ending || turn.continuation) return
+      const done = turn.events.slice(before).filter(isDoneAtOnce)
+      if (done.length === 0) return
+      commands = await this.current.advance(done, now)
+    }
   }
 
   async #receivers(commands: readonly Command[]): Promise<ReadonlyMap<string, Receiver>> {
@@ -149,6 +167,7 @@ export class HeldExecution {
     assert(this.#decider, `a claimed run has code here: ${this.#head.name}`)
     this.#execution?.dispose()
     this.#execution = this.#decider.open(this.#head, this.#context.world)
+    this.#execution.onBreak = this.#onBreak
   }
 }
 

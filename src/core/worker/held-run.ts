@@ -68,7 +68,7 @@ export class HeldRun {
     this.waker = new Waker(context.clock)
     this.uncommitted = new Uncommitted(this.waker)
     this.steps = new Steps(context, this.waker, this.uncommitted)
-    this.code = new HeldExecution(context, this.head, warm?.execution)
+    this.code = new HeldExecution(context, this.head, warm?.execution, () => this.waker.wake())
     const { turnId } = claimed
     const written = { seq: this.state.seq, bytes: warm?.bytes ?? 0, turnId }
     this.writer = new TurnWriter(context, this, written)

@@ -17,7 +17,8 @@ export async function drive(held: HeldRun): Promise<HeldOutcome> {
     for (;;) {
       const outcome = await runTurn(held)
       if (outcome) return outcome
-      await nextReason(held)
+      const pause = untilNextTurn(held)
+      if (pause) await pause
       if (held.isAbandoned) return held.lose()
     }
   } catch (error) {
@@ -50,13 +51,16 @@ async function readHistory(held: HeldRun): Promise<void> {
   await held.code.open(held.head, history.events)
 }
 
-/** Resolves when there is a reason for another turn: a message, a result, a timer, or a change of phase. */
-async function nextReason(held: HeldRun): Promise<void> {
+/**
+ * Resolves when there is a reason for another turn: a message, a result, a timer, or a change of phase. `undefined` if there
+ * is one now.
+ */
+function untilNextTurn(held: HeldRun): Promise<void> | undefined {
   const { inbox, steps, uncommitted, context, hasToldTasks } = held
   held.hasToldTasks = false
-  if (inbox.size > 0 || inbox.unreadable !== undefined || steps.hasResults) return
-  if (held.isAbandoned || hasToldTasks || uncommitted.isAwaited) return
+  if (inbox.size > 0 || inbox.unreadable !== undefined || steps.hasResults) return undefined
+  if (held.isAbandoned || hasToldTasks || uncommitted.isAwaited) return undefined
   const commitBy = (uncommitted.events[0]?.at ?? Number.POSITIVE_INFINITY) + limits.carryMsMax
-  const due = held.nextDue ?? Number.POSITIVE_INFINITY
-  await held.waker.sleep(Math.max(0, Math.min(due, commitBy) - context.storeClock.now()))
+  const due = Math.min(held.nextDue ?? Number.POSITIVE_INFINITY, commitBy)
+  return held.waker.sleep(Math.max(0, due - context.storeClock.now()))
 }

@@ -37,7 +37,8 @@ export async function runTurn(held: HeldRun): Promise<HeldOutcome | undefined> {
   if (turn.ending) return endRun(held, turn)
   if (needsReload(turn.events) || waitsForTrigger(head, state)) return releaseForReload(held, turn)
   try {
-    await decide(held, turn, now)
+    await held.code.decide(turn, state, held.writer.deaths, now)
+    held.writer.deaths = 0
   } catch (error) {
     if (held.isAbandoned || error instanceof NoAnswer) throw error
     return pauseForCode(held, error, turn)
@@ -47,17 +48,6 @@ export async function runTurn(held: HeldRun): Promise<HeldOutcome | undefined> {
   turn.ending ??= tooLong(state.seq, held.writer.bytes) ?? timedOut(head, state, now)
   if (turn.ending || turn.continuation) return endRun(held, turn)
   return continueRun(held, turn, now)
-}
-
-async function decide(held: HeldRun, turn: Turn, now: Instant): Promise<void> {
-  const { code, state, waker, writer } = held
-  const isFirst = !code.hasBegun
-  const { current } = code
-  if (current.broken) throw current.broken
-  current.onBreak = () => waker.wake()
-  if (isFirst || turn.events.length > 0) await code.decide(turn, state, now)
-  if (isFirst) await code.countDeaths(turn, state, writer.deaths, now)
-  writer.deaths = 0
 }
 
 // Holds the run while there is something to do here, and releases or pauses it otherwise.

@@ -86,7 +86,7 @@ export class TurnWriter {
     this.#grow(body.length)
     this.lastBody = body
     const turnId = this.#context.random.integer()
-    const committed = await this.#commit({
+    const turn = {
       runId: head.runId,
       lease,
       generation: head.generation,
@@ -97,7 +97,12 @@ export class TurnWriter {
       body,
       ...this.#marks(events, rest.next),
       ...rest,
-    })
+    }
+    let [committed] = await this.#context.line.send((store) => store.commit([turn]))
+    if (committed?.outcome === 'ahead') committed = await this.#commitLater(turn, committed.now)
+    // More messages, and none given: this is not the history that the turn was decided on.
+    if (!committed || (committed.outcome === 'more' && committed.messages.length === 0))
+      return { outcome: 'fenced' }
     if (isCommitted(committed)) {
       if (events.length > 0) this.turnId = turnId
       this.#committedAt = events.at(-1)?.at ?? this.#committedAt
@@ -107,21 +112,16 @@ export class TurnWriter {
 
   // A turn whose stamp is ahead of the store's clock is right, but early. The lease, and the steps that run under it, are
   // kept, and the same turn is sent again until its time has come.
-  async #commit(turn: TurnCommit): Promise<Committed> {
+  async #commitLater(turn: TurnCommit, storeNow: Instant): Promise<Committed | undefined> {
     const { clock, logger, line } = this.#context
-    for (let isLogged = false; ; isLogged = true) {
-      const [committed] = await line.send((store) => store.commit([turn]))
-      // More messages, and none given: this is not the history that the turn was decided on.
-      if (!committed || (committed.outcome === 'more' && committed.messages.length === 0))
-        return { outcome: 'fenced' }
-      if (committed.outcome !== 'ahead') return committed
-      if (!isLogged) {
-        const behind = Math.round((turn.at - committed.now) / 1_000)
-        const text = `the store's clock is ${behind} s behind run ${turn.runId}, which waits for it. Was the clock set back?`
-        logger.log('warn', text)
-      }
+    const behind = Math.round((turn.at - storeNow) / 1_000)
+    const text = `the store's clock is ${behind} s behind run ${turn.runId}, which waits for it. Was the clock set back?`
+    logger.log('warn', text)
+    for (;;) {
       await sleep(clock, limits.aheadRetryMs)
       if (!this.#context.session.alive) return { outcome: 'fenced' }
+      const [committed] = await line.send((store) => store.commit([turn]))
+      if (committed?.outcome !== 'ahead') return committed
     }
   }
 

@@ -13,8 +13,10 @@ export class Waker {
   }
 
   wake(): void {
+    const resume = this.#resume
     this.#isWoken = true
-    this.#resume?.()
+    this.#resume = undefined
+    resume?.()
   }
 
   /** Wakes after `ms` at the latest. */
@@ -36,20 +38,23 @@ export class Waker {
         this.#resume = resolve
       })
     }
-    this.#resume = undefined
     this.#isWoken = false
   }
 
   /** Resolves at the next wake, after `ms` at the latest. A wake that came before this call does not count. */
-  async sleep(ms: number): Promise<void> {
-    this.#isWoken = false
-    this.wakeWithin(ms)
-    await this.wait()
-    this.stop()
+  sleep(ms: number): Promise<void> {
+    if (ms < Number.POSITIVE_INFINITY) this.wakeWithin(ms)
+    return new Promise((resolve) => {
+      this.#resume = () => {
+        this.stop()
+        resolve()
+      }
+    })
   }
 
   /** Forgets the time that was set. */
   stop(): void {
+    if (this.#timerAt === Number.POSITIVE_INFINITY) return
     this.#stopTimer()
     this.#timerAt = Number.POSITIVE_INFINITY
   }
