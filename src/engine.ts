@@ -1,5 +1,5 @@
-// Opens an engine: a store, a client on it (`start`, `get`, `list` and so on are in core/client/client.ts), and the workers
-// of this process.
+// Opens an engine: a store, a client on it (`start`, `get`, `list` and so on are in core/client/client.ts), and the
+// workers of this process.
 
 import { parseGraph } from './addons/documents/parse.ts'
 import { Schedules } from './addons/schedules/schedules.ts'
@@ -67,7 +67,7 @@ export const openOptions = {
     otherwise: 'it changes with the text of the workflows',
   }),
   listeners: option<readonly Listener[]>(
-    'They hear what happens.',
+    'Functions that are called with every announcement.',
     'a list of functions',
     (value) => Array.isArray(value) && value.every((each) => typeof each === 'function'),
   ),
@@ -78,21 +78,21 @@ export const openOptions = {
     (value) => typeof (value as { log?: unknown } | null)?.log === 'function',
     { otherwise: 'standard error' },
   ),
-  /** What bodies go through on their way to the store, in this order. All that use the store need them. */
+  /** Encode bodies on their way to the store, in this order. Every process that uses the store needs them. */
   codecs: option<readonly Codec[]>(
-    'What bodies go through on their way to the store, in this order.',
+    'Encode bodies on their way to the store, in this order.',
     'a list of codecs',
     Array.isArray,
   ),
-  /** What becomes of a start if its workflow id has a run already, unless the start says so itself. 'allow' */
+  /** What a start does if its workflow id has a run already, unless the start has `reuse`. 'allow' */
   reuse: choice<Reuse>(
-    'What becomes of a start if its workflow id has a run already, unless it says so itself.',
+    'What a start does if its workflow id has a run already, unless the start has `reuse`.',
     REUSES,
     { otherwise: "'allow'" },
   ),
-  /** Stand around step bodies, starts and calls on runs; the first is the outermost. */
+  /** Wrap step bodies, starts and calls on runs; the first is the outermost. */
   interceptors: option<readonly Interceptor[]>(
-    'Stand around step bodies, starts and calls on runs; the first is the outermost.',
+    'Wrap step bodies, starts and calls on runs; the first is the outermost.',
     'a list of objects with `activity`, `start` or `client`',
     (value) => Array.isArray(value) && value.every((each) => typeof each === 'object' && each),
   ),
@@ -102,7 +102,7 @@ export const openOptions = {
     { otherwise: 'from the environment, then from the profile file' },
   ),
 } as const
-/** The code an engine has, and what it uses. */
+/** The code of an engine, and what it uses. */
 export interface OpenOptions extends Described<typeof openOptions> {}
 
 /** Clock, randomness and other settings that tests replace. @internal */
@@ -126,8 +126,8 @@ export type StoreUrl =
 type KnownUrl<Url extends string> = string extends Url ? Url : Url extends StoreUrl ? Url : StoreUrl
 
 /**
- * Opens a store. The compiler checks a literal URL; any other is checked when it is opened. If the store is unavailable,
- * `open` waits for it as long as other calls do: 30 s.
+ * Opens a store. The compiler checks a literal URL; any other is checked when it is opened. If the store is
+ * unavailable, `open` waits for it as long as other calls do: 30 s.
  */
 export async function open<const Url extends string>(
   store: KnownUrl<Url>,
@@ -166,13 +166,15 @@ export type CheckedRun = Verdict & {
   readonly workflowId: string
   readonly name: string
   readonly status: Status
-  /** The build that the run is pinned to, if it is another: this engine gets the run only when that build is retired. */
+  /**
+   * The build that the run is pinned to, if it is another: this engine gets the run only when that build is retired.
+   */
   readonly keptBy?: string
 }
 
 /**
- * A client that can also work: what `open` returns. It extends `Client`, because as a wrapper it would only repeat every
- * method of the client.
+ * A client that can also work: what `open` returns. It extends `Client`, because as a wrapper it would only repeat
+ * every method of the client.
  */
 export class Engine extends Client implements AsyncDisposable {
   /** Runs that start by the clock. */
@@ -275,8 +277,8 @@ export class Engine extends Client implements AsyncDisposable {
   }
 
   /**
-   * Replays every run in progress with the code of this engine, and says which of them would continue. Nothing is written,
-   * and no step runs.
+   * Replays every run in progress with the code of this engine, and says which of them would continue. Nothing is
+   * written, and no step runs.
    */
   async *check(filter: Pick<RunFilter, 'workflow'> = {}): AsyncGenerator<CheckedRun> {
     checkOptions({ workflow: runFilter.workflow }, filter, { of: 'check' })

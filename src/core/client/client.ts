@@ -74,7 +74,9 @@ export interface ClientPorts {
   readonly endUnclaimed: HandleHost['endUnclaimed']
 }
 
-/** How a client sends calls to its store: repeated while the store is unavailable, refused once the engine is closed. */
+/**
+ * How a client sends calls to its store: repeated while the store is unavailable, refused once the engine is closed.
+ */
 export function untilClosed(
   store: Store,
   { clock, random }: Pick<ClientPorts, 'clock' | 'random'>,
@@ -144,8 +146,8 @@ export class Client {
 
   /**
    * Stores a definition under its name. A graph given as data (JSON, or text in JSON or YAML) is checked first, and any
-   * worker can run it; of code, only the hash is stored. Submitting the same definition again changes nothing; a changed
-   * one becomes the next version.
+   * worker can run it; of code, only the hash is stored. Submitting the same definition again changes nothing; a
+   * changed one becomes the next version.
    */
   submit(definition: AnyWorkflow | Json): Promise<Submitted> {
     const { catalogue, parseGraph } = this.#ports
@@ -289,8 +291,8 @@ export class Client {
   }
 
   /**
-   * Settles a `ctx.webhook`, or completes a step by its `ctx.completionToken`. Sending the same answer again changes nothing;
-   * a different one is refused.
+   * Settles a `ctx.webhook`, or completes a step by its `ctx.completionToken`. Sending the same answer again changes
+   * nothing; a different one is refused.
    */
   resolve(token: string, payload?: unknown): Promise<void> {
     const value = encode(payload, 'what the token is resolved with')

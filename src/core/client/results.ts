@@ -1,5 +1,5 @@
-// The callers in this process that wait for runs to end. Runs that end here are reported at once; others are loaded when
-// the store hints at their end, and, because hints may be lost, now and then without one.
+// The callers in this process that wait for runs to end. Runs that end here are reported at once; others are loaded
+// when the store hints at their end, and, because hints may be lost, now and then without one.
 import { limits } from '../base/limits.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Hint, RunSnapshot, Store } from '../stores/store.ts'

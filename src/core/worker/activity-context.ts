@@ -125,7 +125,7 @@ export class StepContext implements ActivityContext {
     return () => {
       if (this.#notes.hasSecret) throw new CompletedLater()
       throw new PermanentError(
-        `step '${this.#of.name}' was left to be completed from outside, but it has no token. Call \`await ctx.completionToken()\` first, and pass the token to whoever completes the step.`,
+        `step '${this.#of.name}' was left to be completed from outside, but it has no token. Call \`await ctx.completionToken()\` first, and pass the token to the program that completes the step.`,
       )
     }
   }

@@ -94,7 +94,7 @@ function of(head: Head, event: HistoryEvent): { at: Date; runId: string; workflo
   return { at: new Date(event.at), runId: head.runId, workflow: head.name }
 }
 
-// Most events are announced to nobody, so this switch has a default.
+// Most events are not announced, so this switch has a default.
 function announcementOf(head: Head, event: HistoryEvent): Announcement | undefined {
   const run = of(head, event)
   switch (event.type) {

@@ -1,4 +1,5 @@
-// One attempt at a step body: waits for a slot, calls the body under its time limits, and says what becomes of the step.
+// One attempt at a step body: waits for a slot, calls the body under its time limits, and says what becomes of the
+// step.
 import { PawlError, PermanentError } from '../base/errors.ts'
 import { type Failure, failureOf, retryAfter } from '../base/failure.ts'
 import { NEVER } from '../base/instant.ts'

@@ -81,7 +81,9 @@ export class ClaimPlan {
     }
   }
 
-  /** Learns from the answer to a claim. Returns how long to wait for the next one, if nothing wakes the worker before. */
+  /**
+   * Learns from the answer to a claim. Returns how long to wait for the next one, if nothing wakes the worker before.
+   */
   learn(budget: ClaimBudget, claimed: Claimed, now: number): number {
     if (budget.reconcile) this.#reconcilesLeft--
     const gotSuspects = this.#suspects.learn(claimed, budget.suspects)
@@ -101,8 +103,8 @@ export class ClaimPlan {
     return runs + tasks === 0
   }
 
-  // To ask about a thousand runs in each claim would cost more than the claim itself, so it is done after a hint, and now
-  // and then.
+  // To ask about a thousand runs in each claim would cost more than the claim itself, so it is done after a hint, and
+  // now and then.
   #mayAskForMessages(): boolean {
     const now = this.#clock.monotonic()
     if (!this.mustReconcile && now - this.#askedForMessagesAt < limits.newsPollMs) return false

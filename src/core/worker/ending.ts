@@ -1,5 +1,5 @@
-// The ways in which a held run ends: by its own code, by a stop, or because it cannot go on. The last turn of a generation
-// is one of them.
+// The ways in which a held run ends: by its own code, by a stop, or because it cannot go on. The last turn of a
+// generation is one of them.
 import type { Ending, HistoryEvent } from '../kernel/event.ts'
 import { statusOf } from '../kernel/run.ts'
 import { Turn } from '../kernel/turn.ts'

@@ -1,5 +1,5 @@
-// The code of a held run: opened when it is needed, told what happened, and asked what it wants. It is replayed from the
-// beginning once, or before every turn with `alwaysReplay`.
+// The code of a held run: opened when it is needed, told what happened, and asked what it wants. It is replayed from
+// the beginning once, or before every turn with `alwaysReplay`.
 import { assert } from '../base/assert.ts'
 import type { Instant } from '../base/instant.ts'
 import type { Command, Receiver, RunStep, SendMessage } from '../kernel/command.ts'
@@ -57,7 +57,9 @@ export class HeldExecution {
     this.#open()
   }
 
-  /** Tells the code what happened and takes its commands. `deaths` are those of earlier holders, not yet accounted for. */
+  /**
+   * Tells the code what happened and takes its commands. `deaths` are those of earlier holders, not yet accounted for.
+   */
   async decide(turn: Turn, state: RunState, deaths: number, now: Instant): Promise<void> {
     const { broken } = this.current
     if (broken) throw broken
@@ -75,7 +77,8 @@ export class HeldExecution {
     if (isFirst) await this.#countDeaths(turn, state, deaths, now)
   }
 
-  // Steps that may have run when earlier holders died have used as many attempts. That is recorded before they begin again.
+  // Steps that may have run when earlier holders died have used as many attempts. That is recorded before they begin
+  // again.
   async #countDeaths(turn: Turn, state: RunState, deaths: number, now: Instant): Promise<void> {
     if (deaths === 0 || turn.ending || turn.continuation) return
     const results = interruptedSteps(state, turn, this.current, deaths, now)
@@ -127,7 +130,8 @@ export class HeldExecution {
     if (this.#execution) showLogs(this.#context, this.#head, this.#execution)
   }
 
-  // Some commands are complete once they are recorded, such as a signal to another run: the code is told in the same turn.
+  // Some commands are complete once they are recorded, such as a signal to another run: the code is told in the same
+  // turn.
   async #advance(
     turn: Turn,
     happened: readonly HistoryEvent[],

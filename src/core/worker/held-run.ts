@@ -1,5 +1,6 @@
-// A run while this worker holds it: what is known of it, and what the worker can tell it. `run-loop.ts` takes it from turn
-// to turn, `turn-cycle.ts` has one turn, `pausing.ts` and `ending.ts` the ways in which the worker stops holding it.
+// A run while this worker holds it: what is known of it, and what the worker can tell it. `run-loop.ts` takes it from
+// turn to turn, `turn-cycle.ts` has one turn, `pausing.ts` and `ending.ts` the ways in which the worker stops holding
+// it.
 import type { Instant } from '../base/instant.ts'
 import { deadlineOf } from '../kernel/deadline.ts'
 import type { HistoryEvent } from '../kernel/event.ts'

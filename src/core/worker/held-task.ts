@@ -82,7 +82,9 @@ export class HeldTask {
     if (!running.hasBegun) this.#neverBegun.resolve({ type: 'ended', outcome })
   }
 
-  /** Asks the store whether the step was cancelled, if the run would wait for its end. An error is tried again later. */
+  /**
+   * Asks the store whether the step was cancelled, if the run would wait for its end. An error is tried again later.
+   */
   async checkCancelled(): Promise<void> {
     const body = this.#body
     if (!body?.awaited) return

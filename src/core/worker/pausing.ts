@@ -74,9 +74,9 @@ export async function releaseForReload(held: HeldRun, turn: Turn): Promise<HeldO
 }
 
 /**
- * Pauses a run whose code does not fit its history, or waits for something that pawl cannot see. The run has not failed,
- * and the same code must not try again. What happened is committed, including attempts that are cut off now; what the
- * code decided is not. A stop or a migration needs no code, and takes effect instead.
+ * Pauses a run whose code does not fit its history, or waits for something that pawl cannot see. The run has not
+ * failed, and the same code must not try again. What happened is committed, including attempts that are cut off now;
+ * what the code decided is not. A stop or a migration needs no code, and takes effect instead.
  */
 export async function pauseForCode(
   held: HeldRun,
@@ -118,8 +118,8 @@ export async function pauseForMessage(held: HeldRun, error: unknown): Promise<He
 }
 
 /**
- * Pauses a run whose history cannot be read here. It consumes nothing, so that a worker that can read it starts from the
- * same state.
+ * Pauses a run whose history cannot be read here. It consumes nothing, so that a worker that can read it starts from
+ * the same state.
  */
 export async function pauseUnread(held: HeldRun, error: unknown): Promise<HeldOutcome> {
   await backOff(held)

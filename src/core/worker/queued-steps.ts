@@ -1,5 +1,5 @@
-// The steps of a held run that other workers run: which steps go to the task queue, the tasks of a turn, and how a queued
-// step is cancelled.
+// The steps of a held run that other workers run: which steps go to the task queue, the tasks of a turn, and how a
+// queued step is cancelled.
 import type { Instant } from '../base/instant.ts'
 import type { Payload } from '../base/value.ts'
 import type { GivenOptions, StepPlan } from '../kernel/decider.ts'
@@ -16,20 +16,20 @@ import { CANCELLED } from './step-notes.ts'
 export interface TaskBody {
   readonly key: string
   readonly generation: number
-  readonly keysOf?: number
+  readonly keysOf?: number | undefined
   readonly workflowId: string
   readonly input: Payload
   /** As the holder of the run sees them, which may not have the code of the activity. */
   readonly retry: StepPlan['retry']
-  readonly startToCloseMs?: number
-  readonly heartbeatMs?: number
-  readonly startBy?: Instant
-  readonly closeBy?: Instant
-  readonly given?: GivenOptions
+  readonly startToCloseMs?: number | undefined
+  readonly heartbeatMs?: number | undefined
+  readonly startBy?: Instant | undefined
+  readonly closeBy?: Instant | undefined
+  readonly given?: GivenOptions | undefined
   /** Attempts made before the step was queued. */
-  readonly failed?: number
+  readonly failed?: number | undefined
   /** When the step is cancelled, the run waits for its end. */
-  readonly awaited?: true
+  readonly awaited?: true | undefined
 }
 
 /** Whether this worker may run an activity: it has its code, and serves its queue. */
@@ -69,23 +69,20 @@ export function tasksOf(
 }
 
 function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTask {
-  const { workflowId, generation, keysOf } = head
-  const { retry, startToCloseMs, heartbeatMs, given } = plan
-  const { startBy, closeBy, failed } = step
   const body: TaskBody = {
     key,
-    generation,
-    ...(keysOf !== undefined && { keysOf }),
-    workflowId,
+    generation: head.generation,
+    keysOf: head.keysOf,
+    workflowId: head.workflowId,
     input: step.input ?? { json: null },
-    retry,
-    ...(startToCloseMs !== undefined && { startToCloseMs }),
-    ...(heartbeatMs !== undefined && { heartbeatMs }),
-    ...(startBy !== undefined && { startBy }),
-    ...(closeBy !== undefined && { closeBy }),
-    ...(given && { given }),
-    ...(failed > 0 && { failed }),
-    ...(awaitsEnd(step) && { awaited: true }),
+    retry: plan.retry,
+    startToCloseMs: plan.startToCloseMs,
+    heartbeatMs: plan.heartbeatMs,
+    startBy: step.startBy,
+    closeBy: step.closeBy,
+    given: plan.given,
+    failed: step.failed > 0 ? step.failed : undefined,
+    awaited: awaitsEnd(step) ? true : undefined,
   }
   return {
     taskId: taskId(head, key),

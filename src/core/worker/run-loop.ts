@@ -52,8 +52,8 @@ async function readHistory(held: HeldRun): Promise<void> {
 }
 
 /**
- * Resolves when there is a reason for another turn: a message, a result, a timer, or a change of phase. `undefined` if there
- * is one now.
+ * Resolves when there is a reason for another turn: a message, a result, a timer, or a change of phase. `undefined` if
+ * there is one now.
  */
 function untilNextTurn(held: HeldRun): Promise<void> | undefined {
   const { inbox, steps, uncommitted, context, hasToldTasks } = held

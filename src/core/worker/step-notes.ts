@@ -114,8 +114,8 @@ export class StepNotes {
   }
 
   /**
-   * The attempt is over. Later heartbeats of its body are ignored, because they could overtake those of the next attempt.
-   * Earlier ones are written, unless the step has ended and needs none.
+   * The attempt is over. Later heartbeats of its body are ignored, because they could overtake those of the next
+   * attempt. Earlier ones are written, unless the step has ended and needs none.
    */
   close(unsaved: 'keep' | 'drop'): Promise<unknown> | undefined {
     if (!this.#isClosed && unsaved === 'keep') this.#flush()

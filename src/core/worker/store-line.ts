@@ -1,6 +1,6 @@
-// A worker's calls to its store, each repeated until there is an answer. While the store cannot be used, the log says so:
-// once when that has lasted for a moment, or at once if it will not pass by itself, then rarely, and when it is over. An
-// outage is not over while the store answers only some calls, because one of its connections still works.
+// A worker's calls to its store, each repeated until there is an answer. While the store cannot be used, the log says
+// so: once when that has lasted for a moment, or at once if it will not pass by itself, then rarely, and when it is
+// over. An outage is not over while the store answers only some calls, because one of its connections still works.
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { persistent, type Send } from '../runtime/availability.ts'

@@ -1,10 +1,10 @@
-// When a worker tries suspects: runs whose last holder died. One of them may have killed it, so that as little as possible
-// runs beside them; but a crash usually has nothing to do with any of them, and then all should continue soon.
+// When a worker tries suspects: runs whose last holder died. One of them may have killed it, so that as little as
+// possible runs beside them; but a crash usually has nothing to do with any of them, and then all should continue soon.
 //
-// An idle worker takes a group of those that lost one holder. If it is alive a moment later, the next group may be twice as
-// large, although the first is still held. Runs that lost two holders come one at a time, each for a moment; those that
-// lost more stay alone until they have made progress. A busy worker takes nothing new for a while, to become idle; if it
-// does not, it tries suspects beside everything else, and holds back again only much later.
+// An idle worker takes a group of those that lost one holder. If it is alive a moment later, the next group may be
+// twice as large, although the first is still held. Runs that lost two holders come one at a time, each for a moment;
+// those that lost more stay alone until they have made progress. A busy worker takes nothing new for a while, to become
+// idle; if it does not, it tries suspects beside everything else, and holds back again only much later.
 import { limits } from '../base/limits.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Claimed } from '../stores/store.ts'

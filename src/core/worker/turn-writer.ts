@@ -72,7 +72,7 @@ export class TurnWriter {
     this.#committedAt = state.at
   }
 
-  // Whoever looks at the time may find that the lease is lost, also in the middle of a turn. A turn that was decided half
+  // Any look at the time may show that the lease is lost, also in the middle of a turn. A turn that was decided half
   // before and half after that is not written, even if the store would accept it.
   async write(events: readonly HistoryEvent[], rest: Rest): Promise<Committed> {
     if (this.#run.isAbandoned) return { outcome: 'fenced' }
@@ -110,8 +110,8 @@ export class TurnWriter {
     return committed
   }
 
-  // A turn whose stamp is ahead of the store's clock is right, but early. The lease, and the steps that run under it, are
-  // kept, and the same turn is sent again until its time has come.
+  // A turn whose stamp is ahead of the store's clock is right, but early. The lease, and the steps that run under it,
+  // are kept, and the same turn is sent again until its time has come.
   async #commitLater(turn: TurnCommit, storeNow: Instant): Promise<Committed | undefined> {
     const { clock, logger, line } = this.#context
     const behind = Math.round((turn.at - storeNow) / 1_000)
@@ -180,7 +180,9 @@ export class TurnWriter {
     }
   }
 
-  /** Pauses the run and consumes nothing. Messages that arrive meanwhile stay in the inbox, unless one stops the run. */
+  /**
+   * Pauses the run and consumes nothing. Messages that arrive meanwhile stay in the inbox, unless one stops the run.
+   */
   async pauseUnread(failure: Failure, inbox: Inbox): Promise<'applied' | 'stopped' | 'lost'> {
     while (!inbox.stop) {
       const next = this.pausedBy(failure, inbox.ids)

@@ -1,5 +1,5 @@
-// Ends a run that no worker holds: one that is terminated, or cancelled before it began. That needs no workflow code. The
-// empty lease fits until a worker claims the run; then that worker ends it.
+// Ends a run that no worker holds: one that is terminated, or cancelled before it began. That needs no workflow code.
+// The empty lease fits until a worker claims the run; then that worker ends it.
 import type { HistoryEvent } from '../kernel/event.ts'
 import { endingBy, type Stop } from '../kernel/message.ts'
 import { statusOf } from '../kernel/run.ts'

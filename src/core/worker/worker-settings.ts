@@ -85,8 +85,8 @@ export function pins(
 
 /**
  * Whether the worker takes part in roll-outs: it does if it pins runs of any workflow. A store cannot tell a run that
- * has not begun from one in progress that is not pinned, so such a worker takes only its share of both. That also routes
- * the latter to the build that is rolled out.
+ * has not begun from one in progress that is not pinned, so such a worker takes only its share of both. That also
+ * routes the latter to the build that is rolled out.
  */
 export function takesShare({ pin }: Pick<WorkerSettings, 'pin'>, { workflows }: Registry): boolean {
   return pin || [...workflows.values()].some(({ options }) => options.pin === true)

@@ -273,7 +273,8 @@ export class Worker {
     if (wakeAt !== undefined) this.#waker.wakeWithin(wakeAt - this.#context.storeClock.now())
   }
 
-  // Code that continues by itself while its run is released breaks the rules. A message wakes the run, which is then paused.
+  // Code that continues by itself while its run is released breaks the rules. A message wakes the run, which is then
+  // paused.
   #keepWarm(runId: string, warm: WarmRun): void {
     const { line, random } = this.#context
     warm.execution.onBreak = () => {
@@ -285,7 +286,8 @@ export class Worker {
     this.#warm.put(runId, warm)
   }
 
-  // No run can cause this: it is a defect of pawl, or the worker stopped before the store answered. The lease may be lost.
+  // No run can cause this: it is a defect of pawl, or the worker stopped before the store answered. The lease may be
+  // lost.
   #drop(held: HeldRun, error: unknown): void {
     if (!(error instanceof NoAnswer))
       this.#context.logger.log('error', `run ${held.runId} was dropped: ${String(error)}`)
