@@ -1,19 +1,19 @@
-// Puts the parts together: a store, a client on it, and workers in this process when asked for.
+// Opens an engine: a store, a client on it (`start`, `get`, `list` and so on are in core/client/client.ts), and the
+// workers of this process.
 
 import { parseGraph } from './addons/documents/parse.ts'
 import { Schedules } from './addons/schedules/schedules.ts'
 import { SCHEDULES_QUEUE, schedule } from './addons/schedules/workflow.ts'
 import { checkOptions, choice, type Described, fn, option, text } from './core/base/described.ts'
-import { milliseconds } from './core/base/duration.ts'
 import { isUnreadable, whyUnreadable } from './core/base/envelope.ts'
 import { PawlError } from './core/base/errors.ts'
 import { limits } from './core/base/limits.ts'
-import { checkId, checkName } from './core/base/names.ts'
+import { checkName } from './core/base/names.ts'
 import type { Json } from './core/base/value.ts'
 import { visibleJson } from './core/base/visible.ts'
 import { Catalogue } from './core/catalogue/catalogue.ts'
 import { activityClient } from './core/client/activity-client.ts'
-import { Client, type ClientPorts } from './core/client/client.ts'
+import { Client, untilClosed } from './core/client/client.ts'
 import { queryOf, type RunFilter, runFilter } from './core/client/filter.ts'
 import {
   aroundActivities,
@@ -23,10 +23,10 @@ import {
 import { LIVE, recordedRuns } from './core/client/recorded-runs.ts'
 import type { Submitted } from './core/client/submitting.ts'
 import type { AnyActivity } from './core/definitions/activity.ts'
+import type { ParseGraph } from './core/definitions/graph-document.ts'
 import { Registry } from './core/definitions/registry.ts'
 import type { AnyWorkflow } from './core/definitions/workflow.ts'
 import type { Status } from './core/kernel/run.ts'
-import { persist } from './core/runtime/availability.ts'
 import { type Clock, systemClock } from './core/runtime/clock.ts'
 import { consoleLogger, type Logger } from './core/runtime/logger.ts'
 import { nodeProblem } from './core/runtime/node-version.ts'
@@ -36,21 +36,17 @@ import { coalesced } from './core/stores/coalesced.ts'
 import { type Codec, Codecs, checkCodecs } from './core/stores/codec.ts'
 import { encoded } from './core/stores/encoded.ts'
 import { observed } from './core/stores/observed.ts'
-import {
-  REUSES,
-  type RecordOperation,
-  type RecordOutcome,
-  type Reuse,
-  type Store,
-} from './core/stores/store.ts'
+import { REUSES, type RecordOperation, type Reuse, type Store } from './core/stores/store.ts'
 import type { Announcement, Listener } from './core/telemetry/announcement.ts'
 import { Bus } from './core/telemetry/bus.ts'
+import type { EngineParts } from './core/worker/context.ts'
 import { Deciders } from './core/worker/deciders.ts'
-import { type WorkerOptions, workerOptions } from './core/worker/options.ts'
-import { inquire, judge, type RecordedRun, type Verdict } from './core/worker/rehearsal.ts'
+import { LocalWorkers } from './core/worker/local-workers.ts'
+import type { WorkerOptions } from './core/worker/options.ts'
+import { checkRun, queryRun, type RecordedRun, type Verdict } from './core/worker/replay.ts'
 import { endUnclaimed } from './core/worker/unclaimed.ts'
 import { Worker } from './core/worker/worker.ts'
-import type { WorkerPorts } from './core/worker/worker-settings.ts'
+import { type WorkerSettings, workerSettings } from './core/worker/worker-settings.ts'
 import { openPatiently, type StoreOptions } from './stores/open.ts'
 
 export type { WorkerOptions } from './core/worker/options.ts'
@@ -71,7 +67,7 @@ export const openOptions = {
     otherwise: 'it changes with the text of the workflows',
   }),
   listeners: option<readonly Listener[]>(
-    'They hear what happens.',
+    'Functions that are called with every announcement.',
     'a list of functions',
     (value) => Array.isArray(value) && value.every((each) => typeof each === 'function'),
   ),
@@ -82,21 +78,21 @@ export const openOptions = {
     (value) => typeof (value as { log?: unknown } | null)?.log === 'function',
     { otherwise: 'standard error' },
   ),
-  /** What bodies go through on their way to the store, in this order. All that use the store need them. */
+  /** Encode bodies on their way to the store, in this order. Every process that uses the store needs them. */
   codecs: option<readonly Codec[]>(
-    'What bodies go through on their way to the store, in this order.',
+    'Encode bodies on their way to the store, in this order.',
     'a list of codecs',
     Array.isArray,
   ),
-  /** What becomes of a start if its workflow id has a run already, unless the start says so itself. 'allow' */
+  /** What a start does if its workflow id has a run already, unless the start has `reuse`. 'allow' */
   reuse: choice<Reuse>(
-    'What becomes of a start if its workflow id has a run already, unless it says so itself.',
+    'What a start does if its workflow id has a run already, unless the start has `reuse`.',
     REUSES,
     { otherwise: "'allow'" },
   ),
-  /** Stand around step bodies, starts and calls on runs; the first is the outermost. */
+  /** Wrap step bodies, starts and calls on runs; the first is the outermost. */
   interceptors: option<readonly Interceptor[]>(
-    'Stand around step bodies, starts and calls on runs; the first is the outermost.',
+    'Wrap step bodies, starts and calls on runs; the first is the outermost.',
     'a list of objects with `activity`, `start` or `client`',
     (value) => Array.isArray(value) && value.every((each) => typeof each === 'object' && each),
   ),
@@ -106,32 +102,32 @@ export const openOptions = {
     { otherwise: 'from the environment, then from the profile file' },
   ),
 } as const
-/** The code an engine has, and what it uses. */
+/** The code of an engine, and what it uses. */
 export interface OpenOptions extends Described<typeof openOptions> {}
 
-/** What the world is to an engine. Tests hand in their own. @internal */
+/** Clock, randomness and other settings that tests replace. @internal */
 export interface EngineWorld {
   readonly clock: Clock
   readonly random: Random
   readonly alwaysReplay?: boolean
-  /** By which time limits of waits are measured, if that is another. */
+  /** The clock that limits of waits are measured with, if it is another. */
   readonly waitClock?: Clock
-  /** No other process has this store: no hint is lost, and nobody need fear for a lease. */
+  /** No other process uses this store: no hint is lost, and no lease can be taken over. */
   readonly alone?: boolean
   /** A run that leaves something undone when it completes has failed. */
   readonly strict?: boolean
-  /** Stand around step bodies, inside those of the user. */
-  readonly aroundBodies?: WorkerPorts['aroundBodies']
+  /** Interceptors of step bodies, inside those of the user. */
+  readonly aroundBodies?: EngineParts['aroundBodies']
 }
 
-/** Where runs are kept, such as `sqlite:./pawl.db` or `postgres://host/database`. */
+/** Where runs are stored, such as `sqlite:./pawl.db` or `postgres://host/database`. */
 export type StoreUrl =
   `${'memory' | 'sqlite' | 'postgres' | 'postgresql' | 's3' | 'file'}:${string}`
 type KnownUrl<Url extends string> = string extends Url ? Url : Url extends StoreUrl ? Url : StoreUrl
 
 /**
- * Opens a store. A literal URL is checked by the compiler; any other, here. A store that is unavailable is waited for
- * as long as other calls wait, 30 s.
+ * Opens a store. The compiler checks a literal URL; any other is checked when it is opened. If the store is
+ * unavailable, `open` waits for it as long as other calls do: 30 s.
  */
 export async function open<const Url extends string>(
   store: KnownUrl<Url>,
@@ -147,13 +143,13 @@ export async function open<const Url extends string>(
   return new Engine(await openPatiently(store, ports, options), registry, options, world)
 }
 
-// An old Node would take runs, and fail them for what it lacks.
+// An old Node would claim runs, and fail them because of features it lacks.
 function refuseOldNode(): void {
   const problem = nodeProblem()
   if (problem !== undefined) throw new PawlError('NOT_SUPPORTED', problem)
 }
 
-/** All code an engine has: the user's, and pawl's own. @internal */
+/** All code of an engine: the user's, and pawl's own. @internal */
 export function registryOf({ workflows = [], activities = [] }: OpenOptions): Registry {
   return new Registry(workflows, activities, [schedule])
 }
@@ -164,17 +160,22 @@ export interface ExportedRun extends RecordedRun {
   readonly status: Status
 }
 
-/** A run under way, and whether the code here would go on with it. */
+/** A run in progress, and whether the code of this engine would continue it. */
 export type CheckedRun = Verdict & {
   readonly runId: string
   readonly workflowId: string
   readonly name: string
   readonly status: Status
-  /** Another build, which keeps the run: the code here gets it only when that is retired. */
+  /**
+   * The build that the run is pinned to, if it is another: this engine gets the run only when that build is retired.
+   */
   readonly keptBy?: string
 }
 
-/** A client that can also work: what `open` gives. */
+/**
+ * A client that can also work: what `open` returns. It extends `Client`, because as a wrapper it would only repeat
+ * every method of the client.
+ */
 export class Engine extends Client implements AsyncDisposable {
   /** Runs that start by the clock. */
   readonly schedules: Schedules
@@ -185,84 +186,99 @@ export class Engine extends Client implements AsyncDisposable {
   readonly #options: OpenOptions
   readonly #world: EngineWorld
   readonly #bus: Bus
-  readonly #workers: Worker[]
-  readonly #forget: (() => void)[] = []
+  readonly #workers: LocalWorkers
+  readonly #stopSignals: (() => void)[] = []
   readonly #ended: AbortController
   #closed: Promise<void> | undefined
 
   /** @internal */
   constructor(raw: Store, registry: Registry, options: OpenOptions, world: EngineWorld) {
-    const bus = new Bus(options.listeners)
-    const own = withCodecs(raw, options)
-    const store = coalesced(observed(own, bus, world.clock), () => world.clock.breathe())
-    const workers: Worker[] = []
-    const catalogue = catalogueOf(store, world)
-    const deciders = new Deciders(registry, parseGraph, catalogue)
-    const ended = new AbortController()
+    const { clock, random, waitClock } = world
     const { reuse, interceptors } = options
-    const parts = { catalogue, deciders, closed: ended.signal, reuse, interceptors }
-    super(clientPorts(store, registry, world, workers, parts))
-    this.schedules = new Schedules(this, () => world.clock.now())
-    this.#ended = ended
+    const bus = new Bus(options.listeners)
+    const store = coalesced(observed(withCodecs(raw, options), bus, clock), () => clock.breathe())
+    const ended = new AbortController()
+    const send = untilClosed(store, world, ended.signal)
+    const records = (operations: readonly RecordOperation[]) => send((to) => to.records(operations))
+    const newWriteId = (): number => random.integer()
+    const catalogue = new Catalogue({ records, writeId: newWriteId }, () => clock.now())
+    const deciders = new Deciders(registry, parseGraph, catalogue)
+    const workers = new LocalWorkers()
+    super({
+      store,
+      send,
+      clock,
+      waitClock,
+      random,
+      workers,
+      catalogue,
+      parseGraph: (document) => parseGraph(document, activitiesOf(registry)),
+      reuse,
+      interceptors,
+      queryRun: (query) => queryRun(deciders, clock, query),
+      endUnclaimed: (run) => endUnclaimed(run, store, random.integer()),
+    })
+    this.schedules = new Schedules(this, () => clock.now())
     this.#store = store
+    this.#registry = registry
     this.#catalogue = catalogue
     this.#deciders = deciders
-    this.#registry = registry
     this.#options = options
     this.#world = world
     this.#bus = bus
     this.#workers = workers
+    this.#ended = ended
   }
 
   /** Makes this process a worker. */
   work(options: WorkerOptions = {}): Worker {
     if (this.#closed) throw new PawlError('WORKER_STOPPED', 'this engine is closed.')
-    const {
-      clock,
-      random,
-      alwaysReplay = false,
-      alone = false,
-      strict = false,
-      aroundBodies = [],
-    } = this.#world
-    const ports = {
+    const { clock, random, aroundBodies = [] } = this.#world
+    const { interceptors, logger = consoleLogger } = this.#options
+    const parts = {
       store: this.#store,
       catalogue: this.#catalogue,
       deciders: this.#deciders,
       registry: this.#registry,
       clock,
       random,
-      logger: this.#options.logger ?? consoleLogger,
+      logger,
       bus: this.#bus,
-      aroundBodies: [...aroundActivities(this.#options.interceptors), ...aroundBodies],
+      aroundBodies: [...aroundActivities(interceptors), ...aroundBodies],
       clientFor: (key: string) => activityClient(this, key),
-      onEnded: (runId: string, body: string) => this.results.ended(runId, body),
-      onLetGo: (runId: string) => this.results.letGo(runId),
+      results: this.results,
     }
-    const code = this.#code
-    const build = buildOf(code, this.#options)
-    const pollMs = alone ? Number.POSITIVE_INFINITY : limits.idlePollMs
-    const settings = {
-      ...settingsOf(options, clock, random),
-      ...(alone && { leaseMs: limits.durationMsMax }),
-      ...{ build, code, alwaysReplay, strict, pollMs },
-    }
-    const worker = new Worker(ports, settings)
-    this.#workers.push(worker)
-    if (options.signals ?? true) this.#forget.push(onShutdown(() => worker.drain()))
+    const worker = new Worker(parts, this.#settingsOf(options))
+    this.#workers.add(worker)
+    if (options.signals ?? true) this.#stopSignals.push(onShutdown(() => worker.drain()))
     return worker
   }
 
-  // The workers of this process need not find out by themselves.
+  #settingsOf(options: WorkerOptions): WorkerSettings {
+    const { clock, random, alwaysReplay = false, alone = false, strict = false } = this.#world
+    const code = this.#code
+    const settings = workerSettings(options, {
+      build: buildOf(code, this.#options),
+      code,
+      alwaysReplay,
+      strict,
+      pollMs: alone ? Number.POSITIVE_INFINITY : limits.idlePollMs,
+      newId: () => `worker-${uuidV7(clock, random).slice(-12)}`,
+      schedulesQueue: SCHEDULES_QUEUE,
+    })
+    return alone ? { ...settings, leaseMs: limits.durationMsMax } : settings
+  }
+
+  // The workers of this process need not wait for their next look.
   override async submit(definition: AnyWorkflow | Json): Promise<Submitted> {
     const submitted = await super.submit(definition)
-    await Promise.all(this.#workers.map((worker) => worker.look()))
+    await this.#workers.look()
     return submitted
   }
 
   /**
-   * Replays every run under way with the code this engine has, and says which would go on and which would not. Nothing is
-   * written, and no step is run.
+   * Replays every run in progress with the code of this engine, and says which of them would continue. Nothing is
+   * written, and no step runs.
    */
   async *check(filter: Pick<RunFilter, 'workflow'> = {}): AsyncGenerator<CheckedRun> {
     checkOptions({ workflow: runFilter.workflow }, filter, { of: 'check' })
@@ -273,17 +289,17 @@ export class Engine extends Client implements AsyncDisposable {
     for await (const { run, turns } of recordedRuns(this.#store, { ...names, statuses: LIVE })) {
       const { head, status, pin } = run
       const { runId, workflowId, name } = head
-      const verdict = await judge(this.#deciders, this.#world.clock, { head, turns })
+      const verdict = await checkRun(this.#deciders, this.#world.clock, { head, turns })
       const kept = pin === undefined || open.has(pin) ? {} : { keptBy: pin }
       yield { runId, workflowId, name, status, ...kept, ...verdict }
     }
   }
 
-  /** Whole runs, to be kept or to be replayed in a test: one JSON text a run. */
+  /** Whole runs, to be archived or to be replayed in a test: one JSON text for each run. */
   async *export(filter: RunFilter = {}): AsyncGenerator<string> {
     for await (const { run, turns } of recordedRuns(this.#store, queryOf(filter))) {
       const { input, extras = '' } = run.head
-      // A copy that says only why something could not be read is no copy.
+      // A body that could not be decoded is an error, because an export without it would not be a copy.
       const lost = [input, extras, ...turns.map(({ body }) => body)].find(isUnreadable)
       if (lost !== undefined) throw whyUnreadable(lost)
       const exported: ExportedRun = { pawl: 1, status: run.status, head: run.head, turns }
@@ -291,14 +307,14 @@ export class Engine extends Client implements AsyncDisposable {
     }
   }
 
-  /** Its build, as people name it. */
+  /** The build of this engine, as users name it. */
   get #code(): string {
     return checkName(this.#options.build ?? this.#registry.fingerprint, 'the build')
   }
 
-  /** Step bodies under way in the workers of this engine. */
+  /** How many step bodies the workers of this engine run. */
   get stepsRunning(): number {
-    return this.#workers.reduce((sum, worker) => sum + worker.stepsRunning, 0)
+    return this.#workers.stepsRunning
   }
 
   on<T extends Announcement['type']>(
@@ -310,7 +326,7 @@ export class Engine extends Client implements AsyncDisposable {
     })
   }
 
-  /** Drains the workers of this engine and lets go of the store. */
+  /** Drains the workers of this engine and closes the store. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -321,9 +337,9 @@ export class Engine extends Client implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    await Promise.all(this.#workers.map((worker) => worker.drain()))
+    await this.#workers.drain()
     this.results.close(new PawlError('WORKER_STOPPED', 'this engine was closed.'))
-    for (const forget of this.#forget) forget()
+    for (const stop of this.#stopSignals) stop()
     this.#ended.abort()
     await this.#store.close()
   }
@@ -333,100 +349,12 @@ function withCodecs(store: Store, { codecs = [], logger = consoleLogger }: OpenO
   return codecs.length === 0 ? store : encoded(store, codecs, (text) => logger.log('error', text))
 }
 
-// A worker with other codecs or keys is another build: what one could not read, the next may be able to.
+// A worker with other codecs or keys is another build, because it may be able to read what this one cannot.
 function buildOf(name: string, { codecs = [] }: OpenOptions): string {
   return codecs.length === 0 ? name : `${name}+${new Codecs(codecs).fingerprint}`
 }
 
-interface EngineParts {
-  readonly catalogue: Catalogue
-  readonly deciders: Deciders
-  readonly closed: AbortSignal
-  readonly reuse: Reuse | undefined
-  readonly interceptors: readonly Interceptor[] | undefined
-}
-
-function clientPorts(
-  store: Store,
-  registry: Registry,
-  world: EngineWorld,
-  workers: readonly Worker[],
-  { catalogue, deciders, closed, reuse, interceptors }: EngineParts,
-): ClientPorts {
-  const { clock, random, waitClock } = world
-  const { knownActivities } = registry
-  const activities = knownActivities?.size === 0 ? undefined : knownActivities
-  return {
-    waitClock,
-    store,
-    clock,
-    random,
-    catalogue,
-    closed,
-    parseGraph: (document) => parseGraph(document, { activities }),
-    reuse,
-    interceptors,
-    endUnclaimed: (given) => endUnclaimed(given, (turns) => store.commit(turns), random.integer()),
-    inquire: (question) => inquire(deciders, clock, question),
-    eager: {
-      offer: (run) => {
-        for (const worker of workers) {
-          const offer = worker.offer(run)
-          if (offer) return offer
-        }
-        return undefined
-      },
-      accept: (run, isOld) => {
-        for (const worker of workers) worker.accept(run, isOld)
-      },
-    },
-  }
-}
-
-function catalogueOf(store: Store, { clock, random }: EngineWorld): Catalogue {
-  const send = (operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> => {
-    const patienceMs = limits.storePatienceMs
-    return persist(() => store.records(operations), { clock, random, patienceMs })
-  }
-  return new Catalogue({ records: send, writeId: () => random.integer() }, () => clock.now())
-}
-
-function settingsOf(options: WorkerOptions, clock: Clock, random: Random) {
-  checkOptions(workerOptions, options, { of: 'work' })
-  const { concurrency, queues = ['default'], warm = limits.warmExecutions } = options
-  const both =
-    typeof concurrency === 'number'
-      ? { workflows: concurrency, activities: concurrency }
-      : concurrency
-  if (queues.length === 0)
-    throw new PawlError('INPUT_INVALID', 'queues is empty: the worker would do nothing.')
-  return {
-    id:
-      options.id === undefined
-        ? `worker-${uuidV7(clock, random).slice(-12)}`
-        : checkId(options.id, 'the id of a worker'),
-    queues: [
-      ...queues.map((queue) => checkName(queue, 'the name of a queue')),
-      ...((options.schedules ?? true) ? [SCHEDULES_QUEUE] : []),
-    ],
-    workflows: both?.workflows ?? limits.workflowsPerWorker,
-    activities: both?.activities ?? limits.activitiesPerWorker,
-    leaseMs: between(
-      'lease',
-      milliseconds(options.lease ?? limits.leaseMs, 'lease'),
-      limits.leaseMsMin,
-      limits.leaseMsMax,
-    ),
-    graceMs: milliseconds(options.grace ?? limits.graceMs, 'grace'),
-    warm,
-    pin: options.pin ?? false,
-  }
-}
-
-function between(name: string, value: number, low: number, high: number): number {
-  if (Number.isInteger(value) && value >= low && value <= high) return value
-  throw new PawlError(
-    'INPUT_INVALID',
-    `${name} is ${value}; expected a whole number from ${low} to ${high}.`,
-  )
+/** The activities that a submitted graph may use; any, if this process has none. */
+function activitiesOf({ knownActivities }: Registry): Parameters<ParseGraph>[1] {
+  return { activities: knownActivities?.size === 0 ? undefined : knownActivities }
 }

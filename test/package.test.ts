@@ -115,6 +115,7 @@ test('house: declarations show what users can call, and nothing that is ours', a
     'core/kernel/decider',
     'core/definitions/registry',
     'core/worker/worker-settings',
+    'core/worker/context',
   ]
   expect(ours.filter((name) => paths.includes(`dist/${name}.d.ts`))).toEqual([])
   for (const name of [

@@ -14,7 +14,7 @@ import { NEVER } from '../core/stores/never.ts'
 import { headOf as headNow, type RunRow, turnsOf as turnsOfRun } from '../core/stores/rules/row.ts'
 import type { Tables } from '../core/stores/rules/tables.ts'
 import type { StoredTurn } from '../core/stores/store.ts'
-import { headOf, headSince } from '../core/worker/past.ts'
+import { headOf, headSince } from '../core/worker/history.ts'
 import { inGeneration, type Ledger } from './ledger.ts'
 
 /** What the client was promised. */

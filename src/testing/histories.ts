@@ -7,7 +7,7 @@ import type { AnyActivity } from '../core/definitions/activity.ts'
 import type { AnyWorkflow } from '../core/definitions/workflow.ts'
 import { systemClock } from '../core/runtime/clock.ts'
 import { Deciders } from '../core/worker/deciders.ts'
-import { judge } from '../core/worker/rehearsal.ts'
+import { checkRun } from '../core/worker/replay.ts'
 import { type ExportedRun, registryOf } from '../engine.ts'
 
 /** Reads what `pawl export`, or `engine.export`, wrote: one run a line. */
@@ -32,7 +32,7 @@ export async function replay(
   const workflows = definitions.filter((each): each is AnyWorkflow => each.is === 'workflow')
   const deciders = new Deciders(registryOf({ workflows }), parseGraph)
   for (const run of await histories) {
-    const found = await judge(deciders, systemClock, run)
+    const found = await checkRun(deciders, systemClock, run)
     const { runId, name } = run.head
     if (found.verdict === 'noCode') {
       throw new PawlError('NO_CODE_HERE', `there is no workflow '${name}' to replay run ${runId}.`)

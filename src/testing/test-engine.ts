@@ -171,7 +171,7 @@ export class TestEngine extends Engine {
     this.#time = time
     this.#calls = calls
     // Leases do not end here, so nothing is renewed, and nobody looks at its notes by the clock.
-    calls.onNoted = () => this.#workers.forEach(({ worker }) => worker.lookAtTasks())
+    calls.onNoted = () => this.#workers.forEach(({ worker }) => worker.checkTasks())
     this.#registry = registry
     this.#namesQueues = options.queues !== undefined
     this.#skips = options.skipTime ?? true

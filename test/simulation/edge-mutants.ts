@@ -68,7 +68,7 @@ export const edgeMutants: readonly Mutant[] = [
       "if (isAhead(tx, row, turn)) return { outcome: 'ahead', now: tx.now }",
       "if (turn.at > tx.now + limits.clockAheadMsMax) return { outcome: 'fenced' }",
     ),
-    patch(worker, 'if (this.#session.alive && began) this.#leases.cutOff(held)', ''),
+    patch(worker, 'if (session.alive && hasBegun) this.#leases.cutOff(held)', ''),
   ),
   mutant(
     'D2: the latest time the store may show is taken for its time',
@@ -115,9 +115,9 @@ export const edgeMutants: readonly Mutant[] = [
     mutant(
       'api D1: an activity that failed goes on wherever its run does',
       patch(
-        'core/worker/readiness.ts',
-        "return kind !== 'activity' || host.serves(name, plan, head)",
-        "return kind !== '' || host.serves(name, plan, head)",
+        'core/worker/held-execution.ts',
+        'isSpent(open, plan) || this.#runsHere(open, plan)',
+        'isSpent(open, plan) || open.failed >= 0',
       ),
     ),
   ),
@@ -125,7 +125,7 @@ export const edgeMutants: readonly Mutant[] = [
     425,
     mutant(
       'api D1: the attempt of a holder that died is not counted for what goes to the queue now',
-      patch('core/worker/readiness.ts', '(step.queued && !asked.has(key))', 'step.queued'),
+      patch('core/worker/held-execution.ts', '(step.queued && !asked.has(key))', 'step.queued'),
     ),
   ),
   from(

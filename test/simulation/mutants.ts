@@ -25,9 +25,9 @@ const replica = 'stores/objects/replica.ts'
 const log = 'stores/objects/log.ts'
 const snapshotter = 'stores/objects/snapshotter.ts'
 const compactor = 'stores/objects/compactor.ts'
-const heldRun = 'core/worker/held-run.ts'
-const readiness = 'core/worker/readiness.ts'
-const localSteps = 'core/worker/local-steps.ts'
+const heldExecution = 'core/worker/held-execution.ts'
+const turnCycle = 'core/worker/turn-cycle.ts'
+const localSteps = 'core/worker/steps.ts'
 const session = 'core/worker/session.ts'
 const turn = 'core/kernel/turn.ts'
 
@@ -77,9 +77,9 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'H6: a commit without an answer is taken for applied',
     patch(
-      'core/worker/run-host.ts',
-      'await send((store) => store.commit([turn]))',
-      "await ports.store.commit([turn]).catch(() => [{ outcome: 'applied' } as const])",
+      'core/worker/turn-writer.ts',
+      'await this.#context.line.send((store) => store.commit([turn]))',
+      "await this.#context.store.commit([turn]).catch(() => [{ outcome: 'applied' } as const])",
     ),
   ),
   from(
@@ -107,22 +107,18 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'H9: a crash does not count as an attempt',
-    patch(
-      'core/worker/held-execution.ts',
-      'if (crashes === 0 || turn.ending',
-      'if (crashes >= 0 || turn.ending',
-    ),
+    patch(heldExecution, 'if (deaths === 0 || turn.ending', 'if (deaths >= 0 || turn.ending'),
   ),
   mutant(
     'H9: a step that must not run twice is begun before that is durable',
-    patch(readiness, 'retry.maxAttempts ?? 1) > 1', 'retry.maxAttempts ?? 1) > 0'),
+    patch('core/worker/commit.ts', 'retry.maxAttempts ?? 1) > 1', 'retry.maxAttempts ?? 1) > 0'),
   ),
   mutant(
     'H11: the timers of a held run do not fire',
     patch(
-      'core/worker/nap.ts',
-      'Number.isFinite(pause) ? this.#after(pause, resolve)',
-      'pause < 0 ? this.#after(pause, resolve)',
+      'core/worker/waker.ts',
+      'if (ms < Number.POSITIVE_INFINITY) this.wakeWithin(ms)',
+      'if (ms < 0) this.wakeWithin(ms)',
     ),
   ),
   mutant(
@@ -154,9 +150,9 @@ export const mutants: readonly Mutant[] = [
     mutant(
       'ruling 8: effects leave before their cause is durable',
       patch(
-        heldRun,
-        '!isAwaited && mayWait(this.#carried, turn, this.#code.current, now)) {',
-        "!isAwaited && (mayWait(this.#carried, turn, this.#code.current, now) || this.#carried.every(({ type }) => type === 'StepStarted' || type === 'StepCompleted'))) {",
+        turnCycle,
+        '!mustCommit && canWait(uncommitted.events, turn, code.current, now)) {',
+        "!mustCommit && (canWait(uncommitted.events, turn, code.current, now) || uncommitted.events.every(({ type }) => type === 'StepStarted' || type === 'StepCompleted'))) {",
       ),
     ),
   ),
@@ -236,8 +232,8 @@ export const mutants: readonly Mutant[] = [
       'INV14: a step that has ended and is not yet in a turn is begun again',
       patch(
         localSteps,
-        'if (this.#running.get(key)?.result === running.result) this.#results.push(result)',
-        'if (this.#running.delete(key)) this.#results.push(result)',
+        'if (this.#running.get(key)?.attempt === attempt) this.#results',
+        'if (this.#running.delete(key)) this.#results',
       ),
     ),
   ),
@@ -247,7 +243,7 @@ export const mutants: readonly Mutant[] = [
     patch(
       'core/client/client.ts',
       "default:\n        throw new PawlError('STORE_UNAVAILABLE'",
-      "default:\n        return new Handle<Out>(this.#host, runId, { workflowId })\n        throw new PawlError('STORE_UNAVAILABLE'",
+      "default:\n        return new StartedHandle<Out>(this.host, runId, { workflowId, isNew: true })\n        throw new PawlError('STORE_UNAVAILABLE'",
     ),
     patch(
       'core/client/client.ts',
@@ -358,8 +354,8 @@ export const mutants: readonly Mutant[] = [
   ),
   inPrograms(
     'a step that was left is begun again when its worker dies',
-    patch(readiness, 'if (step.left && (step.retryAt ?? 0) > now) return []\n', ''),
-    patch(readiness, '(open.retryAt ?? 0) > now', '!open.left && (open.retryAt ?? 0) > now'),
+    patch(heldExecution, 'if (step.left && (step.retryAt ?? 0) > now) return []\n', ''),
+    patch(heldExecution, '(open.retryAt ?? 0) > now', '!open.left && (open.retryAt ?? 0) > now'),
   ),
   inPrograms(
     'what the code waits for after it cancelled it is forgotten',

@@ -7,7 +7,7 @@ import type { Execution } from '../../src/core/kernel/decider.ts'
 import type { HistoryEvent } from '../../src/core/kernel/event.ts'
 import type { Head } from '../../src/core/kernel/run.ts'
 import { headOf as headNow, turnsOf } from '../../src/core/stores/rules/row.ts'
-import { headOf, headSince, pastOf } from '../../src/core/worker/past.ts'
+import { decodeHistory, headOf, headSince } from '../../src/core/worker/history.ts'
 import type { Definitions, SimulationEnd } from '../../src/testing/simulator.ts'
 
 /** What happened, and what the code asked for then. */
@@ -24,7 +24,7 @@ export function* runsOf({
   for (const row of tables.ended.values()) {
     const all = tables.turns.get(row.head.runId) ?? []
     for (let generation = 1; generation <= row.generation; generation++) {
-      const { events } = pastOf(turnsOf(all, generation))
+      const { events } = decodeHistory(turnsOf(all, generation))
       const head = headOf({ head: headNow({ ...row, generation }) })
       yield { head: headSince(head, events), events }
     }

@@ -3,7 +3,7 @@
 import { activity, type RunHandle, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { limits } from '../../src/core/base/limits.ts'
-import { tooLong } from '../../src/core/worker/refusals.ts'
+import { tooLong } from '../../src/core/worker/errors.ts'
 import { type Bench, rejection, useStore } from './each-store.ts'
 
 const large = 'x'.repeat(limits.payloadBytesMax - 1_000)

@@ -246,10 +246,27 @@ export function checkOptions(
     const message = problemWith(known, value, { ...place, name })
     if (message !== undefined) throw new PawlError(code, message)
   }
-  for (const [name, { isRequired, takes }] of Object.entries(description)) {
-    if (!isRequired || options[name] !== undefined) continue
+  for (const [name, takes] of requiredOf(description)) {
+    if (options[name] !== undefined) continue
     throw new PawlError(code, `${noun} \`${name}\` of ${of} is missing; it takes ${takes}.`)
   }
+}
+
+// Most descriptions have no required option, and calls with options are frequent: the answer is computed once.
+const requiredNames = new WeakMap<
+  Description,
+  readonly (readonly [name: string, takes: string])[]
+>()
+
+function requiredOf(description: Description): readonly (readonly [name: string, takes: string])[] {
+  const known = requiredNames.get(description)
+  if (known) return known
+  const all = Object.entries(description)
+  const found = all.flatMap(([name, { isRequired, takes }]) =>
+    isRequired ? [[name, takes] as const] : [],
+  )
+  requiredNames.set(description, found)
+  return found
 }
 
 /** What is wrong with the value of an option, if anything is. */

@@ -1,4 +1,4 @@
-// What a program that starts and watches runs uses. It talks to a store and to nothing else.
+// What programs use to start and watch runs. It needs a store, and no worker.
 
 import { checkOptions } from '../base/described.ts'
 import { PawlError } from '../base/errors.ts'
@@ -13,7 +13,7 @@ import { runNameOf, startedAs } from '../definitions/standalone.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
 import { encodeMessage } from '../kernel/codec.ts'
 import type { Message } from '../kernel/message.ts'
-import { isUnavailable, persist } from '../runtime/availability.ts'
+import { persistent, type Send } from '../runtime/availability.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import { type Random, uuidV7 } from '../runtime/random.ts'
 import type { ClaimedRun, Created, NewRun, Reuse, SqlClient, Store } from '../stores/store.ts'
@@ -48,44 +48,56 @@ import { type Submitted, submitted } from './submitting.ts'
 import { settleByToken } from './tokens.ts'
 import { Waits } from './waits.ts'
 
-/** Lets a worker in the same process take a new run in the write that creates it. @internal */
-export interface EagerStarts {
-  offer(run: NewRun): NewRun['eager']
-  /** `isOld` says that the run had been created before; it may have been worked on. */
-  accept(run: ClaimedRun, isOld: boolean): void
-}
-
 /** @internal */
 export interface ClientPorts {
   readonly store: Store
+  /** Sends calls to the store, each repeated until it answers or patience ends. */
+  readonly send: Send<Store>
   readonly clock: Clock
-  /** By which time limits of waits are measured, if that is another. */
+  /** The clock that limits of waits are measured with, if it is another. */
   readonly waitClock?: Clock | undefined
   readonly random: Random
-  readonly eager?: EagerStarts
+  /** The workers of the same process: one of them may take a new run in the write that creates it. */
+  readonly workers: {
+    offer(run: NewRun): NewRun['eager']
+    /** `wasGranted` says that an earlier try had created the run, which may have been worked on since. */
+    accept(run: ClaimedRun, wasGranted: boolean): void
+  }
   readonly catalogue: Catalogue
-  /** For definitions that are submitted as data; it knows which activities there are here. */
+  /** Parses definitions that are submitted as data; it knows the activities of this process. */
   readonly parseGraph: (document: Json) => ReturnType<ParseGraph>
-  /** What becomes of a start if its workflow id has a run already, unless it says so itself. */
+  /** What a start does if its workflow id has a run already, unless the start has `reuse`. */
   readonly reuse?: Reuse | undefined
   readonly interceptors?: readonly Interceptor[] | undefined
-  /** Has the code of a run answer a query. */
-  readonly inquire: HandleHost['inquire']
+  /** Answers a query by the code of the run. */
+  readonly queryRun: HandleHost['queryRun']
   readonly endUnclaimed: HandleHost['endUnclaimed']
-  /** The engine is closed: the store takes nothing more. */
-  readonly closed: AbortSignal
+}
+
+/**
+ * How a client sends calls to its store: repeated while the store is unavailable, refused once the engine is closed.
+ */
+export function untilClosed(
+  store: Store,
+  { clock, random }: Pick<ClientPorts, 'clock' | 'random'>,
+  closed: AbortSignal,
+): Send<Store> {
+  const patienceMs = limits.storePatienceMs
+  const givenUp = (error: PawlError): Error => (closed.aborted ? engineClosed(error) : error)
+  const send = persistent(store, { clock, random, patienceMs, signal: closed, givenUp })
+  return (call) => (closed.aborted ? Promise.reject(engineClosed()) : send(call))
 }
 
 /** Starts and watches runs. `open` gives one that can also work: an `Engine`. */
 export class Client {
   /** @internal */
   readonly results: Results
-  /** Everybody who waits for a run. @internal */
+  /** The calls that wait for runs. @internal */
   readonly waits: Waits
-  /** Builds that keep the runs they began, and how new runs are shared among them. */
+  /** Builds that keep the runs they started, and how new runs are shared among them. */
   readonly builds: Builds
   readonly #ports: ClientPorts
-  /** What handles, and all that is built on a client, do with the store. @internal */
+  /** What handles, and everything built on a client, use of it. @internal */
   readonly host: HandleHost
   readonly #aroundStarts: NonNullable<Interceptor['start']>[]
   readonly #aroundCalls: NonNullable<Interceptor['client']>[]
@@ -98,14 +110,14 @@ export class Client {
     this.results = new Results(ports.store, ports.clock)
     this.waits = new Waits(ports.waitClock ?? ports.clock)
     this.host = {
-      load: (asks) => this.#send((store) => store.load(asks)),
+      load: (asks) => this.#ports.send((store) => store.load(asks)),
       post: async (runId, message, wakes) => {
         const post = {
           runId,
           message: { id: message.id, body: encodeMessage(message) },
           ...wakes,
         }
-        const [posted] = await this.#send((store) => store.post([post]))
+        const [posted] = await this.#ports.send((store) => store.post([post]))
         return posted ?? { outcome: 'missing' }
       },
       wait: (runId, signal) => this.results.wait(runId, signal),
@@ -113,13 +125,13 @@ export class Client {
       newId: () => uuidV7(ports.clock, ports.random),
       newTurnId: () => ports.random.integer(),
       create: async (run) => {
-        const [created] = await this.#send((store) => store.create([run]))
+        const [created] = await this.#ports.send((store) => store.create([run]))
         this.results.forget(run.runId)
         return created ?? { outcome: 'refused', runId: run.runId }
       },
-      inquire: ports.inquire,
+      queryRun: ports.queryRun,
       pause: (ms, signal) => sleep(ports.clock, ms, signal),
-      endUnclaimed: (given) => this.#send(() => ports.endUnclaimed(given)),
+      endUnclaimed: (given) => this.#ports.send(() => ports.endUnclaimed(given)),
       known: async (name) => ({
         submitted: await ports.catalogue.isRunnable(name),
         rollOut: await ports.catalogue.rollOut(),
@@ -133,8 +145,9 @@ export class Client {
   }
 
   /**
-   * Keeps a definition in the store, under its name. A graph given as data (JSON, or text in JSON or YAML) is checked first,
-   * and can be run by any worker; of code, its hash is kept. The same again changes nothing; another is the next version.
+   * Stores a definition under its name. A graph given as data (JSON, or text in JSON or YAML) is checked first, and any
+   * worker can run it; of code, only the hash is stored. Submitting the same definition again changes nothing; a
+   * changed one becomes the next version.
    */
   submit(definition: AnyWorkflow | Json): Promise<Submitted> {
     const { catalogue, parseGraph } = this.#ports
@@ -148,7 +161,7 @@ export class Client {
 
   async #countRuns(pin: string): Promise<number> {
     const query = { pin, statuses: LIVE, limit: 1, count: true } as const
-    return (await this.#send((store) => store.list(query))).count ?? 0
+    return (await this.#ports.send((store) => store.list(query))).count ?? 0
   }
 
   async #livingBuilds(): Promise<readonly string[]> {
@@ -160,7 +173,7 @@ export class Client {
     })
   }
 
-  /** Starts a run of a workflow, or an activity on its own. When this resolves the run is durable. */
+  /** Starts a run of a workflow, or an activity on its own. When this resolves, the run is durable. */
   async start<In, Out>(
     workflow: Startable<In, Out>,
     ...args: Args<In, StartOptions>
@@ -223,13 +236,13 @@ export class Client {
     )
     const created = transaction
       ? await this.#createIn(transaction, fresh)
-      : await this.#send((store) => store.create(fresh))
+      : await this.#ports.send((store) => store.create(fresh))
     return fresh.map((run, index) =>
       this.#started(run, created[index], calls[index]?.options.idempotencyKey === undefined),
     )
   }
 
-  /** Signals the run of a workflow id, and starts it first if there is none under way, in one write. */
+  /** Signals the run of a workflow id, in one write with its start if none is in progress. */
   async signalWithStart<In, Out, P>(
     workflow: WorkflowContract<In, Out>,
     request: Begin<NoInfer<In>> & {
@@ -250,7 +263,7 @@ export class Client {
     )
   }
 
-  /** Has the run of a workflow id do something and waits for its answer; starts it first if there is none under way. */
+  /** Sends an update to the run of a workflow id and waits for its answer; starts the run if none is in progress. */
   async updateWithStart<In, Out, P, U>(
     workflow: WorkflowContract<In, Out>,
     request: Begin<NoInfer<In>> & {
@@ -278,18 +291,18 @@ export class Client {
   }
 
   /**
-   * Settles a `ctx.webhook`, or completes a step that was left for it (`ctx.completionToken`). The same answer again changes
-   * nothing; another is refused.
+   * Settles a `ctx.webhook`, or completes a step by its `ctx.completionToken`. Sending the same answer again changes
+   * nothing; a different one is refused.
    */
   resolve(token: string, payload?: unknown): Promise<void> {
     const value = encode(payload, 'what the token is resolved with')
     return settleByToken(this.host, token, { ok: true, value })
   }
 
-  /** Fails the wait for a `ctx.webhook`, or the step. It is not tried again. */
+  /** Fails the wait for a `ctx.webhook`, or the step. The step is not retried. */
   async reject(token: string, reason: string): Promise<void> {
     if (typeof reason === 'string') return settleByToken(this.host, token, { ok: false, reason })
-    throw new PawlError('INPUT_INVALID', 'reject takes a token and a reason, which is a text.')
+    throw new PawlError('INPUT_INVALID', 'reject takes a token and a reason, which is a string.')
   }
 
   get(run: RunRef): RunHandle<unknown>
@@ -303,17 +316,17 @@ export class Client {
   /** Runs, newest first. */
   async list(filter: RunFilter = {}, page: PageOptions = {}): Promise<Page<RunRecord>> {
     const query = { ...queryOf(filter), ...pageOf(page) }
-    const listed = await this.#send((store) => store.list(query))
+    const listed = await this.#ports.send((store) => store.list(query))
     const next = listed.cursor === undefined ? {} : { cursor: listed.cursor }
     return { items: listed.runs.map(recordOf), ...next }
   }
 
   async count(filter: RunFilter = {}): Promise<number> {
     const query = { ...queryOf(filter), limit: 1, count: true } as const
-    return (await this.#send((store) => store.list(query))).count ?? 0
+    return (await this.#ports.send((store) => store.list(query))).count ?? 0
   }
 
-  /** The operations of a handle, for every run that the filter finds. */
+  /** The operations of a handle, for every run that matches the filter. */
   batch(filter: RunFilter, options: BatchOptions): Batch {
     return new Batch(this, filter, options)
   }
@@ -332,7 +345,7 @@ export class Client {
     }
     const created = await this.#begin(run, options.transaction)
     if (created?.outcome === 'existing' && created.posted === 'closed') {
-      // It may have been told, the answer lost, and the run have ended before it was told once more.
+      // An earlier try may have delivered the message before the run ended, and its answer was lost.
       const told = await hasTaken((asks) => this.host.load(asks), created.runId, message.id)
       const text = `run ${created.runId} has ended; it takes no more messages.`
       if (!told) throw new PawlError('RUN_ENDED', text)
@@ -343,7 +356,7 @@ export class Client {
   async #begin(run: NewRun, transaction?: SqlClient): Promise<Created | undefined> {
     if (transaction) return (await this.#createIn(transaction, [run]))[0]
     const eager = this.#offer(run)
-    const [created] = await this.#send((store) =>
+    const [created] = await this.#ports.send((store) =>
       store.create([{ ...run, ...(eager && { eager }) }]),
     )
     return created
@@ -356,7 +369,7 @@ export class Client {
     throw new PawlError('NOT_SUPPORTED', text)
   }
 
-  // A run of its own id that is there already was created by an earlier try, whose answer got lost.
+  // An existing run with the id of this start was created by an earlier try, whose answer was lost.
   #started<Out>(run: NewRun, created: Created | undefined, isOwn: boolean): StartedHandle<Out> {
     const { runId, workflowId } = run
     switch (created?.outcome) {
@@ -364,7 +377,7 @@ export class Client {
       case 'existing': {
         if (created.run) {
           this.results.expect(runId)
-          this.#ports.eager?.accept(created.run, created.outcome === 'existing')
+          this.#ports.workers.accept(created.run, created.outcome === 'existing')
         }
         const found = created.outcome === 'created' ? runId : created.runId
         const isNew = created.outcome === 'created' || (isOwn && found === runId)
@@ -393,7 +406,7 @@ export class Client {
 
   #offer(run: NewRun): NewRun['eager'] {
     if (run.startAt !== undefined || run.delayMs !== undefined) return undefined
-    return this.#ports.eager?.offer(run)
+    return this.#ports.workers.offer(run)
   }
 
   #newRun<In>(
@@ -404,17 +417,5 @@ export class Client {
     const { clock, random } = this.#ports
     const newId = (): string => uuidV7(clock, random)
     return newRun(startedAs(workflow), given, options, { newId, reuse: this.#ports.reuse })
-  }
-
-  // A client that gets no answer asks again, but not for ever: somebody waits for it.
-  async #send<T>(call: (store: Store) => Promise<T>): Promise<T> {
-    const { store, clock, random, closed: signal } = this.#ports
-    if (signal.aborted) throw engineClosed()
-    try {
-      const patienceMs = limits.storePatienceMs
-      return await persist(() => call(store), { clock, random, patienceMs, signal })
-    } catch (error) {
-      throw signal.aborted && isUnavailable(error) ? engineClosed(error) : error
-    }
   }
 }

@@ -157,7 +157,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     const payload = encode(args[0], `the payload of query '${name}'`)
     const { head } = await this.#snapshot()
     const turns = await turnsOf(this.#load, head)
-    return decode(await this.#host.inquire({ head, turns, name, payload })) as R
+    return decode(await this.#host.queryRun({ head, turns, name, payload })) as R
   }
 
   async update<In, R>(

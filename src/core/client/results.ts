@@ -1,5 +1,5 @@
-// Everybody in this process who waits for a run to end. Ends that happen here are passed on at once; others are
-// looked up when the store hints at them, and, because hints may be lost, now and then without one.
+// The callers in this process that wait for runs to end. Runs that end here are reported at once; others are loaded
+// when the store hints at their end, and, because hints may be lost, now and then without one.
 import { limits } from '../base/limits.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Hint, RunSnapshot, Store } from '../stores/store.ts'
@@ -8,7 +8,7 @@ import type { Hint, RunSnapshot, Store } from '../stores/store.ts'
 export type Ended = string
 
 interface Waiter {
-  /** The newest look there was when it came. What that one saw may be from before. */
+  /** The last look that had begun when this call came. What that look sees may be older than the call. */
   readonly after: number
   readonly resolve: (ended: Ended) => void
   readonly reject: (error: unknown) => void
@@ -16,19 +16,19 @@ interface Waiter {
 
 const REMEMBERED = 10_000
 const REMEMBERED_LENGTH = 4_096
-/** Long enough for whoever started the run to ask how it ended, and short enough that nobody has begun it again. */
+/** Long enough for the caller that started the run to ask for its result, and too short for the run to begin again. */
 const REMEMBERED_MS = 1_000
 
 export class Results {
   readonly #store: Store
   readonly #clock: Clock
   readonly #waiters = new Map<string, Set<Waiter>>()
-  /** Runs begun here, and how they ended once they have. Bounded: what is forgotten is looked up. */
+  /** Runs started here, and how they ended once they have. Bounded: what is forgotten is loaded from the store. */
   readonly #local = new Map<string, { readonly body: Ended; readonly at: number } | undefined>()
-  readonly #deaf: () => void
+  readonly #stopHints: () => void
   #nextPoll: (() => void) | undefined
   #pause: number = limits.resultPollMsMin
-  /** What everybody who comes later is told. */
+  /** The error of every later call. */
   #closed: Error | undefined
   #looking = false
   #looks = 0
@@ -37,15 +37,15 @@ export class Results {
   constructor(store: Store, clock: Clock) {
     this.#store = store
     this.#clock = clock
-    this.#deaf = store.wake((hint) => this.#hear(hint))
+    this.#stopHints = store.wake((hint) => this.#hear(hint))
   }
 
-  /** Whether anybody waits. */
+  /** Whether any call waits. */
   get awaited(): boolean {
     return this.#waiters.size > 0
   }
 
-  /** This run is held in this process; its end will be told. */
+  /** A worker of this process holds this run and will report its end. */
   expect(runId: string): void {
     this.#local.set(runId, undefined)
     for (const [oldest] of this.#local) {
@@ -54,8 +54,8 @@ export class Results {
     }
   }
 
-  /** It is held here no more, and has not ended: its end may happen anywhere. */
-  letGo(runId: string): void {
+  /** The run is not held here any more and has not ended: it may end in any process. */
+  released(runId: string): void {
     if (this.#local.get(runId) === undefined) this.#local.delete(runId)
   }
 
@@ -64,13 +64,13 @@ export class Results {
     this.#settle(runId, body)
   }
 
-  // A large end is looked up again if somebody asks for it.
+  // A large result is loaded from the store if a caller asks for it.
   #remember(runId: string, body: Ended): void {
     if (body.length > REMEMBERED_LENGTH) this.#local.delete(runId)
     else this.#local.set(runId, { body, at: this.#clock.monotonic() })
   }
 
-  /** It has begun again: how it ended before is not how it ends. */
+  /** The run has begun again, so that its earlier end is not its result. */
   forget(runId: string): void {
     this.#local.delete(runId)
   }
@@ -92,7 +92,7 @@ export class Results {
       const waiter: Waiter = { after: this.#looks, resolve, reject }
       const waiters = this.#waiters.get(runId) ?? new Set()
       this.#waiters.set(runId, waiters.add(waiter))
-      signal?.addEventListener('abort', () => this.#leave(runId, waiter, signal.reason), {
+      signal?.addEventListener('abort', () => this.#giveUp(runId, waiter, signal.reason), {
         once: true,
       })
       if (!this.#local.has(runId)) void this.#look()
@@ -102,7 +102,7 @@ export class Results {
 
   close(error: Error): void {
     this.#closed = error
-    this.#deaf()
+    this.#stopHints()
     this.#nextPoll?.()
     for (const waiters of this.#waiters.values()) for (const each of waiters) each.reject(error)
     this.#waiters.clear()
@@ -110,16 +110,16 @@ export class Results {
 
   #hear(hint: Hint): void {
     if (this.#waiters.size === 0) return
-    if (hint.type === 'changed' || (hint.type === 'ended' && this.#awaitsElsewhere(hint.runId))) {
+    if (hint.type === 'changed' || (hint.type === 'ended' && this.#endsElsewhere(hint.runId))) {
       void this.#look()
     }
   }
 
-  #awaitsElsewhere(runId: string): boolean {
+  #endsElsewhere(runId: string): boolean {
     return this.#waiters.has(runId) && !this.#local.has(runId)
   }
 
-  #leave(runId: string, waiter: Waiter, reason: unknown): void {
+  #giveUp(runId: string, waiter: Waiter, reason: unknown): void {
     const waiters = this.#waiters.get(runId)
     if (!waiters?.delete(waiter)) return
     if (waiters.size === 0) this.#waiters.delete(runId)
@@ -128,7 +128,7 @@ export class Results {
 
   #schedule(): void {
     if (this.#nextPoll) return
-    // A store that pushes is only doubted now and then.
+    // A store that pushes is polled rarely, in case a hint was lost.
     const least = this.#store.traits.push ? limits.resultPollMsMax : limits.resultPollMsMin
     this.#pause = Math.min(Math.max(this.#pause, least), limits.resultPollMsMax)
     this.#nextPoll = this.#clock.after(this.#pause, () => {
@@ -139,17 +139,18 @@ export class Results {
     })
   }
 
-  // One look at a time; what is asked for meanwhile is one more look.
+  // One look at a time. Calls that come meanwhile need one more look.
   async #look(): Promise<void> {
     this.#lookAgain = true
     if (this.#looking) return
     this.#looking = true
     while (this.#lookAgain) {
       this.#lookAgain = false
-      await this.#lookOnce().catch((error: unknown) => this.#doubt(error))
+      // A look that failed says nothing about any run. The next poll tries again.
+      await this.#lookOnce().catch(() => this.#schedule())
     }
     this.#looking = false
-    if (this.#waiters.size === 0) this.#rest()
+    if (this.#waiters.size === 0) this.#stopPolling()
   }
 
   async #lookOnce(): Promise<void> {
@@ -170,22 +171,17 @@ export class Results {
   #seen(runId: string, run: RunSnapshot | undefined, look: number): void {
     if (run?.last !== undefined) this.#settle(runId, run.last, look)
     else if (!run) {
-      for (const waiter of this.#dismiss(runId, look)) waiter.reject(new RunMissing(runId))
+      for (const waiter of this.#take(runId, look)) waiter.reject(new RunMissing(runId))
     }
   }
 
-  // A look that failed said nothing about any run. The next poll tries again.
-  #doubt(_error: unknown): void {
-    this.#schedule()
-  }
-
   #settle(runId: string, body: Ended, look = Number.POSITIVE_INFINITY): void {
-    for (const waiter of this.#dismiss(runId, look)) waiter.resolve(body)
-    if (this.#waiters.size === 0) this.#rest()
+    for (const waiter of this.#take(runId, look)) waiter.resolve(body)
+    if (this.#waiters.size === 0) this.#stopPolling()
   }
 
-  // Whoever came after the look began asks about what it may not have seen: a run may have begun again in between.
-  #dismiss(runId: string, look: number): Waiter[] {
+  // A call that came after the look began is not answered by it: the run may have begun again in between.
+  #take(runId: string, look: number): Waiter[] {
     const waiters = this.#waiters.get(runId) ?? new Set<Waiter>()
     const told = [...waiters].filter(({ after }) => after < look)
     for (const waiter of told) waiters.delete(waiter)
@@ -193,7 +189,7 @@ export class Results {
     return told
   }
 
-  #rest(): void {
+  #stopPolling(): void {
     this.#nextPoll?.()
     this.#nextPoll = undefined
     this.#pause = limits.resultPollMsMin

@@ -152,7 +152,7 @@ export interface HandleHost extends RewindPorts {
   post(runId: string, message: Message, wakes: Wakes): Promise<Posted>
   wait(runId: string, signal: AbortSignal): Promise<Ended>
   readonly waits: Waits
-  inquire(question: {
+  queryRun(question: {
     readonly head: RunSnapshot['head']
     readonly turns: readonly StoredTurn[]
     readonly name: string

@@ -33,7 +33,7 @@ const OUTAGES: ReadonlySet<PawlErrorCode> = new Set([
 ])
 
 /** Whether the store could not be used, whatever the reason. */
-export function isUnavailable(error: unknown): boolean {
+export function isUnavailable(error: unknown): error is PawlError {
   return error instanceof PawlError && OUTAGES.has(error.code)
 }
 
@@ -57,7 +57,15 @@ export interface Persistence {
   /** Hears of every try that failed, and of the answer in the end. */
   readonly watch?: { failed(error: unknown): void; answered(): void }
   /** What is thrown instead of the last error when it is given up. */
-  readonly givenUp?: (error: unknown) => Error
+  readonly givenUp?: (error: PawlError) => Error
+}
+
+/** A call on a store. `persistent` gives one that is repeated. */
+export type Send<Target> = <T>(call: (target: Target) => Promise<T>) => Promise<T>
+
+/** Sends calls to `target`, each repeated as `persist` does. */
+export function persistent<Target>(target: Target, how: Persistence): Send<Target> {
+  return (call) => persist(() => call(target), how)
 }
 
 /**
@@ -80,7 +88,7 @@ export async function persist<T>(call: () => Promise<T>, how: Persistence): Prom
     } catch (error) {
       if (!isUnavailable(error)) throw error
       watch?.failed(error)
-      const isLasting = LASTING.has((error as PawlError).code)
+      const isLasting = LASTING.has(error.code)
       const isEnough = !isPatient && (isLasting || clock.monotonic() - begun >= patienceMs)
       if (!isEnough) await sleep(clock, pause * (0.5 + random.fraction()), signal)
       if (isEnough || signal?.aborted) throw how.givenUp?.(error) ?? error

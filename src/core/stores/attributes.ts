@@ -58,6 +58,7 @@ export function attributesOfRows(
   rows: readonly (AttributeColumns & { readonly name: string })[],
   items: readonly { readonly name: string; readonly text: string | null }[],
 ): Attributes {
+  if (rows.length + items.length === 0) return {}
   const all = new Map<string, AttributeValue>()
   for (const [name, each] of Map.groupBy(items, ({ name }) => name))
     all.set(

@@ -1,252 +1,244 @@
-// One attempt at a step body: under its time limit, with a signal to stop by, ending in data and never in a throw.
-
-import { PermanentError } from '../base/errors.ts'
+// One attempt at a step body: waits for a slot, calls the body under its time limits, and says what becomes of the
+// step.
+import { PawlError, PermanentError } from '../base/errors.ts'
 import { type Failure, failureOf, retryAfter } from '../base/failure.ts'
-import type { Instant } from '../base/instant.ts'
-import { encode, type Payload } from '../base/value.ts'
+import { NEVER } from '../base/instant.ts'
+import { decode, encode, type Payload } from '../base/value.ts'
 import { running } from '../deciders/function/execution.ts'
-import type { ActivityClient, ActivityContext } from '../definitions/contract.ts'
-import { makeStepToken } from '../kernel/webhook.ts'
-import { isUnlimited } from '../policies/retry.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/logger.ts'
-import type { StepNotes } from './step-notes.ts'
+import type { ActivityContext } from '../definitions/contract.ts'
+import { type ActivityCall, through } from '../definitions/interceptor.ts'
+import type { Registry } from '../definitions/registry.ts'
+import { decodePayload, encodePayload } from '../kernel/codec.ts'
+import type { StepPlan } from '../kernel/decider.ts'
+import type { StepLeft, StepOutcome } from '../kernel/message.ts'
+import { backoffMs, givesUp } from '../policies/retry.ts'
+import { type AttemptOf, CompletedLater, LazyAbort, StepContext } from './activity-context.ts'
+import type { WorkerContext } from './context.ts'
+import { loadNotes, type NotesOf, StepNotes } from './step-notes.ts'
 
-export interface AttemptOf {
-  readonly runId: string
-  readonly workflowId: string
-  readonly generation: number
-  /** The generation that the idempotency key names. */
-  readonly keysOf?: number | undefined
-  readonly key: string
-  readonly name: string
-  readonly attempt: number
-  readonly maxAttempts: number
-  readonly startToCloseMs?: number
-  readonly heartbeatMs?: number
-  /** When all attempts together must have ended. */
-  readonly closeBy?: Instant
+/** What an attempt calls. */
+export interface Work {
+  readonly kind: ActivityCall['kind']
+  readonly input?: Payload | undefined
+  readonly body: (input: unknown, context: ActivityContext) => unknown
 }
 
-export type AttemptResult =
+/** What becomes of the step after an attempt. */
+export type AttemptEnd =
+  | { readonly type: 'ended'; readonly outcome: StepOutcome }
+  | {
+      readonly type: 'retry'
+      readonly attempt: number
+      readonly failure: Failure
+      readonly delayMs: number
+    }
+  /** Its result comes from outside. */
+  | { readonly type: 'left'; readonly left: StepLeft }
+
+type BodyResult =
   | { readonly ok: true; readonly value: Payload }
-  /** Whoever has its token completes it. */
   | { readonly ok: 'later' }
   | {
       readonly ok: false
       readonly failure: Failure
       readonly timedOut: boolean
-      readonly retryAfterMs?: number
+      readonly retryAfterMs?: number | undefined
     }
 
-export interface Attempt {
+export class Attempt {
+  readonly of: AttemptOf
   /** Never rejects. Does not resolve after `abort`, unless the body had ended before. */
-  readonly result: Promise<AttemptResult>
-  abort(reason: Error): void
-}
+  readonly result: Promise<AttemptEnd>
+  readonly #context: WorkerContext
+  readonly #work: Work
+  readonly #stop = new LazyAbort()
+  #resolve: (end: AttemptEnd) => void = () => {}
+  #notes: StepNotes | undefined
+  #isAborted = false
 
-export interface AttemptPorts {
-  readonly clock: Clock
-  readonly logger: Logger
-  now(): Instant
-  /** The build of this worker, as people name it. */
-  readonly build: string
-  /** What a body does with other runs, under the idempotency key of its step. */
-  clientFor(key: string): ActivityClient
-  /** Resolves when the step is recorded, so that what is said about it from outside is not lost. */
-  recorded(): Promise<void>
-}
-
-export function beginAttempt(
-  of: AttemptOf,
-  body: (context: ActivityContext) => unknown,
-  notes: StepNotes,
-  ports: AttemptPorts,
-): Attempt {
-  const stop = new LazyAbort()
-  const context = new StepContext(of, stop, notes, ports)
-  const ended = running.run('step', () => call(of, body, context))
-  const isLimited = (of.startToCloseMs ?? of.heartbeatMs ?? of.closeBy) !== undefined
-  const result = isLimited ? new TimeLimits(of, stop, notes, ports).hold(ended) : ended
-  return { result, abort: (reason) => stop.abort(reason) }
-}
-
-/** An abort signal that is made when somebody looks at it: most bodies never do. */
-class LazyAbort {
-  #controller: AbortController | undefined
-  #reason: Error | undefined
-
-  get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController()
-      if (this.#reason) this.#controller.abort(this.#reason)
-    }
-    return this.#controller.signal
+  constructor(context: WorkerContext, of: AttemptOf, work: Work) {
+    this.#context = context
+    this.of = of
+    this.#work = work
+    this.result = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+    context.slots.run(() => this.#run())
   }
 
+  /** Whether the body has been called; otherwise the attempt still waits for a slot. */
+  get hasBegun(): boolean {
+    return this.#notes !== undefined
+  }
+
+  /** The run does not wait for this attempt any more. */
   abort(reason: Error): void {
-    this.#reason ??= reason
-    this.#controller?.abort(reason)
+    this.#isAborted = true
+    this.#stop.abort(reason)
+    // Without the lease, another worker may be running the step by now: its notes must not be overwritten.
+    void this.#notes?.close(this.#context.session.alive ? 'keep' : 'drop')
   }
-}
 
-async function call(
-  of: AttemptOf,
-  body: (context: ActivityContext) => unknown,
-  context: ActivityContext,
-): Promise<AttemptResult> {
-  try {
-    const value = await body(context)
-    return { ok: true, value: encode(value, `the result of step '${of.name}'`) }
-  } catch (error) {
-    if (error instanceof CompletedLater) return { ok: 'later' }
-    const retryAfterMs = retryAfter(error)
-    return {
-      ok: false,
-      failure: failureOf(error),
-      timedOut: false,
-      ...(retryAfterMs !== undefined && { retryAfterMs }),
-    }
+  /** The step was cancelled and the run waits for its end. A body that has begun may clean up, and write notes. */
+  cancel(reason: Error): void {
+    if (this.hasBegun) this.#stop.abort(reason)
+    else this.#isAborted = true
   }
-}
 
-// The limits an attempt runs under. A body that ignores its signal is left to itself: its attempt is over all the same.
-class TimeLimits {
-  readonly #of: AttemptOf
-  readonly #stop: LazyAbort
-  readonly #notes: StepNotes
-  readonly #clock: Clock
-  readonly #closeInMs: number | undefined
+  // An attempt that was aborted in line, or whose lease has ended, never calls its body and has no result.
+  get #mayBegin(): boolean {
+    return !this.#isAborted && this.#context.session.alive
+  }
 
-  constructor(of: AttemptOf, stop: LazyAbort, notes: StepNotes, ports: AttemptPorts) {
-    this.#of = of
-    this.#stop = stop
+  async #run(): Promise<void> {
+    if (!this.#mayBegin) return
+    // The first attempt finds no notes, so it does not ask for them.
+    const found = this.of.attempt === 1 ? {} : await loadNotes(this.#context, this.of)
+    if (!this.#mayBegin) return
+    const notes = new StepNotes(this.of, this.#context, found)
     this.#notes = notes
-    this.#clock = ports.clock
-    this.#closeInMs = of.closeBy === undefined ? undefined : Math.max(0, of.closeBy - ports.now())
+    const result = await this.#underLimits(notes)
+    const isDone = result.ok === true
+    const closed = notes.close(isDone ? 'drop' : 'keep')
+    if (!isDone) await closed
+    this.#resolve(this.#endOf(result))
   }
 
-  hold(ended: Promise<AttemptResult>): Promise<AttemptResult> {
-    const { startToCloseMs, heartbeatMs } = this.#of
-    const { promise, resolve } = Promise.withResolvers<AttemptResult>()
-    const calledOff: (() => void)[] = []
-    const limit = (ms: number | undefined, code: string, what: string): void => {
-      if (ms === undefined) return
-      calledOff.push(this.#clock.after(ms, () => resolve(this.#timedOut(code, `${what} ${ms} ms`))))
+  #underLimits(notes: StepNotes): Promise<BodyResult> {
+    const { startToCloseMs, heartbeatMs, closeBy } = this.of
+    const context = new StepContext(this.of, this.#stop, notes, this.#context)
+    const result = running.run('step', () => this.#call(context))
+    if (startToCloseMs === undefined && heartbeatMs === undefined && closeBy === undefined)
+      return result
+    const limited = Promise.withResolvers<BodyResult>()
+    const limit = (ms: number, code: string, what: string): (() => void) =>
+      this.#context.clock.after(ms, () => limited.resolve(this.#timedOut(code, `${what} ${ms} ms`)))
+    const timers: (() => void)[] = []
+    if (startToCloseMs !== undefined)
+      timers.push(limit(startToCloseMs, 'START_TO_CLOSE', 'took longer than'))
+    if (closeBy !== undefined) {
+      const ms = Math.max(0, closeBy - this.#context.storeClock.now())
+      timers.push(limit(ms, 'SCHEDULE_TO_CLOSE', 'was the last in time, and took longer than'))
     }
-    limit(startToCloseMs, 'START_TO_CLOSE', 'took longer than')
-    limit(this.#closeInMs, 'SCHEDULE_TO_CLOSE', 'was the last in time, and took longer than')
     if (heartbeatMs !== undefined) {
-      let silence = (): void => {}
-      this.#notes.onBeat = () => {
-        silence()
-        const what = `gave no sign of life for ${heartbeatMs} ms`
-        silence = this.#clock.after(heartbeatMs, () => resolve(this.#timedOut('HEARTBEAT', what)))
+      let stop = (): void => {}
+      notes.onBeat = () => {
+        stop()
+        stop = limit(heartbeatMs, 'HEARTBEAT', 'sent no heartbeat for')
       }
-      this.#notes.onBeat()
-      calledOff.push(() => {
-        this.#notes.onBeat = () => {}
-        silence()
+      notes.onBeat()
+      timers.push(() => {
+        notes.onBeat = undefined
+        stop()
       })
     }
-    return Promise.race([ended, promise]).finally(() => {
-      for (const callOff of calledOff) callOff()
+    return Promise.race([result, limited.promise]).finally(() => {
+      for (const stop of timers) stop()
     })
   }
 
-  #timedOut(code: string, what: string): AttemptResult {
-    const { attempt, name } = this.#of
-    const message = `attempt ${attempt} of step '${name}' ${what}`
-    const failure: Failure = { type: 'Timeout', message, code, retryable: true }
+  // A body that ignores its signal goes on, but its attempt is over.
+  #timedOut(code: string, what: string): BodyResult {
+    const message = `attempt ${this.of.attempt} of step '${this.of.name}' ${what}`
     this.#stop.abort(new Error(message))
-    return { ok: false, failure, timedOut: true }
-  }
-}
-
-/** How a body says that its result comes from outside. */
-class CompletedLater extends Error {
-  override readonly message = 'the step is completed from outside. Let this error leave the body.'
-}
-
-// What most bodies never look at is made when they do; each piece works on its own, however it was taken out.
-class StepContext implements ActivityContext {
-  readonly runId: string
-  readonly workflowId: string
-  readonly stepKey: string
-  readonly attempt: number
-  readonly maxAttempts: number
-  readonly build: string
-  readonly #of: AttemptOf
-  readonly #stop: LazyAbort
-  readonly #notes: StepNotes
-  readonly #ports: AttemptPorts
-  #client: ActivityClient | undefined
-
-  constructor(of: AttemptOf, stop: LazyAbort, notes: StepNotes, ports: AttemptPorts) {
-    this.runId = of.runId
-    this.workflowId = of.workflowId
-    this.stepKey = of.key
-    this.attempt = of.attempt
-    this.maxAttempts = isUnlimited(of.maxAttempts) ? Number.POSITIVE_INFINITY : of.maxAttempts
-    this.build = ports.build
-    this.#of = of
-    this.#stop = stop
-    this.#notes = notes
-    this.#ports = ports
-  }
-
-  get idempotencyKey(): string {
-    const { runId, keysOf, generation, key } = this.#of
-    return `${runId}:${keysOf ?? generation}:${key}`
-  }
-
-  get signal(): AbortSignal {
-    return this.#stop.signal
-  }
-
-  get log(): ActivityContext['log'] {
-    return logOf(this.#of, this.#ports.logger)
-  }
-
-  get client(): ActivityClient {
-    this.#client ??= this.#ports.clientFor(this.idempotencyKey)
-    return this.#client
-  }
-
-  get heartbeat(): ActivityContext['heartbeat'] {
-    return (details) => this.#notes.beat(details)
-  }
-
-  get lastHeartbeat(): ActivityContext['lastHeartbeat'] {
-    return <Details>() => this.#notes.last() as Details | undefined
-  }
-
-  get runOnce(): ActivityContext['runOnce'] {
-    return <R>(key: string, fn: () => R | Promise<R>) => this.#notes.once(key, fn) as Promise<R>
-  }
-
-  get completionToken(): ActivityContext['completionToken'] {
-    return async () => {
-      const { runId, generation, key } = this.#of
-      const secret = await this.#notes.secret()
-      await this.#ports.recorded()
-      return makeStepToken({ runId, generation, key, secret })
+    return {
+      ok: false,
+      failure: { type: 'Timeout', message, code, retryable: true },
+      timedOut: true,
     }
   }
 
-  get completeLater(): ActivityContext['completeLater'] {
-    return () => {
-      if (this.#notes.hasSecret) throw new CompletedLater()
-      const message = `step '${this.#of.name}' was left to be completed from outside, and nobody has its token. Call \`await ctx.completionToken()\` first, and hand it to whoever completes the step.`
-      throw new PermanentError(message)
+  async #call(ctx: StepContext): Promise<BodyResult> {
+    const { kind, input, body } = this.#work
+    const { name } = this.of
+    try {
+      const given = input ? decode(input) : undefined
+      const { aroundBodies } = this.#context
+      const value = await (aroundBodies.length === 0
+        ? body(given, ctx)
+        : through(aroundBodies, { kind, name, input: given, ctx }, (call) =>
+            body(call.input, call.ctx),
+          ))
+      return { ok: true, value: encode(value, `the result of step '${name}'`) }
+    } catch (error) {
+      if (error instanceof CompletedLater) return { ok: 'later' }
+      const failure = failureOf(error)
+      return { ok: false, failure, timedOut: false, retryAfterMs: retryAfter(error) }
     }
+  }
+
+  #endOf(result: BodyResult): AttemptEnd {
+    const { attempt, retry, closeBy } = this.of
+    if (result.ok === true)
+      return { type: 'ended', outcome: { ok: true, attempt, value: result.value } }
+    if (result.ok) return { type: 'left', left: this.#left() }
+    const { failure, timedOut, retryAfterMs } = result
+    const reason = givesUp(retry, failure, attempt)
+    if (reason) {
+      const why = timedOut ? 'timeout' : reason
+      return { type: 'ended', outcome: { ok: false, attempt, failure, reason: why } }
+    }
+    const delayMs = retryAfterMs ?? backoffMs(retry, attempt, this.#context.random.fraction())
+    // No time would be left for another attempt.
+    if (closeBy !== undefined && this.#context.storeClock.now() + delayMs >= closeBy)
+      return { type: 'ended', outcome: { ok: false, attempt, failure, reason: 'timeout' } }
+    return { type: 'retry', attempt, failure, delayMs }
+  }
+
+  #left(): StepLeft {
+    const { name, attempt, startToCloseMs, retry } = this.of
+    const now = this.#context.storeClock.now()
+    const until = startToCloseMs === undefined ? NEVER : now + startToCloseMs
+    const limit = startToCloseMs === undefined ? '' : `, and was not within ${startToCloseMs} ms`
+    const message = `attempt ${attempt} of step '${name}' was left to be completed from outside${limit}`
+    const failure: Failure = { type: 'Timeout', message, code: 'START_TO_CLOSE', retryable: true }
+    const retryable = givesUp(retry, failure, attempt) === undefined
+    return { attempt, failure: { ...failure, retryable }, until }
   }
 }
 
-function logOf({ runId, key, attempt }: AttemptOf, logger: Logger): ActivityContext['log'] {
-  const at =
-    (level: 'debug' | 'info' | 'warn' | 'error') =>
-    (message: string, fields?: object): void =>
-      logger.log(level, message, { runId, step: key, attempt, ...fields })
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+/** The work of an activity, or an error about its missing code. */
+export function activityWork(registry: Registry, name: string, input: Payload | undefined): Work {
+  const activity = registry.activity(name)
+  const body: Work['body'] = (given, context) => {
+    if (activity) return activity.handler(given, context)
+    throw new PawlError(
+      'NO_CODE_HERE',
+      `activity '${name}' has no code in this worker. Give it to open({ activities }) in every worker that serves its queue.`,
+    )
+  }
+  return { kind: 'activity', input, body }
+}
+
+/** The work of a step of a held run: an activity, a body written in place, or a transaction. */
+export function stepWork(
+  context: WorkerContext,
+  of: NotesOf & { readonly name: string },
+  { transaction, body }: StepPlan,
+  input: Payload | undefined,
+): Work {
+  if (transaction) return { kind: 'step', body: () => transact(context, of, transaction) }
+  if (!body) return activityWork(context.registry, of.name, input)
+  return { kind: 'step', body: (_, ctx) => (body as (ctx: ActivityContext) => unknown)(ctx) }
+}
+
+/** Runs a body in a transaction of the store, once. */
+async function transact(
+  { store, line }: WorkerContext,
+  { runId, generation, key }: NotesOf,
+  body: NonNullable<StepPlan['transaction']>,
+): Promise<unknown> {
+  const { transact } = store
+  if (!transact)
+    throw new PermanentError(
+      `ctx.transaction needs a store that is a database (SQLite or Postgres), and this one is '${store.traits.name}'. Use ctx.run with ctx.idempotencyKey instead.`,
+      { details: { code: 'NOT_SUPPORTED' } },
+    )
+  // Repeated while the database is unavailable: a transaction that was committed is found, any other runs again.
+  const text = await line.send(() =>
+    transact.call(store, { runId, generation, key }, async (sql) =>
+      encodePayload(encode(await body(sql as never), `the result of transaction '${key}'`)),
+    ),
+  )
+  return decode(decodePayload(text))
 }

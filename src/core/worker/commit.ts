@@ -1,22 +1,46 @@
-// From a decided turn to what the store is asked to write.
+// A decided turn on its way to the store: whether it must be committed now, and what it writes.
 
 import type { Instant } from '../base/instant.ts'
-import type { Payload } from '../base/value.ts'
+import { limits } from '../base/limits.ts'
 import { encodeMessage, encodePayload, encodeTurn } from '../kernel/codec.ts'
 import type { StartChild } from '../kernel/command.ts'
-import type { GivenOptions, StepPlan } from '../kernel/decider.ts'
+import type { Execution } from '../kernel/decider.ts'
 import { taskId } from '../kernel/derived-ids.ts'
 import type { Outgoing } from '../kernel/endings.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 import { encodeExtras } from '../kernel/extras.ts'
 import { isStop, type Message } from '../kernel/message.ts'
-import { awaitsEnd, type OpenStep } from '../kernel/requests.ts'
-import { type Head, type RunState } from '../kernel/run.ts'
+import type { Head } from '../kernel/run.ts'
 import type { Closing, Turn } from '../kernel/turn.ts'
-import type { NewTask, Outbound, StoredMessage, TurnCommit } from '../stores/store.ts'
+import type { Outbound, StoredMessage, TurnCommit } from '../stores/store.ts'
+
+/**
+ * Whether the events need not be committed yet. They need not if a crash now would lose only that steps were begun, and
+ * replaying the committed history begins the same steps again. They must if a step may not begin twice, or if they have
+ * waited for so long that an operator would miss them.
+ */
+export function canWait(
+  uncommitted: readonly HistoryEvent[],
+  turn: Turn,
+  execution: Execution,
+  now: Instant,
+): boolean {
+  if (uncommitted.length === 0 && turn.consumed.length === 0) return true
+  if (!turn.derivable || execution.readClock) return false
+  if (turn.consumed.length > 0 || turn.outgoing.length > 0) return false
+  if (now - (uncommitted[0]?.at ?? now) >= limits.carryMsMax) return false
+  return uncommitted.every((event) => isDecidedAgain(event, execution))
+}
+
+function isDecidedAgain(event: HistoryEvent, execution: Execution): boolean {
+  const { type } = event
+  if (type === 'DefinitionTaken' || type === 'StepSkipped' || type === 'ListTaken') return true
+  if (type !== 'StepStarted' || event.queued) return false
+  return (execution.step(event.key)?.retry.maxAttempts ?? 1) > 1
+}
 
 export function turnBody(build: string, events: readonly HistoryEvent[]): string {
-  // The place of an event is where it stands; writing it down again would only be able to disagree.
+  // The position of an event in the turn gives its `seq`, so that it is not written.
   return encodeTurn({ build, events: events.map(({ seq: _, ...event }) => event) })
 }
 
@@ -39,17 +63,15 @@ export type Rest = Pick<
   'consumed' | 'outbox' | 'tasks' | 'dropped' | 'attributes' | 'next'
 >
 
-/** What a turn takes and sends out, and what its end does. */
-export function sentBy(
-  head: Head,
-  turn: Turn,
-  { outgoing, dropped }: Pick<Closing, 'outgoing' | 'dropped'> = { outgoing: [], dropped: [] },
-): Omit<Rest, 'next'> {
+/** The messages that a turn consumes and sends; `closing` is the end of the run or generation, if the turn has one. */
+export function sentBy(head: Head, turn: Turn, closing?: Closing): Omit<Rest, 'next'> {
+  const outgoing = closing ? [...turn.outgoing, ...closing.outgoing] : turn.outgoing
+  const dropped = closing ? [...turn.dropped, ...closing.dropped] : turn.dropped
   return {
     consumed: [...turn.consumed],
-    outbox: outbound(head, [...turn.outgoing, ...outgoing]),
+    outbox: outbound(head, outgoing),
     tasks: [],
-    dropped: [...turn.dropped, ...dropped].map((key) => taskId(head, key)),
+    dropped: dropped.map((key) => taskId(head, key)),
     ...(turn.attributes && { attributes: turn.attributes }),
   }
 }
@@ -58,73 +80,11 @@ export function storedMessage(message: Message): StoredMessage {
   return { id: message.id, body: encodeMessage(message) }
 }
 
-/** What a worker that claims the task needs to know; it may not have the workflow's code. */
-export interface TaskBody {
-  readonly key: string
-  readonly generation: number
-  readonly keysOf?: number
-  readonly workflowId: string
-  readonly input: Payload
-  /** As whoever asked for it sees them, who may not have the code of the activity. */
-  readonly retry: StepPlan['retry']
-  readonly startToCloseMs?: number
-  readonly heartbeatMs?: number
-  readonly startBy?: Instant
-  readonly closeBy?: Instant
-  readonly given?: GivenOptions
-  /** Attempts it had before it was handed to the queue. */
-  readonly failed?: number
-  /** When the step is cancelled, its end is waited for. */
-  readonly awaited?: true
-}
-
-/** The steps of a turn that go to the queue, as far as anybody still waits for them. */
-export function tasksOf(
-  head: Head,
-  state: RunState,
-  turn: Turn,
-  planOf: (key: string) => StepPlan,
-): NewTask[] {
-  const keys = [...turn.steps.map(({ key }) => key), ...turn.queued]
-  return keys.flatMap((key) => {
-    const step = state.open.get(key)
-    return step?.type === 'step' && step.queued ? [newTask(head, key, step, planOf(key))] : []
-  })
-}
-
-function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTask {
-  const { workflowId, generation, keysOf } = head
-  const { retry, startToCloseMs, heartbeatMs, given } = plan
-  const { startBy, closeBy, failed } = step
-  const body: TaskBody = {
-    key,
-    generation,
-    ...(keysOf !== undefined && { keysOf }),
-    workflowId,
-    input: step.input ?? { json: null },
-    retry,
-    ...(startToCloseMs !== undefined && { startToCloseMs }),
-    ...(heartbeatMs !== undefined && { heartbeatMs }),
-    ...(startBy !== undefined && { startBy }),
-    ...(closeBy !== undefined && { closeBy }),
-    ...(given && { given }),
-    ...(failed > 0 && { failed }),
-    ...(awaitsEnd(step) && { awaited: true }),
-  }
-  return {
-    taskId: taskId(head, key),
-    name: step.name,
-    queue: plan.queue ?? head.queue,
-    priority: plan.priority ?? head.priority,
-    body: JSON.stringify(body),
-  }
-}
-
 function startOf(head: Head, command: StartChild, runId: string): Outbound {
   const { name, input, digest, key, workflowId, attributes } = command
   const extras = encodeExtras({ ...command.extras, ...(attributes && { attributes }) })
   const { generation } = head
-  // The same for a generation that goes on with this one's steps: then the signal is not sent again.
+  // A retry keeps the idempotency keys of the generation it repeats, so that the signal is not sent again.
   const id = `from:${head.runId}:${head.keysOf ?? generation}:${key}`
   const told = command.signal && storedMessage({ type: 'signal', id, ...command.signal })
   const message = `workflow id '${workflowId}' is in use by another run`

@@ -1,4 +1,4 @@
-// Who decides for a run: the code this worker has, or a definition that is kept in the store.
+// Finds the decider of a run: by the code this process has, or by a definition in the store.
 
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
@@ -10,8 +10,8 @@ import type { Decider } from '../kernel/decider.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 import type { Head } from '../kernel/run.ts'
 
-/** Which version of a definition: by its number, or by the hash of what it consists of. */
-type Wanted = { readonly version: number } | { readonly hash: string } | 'newest'
+/** Which version of a definition: by its number, or by the hash of its content. */
+type Version = { readonly version: number } | { readonly hash: string } | 'newest'
 
 export class Deciders {
   readonly #registry: Registry
@@ -20,21 +20,22 @@ export class Deciders {
   readonly #coded = new Map<string, Decider>()
   readonly #submitted = new Map<string, Decider>()
 
-  /** Without a catalogue it knows only code. */
+  /** Without a catalogue, only code is known. */
   constructor(registry: Registry, parse: ParseGraph, catalogue?: Catalogue) {
     this.#registry = registry
     this.#parse = parse
     this.#catalogue = catalogue
   }
 
-  /** For a run that stands where these events left it. */
+  /** The decider of a run with this history, if there is one. */
   async of(head: Head, events: readonly HistoryEvent[]): Promise<Decider | undefined> {
-    const wanted = wantedBy(head, events)
+    const version = versionOf(head, events)
     const coded = this.#ofCode(head.name)
-    if (coded && (wanted === 'newest' || 'hash' in wanted)) return coded
-    const stored = await this.#stored(head.name, wanted)
+    if (coded && (version === 'newest' || 'hash' in version)) return coded
+    const stored = await this.#stored(head.name, version)
     if (stored?.document !== undefined) return this.#ofDocument(stored)
-    if (!coded && wanted !== 'newest' && 'hash' in wanted) throw nobodyHas(head.name, wanted.hash)
+    if (!coded && version !== 'newest' && 'hash' in version)
+      throw noDefinition(head.name, version.hash)
     return coded
   }
 
@@ -43,18 +44,18 @@ export class Deciders {
     const workflow = there ? undefined : this.#registry.workflow(name)
     if (!workflow) return there
     const decider = deciderOf(workflow, this.#registry)
-    // Names that only the one for all others answers for may be without number.
+    // A workflow registered for all other names may have any number of names: only known ones are kept.
     if (this.#registry.workflows.has(name)) this.#coded.set(name, decider)
     return decider
   }
 
-  async #stored(name: string, wanted: Wanted): Promise<StoredDefinition | undefined> {
+  async #stored(name: string, version: Version): Promise<StoredDefinition | undefined> {
     const catalogue = this.#catalogue
-    if (wanted === 'newest') return catalogue?.newest(name)
-    if ('hash' in wanted) return catalogue?.withHash(name, wanted.hash)
-    const stored = await catalogue?.version(name, wanted.version)
+    if (version === 'newest') return catalogue?.newest(name)
+    if ('hash' in version) return catalogue?.withHash(name, version.hash)
+    const stored = await catalogue?.version(name, version.version)
     if (stored || !catalogue) return stored
-    const message = `this run goes by version ${wanted.version} of definition '${name}', and the store has no such version. See which there are: pawl definitions ${name}`
+    const message = `this run uses version ${version.version} of definition '${name}', and the store has no such version. List the versions with: pawl definitions ${name}`
     throw new PawlError('WORKFLOW_NOT_FOUND', message)
   }
 
@@ -71,13 +72,13 @@ export class Deciders {
   }
 }
 
-function nobodyHas(name: string, hash: string): PawlError {
-  const message = `this run is to go by definition ${hash} of '${name}', and there is neither code for it here nor such a version in the store. Submit that definition and resume the run, or migrate it to one that is there.`
+function noDefinition(name: string, hash: string): PawlError {
+  const message = `this run was migrated to definition ${hash} of '${name}', and there is neither code for it here nor such a version in the store. Submit that definition and resume the run, or migrate the run to a definition that exists.`
   return new PawlError('WORKFLOW_NOT_FOUND', message)
 }
 
-// What was said last about it: by a migration, by the definition it took, or by whoever started it.
-function wantedBy({ extras }: Head, events: readonly HistoryEvent[]): Wanted {
+// The last migration, or the definition the run took, or else the version it was started with.
+function versionOf({ extras }: Head, events: readonly HistoryEvent[]): Version {
   const last = events.findLast(
     ({ type }) => type === 'DefinitionTaken' || type === 'MigrationRequested',
   )

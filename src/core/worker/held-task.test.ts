@@ -1,24 +1,20 @@
 import { expect, test } from 'vitest'
+import type { WorkerContext } from './context.ts'
 import { HeldTask } from './held-task.ts'
-import type { StepRunner } from './step-runner.ts'
+import { Slots } from './slots.ts'
 
 test('a task whose notes cannot be read is run, and ends: nobody waits for an answer that does not come', async () => {
-  const outcome = { ok: true, attempt: 1, value: { json: 1 } }
-  const running = {
-    result: Promise.resolve({ type: 'ended', outcome }),
-    begun: () => true,
-    abort: () => {},
-    cancel: () => {},
-  }
-  const runner = {
-    rulesOf: () => ({}),
-    activity: () => ({}),
-    start: () => running,
-    isCancelled: () => Promise.reject(new Error('the store is away')),
-  } as unknown as StepRunner
+  const context = {
+    settings: { code: 'b' },
+    slots: new Slots(1),
+    session: { alive: true },
+    registry: { activity: () => ({ handler: () => 1 }) },
+    aroundBodies: [],
+    line: { send: () => Promise.reject(new Error('the store is away')) },
+  } as unknown as WorkerContext
   const retry = { maxAttempts: 3 }
   const body = JSON.stringify({ key: 'k', generation: 1, workflowId: 'w', retry, awaited: true })
   const lease = { session: 1, nonce: 1, epoch: 1 }
   const about = { taskId: 't', runId: 'r', name: 'n', body, lease, failed: 0, deliveries: 1 }
-  expect(await new HeldTask(about, runner).run()).toMatchObject({ result: { type: 'done' } })
+  expect(await new HeldTask(context, about).run()).toMatchObject({ result: { type: 'done' } })
 })

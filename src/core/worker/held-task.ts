@@ -1,163 +1,159 @@
-// An activity attempt claimed from the task queue: run here, settled with the store. The run it belongs to may be
-// held by anybody, or by nobody.
+// An activity attempt claimed from the task queue: it runs here, and its outcome is settled with the store. The run it
+// belongs to may be held by any worker, or by none.
 import { parseBody } from '../base/envelope.ts'
 import { CancelledError, PawlError } from '../base/errors.ts'
 import { type Failure, failureOf } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
+import { activityPlan } from '../definitions/plan.ts'
+import type { Registry } from '../definitions/registry.ts'
 import type { StepLeft, StepOutcome } from '../kernel/message.ts'
 import type { ClaimedTask, TaskOutcome } from '../stores/store.ts'
-import { storedMessage, type TaskBody } from './commit.ts'
-import { cancelled } from './local-steps.ts'
-import { limitsOf, type StepRunner, type Verdict } from './step-runner.ts'
+import { Attempt, type AttemptEnd, activityWork } from './attempt.ts'
+import { storedMessage } from './commit.ts'
+import type { WorkerContext } from './context.ts'
+import type { TaskBody } from './queued-steps.ts'
+import { CANCELLED, loadNotes } from './step-notes.ts'
+import { cancelled } from './steps.ts'
 
 export class HeldTask {
   readonly taskId: string
   readonly epoch: number
+  readonly #context: WorkerContext
   readonly #task: ClaimedTask
   readonly #body: TaskBody | undefined
   /** Why there is no body. */
   readonly #unreadable: unknown
-  readonly #runner: StepRunner
-  #running: ReturnType<StepRunner['start']> | undefined
-  readonly #neverBegun = Promise.withResolvers<Verdict>()
-  #wasCancelled = false
-  #isGone = false
+  #running: Attempt | undefined
+  readonly #neverBegun = Promise.withResolvers<AttemptEnd>()
+  #isCancelled = false
+  #isAborted = false
 
-  constructor(task: ClaimedTask, runner: StepRunner) {
+  constructor(context: WorkerContext, task: ClaimedTask) {
     this.taskId = task.taskId
     this.epoch = task.lease.epoch
+    this.#context = context
     this.#task = task
-    this.#runner = runner
     try {
       const body = parseBody(task.body) as TaskBody
-      this.#body = { ...body, ...runner.rulesOf(task.name, body) }
+      this.#body = { ...body, ...rulesOf(context.registry, task.name, body) }
     } catch (error) {
       this.#unreadable = error
     }
   }
 
-  // What the store counts begins anew when a step is handed to the queue.
+  // The store counts from zero when a step is queued.
   get #attempt(): number {
     const { failed, deliveries } = this.#task
     return Math.max(failed, this.#body?.failed ?? 0) + deliveries
   }
 
-  /** What the store is to be told. Does not resolve after `abort`. */
+  /** The outcome to settle with the store. Does not resolve after `abort`. */
   async run(): Promise<TaskOutcome> {
     const body = this.#body
-    if (!body) return this.#left()
+    if (!body) return this.#retryUnreadable()
     const { retry, input, key, generation, keysOf, workflowId, closeBy } = body
+    const { startToCloseMs, heartbeatMs } = body
     const { runId, name } = this.#task
     const attempt = this.#attempt
-    if (body.awaited) await this.look()
-    if (this.#isGone) return new Promise(() => {})
-    if (this.#wasCancelled) return this.#ended(body, cancelled(name, attempt))
-    if (attempt > retry.maxAttempts) return this.#ended(body, diedTrying(name, attempt - 1))
-    const running = this.#runner.start(
-      {
-        runId,
-        workflowId,
-        generation,
-        keysOf,
-        key,
-        name,
-        attempt,
-        maxAttempts: retry.maxAttempts,
-        ...limitsOf(body),
-        ...(closeBy !== undefined && { closeBy }),
-      },
-      this.#runner.activity(name, input),
-      retry,
-    )
-    this.#running = running
-    const verdict = await Promise.race([running.result, this.#neverBegun.promise])
-    // One that was cancelled is not tried again, whatever its worker has heard of that.
-    if (verdict.type !== 'ended' && body.awaited) await this.look()
-    if (verdict.type !== 'ended' && this.#wasCancelled)
+    if (body.awaited) await this.checkCancelled()
+    if (this.#isAborted) return new Promise(() => {})
+    if (this.#isCancelled) return this.#ended(body, cancelled(name, attempt))
+    if (attempt > retry.maxAttempts) return this.#ended(body, workerDied(name, attempt - 1))
+    const step = { runId, workflowId, generation, keysOf, key, name, attempt, retry }
+    const of = { ...step, startToCloseMs, heartbeatMs, closeBy }
+    const work = activityWork(this.#context.registry, name, input)
+    this.#running = new Attempt(this.#context, of, work)
+    const end = await Promise.race([this.#running.result, this.#neverBegun.promise])
+    // A cancelled step is not tried again, even if this worker has not heard of the cancellation yet.
+    if (end.type !== 'ended' && body.awaited) await this.checkCancelled()
+    if (end.type !== 'ended' && this.#isCancelled)
       return this.#ended(body, cancelled(name, attempt))
-    return this.#outcome(body, verdict)
+    return this.#outcome(body, end)
   }
 
-  /** It was cancelled, and its end is waited for. One that has not begun never does. */
+  /** The step was cancelled, and the run waits for its end. A body that waits for a slot never begins. */
   cancel(): void {
-    if (this.#wasCancelled) return
-    this.#wasCancelled = true
+    if (this.#isCancelled) return
+    this.#isCancelled = true
     const running = this.#running
     if (!running) return
     running.cancel(new CancelledError('the run was cancelled, or no longer waits for it'))
     const outcome = cancelled(this.#task.name, this.#attempt)
-    if (!running.begun()) this.#neverBegun.resolve({ type: 'ended', outcome })
+    if (!running.hasBegun) this.#neverBegun.resolve({ type: 'ended', outcome })
   }
 
-  /** Looks whether it was cancelled, if its end would be waited for. What cannot be read now is with the next renewal. */
-  async look(): Promise<void> {
+  /**
+   * Asks the store whether the step was cancelled, if the run would wait for its end. An error is tried again later.
+   */
+  async checkCancelled(): Promise<void> {
     const body = this.#body
-    if (body && (await this.#isCancelled(body).catch(() => false))) this.cancel()
-  }
-
-  async #isCancelled({ awaited, generation, key }: TaskBody): Promise<boolean> {
-    if (!awaited) return false
-    return this.#runner.isCancelled({ runId: this.#task.runId, generation, key })
+    if (!body?.awaited) return
+    const { generation, key } = body
+    const of = { runId: this.#task.runId, generation, key }
+    const notes = await loadNotes(this.#context, of).catch(() => undefined)
+    if (notes?.[CANCELLED] !== undefined) this.cancel()
   }
 
   abort(reason: Error): void {
-    this.#isGone = true
+    this.#isAborted = true
     this.#running?.abort(reason)
   }
 
-  /** A body that was begun has used up its attempt; one that stood in line has not. */
-  giveBack(): TaskOutcome {
+  /** Returns the task to the queue. A body that has begun has used an attempt; one that waited for a slot has not. */
+  release(): TaskOutcome {
     const body = this.#body
-    const begun = this.#running?.begun() ?? false
+    const hasBegun = this.#running?.hasBegun ?? false
     this.#running?.abort(new PawlError('WORKER_STOPPED', 'the worker is shutting down'))
-    const { taskId, lease, name } = this.#task
-    if (!begun || !body) return { taskId, lease, result: { type: 'return' } }
-    const outcome = diedTrying(name, this.#attempt)
+    if (!hasBegun || !body) return this.#settle({ type: 'return' })
+    const outcome = workerDied(this.#task.name, this.#attempt)
     if (outcome.attempt >= body.retry.maxAttempts) return this.#ended(body, outcome)
-    const failure = JSON.stringify(outcome.failure)
-    return {
-      taskId,
-      lease,
-      result: { type: 'retry', delayMs: 0, failed: outcome.attempt, failure },
-    }
+    return this.#retry(0, outcome.attempt, outcome.failure)
   }
 
-  // It is tried again later, perhaps by a worker that can read it. That is no attempt; deaths in earlier ones are.
-  #left(): TaskOutcome {
-    const { taskId, lease, failed, deliveries } = this.#task
-    this.#runner.cannotRead(this.#task, this.#unreadable)
-    const failure = JSON.stringify(failureOf(this.#unreadable))
-    const ended = failed + deliveries - 1
-    const delayMs = limits.unreadableRetryMsMax
-    return { taskId, lease, result: { type: 'retry', delayMs, failed: ended, failure } }
+  // A worker that can read the task may claim it later. This delivery is no attempt; deaths in earlier ones are.
+  #retryUnreadable(): TaskOutcome {
+    const { runId, name, failed, deliveries } = this.#task
+    const text = `activity '${name}' of run ${runId} cannot be read: ${String(this.#unreadable)}`
+    this.#context.logger.log('warn', text)
+    const failure = failureOf(this.#unreadable)
+    return this.#retry(limits.unreadableRetryMsMax, failed + deliveries - 1, failure)
   }
 
-  #outcome(body: TaskBody, verdict: Verdict): TaskOutcome {
-    if (verdict.type === 'ended') return this.#ended(body, verdict.outcome)
-    if (verdict.type === 'left') return this.#leave(body, verdict.left)
-    const { attempt: failed, delayMs, failure } = verdict
-    const { taskId, lease } = this.#task
-    const result = { type: 'retry', delayMs, failed, failure: JSON.stringify(failure) } as const
-    return { taskId, lease, result }
+  #outcome(body: TaskBody, end: AttemptEnd): TaskOutcome {
+    if (end.type === 'ended') return this.#ended(body, end.outcome)
+    if (end.type === 'left') return this.#left(body, end.left)
+    return this.#retry(end.delayMs, end.attempt, end.failure)
   }
 
-  // The run waits for its completion, and hands it to the queue again if that does not come.
-  #leave({ key, generation }: TaskBody, left: StepLeft): TaskOutcome {
-    const { taskId, lease } = this.#task
-    const id = `left:${taskId}:${left.attempt}`
+  // The run waits for the completion, and queues the step again if it does not come.
+  #left({ key, generation }: TaskBody, left: StepLeft): TaskOutcome {
+    const id = `left:${this.taskId}:${left.attempt}`
     const message = storedMessage({ type: 'taskLeft', id, generation, key, left })
-    return { taskId, lease, result: { type: 'done', message } }
+    return this.#settle({ type: 'done', message })
   }
 
   #ended({ key, generation }: TaskBody, outcome: StepOutcome): TaskOutcome {
-    const { taskId, lease } = this.#task
-    const id = `task:${taskId}`
+    const id = `task:${this.taskId}`
     const message = storedMessage({ type: 'taskEnded', id, generation, key, outcome })
-    return { taskId, lease, result: { type: 'done', message } }
+    return this.#settle({ type: 'done', message })
+  }
+
+  #retry(delayMs: number, failed: number, failure: Failure): TaskOutcome {
+    return this.#settle({ type: 'retry', delayMs, failed, failure: JSON.stringify(failure) })
+  }
+
+  #settle(result: TaskOutcome['result']): TaskOutcome {
+    return { taskId: this.taskId, lease: this.#task.lease, result }
   }
 }
 
-function diedTrying(name: string, attempt: number): Extract<StepOutcome, { ok: false }> {
+// The retry rule and limits of the activity as its code here has them, with the options of the call on top.
+function rulesOf(registry: Registry, name: string, body: TaskBody): Partial<TaskBody> {
+  const own = registry.activity(name)?.options
+  return own && body.given ? activityPlan(body.given, own, `activity '${name}'`) : {}
+}
+
+function workerDied(name: string, attempt: number): Extract<StepOutcome, { ok: false }> {
   const message = `the worker died or lost its lease during attempt ${attempt} of activity '${name}'`
   const failure: Failure = { type: 'WorkerDied', message, retryable: true }
   return { ok: false, attempt, failure, reason: 'exhausted' }

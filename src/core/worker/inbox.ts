@@ -1,6 +1,5 @@
-// The messages of a held run, from when they come until a turn has taken them for good. One that cannot be read here is
-// left where it is, and so is what came after it: whoever can read it gets them in their order.
-
+// The messages of a held run, from their arrival until a turn that consumes them is committed. A message that cannot be
+// read here stays in the store, and so do those after it: a worker that can read it gets them in their order.
 import { PawlError } from '../base/errors.ts'
 import { quote } from '../base/visible.ts'
 import { decodeMessage } from '../kernel/codec.ts'
@@ -8,23 +7,23 @@ import { isStop, type Message, type Stop } from '../kernel/message.ts'
 import type { StoredMessage } from '../stores/store.ts'
 
 export class Inbox {
-  /** Ids of messages that came and are not consumed durably. */
+  /** Ids of messages that arrived and whose consumption is not committed. */
   readonly #seen = new Set<string>()
   #waiting: Message[] = []
-  /** Ids of those that are not for this holder. */
+  /** Ids of messages that this holder leaves in the store. */
   readonly left: string[] = []
-  /** Why the first of them is not. */
+  /** Why the first of them cannot be read. */
   unreadable: unknown
   stop: Stop | undefined
   #discards = false
   readonly #unreadable = new Set<string>()
 
-  /** Whether there is something to do however long others have been unable to go on. */
+  /** Whether a message must take effect now, even if the run cannot continue here. */
   get isPressing(): boolean {
     return this.stop !== undefined || this.#discards
   }
 
-  /** How many wait for a turn. */
+  /** How many messages wait for a turn. */
   get size(): number {
     return this.#waiting.length
   }
@@ -33,21 +32,23 @@ export class Inbox {
     return [...this.#seen]
   }
 
-  /** Whether any of them is new. */
+  /** Returns whether any of the messages is new. */
   receive(messages: readonly StoredMessage[]): boolean {
-    const fresh = messages.filter(({ id }) => !this.#seen.has(id))
-    for (const message of fresh) {
+    let hasNew = false
+    for (const message of messages) {
+      if (this.#seen.has(message.id)) continue
+      hasNew = true
       this.#seen.add(message.id)
       this.#put(message)
     }
-    return fresh.length > 0
+    return hasNew
   }
 
   take(): Message[] {
     return this.#waiting.splice(0)
   }
 
-  /** These are consumed durably. */
+  /** The consumption of these messages is committed. */
   forget(ids: readonly string[]): void {
     for (const id of ids) this.#seen.delete(id)
   }
@@ -55,7 +56,7 @@ export class Inbox {
   #put({ id, body }: StoredMessage): void {
     try {
       const message = decodeMessage(body)
-      // What stops a run, or drops what cannot be read, is heard whatever came before it.
+      // A stop, and a discard of an unreadable message, take effect whatever came before them.
       if (isStop(message)) this.stop ??= message
       else if (message.type === 'discard') return this.#discard(message)
       else if (this.left.length > 0) return void this.left.push(id)
@@ -67,7 +68,7 @@ export class Inbox {
     }
   }
 
-  // What can be read is taken, and what never came must be taken when it comes.
+  // A discard applies only to a message that arrived and cannot be read: any other is consumed as usual.
   #discard(message: Extract<Message, { type: 'discard' }>): void {
     const { id } = message
     this.#discards ||= this.#unreadable.has(message.message)

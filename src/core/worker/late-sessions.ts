@@ -1,5 +1,5 @@
-// Which sessions of others this worker has found late, and since when by a clock that never jumps. One that stays late at
-// the same beat for so long that its holder must have stopped itself is silent, whatever the clocks of anybody say.
+// Which sessions of other workers are late, and since when by a clock that never jumps. A session that stays late at
+// the same beat for so long that its worker must have stopped itself is silent, whatever any clock says.
 import { limits } from '../base/limits.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { ClaimRequest, LateSession } from '../stores/store.ts'
@@ -16,7 +16,7 @@ export class LateSessions {
     this.#clock = clock
   }
 
-  /** Takes note of what a claim said. Who is not late any more, or at another beat, has renewed. */
+  /** Learns from the answer to a claim. A session that is not late any more, or has another beat, was renewed. */
   learn(late: readonly LateSession[] = []): void {
     const now = this.#clock.monotonic()
     this.#seen = new Map(
@@ -35,7 +35,7 @@ export class LateSessions {
       .map(({ session, beat }) => ({ session, beat }))
   }
 
-  /** How long until the next of them is silent. */
+  /** How long until the next session is silent. */
   get dueInMs(): number {
     const now = this.#clock.monotonic()
     const times = [...this.#seen.values()].map((each) => Math.max(1, silentAt(each) - now))

@@ -1,7 +1,14 @@
-// What a worker remembers about leases beside the runs it holds: offers to new runs, and runs it let go of. Answers of
-// the store come late, and what they give may have been taken, worked on and let go of in the meantime.
+// What a worker remembers about leases beside the runs it holds: offers to new runs, and runs it released. An answer of
+// the store may come late: the lease it grants may have been taken, used and released in the meantime.
 import { limits } from '../base/limits.ts'
-import type { Again } from './host.ts'
+
+/** What this worker did under a lease before the same lease was granted to it again. */
+export interface EarlierWork {
+  /** The lease was granted before, and turns may have been written under it since. */
+  readonly wasGranted: boolean
+  /** How often step bodies were running when the run was lost. */
+  readonly cutOff: number
+}
 
 interface Leased {
   readonly runId: string
@@ -11,44 +18,44 @@ interface Leased {
 export class LeaseBook {
   /** Leases offered to new runs, until the answer to their creation is in. */
   readonly #offers = new Map<number, 'open' | 'taken'>()
-  readonly #letGo = new Set<string>()
-  /** How often runs were lost with step bodies under way. No lease outlives its session. */
+  readonly #released = new Set<string>()
+  /** How often runs were lost while step bodies ran. No lease outlives its session. */
   readonly #cutOff = new Map<string, number>()
 
   offer(nonce: number): void {
     this.#offers.set(nonce, 'open')
-    // Most are answered at once. Those that never are must not pile up.
+    // Most creations are answered at once. Those that never are must not pile up.
     const [oldest] = this.#offers.keys()
     if (this.#offers.size > limits.offersMax && oldest !== undefined) this.#offers.delete(oldest)
   }
 
-  /** A creation was answered. False if a claim that looked for lost answers was faster. */
+  /** A creation was answered. False if a reconciling claim has brought the same lease before. */
   accept(nonce: number): boolean {
-    const again = this.#offers.get(nonce) === 'taken'
+    const isTaken = this.#offers.get(nonce) === 'taken'
     this.#offers.delete(nonce)
-    return !again
+    return !isTaken
   }
 
-  /** A lease is taken up; says what was done under it before. */
-  take({ runId, epoch }: Leased, nonce: number, isOld: boolean): Again {
+  /** A run is held under this lease now. Returns what was done under it before. */
+  take({ runId, epoch }: Leased, nonce: number, wasGranted: boolean): EarlierWork {
     if (this.#offers.has(nonce)) this.#offers.set(nonce, 'taken')
-    return { isOld, cutOff: this.#cutOff.get(keyOf({ runId, epoch })) ?? 0 }
+    return { wasGranted, cutOff: this.#cutOff.get(keyOf({ runId, epoch })) ?? 0 }
   }
 
-  /** A claim is sent: only what is let go of from now on can overtake its answer. */
-  claims(): void {
-    this.#letGo.clear()
+  /** A claim is about to be sent. Only runs released from now on can overtake its answer. */
+  claiming(): void {
+    this.#released.clear()
   }
 
-  letGo({ runId, epoch }: Leased): void {
-    this.#letGo.add(keyOf({ runId, epoch }))
+  release({ runId, epoch }: Leased): void {
+    this.#released.add(keyOf({ runId, epoch }))
   }
 
-  wasLetGo(leased: Leased): boolean {
-    return this.#letGo.has(keyOf(leased))
+  wasReleased(leased: Leased): boolean {
+    return this.#released.has(keyOf(leased))
   }
 
-  /** Bodies were begun and cut off. If the run comes back under the same lease, that was a failed attempt of each. */
+  /** Step bodies were cut off. If the run comes back under the same lease, each of them has lost an attempt. */
   cutOff(leased: Leased): void {
     const key = keyOf(leased)
     this.#cutOff.set(key, (this.#cutOff.get(key) ?? 0) + 1)

@@ -1,4 +1,4 @@
-// What users say of a worker.
+// The options of a worker.
 import {
   type Described,
   duration,
@@ -16,10 +16,10 @@ const AT_ONCE = 'How many runs it holds, and how many step bodies it runs, at on
 const bounds = [1, limits.concurrencyMax] as const
 
 export const workerOptions = {
-  id: text('What it is called in logs and by `pawl why`.', { otherwise: 'a name made up' }),
+  id: text('The name of the worker in logs and in `pawl why`.', { otherwise: 'a generated name' }),
   /** ['default'] */
   queues: strings(
-    'The queues it serves; runs and activities of others are left alone.',
+    'The queues it serves. It leaves runs and activities of other queues alone.',
     'a list of names',
     { otherwise: "`['default']`" },
   ),
@@ -32,29 +32,29 @@ export const workerOptions = {
     }),
     { otherwise: `${limits.workflowsPerWorker} and ${limits.activitiesPerWorker}` },
   ),
-  /** How long after its last sign of life this worker's work is given to others. 30s */
-  lease: duration("How long after its last sign of life this worker's work is given to others.", {
-    otherwise: formatDuration(limits.leaseMs),
-  }),
-  /** How long `drain`, SIGTERM and SIGINT wait for steps under way. 30s */
-  grace: duration('How long `drain`, SIGTERM and SIGINT wait for steps in progress.', {
+  /** How long after the last renewal of its session other workers take over its work. 30s */
+  lease: duration(
+    'How long after the last renewal of its session other workers take over its work.',
+    {
+      otherwise: formatDuration(limits.leaseMs),
+    },
+  ),
+  /** How long `drain`, SIGTERM and SIGINT wait for running steps. 30s */
+  grace: duration('How long `drain`, SIGTERM and SIGINT wait for running steps.', {
     otherwise: formatDuration(limits.graceMs),
   }),
   /** Suspended runs kept in memory. */
-  warm: whole('Suspended runs it keeps in memory.', [0, limits.warmExecutionsMax], {
+  warm: whole('How many suspended runs it keeps in memory.', [0, limits.warmExecutionsMax], {
     otherwise: String(limits.warmExecutions),
   }),
-  /** Runs that it begins stay with its build, unless that is retired or their workflow has a `pin` of its own. false */
-  pin: flag(
-    'Runs that it begins stay with its build, unless their workflow has a `pin` of its own.',
-    {
-      otherwise: 'false',
-    },
-  ),
-  /** Whether this worker keeps schedules going. true */
-  schedules: flag('Keeps schedules going, whatever its queues.', { otherwise: 'true' }),
+  /** Pins the runs it starts to its build, unless their workflow has a `pin` of its own. false */
+  pin: flag('Pins the runs it starts to its build, unless their workflow has a `pin` of its own.', {
+    otherwise: 'false',
+  }),
+  /** Whether this worker runs schedules. true */
+  schedules: flag('Runs schedules, whatever its queues.', { otherwise: 'true' }),
   /** Drain on SIGTERM and SIGINT, then let the process end. true */
   signals: flag('Drains on SIGTERM and SIGINT, then lets the process end.', { otherwise: 'true' }),
 } as const
-/** What a worker serves, and how much at once. */
+/** What a worker serves, and how much it does at once. */
 export interface WorkerOptions extends Described<typeof workerOptions> {}

@@ -1,5 +1,6 @@
-// The worker's right to hold anything: one session, renewed for all leases at once. Renewal that fails, throws
-// or hangs is the same thing: without a confirmed one the holder stops itself before others may take over.
+// The session of a worker, which all its leases depend on; one renewal is for all of them. It makes no difference
+// whether a renewal fails, throws or hangs: without a confirmed one the worker stops itself before other workers may
+// take over.
 
 import { limits } from '../base/limits.ts'
 import type { Persistence } from '../runtime/availability.ts'
@@ -13,15 +14,15 @@ export interface SessionOptions {
   readonly random: Random
   readonly worker: string
   readonly leaseMs: number
-  /** What the worker can do, as it is now. */
+  /** What the worker can do at present. */
   readonly about: () => string
   readonly heldTasks: () => readonly string[]
   readonly onLostTasks: (taskIds: readonly string[]) => void
-  /** The session is gone: everything held under it must stop at once. */
+  /** The session is dead: everything held under it must stop at once. */
   readonly onDeath: () => void
   /** The store's time, the number of the renewal, and when it was sent. */
   readonly onRenewed: (now: number, beat: number, sent: number) => void
-  /** Hears of renewals that failed, and of those that were answered. */
+  /** Told of renewals that failed, and of those that were answered. */
   readonly watch: NonNullable<Persistence['watch']>
 }
 
@@ -39,7 +40,7 @@ export class Session {
     this.id = options.random.integer()
   }
 
-  /** Asked before anything is begun: a process that was stopped for a while learns of the time here first. */
+  /** Read before anything begins: a process that was stopped for a while learns here that its time is over. */
   get alive(): boolean {
     if (!this.#dead && this.#options.clock.monotonic() >= this.#deadline) this.die()
     return !this.#dead
@@ -53,14 +54,14 @@ export class Session {
     this.#schedule()
   }
 
-  /** Gives back whatever is still held under it. */
+  /** Closes the session. The store releases what is still held under it. */
   async close(): Promise<void> {
     if (this.#dead) return
     this.#end()
     await this.#send(true)
   }
 
-  /** Acts as if the store had said that the session is dead. */
+  /** Ends the session as if the store had said that it is dead. */
   die(): void {
     if (this.#dead) return
     this.#end()
@@ -73,7 +74,7 @@ export class Session {
     this.#nextRenewal()
   }
 
-  // After a failure the next try comes sooner: two may be lost before the holder has to stop.
+  // After a failure the next try comes sooner: two tries may fail before the worker has to stop.
   #schedule(failed = false): void {
     if (this.#isForEver) return
     const pause = this.#options.leaseMs / limits.leaseRenewalsPerLife / (failed ? 4 : 1)
@@ -91,14 +92,14 @@ export class Session {
       this.#confirm(renewed, sent)
       this.#options.watch.answered()
     } catch (error) {
-      // No answer is no renewal, whatever the reason. The deadline set by the last confirmed one keeps running.
+      // Without an answer there is no renewal. The deadline of the last confirmed renewal stands.
       this.#options.watch.failed(error)
       failed = true
     }
     if (!this.#dead) this.#schedule(failed)
   }
 
-  /** A lease that outlasts everything needs no renewal. */
+  /** A session without an end needs no renewal. */
   get #isForEver(): boolean {
     return this.#options.leaseMs >= limits.durationMsMax
   }
@@ -117,7 +118,7 @@ export class Session {
     })
   }
 
-  // Measured from before the renewal was sent: the store's copy of the lease cannot end earlier than that.
+  // Measured from before the renewal was sent: for the store, the lease cannot end earlier than that.
   #confirm(renewed: Renewed, sent: number): void {
     const { clock, leaseMs, onLostTasks, onRenewed } = this.#options
     onRenewed(renewed.now, this.#beat, sent)

@@ -1,9 +1,9 @@
-// Bounds how many step bodies run at once in this process. Who finds no free slot waits in line.
+// Bounds how many step bodies run at once in this process. Further ones wait in line.
 
 export class Slots {
   readonly limit: number
   #taken = 0
-  readonly #line: (() => void)[] = []
+  readonly #line: (() => Promise<void>)[] = []
 
   constructor(limit: number) {
     this.limit = limit
@@ -17,17 +17,20 @@ export class Slots {
     return this.#taken + this.#line.length
   }
 
-  /** Calls `begin` as soon as there is room; what it returns is waited for before the slot is free again. */
-  run(begin: () => Promise<void>): void {
-    if (this.#taken >= this.limit) this.#line.push(() => this.#start(begin))
-    else this.#start(begin)
+  /** Calls `body` as soon as a slot is free. The slot is taken until the promise it returns is settled. */
+  run(body: () => Promise<void>): void {
+    if (this.#taken >= this.limit) this.#line.push(body)
+    else void this.#run(body)
   }
 
-  #start(begin: () => Promise<void>): void {
+  async #run(body: () => Promise<void>): Promise<void> {
     this.#taken++
-    void begin().finally(() => {
+    try {
+      await body()
+    } finally {
       this.#taken--
-      this.#line.shift()?.()
-    })
+      const next = this.#line.shift()
+      if (next) void this.#run(next)
+    }
   }
 }

@@ -1,25 +1,28 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '../runtime/clock.ts'
-import type { Note } from '../stores/store.ts'
-import { type NotePorts, StepNotes } from './step-notes.ts'
+import { systemRandom } from '../runtime/random.ts'
+import type { Note, Store } from '../stores/store.ts'
+import { type NotesContext, StepNotes } from './step-notes.ts'
 
 const of = { runId: 'run', generation: 1, key: 'step:copy#1' }
 
 const turn = (): Promise<void> => systemClock.breathe()
 
-class Desk implements NotePorts {
+class Desk implements NotesContext {
   readonly kept: Note[] = []
   /** What is left to do before a note is kept. */
   before: () => Promise<void> = async () => {}
   time = 0
   readonly clock = { ...systemClock, monotonic: () => this.time }
-  newSecret = (): string => 'secret'
-  loadNotes = async (): Promise<Record<string, string>> => ({})
-  keepNote = async (note: Note): Promise<{ body: string }> => {
-    await this.before()
-    this.kept.push(note)
-    return { body: note.body }
-  }
+  readonly random = systemRandom
+  readonly store = {
+    note: async ([note]: readonly [Note]) => {
+      await this.before()
+      this.kept.push(note)
+      return [{ body: note.body }]
+    },
+  } as unknown as Store
+  readonly line = { send: <T>(call: (store: Store) => Promise<T>) => call(this.store) }
   get bodies(): string[] {
     return this.kept.map(({ body }) => body)
   }

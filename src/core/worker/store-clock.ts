@@ -1,9 +1,9 @@
-// What time it is for the store, as far as this process can tell. The store's clock rules leases and timers; its
-// answers carry it, and in between this process counts on with a clock that never jumps.
+// The store's time, as far as this process can tell. Leases and timers depend on the store's clock. Its answers carry
+// it, and between them this process counts with a clock that never jumps.
 //
-// An answer was written between its request and its arrival, so each one gives bounds for how far the two clocks are
-// apart. The lower bound is what is believed: a time that has surely come. An answer that is read late only has a
-// wider range, and takes nothing back. Two ranges that do not meet say that the store's clock was set.
+// An answer was written between its request and its arrival, so each one gives bounds for the difference of the two
+// clocks. The lower bound is used: a time that has surely come. An answer that is read late only has wider bounds, and
+// takes nothing back. Two ranges that do not meet show that the store's clock was set.
 
 import type { Instant } from '../base/instant.ts'
 import { limits } from '../base/limits.ts'
@@ -12,7 +12,7 @@ import type { Clock } from '../runtime/clock.ts'
 export class StoreClock {
   readonly #clock: Clock
   readonly #onJump: () => void
-  /** How far the store's clock is ahead of the monotonic one, at least and at most. */
+  /** How far the store's clock is ahead of the monotonic one: at least, and at most. */
   #low: number
   #high: number
   #isKnown = false
@@ -28,7 +28,7 @@ export class StoreClock {
     return Math.floor(this.#low + this.#clock.monotonic())
   }
 
-  /** An answer to what was sent at `sent` of the monotonic clock said so. */
+  /** An answer has this time. Its request was sent at `sent` by the monotonic clock. */
   heard(now: Instant, sent: number): void {
     const arrived = this.#clock.monotonic()
     const [low, high] = [now - arrived, now - sent]
@@ -40,7 +40,7 @@ export class StoreClock {
       this.#high = high
       return this.#onJump()
     }
-    // Clocks that are a little fast or slow drift out of the bounds they gave before.
+    // A clock that is a little fast or slow drifts out of earlier bounds.
     if (low > this.#high) this.#high = high
     else if (high < this.#low) this.#low = high
     this.#low = Math.max(this.#low, low)

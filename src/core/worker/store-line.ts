@@ -1,9 +1,9 @@
-// A worker's line to its store: what it sends is sent again until there is an answer. While the store cannot be used it
-// tells people so: once when that has lasted for a moment, or at once if it will not pass by itself, then rarely, and
-// when it is over. A store that answers now and then, because one of its connections still works, is not over it.
+// A worker's calls to its store, each repeated until there is an answer. While the store cannot be used, the log says
+// so: once when that has lasted for a moment, or at once if it will not pass by itself, then rarely, and when it is
+// over. An outage is not over while the store answers only some calls, because one of its connections still works.
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
-import { type Persistence, persist } from '../runtime/availability.ts'
+import { persistent, type Send } from '../runtime/availability.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Random } from '../runtime/random.ts'
@@ -16,7 +16,7 @@ export class NoAnswer extends Error {
   }
 }
 
-export interface LinePorts {
+interface Engine {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
@@ -25,37 +25,36 @@ export interface LinePorts {
 
 export class StoreLine {
   readonly #worker: string
-  readonly #ports: LinePorts
-  readonly #how: Persistence
+  readonly #engine: Engine
+  /** Sends a call to the store until it answers. */
+  readonly send: Send<Store>
+  /** Since when the store cannot be used. */
   #since: number | undefined
-  /** Since when it has answered every time. */
+  /** Since when the store has answered every call. */
   #goodSince: number | undefined
+  /** When the log was told last. */
   #toldAt: number | undefined
 
-  constructor(worker: string, ports: LinePorts, signal: AbortSignal) {
+  constructor(worker: string, engine: Engine, signal: AbortSignal) {
     this.#worker = worker
-    this.#ports = ports
-    const { clock, random } = ports
-    // A worker has all the time its lease gives it; the session stops it when that is over.
+    this.#engine = engine
+    const { store, clock, random } = engine
+    // A worker repeats its calls for as long as it has its lease; without it, the session stops the worker.
     const patienceMs = Number.POSITIVE_INFINITY
     const givenUp = (error: unknown): Error => new NoAnswer(error)
-    this.#how = { clock, random, patienceMs, signal, watch: this, givenUp }
-  }
-
-  send<T>(call: (store: Store) => Promise<T>): Promise<T> {
-    return persist(() => call(this.#ports.store), this.#how)
+    this.send = persistent(store, { clock, random, patienceMs, signal, watch: this, givenUp })
   }
 
   /** The session is over: everything held under it was stopped. */
   died(runs: number, tasks: number): void {
-    this.#ports.logger.log(
+    this.#engine.logger.log(
       'warn',
       `worker ${this.#worker} lost its session and stopped what it held: ${runs} runs, ${tasks} tasks. Workers claim them again`,
     )
   }
 
   failed(error: unknown): void {
-    const now = this.#ports.clock.monotonic()
+    const now = this.#engine.clock.monotonic()
     this.#since ??= now
     this.#goodSince = undefined
     const next =
@@ -66,7 +65,7 @@ export class StoreLine {
     this.#toldAt = now
     const text = error instanceof Error ? error.message : String(error)
     const level = mayPass(error) ? 'warn' : 'error'
-    this.#ports.logger.log(
+    this.#engine.logger.log(
       level,
       `worker ${this.#worker} cannot use its store and keeps trying; no run fails because of it: ${text}`,
     )
@@ -74,12 +73,12 @@ export class StoreLine {
 
   answered(): void {
     if (this.#since === undefined) return
-    const now = this.#ports.clock.monotonic()
+    const now = this.#engine.clock.monotonic()
     this.#goodSince ??= now
     if (now - this.#goodSince < limits.outageOverAfterMs) return
     const seconds = Math.round((this.#goodSince - this.#since) / 100) / 10
     if (this.#toldAt !== undefined)
-      this.#ports.logger.log(
+      this.#engine.logger.log(
         'info',
         `worker ${this.#worker} can use its store again, after ${seconds} s`,
       )

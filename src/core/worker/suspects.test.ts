@@ -23,7 +23,7 @@ describe('runs whose last holder died', () => {
     expect(suspects.take()).toBe(limits.suspectsTogether)
     expect(suspects.learn(answer(32, 1, true), 1)).toBe(true)
     load.idle = false
-    expect([suspects.isQuiet, suspects.holdsBack, suspects.take()]).toEqual([true, true, 0])
+    expect([suspects.comeFirst, suspects.holdsBack, suspects.take()]).toEqual([true, true, 0])
     await clock.advance(limits.probationMs)
     expect([suspects.holdsBack, suspects.take()]).toEqual([false, limits.suspectsTogether * 2])
   })
@@ -66,7 +66,7 @@ describe('runs whose last holder died', () => {
     load.idle = false
     expect(suspects.take()).toBe(0)
     suspects.learn(answer(0, 0, true), 0)
-    expect([suspects.isQuiet, suspects.holdsBack, suspects.take()]).toEqual([true, true, 0])
+    expect([suspects.comeFirst, suspects.holdsBack, suspects.take()]).toEqual([true, true, 0])
     await clock.advance(limits.quietMsMax + 1)
     expect([suspects.holdsBack, suspects.take()]).toEqual([false, limits.suspectsTogether])
     suspects.learn(answer(32, 1, true), 1)
@@ -78,7 +78,7 @@ describe('runs whose last holder died', () => {
   test('an idle worker does not ask at once again for what it could not have', async () => {
     const { clock, suspects } = world()
     suspects.learn(answer(0, 0, true), suspects.take())
-    expect([suspects.wait, suspects.mayBeTaken]).toEqual([true, false])
+    expect([suspects.comeFirst, suspects.mayBeTaken]).toEqual([true, false])
     await clock.advance(limits.probationMs)
     expect(suspects.mayBeTaken).toBe(true)
   })
@@ -87,6 +87,6 @@ describe('runs whose last holder died', () => {
     const { load, suspects } = world()
     load.idle = false
     suspects.learn(answer(0, 0, false), 1)
-    expect([suspects.isQuiet, suspects.holdsBack, suspects.take()]).toEqual([false, false, 0])
+    expect([suspects.comeFirst, suspects.holdsBack, suspects.take()]).toEqual([false, false, 0])
   })
 })

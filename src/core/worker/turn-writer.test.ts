@@ -3,33 +3,36 @@ import type { Instant } from '../base/instant.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 import { type Head, RunState } from '../kernel/run.ts'
 import type { TurnCommit } from '../stores/store.ts'
-import type { RunHost } from './host.ts'
-import { HOLD, nothing, TurnWriter } from './turn-writer.ts'
+import type { WorkerContext } from './context.ts'
+import { HOLD, NOTHING, TurnWriter } from './turn-writer.ts'
 
 const HOUR = 3_600_000
 
 /** A writer at this time, of a run whose last event has that time, and the stamps of what it writes. */
 function world(now: Instant, recordedAt: Instant) {
   const stamps: Instant[] = []
-  const host = {
-    build: 'b',
-    now: () => now,
-    turnId: () => 1,
-    commit: async ({ at }: TurnCommit) => {
+  const store = {
+    commit: async ([{ at }]: readonly [TurnCommit]) => {
       stamps.push(at)
-      return { outcome: 'applied' }
+      return [{ outcome: 'applied' }]
     },
-  } as unknown as RunHost
+  }
+  const context = {
+    settings: { build: 'b', pin: false },
+    registry: { workflow: () => undefined },
+    storeClock: { now: () => now },
+    random: { integer: () => 1 },
+    line: { send: (call: (to: typeof store) => unknown) => call(store) },
+  } as unknown as WorkerContext
   const head = { runId: 'r', generation: 1 } as Head
-  const past = { seq: 3, bytes: 0, turnId: 0 }
   const state = new RunState()
   state.apply({ type: 'SignalReceived', id: 's', name: 's', payload: { json: 1 }, at: recordedAt })
-  const run = { state: () => state, mayWrite: () => true }
   const lease = { session: 1, epoch: 1, nonce: 1 }
-  const writer = new TurnWriter(host, head, lease, past, run)
+  const run = { head, state, lease, isAbandoned: false }
+  const writer = new TurnWriter(context, run, { seq: 3, bytes: 0, turnId: 0 })
   const write = (at: Instant) => {
     const event: HistoryEvent = { type: 'TimerFired', key: 't', at, seq: 4 }
-    return writer.write([event], { ...nothing, next: HOLD })
+    return writer.write([event], { ...NOTHING, next: HOLD })
   }
   return { stamps, write }
 }

@@ -1,15 +1,15 @@
-// Ends a run that no worker holds and none could claim: one that is terminated, or cancelled before it began. No code need be
-// asked for that. The lease of nobody fits until a worker claims the run; then that worker ends it.
+// Ends a run that no worker holds: one that is terminated, or cancelled before it began. That needs no workflow code.
+// The empty lease fits until a worker claims the run; then that worker ends it.
 import type { HistoryEvent } from '../kernel/event.ts'
 import { endingBy, type Stop } from '../kernel/message.ts'
 import { statusOf } from '../kernel/run.ts'
 import { Turn } from '../kernel/turn.ts'
 import type { RunSnapshot, Store, StoredTurn } from '../stores/store.ts'
 import { sentBy, turnBody } from './commit.ts'
+import { decodeHistory, headOf, headSince } from './history.ts'
 import { Inbox } from './inbox.ts'
-import { headOf, headSince, pastOf } from './past.ts'
 
-/** More messages than this came in meanwhile: somebody is there, and it is theirs. */
+/** If more messages than this arrive meanwhile, the run is left to the worker that sees to it. */
 const TRIES_MAX = 10
 
 export interface UnclaimedRun {
@@ -18,15 +18,15 @@ export interface UnclaimedRun {
   readonly stop: Stop
 }
 
-/** Answers whether it has ended. */
+/** Returns whether the run has ended. */
 export async function endUnclaimed(
   { run, turns, stop }: UnclaimedRun,
-  commit: Store['commit'],
+  store: Pick<Store, 'commit'>,
   turnId: number,
 ): Promise<boolean> {
-  // Somebody has it, or has taken what it was told.
+  // A worker holds the run, or has consumed the stop.
   if (run.session !== undefined || run.unread === 0) return false
-  const { state, events } = pastOf(turns)
+  const { state, events } = decodeHistory(turns)
   const head = headSince(headOf(run), events)
   const { seq, begun } = state
   if (begun && stop.type === 'cancel') return false
@@ -36,7 +36,7 @@ export async function endUnclaimed(
     turn.ending ??= endingBy(stop)
     const closing = turn.close()
     const written: readonly HistoryEvent[] = [...turn.events, closing.event]
-    const [committed] = await commit([
+    const [committed] = await store.commit([
       {
         runId: head.runId,
         lease: { session: 0, nonce: 0, epoch: run.epoch },
@@ -50,13 +50,13 @@ export async function endUnclaimed(
         next: { type: 'end', status: statusOf(turn.ending) },
       },
     ])
-    // The first try brings what it was told, in order, the stop among it.
+    // The first try returns all messages in order, the stop among them.
     if (committed?.outcome !== 'more') return committed?.outcome === 'applied'
     inbox.receive(committed.messages)
-    // As if all of it had come before the end.
+    // They are received as if they had come before the end.
     turn.ending = undefined
     turn.receive(inbox.take())
-    // What cannot be read came too late to change anything.
+    // A message that cannot be read came too late to change anything.
     turn.consumed.push(...inbox.left.splice(0))
   }
   return false

@@ -1,5 +1,5 @@
-// Suspended executions kept in memory, so that a run that comes back to the worker it left is not replayed.
-// Bounded by number and by the size of the histories behind them; the longest unused goes first.
+// Suspended executions kept in memory, so that a run that comes back to the same worker is not replayed. Bounded by
+// number and by the size of their histories; the execution that was released first is dropped first.
 
 import { limits } from '../base/limits.ts'
 import type { Execution } from '../kernel/decider.ts'
@@ -9,9 +9,9 @@ import type { ClaimedRun } from '../stores/store.ts'
 export interface WarmRun {
   readonly execution: Execution
   readonly state: RunState
-  /** As its generation knows it. */
+  /** The head of its generation. */
   readonly head: Head
-  /** The last turn it knows of. Turn ids are random: no other history has it, even if the store lost its last writes. */
+  /** Its last committed turn. Turn ids are random: no other history has this one, even if the store lost writes. */
   readonly turnId: number
   readonly bytes: number
 }
@@ -39,12 +39,12 @@ export class WarmRuns {
     }
   }
 
-  /** The execution of exactly the history that was claimed, if it is still here. Any other is stale and is dropped. */
+  /** The execution of exactly the claimed history, if it is here. Any other is stale and is dropped. */
   take({ head, turnId, seq, deliveries }: ClaimedRun): WarmRun | undefined {
     const { runId, generation } = head
     const run = this.#runs.get(runId)
     if (!run) return undefined
-    // With more than one delivery a holder died, and may have written turns after the last release.
+    // After more than one delivery a holder has died, which may have written turns since the last release.
     const isLast = run.turnId === turnId && run.state.seq === seq
     const fits = isLast && deliveries === 1 && run.head.generation === generation
     if (!fits) {

@@ -1,19 +1,16 @@
-// What a worker is made of, and how it is set.
-import type { Catalogue } from '../catalogue/catalogue.ts'
-import type { ActivityClient } from '../definitions/contract.ts'
-import type { AroundActivity } from '../definitions/interceptor.ts'
+// The settings of a worker, with every default filled in.
+import { checkOptions } from '../base/described.ts'
+import { milliseconds } from '../base/duration.ts'
+import { PawlError } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
+import { checkId, checkName } from '../base/names.ts'
 import type { Registry } from '../definitions/registry.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/logger.ts'
-import type { Random } from '../runtime/random.ts'
-import type { Store } from '../stores/store.ts'
-import type { Bus } from '../telemetry/bus.ts'
-import type { Deciders } from './deciders.ts'
+import { type WorkerOptions, workerOptions } from './options.ts'
 
 export interface WorkerSettings {
   readonly id: string
   readonly build: string
-  /** The build as people name it: without what its codecs add. Runs are pinned to this. */
+  /** The build as users name it: without the fingerprint of its codecs. Runs are pinned to this. */
   readonly code: string
   readonly queues: readonly string[]
   /** Runs held at once. */
@@ -22,38 +19,62 @@ export interface WorkerSettings {
   readonly activities: number
   readonly leaseMs: number
   readonly graceMs: number
-  /** How often it asks the store although nothing woke it. */
+  /** How often the worker claims although nothing woke it. */
   readonly pollMs: number
   /** Suspended executions kept in memory. */
   readonly warm: number
-  /** Whether runs that it begins are pinned to its build, unless their workflow says so itself. */
+  /** Whether runs that this worker starts are pinned to its build, unless their workflow says so itself. */
   readonly pin: boolean
-  /** Replays every turn from the start, as if nothing were ever warm. */
+  /** Replays every turn from the start, as if no execution were warm. */
   readonly alwaysReplay: boolean
   /** A run that leaves something undone when it completes has failed. */
   readonly strict: boolean
 }
 
-export interface WorkerPorts {
-  readonly store: Store
-  readonly catalogue: Catalogue
-  readonly deciders: Deciders
-  readonly registry: Registry
-  readonly clock: Clock
-  readonly random: Random
-  readonly logger: Logger
-  readonly bus: Bus
-  /** What a body does with other runs, under the idempotency key of its step. */
-  readonly clientFor: (key: string) => ActivityClient
-  /** Stand around each attempt at a step body. */
-  readonly aroundBodies: readonly AroundActivity[]
-  /** A run that was held here has ended, durably. */
-  readonly onEnded: (runId: string, body: string) => void
-  /** A run that was held here is held no more, and has not ended here. */
-  readonly onLetGo: (runId: string) => void
+/** What the engine decides; everything else is an option of the worker. */
+type OfEngine = Pick<WorkerSettings, 'build' | 'code' | 'pollMs' | 'alwaysReplay' | 'strict'> & {
+  /** The id of a worker that was given none. */
+  readonly newId: () => string
+  /** Served whatever the queues of the worker are, unless it has `schedules: false`. */
+  readonly schedulesQueue: string
 }
 
-/** Whether a run of this workflow that the worker begins is pinned to its build. */
+export function workerSettings(
+  options: WorkerOptions,
+  { newId, schedulesQueue, ...ofEngine }: OfEngine,
+): WorkerSettings {
+  checkOptions(workerOptions, options, { of: 'work' })
+  const { concurrency, id, queues = ['default'], schedules = true } = options
+  const isOneNumber = typeof concurrency === 'number'
+  const { workflows, activities } = isOneNumber
+    ? { workflows: concurrency, activities: concurrency }
+    : { ...concurrency }
+  if (queues.length === 0)
+    throw new PawlError('INPUT_INVALID', 'queues is empty: the worker would do nothing.')
+  const leaseMs = milliseconds(options.lease ?? limits.leaseMs, 'lease')
+  const { leaseMsMin, leaseMsMax } = limits
+  if (!Number.isInteger(leaseMs) || leaseMs < leaseMsMin || leaseMs > leaseMsMax)
+    throw new PawlError(
+      'INPUT_INVALID',
+      `lease is ${leaseMs}; expected a whole number from ${leaseMsMin} to ${leaseMsMax}.`,
+    )
+  return {
+    id: id === undefined ? newId() : checkId(id, 'the id of a worker'),
+    queues: [
+      ...queues.map((queue) => checkName(queue, 'the name of a queue')),
+      ...(schedules ? [schedulesQueue] : []),
+    ],
+    workflows: workflows ?? limits.workflowsPerWorker,
+    activities: activities ?? limits.activitiesPerWorker,
+    leaseMs,
+    graceMs: milliseconds(options.grace ?? limits.graceMs, 'grace'),
+    warm: options.warm ?? limits.warmExecutions,
+    pin: options.pin ?? false,
+    ...ofEngine,
+  }
+}
+
+/** Whether a run of this workflow that the worker starts is pinned to its build. */
 export function pins(
   { pin }: Pick<WorkerSettings, 'pin'>,
   registry: Registry,
@@ -64,14 +85,14 @@ export function pins(
 
 /**
  * Whether the worker takes part in roll-outs: it does if it pins runs of any workflow. A store cannot tell a run that
- * has not begun from one in progress that is not pinned, so such a worker takes only its share of both. That also routes
- * the latter to the build that is rolled out.
+ * has not begun from one in progress that is not pinned, so such a worker takes only its share of both. That also
+ * routes the latter to the build that is rolled out.
  */
 export function takesShare({ pin }: Pick<WorkerSettings, 'pin'>, { workflows }: Registry): boolean {
   return pin || [...workflows.values()].some(({ options }) => options.pin === true)
 }
 
-/** What a worker can do, as its session says it. */
+/** What a worker can do, as its session tells the store. */
 export function aboutWorker(
   settings: WorkerSettings,
   registry: Registry,

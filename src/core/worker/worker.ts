@@ -1,5 +1,5 @@
-// A worker: claims runs and tasks it has code for, holds them, and gives them back. It owns one session, one
-// loop that claims, and everything that is held under it.
+// A worker: claims runs and tasks it has code for, holds them, and releases them. It owns one session, one loop that
+// claims, and everything that is held under the session.
 
 import { type Duration, milliseconds } from '../base/duration.ts'
 import { PawlError } from '../base/errors.ts'
@@ -16,25 +16,23 @@ import type {
   NewRun,
   Store,
 } from '../stores/store.ts'
-import { ClaimPlan, requestOf } from './claim-plan.ts'
+import { type ClaimBudget, ClaimPlan } from './claim-plan.ts'
 import { storedMessage } from './commit.ts'
+import type { EngineParts, WorkerContext } from './context.ts'
 import { Directory } from './directory.ts'
-import { Doorbell } from './doorbell.ts'
-import { HeldRun } from './held-run.ts'
+import { type HeldOutcome, HeldRun } from './held-run.ts'
 import { HeldTask } from './held-task.ts'
-import type { HeldOutcome, RunHost } from './host.ts'
 import { LateSessions } from './late-sessions.ts'
 import { LeaseBook } from './lease-book.ts'
 import { keepRejections } from './rejections.ts'
-import { runHost } from './run-host.ts'
+import { drive } from './run-loop.ts'
 import { Session } from './session.ts'
 import { Slots } from './slots.ts'
-import { storePorts } from './step-ports.ts'
-import { StepRunner } from './step-runner.ts'
 import { StoreClock } from './store-clock.ts'
 import { NoAnswer, StoreLine } from './store-line.ts'
+import { Waker } from './waker.ts'
 import { type WarmRun, WarmRuns } from './warm.ts'
-import { aboutWorker, type WorkerPorts, type WorkerSettings } from './worker-settings.ts'
+import { aboutWorker, type WorkerSettings } from './worker-settings.ts'
 
 type Phase = 'starting' | 'working' | 'draining' | 'stopped'
 
@@ -42,102 +40,82 @@ type Phase = 'starting' | 'working' | 'draining' | 'stopped'
 export class Worker {
   readonly id: string
   readonly ready: Promise<void>
-  readonly #ports: WorkerPorts
-  readonly #settings: WorkerSettings
-  readonly #storeClock: StoreClock
-  readonly #line: StoreLine
+  readonly #context: WorkerContext
   readonly #late: LateSessions
-  readonly #doorbell: Doorbell
+  readonly #waker: Waker
   readonly #plan: ClaimPlan
-  readonly #slots: Slots
-  readonly #runner: StepRunner
-  readonly #host: RunHost
   readonly #warm: WarmRuns
   readonly #directory: Directory
   readonly #runs = new Map<string, HeldRun>()
   readonly #tasks = new Map<string, HeldTask>()
-  readonly #over = new AbortController()
-  #session: Session
-  #phase: Phase = 'starting'
   readonly #leases = new LeaseBook()
+  /** Aborted when the worker stops: then no call to the store is repeated any more. */
+  readonly #stopped = new AbortController()
+  #phase: Phase = 'starting'
   #drained: Promise<void> | undefined
-  #settled: () => void = () => {}
+  /** Called when nothing is held any more. */
+  #onEmpty: () => void = () => {}
 
   /** @internal */
-  constructor(ports: WorkerPorts, settings: WorkerSettings) {
-    this.#ports = ports
-    this.#settings = settings
+  constructor(engine: EngineParts, settings: WorkerSettings) {
+    const { clock, random } = engine
     this.id = settings.id
-    const { clock } = ports
-    const lookAgain = (): void => this.#runs.forEach((held) => held.receive([]))
-    this.#storeClock = new StoreClock(clock, lookAgain)
+    const shared = {
+      ...engine,
+      settings,
+      line: new StoreLine(settings.id, engine, this.#stopped.signal),
+      storeClock: new StoreClock(clock, () => this.#wakeRuns()),
+      world: { breathe: () => clock.breathe(), secret: () => secret(random) },
+      slots: new Slots(settings.activities),
+      tasks: this.#tasks,
+      missingActivities: new Set<string>(),
+    }
+    this.#context = { ...shared, session: this.#newSession(shared) }
     this.#late = new LateSessions(clock)
-    this.#line = new StoreLine(settings.id, ports, this.#over.signal)
-    this.#doorbell = new Doorbell(clock)
-    this.#slots = new Slots(settings.activities)
+    this.#waker = new Waker(clock)
     this.#plan = new ClaimPlan(clock, settings.pollMs, () => ({
       runs: this.#runs.size,
       tasks: this.#tasks.size,
       runsMax: settings.workflows,
-      freeSlots: this.#slots.free,
+      freeSlots: this.#context.slots.free,
     }))
     this.#warm = new WarmRuns(settings.warm)
-    const now = () => this.#storeClock.now()
-    const mayWork = () => this.#session.alive
-    const stored = storePorts(ports.store, (call) => this.#line.send(call))
-    const { code: build } = settings
-    const newSecret = () => secret(ports.random)
-    const parts = { ...ports, ...stored, slots: this.#slots, now, mayWork, newSecret, build }
-    this.#runner = new StepRunner(parts)
-    this.#directory = new Directory(ports, settings)
-    this.#host = runHost({
-      ports,
-      settings,
-      storeClock: this.#storeClock,
-      slots: this.#slots,
-      runner: this.#runner,
-      decider: (head, events) => this.#line.send(() => ports.deciders.of(head, events)),
-      mayWork,
-      cancelTask: (taskId) => this.#tasks.get(taskId)?.cancel(),
-      send: (call) => this.#line.send(call),
-    })
-    this.#session = this.#newSession()
+    this.#directory = new Directory(engine, settings)
     this.ready = this.#start()
     this.ready.catch(() => {})
   }
 
-  /** Step bodies under way in this worker. */
+  /** How many step bodies this worker runs. */
   get stepsRunning(): number {
-    return this.#slots.busy
+    return this.#context.slots.busy
   }
 
-  /** A lease a new run can be created with, if this worker would take it at once. @internal */
+  /** A lease to create a new run with, if this worker would take the run at once. @internal */
   offer(run: Pick<NewRun, 'runId' | 'name' | 'queue'>): NewRun['eager'] {
-    if (this.#phase !== 'working' || !this.#session.alive || this.#plan.isQuiet) return undefined
-    if (!this.#directory.begins(run) || !this.#settings.queues.includes(run.queue)) return undefined
-    if (this.#runs.size >= this.#settings.workflows) return undefined
-    const nonce = this.#ports.random.integer()
+    const { session, settings, random } = this.#context
+    if (this.#phase !== 'working' || !session.alive || this.#plan.isForSuspects) return undefined
+    if (!this.#directory.starts(run) || !settings.queues.includes(run.queue)) return undefined
+    if (this.#runs.size >= settings.workflows) return undefined
+    const nonce = random.integer()
     this.#leases.offer(nonce)
-    return { session: this.#session.id, nonce }
+    return { session: session.id, nonce }
   }
 
-  /**
-   * Looks whether steps it has tasks of were cancelled.
-   * @internal
-   */
-  lookAtTasks(): void {
-    for (const task of this.#tasks.values()) void task.look()
-  }
-
-  /** Takes a run that was created with an offered lease. @internal */
-  accept(claimed: ClaimedRun, isOld: boolean): void {
-    if (claimed.lease.session !== this.#session.id || !this.#session.alive) return
+  /** Takes a run that was created with an offered lease, now or by an earlier try. @internal */
+  accept(claimed: ClaimedRun, wasGranted: boolean): void {
+    const { session } = this.#context
+    if (claimed.lease.session !== session.id || !session.alive) return
     if (this.#leases.accept(claimed.lease.nonce) && !this.#isKnown(claimed))
-      this.#hold(claimed, isOld)
+      this.#hold(claimed, wasGranted)
   }
 
-  /** Takes no new work, finishes what it holds, and gives back the rest after `grace`. */
-  drain(grace: Duration = this.#settings.graceMs): Promise<void> {
+  /** Looks whether steps whose tasks it holds were cancelled. @internal */
+  checkTasks(): void {
+    for (const task of this.#tasks.values()) void task.checkCancelled()
+  }
+
+  /** Takes no new work, finishes what it holds, and releases the rest after `grace`. */
+  drain(grace: Duration = this.#context.settings.graceMs): Promise<void> {
     this.#drained ??= this.#drain(milliseconds(grace, 'grace'))
     return this.#drained
   }
@@ -153,195 +131,233 @@ export class Worker {
         'this JavaScript runtime orders microtasks in a way pawl cannot rely on. Run workers on Node 24 or newer.',
       )
     }
-    this.#over.signal.addEventListener('abort', keepRejections())
-    await this.#line.send(() => this.#session.open())
+    const { line, store } = this.#context
+    const { signal } = this.#stopped
+    signal.addEventListener('abort', keepRejections())
+    await line.send(() => this.#context.session.open())
     await this.look()
     if (this.#phase !== 'starting') return
     this.#phase = 'working'
-    this.#change('active')
-    this.#over.signal.addEventListener(
-      'abort',
-      this.#ports.store.wake((hint) => this.#hear(hint)),
-    )
+    this.#announce('active')
+    const stopHints = store.wake((hint) => this.#hear(hint))
+    signal.addEventListener('abort', stopHints)
     void this.#loop()
   }
 
   #hear(hint: Hint): void {
-    if (hint.type === 'ended' || (hint.type === 'news' && hint.session !== this.#session.id)) return
-    if (hint.type !== 'ready') this.#plan.expectNews()
-    if (hint.type !== 'news') this.#directory.hear()
-    this.#doorbell.ring()
+    if (hint.type === 'ended') return
+    if (hint.type === 'news' && hint.session !== this.#context.session.id) return
+    if (hint.type !== 'ready') this.#plan.expectMessages()
+    if (hint.type !== 'news') this.#directory.expectChange()
+    this.#waker.wake()
   }
 
   async #loop(): Promise<void> {
+    const { line, logger, clock } = this.#context
     while (this.#phase === 'working') {
       try {
-        if (!this.#session.alive) {
-          this.#session = this.#newSession()
-          await this.#line.send(() => this.#session.open())
+        if (!this.#context.session.alive) {
+          this.#context.session = this.#newSession(this.#context)
+          await line.send(() => this.#context.session.open())
         }
         if (this.#directory.dueInMs === 0) void this.look()
-        this.#doorbell.ringWithin(this.#directory.dueInMs + 1)
-        this.#doorbell.ringWithin(await this.#claim())
-        await this.#doorbell.wait()
+        this.#waker.wakeWithin(this.#directory.dueInMs + 1)
+        this.#waker.wakeWithin(await this.#claim())
+        await this.#waker.wait()
       } catch (error) {
-        if (this.#over.signal.aborted) return
-        this.#ports.logger.log('error', `worker ${this.id} could not claim work: ${String(error)}`)
-        await sleep(this.#ports.clock, limits.storeRetryMsMax, this.#over.signal)
+        if (this.#stopped.signal.aborted) return
+        logger.log('error', `worker ${this.id} could not claim work: ${String(error)}`)
+        await sleep(clock, limits.storeRetryMsMax, this.#stopped.signal)
       }
     }
   }
 
   /** Looks for new definitions. @internal */
   async look(): Promise<void> {
-    if (await this.#directory.look()) this.#doorbell.ring()
+    if (await this.#directory.look()) this.#waker.wake()
   }
 
-  /** One claim. Answers how long to wait for the next, if nothing rings before. */
+  /** One claim. Returns how long to wait for the next one, if nothing wakes the worker before. */
   async #claim(): Promise<number> {
-    const session = this.#session
-    const wish = this.#plan.wish()
-    const { registry, random } = this.#ports
-    const request = requestOf(wish, this.#settings, registry, this.#directory, {
-      session: session.id,
-      silent: this.#late.silent,
-      nonce: random.integer(),
-      held: wish.asksForNews ? [...this.#runs.keys()] : [],
-      heldTasks: [...this.#tasks.keys()],
-    })
-    this.#leases.claims()
-    const claimed = await this.#line.send((store) => this.#claimOnce(store, request))
+    const { session, line, storeClock } = this.#context
+    const budget = this.#plan.nextBudget()
+    const request = this.#requestFor(budget)
+    this.#leases.claiming()
+    const claimed = await line.send((store) => this.#claimOnce(store, request))
     if (claimed.dead) session.die()
     if (!session.alive) return 0
-    this.#take(claimed, this.#plan.inDoubt)
+    this.#take(claimed, this.#plan.mustReconcile)
     this.#late.learn(claimed.late)
-    const pauseMs = this.#plan.learn(wish, claimed, this.#storeClock.now())
+    const pauseMs = this.#plan.learn(budget, claimed, storeClock.now())
     return Math.min(pauseMs, this.#late.dueInMs)
   }
 
+  #requestFor({ runs, suspects, tasks, messages }: ClaimBudget): ClaimRequest {
+    const { session, settings, registry, random } = this.#context
+    const { pins, workflows } = this.#directory
+    return {
+      session: session.id,
+      silent: this.#late.silent,
+      nonce: random.integer(),
+      held: messages ? [...this.#runs.keys()] : [],
+      heldTasks: [...this.#tasks.keys()],
+      build: settings.build,
+      ...(pins && { pins }),
+      queues: settings.queues,
+      workflows,
+      activities: registry.activityNames,
+      runs,
+      suspects,
+      tasks,
+    }
+  }
+
   async #claimOnce(store: Store, request: ClaimRequest): Promise<Claimed> {
+    const { clock, storeClock } = this.#context
     try {
       const again = { reconcile: true, held: [...this.#runs.keys()] } as const
-      const sent = this.#ports.clock.monotonic()
-      const claimed = await store.claim({ ...request, ...(this.#plan.inDoubt && again) })
-      this.#storeClock.heard(claimed.now, sent)
+      const sent = clock.monotonic()
+      const claimed = await store.claim({ ...request, ...(this.#plan.mustReconcile && again) })
+      storeClock.heard(claimed.now, sent)
       return claimed
     } catch (error) {
-      this.#plan.doubt(limits.reconcileTimes)
+      this.#plan.reconcile(limits.reconcileTimes)
       throw error
     }
   }
 
-  #take(claimed: Claimed, isOld: boolean): void {
-    for (const run of claimed.runs) if (!this.#isKnown(run)) this.#hold(run, isOld)
-    // The same task under another lease is another attempt; the answer to the one before is still on its way.
-    for (const task of claimed.tasks) {
+  #take(claimed: Claimed, wasGranted: boolean): void {
+    for (const run of claimed.runs) if (!this.#isKnown(run)) this.#hold(run, wasGranted)
+    // The same task under another lease is another attempt; the outcome of the one before is being settled.
+    for (const task of claimed.tasks)
       if (this.#tasks.get(task.taskId)?.epoch !== task.lease.epoch) void this.#work(task)
-    }
     for (const { runId, messages } of claimed.news) this.#runs.get(runId)?.receive(messages)
   }
 
-  // What a claim gives again may have been taken over, or even let go, while its answer was on the way.
+  // A reconciling claim may return a run that was taken, or even released, while its answer was on the way.
   #isKnown({ head, lease }: ClaimedRun): boolean {
     const { runId } = head
-    if (this.#leases.wasLetGo({ runId, epoch: lease.epoch })) return true
+    if (this.#leases.wasReleased({ runId, epoch: lease.epoch })) return true
     return this.#runs.get(runId)?.epoch === lease.epoch
   }
 
-  // An old lease was granted before, and the run may have been worked on under it.
-  #hold(claimed: ClaimedRun, isOld: boolean): void {
+  // A lease that was granted before may have been used since.
+  #hold(claimed: ClaimedRun, wasGranted: boolean): void {
     const { runId } = claimed.head
     const { epoch, nonce } = claimed.lease
-    const again = this.#leases.take({ runId, epoch }, nonce, isOld)
-    const held = new HeldRun(this.#host, claimed, this.#warm.take(claimed), again)
+    const earlier = this.#leases.take({ runId, epoch }, nonce, wasGranted)
+    const held = new HeldRun(this.#context, claimed, this.#warm.take(claimed), earlier)
     this.#runs.set(runId, held)
-    if (this.#phase !== 'working') held.giveBack()
-    void held.drive().then(
-      (outcome) => this.#letGo(held, outcome),
-      (error: unknown) => this.#stumble(held, error),
+    if (this.#phase !== 'working') held.drain()
+    void drive(held).then(
+      (outcome) => this.#release(held, outcome),
+      (error: unknown) => this.#drop(held, error),
     )
   }
 
-  #letGo(held: HeldRun, outcome: HeldOutcome): void {
-    if (this.#runs.get(held.runId) === held) this.#runs.delete(held.runId)
-    this.#leases.letGo(held)
-    if (outcome.type === 'released') this.#remember(held.runId, outcome)
-    if (outcome.type === 'ended') this.#ports.onEnded(held.runId, outcome.body)
-    else this.#ports.onLetGo(held.runId)
-    if (outcome.type === 'lost') this.#lost(held, outcome.began)
-    if (outcome.type !== 'lost' && this.#plan.hasAppetite) this.#doorbell.ring()
-    if (this.#runs.size + this.#tasks.size === 0) this.#settled()
+  #release(held: HeldRun, outcome: HeldOutcome): void {
+    const { runId } = held
+    const { results } = this.#context
+    if (this.#runs.get(runId) === held) this.#runs.delete(runId)
+    this.#leases.release(held)
+    if (outcome.type === 'released') this.#expectBack(runId, outcome)
+    if (outcome.type === 'ended') results.ended(runId, outcome.body)
+    else results.released(runId)
+    if (outcome.type === 'lost') this.#lost(held, outcome.hasBegun)
+    else if (this.#plan.wantsMore) this.#waker.wake()
+    this.#checkEmpty()
   }
 
-  #remember(runId: string, { warm, wakeAt }: Extract<HeldOutcome, { type: 'released' }>): void {
+  #expectBack(runId: string, { warm, wakeAt }: Extract<HeldOutcome, { type: 'released' }>): void {
     if (warm) this.#keepWarm(runId, warm)
-    if (wakeAt !== undefined) this.#doorbell.ringWithin(wakeAt - this.#storeClock.now())
+    if (wakeAt !== undefined) this.#waker.wakeWithin(wakeAt - this.#context.storeClock.now())
   }
 
-  // Code that wakes up by itself while its run is let go breaks the rules: the run is looked at again, and paused.
+  // Code that continues by itself while its run is released breaks the rules. A message wakes the run, which is then
+  // paused.
   #keepWarm(runId: string, warm: WarmRun): void {
+    const { line, random } = this.#context
     warm.execution.onBreak = () => {
-      const id = `nudge:${this.#ports.random.integer()}`
+      const id = `nudge:${random.integer()}`
       const message = storedMessage({ type: 'nudge', id })
-      void this.#line.send((store) => store.post([{ runId, message }])).catch(() => {})
+      void line.send((store) => store.post([{ runId, message }])).catch(() => {})
     }
     if (warm.execution.broken) warm.execution.onBreak()
     this.#warm.put(runId, warm)
   }
 
-  // Not an outcome any run can have: a defect of ours, or a store that gave up. The lease is not to be trusted.
-  #stumble(held: HeldRun, error: unknown): void {
-    if (!(error instanceof NoAnswer)) {
-      this.#ports.logger.log('error', `run ${held.runId} was dropped: ${String(error)}`)
-    }
-    this.#letGo(held, { type: 'lost', began: held.hasBegun })
-    this.#session.die()
+  // No run can cause this: it is a defect of pawl, or the worker stopped before the store answered. The lease may be
+  // lost.
+  #drop(held: HeldRun, error: unknown): void {
+    if (!(error instanceof NoAnswer))
+      this.#context.logger.log('error', `run ${held.runId} was dropped: ${String(error)}`)
+    this.#release(held, { type: 'lost', hasBegun: held.steps.hasBegun })
+    this.#context.session.die()
+  }
+
+  // The lease may still be good: then a later claim brings it back. Not at once, because it may be lost again.
+  #lost(held: HeldRun, hasBegun: boolean): void {
+    const { session, clock, bus } = this.#context
+    if (session.alive) this.#plan.reconcile(limits.reconcileTimes)
+    if (session.alive && hasBegun) this.#leases.cutOff(held)
+    const { runId } = held
+    const at = new Date(clock.now())
+    bus.announce(() => ({ type: 'lease.lost', at, runId, worker: this.id }))
   }
 
   async #work(task: ClaimedTask): Promise<void> {
-    const held = new HeldTask(task, this.#runner)
+    const { line, logger } = this.#context
+    const held = new HeldTask(this.#context, task)
     this.#tasks.set(task.taskId, held)
     const outcome = await held.run()
     if (this.#tasks.get(task.taskId) !== held) return
-    await this.#line
+    await line
       .send((store) => store.settle([outcome]))
       .catch((error: unknown) => {
         if (!(error instanceof NoAnswer))
-          this.#ports.logger.log('error', `a task was not settled: ${String(error)}`)
+          logger.log('error', `a task was not settled: ${String(error)}`)
       })
     this.#forgetTask(held)
-    if (this.#plan.hasAppetite) this.#doorbell.ring()
+    if (this.#plan.wantsMore) this.#waker.wake()
   }
 
   #forgetTask(held: HeldTask): void {
     if (this.#tasks.get(held.taskId) === held) this.#tasks.delete(held.taskId)
-    if (this.#runs.size + this.#tasks.size === 0) this.#settled()
+    this.#checkEmpty()
   }
 
-  #newSession(): Session {
-    const { store, clock, random, registry } = this.#ports
-    const { leaseMs } = this.#settings
-    const session: Session = new Session({
+  #checkEmpty(): void {
+    if (this.#runs.size + this.#tasks.size === 0) this.#onEmpty()
+  }
+
+  #newSession(shared: Omit<WorkerContext, 'session'>): Session {
+    const { store, clock, random, registry, settings, line, storeClock } = shared
+    return new Session({
       store,
       clock,
       random,
       worker: this.id,
-      leaseMs,
-      about: () => aboutWorker(this.#settings, registry, this.#directory.workflows),
+      leaseMs: settings.leaseMs,
+      about: () => aboutWorker(settings, registry, this.#directory.workflows),
       heldTasks: () => [...this.#tasks.keys()],
       onLostTasks: (taskIds) => this.#loseTasks(taskIds),
       onDeath: () => this.#loseEverything(),
-      onRenewed: (now, beat, sent) => this.#renewed(now, beat, sent),
-      watch: this.#line,
+      onRenewed: (now, beat, sent) => {
+        storeClock.heard(now, sent)
+        this.#renewed(beat)
+      },
+      watch: line,
     })
-    return session
   }
 
-  #renewed(now: number, beat: number, sent: number): void {
-    this.#storeClock.heard(now, sent)
-    if (beat % limits.renewalsPerReconcile === 0) this.#plan.doubt(1)
-    this.lookAtTasks()
-    if (this.#plan.inDoubt) this.#doorbell.ring()
+  #renewed(beat: number): void {
+    if (beat % limits.renewalsPerReconcile === 0) this.#plan.reconcile(1)
+    this.checkTasks()
+    if (this.#plan.mustReconcile) this.#waker.wake()
+  }
+
+  #wakeRuns(): void {
+    for (const held of this.#runs.values()) held.waker.wake()
   }
 
   #loseTasks(taskIds: readonly string[]): void {
@@ -353,62 +369,55 @@ export class Worker {
   }
 
   #loseEverything(): void {
-    this.#line.died(this.#runs.size, this.#tasks.size)
+    this.#context.line.died(this.#runs.size, this.#tasks.size)
     this.#loseTasks([...this.#tasks.keys()])
     for (const held of [...this.#runs.values()])
       held.abandon('this worker could not renew its lease')
     this.#warm.clear()
     this.#leases.clear()
-    this.#doorbell.ring()
-  }
-
-  // Perhaps the lease is still ours: then a later claim brings it back. Not at once: it may go wrong again.
-  #lost(held: HeldRun, began: boolean): void {
-    if (this.#session.alive) this.#plan.doubt(limits.reconcileTimes)
-    if (this.#session.alive && began) this.#leases.cutOff(held)
-    const { runId } = held
-    const at = new Date(this.#ports.clock.now())
-    this.#ports.bus.announce(() => ({ type: 'lease.lost', at, runId, worker: this.id }))
+    this.#waker.wake()
   }
 
   async #drain(graceMs: number): Promise<void> {
-    const begun = this.#phase
+    const before = this.#phase
     this.#phase = 'draining'
-    this.#doorbell.ring()
-    if (begun === 'starting') this.#over.abort()
+    this.#waker.wake()
+    if (before === 'starting') this.#stopped.abort()
     await this.ready.catch(() => {})
-    this.#change('draining')
-    for (const held of this.#runs.values()) held.giveBack()
+    this.#announce('draining')
+    for (const held of this.#runs.values()) held.drain()
     await this.#empty(graceMs)
-    await this.#giveBackTasks()
+    await this.#releaseTasks()
     for (const held of this.#runs.values()) held.abortSteps()
     await this.#empty(limits.abortGraceMs)
     this.#phase = 'stopped'
-    this.#over.abort()
-    this.#doorbell.silence()
+    this.#stopped.abort()
+    this.#waker.stop()
     this.#warm.clear()
-    await this.#session.close().catch(() => {})
-    this.#change('stopped')
+    await this.#context.session.close().catch(() => {})
+    this.#announce('stopped')
   }
 
+  /** Resolves when nothing is held any more, or after `ms`. */
   async #empty(ms: number): Promise<void> {
     if (this.#runs.size + this.#tasks.size === 0) return
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#settled = resolve
-    const callOff = this.#ports.clock.after(ms, resolve)
+    this.#onEmpty = resolve
+    const stopTimer = this.#context.clock.after(ms, resolve)
     await promise
-    callOff()
+    stopTimer()
   }
 
-  async #giveBackTasks(): Promise<void> {
+  async #releaseTasks(): Promise<void> {
     const tasks = [...this.#tasks.values()]
     this.#tasks.clear()
     if (tasks.length === 0) return
-    await this.#ports.store.settle(tasks.map((task) => task.giveBack())).catch(() => {})
+    await this.#context.store.settle(tasks.map((task) => task.release())).catch(() => {})
   }
 
-  #change(status: 'active' | 'draining' | 'stopped'): void {
-    const at = new Date(this.#ports.clock.now())
-    this.#ports.bus.announce(() => ({ type: 'worker.changed', at, status, worker: this.id }))
+  #announce(status: 'active' | 'draining' | 'stopped'): void {
+    const { clock, bus } = this.#context
+    const at = new Date(clock.now())
+    bus.announce(() => ({ type: 'worker.changed', at, status, worker: this.id }))
   }
 }
