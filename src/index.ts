@@ -129,7 +129,7 @@ export {
   type Schema,
   type SchemaIssue,
   type SchemaResult,
-  type,
+  typed,
 } from './core/definitions/schema.ts'
 export {
   type AnyWorkflow,

@@ -97,7 +97,7 @@ describe.each(calls)('options of $title', ({ options, give, besides = [], isPart
 
 /** Exported functions that take no options. */
 const WITHOUT = new Set([
-  ...['diagram', 'diagramOf', 'query', 'signal', 'update', 'type'],
+  ...['diagram', 'diagramOf', 'query', 'signal', 'update', 'typed'],
   ...['runCase', 'crashAtEveryAwait', 'readHistory', 'replay', 'eventsOf'],
   // What pawl's own simulation is made of.
   ...Object.keys(testing).filter((name) => /^(check|shared)[A-Z]/.test(name)),

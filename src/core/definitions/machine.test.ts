@@ -3,15 +3,15 @@ import { activity } from './activity.ts'
 import { machine } from './machine.ts'
 import { signal } from './messages.ts'
 import type { RegisteredMachine } from './registry.ts'
-import { type } from './schema.ts'
+import { typed } from './schema.ts'
 import type { AnyWorkflow } from './workflow.ts'
 
 const work = activity('work', async (n: number) => n)
 const poke = signal<string>('poke')
 const base = {
-  input: type<null>(),
-  state: type<number>(),
-  output: type<string[]>(),
+  input: typed<null>(),
+  state: typed<number>(),
+  output: typed<string[]>(),
   activities: { work },
   signals: { poke },
   timers: ['late'],

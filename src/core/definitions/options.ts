@@ -65,12 +65,12 @@ const retry = either(choice(WHEN_TO_RETRY, presets), nested(WHEN_TO_RETRY, retry
 export type Retry = RetryPolicy | (typeof presets)[number]
 
 /** A step met for the first time although recorded steps lie ahead: an insertion, or a rename? */
-export type IfPast = 'park' | 'run'
+export type IfPast = 'pause' | 'run'
 
 const ifPast = choice<IfPast>(
   'A step met for the first time although recorded steps lie ahead: pause the run, or run the step.',
-  ['park', 'run'],
-  { otherwise: "'park'" },
+  ['pause', 'run'],
+  { otherwise: "'pause'" },
 )
 
 /** A step is known by its kind, name and occurrence. `key` replaces name and occurrence; `was` is its name in older code. */
@@ -79,7 +79,7 @@ export const stepIdentity = {
   key: text('Replaces its name and occurrence, as what it is known by.'),
   /** Its name in older code. */
   was: text('Its name in older code.'),
-  /** 'park' */
+  /** 'pause' */
   ifPast,
 } as const
 /** How a step is recognised when the code runs again. */
@@ -123,7 +123,7 @@ const timeouts = {
 
 export const workflowOptions = {
   ...placement,
-  /** 'park' */
+  /** 'pause' */
   ifPast,
   ...timeouts,
   /** Whether a run stays with the build that began it. What the worker's `pin` says */

@@ -48,7 +48,7 @@ export interface KnownSchemas {
 const UNCHECKED = 'pawl'
 
 /** A schema that checks nothing: a type where a schema is asked for. */
-export function type<T>(): Schema<T> {
+export function typed<T>(): Schema<T> {
   const validate = (value: unknown): SchemaResult<T> => ({ value: value as T })
   return { '~standard': { version: 1, vendor: UNCHECKED, validate } }
 }
@@ -85,7 +85,7 @@ export function checking<Name extends string>(
   if (schema === undefined) return {}
   const standard: unknown = (schema as Partial<AnySchema> | null)?.['~standard']
   if (typeof (standard as { validate?: unknown } | undefined)?.validate !== 'function') {
-    const message = `the schema of ${what} is not one: it has no '~standard'.validate. Any library of the Standard Schema convention will do; for a type alone write type<T>().`
+    const message = `the schema of ${what} is not one: it has no '~standard'.validate. Any library of the Standard Schema convention will do; for a type alone write typed<T>().`
     throw new PawlError('DEFINITION_INVALID', message)
   }
   if (schema['~standard'].vendor === UNCHECKED) return {}
