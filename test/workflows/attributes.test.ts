@@ -169,7 +169,7 @@ describe('what is refused', () => {
     const long = Array.from({ length: 9 }, (_, n) => `${n}`.repeat(1_000))
     const objects: unknown[] = [5, 'eu', null, ['eu'], new Map([['region', 'eu']])]
     const wrong: [unknown, string][] = [
-      ...objects.map((given): [unknown, string] => [given, 'it takes an object of attributes']),
+      ...objects.map((given): [unknown, string] => [given, 'expected an object of attributes']),
       [
         { a: null },
         "attribute 'a' is null, but a run that starts has none to remove. Leave it out.",

@@ -210,7 +210,7 @@ describe('api gap 11: changed in part', () => {
     [{ catchUpWindow: 'soon' }, /`catchUpWindow` of/],
     [
       { workflow: 'other' },
-      /`workflow` of a change of a schedule is 'other'; it takes a workflow or an activity/,
+      /`workflow` of a change of a schedule is 'other'; expected a workflow or an activity/,
     ],
     [{ workflow: null }, /`workflow` of a change/],
     [{ paused: null }, /`paused` of a change/],
@@ -218,7 +218,7 @@ describe('api gap 11: changed in part', () => {
     [{ from: new Date(8e15) }, /from is not a valid Date/],
     [
       { until: 'tomorrow' },
-      /`until` of a change of a schedule is 'tomorrow'; it takes a Date, or null/,
+      /`until` of a change of a schedule is 'tomorrow'; expected a Date, or null/,
     ],
     [{ run: { attributes: { nested: {} } } }, /attribute 'nested'/],
     [{ workflow: order, input: { cents: 5 } }, /the input of workflow 'order'/],

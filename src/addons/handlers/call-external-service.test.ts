@@ -233,7 +233,7 @@ const nonsense: readonly (readonly [string, unknown, RegExp])[] = [
   [
     'a query of objects',
     { url: 'https://x.test', query: { a: {} } },
-    /`query.a` of .* is an object; it takes a text/,
+    /`query.a` of .* is an object; expected a text/,
   ],
   [
     'a status that is none',
