@@ -227,7 +227,7 @@ const nonsense: readonly (readonly [string, unknown, RegExp])[] = [
     { url: 'https://x.test', haeders: {} },
     /unknown field `haeders` of .*; did you mean `headers`\?/,
   ],
-  ['a method nobody knows', { url: 'https://x.test', method: 'TRACE' }, /takes one of GET/],
+  ['a method nobody knows', { url: 'https://x.test', method: 'TRACE' }, /expected one of GET/],
   ['a GET with a body', { url: 'https://x.test', method: 'GET', body: 1 }, /GET takes none/],
   ['two bodies', { url: 'https://x.test', body: 1, text: 'a' }, /give one of them/],
   [
@@ -238,7 +238,7 @@ const nonsense: readonly (readonly [string, unknown, RegExp])[] = [
   [
     'a status that is none',
     { url: 'https://x.test', expect: [99] },
-    /`expect` of .* takes a list of numbers from 200 to 599/,
+    /`expect` of .* expected a list of numbers from 200 to 599/,
   ],
   ['no time', { url: 'https://x.test', timeout: '0s' }, /`timeout` of .* is 0 ms/],
   ['an unreadable time', { url: 'https://x.test', timeout: 'soon' }, /`timeout` of .*soon/],

@@ -28,6 +28,11 @@ export function milliseconds(duration: Duration, what = 'duration'): number {
   return ms
 }
 
+/** The same for a duration that may be absent. */
+export function optionalMs(duration: Duration | undefined, what: string): number | undefined {
+  return duration === undefined ? undefined : milliseconds(duration, what)
+}
+
 /** A duration for people: '250 ms', '1.5 s', '10 min', '2 d'. */
 export function formatDuration(ms: number): string {
   if (!Number.isFinite(ms)) return `${ms} ms`

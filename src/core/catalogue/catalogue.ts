@@ -3,7 +3,7 @@
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Json } from '../base/value.ts'
-import { nothingSaid, type RollOut } from '../policies/roll-out.ts'
+import { noRollOut, type RollOut } from '../policies/roll-out.ts'
 import { type RecordPorts, Records } from './records.ts'
 
 /** One version of a definition. */
@@ -113,16 +113,16 @@ export class Catalogue {
       [CHANGES, ONLY],
       [BUILDS, ONLY],
     ])
-    const rollOut = (builds?.value as RollOut | undefined) ?? nothingSaid
+    const rollOut = (builds?.value as RollOut | undefined) ?? noRollOut
     return { changes: changes?.version ?? 0, rollOut }
   }
 
   async rollOut(): Promise<RollOut> {
-    return (await this.#records.get<RollOut>(BUILDS, ONLY))?.value ?? nothingSaid
+    return (await this.#records.get<RollOut>(BUILDS, ONLY))?.value ?? noRollOut
   }
 
   changeRollOut(change: (rollOut: RollOut) => RollOut): Promise<RollOut> {
-    return this.#records.change<RollOut>(BUILDS, ONLY, (there) => change(there ?? nothingSaid))
+    return this.#records.change<RollOut>(BUILDS, ONLY, (there) => change(there ?? noRollOut))
   }
 
   async #point(name: string, version: number): Promise<void> {

@@ -20,7 +20,7 @@ test('an error tells every issue with its path, up to a limit, and has all of th
   const error: unknown = await parse(refusing(...many), 1, what).catch((caught: unknown) => caught)
   expect(error).toMatchObject({ message: expect.stringMatching(/: 0; 1; .*; 9; and 2 more$/) })
   expect(error).toMatchObject({ details: { issues: { length: 12 } } })
-  await expect(parse(refusing(), 1, what)).rejects.toThrow('it does not say why')
+  await expect(parse(refusing(), 1, what)).rejects.toThrow('the schema gives no reason')
 })
 
 test('a schema that waits gives nothing at once, and its refusal is nobody’s', async () => {
@@ -57,5 +57,5 @@ test('what is no schema is refused where it is defined', () => {
     () => signal('s', wrong),
   ]
   for (const define of definitions) expect(define).toThrow(expect.objectContaining(refusal))
-  expect(() => signal('s', wrong)).toThrow("the schema of signal 's' is not one")
+  expect(() => signal('s', wrong)).toThrow("the schema of signal 's' has no '~standard'.validate")
 })
