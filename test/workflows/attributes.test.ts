@@ -192,7 +192,7 @@ describe('what is refused', () => {
       expect(await rejection(start)).toMatchObject(invalid(message))
     }
     const filters: [unknown, string][] = [
-      [{ tags: ['a'] }, "attribute 'tags' is compared with a list. Give one text"],
+      [{ tags: ['a'] }, "attribute 'tags' is compared with a list; expected one string"],
       [{ tags: { gt: ['a'] } }, 'compared with a list'],
       [{ tags: null }, "attribute 'tags' is compared with null"],
       [{ tags: undefined }, "attribute 'tags' is undefined"],

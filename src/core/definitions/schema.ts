@@ -144,7 +144,7 @@ export function checkNow(schema: AnySchema, value: unknown, what: string): void 
   const problem = `the schema of ${what} is asynchronous; expected a synchronous one inside a workflow`
   throw new PawlError(
     'NOT_SUPPORTED',
-    `${problem}. Use a synchronous schema, or make this call in a step.`,
+    `${problem}. Use a synchronous schema, or check the value in a step.`,
   )
 }
 
