@@ -1,7 +1,7 @@
 // A turn of an agent as a state machine: a model says what to do, tools do it, until there is an answer, no time is left,
 // or somebody stops it. Every state is in the history, so the code may change while runs are under way.
 import assert from 'node:assert/strict'
-import { activity, diagramOf, type HistoryEvent, machine, open, query, signal, type } from 'pawl'
+import { activity, diagramOf, type HistoryEvent, machine, open, query, signal, typed } from 'pawl'
 
 type Turn =
   | { at: 'thinking'; calls: number; heard: string[] }
@@ -19,9 +19,9 @@ const tool = activity('tool', { retry: { maxAttempts: 2 } }, async (name: string
 const stop = signal<{ why: string }>('stop')
 
 const turn = machine('turn', {
-  input: type<{ question: string; patienceMs: number }>(),
-  state: type<Turn>(),
-  output: type<{ answer: string; calls: number }>(),
+  input: typed<{ question: string; patienceMs: number }>(),
+  state: typed<Turn>(),
+  output: typed<{ answer: string; calls: number }>(),
   activities: { model, tool },
   signals: { stop },
   timers: ['deadline'],

@@ -14,13 +14,13 @@ import { visibleJson } from './core/base/visible.ts'
 import { Catalogue } from './core/catalogue/catalogue.ts'
 import { activityClient } from './core/client/activity-client.ts'
 import { Client, untilClosed } from './core/client/client.ts'
-import { queryOf, type RunFilter, runFilter } from './core/client/filter.ts'
+import { LIVE, queryOf, type RunFilter, runFilter } from './core/client/filter.ts'
 import {
   aroundActivities,
   checkInterceptors,
   type Interceptor,
 } from './core/client/interceptors.ts'
-import { LIVE, recordedRuns } from './core/client/recorded-runs.ts'
+import { runHistories } from './core/client/run-histories.ts'
 import type { Submitted } from './core/client/submitting.ts'
 import type { AnyActivity } from './core/definitions/activity.ts'
 import type { ParseGraph } from './core/definitions/graph-document.ts'
@@ -286,7 +286,7 @@ export class Engine extends Client implements AsyncDisposable {
     const names = queryOf(workflow === undefined ? {} : { workflow })
     const { retired } = await this.#catalogue.rollOut()
     const open = new Set([...retired, this.#code])
-    for await (const { run, turns } of recordedRuns(this.#store, { ...names, statuses: LIVE })) {
+    for await (const { run, turns } of runHistories(this.#store, { ...names, statuses: LIVE })) {
       const { head, status, pin } = run
       const { runId, workflowId, name } = head
       const verdict = await checkRun(this.#deciders, this.#world.clock, { head, turns })
@@ -297,7 +297,7 @@ export class Engine extends Client implements AsyncDisposable {
 
   /** Whole runs, to be archived or to be replayed in a test: one JSON text for each run. */
   async *export(filter: RunFilter = {}): AsyncGenerator<string> {
-    for await (const { run, turns } of recordedRuns(this.#store, queryOf(filter))) {
+    for await (const { run, turns } of runHistories(this.#store, queryOf(filter))) {
       const { input, extras = '' } = run.head
       // A body that could not be decoded is an error, because an export without it would not be a copy.
       const lost = [input, extras, ...turns.map(({ body }) => body)].find(isUnreadable)

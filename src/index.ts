@@ -32,9 +32,9 @@ export type { Client } from './core/client/client.ts'
 export type { Compare, Page, RunFilter } from './core/client/filter.ts'
 export type { HistoryEvent } from './core/client/history-event.ts'
 export type { ClientCall, Interceptor, StartCall } from './core/client/interceptors.ts'
-export type { RunRecord } from './core/client/record.ts'
 export type { ForkOptions } from './core/client/rewinding.ts'
 export type { Migration, RunHandle, StartedRun, WaitOptions } from './core/client/run-handle.ts'
+export type { RunRecord } from './core/client/run-record.ts'
 export type { StartOptions } from './core/client/start-options.ts'
 export type { StepRecord, StepState } from './core/client/steps.ts'
 export type { Submitted } from './core/client/submitting.ts'
@@ -129,7 +129,7 @@ export {
   type Schema,
   type SchemaIssue,
   type SchemaResult,
-  type,
+  typed,
 } from './core/definitions/schema.ts'
 export {
   type AnyWorkflow,

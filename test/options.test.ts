@@ -97,7 +97,7 @@ describe.each(calls)('options of $title', ({ options, give, besides = [], isPart
 
 /** Exported functions that take no options. */
 const WITHOUT = new Set([
-  ...['diagram', 'diagramOf', 'query', 'signal', 'update', 'type'],
+  ...['diagram', 'diagramOf', 'query', 'signal', 'update', 'typed'],
   ...['runCase', 'crashAtEveryAwait', 'readHistory', 'replay', 'eventsOf'],
   // What pawl's own simulation is made of.
   ...Object.keys(testing).filter((name) => /^(check|shared)[A-Z]/.test(name)),
@@ -299,6 +299,6 @@ describe('api D7: a misspelt option in workflow code', () => {
 test('api D7: startMany takes a list of objects, and nothing is started otherwise', async () => {
   for (const wrong of [undefined, null, {}, [undefined], [{}, null]])
     expect(await refusalOf((runs) => onEngine((e) => e.startMany(job, runs)), wrong)).toContain(
-      'startMany takes a list of objects',
+      'the runs of startMany are not a list of objects',
     )
 })

@@ -1,7 +1,8 @@
 // Looks at runs that a test waits for. One that nothing in the test can move any more fails the call that waits for it, with
 // what `why` knows; of one that only somebody else can move, a line in the log says so.
-import { notEnded } from '../core/client/answers.ts'
+
 import type { Client } from '../core/client/client.ts'
+import { notEnded } from '../core/client/errors.ts'
 import type { WaitingCall } from '../core/client/waits.ts'
 import type { Why } from '../core/client/why.ts'
 import { whyText } from '../core/client/why-text.ts'

@@ -1,7 +1,7 @@
 // Reads from a store what a crash test left in it, through the seam and nothing else.
 
 import { decode } from '../../src/core/base/value.ts'
-import { endingOf } from '../../src/core/client/record.ts'
+import { endingOf } from '../../src/core/client/run-record.ts'
 import { decodeTurn } from '../../src/core/kernel/codec.ts'
 import { systemClock } from '../../src/core/runtime/clock.ts'
 import type { LoadAsk, RunSnapshot, Store, StoredTurn } from '../../src/core/stores/store.ts'

@@ -7,7 +7,7 @@ import {
   machine,
   PermanentError,
   signal,
-  type,
+  typed,
   workflow,
 } from '../../src/index.ts'
 import { endOf, lookMs, type Program, RETRY, type Stage, unless } from './programs.ts'
@@ -154,9 +154,9 @@ export const machines: Program = {
       return n + (await stage.body(step))
     })
     const dialogue = machine('dialogue', {
-      input: type<number>(),
-      state: type<{ thoughts: number; sum: number }>(),
-      output: type<number>(),
+      input: typed<number>(),
+      state: typed<{ thoughts: number; sum: number }>(),
+      output: typed<number>(),
       activities: { think },
       signals: { go },
       timers: ['rest'],

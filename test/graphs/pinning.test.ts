@@ -8,7 +8,7 @@ import {
   machine,
   type RunHandle,
   signal,
-  type,
+  typed,
   workflow,
 } from 'pawl'
 import { describe, expect, test } from 'vitest'
@@ -156,12 +156,12 @@ describe.each(['memory', 'sqlite', 'postgres', 'file'] as const)('on %s', (kind)
     const declared = workflow
       .declare('declared', { pin: true })
       .implement(async (ctx) => ctx.wait(go))
-    const steps = graph('steps', { pin: true, input: type<void>() }).wait('go', {}, go)
+    const steps = graph('steps', { pin: true, input: typed<void>() }).wait('go', {}, go)
     const states = machine('states', {
       pin: true,
-      input: type<void>(),
-      output: type<string>(),
-      state: type<'waits'>(),
+      input: typed<void>(),
+      output: typed<string>(),
+      state: typed<'waits'>(),
       activities: {},
       signals: { go },
     }).on({

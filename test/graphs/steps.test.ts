@@ -252,7 +252,7 @@ describe('what no graph can be', () => {
   test.each<[string, () => unknown]>([
     ["there are two steps 'a'", () => loose.step('a', () => 1)],
     [
-      "comes after 'z', and there is no such step",
+      "comes after 'z', but no step before it has that name",
       () => loose.step('b', { after: ['z'] }, () => 1),
     ],
     [
@@ -260,18 +260,18 @@ describe('what no graph can be', () => {
       () => loose.step('b', { rule: 'most' }, () => 1),
     ],
     [
-      "its rule 'oneFailed' could never hold",
+      "has the rule 'oneFailed' but no `after`, so it could never start",
       () => loose.step('b', { rule: 'oneFailed' }, () => 1),
     ],
-    ['is no function', () => loose.step('b', { after: ['a'] })],
+    ["step 'b' is not a function", () => loose.step('b', { after: ['a'] })],
     [
-      'takes a whole number from 1',
+      'expected a whole number from 1',
       () => loose.each('b', { over: () => [], parallel: 0 }, () => 1),
     ],
-    ['an activity or a workflow, and was given neither', () => loose.run('b', {}, {}, () => 1)],
-    ['is to wait for a signal, and was given none', () => loose.wait('b', {}, {})],
+    ["step 'b' has no definition; expected an activity or", () => loose.run('b', {}, {}, () => 1)],
+    ["step 'b' has no signal; expected one", () => loose.wait('b', {}, {})],
     [
-      'runs where the run is, and has no queue',
+      'has a queue, but it runs on the worker that holds the run',
       () => base.compensate({ queue: 'other' } as object, () => {}),
     ],
   ])('%s', (message, build) => {

@@ -7,7 +7,7 @@ import {
   PermanentError,
   type RunHandle,
   signal,
-  type,
+  typed,
   type Workflow,
   workflow,
 } from 'pawl'
@@ -20,9 +20,9 @@ const more = signal<number>('more')
 
 /** Waits for a number and doubles it. */
 const doubling = machine('doubling', {
-  input: type<number>(),
-  state: type<{ at: 'waiting' | 'doubling'; sum: number }>(),
-  output: type<number>(),
+  input: typed<number>(),
+  state: typed<{ at: 'waiting' | 'doubling'; sum: number }>(),
+  output: typed<number>(),
   activities: { double },
   signals: { more },
 }).on({

@@ -1,5 +1,5 @@
 // Machines of the simulated deployment: what they hear they count, so that nothing can be heard twice or not at all.
-import { type Activity, type ActivityContext, activity, machine, type } from '../../src/index.ts'
+import { type Activity, type ActivityContext, activity, machine, typed } from '../../src/index.ts'
 import { checkPlace } from '../../src/testing/simulated-body.ts'
 import type { Definitions, SimulatedWorld } from '../../src/testing/simulator.ts'
 import { retryIn } from './retries.ts'
@@ -33,9 +33,9 @@ export function machines(world: SimulatedWorld, work: Work): Definitions {
     return { ...state, done: [...state.done, id] }
   }
   const ticker = machine('ticker', {
-    input: type<number>(),
-    state: type<Counted>(),
-    output: type<Counted>(),
+    input: typed<number>(),
+    state: typed<Counted>(),
+    output: typed<Counted>(),
     activities: { tick, tock },
     signals: { go },
     timers: ['deadline', 'late'],
@@ -70,9 +70,9 @@ export function machines(world: SimulatedWorld, work: Work): Definitions {
 /** One leg after the other, with a rest between. */
 function relayOf(world: SimulatedWorld, tick: Activity<number, number>) {
   return machine('relay', {
-    input: type<number>(),
-    state: type<{ leg: number; legs: number }>(),
-    output: type<number>(),
+    input: typed<number>(),
+    state: typed<{ leg: number; legs: number }>(),
+    output: typed<number>(),
     activities: { tick },
     signals: { go },
     timers: ['rest'],

@@ -11,7 +11,7 @@ import {
   PawlError,
   type RunHandle,
   signal,
-  type,
+  typed,
   update,
   workflow,
 } from 'pawl'
@@ -130,7 +130,7 @@ export async function onEngine(
 
 /** Runs a machine whose first move hands in the options. */
 function moving(move: (act: Act) => unknown): () => Promise<void> {
-  const shape = { input: type<void>(), state: type<void>(), output: type<void>() }
+  const shape = { input: typed<void>(), state: typed<void>(), output: typed<void>() }
   const handlers = {
     start: (_: void, act: Act) => move(act) as never,
     activityCompleted: { post: (() => []) as never },
@@ -170,8 +170,8 @@ export const calls: readonly Given[] = [
     options: workflowOptions,
     give: (o) =>
       machine('m', {
-        input: type<void>(),
-        state: type<void>(),
+        input: typed<void>(),
+        state: typed<void>(),
         activities: {},
         ...(o as object),
       } as never),

@@ -15,7 +15,7 @@ import {
   signal,
   TIMEOUT,
   type Timeout,
-  type,
+  typed,
   type Workflow,
   workflow,
 } from 'pawl'
@@ -231,7 +231,7 @@ const undoubled = activity('undoubled', { retry: 'none' }, async (n = 5) => n)
 same<Equal<typeof undoubled, Activity<unknown, unknown>>>(true)
 const asked = activity(
   'asked',
-  { input: type<{ n: number }>() },
+  { input: typed<{ n: number }>() },
   async (of: { n: number } = { n: 1 }) => of.n,
 )
 same<Equal<typeof asked, Activity<{ n: number }, number>>>(true)

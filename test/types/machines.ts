@@ -11,7 +11,7 @@ import {
   type Schema,
   type Settled,
   signal,
-  type,
+  typed,
   type Workflow,
   workflow,
 } from 'pawl'
@@ -32,9 +32,9 @@ const bare = workflow('bare', async () => 1)
 
 // Literals keep their types without `as const`.
 export const turn = machine('turn', {
-  input: type<{ prompt: string }>(),
-  state: type<Turn>(),
-  output: type<{ answer: string }>(),
+  input: typed<{ prompt: string }>(),
+  state: typed<Turn>(),
+  output: typed<{ answer: string }>(),
   activities: { model, tool, ping },
   signals: { stop, nudge },
   timers: ['deadline', 'poll'],
@@ -91,9 +91,9 @@ same<Equal<OutputOf<typeof turn>, { answer: string }>>(true)
 
 // Without timers and signals there is nothing to say about them. What it is made of can be exported, too.
 export const small = machine('small', {
-  input: type<void>(),
-  state: type<number>(),
-  output: type<number>(),
+  input: typed<void>(),
+  state: typed<number>(),
+  output: typed<number>(),
   activities: { ping },
 })
 same<Equal<typeof small, Machine<void, number, number, { ping: typeof ping }, {}, never>>>(true)
@@ -128,9 +128,9 @@ export function ask(act: Does, prompt: string): Move<Turn, { answer: string }> {
 // ── what must not compile ──
 
 const parts = {
-  input: type<void>(),
-  state: type<Turn>(),
-  output: type<number>(),
+  input: typed<void>(),
+  state: typed<Turn>(),
+  output: typed<number>(),
   activities: { model, tool },
 }
 machine('m', parts).on({

@@ -11,7 +11,7 @@ import {
   type SchemaResult,
   type Signal,
   signal,
-  type,
+  typed,
   type Workflow,
   workflow,
 } from 'pawl'
@@ -24,7 +24,7 @@ interface Given {
 }
 export declare const OrderSchema: Schema<Given, Order>
 
-same<Equal<ReturnType<typeof type<Order>>, Schema<Order>>>(true)
+same<Equal<ReturnType<typeof typed<Order>>, Schema<Order>>>(true)
 same<Equal<Schema<Order>, Schema<Order, Order>>>(true)
 same<Equal<SchemaResult<number>['issues'], undefined | readonly SchemaIssue[]>>(true)
 const zod: Schema<{ id: string; n?: number | undefined }, { id: string; n: number }> = z.object({
@@ -39,12 +39,16 @@ export const pack = activity('pack', { input: OrderSchema, queue: 'far' }, async
 })
 same<Equal<typeof pack, Activity<Given, string>>>(true)
 
-const counted = activity('counted', { output: type<number>() }, async (text: string) => text.length)
+const counted = activity(
+  'counted',
+  { output: typed<number>() },
+  async (text: string) => text.length,
+)
 same<Equal<typeof counted, Activity<string, number>>>(true)
 
 export const strict = workflow(
   'strict',
-  { input: OrderSchema, output: type<{ total: number }>(), runTimeout: '1d' },
+  { input: OrderSchema, output: typed<{ total: number }>(), runTimeout: '1d' },
   async (ctx, order) => {
     same<Equal<typeof order, Order>>(true)
     if (order.cents < 0) return ctx.continueAsNew({ id: order.id })
@@ -66,7 +70,7 @@ async function helper(ctx: Context): Promise<number> {
 // Contracts apart from their code. Literals keep their types without `as const`.
 export const billContract = workflow.declare('bill', {
   input: OrderSchema,
-  output: type<{ state: 'due' | 'paid' }>(),
+  output: typed<{ state: 'due' | 'paid' }>(),
   priority: 5,
 })
 same<Equal<typeof billContract, DeclaredWorkflow<Given, { state: 'due' | 'paid' }, Order>>>(true)
@@ -75,13 +79,13 @@ export const bill = billContract.implement(async (_ctx, order) => ({
 }))
 same<Equal<typeof bill, Workflow<Given, { state: 'due' | 'paid' }>>>(true)
 
-const stampContract = activity.declare('stamp', { input: OrderSchema, output: type<number>() })
+const stampContract = activity.declare('stamp', { input: OrderSchema, output: typed<number>() })
 export const stamp = stampContract.implement(async (order) => order.cents)
 same<Equal<typeof stamp, Activity<Given, number>>>(true)
 same<Equal<Parameters<typeof stamp.handler>[0], Given>>(true)
 
 // A signal has the type its schema accepts.
-export const reply = signal('reply', type<{ text: string }>())
+export const reply = signal('reply', typed<{ text: string }>())
 same<Equal<typeof reply, Signal<{ text: string }>>>(true)
 const ordered = signal('ordered', OrderSchema)
 same<Equal<typeof ordered, Signal<Given>>>(true)
@@ -93,7 +97,7 @@ workflow('calls', async (ctx) => {
   same<Equal<typeof state, 'due' | 'paid'>>(true)
   const payload = await ctx.wait(ordered)
   same<Equal<typeof payload, Given>>(true)
-  const hook = ctx.webhook('supplier', type<{ ok: boolean }>())
+  const hook = ctx.webhook('supplier', typed<{ ok: boolean }>())
   const answer = await ctx.wait(hook)
   same<Equal<typeof answer, { ok: boolean }>>(true)
 })
@@ -105,7 +109,7 @@ billContract.implement(async () => ({ state: 'lost' }))
 // @ts-expect-error the function takes what the schema makes
 activity('taken', { input: OrderSchema }, async (order: { id: number }) => order.id)
 // @ts-expect-error the function gives what the schema of the output takes
-workflow('given', { output: type<number>() }, async () => 'text')
+workflow('given', { output: typed<number>() }, async () => 'text')
 // @ts-expect-error a contract has both schemas or none
 workflow.declare('half', { input: OrderSchema })
 // @ts-expect-error what is no schema

@@ -169,27 +169,30 @@ describe('what is refused', () => {
     const long = Array.from({ length: 9 }, (_, n) => `${n}`.repeat(1_000))
     const objects: unknown[] = [5, 'eu', null, ['eu'], new Map([['region', 'eu']])]
     const wrong: [unknown, string][] = [
-      ...objects.map((given): [unknown, string] => [given, 'it takes an object of attributes']),
+      ...objects.map((given): [unknown, string] => [given, 'expected an object of attributes']),
       [
         { a: null },
-        "attribute 'a' is null, but a run that starts has none to remove. Leave it out.",
+        "attribute 'a' is null, but a new run has no attribute to remove. Leave it out.",
       ],
-      [{ a: undefined }, "attribute 'a' is undefined. Give a string"],
+      [{ a: undefined }, "attribute 'a' is undefined; expected a string"],
       [{ a: {} }, "attribute 'a' is of another type"],
-      [{ a: [1] }, 'Write numbers and others as text'],
-      [{ a: ['x', null] }, 'a list of something else than strings'],
-      [{ a: [['x']] }, 'a list of something else than strings'],
-      [{ a: ['x'.repeat(2_000)] }, 'longer than 1900 bytes'],
-      [{ a: ['\ud800'] }, 'not well formed'],
-      [{ a: many }, `a list of 65 texts with 120 bytes; at most ${limits.attributeItemsMax} texts`],
-      [{ a: long }, 'a list of 9 texts with 9000 bytes'],
+      [{ a: [1] }, 'Convert each value to a string'],
+      [{ a: ['x', null] }, 'a list with a value that is not a string'],
+      [{ a: [['x']] }, 'a list with a value that is not a string'],
+      [{ a: ['x'.repeat(2_000)] }, 'has a string of 2000 bytes; expected at most 1900'],
+      [{ a: ['\ud800'] }, 'has a string with a NUL or a lone surrogate'],
+      [
+        { a: many },
+        `a list of 65 strings with 120 bytes; expected at most ${limits.attributeItemsMax} strings`,
+      ],
+      [{ a: long }, 'a list of 9 strings with 9000 bytes'],
     ]
     for (const [attributes, message] of wrong) {
       const start = engine.start(told, undefined, { attributes } as never)
       expect(await rejection(start)).toMatchObject(invalid(message))
     }
     const filters: [unknown, string][] = [
-      [{ tags: ['a'] }, "attribute 'tags' is compared with a list. Give one text"],
+      [{ tags: ['a'] }, "attribute 'tags' is compared with a list; expected one string"],
       [{ tags: { gt: ['a'] } }, 'compared with a list'],
       [{ tags: null }, "attribute 'tags' is compared with null"],
       [{ tags: undefined }, "attribute 'tags' is undefined"],
@@ -231,7 +234,9 @@ describe('what is refused', () => {
       await waitsFor(run, 'signal')
       await run.signal(go)
     }
-    const message = expect.stringMatching(/^65 attributes are too many; a run has at most 64.*null/)
+    const message = expect.stringMatching(
+      /^a run would have 65 attributes; expected at most 64.*null/,
+    )
     expect(await run.result()).toEqual([6, message, limits.attributesMax])
     expect(Object.keys(await attributesOf(run))).toHaveLength(limits.attributesMax)
   })

@@ -86,7 +86,7 @@ describe.each(kinds)('on %s', (kind) => {
     const run = await client.start(waits)
     expect(await rejection(run.discardMessage('signal:two'))).toMatchObject({
       code: 'INPUT_INVALID',
-      message: expect.stringContaining('none of its messages is unread'),
+      message: expect.stringContaining('it has no unread messages'),
     })
     await run.signal(other, 'first', { messageId: 'one' })
     await run.discardMessage('signal:two')

@@ -5,7 +5,7 @@ import {
   machine,
   RetryableError,
   type Schema,
-  type,
+  typed,
   workflow,
 } from 'pawl'
 import { crashAtEveryAwait, testEngine } from 'pawl/testing'
@@ -14,7 +14,7 @@ import { Gate, historyOf, kinds, rejection, useStore, waitsFor } from './each-st
 import { amountSchema, orderSchema, slow } from './fake-schemas.ts'
 import { model, shape, tool, turn } from './machine-turn.ts'
 
-const nothing = { input: type<void>(), output: type<string>() }
+const nothing = { input: typed<void>(), output: typed<string>() }
 
 describe.each(kinds)('on %s', (kind) => {
   const bench = useStore(kind)
@@ -74,7 +74,7 @@ describe.each(kinds)('on %s', (kind) => {
 
   test('A3: code that throws fails the run; when it is tried again, mended code takes that event once more', async () => {
     const made = (mended: boolean) =>
-      machine('fragile', { ...nothing, state: type<string[]>(), activities: { tool } }).on({
+      machine('fragile', { ...nothing, state: typed<string[]>(), activities: { tool } }).on({
         start: (_, act) => [[], act.run('tool', { name: 'one' })],
         activityCompleted: {
           tool: (seen, { result: [name = ''] }, act) => {
@@ -146,7 +146,7 @@ describe('in virtual time', () => {
     })
     const careful = machine('careful', {
       ...nothing,
-      state: type<number>(),
+      state: typed<number>(),
       activities: { once },
     }).on({
       start: (_, act) => [0, act.run('once', undefined, { retry: 'none' })],
@@ -162,7 +162,7 @@ describe('in virtual time', () => {
 
   test('A3: schemas: the start gets what the input became, and the caller what the output became', async () => {
     const order = machine('order', {
-      ...{ input: orderSchema, state: type<string>(), output: amountSchema },
+      ...{ input: orderSchema, state: typed<string>(), output: amountSchema },
       activities: { tool },
     }).on({
       start: ({ id, cents }, act) => [`${id}`, act.run('tool', { name: `${cents}` })],
@@ -184,7 +184,7 @@ describe('in virtual time', () => {
   test('A3: an output that its schema refuses, or has to wait for, fails the run', async () => {
     const made = (output: Schema<number>) =>
       machine('sums', {
-        ...{ input: type<number>(), state: type<null>(), output },
+        ...{ input: typed<number>(), state: typed<null>(), output },
         activities: {},
       }).on({
         start: (n, act) => [null, act.complete(n)],

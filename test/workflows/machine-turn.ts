@@ -1,5 +1,5 @@
 // The machine that tests have in common: a model that asks for tools until it has an answer.
-import { activity, machine, query, signal, type } from 'pawl'
+import { activity, machine, query, signal, typed } from 'pawl'
 
 export type Turn = { at: 'thinking'; calls: number } | { at: 'acting'; tool: string; calls: number }
 
@@ -15,9 +15,9 @@ export const state = query<void, Turn>('state')
 export const asked: string[] = []
 
 export const shape = {
-  input: type<{ prompt: string }>(),
-  state: type<Turn>(),
-  output: type<{ answer: string; calls: number }>(),
+  input: typed<{ prompt: string }>(),
+  state: typed<Turn>(),
+  output: typed<{ answer: string; calls: number }>(),
   activities: { model, tool },
   signals: { stop },
   timers: ['deadline'],

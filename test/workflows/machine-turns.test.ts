@@ -1,5 +1,5 @@
 // What a machine asks for, turn by turn.
-import { type AnyWorkflow, activity, machine, type Schema, signal, type, workflow } from 'pawl'
+import { type AnyWorkflow, activity, machine, type Schema, signal, typed, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { asked, Play, retry } from './machine-play.ts'
 
@@ -9,9 +9,9 @@ const poke = signal<string>('poke')
 const child = workflow('kid', async () => 1)
 
 const base = {
-  input: type<null>(),
-  state: type<{ seen: string[] }>(),
-  output: type<string[]>(),
+  input: typed<null>(),
+  state: typed<{ seen: string[] }>(),
+  output: typed<string[]>(),
   activities: { work, other },
   signals: { poke },
   timers: ['late'],
@@ -283,7 +283,7 @@ describe('failures', () => {
 
   test('waiting for nothing is an error of the code', async () => {
     const lost = machine('lost', {
-      ...{ input: type<null>(), state: type<number>(), output: type<number>() },
+      ...{ input: typed<null>(), state: typed<number>(), output: typed<number>() },
       activities: {},
     }).on({ start: () => [1], activityCompleted: {} })
     await expect(new Play(lost).begin()).rejects.toMatchObject({ code: 'NON_DURABLE_AWAIT' })
@@ -303,7 +303,7 @@ const strict: Schema<{ seen: string[] }> = {
 
 describe('definitions', () => {
   const lean = machine('m', {
-    ...{ input: type<null>(), state: strict, output: type<string[]>() },
+    ...{ input: typed<null>(), state: strict, output: typed<string[]>() },
     activities: { work },
   }).on({
     start: (_, act) => [{ seen: [] }, act.run('work', 1)],

@@ -7,7 +7,7 @@ import {
   query,
   RunError,
   signal,
-  type,
+  typed,
   workflow,
 } from 'pawl'
 import { describe, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ const waits = workflow('waits', async (ctx) => {
   return why
 })
 
-const nothing = { input: type<void>(), output: type<string>() }
+const nothing = { input: typed<void>(), output: typed<string>() }
 
 describe.each(kinds)('on %s', (kind) => {
   const bench = useStore(kind)
@@ -71,7 +71,7 @@ describe.each(kinds)('on %s', (kind) => {
     const rest = signal('rest')
     const book = machine('book', {
       ...nothing,
-      state: type<string[]>(),
+      state: typed<string[]>(),
       activities: {},
       // What it is called here need not be what it is called elsewhere.
       signals: { line: note, rest },
@@ -111,7 +111,7 @@ describe.each(kinds)('on %s', (kind) => {
     })
     const worker = machine('worker', {
       ...nothing,
-      state: type<{ at: 'working' | 'stopping'; done: number }>(),
+      state: typed<{ at: 'working' | 'stopping'; done: number }>(),
       activities: { job },
       signals: { shutdown },
     }).on({
@@ -139,7 +139,7 @@ describe.each(kinds)('on %s', (kind) => {
   test('A4: timers fire, are replaced and cancelled; a run can be failed', async () => {
     const clock = machine('clock', {
       ...nothing,
-      state: type<{ ticks: number }>(),
+      state: typed<{ ticks: number }>(),
       activities: {},
       timers: ['tick', 'never', 'long'],
     }).on({
@@ -180,7 +180,7 @@ describe.each(kinds)('on %s', (kind) => {
     })
     const quitter = machine('quitter', {
       ...nothing,
-      state: type<number>(),
+      state: typed<number>(),
       activities: { endless },
       signals: { stop },
       timers: ['grace'],
@@ -218,7 +218,7 @@ describe.each(kinds)('on %s', (kind) => {
     const double = graph<number>('double').step('times', ({ input }) => input * 2)
     const parent = machine('parent', {
       ...nothing,
-      state: type<Record<string, unknown>>(),
+      state: typed<Record<string, unknown>>(),
       activities: {},
     }).on({
       start: (_, act) => [
@@ -249,8 +249,8 @@ describe.each(kinds)('on %s', (kind) => {
     const bad = workflow('bad', async () => {
       throw new TypeError('no child')
     })
-    const parts = { ...nothing, state: type<number>(), activities: { try: flaky } }
-    const plain = machine('plain', { ...parts, input: type<'activity' | 'child'>() }).on({
+    const parts = { ...nothing, state: typed<number>(), activities: { try: flaky } }
+    const plain = machine('plain', { ...parts, input: typed<'activity' | 'child'>() }).on({
       start: (which, act) => [0, which === 'child' ? act.child(bad) : act.run('try')],
       activityCompleted: { try: (n) => [n] },
     })
@@ -283,7 +283,7 @@ describe.each(kinds)('on %s', (kind) => {
   test('A3: a cancelled run ends at once, and lets go of what is under way', async () => {
     const holder = machine('holder', {
       ...nothing,
-      state: type<number>(),
+      state: typed<number>(),
       activities: {},
       timers: ['long'],
     }).on({
@@ -318,7 +318,7 @@ describe.each(kinds)('on %s', (kind) => {
     const more = signal('more')
     const shop = machine('shop', {
       ...nothing,
-      state: type<string>(),
+      state: typed<string>(),
       activities: { work, refund },
       signals: { more },
       timers: ['late'],

@@ -104,7 +104,7 @@ describe('definitions', () => {
     const stranger = activity('thing', async () => 1) as unknown as typeof one
     await expect(open('memory:', { workflows: [stranger] })).rejects.toMatchObject({
       code: 'DEFINITION_INVALID',
-      message: expect.stringContaining('is no workflow'),
+      message: expect.stringContaining('is not a workflow'),
     })
   })
 

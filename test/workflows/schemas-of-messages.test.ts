@@ -100,7 +100,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await run.result()).toEqual([
       1.5,
       "the payload of webhook 'second' does not fit its schema: not an amount",
-      expect.stringContaining("the schema of the payload of webhook 'third' has to wait"),
+      expect.stringContaining("the schema of the payload of webhook 'third' is asynchronous"),
     ])
   })
 

@@ -6,7 +6,7 @@ import {
   RunError,
   signal,
   TIMEOUT,
-  type,
+  typed,
   workflow,
 } from 'pawl'
 import { crashAtEveryAwait, testEngine } from 'pawl/testing'
@@ -56,7 +56,7 @@ describe.each(kinds)('on %s', (kind) => {
   test('a contract with schemas is enough for a client, and waits for a schema that waits', async () => {
     const contract = workflow.declare('declared', {
       input: slow(orderSchema),
-      output: type<string>(),
+      output: typed<string>(),
     })
     const code = contract.implement(async (_ctx, { id, cents }) => `${id}: ${cents}`)
     await bench.serve({ workflows: [code] })
@@ -194,7 +194,7 @@ describe.each(kinds)('on %s', (kind) => {
     const run = await strict.start(byName, { id: 'A', cents: -5 })
     await rejection(run.result())
     await worker.drain()
-    const lenient = workflow('order', { input: type<Given>() }, async (_ctx, { cents }) => cents)
+    const lenient = workflow('order', { input: typed<Given>() }, async (_ctx, { cents }) => cents)
     const engine = await bench.serve({ workflows: [lenient] })
     await engine.get(run.runId).retry()
     expect(await engine.get(run.runId).result()).toBe(-5)

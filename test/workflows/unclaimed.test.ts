@@ -1,5 +1,5 @@
 // Runs that are terminated or cancelled while there is no worker that could claim them.
-import { activity, graph, machine, signal, type, workflow } from 'pawl'
+import { activity, graph, machine, signal, typed, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { historyOf, kinds, useStore, waitsFor } from './each-store.ts'
 
@@ -55,9 +55,9 @@ describe.each(kinds)('on %s', (kind) => {
       workflow('function', async (ctx) => ctx.run(noop)),
       graph<void>('graph').step('first', () => 1),
       machine('machine', {
-        input: type<void>(),
-        state: type<string>(),
-        output: type<number>(),
+        input: typed<void>(),
+        state: typed<string>(),
+        output: typed<number>(),
         activities: {},
       }).on({ start: (_, act) => ['begun', act.complete(1)], activityCompleted: {} }),
     ] as const

@@ -6,7 +6,7 @@ import {
   type HistoryEvent,
   machine,
   signal,
-  type,
+  typed,
   workflow,
 } from 'pawl'
 import { expect, test } from 'vitest'
@@ -16,9 +16,9 @@ const tool = activity('tool', async (n: number) => n)
 const stop = signal('stop')
 
 const turn = machine('a "turn"', {
-  input: type<number>(),
-  state: type<{ at: 'thinking' | 'acting'; left: number }>(),
-  output: type<number>(),
+  input: typed<number>(),
+  state: typed<{ at: 'thinking' | 'acting'; left: number }>(),
+  output: typed<number>(),
   activities: { think: tool, act: tool },
   signals: { stop },
   timers: ['deadline'],
@@ -84,7 +84,7 @@ test('a run of it: the states it went through, by which events, and how often', 
 
 test('states without a name are numbered', async () => {
   const counter = machine('counter', {
-    ...{ input: type<number>(), state: type<number>(), output: type<number>() },
+    ...{ input: typed<number>(), state: typed<number>(), output: typed<number>() },
     activities: { tool },
     signals: { stop },
   }).on({

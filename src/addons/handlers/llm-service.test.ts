@@ -167,7 +167,7 @@ describe('A12: llm_service', () => {
       'a role nobody has',
       { messages: [{ role: 'root', content: 'a' }] },
       'INPUT_INVALID',
-      /`role` .*takes 'system'/,
+      /`role` .*expected 'system'/,
     ],
     ['no text', { messages: [{ role: 'user' }] }, 'INPUT_INVALID', /`content` of `messages.0`/],
     ['too hot', { prompt: 'a', temperature: 3 }, 'INPUT_INVALID', /from 0 to 2/],

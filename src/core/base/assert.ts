@@ -1,6 +1,5 @@
-// The two errors that everything else throws, at the bottom so that all may import them: a failed
-// assertion, which is a bug in pawl, and a PawlError, by which pawl refuses. Users know the latter
-// from errors.ts.
+// The two errors that every layer throws: AssertionFailure, which is a bug in pawl, and PawlError, for everything pawl
+// refuses or cannot do. They are in this file because it imports almost nothing; users get PawlError from errors.ts.
 import { visibleLines } from './visible.ts'
 
 export class AssertionFailure extends Error {
@@ -16,7 +15,7 @@ export function unreachable(value: never): never {
   throw new AssertionFailure(`pawl assertion failed: unexpected ${describe(value)}`)
 }
 
-/** Codes of `PawlError`; docs/reference/errors.md says what to do about each. */
+/** The codes of `PawlError`. docs/reference/errors.md says what each means and what to do. */
 export type PawlErrorCode =
   | 'RUN_NOT_FOUND'
   | 'RUN_ALREADY_EXISTS'
@@ -56,9 +55,17 @@ export type PawlErrorCode =
   | 'STORE_UNSUITABLE'
   | 'SCHEMA_TOO_NEW'
 
-/** pawl refused or could not do what was asked. The code is stable; the message says what to do. */
+/**
+ * pawl refused a call or could not carry it out. The `code` is stable, so that programs can test it; the message says
+ * what is wrong and what to do.
+ *
+ * ```ts
+ * if (error instanceof PawlError && error.code === 'RUN_NOT_FOUND') …
+ * ```
+ */
 export class PawlError extends Error {
   readonly code: PawlErrorCode
+  /** More about the error as data, for some codes. */
   declare readonly details?: unknown
 
   static {
@@ -70,14 +77,14 @@ export class PawlError extends Error {
     message: string,
     options?: ErrorOptions & { readonly details?: unknown },
   ) {
-    // Names and ids are told as they were given; a message goes to logs and terminals.
+    // Messages quote names and ids of users, and go to logs and terminals.
     super(visibleLines(message), options)
     this.code = code
     if (options?.details !== undefined) this.details = options.details
   }
 }
 
-/** On the prototype: a stack then begins with it, and a user's subclass is known by its own. */
+/** Sets the name on the prototype, so that stacks begin with it and a user's subclass can have its own. */
 export function nameClass(target: { readonly prototype: Error }, name: string): void {
   Object.defineProperty(target.prototype, 'name', {
     value: name,

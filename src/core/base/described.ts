@@ -1,43 +1,44 @@
-// An options object is described once: what each option may be, what it is when absent, and what it does. The types that
-// users see, the checks of what they give, and the tables of the docs all come from the description.
+// Descriptions of options: what an option does, which values it takes, and its default. The types that users see, the
+// checks of the values they pass, and the tables in the docs all come from one description.
+import { defined } from './defined.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { PawlError, type PawlErrorCode } from './errors.ts'
 import { checkKnownName } from './names.ts'
 import { nearest } from './nearest.ts'
 import { visible } from './visible.ts'
 
-/** Where a value stands, for messages: the name of the option, and what it is an option of. */
+/** Names an option in messages: its name, and what it is an option of. */
 export interface Place {
   readonly name: string
   readonly of: string
-  /** What an option is called there: 'option', or 'field' of an input. */
+  /** What messages call it: 'option', or 'field' for an input. Default 'option'. */
   readonly noun?: string
-  /** Values are not quoted: they may be secrets. */
+  /** Messages do not quote the value, because it may be a secret. */
   readonly isHidden?: boolean
 }
 
 export interface Option<out T> {
-  /** What it does. */
+  /** What the option does, for the docs. */
   readonly about: string
-  /** What it may be, in words. */
+  /** The values it takes, in words: `expected …`. */
   readonly takes: string
-  /** What it is when absent, as the docs show it. */
+  /** The default, as the docs show it. */
   readonly otherwise?: string
-  /** Whether a value is one of those it takes. It may also throw what is wrong, more exactly. */
+  /** True if the option takes the value. It may also throw a PawlError that says more exactly what is wrong. */
   readonly accepts: (value: unknown, place: Place) => boolean
-  /** Whether what is wrong inside an object is said with its place. */
+  /** Errors that `accepts` throws for an object already name the option. */
   readonly isNested?: true
   readonly isRequired?: true
-  /** Its value is never quoted: it may be a secret. */
+  /** Messages never quote the value, because it may be a secret. */
   readonly isHidden?: true
-  /** The type of its values; never there. */
+  /** The type of the values. Only for the compiler: never set. */
   readonly type?: T
 }
 
 export type Description = Readonly<Record<string, Option<unknown>>>
 
 type ValueOf<O> = O extends Option<infer T> ? T : never
-/** Of an option that must be given. */
+/** Marks an option as required. */
 export interface Must {
   readonly isRequired: true
 }
@@ -47,10 +48,10 @@ type Optional<D> = {
 }
 type Needed<D> = { readonly [K in keyof D as D[K] extends Must ? K : never]: ValueOf<D[K]> }
 
-/** What users may give. Without required options it stays a type that nothing foreign is assignable to. */
+/** The options object as users pass it. Without required options it stays a weak type, so that typos are errors. */
 export type Described<D> = keyof Needed<D> extends never ? Optional<D> : Optional<D> & Needed<D>
 
-/** What an option is when absent, for the docs. */
+/** The default of an option, for the docs. */
 type Otherwise = { readonly otherwise?: string }
 
 export function option<T>(
@@ -110,7 +111,7 @@ export function moment(about: string): Option<Date> {
   return option(about, 'a Date', accepts)
 }
 
-/** A name of a queue, a build and the like. */
+/** The name of a queue, a build or the like. */
 export function named(about: string, what: string, otherwise: Otherwise = {}): Option<string> {
   const accepts = (value: unknown): boolean => checkKnownName(value, what) !== ''
   return option(about, 'a name', accepts, otherwise)
@@ -125,17 +126,16 @@ export function choice<const T extends string>(
   return option(about, takes, (value) => (values as readonly unknown[]).includes(value), otherwise)
 }
 
-/** Whatever TypeScript says it is: code, a client, a list of definitions. Those who use it check it. */
+/** A value that only TypeScript describes, such as code, a client or a list of definitions. Its user checks it. */
 export function given<T>(about: string, takes: string, otherwise: Otherwise = {}): Option<T> {
   return option(about, takes, () => true, otherwise)
 }
 
-/** One that must be given. */
 export function required<T>(known: Option<T>): Option<T> & Must {
   return { ...known, otherwise: 'required', isRequired: true }
 }
 
-/** One whose value may be a secret. */
+/** The option, marked as one whose value may be a secret. */
 export function hidden<T>(known: Option<T>): Option<T> {
   return { ...known, isHidden: true }
 }
@@ -154,7 +154,7 @@ export function strings(
   return option(about, takes, accepts, otherwise)
 }
 
-/** An object of values of one kind, by names of the user's own. */
+/** An object of values of one kind, under names that the user chooses. */
 export function byName<T>(
   about: string,
   takes: string,
@@ -195,14 +195,14 @@ export function nested<D extends Description>(about: string, inner: D): Option<D
   return { ...option(about, `an object with ${namesOf(inner)}`, accepts), isNested: true }
 }
 
-/** The same option where null takes away what it was. */
+/** The same option, which also takes null to remove the value it had. */
 export function removable<T>(known: Option<T>): Option<T | null> {
   const accepts: Option<T | null>['accepts'] = (value, place) =>
     value === null || known.accepts(value, place)
   return { ...known, takes: `${known.takes}, or null`, accepts }
 }
 
-/** Any of several. */
+/** `second` for objects, `first` for everything else. */
 export function either<A, B>(
   first: Option<A>,
   second: Option<B>,
@@ -211,11 +211,11 @@ export function either<A, B>(
   const accepts = (value: unknown, place: Place): boolean =>
     typeof value === 'object' ? second.accepts(value, place) : first.accepts(value, place)
   const both = option<A | B>(first.about, `${first.takes}, or ${second.takes}`, accepts, otherwise)
-  return {
+  return defined({
     ...both,
-    ...(second.isNested && { isNested: true }),
-    ...((first.isHidden || second.isHidden) && { isHidden: true }),
-  }
+    isNested: second.isNested,
+    isHidden: first.isHidden ?? second.isHidden,
+  })
 }
 
 interface Checked extends Omit<Place, 'name'> {
@@ -224,7 +224,7 @@ interface Checked extends Omit<Place, 'name'> {
   readonly code?: PawlErrorCode
 }
 
-/** Refuses what is not described. What is undefined is absent. */
+/** Throws if `options` has an option that is not described, or a value it does not take. Undefined counts as absent. */
 export function checkOptions(
   description: Description,
   options: unknown,
@@ -236,7 +236,7 @@ export function checkOptions(
     const what = noun === 'option' ? `the options of ${of}` : of
     throw new PawlError(
       code,
-      `${what} must be an object with ${namesOf(description)}, and not ${told}.`,
+      `${what} must be an object with ${namesOf(description)}, not ${told}.`,
     )
   }
   for (const [name, value] of Object.entries(options)) {
@@ -248,7 +248,7 @@ export function checkOptions(
   }
   for (const [name, takes] of requiredOf(description)) {
     if (options[name] !== undefined) continue
-    throw new PawlError(code, `${noun} \`${name}\` of ${of} is missing; it takes ${takes}.`)
+    throw new PawlError(code, `${noun} \`${name}\` of ${of} is missing; expected ${takes}.`)
   }
 }
 
@@ -269,7 +269,7 @@ function requiredOf(description: Description): readonly (readonly [name: string,
   return found
 }
 
-/** What is wrong with the value of an option, if anything is. */
+/** What is wrong with the value of an option; undefined if nothing is. */
 export function problemWith(
   known: Option<unknown>,
   value: unknown,
@@ -279,7 +279,7 @@ export function problemWith(
   const isHidden = place.isHidden || known.isHidden || false
   try {
     if (known.accepts(value, { ...place, isHidden })) return undefined
-    return `${start} is ${isHidden ? kindOf(value) : shown(value)}; it takes ${known.takes}.`
+    return `${start} is ${isHidden ? kindOf(value) : shown(value)}; expected ${known.takes}.`
   } catch (error) {
     if (!(error instanceof PawlError)) throw error
     const namesPlace = known.isNested && typeof value === 'object'
@@ -293,9 +293,9 @@ export function unknownOption(
   { of, noun = 'option' }: Omit<Place, 'name'>,
 ): string {
   const near = nearest(name, Object.keys(description))
-  const hint = near === undefined ? ` It has ${namesOf(description)}.` : ''
-  const meant = near === undefined ? '.' : `; did you mean \`${near}\`?`
-  return `unknown ${noun} \`${visible(name).slice(0, 100)}\` of ${of}${meant}${hint}`
+  const hint =
+    near === undefined ? `; expected ${namesOf(description)}.` : `; did you mean \`${near}\`?`
+  return `unknown ${noun} \`${visible(name).slice(0, 100)}\` of ${of}${hint}`
 }
 
 function namesOf(description: Description): string {
@@ -307,7 +307,7 @@ export function isWhole(value: unknown, least: number, most: number): boolean {
   return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
 }
 
-// By hand: whatever asks for a locale loads megabytes of them.
+// Without Intl, because formatting by locale loads megabytes of locale data.
 export function spelled(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ',')
 }
@@ -316,11 +316,11 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What a value is, without a word of what it holds. */
+/** The kind of a value, without its contents, because it may be a secret. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'missing'
-  if (value === '') return 'an empty text'
-  if (typeof value === 'string') return 'a text'
+  if (value === '') return 'an empty string'
+  if (typeof value === 'string') return 'a string'
   if (Array.isArray(value)) return 'a list'
   return shown(value)
 }

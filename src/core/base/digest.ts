@@ -1,4 +1,4 @@
-// Digests, and ids that are the same whenever they are derived again from the same parts.
+// Digests, and ids that are derived from other values: the same parts always give the same id.
 
 import { hash } from 'node:crypto'
 import { assert } from './assert.ts'
@@ -9,28 +9,28 @@ export function digest(text: string): string {
   return hash('sha256', text, 'hex').slice(0, 16)
 }
 
-/** Of the payload as written: the same properties in another order are another payload. */
+/** The digest of a payload as written: the same properties in another order have another digest. */
 export function digestPayload(payload: Payload): string {
   return digest(JSON.stringify([payload.json, payload.notes ?? []]))
 }
 
-/** A UUID (version 8) that only these parts, in this order, give. */
+/** A UUID (version 8) derived from these parts in this order. */
 export function deriveUuid(...parts: string[]): string {
   return uuidOf(hash('sha256', joined(parts), 'hex'))
 }
 
-/** As `deriveUuid`, but sorted beside `near`: its first 48 bits, the time, are copied. */
+/** Like `deriveUuid`, but sorted next to `near`: the first 48 bits, which are its time, are copied. */
 export function deriveUuidNear(near: string, ...parts: string[]): string {
   assert(isUuid(near), 'deriveUuidNear takes a canonical UUID')
   return near.slice(0, 13) + deriveUuid(near, ...parts).slice(13)
 }
 
-/** Whether the text is a UUID in its one canonical form: 36 characters, lower case. */
+/** True if the text is a UUID in canonical form: 36 characters, lower case. */
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(text)
 }
 
-// Lengths come first so that ('ab', 'c') and ('a', 'bc') differ.
+// Each part is preceded by its length, so that ('ab', 'c') and ('a', 'bc') differ.
 function joined(parts: readonly string[]): string {
   return parts.map((part) => `${part.length}:${part}`).join('')
 }

@@ -69,7 +69,7 @@ test.each<[unknown, RegExp]>([
   ['PT1D', /'D' is unknown or out of place/],
   ['PT1.5H30M', /fraction/],
   ['P1.5DT1H', /fraction/],
-  ['P1WT1H', /weeks stand alone/],
+  ['P1WT1H', /weeks cannot be combined/],
   ['P1W1D', /out of place/],
   ['P1D1W', /'D' is unknown|out of place/],
   ['PT1HT1M', /more than one/],

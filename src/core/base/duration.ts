@@ -1,12 +1,15 @@
-// Durations as users write them, and as people read them. Years and months are refused because
-// their length depends on the date. The parser looks at each character once.
+// Durations: parsed as users write them, and formatted for people. Years and months are refused, because their length
+// depends on the date. The parser reads each character once.
 
 import { PawlError } from './assert.ts'
 import { limits } from './limits.ts'
 
 type Unit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w'
 
-/** Milliseconds, `'10m'`, or ISO 8601 without years and months (`'PT1H30M'`, `'P2DT6H'`). */
+/**
+ * A duration: milliseconds as a number, a number and a unit (`'250ms'`, `'10s'`, `'1.5h'`, `'2d'`, `'1w'`; `m` is
+ * minutes), or ISO 8601 without years and months (`'PT1H30M'`, `'P2DT6H'`). Fractions of a millisecond are rounded up.
+ */
 export type Duration =
   | number
   | `${number}${Unit}`
@@ -14,18 +17,23 @@ export type Duration =
   | `P${number}${'D' | 'W'}`
   | `P${number}DT${string}`
 
-/** Whole milliseconds, rounded up. `what` names the duration in the error. */
+/** The duration in whole milliseconds, rounded up. `what` names the duration in the error. */
 export function milliseconds(duration: Duration, what = 'duration'): number {
   const ms = typeof duration === 'number' ? ofNumber(duration) : ofText(duration)
   if (typeof ms === 'string') throw refusal(duration, what, ms)
   if (ms > limits.durationMsMax) {
     const days = Math.floor(limits.durationMsMax / day)
-    throw refusal(duration, what, `at most ${days} days are possible`)
+    throw refusal(duration, what, `it is longer than ${days} days`)
   }
   return ms
 }
 
-/** For people: '250 ms', '1.5 s', '10 min', '2 d'. */
+/** The same for a duration that may be absent. */
+export function optionalMs(duration: Duration | undefined, what: string): number | undefined {
+  return duration === undefined ? undefined : milliseconds(duration, what)
+}
+
+/** A duration for people: '250 ms', '1.5 s', '10 min', '2 d'. */
 export function formatDuration(ms: number): string {
   if (!Number.isFinite(ms)) return `${ms} ms`
   if (ms < 0) return `-${formatDuration(-ms)}`
@@ -59,13 +67,13 @@ const units = new Map([
   ['w', week],
 ])
 
-/** The milliseconds, or what is wrong. */
+/** The milliseconds, or what is wrong with the duration. */
 type Parsed = number | string
 
 function ofNumber(ms: number): Parsed {
   if (!Number.isFinite(ms)) return 'it is not a finite number'
   if (ms < 0) return 'it is negative'
-  return Math.ceil(ms) + 0 // + 0 makes a zero of a negative zero
+  return Math.ceil(ms) + 0 // + 0 turns -0 into 0
 }
 
 function ofText(text: unknown): Parsed {
@@ -76,7 +84,7 @@ function ofText(text: unknown): Parsed {
   return text.startsWith('P') ? ofIso(text) : ofShort(text)
 }
 
-// No duration below the limit needs more, and the work below stays small whatever is given.
+// No valid duration is longer, and the limit bounds the work of the parser.
 const lengthMax = 64
 
 function ofShort(text: string): Parsed {
@@ -102,7 +110,7 @@ function ofIso(text: string): Parsed {
   if (more.length > 0) return "it has more than one 'T'"
   if (date === '' && time === undefined) return 'it is empty'
   if (time === '') return "nothing follows its 'T'"
-  if (date.endsWith('W') && time !== undefined) return 'weeks stand alone'
+  if (date.endsWith('W') && time !== undefined) return 'weeks cannot be combined with a time'
   if (time !== undefined && date.includes('.')) return 'only its last number may have a fraction'
   const dateMs = ofParts(date, date.endsWith('W') ? weekParts : dateParts)
   if (typeof dateMs === 'string') return dateMs
@@ -138,7 +146,7 @@ function isoProblem(letter: string, inTime: boolean): string {
   return `'${letter}' is unknown or out of place`
 }
 
-/** Where the digits, and perhaps a point and more digits, that begin at `start` end. */
+/** The end of the number that begins at `start`: digits, perhaps a point and more digits. */
 function amountEnd(text: string, start: number): number {
   const whole = digitsEnd(text, start)
   if (whole === start || text.charAt(whole) !== '.') return whole
@@ -156,7 +164,7 @@ function isDigit(unit: number): boolean {
   return unit >= 48 && unit <= 57
 }
 
-// Exact: in floating point 0.07 minutes would be 4200.000000000001 ms and round up to 4201.
+// In integers, because in floating point 0.07 minutes are 4200.000000000001 ms, which would round up to 4201.
 function times(amount: string, size: number): number {
   const [whole = '', fraction] = amount.split('.')
   const ms = Number(whole) * size
@@ -167,7 +175,7 @@ function times(amount: string, size: number): number {
 
 function refusal(given: unknown, what: string, problem: string): PawlError {
   const expected = "milliseconds, or text such as '10m', '1.5h', 'PT1H30M', 'P2DT6H' or 'P2W'"
-  const message = `invalid ${what} ${show(given)}: ${problem}; expected ${expected}`
+  const message = `invalid ${what} ${show(given)}: ${problem}; expected ${expected}.`
   return new PawlError('INPUT_INVALID', message)
 }
 

@@ -1,13 +1,13 @@
-// Bodies that codecs have changed on their way to the store. pawl's own bodies are JSON and begin with `{`; what begins
-// with `~` is an envelope, so nothing a user stores can look like one. It names the codecs that it takes to read it, in
-// the order they were applied, and the rest is base64:
+// Envelopes: bodies that codecs encoded before they were stored. Plain bodies are JSON and begin with `{`; an envelope
+// begins with `~`, so no value of a user can look like one. It names the codecs that encoded it, in the order they were
+// applied; the rest is base64:
 //
 //   ~1 compress encrypt:k2 AQJrMs…
 import { PawlError, type PawlErrorCode } from './assert.ts'
 
 const MARK = '~'
 const ENCODED = '~1 '
-/** Stands in memory, and never in a store, for what could not be decoded. */
+/** Marks, in memory and never in a store, a body that could not be decoded. */
 const UNREADABLE = '~! '
 
 export interface Envelope {
@@ -15,7 +15,7 @@ export interface Envelope {
   readonly bytes: Uint8Array
 }
 
-/** Whether a text can only be read with codecs, or not at all. */
+/** True if the body is an envelope, or could not be decoded. */
 export function isEncoded(text: string): boolean {
   return text.startsWith(MARK)
 }
@@ -37,11 +37,11 @@ export function codecsOf(text: string): readonly string[] {
   if (text.startsWith(ENCODED)) return text.slice(0, text.lastIndexOf(' ')).split(' ').slice(1)
   throw new PawlError(
     'SCHEMA_TOO_NEW',
-    `this body is in an envelope that this pawl does not know (${text.slice(0, 3)}). Upgrade pawl in this process.`,
+    `this body has an envelope of version ${text.slice(0, 2)}; expected ~1. Upgrade pawl in this process.`,
   )
 }
 
-/** A text for one that could not be decoded: whoever comes to read it is told why, and nobody else is disturbed. */
+/** Replaces a body that could not be decoded. Reading it throws the error; runs that do not read it are unaffected. */
 export function unreadable({ code, message }: PawlError): string {
   return UNREADABLE + JSON.stringify({ code, message })
 }
@@ -50,7 +50,7 @@ export function isUnreadable(text: string): boolean {
   return text.startsWith(UNREADABLE)
 }
 
-/** Why an encoded text that has come this far cannot be read. */
+/** The error for an encoded body that reached a reader without being decoded. */
 export function whyUnreadable(text: string): PawlError {
   if (isUnreadable(text)) {
     const { code, message } = JSON.parse(text.slice(UNREADABLE.length)) as {
@@ -60,14 +60,13 @@ export function whyUnreadable(text: string): PawlError {
     return new PawlError(code, message)
   }
   const ids = codecsOf(text)
-  return new PawlError(
-    'CODEC_MISSING',
-    `this was encoded with ${ids.join(', ')}, and no codecs were given here. Open the store with those it is written with: open(url, { codecs }), or --codecs <file> on the command line.`,
-    { details: { codecs: [...ids] } },
-  )
+  const todo =
+    'Open the store with the same codecs: open(url, { codecs }), or --codecs <file> on the command line.'
+  const message = `this body was encoded with ${ids.join(', ')}, but no codecs were given. ${todo}`
+  return new PawlError('CODEC_MISSING', message, { details: { codecs: [...ids] } })
 }
 
-/** What every body is read with. */
+/** Reads a body that is not encoded. */
 export function parseBody(text: string): unknown {
   if (isEncoded(text)) throw whyUnreadable(text)
   return JSON.parse(text)

@@ -1,4 +1,4 @@
-// The error classes users meet, and the failure as data that some of them carry.
+// The error classes that users see, and Failure, the data that some of them carry.
 
 import { nameClass } from './assert.ts'
 import type { Duration } from './duration.ts'
@@ -7,13 +7,16 @@ import type { Json } from './value.ts'
 
 export { PawlError, type PawlErrorCode } from './assert.ts'
 
-/** A failure as data: what is stored, and what every error carries. */
+/** An error as data: how pawl stores it, and what `RunError` and `ActivityError` carry. */
 export interface Failure {
-  /** The class name, or one of pawl's: Timeout, Terminated, DeterminismError … */
+  /** The class name of the error, or a type of pawl's own: `Timeout`, `Terminated`, `DeterminismError` and others. */
   readonly type: string
   readonly message: string
+  /** The `code` of the error, if it had one: `'ECONNREFUSED'`, or a code of `PawlError`. */
   readonly code?: string
+  /** Whether another attempt may succeed. */
   readonly retryable: boolean
+  /** The `details` of the error, if it had some. */
   readonly details?: Json
   readonly stack?: string
   readonly cause?: Failure
@@ -26,11 +29,15 @@ export interface ActivityErrorFields {
   readonly reason: 'exhausted' | 'non-retryable' | 'timeout'
 }
 
-/** From `ctx.run`: the activity was given up on. */
+/** Thrown by `ctx.run`: the step failed, and is not attempted again. Its `cause` is the error of the last attempt. */
 export class ActivityError extends Error {
+  /** The error of the last attempt, as data. */
   declare readonly failure: Failure
+  /** The name of the activity or step. */
   readonly activity: string
+  /** How many attempts there were. */
   readonly attempts: number
+  /** Why there is no further attempt. */
   readonly reason: ActivityErrorFields['reason']
 
   static {
@@ -50,14 +57,16 @@ export interface RunErrorFields {
   readonly failure: Failure
   readonly runId: string
   readonly compensationFailures?: readonly Failure[]
-  /** How the message names the run, if not by its id. */
+  /** How the message names the run. Default: by its id. */
   readonly what?: string
 }
 
-/** From `run.result()` and `ctx.child`: the run failed. */
+/** Thrown by `run.result()` and `ctx.child`: the run failed. Its `cause` is the error that failed it. */
 export class RunError extends Error {
+  /** The error that failed the run, as data. */
   declare readonly failure: Failure
   readonly runId: string
+  /** Failures of compensations, which ran after the run had failed. */
   declare readonly compensationFailures: readonly Failure[]
 
   static {
@@ -72,7 +81,7 @@ export class RunError extends Error {
   }
 }
 
-// An error that nobody catches is printed with all that it has: its cause is there already.
+// Node prints every enumerable property of an uncaught error. The failure repeats the cause, so it is not enumerable.
 function keepShort(error: Error, fields: Readonly<Record<string, unknown>>): void {
   for (const [key, value] of Object.entries(fields)) {
     const enumerable = Array.isArray(value) && value.length > 0
@@ -81,8 +90,9 @@ function keepShort(error: Error, fields: Readonly<Record<string, unknown>>): voi
   error.stack = withoutOwnFrames(error.stack ?? '')
 }
 
-/** At an await inside a cancelled run or scope; from `run.result()` when it was cancelled. */
+/** Thrown by every `await` of a durable call in a cancelled run or scope, and by `run.result()` of a cancelled run. */
 export class CancelledError extends Error {
+  /** The reason that the caller of `cancel` gave. */
   declare readonly reason?: string
 
   static {
@@ -95,8 +105,15 @@ export class CancelledError extends Error {
   }
 }
 
-/** Thrown by handlers: try again, after this long if `after` says so. */
+/**
+ * Throw it in an activity to choose when the next attempt starts. The retry policy still limits the attempts.
+ *
+ * ```ts
+ * throw new RetryableError('rate limited', { after: '30s' })
+ * ```
+ */
 export class RetryableError extends Error {
+  /** The pause before the next attempt. Default: the backoff of the retry policy. */
   declare readonly after?: Duration
 
   static {
@@ -109,8 +126,15 @@ export class RetryableError extends Error {
   }
 }
 
-/** Thrown by handlers: never try again. */
+/**
+ * Throw it in an activity for a failure that another attempt would only repeat: the step fails at once.
+ *
+ * ```ts
+ * throw new PermanentError('card declined', { details: { code: 'insufficient_funds' } })
+ * ```
+ */
 export class PermanentError extends Error {
+  /** Data for the code that handles the failure: `failure.details`. */
   declare readonly details?: unknown
 
   static {

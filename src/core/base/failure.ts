@@ -1,5 +1,5 @@
-// Failures as data: anything thrown becomes a bounded Failure, and a Failure an Error again.
-// Nothing here throws, whatever was thrown: a failure that cannot be recorded would be lost.
+// Turns any thrown value into a Failure of bounded size, and a Failure back into an Error. No function here throws,
+// because a failure that cannot be recorded would be lost.
 
 import { milliseconds } from './duration.ts'
 import {
@@ -23,12 +23,12 @@ export function failureOf(error: unknown): Failure {
   return failureAt(error, [])
 }
 
-/** A failure as an error: its name is the failure's type, its stack the recorded one. */
+/** The failure as an error: its name is the failure's type, its stack is the recorded one. */
 export function errorOf(failure: Failure): Error {
   return revive(failure, 0)
 }
 
-/** How long a RetryableError asks to wait, in ms. A wait that makes no sense is not asked for. */
+/** The pause that a RetryableError asks for, in ms; undefined if there is none or it is not a valid duration. */
 export function retryAfter(error: unknown): number | undefined {
   try {
     if (!(error instanceof RetryableError) || error.after === undefined) return undefined
@@ -38,15 +38,15 @@ export function retryAfter(error: unknown): number | undefined {
   }
 }
 
-// ── from what was thrown ──
+// ── from a thrown value to a failure ──
 
-/** Details of all causes together stay well below what a payload may be. */
+/** The details of all causes together then stay well below the limit of a payload. */
 const detailsLengthMax = 65_536
 const aggregateMax = 10
 const summaryMax = 1000
 const notAnError = 'NonError'
 
-/** Mistakes in the program or its deployment: the next attempt would make them again. */
+/** Mistakes in the program or its deployment, which another attempt would repeat. */
 const programming: ReadonlySet<PawlErrorCode> = new Set([
   'RUN_ID_INVALID',
   'INPUT_INVALID',
@@ -66,7 +66,7 @@ const programming: ReadonlySet<PawlErrorCode> = new Set([
   'STORE_UNSUITABLE',
 ])
 
-/** Revived errors that were not retryable. Their class is gone, so only this remembers. */
+/** Revived errors that were not retryable. They have lost their class, so this set remembers them. */
 const revivedPermanent = new WeakSet<Error>()
 
 function failureAt(error: unknown, above: readonly unknown[]): Failure {
@@ -104,7 +104,7 @@ function ofError(error: object, above: readonly unknown[]): Failure {
   }
 }
 
-/** Thrown objects that are no errors but may look like one, as from a promise library. */
+/** Thrown objects that are not errors, but may look like one. */
 function ofObject(thrown: object): Failure {
   const message = read(thrown, 'message')
   const name = read(thrown, 'name')
@@ -117,8 +117,8 @@ function ofObject(thrown: object): Failure {
 }
 
 /**
- * The class's name says more than a name inherited from a class above it (`class Declined extends
- * Error {}` has the name 'Error'). Any other name was given on purpose, as AbortError was.
+ * The name of the class, unless the error has a name of its own, as AbortError does. An inherited name does not count:
+ * `class Declined extends Error {}` has the name 'Error', but its type is 'Declined'.
  */
 function typeOf(error: object): string {
   const own = nameOf(read(error, 'constructor'))
@@ -165,7 +165,7 @@ function isRetryable(error: object): boolean {
   if (error instanceof PermanentError || error instanceof CancelledError) return false
   if (error instanceof PawlError) return !programming.has(error.code)
   if (revivedPermanent.has(error as Error)) return false
-  // By name too: an application may hold a second copy of pawl.
+  // By name, too, because an application may contain a second copy of pawl.
   return read(error, 'name') !== 'PermanentError'
 }
 
@@ -189,7 +189,7 @@ function summaries(error: AggregateError): Json {
   return { errors: kept, count: errors.length }
 }
 
-/** Without causes and details: errors that contain themselves would never end. */
+/** Without causes and details, because errors may contain themselves. */
 function summaryOf(error: unknown): Json {
   if (typeof error !== 'object' || error === null || !isError(error)) {
     return clip(
@@ -216,7 +216,7 @@ function firstOf(error: object): unknown {
   return Array.isArray(errors) ? errors[0] : undefined
 }
 
-/** The failure with at most so many failures in its chain, itself among them. */
+/** The failure with at most `left` failures in its chain of causes, including itself. */
 function shortened(failure: Failure, left: number): Failure {
   const { cause, ...rest } = failure
   if (cause === undefined || left <= 1) return rest
@@ -244,11 +244,11 @@ function clipMessage(text: string): string {
 }
 
 function clip(text: string, lengthMax: number): string {
-  // Well-formed, because stores take UTF-8 and the cut may fall inside a surrogate pair.
+  // Well-formed, because the cut may split a surrogate pair, and stores only take UTF-8.
   return (text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`).toWellFormed()
 }
 
-// ── and back ──
+// ── from a failure to an error ──
 
 function revive(failure: Failure, depth: number): Error {
   const error = new Error()
@@ -257,7 +257,7 @@ function revive(failure: Failure, depth: number): Error {
     const message = String(failure.message)
     if (type !== 'Error') hide(error, 'name', type)
     hide(error, 'message', message)
-    // Without a recorded stack there is none: this one would point into pawl.
+    // Without a recorded stack there is none, because the stack of this error would point into pawl.
     hide(error, 'stack', failure.stack ?? `${type}: ${message}`)
     if (failure.cause && depth < limits.causeDepthMax) {
       hide(error, 'cause', revive(failure.cause, depth + 1))
@@ -267,7 +267,7 @@ function revive(failure: Failure, depth: number): Error {
     if (failure.details !== undefined) shown.details = decode({ json: failure.details })
     if (!failure.retryable) revivedPermanent.add(error)
   } catch {
-    // A damaged failure: what could be read of it is there.
+    // The failure is damaged. The error has what could be read of it.
   }
   return error
 }

@@ -1,6 +1,6 @@
-// Stacks without the lines that point into pawl: a reader looks for a place in the program.
+// Removes the frames of pawl and Node from stacks, because the reader looks for a place in their own program.
 
-/** In the package, and in the repository. Anywhere else pawl is bundled with other code, whose lines must stay. */
+/** pawl's folder in the package or the repository. A bundle mixes pawl with other code, whose frames must stay. */
 const place = /^(.*\/(?:node_modules\/pawl\/dist|src))\/(?:chunks|core\/base)\/[^/]+$/
 const own = place.exec(import.meta.url)?.[1]
 

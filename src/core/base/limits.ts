@@ -1,350 +1,435 @@
-// Every limit of pawl, in one place, units last. Nothing in the system grows without one of these.
+// Every limit of pawl, in one place, with the unit at the end of its name. Nothing in the system grows without one.
 import { assert } from './assert.ts'
 
 export const limits = {
-  /** One value: an input, a result, a signal's payload, as UTF-8 bytes of its JSON. */
+  /** One value (an input, a result, the payload of a signal), as UTF-8 bytes of its JSON. */
   payloadBytesMax: 1_048_576,
+  /** Levels of nesting in one value. */
   payloadDepthMax: 200,
-  /** Everything one turn writes. Larger turns would hold up the batch they travel in. */
+  /** Everything one turn writes; a larger turn would hold up the batch it is written with. */
   turnBytesMax: 16 * 1_048_576,
-  /** Replay is linear in history; a run past this is failed with advice to split it. */
+  /** Events of one generation; replay is linear in them, so a run with more fails with advice to split it. */
   historyEventsMax: 100_000,
-  /** From here on the code is told that it might continue as new. */
+  /** Events from which `ctx.info.suggestsContinue` is true. */
   continueSuggestedEvents: 10_000,
-  /** Text of the turns of one generation: the same for a run with few and large ones. A quarter of it is logged. */
+  /** Text of all turns of one generation; a run with more fails. */
   historyBytesMax: 256 * 1_048_576,
+  /** Text of all turns of one generation from which a worker logs a warning. */
   historyBytesWarned: 64 * 1_048_576,
+  /** Characters of a name: a workflow, activity, step, signal or queue. */
   nameLengthMax: 256,
+  /** Characters of an id that users choose, such as a workflow id. */
   idLengthMax: 512,
+  /** Failures in a chain of causes. */
   causeDepthMax: 10,
+  /** Characters kept of the message of a failure. */
   messageLengthMax: 16_384,
+  /** Characters kept of the stack of a failure. */
   stackLengthMax: 16_384,
-  /** What a schema finds wrong, as far as an error tells it. */
+  /** Issues of a schema that the message of an error lists. */
   issuesToldMax: 10,
-  /** What a run is found by: how many, and how long a text. With the longest name it just fits into an index of Postgres. */
+  /** Attributes of one run. */
   attributesMax: 64,
+  /** Bytes of one text attribute; with the longest name it fits into a Postgres index entry. */
   attributeBytesMax: 1_900,
-  /** A list of texts: how many, and all of them together. */
+  /** Texts in an attribute that is a list. */
   attributeItemsMax: 64,
+  /** Bytes of all texts in an attribute that is a list. */
   attributeListBytesMax: 8_192,
-  /** A shared value, its key, and how many are listed at once. With the longest name of a space the key fits into an index of Postgres. */
+  /** Bytes of the value of one record. */
   recordBytesMax: 1_048_576,
+  /** Characters of the key of a record; with the longest space it fits into a Postgres index entry. */
   recordKeyLengthMax: 512,
+  /** Records that one call lists. */
   recordsListedMax: 500,
+  /** The longest duration: 100 years. */
   durationMsMax: 100 * 366 * 86_400_000,
+  /** The largest `maxAttempts` of a retry policy. */
   retryAttemptsMax: 1_000_000,
-  /** One cron expression, and how many make up one timing. */
+  /** Characters of one cron expression. */
   cronLengthMax: 1_000,
+  /** Cron expressions in one timing. */
   cronExpressionsMax: 100,
-  /** Timings of one schedule. */
+  /** Timings in one schedule. */
   timingsMax: 20,
-  /** How far ahead a slot is looked for: 29 February may be eight years away, and nothing is further. */
+  /** Years searched for the next slot; two 29 Februaries are at most eight years apart. */
   cronYearsMax: 9,
+  /** The shortest interval of a timing with `every`. */
   everyMsMin: 1_000,
-  /** Time zones that are kept ready. */
+  /** Time zones kept in memory. */
   zonesKept: 200,
 
-  /** A session of a worker that has not been renewed for this long is dead. */
+  /** Default time without a renewal after which the session of a worker is dead. */
   leaseMs: 30_000,
+  /** The shortest lease a worker can be configured with. */
   leaseMsMin: 200,
+  /** The longest lease a worker can be configured with. */
   leaseMsMax: 3_600_000,
-  /** A lease is renewed three times in its life, so it survives two lost renewals. */
+  /** Renewals of a lease before it expires; with three, a lease survives two lost renewals. */
   leaseRenewalsPerLife: 3,
-  /** A holder without a confirmed renewal stops itself after this share of the lease. */
+  /** Share of the lease after which a holder without a confirmed renewal stops itself. */
   leaseSelfStopShare: 2 / 3,
-  /** After a claim whose answer was lost, this many claims look for what it took; and one now and then without cause. */
+  /** Claims that look for leases granted by a claim whose answer was lost. */
   reconcileTimes: 3,
+  /** Renewals between two claims that look for lost leases without a reason to. */
   renewalsPerReconcile: 10,
-  /** What was found again may be lost again, so the next claim is in no hurry. */
+  /** Pause after a claim found a lost lease, because its own answer may be lost, too. */
   reconcilePauseMs: 250,
-  /** A turn may be stamped this far ahead of the store's own clock, or as late as anything before it. */
+  /** How far ahead of the store's clock a turn may be stamped, unless the run's last update was as late. */
   clockAheadMsMax: 5_000,
-  /** A clock that is off by more than this since it was last read has jumped; by less, it is only a little fast or slow. */
+  /** Difference between two readings of a clock from which the clock jumped instead of drifted. */
   clockStepMs: 50,
-  /** A renewal that is later than this, or than a twelfth of the lease, was missed; and as many sessions are told of. */
+  /** The longest delay until a renewal counts as missed; for short leases it is a twelfth of the lease. */
   renewalLateMsMax: 1_000,
+  /** Late sessions that a claim reports. */
   lateSessionsMax: 1_000,
-  /** How long a holder waits before it sends a turn again that was stamped ahead of the store's clock. */
+  /** Pause before a holder sends a turn again that was stamped ahead of the store's clock. */
   aheadRetryMs: 500,
-  /** A run whose worker died this often, while running alone, is parked as poison. */
+  /** Workers that died while they ran this run alone; then it is paused as poison. */
   poisonDeliveries: 8,
 
-  /** How much of a failure's message a line of the log has. */
+  /** Characters of the message of a failure in a log line. */
   loggedLengthMax: 500,
-  /** What a worker may be told to hold and to run at once, and to keep in memory. */
+  /** The largest `concurrency` a worker can be configured with. */
   concurrencyMax: 100_000,
+  /** The largest number of warm executions a worker can be configured with. */
   warmExecutionsMax: 1_000_000,
-  /** Runs a worker holds at once, and step bodies it runs at once, unless told otherwise. */
+  /** Default for the runs a worker holds at once. */
   workflowsPerWorker: 1_000,
+  /** Default for the step bodies a worker runs at once. */
   activitiesPerWorker: 200,
-  /** Leases offered to new runs whose creation has not been answered. */
+  /** Leases a worker offered to new runs whose creation was not answered yet. */
   offersMax: 10_000,
-  /** Suspended executions kept in memory, by count and by the size of their histories. */
+  /** Default for the suspended executions a worker keeps in memory. */
   warmExecutions: 2_000,
+  /** History of all suspended executions a worker keeps in memory. */
   warmHistoryBytes: 64 * 1_048_576,
+  /** Default time a stopping worker gives to step bodies that are in progress. */
   graceMs: 30_000,
-  /** What a worker that has run out of grace still waits for its last commits. */
+  /** Time for the last commits of a worker whose grace period has ended. */
   abortGraceMs: 2_000,
-  /** A run whose next timer is this near is kept rather than released and claimed again. */
+  /** A run whose next timer is due within this time is kept instead of released and claimed again. */
   holdForTimerMs: 25,
-  /** Steps that were begun without a write are recorded as begun after this long. */
+  /** Time after which steps that were started without a write are recorded as started. */
   carryMsMax: 1_000,
 
-  /** A slot of a schedule that is noticed later than this was missed. */
+  /** Delay from which a slot of a schedule counts as missed. */
   scheduleLateMs: 10_000,
   /** Missed slots of a schedule that are counted for one outage. */
   missedCountedMax: 10_000,
-  /** Slots started at most for one back-fill. */
+  /** Slots that one back-fill starts. */
   backfillSlotsMax: 10_000,
-  /** What the runs that a schedule starts in one turn may take, unless it is one; each is counted as this at least. */
+  /** Size of all runs a schedule starts in one turn; a single larger run is still started. */
   turnSlotBytes: 1_048_576,
+  /** Size that a run started by a schedule is counted as at least. */
   scheduleRunBytes: 10_240,
-  /** Runs under way whose results a schedule may have to take in one turn although it has no use for them. */
+  /** Runs in progress whose unneeded results a schedule may have to receive in one turn. */
   scheduleOthersMax: 8,
-  /** A schedule begins a new history after this many slots and messages, or when the runs it started take this much. */
+  /** Slots and messages after which a schedule continues as new. */
   scheduleRounds: 100,
+  /** Size of all runs started after which a schedule continues as new. */
   scheduleHistoryBytes: 16 * 1_048_576,
-  /** Back-fills that a schedule carries into a new history, and what it may need there beside its plan. */
+  /** Back-fills that a schedule carries into its next generation. */
   backfillsCarried: 400,
+  /** Bytes that the state of a schedule may need beside its plan. */
   scheduleStateBytes: 65_536,
-  /** Why a schedule rests, as far as it is kept. */
+  /** Characters kept of the note that says why a schedule is paused. */
   noteLengthMax: 500,
-  /** Slots of a schedule that are shown ahead. */
+  /** Next slots that the description of a schedule shows. */
   slotsShown: 5,
-  /** Its newest runs that are shown. */
+  /** Newest runs that the description of a schedule shows. */
   recentRunsShown: 5,
 
-  /** A step's transaction on SQLite may keep the file to itself this long, and waits as long for it. */
+  /** Duration of a step's transaction on SQLite, and of its wait for the lock of the file. */
   sqliteTransactionMsMax: 5_000,
-  /** How long a call waits for a SQLite file that another process has locked, and the longest pause between two tries. */
+  /** Time a call waits for a SQLite file that another process has locked. */
   sqliteBusyMsMax: 10_000,
+  /** The longest pause between two tries for a locked SQLite file. */
   sqlitePauseMsMax: 20,
 
-  /** Details of heartbeats are written down at most this often. */
+  /** Time between two writes of the details of heartbeats. */
   heartbeatKeptMs: 1_000,
 
-  /** Elements and bytes of one batch to a store. */
+  /** Elements of one batch to a store. */
   batchElements: 256,
+  /** Bytes of one batch to a store. */
   batchBytes: 1_048_576,
+  /** Runs that one claim asks for. */
   claimRuns: 256,
-  /** A worker with a backlog asks for more when this many places are free. */
+  /** Free places from which a worker with a backlog claims more runs. */
   claimRunsMin: 64,
-  /** Sleeping runs of others that a claim looks past for the next of its own. Behind them, it is told to look again when the last is due. */
+  /** Sleeping runs of other workers that a claim skips; after the last, it reports when to look again. */
   runsPassedMax: 1_000,
-  /** Runs whose holder died once are tried in groups of this many at first; each group that does no harm lets the next
-   * be twice as large, up to a limit. Those that lost more are tried alone. */
+  /** Runs whose holder died once that are tried together at first; each harmless group doubles it. */
   suspectsTogether: 32,
+  /** Runs whose holder died once that are ever tried together. */
   suspectsTogetherMax: 128,
-  /** A worker that lives this long after it has begun suspects tries the next. */
+  /** Time a worker must survive with a group of suspects before it tries the next. */
   probationMs: 100,
-  /** Runs that lost this many holders or more are tried alone until they have come to something, or this has passed. */
+  /** Deaths of holders from which a run is tried alone. */
   graveDeaths: 3,
+  /** Time after which a run that is tried alone no longer keeps other suspects waiting. */
   graveProbationMs: 2_000,
-  /** How long a busy worker holds back for suspects, and how long it does not after that was in vain. */
+  /** Time a busy worker claims nothing else, so that it can try suspects. */
   quietMsMax: 500,
+  /** Time a worker does not hold back for suspects after it did so in vain. */
   restlessMs: 30_000,
-  /** How often an idle worker asks even though nothing woke it. */
+  /** Time between two claims of an idle worker that received no hint. */
   idlePollMs: 5_000,
-  /** How often a worker asks for messages to the runs it holds although nobody hinted at any. */
+  /** Time between two reads of messages to held runs when no hint arrived. */
   newsPollMs: 1_000,
-  /** The first and the longest pause between two tries of a store call that failed. */
+  /** The first pause before a failed store call is repeated. */
   storeRetryMsMin: 10,
+  /** The longest pause before a failed store call is repeated. */
   storeRetryMsMax: 2_000,
-  /** A worker tells of a store it cannot use after this long, and this often while that lasts. */
+  /** Time after which a worker logs that the store is unavailable. */
   outageToldAfterMs: 1_000,
+  /** Time between two log lines about the same outage. */
   outageToldEveryMs: 60_000,
-  /** It is over when the store has answered every time for so long; more than calls wait between two tries. */
+  /** Time of successful calls after which an outage is over; longer than the pause between two tries. */
   outageOverAfterMs: 5_000,
-  /** How often a claim on Postgres looks at all that was due, and not only at what became due since the last. */
+  /** Time between two claims on Postgres that look at all due runs, not only at newly due ones. */
   claimAllMs: 10_000,
-  /** How long a write to Postgres waits for a row that another transaction has locked: alone, and with others in a batch. */
+  /** Time a single write to Postgres waits for a row that another transaction has locked. */
   lockMsMax: 2_000,
+  /** Time a write to Postgres in a batch waits for a row that another transaction has locked. */
   lockInBatchMsMax: 100,
-  /** Elements of batches that wait for locked rows at once, and how often each is tried before its caller is told. */
+  /** Elements that wait for locked rows at once. */
   lockedAtOnce: 2,
+  /** Tries of an element whose rows are locked before its caller gets an error. */
   lockedTries: 15,
-  /** A transaction of a step that has locked its run is rolled back if its process says nothing for so long. */
+  /** Silence of a process after which the transaction of its step is rolled back. */
   transactionIdleMsMax: 10_000,
-  /** Pause between two tries of a migration that could not have its locks. */
+  /** Pause between two tries of a migration that did not get its locks. */
   migrationPauseMs: 500,
-  /** Functions of a release of pawl that no worker has used for so long are dropped. */
+  /** Time without use after which the SQL functions of a release of pawl are dropped. */
   releaseUnusedMs: 86_400_000,
-  /** A connection that nobody used for so long is closed. Opening one takes longer than most calls. */
+  /** Time without use after which a connection is closed. */
   connectionIdleMs: 300_000,
-  /** Connections for lists and counts, beside those for all else. */
+  /** Connections for lists and counts, beside those for everything else. */
   listConnectionsMax: 2,
-  /** A client gives up on an unavailable store after this long. */
+  /** Time after which a client gives up on an unavailable store. */
   storePatienceMs: 30_000,
-  /** `open` says that it waits for the store after this long. */
+  /** Time after which `open` logs that it waits for the store. */
   openNoticeMs: 1_000,
-  /** How soon the answer to an update is looked for. */
+  /** The shortest time between two reads of the answer to an update. */
   updatePollMsMin: 5,
+  /** The shortest time between two reads of the result of a run. */
   resultPollMsMin: 50,
+  /** The longest time between two reads of the result of a run. */
   resultPollMsMax: 2_000,
 
-  /** Log objects between two snapshots, and bytes of one object. */
+  /** Log objects between two snapshots. */
   snapshotObjects: 256,
+  /** Bytes of one log object. */
   objectBytes: 8 * 1_048_576,
-  /** A snapshot up to this size is one object; a larger one is a list of parts of about the second size. */
+  /** Size from which a snapshot is a list of parts instead of one object. */
   snapshotBytes: 1_048_576,
+  /** Approximate size of one part of a snapshot. */
   snapshotPartBytes: 8 * 1_048_576,
-  /** Parts of a snapshot before everything is written anew. */
+  /** Parts of a snapshot before it is written anew as a whole. */
   snapshotPartsMax: 256,
-  /** Turns of one run in one line of a snapshot; and how long a process works at a snapshot without a pause. */
+  /** Turns of one run in one line of a snapshot. */
   snapshotLineBytes: 1_048_576,
+  /** Time a process works on a snapshot without a pause for other work. */
   snapshotSliceMs: 5,
-  /** What one object carries at most. It is fewer than the rows of ended runs that are kept at hand. */
+  /** Writes in one log object; fewer than the rows of ended runs kept in memory. */
   objectWishes: 2_000,
-  /** Ended runs that are worth a segment, how many alike segments are merged, and how large the outcome may get. */
+  /** Ended runs that are moved to one segment. */
   segmentRuns: 512,
+  /** Segments of about the same size that are merged into one. */
   segmentsAlikeMax: 8,
+  /** Runs in a merged segment. */
   segmentRunsMax: 20_000,
+  /** Bytes of a merged segment. */
   segmentBytesMax: 64 * 1_048_576,
-  /** What a snapshot made needless is kept this long, for those who do not know of it yet. */
+  /** Time an object is kept after a snapshot replaced it, for processes that still use it. */
   objectGraceMs: 600_000,
-  /** How often a process looks for what others wrote: soon after they did, and when they have not for long. */
+  /** Time between two reads of the log soon after another process wrote. */
   objectPollMsMin: 250,
+  /** Time between two reads of the log when no other process writes. */
   objectPollMsMax: 2_000,
-  /** A call gives up on storage that gives no answer after this long. */
+  /** Time after which a call gives up on object storage that does not answer. */
   objectPatienceMs: 10_000,
-  /** Log objects that a process creates in a row before it pauses for others: while they use the pauses, and while not. */
+  /** Log objects a process creates in a row before it pauses, while other processes use the pauses. */
   objectWinsMin: 2,
+  /** Log objects a process creates in a row before it pauses, while no other process uses the pauses. */
   objectWinsMax: 64,
-  /** What others may need to read and to write, at most: nobody waits for them longer. */
+  /** The longest pause that lets other processes read and write the log. */
   objectPauseMsMax: 1_000,
-  /** Runs shown to people as objects of their own: at a time, per second, remembered, and looked at. */
+  /** Runs projected at once. */
   projectionsAtOnce: 4,
+  /** Runs projected per second. */
   projectionsPerSecond: 1,
+  /** Projected runs that a process remembers. */
   projectionsKnown: 10_000,
+  /** Changed runs that a process considers for projection at a time. */
   projectionsLookedAt: 1_000,
-  /** Objects of them that are written at a time, and how long closing a store waits for that. */
+  /** Objects of projections written at once. */
   projectionLanes: 16,
+  /** Time that closing a store waits for its projections. */
   projectionsCloseMs: 10_000,
-  /** How far apart two processes may see the storage's clock. */
+  /** How far apart two processes may read the storage's clock. */
   projectionOverlapMs: 2_000,
+  /** Step objects that one projection of a run writes. */
   projectionObjectsMax: 100,
-  /** A request to object storage that takes longer has said nothing. */
+  /** Time after which a request to object storage counts as unanswered. */
   objectRequestMsMax: 20_000,
-  /** What S3 takes, in bytes of UTF-8, with the store's prefix. */
+  /** Bytes of an object key with its prefix; the limit of S3. */
   objectKeyBytesMax: 1_024,
-  /** A conditional write that met another one under way is sent again so often, after pauses that grow from this. */
+  /** Tries of a conditional write that met another one in progress. */
   objectConflictRetries: 8,
+  /** The first pause between such tries; it grows with each. */
   objectConflictPauseMs: 20,
   /** Objects deleted at once. */
   objectDeletesAtOnce: 16,
-  /** A page of a list of objects. */
+  /** Objects in one page of a list. */
   objectListPage: 1_000,
 
-  /** Bodies that codecs work on at once, and from which size on they do unless told otherwise. */
+  /** Bodies that codecs encode or decode at once. */
   codecsAtOnce: 16,
+  /** Default size from which `compress` compresses a body. */
   compressAboveBytes: 1_024,
+  /** Default size from which `offload` stores a body elsewhere. */
   offloadAboveBytes: 65_536,
-  /** What was fetched from where it was offloaded to and is kept at hand. */
+  /** Offloaded bodies kept in memory. */
   offloadCacheBytes: 16 * 1_048_576,
-  /** What was decompressed and is larger than this was written by nobody. */
+  /** Size of a decompressed body; pawl never writes a larger one. */
   decompressedBytesMax: 64 * 1_048_576,
-  /** What could not be read is tried again after this long, and at first much sooner. */
+  /** The first pause before a body that could not be read is read again. */
   unreadableRetryMsMin: 100,
+  /** The longest pause before a body that could not be read is read again. */
   unreadableRetryMsMax: 30_000,
 
-  /** A request of a built-in handler, and what is read of its answer: whole, or the head of one that says no. */
+  /** Characters of the URL of a handler request. */
   httpUrlLengthMax: 8_192,
+  /** Bytes of the body of a handler request. */
   httpRequestBytesMax: 1_048_576,
+  /** Bytes of the headers of a handler request, and of its response. */
   httpHeaderBytesMax: 16_384,
+  /** Bytes of the body of a response that a handler reads. */
   httpResponseBytesMax: 1_000_000,
+  /** Bytes kept of the body of a response with an error status. */
   httpErrorBytesMax: 2_048,
+  /** Redirects that a handler request follows. */
   httpRedirectsMax: 5,
-  /** What such a request may take in all, unless told otherwise, and told whatever. */
+  /** Default total duration of an HTTP or webhook request. */
   httpTimeoutMs: 30_000,
+  /** Default total duration of a request to a language model. */
   llmTimeoutMs: 120_000,
+  /** Default total duration of sending one mail. */
   mailTimeoutMs: 60_000,
+  /** The longest timeout a handler can be configured with. */
   handlerTimeoutMsMax: 600_000,
-  /** A server that wants to be left alone for longer is asked again after this. */
+  /** The longest wait that a `Retry-After` header of a server can ask for. */
   retryAfterMsMax: 3_600_000,
-  /** Longer idempotency keys are refused by some services. */
+  /** Characters of an idempotency key in a header; some services refuse longer ones. */
   idempotencyHeaderLengthMax: 255,
-  /** How old, or how far ahead, a webhook may be for whoever verifies it. */
+  /** Default age, past or future, up to which a webhook is verified. */
   webhookToleranceSeconds: 300,
-  /** One mail: text and HTML together, its subject, its recipients, and what is attached in all. */
+  /** Bytes of the text and the HTML of one mail together. */
   mailBodyBytesMax: 1_048_576,
+  /** Characters of the subject of a mail. */
   mailSubjectLengthMax: 500,
+  /** Characters of a mail address. */
   mailAddressLengthMax: 254,
+  /** Recipients of one mail. */
   mailRecipientsMax: 100,
+  /** Attachments of one mail. */
   mailAttachmentsMax: 20,
+  /** Bytes of all attachments of one mail. */
   mailAttachmentBytesMax: 1_048_576,
 
-  /** A graph given as data: its text, and what is stored of it. It leaves room for what is stored beside it. */
+  /** Bytes of a graph document, as text and as stored. */
   graphBytesMax: 1_000_000,
+  /** Levels of nesting in a graph document. */
   graphDepthMax: 100,
+  /** Nodes of a graph document. */
   graphNodesMax: 10_000,
+  /** Edges of a graph document. */
   graphEdgesMax: 100_000,
-  /** One text in it, one expression in a text, and all expressions together. */
+  /** Characters of one text in a graph document. */
   graphTextLengthMax: 262_144,
+  /** Characters of one expression. */
   graphExpressionLengthMax: 2_000,
+  /** Levels of nesting in one expression. */
   graphExpressionDepthMax: 32,
+  /** Expressions in one graph document. */
   graphExpressionsMax: 50_000,
-  /** Lines of YAML, and its brackets, braces and commas, which are counted before it is parsed. */
+  /** Lines of a YAML document, counted before it is parsed. */
   graphLinesMax: 100_000,
+  /** Brackets, braces and commas of a YAML document, counted before it is parsed. */
   graphSignsMax: 200_000,
-  /** Words and signs of YAML, lines and spaces among them; and references to anchors. */
+  /** Tokens of a YAML document, including line breaks and spaces. */
   graphTokensMax: 500_000,
+  /** Aliases of a YAML document (references to anchors). */
   graphAliasesMax: 1_000,
-  /** Problems that are told of, in the details of the error and in its message. */
+  /** Problems of a graph document in the details of the error. */
   graphProblemsMax: 100,
+  /** Problems of a graph document in the message of the error. */
   graphProblemsTold: 20,
-  /** Characters that the templates of one input may put together. */
+  /** Characters that the templates of one input produce. */
   graphTextMadeMax: 1_048_576,
 
-  /** Runs of a batch that are worked on at once. */
+  /** Runs of an engine batch that are changed at once. */
   batchLanes: 16,
+  /** Runs in one page of a list. */
   listPageMax: 1_000,
+  /** Default runs in one page of a list. */
   listPageDefault: 50,
-  /** What SQLite reads at a time for a list: rows it looks at, rows it counts, and runs it shows. */
+  /** Rows that SQLite examines at a time for a list. */
   listSliceRuns: 1_000,
+  /** Rows that SQLite counts at a time. */
   countSliceRuns: 10_000,
+  /** Runs that SQLite reads in full at a time for a list. */
   listShownRuns: 50,
-  /** Names and their queues and priorities that are looked at one by one. Of more, all runs are looked at. */
+  /** Lanes (name, queue, priority) that a list reads one by one; with more, it reads all runs. */
   listLanesMax: 64,
+  /** Turns in one page of a history. */
   historyPageTurns: 500,
-  /** A page ends with the turn that makes it as large as this, so that no page holds many of the largest. */
+  /** Size from which a page of a history ends with the current turn. */
   historyPageBytes: 8 * 1_048_576,
-  /** Generations of a run whose history is kept, the newest among them. */
+  /** Generations of a run whose history is kept, including the current one. */
   generationsKept: 16,
-  /** Ids of messages that a generation remembers of the one before, so that one that is sent again is taken once. */
+  /** Message ids that a generation remembers of the one before, to ignore repeated messages. */
   messageIdsKept: 1_000,
 
-  /** A worker looks this often for definitions that are new in the store, and for what was said about builds; and this
-   * often while others write. */
+  /** Time between two reads of definitions and roll-outs by a worker. */
   catalogueRefreshMs: 30_000,
+  /** Time between two such reads while other processes write definitions. */
   catalogueHeardMs: 1_000,
-  /** And reads all their names this often, even if nobody has said that there are others. */
+  /** Time between two reads of the names of all stored definitions. */
   catalogueListMs: 60_000,
-  /** Definitions from the store that a worker keeps ready. */
+  /** Definitions from the store that a worker keeps in memory. */
   definitionsKept: 1_000,
-  /** Items a step of a graph is done for; and what the inputs of those under way may take in all, unless it is one. */
+  /** Items of one `each` step of a graph. */
   graphItemsMax: 10_000,
+  /** Size of the inputs of all items in progress of one `each` step; a single larger one still runs. */
   graphItemsBytes: 1_048_576,
 } as const
 
 assert(limits.leaseRenewalsPerLife >= 3, 'a lease survives two lost renewals')
-assert(limits.leaseSelfStopShare < 1, 'a holder stops before others may take over')
+assert(limits.leaseSelfStopShare < 1, 'a holder stops before another worker can claim its runs')
 assert(
   limits.sqliteTransactionMsMax < limits.leaseMs / limits.leaseRenewalsPerLife,
-  'a transaction that keeps all others from writing costs nobody a lease',
+  'a transaction that blocks all other writers ends before a lease can expire',
 )
 assert(
   limits.sqliteTransactionMsMax < limits.sqliteBusyMsMax,
-  'who waits for a transaction of another process outlasts it',
+  'a wait for the transaction of another process outlasts that transaction',
 )
 assert(
   (limits.scheduleOthersMax + 2) * limits.payloadBytesMax + limits.turnSlotBytes <
     limits.turnBytesMax,
-  'a schedule can take the results of all runs under way at once',
+  'a schedule can receive the results of all runs in progress in one turn',
 )
 assert(
   limits.httpResponseBytesMax + limits.httpHeaderBytesMax < limits.payloadBytesMax,
-  'an answer that was read can be recorded',
+  'a response that was read can be recorded',
 )
 assert(limits.payloadBytesMax <= limits.turnBytesMax, 'a turn can hold at least one payload')
-assert(limits.graphBytesMax < limits.payloadBytesMax, 'a graph given as data can be stored')
-assert(limits.graphDepthMax < limits.payloadDepthMax, 'and so can what holds it')
+assert(limits.graphBytesMax < limits.payloadBytesMax, 'a graph document can be stored')
+assert(
+  limits.graphDepthMax < limits.payloadDepthMax,
+  'a graph document can be stored inside another value',
+)

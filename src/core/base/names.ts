@@ -1,7 +1,7 @@
-// What a name or an id may be. Both end up in stores, URLs, logs and terminals, so neither may hold
-// what one of those refuses (NUL in Postgres, lone surrogates in UTF-8) or obeys (control
-// characters). Marks of the writing direction are part of some languages: they are allowed, and never
-// printed as they are. And how a message names what has no name: a place in a value, a class.
+// Checks of names and ids. Both end up in stores, URLs, logs and terminals, so neither may contain what one of those
+// refuses (NUL in Postgres, lone surrogates in UTF-8) or obeys (control characters). Marks of the writing direction
+// belong to some languages: they are allowed, and printed as escapes. Also: how messages name a place in a value, and
+// the class of an object.
 
 import { PawlError } from './assert.ts'
 import { limits } from './limits.ts'
@@ -12,25 +12,24 @@ export function checkName(value: unknown, what: string): string {
   return check(value, what, limits.nameLengthMax, C1_END)
 }
 
-/** Workflow ids, idempotency keys and ids of schedules and workers. */
+/** Workflow ids, idempotency keys, and ids of schedules and workers. */
 export function checkId(value: unknown, what: string): string {
   return check(value, what, limits.idLengthMax, C1_END)
 }
 
 /**
- * A name that a store or a history may have from an earlier release, which did not refuse C1 characters: of signals and
- * steps, whose names are checked again in every replay, and of what is looked for.
+ * Names that a store or a history may have from an earlier release, which allowed C1 control characters: names of
+ * signals and steps, which every replay checks again, and names that are searched for.
  */
 export function checkKnownName(value: unknown, what: string): string {
   return check(value, what, limits.nameLengthMax, DEL)
 }
 
-/** The same for ids, and for ids of messages. */
+/** Ids that a store may have from an earlier release, and ids of messages. */
 export function checkKnownId(value: unknown, what: string): string {
   return check(value, what, limits.idLengthMax, DEL)
 }
 
-/** Keys of shared values. */
 export function checkRecordKey(value: unknown, what: string): string {
   return check(value, what, limits.recordKeyLengthMax, DEL)
 }
@@ -49,12 +48,11 @@ export function pathText(path: readonly (string | number)[]): string {
   return place.length > 200 ? `${place.slice(0, 100)}…${place.slice(-99)}` : place
 }
 
-/** What the platform says an object is, in any realm: 'Map', 'Date', 'Error'. */
+/** The built-in kind of an object, in any realm: 'Map', 'Date', 'Error'. */
 export function tagOf(value: object): string {
   return Object.prototype.toString.call(value).slice(8, -1)
 }
 
-/** What its class is called. */
 export function classNameOf(value: object): string {
   const name: unknown = (value.constructor as { readonly name?: unknown } | undefined)?.name
   return typeof name === 'string' && name !== '' ? name : 'without a name'
@@ -72,7 +70,7 @@ function check(value: unknown, what: string, lengthMax: number, lastControl: num
     throw refusal(what, `has the control character U+${code} in ${show(value)}`, lengthMax)
   }
   if (!value.isWellFormed()) {
-    throw refusal(what, `has half of a surrogate pair in ${show(value)}`, lengthMax)
+    throw refusal(what, `has a lone surrogate (half a character) in ${show(value)}`, lengthMax)
   }
   return value
 }
@@ -87,7 +85,7 @@ function controlAt(text: string, last: number): number {
 
 function refusal(what: string, problem: string, lengthMax: number): PawlError {
   const expected = `a string of 1 to ${lengthMax} characters without control characters`
-  return new PawlError('INPUT_INVALID', `${what} ${problem}; expected ${expected}`)
+  return new PawlError('INPUT_INVALID', `${what} ${problem}; expected ${expected}.`)
 }
 
 function kindOf(value: unknown): string {

@@ -1,8 +1,8 @@
-// Which of the names that exist was meant by one that does not.
+// Suggests an existing name for a misspelt one.
 
 const lengthMax = 60
 
-/** The first of the nearest: at most two letters away, or one in a short name. */
+/** The first of the nearest candidates: at most two letters away, or one for a short name. */
 export function nearest(name: string, candidates: Iterable<string>): string | undefined {
   if (name.length > lengthMax) return undefined
   const given = name.toLowerCase()
@@ -19,13 +19,13 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
   return found
 }
 
-/** Letters to add, leave out, replace or swap; or `enough`, if it takes as many. */
+/** The number of letters to add, remove, replace or swap, but at most `enough`. */
 function distanceOf(a: string, b: string, enough: number): number {
   const width = b.length + 1
   let before: number[] = []
   let last = Array.from({ length: width }, (_, index) => index)
   for (let row = 1; row <= a.length; row++) {
-    // Further from the diagonal than this, it takes as many anyway.
+    // Cells further from the diagonal are at least `enough`.
     const first = Math.max(1, row - enough)
     const end = Math.min(b.length, row + enough)
     const next = new Array<number>(width).fill(enough)

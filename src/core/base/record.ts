@@ -1,9 +1,9 @@
-// What may be asked of shared values. It is checked before bodies are encoded: the limits are of what is said.
+// Checks of operations on records. They run before a codec encodes the value, so the limits count the value itself.
 import { PawlError } from './assert.ts'
 import { limits } from './limits.ts'
 import { checkKnownName, checkRecordKey } from './names.ts'
 
-/** As much of an operation on a record as there is to check. */
+/** The fields of an operation on records that are checked. */
 export interface CheckedRecord {
   readonly space: string
   readonly key?: string
@@ -18,18 +18,20 @@ export function checkRecord({ space, key, version, body, after, limit }: Checked
   if (key !== undefined) checkRecordKey(key, 'the key of a record')
   if (after !== undefined) checkRecordKey(after, 'the key that records are listed from')
   if (version !== undefined && (!Number.isSafeInteger(version) || version < 0))
-    throw refusal(`the version ${version} of a record is no whole number from 0 on`)
+    throw refusal(`the version of a record is ${version}; expected a whole number from 0.`)
   if (body !== undefined) checkBody(body)
   const max = limits.recordsListedMax
   if (limit !== undefined && !(Number.isInteger(limit) && limit > 0 && limit <= max))
-    throw refusal(`${limit} records cannot be listed at once; ask for 1 to ${max}`)
+    throw refusal(
+      `the limit of listed records is ${limit}; expected a whole number from 1 to ${max}.`,
+    )
 }
 
 function checkBody(body: string): void {
   const bytes = Buffer.byteLength(body)
   const max = limits.recordBytesMax
   if (bytes <= max) return
-  const message = `a record takes ${bytes} bytes, the limit is ${max}: store it elsewhere and keep a reference`
+  const message = `a record has ${bytes} bytes; expected at most ${max}. Store it elsewhere and keep a reference.`
   throw new PawlError('PAYLOAD_TOO_LARGE', message, { details: { bytes, max } })
 }
 

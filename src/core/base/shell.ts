@@ -1,15 +1,13 @@
-// Commands that are suggested to people: quoted so that a POSIX shell passes on every argument as it is, whatever was
-// chosen as a name.
+// Shell commands that pawl suggests. Arguments are quoted, so that a POSIX shell passes on any name or id unchanged.
 import { isActive } from './visible.ts'
 
-/** Options as `--name` and value pairs; arguments come last, behind `--` where one of them looks like an option. */
 export interface Suggested {
   readonly options?: Readonly<Record<string, string>>
-  /** Appended as it is: a part that the reader replaces, such as `'<payload as JSON>'`. */
+  /** A part for the reader to replace, such as `'<payload as JSON>'`. It is appended without quoting. */
   readonly placeholder?: string
 }
 
-/** `pawl signal 01a1… 'a name'`. */
+/** `pawl signal 01a1… 'a name'`: options first, then the arguments, after `--` if one looks like an option. */
 export function pawlCommand(
   verb: string,
   args: readonly string[],
@@ -21,7 +19,7 @@ export function pawlCommand(
   return ['pawl', verb, ...words, ...end, ...args.map(shellWord), ...last].join(' ')
 }
 
-/** One argument. What a terminal would obey is written as octal digits, for `printf` to turn back into bytes. */
+/** One argument. Active characters become octal escapes, which `printf` turns back into bytes. */
 export function shellWord(text: string): string {
   if (isActive(text)) return `"$(printf '${octal(text)}')"`
   if (/^[A-Za-z0-9_./:@,+-][A-Za-z0-9_./:@,+=-]*$/.test(text)) return text

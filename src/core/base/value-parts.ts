@@ -1,4 +1,4 @@
-// The pieces that a stored value is made of when it is read, each checked to be what its note says.
+// Parts of a stored value while it is decoded. Each is checked to have the kind that its note says.
 import { PawlError } from './assert.ts'
 
 export function dateOf(value: unknown): Date {
@@ -18,7 +18,7 @@ export function urlOf(value: unknown): URL {
 }
 
 export function bytesOf(value: unknown): Uint8Array {
-  // Copied, as a Buffer shares its memory with others.
+  // A copy, because a Buffer may share its memory with other Buffers.
   if (typeof value === 'string') return new Uint8Array(Buffer.from(value, 'base64'))
   throw mismatch('bytes', 'text')
 }
@@ -34,7 +34,7 @@ export function pairOf(value: unknown): readonly [unknown, unknown] {
 }
 
 export function mismatch(kind: string, expected: string): PawlError {
-  return damaged(`where a note says '${kind}' there is not ${expected}`)
+  return damaged(`a note says '${kind}', but the value is not ${expected}`)
 }
 
 export function damaged(problem: string): PawlError {

@@ -1,6 +1,6 @@
-// A user's value as stored: JSON that a person can read, and beside it notes that say where JSON
-// could not say everything. Because the notes are not in the data, no data can look like one.
-// Symbol keys, properties that are not enumerable, and named properties of arrays are not kept.
+// Values of users as stored: readable JSON, and notes for everything that JSON cannot represent. The notes are kept
+// apart from the data, so that no data can look like a note. Symbol keys, properties that are not enumerable, and named
+// properties of arrays are not kept.
 
 import { PawlError } from './assert.ts'
 import { limits } from './limits.ts'
@@ -16,7 +16,7 @@ import {
   urlOf,
 } from './value-parts.ts'
 
-/** What JSON can say. */
+/** Any JSON value. */
 export type Json =
   | null
   | boolean
@@ -25,16 +25,16 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json }
 
-/** What stands at a path of the JSON, when that is not the JSON itself. */
+/** The kind of the value at a path of the JSON, where it is not plain JSON. */
 export type Note = readonly [kind: string, ...path: (string | number)[]]
 
-/** A user's value as stored: plain JSON a person can read, and notes for what JSON cannot say. */
+/** A value as stored: plain JSON, and notes for what JSON cannot represent. */
 export interface Payload {
   readonly json: Json
   readonly notes?: readonly Note[]
 }
 
-/** A deep copy of the value as a payload. `what` names the value in errors. */
+/** The value as a payload, which is a deep copy. `what` names the value in errors. */
 export function encode(value: unknown, what: string): Payload {
   if (value === undefined) return nothing
   if (isSimple(value) && (typeof value !== 'string' || value.length < shortText)) {
@@ -47,7 +47,7 @@ export function encode(value: unknown, what: string): Payload {
   return payload
 }
 
-/** A fresh value every time. */
+/** The value of a payload. Each call returns a new copy. */
 export function decode(payload: Payload): unknown {
   return revive(payload.json, payload.notes && treeOf(payload.notes), 0)
 }
@@ -57,10 +57,10 @@ const nothing: Payload = Object.freeze({
   notes: Object.freeze([Object.freeze(['undefined'] as const)]),
 })
 
-/** Below this a string fits whatever it holds. */
+/** A shorter string fits into a payload, whatever characters it has. */
 const shortText = limits.payloadBytesMax / 8
 
-/** What JSON says as it is. */
+/** True for primitives that JSON represents exactly. */
 function isSimple(value: unknown): value is null | boolean | number | string {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
   return typeof value === 'number' && Number.isFinite(value) && !Object.is(value, -0)
@@ -68,20 +68,20 @@ function isSimple(value: unknown): value is null | boolean | number | string {
 
 interface Draft {
   readonly what: string
-  /** Where in the JSON the copying is. */
+  /** The path of the value that is being copied. */
   readonly path: (string | number)[]
-  /** The objects that the copying is inside of. */
+  /** The objects that contain that value. */
   readonly above: object[]
   readonly notes: Note[]
-  /** Bounds of the payload's bytes so far. Only when the limit lies between them is it measured. */
+  /** Bounds of the payload's bytes so far. Its size is measured only if the limit lies between them. */
   least: number
   most: number
 }
 
-/** A control character is six: `\u0000`. */
+/** A control character takes six bytes: `\u0000`. */
 const bytesPerCharMax = 6
 const bytesPerNumberMax = 24
-/** How far past the limit the copying goes on, for the error to tell the exact size. */
+/** Copying continues this far past the limit, so that the error can state the exact size. */
 const bytesToCopyMax = 4 * limits.payloadBytesMax
 
 type MutableJson = { [key: string]: Json }
@@ -121,7 +121,7 @@ function copy(value: unknown, draft: Draft): Json {
   }
 }
 
-/** What stands for an outcome instead of a value: `TIMEOUT`, `CANCELLED`. */
+/** The registered symbols `TIMEOUT` and `CANCELLED`, which workflow code gets instead of a value. */
 const outcomes = ['pawl.TIMEOUT', 'pawl.CANCELLED']
 
 function copySymbol(value: symbol, draft: Draft): Json {
@@ -147,7 +147,7 @@ function copyObject(value: object, draft: Draft): Json {
   return json
 }
 
-/** Of any realm: a class's prototype has a prototype of its own, Object.prototype has none. */
+/** True in any realm: the prototype of a class has a prototype itself, Object.prototype has none. */
 function isPlain(value: object): value is Readonly<Record<string, unknown>> {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype === Object.prototype || prototype === null) return true
@@ -176,7 +176,7 @@ function copyItems(items: readonly unknown[], draft: Draft): Json[] {
   return json
 }
 
-/** Everything that is an object and no plain one. */
+/** Copies an object that is not a plain one. */
 function copyOther(value: object, draft: Draft): Json {
   if (Array.isArray(value) && classNameOf(value) === 'Array') return copyItems(value, draft)
   if (value instanceof Error || tagOf(value) === 'Error') return copyError(value as Error, draft)
@@ -212,7 +212,7 @@ function copyBytes(kind: 'bytes' | 'buffer', bytes: Uint8Array, draft: Draft): J
   return noted(kind, Buffer.from(bytes).toString('base64'), draft)
 }
 
-/** What an error has besides its own enumerable data. A name is usually on the prototype. */
+/** The properties of an error that are usually not enumerable or on its prototype. */
 const errorFields = ['name', 'message', 'stack', 'code'] as const
 
 function copyError(error: Error, draft: Draft): Json {
@@ -228,7 +228,7 @@ function copyError(error: Error, draft: Draft): Json {
 }
 
 function noted(kind: string, json: Json, draft: Draft): Json {
-  grow(draft, kind.length + 4, kind.length + 10) // with the `null` it may stand for
+  grow(draft, kind.length + 4, kind.length + 10) // including the `null` that may replace the value
   for (const key of draft.path) {
     if (typeof key === 'string') growText(draft, key)
     else grow(draft, 2, bytesPerNumberMax + 1)
@@ -264,7 +264,7 @@ function checkSize({ json, notes }: Payload, what: string): void {
   if (bytes > limits.payloadBytesMax) throw tooLarge(what, bytes)
 }
 
-// ── refusals ──
+// ── errors ──
 
 function adviceOn(name: string): string | undefined {
   if (name === 'Promise') return 'await it first'
@@ -297,7 +297,7 @@ function tooLarge(what: string, bytes: number | undefined): PawlError {
   return new PawlError('PAYLOAD_TOO_LARGE', message, { details: { bytes, max } })
 }
 
-/** The notes by path: what a value and its children are. A Map, as keys may be `__proto__`. */
+/** The notes as a tree along their paths. The children are a Map, because a key may be `__proto__`. */
 interface Tree {
   kind: string | undefined
   readonly children: Map<string | number, Tree>
@@ -321,7 +321,7 @@ function childOf({ children }: Tree, key: string | number): Tree {
   return child
 }
 
-// Notes whose path is not there are never come by, and so ignored.
+// Notes with a path that does not exist are ignored.
 function revive(json: Json, tree: Tree | undefined, depth: number): unknown {
   if (depth > limits.payloadDepthMax) throw damaged('it is nested too deep')
   const value = isSimple(json) ? json : reviveChildren(json, tree, depth)

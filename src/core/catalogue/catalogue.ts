@@ -1,30 +1,32 @@
-// Definitions that are kept in the store, each with all versions it had; and what was said about builds. A version is
-// written before the name points to it, so whoever finds one that the name does not point to yet sees to that.
+// The catalogue: definitions in the store, with all their versions, and the roll-out of builds. A version is written
+// before the name points to it. If a process dies in between, the next submit of that name completes the write.
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Json } from '../base/value.ts'
-import { nothingSaid, type RollOut } from '../policies/roll-out.ts'
+import { noRollOut, type RollOut } from '../policies/roll-out.ts'
 import { type RecordPorts, Records } from './records.ts'
 
-/** One version of a definition. */
+/** One version of a definition in the store. */
 export interface StoredDefinition {
   readonly name: string
+  /** From 1. */
   readonly version: number
-  /** Of its structure. */
+  /** The hash of its structure: steps, kinds and order. */
   readonly definitionHash: string
-  /** Of all that is in it. */
+  /** The hash of everything in it. */
   readonly contentHash: string
+  /** In milliseconds since 1970. */
   readonly submittedAt: number
-  /** Absent if it is code: then only those run it who have it. */
+  /** The graph document. Absent for a definition in code, which only workers with that code can run. */
   readonly document?: Json
 }
 
 export type Draft = Omit<StoredDefinition, 'version' | 'submittedAt'>
 
-/** What a name stands for now. */
+/** The version that a name points to. */
 interface Newest {
   readonly version: number
-  /** Whether any worker can run it. */
+  /** True for a document, which any worker can run. */
   readonly runnable: boolean
 }
 
@@ -32,7 +34,7 @@ const NAMES = 'definitions'
 const VERSIONS = 'definition-versions'
 const CHANGES = 'definition-changes'
 const BUILDS = 'builds'
-/** The one record of a space that has one. */
+/** The key in a space that has only one record. */
 const ONLY = 'all'
 
 export class Catalogue {
@@ -44,7 +46,7 @@ export class Catalogue {
     this.#now = now
   }
 
-  /** Keeps a definition, unless it is what the name stands for already. */
+  /** Stores a definition as the next version, unless it equals the newest one. */
   async submit(draft: Draft): Promise<StoredDefinition> {
     for (;;) {
       const newest = await this.newest(draft.name)
@@ -55,7 +57,7 @@ export class Catalogue {
       const key = versionKey(draft.name, version)
       const isOurs = await this.#records.put(VERSIONS, key, 0, stored)
       await this.#point(draft.name, version)
-      // If somebody else has written this version, it is theirs, and ours is the next or the same.
+      // If another process has written this version, compare with that one and try the next.
       if (isOurs) return stored
     }
   }
@@ -90,7 +92,7 @@ export class Catalogue {
     return found
   }
 
-  /** Names of definitions that any worker can run. */
+  /** The names of definitions that any worker can run. */
   async names(): Promise<string[]> {
     const names: string[] = []
     const limit = limits.recordsListedMax
@@ -102,27 +104,27 @@ export class Catalogue {
     }
   }
 
-  /** Whether any worker can run the newest version of a definition. */
+  /** True if any worker can run the newest version of a definition. */
   async isRunnable(name: string): Promise<boolean> {
     return (await this.#records.get<Newest>(NAMES, name))?.value.runnable ?? false
   }
 
-  /** What a worker looks for now and then; `changes` is another number whenever a name has come or changed. */
+  /** What workers poll: the roll-out, and a number that changes whenever a name is added or changed. */
   async look(): Promise<{ readonly changes: number; readonly rollOut: RollOut }> {
     const [changes, builds] = await this.#records.getAll<unknown>([
       [CHANGES, ONLY],
       [BUILDS, ONLY],
     ])
-    const rollOut = (builds?.value as RollOut | undefined) ?? nothingSaid
+    const rollOut = (builds?.value as RollOut | undefined) ?? noRollOut
     return { changes: changes?.version ?? 0, rollOut }
   }
 
   async rollOut(): Promise<RollOut> {
-    return (await this.#records.get<RollOut>(BUILDS, ONLY))?.value ?? nothingSaid
+    return (await this.#records.get<RollOut>(BUILDS, ONLY))?.value ?? noRollOut
   }
 
   changeRollOut(change: (rollOut: RollOut) => RollOut): Promise<RollOut> {
-    return this.#records.change<RollOut>(BUILDS, ONLY, (there) => change(there ?? nothingSaid))
+    return this.#records.change<RollOut>(BUILDS, ONLY, (there) => change(there ?? noRollOut))
   }
 
   async #point(name: string, version: number): Promise<void> {
@@ -136,16 +138,16 @@ export class Catalogue {
   }
 }
 
-// Runs of older versions go by them: who can run those is asked for them under this name.
+// A name is claimed either by workers with its code or, for a document, by all workers, and runs of older versions keep
+// theirs. So a name cannot change from one to the other.
 function refuseOtherKind(newest: StoredDefinition, draft: Draft): void {
   const [was, is] = [newest, draft].map(({ document }) =>
-    document === undefined ? 'code' : 'data',
+    document === undefined ? 'code' : 'a document',
   )
   if (was === is) return
-  throw new PawlError(
-    'DEFINITION_CONFLICT',
-    `definition '${draft.name}' is ${was} in this store (version ${newest.version}), and this one is ${is}. Runs would not know what they go by: give it another name.`,
-  )
+  const stored = `definition '${draft.name}' is ${was} in this store (version ${newest.version})`
+  const message = `${stored}, but this one is ${is}. Give it another name.`
+  throw new PawlError('DEFINITION_CONFLICT', message)
 }
 
 function versionKey(name: string, version: number): string {

@@ -1,4 +1,6 @@
-// Records as JSON, read and changed through the store seam. What is changed is read again if somebody else was faster.
+// Records with JSON values, read and changed through the store. A change is repeated with the new value if another
+// process was faster.
+import { defined } from '../base/defined.ts'
 import { parseBody } from '../base/envelope.ts'
 import { PawlError } from '../base/errors.ts'
 import type { RecordOperation, RecordOutcome, StoredRecord } from '../stores/store.ts'
@@ -8,13 +10,13 @@ export interface RecordPorts {
   writeId(): number
 }
 
-/** A value, and the version it has. */
+/** A value and its version. */
 export interface Versioned<T> {
   readonly version: number
   readonly value: T
 }
 
-/** How often a change is tried that others are faster with. */
+/** Tries of a change before it fails because other processes are always faster. */
 const TRIES_MAX = 100
 
 export class Records {
@@ -29,7 +31,7 @@ export class Records {
     return there
   }
 
-  /** By space and key, in one question. */
+  /** The records of several keys, in one call. */
   async getAll<T>(
     keys: readonly (readonly [space: string, key: string])[],
   ): Promise<(Versioned<T> | undefined)[]> {
@@ -41,13 +43,12 @@ export class Records {
   }
 
   async list<T>(space: string, after: string | undefined, limit: number): Promise<[string, T][]> {
-    const from = after === undefined ? {} : { after }
-    const [outcome] = await this.#ports.records([{ type: 'list', space, limit, ...from }])
+    const [outcome] = await this.#ports.records([defined({ type: 'list', space, limit, after })])
     const records = outcome?.type === 'list' ? outcome.records : []
     return records.map((record) => [record.key, read<T>(record).value])
   }
 
-  /** Whether it was written: nobody has written since that version. 0 is nothing there. */
+  /** Writes the value if the record still has that version; 0 if there must be none. True if it was written. */
   async put(space: string, key: string, version: number, value: unknown): Promise<boolean> {
     const body = JSON.stringify(value)
     const writeId = this.#ports.writeId()
@@ -63,7 +64,8 @@ export class Records {
       const next = change(there?.value)
       if (await this.put(space, key, there?.version ?? 0, next)) return next
     }
-    throw new PawlError('TRY_LATER', `many write '${space}/${key}' at once. Try again.`)
+    const message = `record '${space}/${key}' was changed by other processes ${TRIES_MAX} times. Try again later.`
+    throw new PawlError('TRY_LATER', message)
   }
 }
 

@@ -1,12 +1,12 @@
-// What a step body does with other runs. A body may run more than once: the same call made as often as before is the same call,
-// so that what an earlier attempt has done is not done again, whatever else it did.
+// `ctx.client` of step bodies: starts, signals and cancels other runs. A body may run more than once, so every call
+// gets an id that a later attempt derives again: from the step, the call, and how often the same call was made before.
 
 import { deriveUuid, digestPayload } from '../base/digest.ts'
 import { encode } from '../base/value.ts'
 import type { ActivityClient } from '../definitions/contract.ts'
 import type { Client } from './client.ts'
 
-/** `key` is the same for every attempt at the step. */
+/** `key` is the same for every attempt of the step. */
 export function activityClient(client: Pick<Client, 'start' | 'get'>, key: string): ActivityClient {
   const made = new Map<string, number>()
   const idOf = (value: unknown, ...call: string[]): string => {

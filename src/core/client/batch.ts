@@ -1,5 +1,6 @@
-// The operations of a handle, for every run that a filter finds.
+// Batches: the operations of a handle, for every run that matches a filter.
 
+import { defined } from '../base/defined.ts'
 import { checkOptions, type Described, text, whole } from '../base/described.ts'
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
@@ -8,32 +9,30 @@ import type { Args } from '../definitions/contract.ts'
 import { checkPayload } from '../definitions/messages.ts'
 import { SCHEDULE } from '../definitions/own-workflows.ts'
 import type { Status } from '../kernel/run.ts'
-import { type Page, queryOf, type RunFilter } from './filter.ts'
-import { LIVE } from './recorded-runs.ts'
+import { LIVE, type Page, queryOf, type RunFilter } from './filter.ts'
 import { type Migration, migrationOptions, type RunHandle } from './run-handle.ts'
 
 export const batchOptions = {
-  /** At most this many runs; the rest is for another call. */
-  limit: whole('At most this many runs; the rest is for another call.', [
-    1,
-    Number.MAX_SAFE_INTEGER,
-  ]),
-  reason: text('Why, for whoever reads the history.'),
+  limit: whole('Maximum number of runs; call again for the rest.', [1, Number.MAX_SAFE_INTEGER]),
+  /** The reason of `cancel` and `terminate` and the note of `pause`, for the history. */
+  reason: text('The reason, for the history.'),
 } as const
-/** How many runs a batch may touch. */
+/** Options of a batch. */
 export interface BatchOptions extends Described<typeof batchOptions> {
+  /** Maximum number of runs. Call again for the rest. */
   readonly limit: number
 }
 
-/** What came of a batch. */
+/** The outcome of a batch. */
 export interface BatchOutcome {
+  /** How many runs matched, up to the limit. */
   readonly matched: number
   readonly done: number
-  /** What is no error of pawl's, as one of an interceptor, has its own code, or its name. */
+  /** The runs whose operation failed. `code` is that of the `PawlError`; other errors have their code or name. */
   readonly failures: readonly { readonly runId: string; readonly code: string }[]
 }
 
-/** What a batch needs of its client. @internal */
+/** What a batch needs from its client. @internal */
 export interface BatchHost {
   list(
     filter: RunFilter,
@@ -43,7 +42,7 @@ export interface BatchHost {
   get(runId: string): RunHandle<unknown>
 }
 
-/** What a filter finds, to be dealt with at once: made by `engine.batch`. */
+/** All runs that match a filter, to operate on together. `engine.batch(filter, options)` makes one. */
 export class Batch {
   readonly #host: BatchHost
   readonly #filter: RunFilter
@@ -53,14 +52,17 @@ export class Batch {
   constructor(host: BatchHost, filter: RunFilter, options: BatchOptions) {
     checkOptions(batchOptions, options, { of: 'a batch' })
     if (options.limit === undefined)
-      throw new PawlError('INPUT_INVALID', 'a batch has no `limit`: say how many runs at most.')
+      throw new PawlError(
+        'INPUT_INVALID',
+        'a batch has no `limit`; expected the maximum number of runs.',
+      )
     queryOf(filter)
     this.#host = host
     this.#filter = filter
     this.#options = options
   }
 
-  /** How many runs it would be about, without the limit. */
+  /** How many runs that have not ended match, without the limit. */
   async count(): Promise<number> {
     const filter = this.#among(LIVE)
     const all = await this.#host.count(filter)
@@ -69,45 +71,49 @@ export class Batch {
       : all
   }
 
+  /** Cancels every matching run that has not ended. */
   cancel(): Promise<BatchOutcome> {
     return this.#each(LIVE, (run) => run.cancel(this.#options.reason))
   }
 
+  /** Terminates every matching run that has not ended. */
   terminate(): Promise<BatchOutcome> {
     const { reason = 'terminated in a batch' } = this.#options
     return this.#each(LIVE, (run) => run.terminate(reason))
   }
 
+  /** Pauses every matching run that has not ended. */
   pause(): Promise<BatchOutcome> {
     return this.#each(LIVE, (run) => run.pause(this.#options.reason))
   }
 
-  /** Of runs that are paused, unless the filter says otherwise. */
+  /** Resumes every matching run that is paused, unless the filter has a status. */
   resume(): Promise<BatchOutcome> {
     return this.#each(['paused'], (run) => run.resume())
   }
 
-  /** Of runs that failed or were cancelled, unless the filter says otherwise. */
+  /** Retries every matching run that failed or was cancelled, unless the filter has a status. */
   retry(): Promise<BatchOutcome> {
     return this.#each(['failed', 'cancelled'], (run) => run.retry())
   }
 
-  /** Of runs that are paused, unless the filter says otherwise. */
+  /** Migrates every matching run that is paused, unless the filter has a status. */
   async migrate(to: Migration): Promise<BatchOutcome> {
     checkOptions(migrationOptions, to, { of: 'migrate' })
     return this.#each(['paused'], (run) => run.migrate(to))
   }
 
+  /** Sends a signal to every matching run that has not ended. */
   async signal<Payload>(
     signal: Signal<Payload>,
     ...args: Args<NoInfer<Payload>, never>
   ): Promise<BatchOutcome> {
-    // What no run would be sent is refused as a whole.
+    // Checked once, so that a wrong payload throws instead of failing for every run.
     await checkPayload(signal, args[0])
     return this.#each(LIVE, (run) => run.signal(signal, ...args))
   }
 
-  // Found first and then worked on: what is done to a run may change whether the filter finds it.
+  // Lists the runs before the first operation, because an operation may change whether a run matches.
   async #each(
     among: readonly Status[],
     work: (run: RunHandle<unknown>) => Promise<void>,
@@ -128,12 +134,12 @@ export class Batch {
     return { matched: runIds.length, done: runIds.length - failures.length, failures }
   }
 
-  // What an operation cannot be about is not looked for, unless somebody asked for it.
+  // An operation only considers runs in states it applies to, unless the filter names a status.
   #among(statuses: readonly Status[]): RunFilter {
     return { ...this.#filter, status: this.#filter.status ?? statuses }
   }
 
-  // Schedules are runs, too; who says 'all runs' does not mean them.
+  // Schedules are runs, too, but a filter includes them only if it names their workflow.
   #isMeant({ name }: { readonly name: string }): boolean {
     return name !== SCHEDULE || this.#filter.workflow !== undefined
   }
@@ -142,10 +148,8 @@ export class Batch {
     const { limit } = this.#options
     const found: string[] = []
     for (let cursor: string | undefined; found.length < limit; ) {
-      const page = await this.#host.list(filter, {
-        limit: Math.min(limits.listPageMax, limit - found.length),
-        ...(cursor !== undefined && { cursor }),
-      })
+      const most = Math.min(limits.listPageMax, limit - found.length)
+      const page = await this.#host.list(filter, defined({ limit: most, cursor }))
       found.push(...page.items.filter((run) => this.#isMeant(run)).map(({ runId }) => runId))
       cursor = page.cursor
       if (cursor === undefined) break

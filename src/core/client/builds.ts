@@ -1,32 +1,33 @@
-// Builds of the user's code that keep the runs they began, and how new runs are shared among them.
+// Builds of the user's code with pinned runs, and the shares of new runs that they get.
 
+import { defined } from '../base/defined.ts'
 import { checkKnownName } from '../base/names.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { withoutBuild, withShare } from '../policies/roll-out.ts'
 
-/** A build that pins its runs, and what it has to do. */
+/** A build with pinned runs. */
 export interface BuildRecord {
   readonly build: string
-  /** New runs, in percent; absent if it shares what is left with all that are not named. */
+  /** Its share of new runs, in percent. Absent if it has none, and starts runs that no share covers. */
   readonly percent?: number
-  /** Others may go on with its runs. */
+  /** It starts no more runs, and other builds may continue its runs. */
   readonly retired: boolean
-  /** Its runs that have not ended. */
+  /** How many of its runs have not ended. */
   readonly runs: number
-  /** Its workers that are alive. */
+  /** How many of its workers are alive. */
   readonly workers: number
 }
 
 /** @internal */
 export interface BuildsHost {
   readonly catalogue: Catalogue
-  /** Runs under way that a build keeps. */
+  /** How many runs in progress are pinned to the build. */
   countRuns(build: string): Promise<number>
-  /** Builds of workers that are alive and keep the runs they begin, once for each worker. */
+  /** The builds of living workers that pin their runs, once for each worker. */
   living(): Promise<readonly string[]>
 }
 
-/** Which builds get new runs: `engine.builds`. */
+/** Controls which builds start new runs: `engine.builds`. */
 export class Builds {
   readonly #host: BuildsHost
 
@@ -35,6 +36,7 @@ export class Builds {
     this.#host = host
   }
 
+  /** All builds with a share, a living worker, or a retirement. */
   async list(): Promise<readonly BuildRecord[]> {
     const { shares, retired } = await this.#host.catalogue.rollOut()
     const percents = new Map(shares.map(({ build, percent }) => [build, percent]))
@@ -44,26 +46,25 @@ export class Builds {
       [...names].map(async (build) => {
         const percent = percents.get(build)
         const runs = await this.#host.countRuns(build)
-        const share = percent === undefined ? {} : { percent }
         const workers = living.filter((each) => each === build).length
-        return { build, ...share, retired: retired.includes(build), runs, workers }
+        return defined({ build, percent, retired: retired.includes(build), runs, workers })
       }),
     )
   }
 
-  /** Whether a living worker, a run in progress or the roll-out has it. @internal */
+  /** True if a living worker, a run in progress or the roll-out has the build. @internal */
   async isKnown(build: string): Promise<boolean> {
     if ((await this.list()).some((each) => each.build === build)) return true
     return (await this.#host.countRuns(build)) > 0
   }
 
-  /** Gives a build so many of the new runs. It keeps those it has begun, whatever it is given. */
+  /** Sets the share of new runs that a build starts, in percent. Runs it has started stay with it. */
   async rollOut(build: string, percent: number): Promise<void> {
     checkKnownName(build, 'the build')
     await this.#host.catalogue.changeRollOut((there) => withShare(there, build, percent))
   }
 
-  /** Has a build begin nothing more, and lets any other go on with what it began. */
+  /** Retires a build: it starts no more runs, and any other build may continue its runs. */
   async retire(build: string): Promise<void> {
     checkKnownName(build, 'the build')
     await this.#host.catalogue.changeRollOut((there) => withoutBuild(there, build))

@@ -17,12 +17,13 @@ import { persistent, type Send } from '../runtime/availability.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import { type Random, uuidV7 } from '../runtime/random.ts'
 import type { ClaimedRun, Created, NewRun, Reuse, SqlClient, Store } from '../stores/store.ts'
-import { checkRef, signalId, updateId } from './answers.ts'
 import { Batch, type BatchOptions } from './batch.ts'
 import { Builds } from './builds.ts'
-import { type Page, type PageOptions, pageOf, queryOf, type RunFilter } from './filter.ts'
+import { engineClosed, otherReuse, refuseActivity } from './errors.ts'
+import { LIVE, type Page, type PageOptions, pageOf, queryOf, type RunFilter } from './filter.ts'
 import { Handle, StartedHandle } from './handle.ts'
 import { hasTaken } from './history.ts'
+import { checkRef, signalId, updateId } from './ids.ts'
 import {
   around,
   type Interceptor,
@@ -31,11 +32,9 @@ import {
   startThrough,
 } from './interceptors.ts'
 import { type Known, newRun } from './new-run.ts'
-import { type RunRecord, recordOf } from './record.ts'
-import { LIVE } from './recorded-runs.ts'
-import { engineClosed, otherReuse, refuseActivity } from './refusals.ts'
 import { Results } from './results.ts'
 import type { HandleHost, RunHandle, StartedRun } from './run-handle.ts'
+import { type RunRecord, recordOf } from './run-record.ts'
 import {
   type Begin,
   checkStarts,
@@ -347,7 +346,7 @@ export class Client {
     if (created?.outcome === 'existing' && created.posted === 'closed') {
       // An earlier try may have delivered the message before the run ended, and its answer was lost.
       const told = await hasTaken((asks) => this.host.load(asks), created.runId, message.id)
-      const text = `run ${created.runId} has ended; it takes no more messages.`
+      const text = `run ${created.runId} has ended, so it receives no more messages.`
       if (!told) throw new PawlError('RUN_ENDED', text)
     }
     return this.#started(run, created, options.idempotencyKey === undefined)

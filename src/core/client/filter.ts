@@ -1,5 +1,6 @@
-// Which runs are meant: what users write, and what the store is asked for.
+// Filters of runs: from what users write to the query of the store.
 
+import { defined } from '../base/defined.ts'
 import {
   checkOptions,
   type Described,
@@ -30,36 +31,47 @@ const statuses = [
   'cancelled',
 ] as const satisfies readonly Status[]
 
+/** The statuses of runs that have not ended. */
+export const LIVE: readonly Status[] = ['pending', 'running', 'waiting', 'paused', 'compensating']
+
 function isStartable(value: unknown): boolean {
   const { is } = (value ?? {}) as { readonly is?: unknown }
   return is === 'workflow' || is === 'activity'
 }
 
 export const runFilter = {
+  /** Runs of this workflow, or of this standalone activity. */
   workflow: option<string | Startable<never, unknown>>(
-    'Runs of this workflow, or of this activity on its own.',
+    'Runs of this workflow, or of this standalone activity.',
     'a workflow, or its name',
     (value) => typeof value === 'string' || isStartable(value),
   ),
+  /** Runs of this workflow id. */
   workflowId: text('Runs of this workflow id.'),
+  /** Runs in one of these states. */
   status: option<Status | readonly Status[]>(
     'Runs in one of these states.',
     `one or several of ${statuses.join(', ')}`,
     (value) => [value].flat().every((each) => (statuses as readonly unknown[]).includes(each)),
   ),
-  /** Equal to a value, or within bounds; all must hold. A value of another type is not found. A list is equal to each of its texts. */
+  /**
+   * Runs with these attributes, each equal to a value or within bounds: `{ region: 'eu', total: { gte: 100 } }`. An
+   * attribute that is a list matches each of its strings; a value of another type does not match.
+   */
   attributes: option<Readonly<Record<string, Compare>>>(
-    'Runs with these attributes: equal to a value, or to one of a list, or within bounds. All must hold.',
+    'Runs with these attributes: each equal to the value, to one of its list, or within the bounds.',
     'an object of attributes',
     isNamed,
   ),
-  startedAfter: moment('Runs that were started after this.'),
-  startedBefore: moment('Runs that were started before this.'),
+  /** Runs that were started after this time. */
+  startedAfter: moment('Runs that were started after this time.'),
+  /** Runs that were started before this time. */
+  startedBefore: moment('Runs that were started before this time.'),
 } as const
-/** Which runs to list, count, check, export or batch. All conditions must hold. */
+/** Which runs to list, count, check, export or change in a batch. A run must meet all conditions. */
 export interface RunFilter extends Described<typeof runFilter> {}
 
-/** A value of an attribute, or a range of them. */
+/** The value of an attribute, or bounds: `{ gt: 10, lte: 20 }`. */
 export type Compare =
   | AttributeScalar
   | {
@@ -70,40 +82,43 @@ export type Compare =
     }
 
 export const pageOptions = {
-  limit: whole('How many at most.', [1, limits.listPageMax], {
+  /** How many items a page has at most. Default 50. */
+  limit: whole('How many items a page has at most.', [1, limits.listPageMax], {
     otherwise: String(limits.listPageDefault),
   }),
-  cursor: text('Where the page before ended.'),
+  /** The `cursor` of the page before. */
+  cursor: text('The `cursor` of the page before.'),
 } as const
 export interface PageOptions extends Described<typeof pageOptions> {}
 
-/** What the store is asked for. */
 export function pageOf(page: PageOptions): { readonly limit: number; readonly cursor?: string } {
   checkOptions(pageOptions, page, { of: 'a list' })
   const { limit = limits.listPageDefault, cursor } = page
-  return { limit, ...(cursor !== undefined && { cursor }) }
+  return defined({ limit, cursor })
 }
 
-/** A part of a list; `cursor` goes into the next call, and is absent at the end. */
+/** One page of a list. */
 export interface Page<out T> {
   readonly items: readonly T[]
+  /** Pass it to the next call to get the next page. Absent on the last page. */
   readonly cursor?: string
 }
 
 export function queryOf(filter: RunFilter): Omit<ListQuery, 'limit'> {
   checkOptions(runFilter, filter, { of: 'a filter of runs' })
   const { workflow, workflowId, status, attributes, startedAfter, startedBefore } = filter
-  const wanted = status === undefined ? undefined : [status].flat()
-  return {
-    ...(workflow !== undefined && {
-      names: [typeof workflow === 'string' ? workflow : runNameOf(workflow)],
-    }),
-    ...(wanted && { statuses: wanted }),
-    ...(workflowId !== undefined && { workflowId }),
-    ...(attributes && { attributes: Object.entries(attributes).flatMap(testsOf) }),
-    ...(startedAfter && { createdAfter: startedAfter.getTime() }),
-    ...(startedBefore && { createdBefore: startedBefore.getTime() }),
-  }
+  return defined({
+    names: workflow === undefined ? undefined : [nameOf(workflow)],
+    statuses: status === undefined ? undefined : [status].flat(),
+    workflowId,
+    attributes: attributes && Object.entries(attributes).flatMap(testsOf),
+    createdAfter: startedAfter?.getTime(),
+    createdBefore: startedBefore?.getTime(),
+  })
+}
+
+function nameOf(workflow: string | Startable<never, unknown>): string {
+  return typeof workflow === 'string' ? workflow : runNameOf(workflow)
 }
 
 const COMPARISONS = ['gt', 'gte', 'lt', 'lte'] as const
@@ -116,7 +131,7 @@ function testsOf([given, compare]: [string, Compare]): AttributeTest[] {
   const scalar = (value: unknown): AttributeTest['value'] => {
     if (Array.isArray(value)) throw comparedWithList(name)
     if (value !== null) return storedScalar(name, value)
-    const message = `attribute '${name}' is compared with null. Runs without an attribute cannot be listed; give a value.`
+    const message = `attribute '${name}' is compared with null; expected a value. Runs without it cannot be listed.`
     throw new PawlError('INPUT_INVALID', message)
   }
   if (typeof compare !== 'object' || compare instanceof Date || compare === null) {
@@ -129,11 +144,11 @@ function testsOf([given, compare]: [string, Compare]): AttributeTest[] {
     return value === undefined ? [] : [{ name, is, value: scalar(value) }]
   })
   if (tests.length > 0) return tests
-  const message = `attribute '${name}' is compared with nothing: give a value, or gt, gte, lt or lte.`
+  const message = `attribute '${name}' is compared with nothing; expected a value, or gt, gte, lt or lte.`
   throw new PawlError('INPUT_INVALID', message)
 }
 
 function comparedWithList(name: string): PawlError {
-  const message = `attribute '${name}' is compared with a list. Give one text: runs are found whose list has it.`
+  const message = `attribute '${name}' is compared with a list; expected one string, which matches lists that have it.`
   return new PawlError('INPUT_INVALID', message)
 }

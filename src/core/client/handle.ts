@@ -1,6 +1,8 @@
-// A remote control for one run. It holds no state but the run's name; every answer is read from the store.
+// Handles: a handle knows only the ids of its run; every answer is read from the store.
 
+import { defined } from '../base/defined.ts'
 import { checkOptions, type Described } from '../base/described.ts'
+import { digestPayload } from '../base/digest.ts'
 import { formatDuration, milliseconds } from '../base/duration.ts'
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
@@ -10,29 +12,18 @@ import type { Query, RunRef, Signal, Update } from '../definitions/context.ts'
 import type { Args } from '../definitions/contract.ts'
 import { checkPayload } from '../definitions/messages.ts'
 import { encodeMessage } from '../kernel/codec.ts'
+import type { Event } from '../kernel/event.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import { isStop, type Message, type Stop } from '../kernel/message.ts'
 import { RunState } from '../kernel/run.ts'
 import type { Posted, RunSnapshot, Wakes } from '../stores/store.ts'
-import {
-  answerOf,
-  checkSteps,
-  checkTriggered,
-  discardable,
-  notEnded,
-  notFound,
-  notYet,
-  refuseMerging,
-  refuseUnknown,
-  resultOf,
-  signalId,
-  triggeredUnheard,
-  underWay,
-  updateId,
-} from './answers.ts'
+import { notAtRest, notEnded, notFound, triggerUnread, unknownUntilRead } from './errors.ts'
 import { eventsOf, hasTaken, type Load, pagesOf, triggerOf, turnsOf } from './history.ts'
 import type { HistoryEvent } from './history-event.ts'
-import { type RunRecord, recordOf } from './record.ts'
+import { discardedId, signalId, updateId } from './ids.ts'
+import { checkStepNames, checkSteps } from './migration.ts'
+import { answerOf, resultOf } from './outcomes.ts'
+import { publicEvents, publicStart } from './public-history.ts'
 import { RunMissing } from './results.ts'
 import { type ForkOptions, Rewinding } from './rewinding.ts'
 import {
@@ -50,9 +41,9 @@ import {
   type StartedRun,
   type WaitOptions,
 } from './run-handle.ts'
+import { type RunRecord, recordOf } from './run-record.ts'
 import { type StepRecord, stepsOf } from './steps.ts'
 import { type Timeline, timelineOf } from './timeline.ts'
-import { startOf, toldOf } from './told-events.ts'
 import { isUnclaimed, nothingKnown, type Why, whyOf } from './why.ts'
 
 /** @internal */
@@ -72,11 +63,11 @@ export class Handle<out Out> implements RunHandle<Out> {
   }
 
   get runId(): string {
-    return this.#runId ?? notYet('runId')
+    return this.#runId ?? unknownUntilRead('runId')
   }
 
   get workflowId(): string {
-    return this.#workflowId ?? notYet('workflowId')
+    return this.#workflowId ?? unknownUntilRead('workflowId')
   }
 
   async result(options: WaitOptions = {}): Promise<Out> {
@@ -100,7 +91,7 @@ export class Handle<out Out> implements RunHandle<Out> {
       { type: 'tasks', runId },
       { type: 'sessions' },
     ])
-    // Who could take it matters only if nobody has.
+    // The workers that could claim the run matter only if none holds it.
     const known = isUnclaimed(run) ? await this.#host.known(run.head.name) : nothingKnown
     const turns = run.endedAt === undefined ? await turnsOf(this.#load, run.head) : []
     return whyOf({
@@ -119,9 +110,9 @@ export class Handle<out Out> implements RunHandle<Out> {
     const { runId, generation: newest } = run.head
     const { generation = newest } = options
     const after = options.after ?? -1
-    if (after < 0 && generation === 1) yield startOf(run)
+    if (after < 0 && generation === 1) yield publicStart(run)
     for await (const page of pagesOf(this.#load, { runId, generation }, Math.max(after, 0))) {
-      for (const event of page.flatMap(toldOf)) if (event.seq > after) yield event
+      for (const event of page.flatMap(publicEvents)) if (event.seq > after) yield event
     }
   }
 
@@ -223,14 +214,14 @@ export class Handle<out Out> implements RunHandle<Out> {
     return answer && { value: answer.value as R }
   }
 
-  // A run that ends without an answer will never give one; but its end may have come after the history was read.
+  // A run that ended without an answer never gives one, unless it ended after its history was read.
   async #answer(
     id: string,
     searched = { upTo: 0 },
   ): Promise<{ readonly value: unknown } | undefined> {
     const run = await this.#snapshot()
     const { runId, generation: newest } = run.head
-    // It may have been answered before the run continued as new. What is over is looked through once.
+    // The answer may be in an earlier generation. Those cannot change, so they are searched once.
     const oldest = Math.max(searched.upTo, newest - limits.generationsKept) + 1
     for (let generation = oldest; generation <= newest; generation++) {
       const answer = answerOf(await eventsOf(this.#load, { runId, generation }), id)
@@ -238,19 +229,18 @@ export class Handle<out Out> implements RunHandle<Out> {
     }
     searched.upTo = newest - 1
     if (run.endedAt === undefined) return undefined
-    // A store that failed over meanwhile may have lost the end, and the answer will come again.
+    // A store that failed over meanwhile may have lost the end of the run; the run then ends, and answers, again.
     const now = await this.#snapshot()
     if (now.endedAt === undefined || now.head.generation !== newest) {
       searched.upTo = 0
       return undefined
     }
-    const message = `run ${runId} ended before it answered the update.`
-    throw new PawlError('RUN_ENDED', message)
+    throw new PawlError('RUN_ENDED', `run ${runId} ended before it answered the update.`)
   }
 
   async cancel(reason?: string): Promise<void> {
     const id = `cancel:${this.#host.newId()}`
-    const stop = { type: 'cancel', id, ...(reason !== undefined && { reason }) } as const
+    const stop = defined({ type: 'cancel', id, reason })
     await this.#post(stop)
     await this.#endIfNobodyCan(stop)
   }
@@ -261,7 +251,8 @@ export class Handle<out Out> implements RunHandle<Out> {
     await this.#endIfNobodyCan(stop)
   }
 
-  // The message is durable, and any worker carries it out. If no worker could, the run is ended here where no code need be asked.
+  // The message is durable, and any worker will carry it out. If no worker can claim the run, and its code need not
+  // run, the run is ended here.
   async #endIfNobodyCan(stop: Stop): Promise<void> {
     try {
       if ((await this.why()).reason !== 'noWorker') return
@@ -275,15 +266,15 @@ export class Handle<out Out> implements RunHandle<Out> {
 
   async pause(note?: string): Promise<void> {
     const id = `pause:${this.#host.newId()}`
-    await this.#post({ type: 'pause', id, ...(note !== undefined && { note }) })
+    await this.#post(defined({ type: 'pause', id, note }))
   }
 
   async resume(edit?: Edit): Promise<void> {
     if (edit !== undefined) checkOptions(editOptions, edit, { of: 'resume' })
     const settled = edit && (await this.#settle(edit))
-    // The store decides in the write that takes the message whether the run is paused: it may become so at any moment.
+    // Sent even if the run is not paused now, because it may be paused at any moment; the store decides in the write.
     const id = `resume:${this.#host.newId()}`
-    // A run that is not paused goes on with the edit alone, and may have ended by now.
+    // The edit may already have let the run end.
     await this.#post({ type: 'resume', id }, { resumes: true }, settled)
   }
 
@@ -295,7 +286,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     return id
   }
 
-  // What nobody waits for cannot be settled, and a slip of the pen should not look as if it had been.
+  // Refuses a step that is not in progress, so that a typo is not reported as success.
   async #checkOpen(step: string): Promise<void> {
     const { head } = await this.#snapshot()
     const { open } = RunState.of(await eventsOf(this.#load, head))
@@ -304,23 +295,22 @@ export class Handle<out Out> implements RunHandle<Out> {
     )
     if (steps.some((names) => names.includes(step))) return
     const known = steps.map(([key]) => key).join(', ') || 'none'
-    const message = `no step '${step}' of run ${head.runId} is open; open are: ${known}.`
+    const message = `run ${head.runId} has no step '${step}' in progress; expected one of: ${known}.`
     throw new PawlError('INPUT_INVALID', message)
   }
 
   async discardMessage(messageId: string, note?: string): Promise<void> {
     const given = checkKnownId(messageId, 'a message id')
     const run = await this.#snapshot()
-    const message = run.endedAt === undefined ? discardable(run, given) : given
+    const message = run.endedAt === undefined ? discardedId(run, given) : given
     const id = `discard:${this.#host.newId()}`
-    const discard = { type: 'discard', id, message, ...(note !== undefined && { note }) } as const
-    await this.#post(discard, { resumes: true })
+    await this.#post(defined({ type: 'discard', id, message, note }), { resumes: true })
   }
 
   async trigger(given?: unknown): Promise<void> {
     const { head } = await this.#snapshot()
     if (!decodeExtras(head.extras).pending) {
-      const message = `run ${head.runId} does not wait to be triggered: it was started without \`pending\`.`
+      const message = `run ${head.runId} cannot be triggered: it was started without \`pending\`.`
       throw new PawlError('INPUT_INVALID', message)
     }
     const input = given === undefined ? {} : { input: encode(given, 'the input of the run') }
@@ -331,13 +321,13 @@ export class Handle<out Out> implements RunHandle<Out> {
     if (outcome === 'duplicate') await this.#checkFirst(head.runId, input)
   }
 
-  // A trigger was there before, perhaps an earlier try of this one. Which it was is known when a worker has taken it.
+  // There was a trigger before, perhaps from an earlier try of this call. The history shows it once a worker read it.
   async #checkFirst(runId: string, input: { readonly input?: Payload }): Promise<void> {
     let waitedMs = 0
     for (let pauseMs: number = limits.updatePollMsMin; ; pauseMs *= 2) {
       const first = await triggerOf(this.#load, runId)
       if (first) return checkTriggered(runId, first, input)
-      if ((waitedMs += pauseMs) > limits.resultPollMsMax) throw triggeredUnheard(runId)
+      if ((waitedMs += pauseMs) > limits.resultPollMsMax) throw triggerUnread(runId)
       await this.#host.pause(pauseMs)
     }
   }
@@ -347,10 +337,9 @@ export class Handle<out Out> implements RunHandle<Out> {
     const { definitionHash, steps = {} } = to
     const hash = checkKnownName(definitionHash, 'definitionHash')
     const { head } = await this.#snapshot()
-    checkSteps(steps)
+    checkStepNames(steps)
     const events = await eventsOf(this.#load, head)
-    refuseUnknown(events, steps)
-    refuseMerging(events, steps)
+    checkSteps(events, steps)
     const id = `migrate:${head.runId}:${this.#host.newId()}`
     await this.#post({ type: 'migrate', id, hash, steps: { ...steps } }, { urgent: true })
   }
@@ -359,10 +348,10 @@ export class Handle<out Out> implements RunHandle<Out> {
     const { run, rewinding } = await this.#rewinding()
     if (run.endedAt === undefined) {
       if (run.paused) return this.resume()
-      throw underWay(run, 'retried')
+      throw notAtRest(run, 'retried')
     }
     if (run.status === 'completed') {
-      const message = `run ${run.head.runId} has completed; there is nothing to try again. Reset or fork it at a step instead.`
+      const message = `run ${run.head.runId} has completed, so there is nothing to retry. Reset or fork it instead.`
       throw new PawlError('RUN_ENDED', message)
     }
     await rewinding.retry()
@@ -372,7 +361,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     checkOptions(resetOptions, to, { of: 'reset' })
     const { step } = to
     const { run, rewinding } = await this.#rewinding()
-    if (run.endedAt === undefined && !run.paused) throw underWay(run, 'reset')
+    if (run.endedAt === undefined && !run.paused) throw notAtRest(run, 'reset')
     await rewinding.reset(step)
   }
 
@@ -388,7 +377,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     return { run, rewinding: new Rewinding(this.#host, { run, turns }) }
   }
 
-  /** A run that has ended takes no message, unless it has taken this one or the one `before` it. */
+  /** Throws if the run has ended, unless it has consumed this message, or the message `before`, in an earlier try. */
   async #post(message: Message, wakes?: Wakes, before?: string): Promise<Posted['outcome']> {
     encodeMessage(message)
     const runId = await this.#resolve()
@@ -399,10 +388,10 @@ export class Handle<out Out> implements RunHandle<Out> {
     )
     if (outcome === 'missing') throw notFound(this.#ref)
     if (outcome === 'closed' && !isStop(message)) {
-      // It may have taken this very message, and the answer to that got lost.
+      // The run may have consumed this very message, and the answer to that call was lost.
       for (const id of before === undefined ? [message.id] : [message.id, before])
         if (await hasTaken(this.#load, runId, id)) return 'duplicate'
-      throw new PawlError('RUN_ENDED', `run ${runId} has ended; it takes no more messages.`)
+      throw new PawlError('RUN_ENDED', `run ${runId} has ended, so it receives no more messages.`)
     }
     return outcome
   }
@@ -439,4 +428,16 @@ export class StartedHandle<out Out> extends Handle<Out> implements StartedRun<Ou
     this.isNew = known.isNew
     if (known.alongside !== undefined) this.alongside = known.alongside
   }
+}
+
+/** A run is triggered once: the same trigger again changes nothing, another one is refused. */
+function checkTriggered(
+  runId: string,
+  { input: known }: Extract<Event, { type: 'RunTriggered' }>,
+  { input }: { readonly input?: Payload },
+): void {
+  const digest = (each: Payload | undefined): string | undefined => each && digestPayload(each)
+  if (digest(known) === digest(input)) return
+  const message = `run ${runId} was triggered before, with another input. Start another run for this input.`
+  throw new PawlError('RUN_ALREADY_EXISTS', message, { details: { runId } })
 }

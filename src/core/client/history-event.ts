@@ -1,21 +1,22 @@
-// The history of a run as users see it: one type for every event, told apart by `type`, with values as they were given.
+// The history of a run as users see it: a union of event types, told apart by `type`, with decoded values.
 
 import type { Failure } from '../base/failure.ts'
 import type { AttributesChange } from '../definitions/attributes.ts'
 
-/** One thing that happened to a run. Switch over `type`: it says which fields there are. */
+/** One event of a run. `type` says which fields it has, so switch over it. */
 export type HistoryEvent = {
   [Type in keyof HistoryEvents]: {
     readonly type: Type
-    /** Its number in its generation, from 1; `RunStarted` is 0. */
+    /** The number of the event in its generation, from 1; `RunStarted` is 0. */
     readonly seq: number
     readonly at: Date
   } & HistoryEvents[Type] &
     (HistoryEvents[Type] extends OfStep ? unknown : { readonly step?: undefined })
 }[keyof HistoryEvents]
 
-/** What an event is about: the key of a step, a timer, a wait or a child. */
+/** Events of a step. */
 interface OfStep {
+  /** The key of the step: an activity, inline step, timer, wait or child. */
   readonly step: string
 }
 
@@ -24,64 +25,65 @@ interface OfNamedStep extends OfStep {
   readonly name?: string
 }
 
-/** What came from a message. */
+/** Events that a message caused. */
 interface ByMessage {
-  /** As `why` and `discardMessage` know it. */
+  /** The id of the message, as `why` and `discardMessage` use it. */
   readonly messageId: string
 }
 
 /** The fields of every event, by its type. */
 export interface HistoryEvents {
-  /** Only the first generation begins with it. */
+  /** The first event of the first generation. */
   RunStarted: { readonly name: string; readonly input: unknown }
-  /** The code asked for an activity, an inline step or a side effect. */
+  /** The code requested an activity, an inline step or a side effect. */
   StepStarted: OfStep & {
     readonly kind: 'activity' | 'step' | 'sideEffect'
     readonly name: string
-    /** Of an activity. */
+    /** The input of an activity. */
     readonly input?: unknown
-    /** For any worker of its queue, and not where the run is held. */
+    /** True if it is a task for any worker of its queue; false if it runs on the worker that holds the run. */
     readonly queued: boolean
-    /** It fails unless it has started by then, or ended by then. */
+    /** The step fails unless it has started by then. */
     readonly startBy?: Date
+    /** The step fails unless it has ended by then. */
     readonly closeBy?: Date
-    /** When it is cancelled, the code waits for its end. */
+    /** When the step is cancelled, the code waits for its end. */
     readonly onCancel?: 'wait'
   }
-  /** A queued step that must start in time has started. */
+  /** A queued step with a `scheduleToStart` limit has started. */
   StepBegun: OfStep
-  /** The worker that holds the run may not run it: it went to the task queue. */
+  /** The step became a task, because the worker that holds the run cannot run it. */
   StepQueued: OfNamedStep & { readonly attempt: number }
-  /** An attempt failed; the next is made at `until`. */
+  /** An attempt failed; the next one starts at `until`. */
   StepRetried: OfNamedStep & {
     readonly attempt: number
     readonly failure: Failure
     readonly until: Date
-    /** It did not fail: its body left it to be completed from outside until then. */
+    /** True if the attempt did not fail, but called `completeLater`: the step can be completed until then. */
     readonly leftOpen: boolean
   }
   StepCompleted: OfNamedStep & {
     readonly attempt: number
     readonly result: unknown
-    /** The note of `run.resume`, if the result was given by hand. */
+    /** The note of `run.resume`, if the step was completed by hand. */
     readonly byHand?: string
-    /** Of the message, if it was completed by hand or from outside. */
+    /** The id of the message, if the step was completed by hand or by its token. */
     readonly messageId?: string
   }
   StepFailed: OfNamedStep & {
     readonly attempt: number
     readonly failure: Failure
     readonly reason: 'exhausted' | 'non-retryable' | 'timeout'
-    /** Of the message, if it was failed from outside. */
+    /** The id of the message, if the step was failed by its token. */
     readonly messageId?: string
   }
   TimerStarted: OfStep & { readonly until: Date }
-  /** A timer, or the time-out of a wait. */
+  /** A timer fired, or the timeout of a wait has passed. */
   TimerFired: OfStep
   WaitStarted: OfStep & {
     readonly name: string
     readonly until?: Date
-    /** For something the code itself looks at, and not for a signal. */
+    /** True for a wait for a condition, false for a signal or webhook. */
     readonly condition: boolean
   }
   ChildStarted: OfStep & {
@@ -93,13 +95,13 @@ export interface HistoryEvents {
   }
   ChildCompleted: OfStep & { readonly result: unknown }
   ChildFailed: OfStep & { readonly childRunId: string; readonly failure: Failure }
-  /** The code needs these no longer: another branch won, or their scope was cancelled. */
+  /** These steps were cancelled: another branch won, or their scope was cancelled. */
   CalledOff: {
     readonly steps: readonly string[]
-    /** Those of them that are conditions which came true. */
+    /** The waits among them whose condition became true. */
     readonly met: readonly string[]
   }
-  /** To another run; `to` is absent if there was none. */
+  /** A message was sent to another run; `to` is absent if there was no such run. */
   MessageSent: OfStep & {
     readonly to?: string
     readonly message: 'signal' | 'cancel' | 'terminate'
@@ -113,15 +115,15 @@ export interface HistoryEvents {
   UpdateCompleted: ByMessage & { readonly result: unknown }
   UpdateFailed: ByMessage & {
     readonly failure: Failure
-    /** Its validator refused it, and nothing was done. */
+    /** True if its validator rejected it, so that it was not handled. */
     readonly rejected: boolean
   }
-  /** A webhook can be settled by whoever has this token. */
+  /** A webhook was created; its token resolves it. */
   TokenMade: OfStep & { readonly token: string }
   CancelRequested: ByMessage & { readonly reason?: string }
   PauseRequested: ByMessage & { readonly note?: string }
   ResumeRequested: ByMessage
-  /** A run that was started with `pending` begins, with another input if there is one. */
+  /** A run that was created with `pending` was triggered, with another input if there is one. */
   RunTriggered: ByMessage & { readonly input?: unknown }
   MigrationRequested: ByMessage & {
     readonly definitionHash: string
@@ -129,13 +131,13 @@ export interface HistoryEvents {
   }
   /** `run.discardMessage` dropped the message `discarded`. */
   MessageDiscarded: ByMessage & { readonly discarded: string; readonly note?: string }
-  /** Null removes one. */
+  /** Attributes were set; null removes one. */
   AttributesSet: OfStep & { readonly attributes: AttributesChange }
-  /** The code met a patch for the first time. */
+  /** The code reached a patch for the first time. */
   Patched: { readonly id: string }
   CompensationBegan: OfStep
   CompensationEnded: OfStep
-  /** Of a graph: the definition the run follows from here on. */
+  /** The definition that the run of a graph or machine follows from here on. */
   DefinitionTaken: {
     readonly definitionHash: string
     readonly version?: number
@@ -145,19 +147,19 @@ export interface HistoryEvents {
       readonly after: readonly string[]
     }[]
   }
-  /** Of a graph: the condition of a step did not hold. */
+  /** A graph step was skipped, because its condition was false. */
   StepSkipped: OfStep
-  /** Of a graph: what makes the input, the condition or the list of a step failed. */
+  /** The function for the input, the condition or the list of a graph step failed. */
   StepRefused: OfStep & { readonly failure: Failure }
-  /** Of a graph: what a step is done for, each on its own. */
+  /** The items of an `each` step of a graph. */
   ListTaken: OfStep & { readonly items: unknown }
-  /** Of a machine: what came of event `by`; 0 is the start. Without `state` it stayed as it was. */
+  /** A machine handled the event with number `by` (0 is the start). `state` is absent if it did not change. */
   StateMoved: { readonly by: number; readonly state?: unknown }
   RunCompleted: {
     readonly output: unknown
-    /** Steps and children that were asked for at the very end and not awaited: they never began. */
+    /** Steps and children that the code requested last and did not await: they never started. */
     readonly notBegun: readonly string[]
-    /** Handlers that were still at work. */
+    /** Message handlers that were still in progress. */
     readonly cutOff: readonly string[]
   }
   RunFailed: { readonly failure: Failure; readonly compensationFailures?: readonly Failure[] }
@@ -167,12 +169,13 @@ export interface HistoryEvents {
   }
   /** The last event of a generation that ended with `continueAsNew`. */
   RunContinued: unknown
-  /** The first event of every generation but the first; what it took over follows. */
+  /** The first event of every later generation, followed by the events it keeps of the one before. */
   GenerationBegan: {
     readonly reason: 'continued' | 'retried' | 'reset' | 'forked'
     readonly input: unknown
-    /** From 1; one more with each `retry` of the run. */
+    /** The number of this attempt of the run, from 1; each `retry` of the run adds one. */
     readonly attempt: number
+    /** The run that this one was forked from. */
     readonly forkedFrom?: string
   }
 }

@@ -1,4 +1,4 @@
-// Reading a history of any length: page by page, from some event on.
+// Reads histories of any length, page by page.
 
 import { limits } from '../base/limits.ts'
 import { decodeTurn } from '../kernel/codec.ts'
@@ -12,7 +12,7 @@ export function historyAsk({ runId, generation }: Generation, after: number) {
   return { type: 'history', runId, generation, after, turns: limits.historyPageTurns } as const
 }
 
-/** `first` is the first page, if somebody has it already. */
+/** `first` is the first page, if it was loaded before. */
 export async function* pagesOf(
   load: Load,
   of: Generation,
@@ -44,7 +44,7 @@ export async function eventsOf(load: Load, of: Generation): Promise<Event[]> {
   return (await turnsOf(load, of)).flatMap((turn) => decodeTurn(turn.body).events)
 }
 
-/** The events of every generation that is kept, the newest first. */
+/** The events of every generation whose history is kept, the newest first. */
 export async function* generationsOf(load: Load, runId: string): AsyncGenerator<Event[]> {
   const [loaded] = await load([{ type: 'run', runId }])
   const newest = loaded?.type === 'run' ? (loaded.run?.head.generation ?? 0) : 0
@@ -54,7 +54,7 @@ export async function* generationsOf(load: Load, runId: string): AsyncGenerator<
   }
 }
 
-/** What let a run begin that waited for it, as far as that is kept. */
+/** The trigger of a run that was started with `pending`, if its history is kept. */
 export async function triggerOf(
   load: Load,
   runId: string,
@@ -66,10 +66,10 @@ export async function triggerOf(
   return undefined
 }
 
-/** Whether a run has taken a message, in whichever of its generations. */
+/** True if a run has consumed a message, in any of its generations. */
 export async function hasTaken(load: Load, runId: string, messageId: string): Promise<boolean> {
   for await (const events of generationsOf(load, runId)) {
-    if (events.some((event) => tells(event, messageId))) return true
+    if (events.some((event) => isOfMessage(event, messageId))) return true
   }
   return false
 }
@@ -85,7 +85,7 @@ const MESSAGES: ReadonlySet<Event['type']> = new Set([
   'StepCompleted',
 ] as const)
 
-function tells(event: Event, messageId: string): boolean {
+function isOfMessage(event: Event, messageId: string): boolean {
   if (MESSAGES.has(event.type)) return 'id' in event && event.id === messageId
   return event.type === 'GenerationBegan' && (event.messageIds?.includes(messageId) ?? false)
 }

@@ -1,5 +1,6 @@
-// What users put around starts, calls on runs and step bodies: for tracing, checks, defaults. See `through`.
+// Interceptors of starts, calls on runs and step bodies: for tracing, checks and defaults.
 
+import { defined } from '../base/defined.ts'
 import { checkOptions, option } from '../base/described.ts'
 import { PawlError } from '../base/errors.ts'
 import type { RunRef } from '../definitions/context.ts'
@@ -13,30 +14,46 @@ import type { Handle } from './handle.ts'
 import type { RunHandle, StartedRun } from './run-handle.ts'
 import type { StartOptions } from './start-options.ts'
 
-/** A run is to be started. */
+/** The start of a run, as an interceptor sees it. */
 export interface StartCall {
   readonly operation: 'start' | 'startMany' | 'signalWithStart' | 'updateWithStart'
-  /** The name of its runs. */
+  /** The name of the workflow. */
   readonly workflow: string
   readonly input: unknown
   readonly options: StartOptions
 }
 
-/** Something is asked of a run. */
+/** A call on the handle of a run, as an interceptor sees it. */
 export interface ClientCall {
   readonly operation: Operation
   readonly run: RunRef
-  /** Of a signal, a query or an update. */
+  /** The name of the signal, query or update. */
   readonly name?: string
-  /** What the method of the handle was called with. */
+  /** The arguments of the call. */
   readonly args: readonly unknown[]
 }
 
-/** Stands around bodies, starts and calls: sees them, changes them, or answers itself. */
+/**
+ * Functions around step bodies, starts and calls on runs. Each can observe a call, change it, or return a result
+ * without calling `next`.
+ *
+ * ```ts
+ * const timing: Interceptor = {
+ *   async activity(call, next) {
+ *     const start = performance.now()
+ *     try {
+ *       return await next(call)
+ *     } finally {
+ *       console.log(call.name, performance.now() - start)
+ *     }
+ *   },
+ * }
+ * ```
+ */
 export interface Interceptor {
-  /** Around each attempt at an activity or a step, in the worker that makes it. What it throws fails the attempt. */
+  /** Around each attempt of an activity or an inline step, in its worker. An error it throws fails the attempt. */
   activity?(call: ActivityCall, next: (call: ActivityCall) => Promise<unknown>): Promise<unknown>
-  /** Around each start by this engine. It must give what `next` gave. */
+  /** Around each start by this engine. It must return the run that `next` returned. */
   start?(
     call: StartCall,
     next: (call: StartCall) => Promise<StartedRun<unknown>>,
@@ -54,14 +71,14 @@ type Operation = (typeof OPERATIONS)[number]
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 export const interceptorOptions = {
-  activity: option('Around each attempt at an activity or a step.', 'a function', isFunction),
+  activity: option('Around each attempt of an activity or a step.', 'a function', isFunction),
   start: option('Around each start by this engine.', 'a function', isFunction),
   client: option('Around each call on the handle of a run.', 'a function', isFunction),
 } as const
 
 export function checkInterceptors(interceptors: readonly Interceptor[]): void {
   for (const each of interceptors) {
-    // An instance of a class may have more than pawl knows of.
+    // An instance of a class may have more properties than pawl knows.
     const isPlain = Object.getPrototypeOf(each) === Object.prototype
     const entries = Object.keys(interceptorOptions).map((name) => [name, Reflect.get(each, name)])
     const given: unknown = isPlain ? each : Object.fromEntries(entries)
@@ -69,7 +86,7 @@ export function checkInterceptors(interceptors: readonly Interceptor[]): void {
   }
 }
 
-/** Those that stand around one kind of call. @internal */
+/** The interceptors of one kind of call. @internal */
 export function around<K extends keyof Interceptor>(
   kind: K,
   interceptors: readonly Interceptor[] = [],
@@ -80,7 +97,7 @@ export function around<K extends keyof Interceptor>(
   })
 }
 
-/** A body may answer at once; for whoever stands around it, it answers later. @internal */
+/** A body may return a plain value; interceptors always get a promise. @internal */
 export function aroundActivities(
   interceptors: readonly Interceptor[] | undefined,
 ): readonly AroundActivity[] {
@@ -93,7 +110,7 @@ export function aroundActivities(
 
 type AroundClient = Around<ClientCall, Promise<unknown>>
 
-/** A handle whose calls go through these. @internal */
+/** The handle, with its calls going through the interceptors. @internal */
 export function interceptedHandle<H extends Handle<unknown>>(
   handle: H,
   run: RunRef,
@@ -108,12 +125,8 @@ export function interceptedHandle<H extends Handle<unknown>>(
       if (!isOperation(property)) return method.bind(target)
       return async (...args: readonly unknown[]) => {
         const { name } = (args[0] ?? {}) as { readonly name?: unknown }
-        const call = {
-          operation: property,
-          run,
-          ...(typeof name === 'string' && { name }),
-          args,
-        }
+        const called = typeof name === 'string' ? name : undefined
+        const call = defined({ operation: property, run, name: called, args })
         const answer = await through(arounds, call, async (made) =>
           method.apply(target, made.args as unknown[]),
         )
@@ -133,7 +146,7 @@ function isOperation(property: string | symbol): property is Operation {
 
 type AroundStart = Around<StartCall, Promise<StartedRun<unknown>>>
 
-/** Makes starts in one write, each through what stands around it: when all have come through, or none. @internal */
+/** Makes several starts in one write, each through the interceptors. If one of them throws, none is made. @internal */
 export async function startThrough<R extends StartedRun<unknown>>(
   arounds: readonly AroundStart[],
   calls: readonly StartCall[],
@@ -160,7 +173,7 @@ export async function startThrough<R extends StartedRun<unknown>>(
       if (own === undefined || run !== own) throw notItsRun()
       return own
     } catch (error) {
-      // The others wait for this one, and are not started without it.
+      // The other starts wait for this one, and are not made without it.
       written.reject(error)
       throw error
     }
@@ -168,7 +181,7 @@ export async function startThrough<R extends StartedRun<unknown>>(
   return Promise.all(calls.map(start))
 }
 
-/** One start may be made again, for instance if it failed. */
+/** The interceptor of a single start may call `next` again, for example after a failure. */
 async function startOne<R extends StartedRun<unknown>>(
   arounds: readonly AroundStart[],
   call: StartCall,
@@ -186,13 +199,15 @@ async function startOne<R extends StartedRun<unknown>>(
 }
 
 function twice(): PawlError {
-  const message =
-    'an interceptor of starts called `next` twice for one of many starts, which are one write. Call it once.'
-  return new PawlError('INPUT_INVALID', message)
+  const problem =
+    'a start interceptor called `next` twice for one run of startMany, which is one write'
+  return new PawlError('INPUT_INVALID', `${problem}. Call it once.`)
 }
 
 function notItsRun(): PawlError {
-  const message =
-    'an interceptor of starts gave something else than `next` gave. Return what `next(call)` resolves to, or throw.'
-  return new PawlError('INPUT_INVALID', message)
+  const problem = 'a start interceptor returned something other than the run that `next` returned'
+  return new PawlError(
+    'INPUT_INVALID',
+    `${problem}. Return the result of \`next(call)\`, or throw.`,
+  )
 }

@@ -1,5 +1,6 @@
-// From what a user starts a run with to what the store is asked to create.
+// New runs: from the input and options of a start to what the store creates.
 
+import { defined } from '../base/defined.ts'
 import { checkOptions } from '../base/described.ts'
 import { deriveUuid, digestPayload } from '../base/digest.ts'
 import { PawlError } from '../base/errors.ts'
@@ -16,7 +17,7 @@ import { encodeExtras } from '../kernel/extras.ts'
 import type { NewRun, Reuse, StoredMessage } from '../stores/store.ts'
 import { beginning, countedFrom, type StartOptions, startOptions } from './start-options.ts'
 
-/** What is known of a workflow where it is started, besides its name. */
+/** What the caller of a start may know about the workflow besides its name. */
 export interface Known {
   readonly options?: WorkflowOptions
   readonly schemas?: KnownSchemas
@@ -32,8 +33,12 @@ export async function newRun<In>(
   if (workflow?.is !== 'workflow') {
     const other: unknown = workflow
     const byName =
-      typeof other === 'string' ? ` By its name: start(workflow.declare('${other}'), …).` : ''
-    throw new PawlError('INPUT_INVALID', `start takes a workflow as its first argument.${byName}`)
+      typeof other === 'string'
+        ? ` To start by name, use start(workflow.declare('${other}'), …).`
+        : ''
+    const problem =
+      'the first argument of start is not a definition; expected a workflow or an activity'
+    throw new PawlError('INPUT_INVALID', `${problem}.${byName}`)
   }
   const { name } = workflow
   checkOptions(startOptions, options, { of: `the start of '${name}'` })
@@ -47,17 +52,19 @@ export async function newRun<In>(
   const begins = beginning(options)
   const timed = timeouts({ ...workflow.options, ...options })
   const found = attributes && storedAttributes(attributes)
-  const extras = encodeExtras({
-    ...(found && { attributes: found }),
-    ...(memo && { memo: encode(memo, 'the memo') }),
-    ...timed,
-    ...(timed.executionTimeoutMs !== undefined && countedFrom(begins)),
-    ...(workflow.schemas?.input && { parsed: true }),
-    ...(options.pending && { pending: true }),
-    ...(version !== undefined && { version }),
-  })
+  const extras = encodeExtras(
+    defined({
+      attributes: found,
+      memo: memo && encode(memo, 'the memo'),
+      ...timed,
+      ...(timed.executionTimeoutMs !== undefined && countedFrom(begins)),
+      parsed: workflow.schemas?.input && true,
+      pending: options.pending || undefined,
+      version,
+    }),
+  )
   const queue = options.queue ?? workflow.options?.queue ?? 'default'
-  return {
+  return defined({
     runId,
     name,
     queue: checkName(queue, 'the name of a queue'),
@@ -66,13 +73,14 @@ export async function newRun<In>(
     reuse,
     input: encodePayload(input),
     digest: digestPayload(input),
-    ...(extras !== undefined && { extras }),
-    ...(found && { attributes: found }),
-    ...(reuse === 'terminateRunning' && { displaced: roomFor(runId) }),
+    extras,
+    attributes: found,
+    displaced: reuse === 'terminateRunning' ? roomFor(runId) : undefined,
     ...begins,
-  }
+  })
 }
 
+/** The message that terminates the run which the new one replaces. */
 function roomFor(runId: string): StoredMessage {
   const id = `displaced:${runId}`
   const reason = `run ${runId} was started in its place`

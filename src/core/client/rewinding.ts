@@ -1,5 +1,6 @@
-// Begins a run again: where it failed, at a step, or as another run that shares its past.
+// Retry, reset and fork: continues a run where it failed, from a step, or as a new run with the same history.
 
+import { defined } from '../base/defined.ts'
 import { digestPayload } from '../base/digest.ts'
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
@@ -15,13 +16,13 @@ import type { Message } from '../kernel/message.ts'
 import { RunState } from '../kernel/run.ts'
 import type { Beginning, Created, NewRun, RunSnapshot, StoredTurn, Wakes } from '../stores/store.ts'
 
-/** Where a fork goes on from, and what is different there. */
+/** Where a fork continues, and what it changes. */
 export interface ForkOptions {
-  /** The key of the step to go on from, or its name if there is one step of it. */
+  /** The key of the step to continue from, or its name if only one step has it. */
   readonly step: string
-  /** Another input for the workflow. */
+  /** Another input for the workflow. Default: the same input. */
   readonly input?: unknown
-  /** Results to go on with, by the key or name of a step, instead of those recorded. */
+  /** Results that replace the recorded ones, by the key or name of a step. */
   readonly results?: Readonly<Record<string, unknown>>
 }
 
@@ -33,7 +34,7 @@ export interface RewindPorts {
   newTurnId(): number
 }
 
-/** A run at rest, and its whole history. @internal */
+/** A run that is paused or has ended, and its whole history. @internal */
 export interface Rested {
   readonly run: RunSnapshot
   readonly turns: readonly StoredTurn[]
@@ -53,7 +54,7 @@ export class Rewinding {
     )
   }
 
-  /** From the step its failure came from. Its idempotency keys stay: what was done under them is not done twice. */
+  /** Continues from the step that failed. Idempotency keys stay the same, so that services do not repeat their work. */
   retry(): Promise<void> {
     this.#refuseUnbegun()
     const { generation } = this.#run.head
@@ -73,7 +74,7 @@ export class Rewinding {
     return this.#again(rewindOf(this.#events).resetTo(this.#events, step, begins, this.#run.now))
   }
 
-  /** Another run; this one stays as it is. */
+  /** Creates a new run; this one does not change. */
   async fork(options: ForkOptions): Promise<string> {
     const { head, attributes } = this.#run
     const given = 'input' in options
@@ -88,8 +89,8 @@ export class Rewinding {
       ]),
     )
     const runId = this.#ports.newId()
-    // What the schema made of the old input is not what it makes of another.
-    const edit = { results, ...(given && { dropped: INPUT_KEY }) }
+    // A new input drops the recorded result of parsing the old one.
+    const edit = defined({ results, dropped: given ? INPUT_KEY : undefined })
     const began = { reason: 'forked', ...begins, ...this.#foundBy, from: head.runId } as const
     const events = rewindOf(this.#events).forkedAt(
       this.#events,
@@ -99,22 +100,24 @@ export class Rewinding {
       this.#run.now,
     )
     const { name, queue, priority } = head
-    // It begins now, whenever the other did, and waits for nobody to let it.
+    // A fork starts now: without the delay, start time or `pending` of the original.
     const { from: _, delayMs: __, pending: ___, ...rest } = decodeExtras(head.extras)
     const extras = encodeExtras(rest)
-    await this.#ports.create({
-      runId,
-      name,
-      queue,
-      priority,
-      workflowId: runId,
-      reuse: 'allow',
-      input: encodePayload(input),
-      digest: digestPayload(input),
-      past: this.#beginning(events),
-      attributes: changedAttributes(attributes, this.#changes(events)),
-      ...(extras !== undefined && { extras }),
-    })
+    await this.#ports.create(
+      defined({
+        runId,
+        name,
+        queue,
+        priority,
+        workflowId: runId,
+        reuse: 'allow',
+        input: encodePayload(input),
+        digest: digestPayload(input),
+        past: this.#beginning(events),
+        attributes: changedAttributes(attributes, this.#changes(events)),
+        extras,
+      }),
+    )
     return runId
   }
 
@@ -123,26 +126,24 @@ export class Rewinding {
     return first?.type === 'GenerationBegan' ? first : undefined
   }
 
-  /** What this generation began with, and whether it was parsed, if it says so itself. */
+  /** The input of this generation. `parsed` and `triggeredAt` are absent if only the head of the run knows them. */
   get #input(): Pick<Begins, 'input' | 'parsed' | 'triggeredAt'> {
     if (this.#began) {
       const { input, parsed, triggeredAt } = this.#began
-      const known = { ...(parsed !== undefined && { parsed }) }
-      return { input, ...known, ...(triggeredAt !== undefined && { triggeredAt }) }
+      return defined({ input, parsed, triggeredAt })
     }
     const triggered = this.#events.find((event) => event.type === 'RunTriggered')
     if (triggered?.input) return { input: triggered.input, parsed: false }
     return { input: decodePayload(this.#run.head.input) }
   }
 
-  /** What this generation was found by where it began, if it says so itself. */
+  /** The attributes at the start of this generation; absent if only the head of the run knows them. */
   get #foundBy(): Pick<Begins, 'attributes'> {
-    const { attributes } = this.#began ?? {}
-    return attributes ? { attributes } : {}
+    return defined({ attributes: this.#began?.attributes })
   }
 
-  // What was set where the run does not stand any more is as it was before. Other attributes stay: of a run that an
-  // older release started, nobody knows which it was started with.
+  // Attributes that were set in dropped steps return to their earlier values. All others stay, because runs of an older
+  // release do not record the attributes they were started with.
   #changes(kept: readonly Event[]): AttributeChanges {
     const begun = this.#foundBy.attributes ?? decodeExtras(this.#run.head.extras).attributes ?? {}
     const stands = changedAttributes(begun, RunState.of(kept).changes ?? {})
@@ -156,11 +157,11 @@ export class Rewinding {
     )
   }
 
-  // What waited to be triggered and was stopped before that has nothing to go on with.
+  // A pending run that ended before it was triggered has no step to continue from.
   #refuseUnbegun(): void {
     const { head } = this.#run
     if (!decodeExtras(head.extras).pending || RunState.of(this.#events).triggered) return
-    const message = `run ${head.runId} ended before it was triggered, so there is nothing to try again. Start another.`
+    const message = `run ${head.runId} ended before it was triggered, so there is nothing to retry. Start another run.`
     throw new PawlError('RUN_ENDED', message)
   }
 
@@ -174,14 +175,14 @@ export class Rewinding {
       past: this.#beginning(events),
       ...(Object.keys(attributes).length > 0 && { attributes }),
     })
-    // It is there if the first answer was lost.
+    // 'existing' means that an earlier try succeeded and its answer was lost.
     if (created.outcome === 'created' || created.outcome === 'existing') return this.#leavePause()
     if (created.outcome === 'refused' && created.archived) throw archived(runId)
     throw meanwhile(runId)
   }
 
-  // A run that ended has taken all of its messages and stopped its children. One that was paused may have further
-  // requests to pause in its inbox, which must not pause the new generation.
+  // A run that ended has consumed all of its messages and stopped its children. A paused run may have more pause
+  // requests in its inbox, which must not pause the new generation.
   async #leavePause(): Promise<void> {
     if (this.#run.endedAt !== undefined) return
     const { runId } = this.#run.head
@@ -193,13 +194,13 @@ export class Rewinding {
     await this.#stopChildren()
   }
 
-  // The new generation starts others in their place.
+  // The new generation starts its own children.
   async #stopChildren(): Promise<void> {
     const { runId, generation } = this.#run.head
     for (const open of RunState.of(this.#events).open.values()) {
       if (open.type !== 'child' || open.onClose === 'abandon') continue
       const id = `parent:${runId}:${generation}`
-      const reason = 'its parent went back to before it was started'
+      const reason = 'its parent was reset to before it was started'
       await this.#ports.post(open.child, { type: 'cancel', id, reason }, { urgent: true })
     }
   }
@@ -210,22 +211,22 @@ export class Rewinding {
       return { turnId: this.#ports.newTurnId(), count: events.length, body }
     } catch (error) {
       const { runId } = this.#run.head
-      const message = `the past of run ${runId} is too large to begin with: ${limits.turnBytesMax} bytes are possible.`
+      const problem = `the history of run ${runId} up to this step has more than ${limits.turnBytesMax} bytes`
+      const message = `${problem}, which one turn can hold. Continue from an earlier step, or start a new run.`
       throw new PawlError('PAYLOAD_TOO_LARGE', message, { cause: error })
     }
   }
 }
 
 function archived(runId: string): PawlError {
-  return new PawlError(
-    'RUN_ENDED',
-    `run ${runId} has ended and was packed away: this store keeps it only to be read. Fork it: the fork begins with its past.`,
-  )
+  const message = `run ${runId} has ended and was archived, so this store can only read it. Fork it instead.`
+  return new PawlError('RUN_ENDED', message)
 }
 
 function meanwhile(runId: string): PawlError {
+  const problem = `run ${runId} has begun another generation meanwhile: by another caller, or by itself`
   return new PawlError(
     'RUN_ALREADY_EXISTS',
-    `run ${runId} has begun again meanwhile: somebody else was faster, or it has gone on by itself.`,
+    `${problem}. Look at the run, and try again if it is still needed.`,
   )
 }

@@ -1,4 +1,4 @@
-// What a handle can do for users, and what it needs of its client.
+// The interface of handles, their options, and what they need from their client.
 
 import { type Described, duration, given, option, text, whole } from '../base/described.ts'
 import type { Payload } from '../base/value.ts'
@@ -7,56 +7,64 @@ import type { Args } from '../definitions/contract.ts'
 import type { Message, Stop } from '../kernel/message.ts'
 import type { LoadAsk, Loaded, Posted, RunSnapshot, StoredTurn, Wakes } from '../stores/store.ts'
 import type { HistoryEvent } from './history-event.ts'
-import type { RunRecord } from './record.ts'
 import type { Ended } from './results.ts'
 import type { ForkOptions, RewindPorts } from './rewinding.ts'
+import type { RunRecord } from './run-record.ts'
 import type { StepRecord } from './steps.ts'
 import type { Timeline } from './timeline.ts'
 import type { Waits } from './waits.ts'
 import type { Why, WhyFacts } from './why.ts'
 
 export const editOptions = {
-  step: text('The step that counts as done: its key or its name.'),
-  result: given<unknown>('What it gives.', 'anything that can be stored'),
-  note: text('Why, for its history.'),
+  step: text('The step to complete: its key or its name.'),
+  result: given<unknown>('The result of the step.', 'anything that can be stored'),
+  note: text('The reason, for the history.'),
 } as const
-/** A step that is settled by hand. */
+/** Completes a step by hand. */
 export interface Edit {
+  /** The key or the name of the step. */
   readonly step: string
+  /** The result of the step. */
   readonly result: unknown
+  /** The reason, for the history. */
   readonly note: string
 }
 
 export const resetOptions = {
-  step: text('The key of the step to go back to, or its name if there is one step of it.'),
+  step: text('The key of the step to reset to, or its name if only one step has it.'),
 } as const
 
 export const forkOptions = {
-  step: text('The key of the step to go on from, or its name if there is one step of it.'),
+  step: text('The key of the step to continue from, or its name if only one step has it.'),
   input: given<unknown>('Another input for the workflow.', 'anything that can be stored'),
   results: option<Readonly<Record<string, unknown>>>(
-    'Results of steps and children to go on with, by key or name, instead of those recorded.',
+    'Results of steps and children that replace the recorded ones, by key or name.',
     'an object of results',
     isPlainObject,
   ),
 } as const
 
 export const migrationOptions = {
-  definitionHash: text('The definition to go by.'),
+  definitionHash: text('The definition to use.'),
   steps: option<Readonly<Record<string, string | null>>>(
-    'What became of steps: their new names, or `null` for those that are not to be done.',
+    'New names of steps by their old names; `null` skips a step.',
     'an object of names',
     isPlainObject,
   ),
 } as const
 
 export const historyOptions = {
-  after: whole('Only what came after the event of this number.', [-1, Number.MAX_SAFE_INTEGER]),
-  generation: whole('Another generation than the newest.', [1, Number.MAX_SAFE_INTEGER]),
+  /** Only events after the one with this number. Default: all. */
+  after: whole('Only events after the one with this number.', [-1, Number.MAX_SAFE_INTEGER]),
+  /** The generation to read. Default: the current one. */
+  generation: whole('The generation to read.', [1, Number.MAX_SAFE_INTEGER], {
+    otherwise: 'the current one',
+  }),
 } as const
 
 export const messageOptions = {
-  messageId: text('The same id is delivered once, however often it is sent.'),
+  /** Messages with the same id are delivered once. Default: a new id for each call. */
+  messageId: text('Messages with the same id are delivered once.', { otherwise: 'a new id' }),
 } as const
 
 function isPlainObject(value: unknown): boolean {
@@ -64,89 +72,97 @@ function isPlainObject(value: unknown): boolean {
 }
 
 export const resultOptions = {
-  signal: given<AbortSignal>('Ends the wait, and not what is waited for.', 'an AbortSignal'),
-  /** How long to wait; after that the call throws `NOT_ENDED`, with what `why` knows. For ever, if absent. */
-  timeout: duration('How long to wait; then the call throws `NOT_ENDED`, with what `why` knows.', {
-    otherwise: 'for ever',
+  /** Aborts the wait, but not the run. */
+  signal: given<AbortSignal>('Aborts the wait, but not the run.', 'an AbortSignal'),
+  /** Longest wait; the call then throws `NOT_ENDED` with the result of `why`. Default: no limit. */
+  timeout: duration('Longest wait; the call then throws `NOT_ENDED` with the result of `why`.', {
+    otherwise: 'no limit',
   }),
 } as const
-/** How long to wait for an answer. */
+/** Options of calls that wait for a run. */
 export interface WaitOptions extends Described<typeof resultOptions> {}
 
-/** A remote control for one run, whether it is in progress or has ended. */
+/** A handle to one run, whether it is in progress or has ended. */
 export interface RunHandle<out Out> {
   readonly runId: string
   readonly workflowId: string
   /**
-   * Waits for the end. Throws `RunError` or `CancelledError` if it is not a good one, and `NOT_ENDED`, with what `why`
-   * knows, if there is none within `timeout`.
+   * Waits for the run to end and returns its output. Throws `RunError` if it failed, `CancelledError` if it was
+   * cancelled, and `NOT_ENDED` if it has not ended within `timeout`.
    */
   result(options?: WaitOptions): Promise<Out>
+  /** The run as the store has it: its status, input, output, attributes and more. */
   describe(): Promise<RunRecord>
-  /** Why the run is not moving, and what would move it. */
+  /** Why the run makes no progress, and what would let it continue. */
   why(): Promise<Why>
-  /** What happened, from the beginning of its newest generation, or of another. */
+  /** The events of the current generation, or of another. */
   history(options?: Described<typeof historyOptions>): AsyncIterable<HistoryEvent>
   /** Every step of its newest generation, and where it stands; of a graph, also the steps that have not started. */
   steps(): Promise<readonly StepRecord[]>
   /** Its newest generation as rows with a beginning and an end, as `pawl run` draws them. */
   timeline(): Promise<Timeline>
+  /** Sends a signal. Resolves when it is durable; the run may handle it later. */
   signal<Payload>(
     signal: Signal<Payload>,
     ...args: Args<NoInfer<Payload>, Described<typeof messageOptions>>
   ): Promise<void>
-  /** Asks the code of the run, which must be known here. Writes nothing, and works on runs that have ended. */
+  /**
+   * Asks the run a question. This process replays the run to answer, so it needs the code of the workflow. Writes
+   * nothing, and works for runs that have ended.
+   */
   query<Payload, R>(query: Query<Payload, R>, ...args: Args<NoInfer<Payload>, never>): Promise<R>
-  /** Has the run do something, and waits for its answer. */
+  /** Sends an update and waits for its answer. */
   update<Payload, R>(
     update: Update<Payload, R>,
     ...args: Args<Payload, Described<typeof messageOptions> & WaitOptions>
   ): Promise<R>
-  /** The answer to an update sent before; `undefined` while there is none. */
+  /** The answer to an update that was sent before; `undefined` while there is none. */
   updateResult<R>(
     update: Update<never, R>,
     messageId: string,
   ): Promise<{ readonly value: R } | undefined>
-  /** Asks the run, and its children, to stop. The code sees a `CancelledError` at its next await. */
+  /** Asks the run and its children to stop. Their code gets a `CancelledError` at its next durable call. */
   cancel(reason?: string): Promise<void>
-  /** Ends the run, and its children, where they are: their code is not asked, and no clean-up of theirs runs. */
+  /** Ends the run and its children at once, without running their code: no clean-up and no compensation. */
   terminate(reason: string): Promise<void>
-  /** Has the run rest once the steps under way have ended. Messages wait; time goes on. */
+  /** Pauses the run after its running steps finish. Messages wait in the inbox; timers keep counting. */
   pause(note?: string): Promise<void>
-  /** Has a paused run go on; with an edit, as if the step had ended with this result. */
+  /** Resumes a paused run. With an edit, a step completes with the given result first. */
   resume(edit?: Edit): Promise<void>
   /**
-   * Drops a message that no worker can read, and that therefore keeps the run from going on; `why` names it. What it
-   * said is lost. A message that can be read is taken, not dropped.
+   * Discards a message that no worker can read and that therefore pauses the run; `why` names it. Its payload is lost.
+   * A message that a worker can read is delivered, not discarded.
    */
   discardMessage(messageId: string, note?: string): Promise<void>
-  /** Lets a run begin that was started with `pending`; with another input, if one is given. */
+  /** Starts a run that was created with `pending`, with another input if one is given. */
   trigger(input?: unknown): Promise<void>
-  /** Has a graph go by another definition: steps under their new names, or skipped. */
+  /** Moves the run of a graph to another definition, with steps renamed or skipped. */
   migrate(to: Migration): Promise<void>
-  /** Has a run that failed or was cancelled go on where it failed. Steps that are recorded do not run again. */
+  /** Retries a failed or cancelled run from where it failed. Recorded steps do not run again. */
   retry(): Promise<void>
-  /** Has the run go back to a step, and do it and all after it once more. */
+  /** Resets the run to a step: it and everything after it runs again. */
   reset(to: { readonly step: string }): Promise<void>
-  /** Another run with the past of this one up to a step, which stays as it is. */
+  /** Creates a new run with the history of this one up to a step. This run does not change. */
   fork(from: ForkOptions): Promise<RunHandle<Out>>
 }
 
-/** What a start gives. */
+/** The handle that a start returns. */
 export interface StartedRun<out Out> extends RunHandle<Out> {
-  /** Whether it was this start that created the run; otherwise it was there before. */
+  /** True if this call created the run; false if it existed before. */
   readonly isNew: boolean
-  /** The run id of another run of the same workflow id that is in progress, as `reuse: 'allow'` lets it. */
+  /** The id of another run in progress with the same workflow id, which `reuse: 'allow'` permits. */
   readonly alongside?: string
 }
 
-/** The definition to go by, and what became of steps: their new names, or `null` for those that are not to be done. */
+/** The definition that a run moves to, and its renamed or skipped steps. */
 export interface Migration {
+  /** The `definitionHash` of the new definition. */
   readonly definitionHash: string
+  /** New names of steps by their old names; `null` skips a step. */
   readonly steps?: Readonly<Record<string, string | null>>
 }
 
-/** What a handle needs of its client. @internal */
+/** What a handle needs from its client. @internal */
 export interface HandleHost extends RewindPorts {
   load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]>
   post(runId: string, message: Message, wakes: Wakes): Promise<Posted>
@@ -159,12 +175,12 @@ export interface HandleHost extends RewindPorts {
     readonly payload: Payload
   }): Promise<Payload>
   pause(ms: number, signal?: AbortSignal): Promise<void>
-  /** Ends a run that nobody holds. */
+  /** Ends a run that no worker holds. */
   endUnclaimed(given: {
     readonly run: RunSnapshot
     readonly turns: readonly StoredTurn[]
     readonly stop: Stop
   }): Promise<unknown>
-  /** What the store knows of a workflow, and what was said about builds. */
+  /** Whether the store has a definition of this name, and the roll-out. */
   known(name: string): Promise<Pick<WhyFacts, 'submitted' | 'rollOut'>>
 }

@@ -1,4 +1,4 @@
-// How a run is started.
+// The options of starts.
 
 import {
   checkOptions,
@@ -22,58 +22,58 @@ import type { Extras } from '../kernel/extras.ts'
 import { type NewRun, REUSES, type Reuse, type SqlClient } from '../stores/store.ts'
 
 export const startOptions = {
-  /** A name of your own for the run. By default its run id. */
-  workflowId: text('A name of your own for the run.', { otherwise: 'its run id' }),
-  /** What to do if a run of this workflow id exists. That of `open`, or else 'allow'. */
+  /** An id of your own for the run. Default: its run id. */
+  workflowId: text('An id of your own for the run.', { otherwise: 'its run id' }),
+  /** What to do if a run of this workflow id exists. Default: the `reuse` of `open`, or else `'allow'`. */
   reuse: choice<Reuse>('What to do if a run of this workflow id exists.', REUSES, {
     otherwise: "that of `open`, or else 'allow'",
   }),
-  /** The same key starts the same run once, however often it is asked for. */
-  idempotencyKey: text('The same key starts the same run once, however often it is asked for.'),
-  runAt: option<Date>('When it begins.', 'a Date', (value) => value instanceof Date),
-  delay: duration('How long after the start it begins.'),
-  /** Of a definition that is kept in the store; the newest at the time it begins, when absent. */
-  version: whole(
-    'The version of a definition that is kept in the store.',
-    [1, Number.MAX_SAFE_INTEGER],
-    { otherwise: 'the newest when it begins' },
-  ),
-  /** The run is there, and waits for `run.trigger()`. */
-  pending: flag('The run waits for `run.trigger()`.', { otherwise: 'false' }),
+  /** Calls with the same key start only one run. */
+  idempotencyKey: text('Calls with the same key start only one run.'),
+  /** When the run starts. Default: now. */
+  runAt: option<Date>('When the run starts.', 'a Date', (value) => value instanceof Date),
+  /** How long the start of the run is delayed. Default: not at all. */
+  delay: duration('How long the start of the run is delayed.'),
+  /** The version of a definition in the store. Default: the newest when the run starts. */
+  version: whole('The version of a definition in the store.', [1, Number.MAX_SAFE_INTEGER], {
+    otherwise: 'the newest when the run starts',
+  }),
+  /** The run is created, but starts only when `run.trigger()` is called. Default false. */
+  pending: flag('The run starts only when `run.trigger()` is called.', { otherwise: 'false' }),
   ...placement,
   ...aboutRun,
-  /** A Postgres transaction of yours: the run is there if it commits. */
+  /** A client with an open Postgres transaction of yours: the run exists if and when it commits. */
   transaction: given<SqlClient>(
-    'A Postgres transaction of yours: the run exists if it commits.',
+    'An open Postgres transaction of yours: the run exists if and when it commits.',
     'a client with a transaction open',
   ),
 } as const
-/** How a run is started, beside its input. */
+/** Options of a start. */
 export interface StartOptions extends Described<typeof startOptions> {}
 
-/** One of many starts. */
+/** One start of `startMany`. */
 export type Begin<In> = Given<'input', In> & StartOptions
 
 export const beginOptions: Description = {
   ...startOptions,
-  input: given<unknown>('What it is started with.', 'the input of the workflow'),
+  input: given<unknown>('The input of the run.', 'the input of the workflow'),
 }
 
 const withMessage = {
   ...beginOptions,
-  payload: given<unknown>('What it is told.', 'the payload of the message'),
-  messageId: text('The same id is taken once.'),
+  payload: given<unknown>('The payload of the message.', 'the payload of the message'),
+  messageId: text('Messages with the same id are delivered once.'),
 }
 const message = (is: 'signal' | 'update') =>
   required(
     option<object>(
-      'What it is sent.',
+      'The message to send.',
       `${is === 'signal' ? 'a' : 'an'} ${is}`,
       (value) => (value as { is?: unknown } | null)?.is === is,
     ),
   )
 
-/** What `signalWithStart` and `updateWithStart` take. */
+/** The options of `signalWithStart` and `updateWithStart`. */
 export const startRequests: Readonly<Record<'signal' | 'update', Description>> = {
   signal: { ...withMessage, signal: message('signal') },
   update: { ...withMessage, update: message('update') },
@@ -86,28 +86,32 @@ export function checkStarts(runs: unknown): void {
     for (const run of runs) checkOptions(beginOptions, run, { of: 'startMany' })
     return
   }
-  const message = 'startMany takes a list of objects: [{ input, workflowId, … }, …].'
+  const message =
+    'the runs of startMany are not a list of objects; expected [{ input, workflowId, … }, …].'
   throw new PawlError('INPUT_INVALID', message)
 }
 
-/** When it begins, if not at once. */
+/** When the run starts, if not at once. */
 export function beginning(options: StartOptions): Pick<NewRun, 'startAt' | 'delayMs'> {
   const { runAt, delay, pending } = options
   if (pending && (runAt !== undefined || delay !== undefined)) {
     throw new PawlError(
       'INPUT_INVALID',
-      'a run that waits to be triggered has no time to begin at. Leave out `pending`, or `delay` and `runAt`.',
+      'a run with `pending` starts when it is triggered, not at a time. Remove `pending`, or `delay` and `runAt`.',
     )
   }
   if (pending) return { startAt: NEVER }
   if (runAt !== undefined && delay !== undefined) {
-    throw new PawlError('INPUT_INVALID', 'give runAt or delay, not both.')
+    throw new PawlError(
+      'INPUT_INVALID',
+      'a start has both `runAt` and `delay`. Remove one of them.',
+    )
   }
   if (delay !== undefined) return { delayMs: milliseconds(delay, 'delay') }
   return runAt === undefined ? {} : { startAt: instantOf(runAt, 'runAt') }
 }
 
-/** When time begins to count for a run that does not begin at once. */
+/** When the execution timeout of a run that starts later begins to count. */
 export function countedFrom({
   startAt,
   delayMs,
@@ -116,17 +120,19 @@ export function countedFrom({
   return delayMs === undefined ? {} : { delayMs }
 }
 
-/** The transaction that many starts join: all of them the same one, or none. */
+/** The transaction that several starts join: they must all have the same one, or none. */
 export function commonTransaction(starts: readonly StartOptions[]): SqlClient | undefined {
   const [first, ...others] = new Set(starts.map(({ transaction }) => transaction))
   if (others.length === 0) return first
-  const text = 'startMany is one write: give all runs the same transaction, or none of them any.'
+  const text =
+    'the runs of startMany have different transactions. It is one write: give all of them the same, or none.'
   throw new PawlError('NOT_SUPPORTED', text)
 }
 
-/** What waits for a run cannot be part of a transaction: nobody sees the run before that commits. */
+/** A call that waits for a run cannot be in a transaction, because no worker sees the run before the commit. */
 export function refuseTransaction({ transaction }: StartOptions, what: string): void {
   if (transaction === undefined) return
-  const text = `${what} of a run that nobody sees before your transaction commits. Use start or signalWithStart in it, and wait after it.`
-  throw new PawlError('NOT_SUPPORTED', text)
+  const problem = `${what} of a run that no worker can see before your transaction commits`
+  const todo = 'Use start or signalWithStart in the transaction, and wait after it.'
+  throw new PawlError('NOT_SUPPORTED', `${problem}. ${todo}`)
 }

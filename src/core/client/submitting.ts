@@ -1,13 +1,15 @@
-// Definitions that are kept in the store: a graph given as data, which any worker can run, or a note of what code was there.
+// Submits definitions to the store: a graph document, which any worker can run, or the hash of a definition in code.
 
+import { defined } from '../base/defined.ts'
 import type { Json } from '../base/value.ts'
 import type { Catalogue, Draft } from '../catalogue/catalogue.ts'
 import type { WorkflowContract } from '../definitions/contract.ts'
 import type { ParseGraph } from '../definitions/graph-document.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
 
-/** A definition in the store. Runs of it are started like those of any workflow, and go by this version. */
+/** A definition in the store, as `engine.submit` returns it. `engine.start` starts runs of this version. */
 export interface Submitted extends WorkflowContract<unknown, unknown> {
+  /** The version in the store, from 1. */
   readonly version: number
   readonly definitionHash: string
 }
@@ -31,10 +33,10 @@ function draftOf(
     return { name, definitionHash: hash, contentHash: documentHash, document }
   }
   const { name, definitionHash } = given
-  // A graph that was parsed from data is data.
+  // A graph that was parsed from a document is stored as that document.
   const { document, documentHash } = given as { document?: Json; documentHash?: string }
   const contentHash = documentHash ?? definitionHash
-  return { name, definitionHash, contentHash, ...(document !== undefined && { document }) }
+  return defined({ name, definitionHash, contentHash, document })
 }
 
 function isWorkflow(given: AnyWorkflow | Json): given is AnyWorkflow {

@@ -1,4 +1,4 @@
-// Settling a wait, or completing a step, from outside, by nothing but a token.
+// Resolves webhooks and completes steps from outside, by their token alone.
 
 import { digest, digestPayload } from '../base/digest.ts'
 import { PawlError } from '../base/errors.ts'
@@ -19,11 +19,12 @@ import {
 import { generationsOf } from './history.ts'
 import type { HandleHost } from './run-handle.ts'
 
-type Told = 'not yet' | 'duplicate' | 'closed'
+/** What the store said to the last message: nothing was sent yet, it was a duplicate, or the run had ended. */
+type Sent = 'not yet' | 'duplicate' | 'closed'
 
-/** What to tell the run, as its history stands; nothing if it has taken the same before, or cannot be told yet. */
-type Look = (told: Told, events: Events) => Next | Promise<Next>
-type Next = Message | 'told' | 'wait'
+/** The message to send by the current history; 'done' if the run has consumed it before, 'wait' if it is too early. */
+type Decide = (sent: Sent, events: Events) => Next | Promise<Next>
+type Next = Message | 'done' | 'wait'
 
 export async function settleByToken(
   host: HandleHost,
@@ -31,65 +32,65 @@ export async function settleByToken(
   answer: WebhookAnswer,
 ): Promise<void> {
   const step = typeof token === 'string' ? stepOfToken(token) : undefined
-  if (step) return tell(host, step.runId, completion(host, step, answer))
+  if (step) return send(host, step.runId, completion(host, step, answer))
   const runId = typeof token === 'string' ? runOfToken(token) : undefined
   if (runId === undefined) throw invalid()
-  return tell(host, runId, webhook(token, answer))
+  return send(host, runId, webhook(token, answer))
 }
 
-async function tell(host: HandleHost, runId: string, look: Look): Promise<void> {
+async function send(host: HandleHost, runId: string, decide: Decide): Promise<void> {
   let pauseMs: number = limits.updatePollMsMin
   let waitedMs = 0
-  for (let told: Told = 'not yet'; ; ) {
-    const message = await look(told, await allEvents(host, runId))
-    if (message === 'told') return
-    // Another answer stands in line before this one: which of them it is, the history will tell.
-    if (message === 'wait' || told === 'duplicate') {
-      if ((waitedMs += pauseMs) > limits.storePatienceMs) throw unheard()
+  for (let sent: Sent = 'not yet'; ; ) {
+    const message = await decide(sent, await allEvents(host, runId))
+    if (message === 'done') return
+    // An answer with this id is in the inbox. The history will show whether it was the same one.
+    if (message === 'wait' || sent === 'duplicate') {
+      if ((waitedMs += pauseMs) > limits.storePatienceMs) throw answerUnread()
       await host.pause(pauseMs)
       pauseMs = Math.min(pauseMs * 2, limits.resultPollMsMax)
       continue
     }
     const { outcome } = await host.post(runId, message, {})
     if (outcome === 'accepted') return
-    told = outcome === 'duplicate' ? 'duplicate' : 'closed'
+    sent = outcome === 'duplicate' ? 'duplicate' : 'closed'
   }
 }
 
-function webhook(token: string, answer: WebhookAnswer): Look {
+function webhook(token: string, answer: WebhookAnswer): Decide {
   const payload = encode(answer, 'the answer to a webhook')
-  return (told, { all, newest }) => {
+  return (sent, { all, newest }) => {
     const made = all.find((event) => event.type === 'TokenMade' && event.token === token)
     if (made?.type !== 'TokenMade') throw invalid()
     const name = webhookSignal(made.key, token)
     const id = `webhook:${token}`
-    const said = all.find((event) => event.type === 'SignalReceived' && event.id === id)
-    if (said?.type === 'SignalReceived') {
-      if (digestPayload(said.payload) === digestPayload(payload)) return 'told'
-      throw another()
+    const first = all.find((event) => event.type === 'SignalReceived' && event.id === id)
+    if (first?.type === 'SignalReceived') {
+      if (digestPayload(first.payload) === digestPayload(payload)) return 'done'
+      throw anotherAnswer()
     }
-    if (!newest.includes(made)) throw invalid('belongs to a part of the run that is over')
-    // The history would have it, if it was this one that the run has taken before it ended.
-    if (told === 'closed') throw invalid('belongs to a run that has ended')
+    if (!newest.includes(made)) throw invalid('belongs to an earlier generation of the run')
+    // Had the run consumed this answer before it ended, the history would have it.
+    if (sent === 'closed') throw invalid('belongs to a run that has ended')
     return { type: 'signal', id, name, payload }
   }
 }
 
-function completion(host: HandleHost, token: StepToken, answer: WebhookAnswer): Look {
+function completion(host: HandleHost, token: StepToken, answer: WebhookAnswer): Decide {
   const { generation, key, secret } = token
   const outcome = outcomeOf(answer)
-  // The history says who completed a step, and not what would let others complete it.
+  // The history shows this id. It is a digest, because the secret itself would let any reader complete the step.
   const id = `complete:${digest(secret)}`
   let isProven = false
-  return async (told, { all, newest, generation: current }) => {
-    const said = all.find((event) => 'id' in event && event.id === id)
-    if (said) return sameOutcome(said, outcome)
+  return async (sent, { all, newest, generation: current }) => {
+    const first = all.find((event) => 'id' in event && event.id === id)
+    if (first) return sameOutcome(first, outcome)
     const { ending, open } = RunState.of(newest)
-    if (told === 'closed' || ending) throw invalid('belongs to a run that has ended')
-    if (generation < current) throw invalid('belongs to a part of the run that is over')
+    if (sent === 'closed' || ending) throw invalid('belongs to a run that has ended')
+    if (generation < current) throw invalid('belongs to an earlier generation of the run')
     isProven ||= await isSecret(host, token)
     if (!isProven) throw invalid()
-    // A body may run a moment before it is recorded that it began. What it is told then would be lost with its worker.
+    // A body may run before its start is recorded. A completion sent now would be lost if its worker died.
     if (!newest.some((event) => event.type === 'StepStarted' && event.key === key)) return 'wait'
     const step = open.get(key)
     if (step?.type !== 'step') throw invalid('is for a step that has ended')
@@ -112,12 +113,12 @@ function outcomeOf(answer: WebhookAnswer): ChildOutcome {
   return { ok: false, failure: { type: 'Rejected', message: answer.reason, retryable: false } }
 }
 
-function sameOutcome(said: Event, outcome: ChildOutcome): 'told' {
+function sameOutcome(first: Event, outcome: ChildOutcome): 'done' {
   const isSame = outcome.ok
-    ? said.type === 'StepCompleted' && digestPayload(said.value) === digestPayload(outcome.value)
-    : said.type === 'StepFailed' && said.failure.message === outcome.failure.message
-  if (isSame) return 'told'
-  throw another()
+    ? first.type === 'StepCompleted' && digestPayload(first.value) === digestPayload(outcome.value)
+    : first.type === 'StepFailed' && first.failure.message === outcome.failure.message
+  if (isSame) return 'done'
+  throw anotherAnswer()
 }
 
 interface Events {
@@ -126,7 +127,7 @@ interface Events {
   readonly generation: number
 }
 
-// Of all generations: whoever was answered before the run continued as new may ask again.
+// The events of all generations, because a caller may repeat an answer after the run has continued as new.
 async function allEvents(host: HandleHost, runId: string): Promise<Events> {
   const [loaded] = await host.load([{ type: 'run', runId }])
   const generation = loaded?.type === 'run' ? (loaded.run?.head.generation ?? 0) : 0
@@ -137,17 +138,16 @@ async function allEvents(host: HandleHost, runId: string): Promise<Events> {
   return { all: generations.flat(), newest: generations[0] ?? [], generation }
 }
 
-function unheard(): PawlError {
-  return new PawlError(
-    'TRY_LATER',
-    'an answer for this token is durable already, and no worker has taken it yet, so it cannot be said whether it is this one.',
-  )
+function answerUnread(): PawlError {
+  const problem = 'an answer for this token is durable, but no worker has read it yet'
+  const message = `${problem}, so whether it is the same as this one is unknown. Try again later.`
+  return new PawlError('TRY_LATER', message)
 }
 
-function another(): PawlError {
-  return invalid('was settled before with another answer')
+function anotherAnswer(): PawlError {
+  return invalid('was used before with another answer')
 }
 
-function invalid(why = 'is not one of this store'): PawlError {
+function invalid(why = 'does not belong to this store'): PawlError {
   return new PawlError('TOKEN_INVALID', `the token ${why}.`)
 }

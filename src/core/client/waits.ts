@@ -1,5 +1,5 @@
-// Calls that wait for a run: for its end, or for an answer of its code. Each may give up: because its caller does, because
-// its time is over, or because somebody who watches them all knows that nothing will come of it.
+// Calls that wait for a run: for its end, or for the answer to an update. A call gives up when its caller aborts it,
+// when its timeout has passed, or when the test engine knows that the run can make no more progress.
 import type { Clock } from '../runtime/clock.ts'
 
 export interface WaitLimits {
@@ -13,9 +13,9 @@ export interface WaitingCall {
 }
 
 export class Waits {
-  /** Told of each call that begins to wait. */
+  /** Called for each call that starts to wait. */
   onWait: () => void = () => {}
-  /** Whoever waits by looking again and again looks when it is nudged, and not by the clock. */
+  /** Calls that poll look again when `nudge` is called, and not after a pause. For tests with virtual time. */
   isNudged = false
   #nudged = Promise.withResolvers<void>()
   readonly #clock: Clock
@@ -34,7 +34,7 @@ export class Waits {
     this.#nudged = Promise.withResolvers()
   }
 
-  /** Until it is worth another look. */
+  /** Resolves when a polling call should look again. */
   async untilNextLook(pause: () => Promise<void>, signal: AbortSignal): Promise<void> {
     if (!this.isNudged) return pause()
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -44,7 +44,7 @@ export class Waits {
     signal.removeEventListener('abort', stop)
   }
 
-  /** `tooLate` makes the error when the time is over. */
+  /** `tooLate` makes the error for a timeout. */
   async during<T>(
     runId: string,
     { signal, timeoutMs }: WaitLimits,
@@ -56,7 +56,7 @@ export class Waits {
     const forward = (): void => stop.abort(signal?.reason)
     if (signal?.aborted) forward()
     signal?.addEventListener('abort', forward, { once: true })
-    const callOff =
+    const cancelTimer =
       timeoutMs === undefined
         ? () => {}
         : this.#clock.after(timeoutMs, () => void tooLate().then(call.giveUp, call.giveUp))
@@ -66,7 +66,7 @@ export class Waits {
       return await wait(stop.signal)
     } finally {
       this.#calls.delete(call)
-      callOff()
+      cancelTimer()
       signal?.removeEventListener('abort', forward)
     }
   }

@@ -14,7 +14,7 @@ import { RunState, type Status } from '../kernel/run.ts'
 import { isWebhook, webhookName } from '../kernel/webhook.ts'
 import {
   isFor,
-  nothingSaid,
+  noRollOut,
   pinsOf,
   type RollOut,
   shareHolder,
@@ -91,7 +91,7 @@ interface Abilities {
 }
 
 /** Of a run that somebody has, or that waits for something, nothing more need be known. */
-export const nothingKnown = { submitted: false, rollOut: nothingSaid } as const
+export const nothingKnown = { submitted: false, rollOut: noRollOut } as const
 
 /** Whether it is due, and with nobody. */
 export function isUnclaimed(run: RunSnapshot): boolean {

@@ -1,4 +1,4 @@
-// Activities: ordinary functions, known by a name, that do the work outside a workflow.
+// Activities: ordinary functions under a name, which do the work that a workflow coordinates.
 import type { Description } from '../base/described.ts'
 import { PawlError } from '../base/errors.ts'
 import { checkName } from '../base/names.ts'
@@ -13,22 +13,23 @@ import type {
 import { type ActivityOptions, activityOptions } from './options.ts'
 import { type KnownSchemas, parse, type Schemas, schemasIn } from './schema.ts'
 
-/** A contract and its code. */
+/** An activity definition: its contract and its code. */
 export interface Activity<in In, out Out> extends ActivityContract<In, Out> {
   readonly options: ActivityOptions
-  /** What its input may have, if it says so: graphs given as data are checked for it before they are stored. */
+  /** Describes the fields of the input, if known. Graph documents are checked against it before they are stored. */
   readonly '~input'?: Description
-  /** The function itself, between its schemas if it has any: for unit tests. */
+  /** The function, with its schemas applied to input and output. Unit tests can call it. */
   readonly handler: (input: In, ctx: ActivityContext) => Promise<Out>
 }
 
-/** An activity of whatever input and output. */
+/** An activity with any input and output. */
 export type AnyActivity = Activity<never, unknown>
 
-/** A contract alone; `implement` gives the definition, in a module the client never imports. */
+/** A contract without code, for modules that only call the activity. `implement` adds the code in another module. */
 export interface DeclaredActivity<in out In, in out Out, in out Parsed = In>
   extends ActivityContract<In, Out> {
   readonly options: ActivityOptions
+  /** The definition: this contract with its code. */
   implement(handler: ActivityHandler<Parsed, Out>): Activity<In, Out>
 }
 
@@ -46,12 +47,13 @@ interface DefineActivity {
     options: ActivityOptions & Schemas<In, Parsed, Out>,
     handler: Handler & ActivityHandler<Parsed, Out>,
   ): Activity<TakenBy<Handler, In, Parsed>, Out>
+  /** Declares a contract without code: `activity.declare<Order, Receipt>('charge')`. */
   declare<In, Out, Parsed>(
     name: string,
     options: ActivityOptions & Required<Schemas<In, Parsed, Out>>,
   ): DeclaredActivity<In, Out, Parsed>
   declare<In = void, Out = void>(name: string, options?: ActivityOptions): DeclaredActivity<In, Out>
-  /** Answers for every activity name that has no definition of its own. */
+  /** Defines the activity for every name that has no definition of its own; the function gets that name first. */
   dynamic(handler: (name: string, input: unknown, ctx: ActivityContext) => unknown): AnyActivity
 }
 
@@ -84,13 +86,13 @@ function implement<In, Parsed, Out>(
     is: 'activity',
     name,
     options,
-    handler: between(name, schemas, handler),
+    handler: withSchemas(name, schemas, handler),
   } as const
   return definition as typeof definition & Activity<In, Out>
 }
 
-// Whoever calls the handler gives what the schema accepts; the function gets what it makes of it.
-function between<In, Parsed, Out>(
+// The caller passes what the input schema accepts; the function gets what the schema parsed.
+function withSchemas<In, Parsed, Out>(
   name: string,
   { input, output }: KnownSchemas,
   handler: ActivityHandler<Parsed, Out>,
@@ -125,12 +127,20 @@ function dynamic(
   if (typeof handler !== 'function') {
     throw new PawlError(
       'DEFINITION_INVALID',
-      'activity.dynamic takes a function (name, input, ctx).',
+      'activity.dynamic has no function. Write activity.dynamic(async (name, input, ctx) => …).',
     )
   }
   const definition = { is: 'activity', name: 'any other', options: {}, dynamic: true, handler }
   return definition as unknown as AnyActivity
 }
 
-/** Defines an activity: `activity('charge', async (order: Order, ctx) => …)`. */
+/**
+ * Defines an activity. Options and schemas go between the name and the function.
+ *
+ * ```ts
+ * const charge = activity('charge', { startToClose: '30s' }, async (order: Order, ctx) => {
+ *   return payments.charge(order.card, order.cents, { idempotencyKey: ctx.idempotencyKey })
+ * })
+ * ```
+ */
 export const activity: DefineActivity = Object.assign(define, { declare, dynamic })

@@ -1,4 +1,4 @@
-// What a run is found by: flat, typed values, and lists of texts, under names.
+// Attributes: named values that runs can be searched by. A value is a scalar or a list of strings.
 
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
@@ -11,33 +11,34 @@ import {
   type StoredScalar,
 } from '../kernel/attributes.ts'
 
-/** A value that runs can be found by. */
+/** A single value of an attribute. */
 export type AttributeScalar = string | number | boolean | Date
-/** A run with a list is found by each of its texts. */
+/** The value of an attribute. A run with a list can be found by each of its strings. */
 export type AttributeValue = AttributeScalar | readonly string[]
-/** What runs are found by. */
+/** Named values that runs can be searched by: `{ customer: 'c-17', tags: ['new', 'eu'] }`. */
 export type Attributes = Readonly<Record<string, AttributeValue>>
-/** Attributes to set, and with null to remove. */
+/** Attributes to set or, with null, to remove. */
 export type AttributesChange = Readonly<Record<string, AttributeValue | null>>
 
-/** Whether it can be attributes by its shape: entries of a Map would be lost without a word. */
+/** True for plain objects. The entries of a Map, for example, would be lost silently. */
 export function isNamed(given: unknown): given is object {
   return Object.prototype.toString.call(given) === '[object Object]'
 }
 
-/** As they are stored, of a run that is to be started. */
+/** The attributes of a new run, as stored. */
 export function storedAttributes(attributes: Attributes): StoredAttributes {
   const stored = storedChanges(attributes)
   const removed = Object.keys(stored).find((name) => stored[name] === null)
   if (removed === undefined) return stored as StoredAttributes
-  const message = `attribute '${removed}' is null, but a run that starts has none to remove. Leave it out.`
+  const message = `attribute '${removed}' is null, but a new run has no attribute to remove. Leave it out.`
   throw new PawlError('INPUT_INVALID', message)
 }
 
-/** As they are stored, of a run that has some: null removes one. */
+/** A change of attributes, as stored: null removes one. */
 export function storedChanges(attributes: AttributesChange): AttributeChanges {
   if (!isNamed(attributes)) {
-    const message = "attributes are an object with a value for each name, as in { region: 'eu' }."
+    const message =
+      "the attributes are not a plain object; expected values by name, as in { region: 'eu' }."
     throw new PawlError('INPUT_INVALID', message)
   }
   const entries = Object.entries(attributes)
@@ -53,8 +54,9 @@ export function storedChanges(attributes: AttributesChange): AttributeChanges {
 
 export function checkCount(count: number): void {
   if (count <= limits.attributesMax) return
-  const message = `${count} attributes are too many; a run has at most ${limits.attributesMax}. Remove some with null, or keep what it is not found by in the memo.`
-  throw new PawlError('INPUT_INVALID', message)
+  const problem = `a run would have ${count} attributes; expected at most ${limits.attributesMax}`
+  const todo = 'Remove some with null, or keep values that are not searched in the memo.'
+  throw new PawlError('INPUT_INVALID', `${problem}. ${todo}`)
 }
 
 function storedAttribute(name: string, value: unknown): StoredAttribute {
@@ -64,31 +66,44 @@ function storedAttribute(name: string, value: unknown): StoredAttribute {
 export function storedScalar(name: string, value: unknown): StoredScalar {
   if (value instanceof Date && Number.isFinite(value.getTime())) return { at: value.getTime() }
   if (typeof value === 'boolean') return value
-  // SQL has no negative zero, and JSON neither.
+  // Neither SQL nor JSON has a negative zero.
   if (typeof value === 'number' && Number.isFinite(value)) return Object.is(value, -0) ? 0 : value
   if (typeof value === 'string') return checkedText(name, value)
-  const what = value === undefined ? 'undefined' : 'of another type'
-  const message = `attribute '${name}' is ${what}. Give a string, a finite number, a boolean, a valid Date or a list of strings; null removes one. Attributes are flat; keep the rest in the memo.`
-  throw new PawlError('INPUT_INVALID', message)
+  const [what, todo] =
+    value === undefined
+      ? ['undefined', 'Leave it out; to remove an attribute, use null.']
+      : ['of another type', 'Keep other values in the memo.']
+  const expected = 'a string, a finite number, a boolean, a valid Date or a list of strings'
+  throw new PawlError(
+    'INPUT_INVALID',
+    `attribute '${name}' is ${what}; expected ${expected}. ${todo}`,
+  )
 }
 
 function checkedText(name: string, text: string): string {
   if (Buffer.byteLength(text) <= limits.attributeBytesMax && isSound(text)) return text
-  const message = `attribute '${name}' has a text that is longer than ${limits.attributeBytesMax} bytes, or not well formed. Keep long texts in the memo.`
-  throw new PawlError('INPUT_INVALID', message)
+  const problem = isSound(text)
+    ? `has a string of ${Buffer.byteLength(text)} bytes; expected at most ${limits.attributeBytesMax}`
+    : 'has a string with a NUL or a lone surrogate; expected well-formed text'
+  throw new PawlError(
+    'INPUT_INVALID',
+    `attribute '${name}' ${problem}. Keep it in the memo instead.`,
+  )
 }
 
-// A run has a text or has it not: each is kept once, where it came first.
+// Lists are sets: a repeated string is kept once, at its first place.
 function storedList(name: string, list: readonly unknown[]): readonly string[] {
   const texts = [...new Set(list)].map((text) => {
     if (typeof text === 'string') return checkedText(name, text)
-    const message = `attribute '${name}' is a list of something else than strings. Write numbers and others as text.`
+    const message = `attribute '${name}' is a list with a value that is not a string. Convert each value to a string.`
     throw new PawlError('INPUT_INVALID', message)
   })
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
   if (texts.length <= limits.attributeItemsMax && bytes <= limits.attributeListBytesMax)
     return texts
-  const message = `attribute '${name}' is a list of ${texts.length} texts with ${bytes} bytes; at most ${limits.attributeItemsMax} texts and ${limits.attributeListBytesMax} bytes are possible. Keep long lists in the memo.`
+  const problem = `attribute '${name}' is a list of ${texts.length} strings with ${bytes} bytes`
+  const expected = `at most ${limits.attributeItemsMax} strings and ${limits.attributeListBytesMax} bytes`
+  const message = `${problem}; expected ${expected}. Keep long lists in the memo.`
   throw new PawlError('INPUT_INVALID', message)
 }
 
@@ -102,7 +117,7 @@ export function attributesFrom(stored: StoredAttributes): Attributes {
   )
 }
 
-/** A change, as its caller gave it. */
+/** A stored change of attributes, as the caller gave it. */
 export function changesFrom(stored: AttributeChanges): AttributesChange {
   return Object.fromEntries(
     Object.entries(stored).map(([name, value]) => [

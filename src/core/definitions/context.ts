@@ -1,4 +1,4 @@
-// `ctx`: everything durable a workflow function can do.
+// The types of `ctx`: everything durable that a workflow function can do.
 import type { Duration } from '../base/duration.ts'
 import type { Failure } from '../base/failure.ts'
 import type { Attributes, AttributesChange } from './attributes.ts'
@@ -16,22 +16,22 @@ import type {
 import type { ChildOptions, RunOptions, StepIdentity, StepOptions } from './options.ts'
 import type { Schema } from './schema.ts'
 
-// Messages are contracts, too. They are here because their handlers get a `ctx`.
-/** A message that a run takes, and does not answer. */
+// The message types are in this file because their handlers get a `ctx`.
+/** A message that a run receives and does not answer. `signal(name)` defines one. */
 export interface Signal<in out Payload>
   extends Typed<Payload, Payload>,
     Handled<(payload: Payload, ctx: Context) => void | Promise<void>> {
   readonly is: 'signal'
 }
 
-/** A question that a run answers from its variables. */
+/** A question that a run answers from its current state. `query(name)` defines one. */
 export interface Query<in Payload, out Out>
   extends Typed<Payload, Out>,
     Handled<(payload: Payload) => Out> {
   readonly is: 'query'
 }
 
-/** A message that a run takes and answers. */
+/** A message that a run handles and answers. `update(name)` defines one. */
 export interface Update<in Payload, out Out>
   extends Typed<Payload, Out>,
     Handled<(payload: Payload, ctx: Context) => Out | Promise<Out>> {
@@ -41,136 +41,155 @@ export interface Update<in Payload, out Out>
 export type AnyMessage = Handled<unknown> & { readonly is: 'signal' | 'query' | 'update' }
 export type AnyUpdate = Update<never, unknown>
 
-/** What `ctx.wait` and `ctx.scope` give when time ran out. */
+/** The result of `ctx.wait` and `ctx.scope` when their timeout has passed. */
 export const TIMEOUT: unique symbol = Symbol.for('pawl.TIMEOUT')
 /** The type of `TIMEOUT`. */
 export type Timeout = typeof TIMEOUT
 
-/** What `ctx.scope` gives when it was cancelled by its own `cancel`. */
+/** The result of `ctx.scope` when its own `cancel` was called. */
 export const CANCELLED: unique symbol = Symbol.for('pawl.CANCELLED')
 /** The type of `CANCELLED`. */
 export type Cancelled = typeof CANCELLED
 
-/** Awaitable like any promise, and safe to combine with `Promise.all`, `race`, `any` and `allSettled`. */
+/**
+ * The promise of a durable call: replay settles it from the history. `Promise.all`, `race`, `any` and `allSettled` work
+ * with it.
+ */
 export interface DurablePromise<out T> extends Promise<T> {
   readonly '~durable': true
 }
 
-/** A run id, or the newest run of a workflow id. */
+/** Names a run: by its run id, or as the newest run of a workflow id. */
 export type RunRef = string | { readonly workflowId: string }
 
-/** What can be settled once, from outside, by whoever has its token. */
+/** A callback that another system resolves once, with its token. `ctx.wait(webhook)` waits for the payload. */
 export interface Webhook<out Payload> {
   readonly token: string
-  /** Where the server takes the answer: the path, behind its address. */
+  /** The path of the callback, without the address of the server. */
   readonly url: string
   readonly '~payload'?: Payload
 }
 
-/** What a statement can be given. */
+/** A parameter of an SQL statement. */
 export type SqlValue = string | number | bigint | boolean | Date | Uint8Array | null
 
-/** The transaction a step runs in. What it writes becomes durable with the step's result, or not at all. */
+/** The transaction of a `ctx.transaction` step. Its writes become durable together with the step's result. */
 export interface Transaction {
+  /** Runs one statement, with placeholders as the database writes them (`$1` on Postgres, `?` on SQLite). */
   query<Row = unknown>(text: string, values?: readonly SqlValue[]): Promise<readonly Row[]>
 }
 
-/** The result of a child, and the child itself. */
+/** A child run. Awaiting it gives its result. */
 export interface Child<out Out> extends DurablePromise<Out> {
   readonly runId: string
-  /** Its names, once it is as good as started. */
+  /** Resolves with the ids of the child once its start is durable. */
   readonly started: DurablePromise<{ readonly runId: string; readonly workflowId: string }>
+  /** Sends the child a signal. */
   signal<Payload>(
     signal: Signal<Payload>,
     ...payload: Args<NoInfer<Payload>, never>
   ): DurablePromise<void>
-  /** Asks the child to stop. Its promise then fails as the child does. */
+  /** Asks the child to stop. Its promise then rejects as the child ends. */
   cancel(reason?: string): void
 }
 
-/** What every child is. Terminating is not for the code of users, so the type they see does not have it. */
+/** A child with `terminate`, which pawl's own workflows use. The type that users see does not have it. */
 export interface TerminableChild extends Child<never> {
   terminate(reason: string): void
 }
 
-/** What a run knows of itself. */
+/** What a workflow function knows about its run. */
 export interface RunInfo {
   readonly runId: string
   readonly workflowId: string
+  /** The name of the workflow. */
   readonly name: string
   readonly definitionHash: string
+  /** The number of this generation; continue-as-new, retry and reset begin another. */
   readonly generation: number
-  /** From 1; one more with each `retry` of the run. */
+  /** The number of this attempt of the run, from 1; each `retry` of the run adds one. */
   readonly attempt: number
+  /** The run that started this one as a child. */
   readonly parent?: { readonly runId: string }
+  /** The memo that the run was started with. */
   readonly memo: Readonly<Record<string, unknown>>
-  /** What the run is found by: what it was started with, as its own code has changed it. */
+  /** The attributes of the run, including changes by `ctx.setAttributes`. */
   readonly attributes: Attributes
   readonly queue: string
   readonly priority: number
+  /** How many events the history has. */
   readonly historyEvents: number
-  /** Whether the history is long enough for `ctx.continueAsNew` to be worth it. */
+  /** True once the history is so long that the run should call `ctx.continueAsNew`. */
   readonly suggestsContinue: boolean
+  /** When the run started, in milliseconds since 1970. */
   readonly startedAt: number
 }
 
 type Keyed = Pick<StepIdentity, 'key'>
 
-/** How long, or until when. A time that has passed is over at once. */
+/** A timeout, or an end time. An end time in the past ends the wait at once. */
 type Deadline = { readonly timeout: Duration } | { readonly until: Date | number }
 
-/** A branch given as a function gets a `ctx`, and so a scope, of its own. */
+/** A branch of `ctx.race` or `ctx.all`: a durable promise, or a function, which gets its own `ctx` and scope. */
 export type Branch<T> = DurablePromise<T> | ((ctx: Context) => Promise<T>)
-/** Branches by their names. */
+/** Branches under the names that the result uses. */
 export type Branches = Readonly<Record<string, Branch<unknown>>>
-/** What a branch gives. */
+/** The result type of a branch. */
 export type BranchValue<B> = B extends (ctx: Context) => Promise<infer T>
   ? T
   : B extends Promise<infer T>
     ? T
     : never
-/** Which branch was first, and what it gave. */
+/** The result of `ctx.race`: the name of the first branch to settle, and its value. */
 export type Winner<B> = {
   [Name in keyof B]: { readonly winner: Name; readonly value: BranchValue<B[Name]> }
 }[keyof B]
 
-/** How something ended: with a value, or with a failure. */
+/** An outcome: a value or a failure. */
 export type Settled<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: Failure }
 
-/** What `ctx.map` does for each item. */
+/** The function that `ctx.map` calls for each item. */
 export type MapStep<Item, R> = (ctx: Context, item: Item, index: number) => Promise<R>
-/** How `ctx.map` goes through its items. */
+/** Options of `ctx.map`. */
 export interface MapOptions<Item> {
-  /** Items at once; all of them when absent. */
+  /** How many items are processed at once. Default: all of them. */
   readonly concurrency?: number
-  /** What an item is known by when the code runs again; its index when absent. */
+  /** Identifies an item when the code is replayed. Default: its index. */
   readonly key?: (item: Item) => string
 }
 
 /** The `ctx` of a scope, which can be cancelled as a whole. */
 export interface Scope extends Context {
+  /** Cancels everything in the scope. `ctx.scope` then gives `CANCELLED`. */
   cancel(reason?: string): void
   readonly cancelled: boolean
 }
 
-/** The `ctx` of a saga, which is told how to undo what was done. */
+/** The `ctx` of a saga. */
 export interface Saga extends Context {
-  /** Undone newest first, each after the other, if the saga fails or is cancelled. */
+  /** Registers a compensation. If the saga fails or is cancelled, compensations run one by one, the newest first. */
   compensate(undo: (ctx: Context) => Promise<unknown>): void
 }
 
 /**
- * Steps belong to the `ctx` they are called on: functions given to `race`, `all`, `map`, `scope` and `shield` get their
- * own, and use that one.
+ * Everything durable that a workflow function can do. Steps belong to the `ctx` they are called on: a function passed
+ * to `race`, `all`, `map`, `scope`, `shield` or `saga` gets its own `ctx` and must use that one.
  */
 export interface Context<in In = never> {
   readonly info: RunInfo
-  /** Written once the turn it belongs to is durable; silent while history is replayed. */
+  /** Log lines are written once their turn is durable, and not again during replay. */
   readonly log: Log
 
-  /** Runs an inline step, or an activity, and records its result. */
+  /**
+   * Runs an activity or an inline step, and records its result.
+   *
+   * ```ts
+   * const receipt = await ctx.run(charge, order)
+   * const rate = await ctx.run('rate', () => fetchRate('EUR'))
+   * ```
+   */
   run<R>(name: string, fn: (step: ActivityContext) => R | Promise<R>): DurablePromise<R>
   run<R>(
     name: string,
@@ -181,7 +200,7 @@ export interface Context<in In = never> {
     activity: ActivityContract<In, Out>,
     ...args: Args<In, RunOptions>
   ): DurablePromise<Out>
-  /** A plain function for an activity or child: options once, and loops that feed a result back infer. */
+  /** An activity or child workflow as a plain function, with its options given once. */
   bind<In, Out>(
     definition: ActivityContract<In, Out>,
     options?: RunOptions,
@@ -190,27 +209,28 @@ export interface Context<in In = never> {
     definition: WorkflowContract<In, Out>,
     options?: ChildOptions,
   ): (...args: Args<In, Keyed>) => DurablePromise<Out>
+  /** Starts a child run. Await the result, or use the child to signal or cancel it. */
   child<In, Out>(workflow: WorkflowContract<In, Out>, ...args: Args<In, ChildOptions>): Child<Out>
   /**
-   * A step in a transaction of the store's own database: what it writes and that it is done become durable together.
-   * Only on stores that are a database.
+   * Runs a step in a transaction of the store's own database: its writes and its result become durable together, or not
+   * at all. Only SQLite and Postgres stores support it.
    */
   transaction<R>(name: string, fn: (sql: Transaction) => Promise<R>): DurablePromise<R>
-  /** Sends a signal to another run; resolves when it is as durable as this run's own steps. */
+  /** Sends a signal to another run. Resolves when the signal is as durable as this run's own steps. */
   signal<Payload>(
     run: RunRef,
     signal: Signal<Payload>,
     ...payload: Args<NoInfer<Payload>, never>
   ): DurablePromise<void>
 
-  /** Starts a run that this one does not wait for, and that goes on when this one ends. */
+  /** Starts a run that is independent of this one: it continues when this one ends. */
   start<In, Out>(
     workflow: WorkflowContract<In, Out>,
     ...args: Args<In, Omit<ChildOptions, 'parentClose'>>
   ): DurablePromise<{ readonly runId: string; readonly workflowId: string }>
   /**
-   * Signals the run of a workflow id that is in progress, or starts one with the signal in the same write. This run does not
-   * wait for it. Resolves when that is as durable as this run's own steps.
+   * Signals the run in progress of a workflow id or, if there is none, starts one with the signal in the same write.
+   * Resolves when that is as durable as this run's own steps.
    */
   signalWithStart<In, P>(
     workflow: WorkflowContract<In, unknown>,
@@ -220,12 +240,17 @@ export interface Context<in In = never> {
     } & Given<'input', NoInfer<In>> &
       Given<'payload', NoInfer<P>>,
   ): DurablePromise<void>
-  /** Asks another run to stop, as `run.cancel` does; resolves when that is as durable as this run's own steps. */
+  /** Asks another run to stop, as `run.cancel` does. Resolves when that is as durable as this run's own steps. */
   cancelRun(run: RunRef, reason?: string): DurablePromise<void>
 
+  /** Waits for a duration: `await ctx.sleep('7d')`. A sleeping run uses no worker. */
   sleep(duration: Duration, options?: Keyed): DurablePromise<void>
+  /** Waits until a time, given as a Date or in milliseconds since 1970. */
   sleepUntil(time: Date | number, options?: Keyed): DurablePromise<void>
-  /** The next signal of this name, in the order they were accepted; it may have come before the wait. */
+  /**
+   * Waits for the next signal of this name, in the order they were accepted; it may have arrived before the wait. With
+   * a timeout the result may be `TIMEOUT`.
+   */
   wait<Payload>(
     source: Signal<Payload> | Webhook<Payload>,
     options?: Keyed,
@@ -234,16 +259,16 @@ export interface Context<in In = never> {
     source: Signal<Payload> | Webhook<Payload>,
     options: Keyed & Deadline,
   ): DurablePromise<Payload | Timeout>
-  /** Something for somebody outside to settle, who needs to know nothing but its token. */
+  /** Creates a callback that another system resolves: it needs only the token. */
   webhook<Payload = unknown>(name: string, schema?: Schema<Payload>): Webhook<Payload>
 
-  /** Becomes true by what the code itself does when something happens: in handlers, or in other branches. */
+  /** Waits until the condition is true. Message handlers and other branches of this code make it true. */
   wait(condition: () => boolean, options?: Keyed): DurablePromise<void>
   wait(condition: () => boolean, options: Keyed & Deadline): DurablePromise<true | Timeout>
   /**
-   * Handles every message of this name, those that came before among them. Signals in the background. Updates are
-   * answered; a validator that throws refuses one before anything is done. Queries are answered from the variables of
-   * the run; their handlers change nothing.
+   * Handles every message of this name, including those that arrived before. Signal handlers run in the background. The
+   * result of an update handler is the answer; a validator that throws rejects the update before it is handled. A query
+   * handler answers from the state of the run and changes nothing.
    */
   on<M extends AnyMessage>(message: M, handler: M['~handler']): void
   on<U extends AnyUpdate>(
@@ -253,18 +278,27 @@ export interface Context<in In = never> {
   ): void
 
   /**
-   * Whether every handler of a signal or update that came is done: `await ctx.wait(ctx.allHandlersFinished)` before the
-   * end of a run lets them finish. A run that ends before cuts them off.
+   * True if no handler of a signal or update is in progress. A run that ends stops its handlers; to let them finish,
+   * end it with `await ctx.wait(ctx.allHandlersFinished)`.
    */
   readonly allHandlersFinished: () => boolean
 
-  /** The first branch to settle; the others are cancelled, and what comes of them later is dropped. */
+  /**
+   * Waits for the first branch to settle, and cancels the others. If the winner fails, so does the race.
+   *
+   * ```ts
+   * const { winner } = await ctx.race({ paid: ctx.wait(paid), late: ctx.sleep('24h') })
+   * ```
+   */
   race<const B extends Branches>(branches: B): DurablePromise<Winner<B>>
-  /** All branches, or the first failure; then the others are cancelled. */
+  /** Waits for all branches. If one fails, the others are cancelled. */
   all<const B extends Branches>(
     branches: B,
   ): DurablePromise<{ -readonly [Name in keyof B]: BranchValue<B[Name]> }>
-  /** The function for every item, each in a scope of its own; results in the order of the items. */
+  /**
+   * Calls the function for every item, each in its own scope; results have the order of the items. With `tolerate`, up
+   * to so many items may fail, and the results are outcomes.
+   */
   map<Item, R>(items: readonly Item[], fn: MapStep<Item, R>): DurablePromise<R[]>
   map<Item, R>(
     items: readonly Item[],
@@ -276,39 +310,45 @@ export interface Context<in In = never> {
     options: MapOptions<Item>,
     fn: MapStep<Item, R>,
   ): DurablePromise<R[]>
-  /** What is asked for inside can be cancelled together; the code after it goes on. */
+  /** A scope can be cancelled as a whole, by `cancel` or by its timeout; the code after it continues. */
   scope<R>(name: string, fn: (ctx: Scope) => Promise<R>): DurablePromise<R | Cancelled>
   scope<R>(
     name: string,
     options: { readonly timeout: Duration },
     fn: (ctx: Scope) => Promise<R>,
   ): DurablePromise<R | Cancelled | Timeout>
-  /** Finishes even when the run, or the scope it is in, is cancelled meanwhile: for clean-up. */
+  /** Finishes even if the run, or the scope around it, is cancelled meanwhile. For clean-up. */
   shield<R>(fn: (ctx: Context) => Promise<R>): DurablePromise<R>
   /**
-   * Steps and what undoes them: if it fails or is cancelled, all that was registered is called, newest first, even if some
-   * of it fails. Then it fails as it did. The run is `compensating` meanwhile.
+   * Steps with compensations: if the function fails or is cancelled, all registered compensations run, the newest
+   * first, even if some of them fail. The saga then rejects with the original error. Meanwhile the run is
+   * `compensating`.
    */
   saga<R>(fn: (ctx: Saga) => Promise<R>): DurablePromise<R>
 
   /**
-   * Ends this generation of the run and begins the next, under the same id, with another input and an empty history.
-   * Signals nobody has waited for go with it.
+   * Ends this generation of the run and begins the next one, under the same id, with a new input and an empty history.
+   * Signals that were not consumed are kept for it.
    */
   continueAsNew(input: In): never
 
-  /** What the run is found by from now on, beside what it has; null removes an attribute. */
+  /** Sets attributes of the run, beside those it has; null removes one. */
   setAttributes(attributes: AttributesChange): void
 
-  /** Whether this run may go the new way: true for runs that get here first with this code, and for ever after. */
+  /**
+   * Chooses between old and new code: true in a run that reached this call first with the new code, and false in a run
+   * that passed this place before, with older code. The answer is recorded.
+   */
   patched(id: string): boolean
-  /** Says that every run has the patch by now, so that the old way is gone. */
+  /** Declares that every run has the patch, so that the old code path can be removed. */
   deprecatePatch(id: string): void
 
-  /** The instant of the last thing that happened to this run: the same whenever the code runs again. */
+  /** The time of the last event of this run, in milliseconds since 1970: the same in every replay. */
   now(): number
+  /** A random number in [0, 1): the same in every replay. */
   random(): number
+  /** A random UUID: the same in every replay. */
   uuid(): string
-  /** Recorded once and for all, and not tried again if it fails: for values that are neither steps nor derived. */
+  /** Records a value once. The function is not retried if it fails; use it for values that are not worth a step. */
   sideEffect<R>(fn: () => R | Promise<R>): DurablePromise<R>
 }

@@ -1,63 +1,64 @@
-// Contracts: what a client needs to know of a workflow or an activity. Definitions add the code.
-// Properties that begin with `~` exist in types only; they carry types from a definition to its callers.
+// Contracts: what a client needs to know about a workflow or an activity. Definitions add the code. Properties that
+// begin with `~` exist in types only: they carry types from a definition to its callers.
 
 export interface Typed<in In, out Out> {
   readonly name: string
   readonly '~types': { readonly input: (input: In) => void; readonly output: Out }
 }
 
-/** Naming a handler's type by index (`C['~handler']`) gives handlers a concrete contextual type. */
+/** The type of a handler, read as `C['~handler']`, so that TypeScript infers the parameters of a handler. */
 export interface Handled<out Handler> {
   readonly '~handler': Handler
 }
 
-/** The name of a workflow, and its types. */
+/** The name and types of a workflow, without its code. */
 export interface WorkflowContract<in In, out Out> extends Typed<In, Out> {
   readonly is: 'workflow'
 }
 
-/** The name of an activity, and its types. */
+/** The name and types of an activity, without its code. */
 export interface ActivityContract<in In, out Out>
   extends Typed<In, Out>,
     Handled<ActivityHandler<In, Out>> {
   readonly is: 'activity'
 }
 
-/** What can be started: a workflow, or an activity on its own. */
+/** Anything that `engine.start` can start: a workflow, or an activity on its own. */
 export interface Startable<in In, out Out> extends Typed<In, Out> {
   readonly is: 'workflow' | 'activity'
 }
 
-/** A contract of whatever input and output. */
+/** A workflow contract with any input and output. */
 export type AnyWorkflowContract = WorkflowContract<never, unknown>
-/** A contract of whatever input and output. */
+/** An activity contract with any input and output. */
 export type AnyActivityContract = ActivityContract<never, unknown>
 
-/** What a definition, a contract or a message takes. */
+/** The input type of a workflow or activity, or the payload type of a message: `InputOf<typeof order>`. */
 export type InputOf<C> = C extends Typed<infer In, unknown> ? In : never
-/** What a definition, a contract or a message gives. */
+/** The output type of a workflow or activity, or the answer type of a message: `OutputOf<typeof order>`. */
 export type OutputOf<C> = C extends Typed<never, infer Out> ? Out : never
 
-/** The tail of a call that sends `In`: it may be left out when `In` allows `undefined`. */
+/** The last arguments of a call with an input: the input may be omitted if `In` allows `undefined`. */
 export type Args<In, Options> = undefined extends In
   ? [input?: In, options?: Options]
   : [input: In, options?: Options]
 
+/** An object with the input under `Key`, which may be omitted if `In` allows `undefined`. */
 export type Given<Key extends string, In> = undefined extends In
   ? { readonly [K in Key]?: In }
   : { readonly [K in Key]: In }
 
-/** Stands for the input of a definition without a schema for it: its function says what it takes. */
+/** The input type of a definition without an input schema: it is read from the parameter of the function. */
 export interface AsWritten {
   readonly '~asWritten': never
 }
 
-/** What a definition is started with: what its schema accepts, or what its function takes. */
+/** The input that callers pass: what the schema accepts or, without one, what the function takes. */
 export type Accepted<In, Parsed> = [In] extends [AsWritten] ? Parsed : In
 
 /**
- * What callers of a function may give it, by the parameter that takes the input: nothing if there is none, and
- * `undefined`, too, if it is optional or has a default.
+ * The input that callers pass, by the parameter of the function: none if there is no parameter, and also `undefined` if
+ * the parameter is optional or has a default.
  */
 export type Taken<In, Parameter extends readonly unknown[]> = [In] extends [AsWritten]
   ? Parameter extends readonly []
@@ -68,27 +69,29 @@ export type Taken<In, Parameter extends readonly unknown[]> = [In] extends [AsWr
 /** The function of an activity. */
 export type ActivityHandler<In, Out> = (input: In, ctx: ActivityContext) => Out | Promise<Out>
 
-/** Writes a line at a level, with fields for machines. */
+/** Writes log lines: `ctx.log.info('charged', { orderId })`. */
 export type Log = Readonly<
   Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields?: object) => void>
 >
 
-/** What a body may do with other runs: at once, and not as a part of its own run. */
+/** Starts, signals and cancels other runs from a step body. Calls take effect at once, even if the body fails later. */
 export interface ActivityClient {
-  /** Starts a run. Another attempt at the same step that starts it again, with the same input, gets the same run. */
+  /** Starts a run. If a later attempt of the step makes the same call with the same input, it gets the same run. */
   start<In, Out>(
     workflow: Startable<In, Out>,
     ...args: Args<In, ActivityStart>
   ): Promise<{ readonly runId: string; readonly workflowId: string; readonly isNew: boolean }>
-  /** Sends a signal. Another attempt at the same step that sends it again sends it once. */
+  /** Sends a signal. If a later attempt of the step makes the same call, the signal is not sent again. */
   signal<Payload>(
     run: string | { readonly workflowId: string },
     signal: Typed<Payload, Payload> & { readonly is: 'signal' },
     ...args: Args<NoInfer<Payload>, { readonly messageId?: string }>
   ): Promise<void>
+  /** Asks a run to stop, as `run.cancel` does. */
   cancel(run: string | { readonly workflowId: string }, reason?: string): Promise<void>
 }
 
+/** Options of `ctx.client.start`; they mean the same as in `engine.start`. */
 export interface ActivityStart {
   readonly workflowId?: string
   readonly reuse?: 'allow' | 'allowIfEnded' | 'allowIfFailed' | 'reject' | 'returnExisting'
@@ -97,40 +100,42 @@ export interface ActivityStart {
   readonly priority?: number
 }
 
-/** What a step body or an activity knows about the attempt it is. */
+/** The `ctx` of an activity or an inline step: what its body knows about the current attempt, and what it can do. */
 export interface ActivityContext {
   readonly runId: string
   readonly workflowId: string
+  /** The key of the step in its run, as the history shows it. */
   readonly stepKey: string
-  /** The same for every attempt: hand it to whatever must not happen twice. */
+  /** The same for every attempt of the step. Pass it to services whose call must not take effect twice. */
   readonly idempotencyKey: string
-  /** From 1. */
+  /** The number of this attempt, from 1. */
   readonly attempt: number
   readonly maxAttempts: number
   /** The build of the worker that runs this attempt. */
   readonly build: string
-  /** Aborts when the run is cancelled, the attempt has run out of time, or the lease is lost. */
+  /** Aborts when the step is cancelled, the attempt reaches its time limit, or the worker loses its lease. */
   readonly signal: AbortSignal
   readonly log: Log
-  /** Other runs: starts, signals and cancels them. */
+  /** Starts, signals and cancels other runs. */
   readonly client: ActivityClient
-  /** A sign of life. Details are kept for the next attempt, should this one fail. */
+  /** Reports that the attempt is alive. The details are stored for the next attempt, in case this one fails. */
   heartbeat(details?: unknown): void
-  /** The details of the last heartbeat, of this attempt or an earlier one. */
+  /** The details of the last heartbeat, from this attempt or an earlier one. */
   lastHeartbeat<Details = unknown>(): Details | undefined
   /**
-   * Runs the function unless an earlier attempt has done so, and gives what it gave. A crash between the function's end
-   * and the note of it has it run once more: hand `idempotencyKey` to whatever must not happen twice.
+   * Runs the function once for all attempts of the step: a later attempt gets the recorded result. A crash after the
+   * function ends and before its result is recorded makes it run again, so pass `idempotencyKey` to services whose call
+   * must not take effect twice.
    */
   runOnce<R>(key: string, fn: () => R | Promise<R>): Promise<R>
   /**
-   * By this token the step is completed from outside: `engine.resolve(token, value)` or `engine.reject(token, reason)`. The
-   * same for every attempt. It is durable when this resolves.
+   * A token with which another process completes the step: `engine.resolve(token, value)` or
+   * `engine.reject(token, reason)`. It is the same for every attempt, and durable when this resolves.
    */
   completionToken(): Promise<string>
   /**
-   * Ends the attempt without a result: it comes from whoever has the token. If it does not come within `startToClose`, counted
-   * from here, the step is tried again. Throws, so that nothing after it runs.
+   * Ends the attempt without a result, which the holder of the token provides later. If no result arrives within
+   * `startToClose`, counted from this call, the step is retried. Throws, so that no code after it runs.
    */
   completeLater(): never
 }

@@ -1,4 +1,4 @@
-// What the body of a step of a graph gets: the context of every step, and what the graph gives it.
+// The `ctx` of a graph step: the context of every step, with the input and results of the graph.
 import type { ActivityContext } from './contract.ts'
 
 const NAMES: Readonly<Record<keyof ActivityContext, true>> = {
@@ -19,7 +19,7 @@ const NAMES: Readonly<Record<keyof ActivityContext, true>> = {
   completeLater: true,
 }
 
-/** The two in one; what is made only when somebody looks at it stays so. */
+/** Both as one object. Properties are getters, so that values computed on first use stay lazy. */
 export function withScope<Scope extends object>(
   ctx: ActivityContext,
   scope: Scope,

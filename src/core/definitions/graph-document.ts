@@ -1,31 +1,30 @@
-// A graph that was written as data. The language it is written in is not the engine's: whoever puts an engine together
-// hands in its parser.
+// Graph documents: graphs written as data. The engine does not know their language; its parser is passed in.
 import type { Description } from '../base/described.ts'
 import type { Json } from '../base/value.ts'
 import type { GraphPlan } from './graph-plan.ts'
 import type { Workflow } from './workflow.ts'
 
-/** The activities there are, and the fields of their input if they describe it. */
+/** The known activities, and the description of their input if they have one. */
 export type KnownActivities = ReadonlyMap<string, Description | undefined>
 
 export interface GraphDocument {
   readonly plan: GraphPlan
-  /** The document as it is stored: it parses to the same plan. */
+  /** The document as stored; it parses to the same plan. */
   readonly document: Json
-  /** Differs when anything in the document does, except the order of fields. */
+  /** Changes with everything in the document except the order of fields. */
   readonly documentHash: string
 }
 
 /**
- * Throws DEFINITION_INVALID with all problems in its `details`. A document that is `stored` was accepted before, and may
- * use names that are refused today.
+ * Throws DEFINITION_INVALID with all problems in its `details`. A `stored` document was accepted before, and may use
+ * names that are refused now.
  */
 export type ParseGraph = (
   document: unknown,
   known?: { readonly activities?: KnownActivities | undefined; readonly stored?: true },
 ) => GraphDocument
 
-/** A workflow like any other. */
+/** The workflow of a graph document. */
 export function graphOfDocument(parsed: GraphDocument): Workflow<Json, Json> {
   const workflow = { is: 'workflow', ...registeredDocument(parsed) } as const
   return workflow as typeof workflow & Workflow<Json, Json>

@@ -1,10 +1,10 @@
-// A graph as it is run, however it was written: in code or as data. Names are unique, every step comes after steps of the
-// same graph, and nothing comes after itself: who makes a plan has seen to that.
+// Graph plans: a graph in the form that the decider runs, whether it was written in code or as a document. A plan has
+// been checked: names are unique, every step comes after steps of the same graph, and there is no cycle.
 import type { StepShape } from '../kernel/event.ts'
 import type { ActivityContext } from './contract.ts'
 import type { ActivityOptions, ChildOptions } from './options.ts'
 
-/** When a step may begin, by what became of the steps it comes after. */
+/** When a graph step may start, by the outcomes of the steps it comes after. */
 export type Rule =
   | 'allSucceeded'
   | 'allDone'
@@ -22,22 +22,22 @@ export const RULES: readonly Rule[] = [
   'oneFailed',
 ]
 
-/** What the functions of a graph see. Results are own properties; steps that did not succeed have none. */
+/** What the functions of a graph get. Results are own properties; a step that did not succeed has none. */
 export interface GraphScope {
   readonly input: unknown
   readonly results: Readonly<Record<string, unknown>>
-  /** Of the list a step is done for. */
+  /** The item of an `each` step. */
   readonly item?: unknown
   readonly index?: number
 }
 
 export interface GraphPlan {
   readonly name: string
-  /** Changes when its steps, what they are, or what they come after changes; not with the code in them. */
+  /** Changes with the steps, their kinds and their order, but not with the code in them. */
   readonly hash: string
   readonly shapes: readonly StepShape[]
   readonly nodes: ReadonlyMap<string, GraphNode>
-  /** What the run gives; without it, the results of all steps. */
+  /** The output of the run. Default: the results of all steps. */
   readonly output?: (scope: GraphScope) => unknown
 }
 
@@ -47,17 +47,17 @@ export interface GraphNode {
   readonly rule: Rule
   /** The steps whose results it sees. */
   readonly sees: readonly string[]
-  /** It is skipped if this gives anything but true. */
+  /** The step is skipped unless this returns true. */
   readonly when?: (scope: GraphScope) => unknown
   readonly delayMs?: number
-  /** The step is done for each of these, so many at once. */
+  /** The step runs for each item of this list, `parallel` at once. */
   readonly each?: { readonly over: (scope: GraphScope) => unknown; readonly parallel?: number }
   readonly work: Work
   readonly undo?: Undo
 }
 
 export type Work =
-  /** Runs where the run is held. */
+  /** Runs on the worker that holds the run. */
   | {
       readonly type: 'step'
       readonly options: ActivityOptions
@@ -68,7 +68,7 @@ export type Work =
       readonly options: ActivityOptions
       readonly activity: string
       readonly input: (scope: GraphScope) => unknown
-      /** It is the graph's own code, under a name that workers with the graph know. */
+      /** The activity is a function of the graph itself, registered with the graph. */
       readonly own?: true
     }
   | {
@@ -79,10 +79,10 @@ export type Work =
     }
   | { readonly type: 'wait'; readonly signal: string; readonly timeoutMs?: number }
 
-/** What undoes a step: a function, or an activity. */
+/** The compensation of a step: a function or an activity. */
 export type Undo = {
   readonly options: ActivityOptions
-  /** Also if the step itself failed, or was cut off: then there is no result. */
+  /** It also runs if the step itself failed or was stopped; there is no result then. */
   readonly ownFailure?: true
 } & (
   | {

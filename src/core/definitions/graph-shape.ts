@@ -1,4 +1,4 @@
-// What a graph consists of, apart from the code in it: its steps, what they are, and what they come after.
+// The shape of a graph: its steps, their kinds and their order, without the code in them.
 import { digest } from '../base/digest.ts'
 import type { StepShape } from '../kernel/event.ts'
 import type { GraphNode, Work } from './graph-plan.ts'
@@ -8,7 +8,7 @@ export function shapeOf({ name, after, rule, each, work }: GraphNode): StepShape
   return [name, [whatOf(work), ...marks].join(' '), ...after.toSorted()]
 }
 
-/** The same for the same steps, in whatever order they were written. */
+/** The hash of a shape. The order in which steps were written does not matter. */
 export function shapeHash(shapes: readonly StepShape[]): string {
   const sorted = shapes.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
   return digest(JSON.stringify(sorted))

@@ -1,4 +1,4 @@
-// What the compiler knows of a graph while it is written: the steps there are so far, and what each gives.
+// The types of graphs in code: the steps so far, and the result of each.
 import type { Duration } from '../base/duration.ts'
 import type { Signal, Timeout } from './context.ts'
 import type {
@@ -12,7 +12,7 @@ import type { Rule } from './graph-plan.ts'
 import type { ActivityOptions } from './options.ts'
 import type { Workflow } from './workflow.ts'
 
-/** Marks, in types only, a step that may be skipped. Exported so that declaration files can name it. */
+/** Marks, in types only, a graph step that may be skipped. Exported so that declaration files can name it. */
 export interface Skipped {
   readonly '~skipped': true
 }
@@ -21,12 +21,12 @@ type Named = Readonly<Record<string, unknown>>
 type Present<T> = Exclude<T, Skipped>
 type Ended<T> = Skipped extends T ? Present<T> | undefined : T
 
-/** Under the default rule every step it comes after has succeeded; under another one it may be missing. */
+/** The results that a step sees. Under the default rule all are present; under another rule each may be missing. */
 export type Results<S, Dep extends keyof S, R extends Rule> = 'allSucceeded' extends R
   ? { readonly [K in Dep]: Present<S[K]> }
   : { readonly [K in Dep]?: Present<S[K]> }
 
-/** A step may be skipped if it has a condition, or if a step it needs may be skipped. */
+/** The outcome of a step, which may be skipped if it has a condition or if a step it comes after may be skipped. */
 type Outcome<Out, S, Dep extends keyof S, R extends Rule, When> =
   | Out
   | ([When] extends [never] ? never : Skipped)
@@ -38,21 +38,23 @@ type Outcome<Out, S, Dep extends keyof S, R extends Rule, When> =
 
 type Fresh<Name extends string, S> = Name extends keyof S ? `step '${Name}' exists already` : Name
 
-/** What conditions, lists, inputs and outputs of a graph are made from. */
+/** What the functions of a graph get: the input of the run, and the results of the steps it comes after. */
 export interface GraphContext<out In, out Res> {
   readonly input: In
+  /** Results by the names of the steps. */
   readonly results: Res
 }
 
-/** What a step comes after, when it is done, and how. */
+/** Options of a graph step. */
 export interface GraphStepOptions<In, S, Dep extends keyof S, R extends Rule, When>
   extends ActivityOptions {
+  /** The steps it comes after. Default: none, so that it starts with the run. */
   readonly after?: readonly Dep[]
-  /** When it may begin, by what became of the steps it comes after. 'allSucceeded' */
+  /** When it may start, by the outcomes of the steps it comes after. Default `'allSucceeded'`. */
   readonly rule?: R
-  /** It is skipped if this gives false. Asked once. */
+  /** The step is skipped if this returns false. It is called once. */
   readonly when?: (ctx: GraphContext<In, Results<S, Dep, R>>) => When
-  /** How long it waits once it may begin. */
+  /** Pause before it starts, once it may start. Default: none. */
   readonly delay?: Duration
 }
 
@@ -61,18 +63,19 @@ type StepContext<In, Res> = GraphContext<In, Res> & ActivityContext
 
 interface EachOptions<In, S, Dep extends keyof S, R extends Rule, When, Item>
   extends GraphStepOptions<In, S, Dep, R, When> {
+  /** Returns the list of items. */
   readonly over: (ctx: GraphContext<In, Results<S, Dep, R>>) => readonly Item[]
-  /** So many at once; all of them when absent. */
+  /** How many items are processed at once. Default: all of them. */
   readonly parallel?: number
 }
 
-/** A graph so far: every call adds a step and gives the next one. */
+/** A graph: a workflow of named steps. Every call returns a new graph with one more step. */
 export interface Graph<
   in out In,
   in out S extends Named,
   out Out = { readonly [K in keyof S]: Ended<S[K]> },
 > extends Workflow<In, Out> {
-  /** A step is a function. With a `queue` it is for the workers of that queue. */
+  /** Adds a step with a function. With a `queue` it runs on a worker of that queue. */
   step<const Name extends string, Result>(
     name: Fresh<Name, S>,
     handler: (ctx: StepContext<In, {}>) => Result | Promise<Result>,
@@ -88,7 +91,7 @@ export interface Graph<
     options: GraphStepOptions<In, S, Dep, R, When>,
     handler: (ctx: StepContext<In, Results<S, Dep, R>>) => Result | Promise<Result>,
   ): GraphStep<In, S & Record<Name, Outcome<Result, S, Dep, R, When>>, Result>
-  /** An activity, or a whole workflow of any style, as a step; the function makes its input. */
+  /** Adds a step that runs an activity or a child workflow; the function makes its input. */
   run<
     const Name extends string,
     D extends AnyActivityContract | AnyWorkflowContract,
@@ -101,7 +104,7 @@ export interface Graph<
     definition: D,
     input: InputFrom<D, GraphContext<In, Results<S, Dep, R>>>,
   ): GraphStep<In, S & Record<Name, Outcome<OutputOf<D>, S, Dep, R, When>>, OutputOf<D>>
-  /** A step for each of a list; its result is the list of results, in order. */
+  /** Adds a step that runs once for each item of a list; its result is the list of results, in order. */
   each<
     const Name extends string,
     Item,
@@ -116,7 +119,7 @@ export interface Graph<
       ctx: StepContext<In, Results<S, Dep, R>> & { readonly item: Item; readonly index: number },
     ) => Result | Promise<Result>,
   ): GraphStep<In, S & Record<Name, Outcome<Result[], S, Dep, R, When>>, Result[]>
-  /** A step that is done when a signal comes, or when it has not come in time. */
+  /** Adds a step that waits for a signal; its result is the payload, or `TIMEOUT`. */
   wait<const Name extends string, Payload, Dep extends keyof S & string = never>(
     name: Fresh<Name, S>,
     options: { readonly after?: readonly Dep[]; readonly timeout: Duration },
@@ -131,20 +134,21 @@ export interface Graph<
     options: { readonly after?: readonly Dep[] },
     signal: Signal<Payload>,
   ): GraphStep<In, S & Record<Name, Outcome<Payload, S, Dep, 'allSucceeded', never>>, Payload>
-  /** What the run gives; without it, the results of all steps. */
+  /** Sets the output of the run. Default: the results of all steps. */
   output<Result>(
     fn: (ctx: GraphContext<In, { readonly [K in keyof S]: Ended<S[K]> }>) => Result,
   ): Workflow<In, Result>
 }
 
-/** It runs where the run is. */
+/** Without a queue, because a compensation runs on the worker that holds the run. */
 type UndoOptions = Omit<ActivityOptions, 'queue' | 'priority' | 'scheduleToStart'>
 type UndoContext<In, Result> = ActivityContext & { readonly input: In; readonly result: Result }
 
+/** A graph whose last step can get a compensation. */
 export interface GraphStep<in out In, in out S extends Named, in out Result> extends Graph<In, S> {
-  /** Undoes the step just added when the run fails or is cancelled later. */
+  /** Adds a compensation to the last step: it undoes the step if the run fails or is cancelled later. */
   compensate(undo: (ctx: UndoContext<In, Result>) => void | Promise<void>): Graph<In, S>
-  /** With `ownFailure` it is also called if the step itself failed or was cut off; then there is no result. */
+  /** With `ownFailure` it also runs if the step itself failed or was stopped; there is no result then. */
   compensate(
     options: UndoOptions & { readonly ownFailure: true },
     undo: (ctx: UndoContext<In, Result | undefined>) => void | Promise<void>,

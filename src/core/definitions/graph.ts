@@ -1,6 +1,7 @@
-// Graphs in code: steps with names, each after others. Results add up in the type, so that a step sees those of the steps it
-// comes after, and no others.
+// Graphs written in code: named steps, each after others. The type of the graph collects the results, so that a step
+// sees the results of the steps it comes after, and no others.
 
+import { defined } from '../base/defined.ts'
 import {
   checkOptions,
   choice,
@@ -13,7 +14,7 @@ import {
   whole,
 } from '../base/described.ts'
 import { digest } from '../base/digest.ts'
-import { milliseconds } from '../base/duration.ts'
+import { milliseconds, optionalMs } from '../base/duration.ts'
 import { PawlError } from '../base/errors.ts'
 import { checkName } from '../base/names.ts'
 import { nearest } from '../base/nearest.ts'
@@ -43,12 +44,12 @@ interface Draft {
   readonly schemas: KnownSchemas
   readonly nodes: ReadonlyMap<string, GraphNode>
   readonly activities: readonly RegisteredActivity[]
-  /** The text of everything that is code in it. */
+  /** The text of all functions in the graph. */
   readonly code: readonly string[]
   readonly output?: (scope: GraphScope) => unknown
 }
 
-/** A graph, as far as it is written. Every call gives another one. */
+/** A graph under construction. Every call returns a new one. */
 class GraphDefinition {
   readonly is = 'workflow'
   readonly style = 'graph'
@@ -116,7 +117,7 @@ class GraphDefinition {
     if (known?.is !== 'workflow' || known.name === undefined)
       throw invalid(
         this.name,
-        `step '${name}' is to run an activity or a workflow, and was given neither`,
+        `step '${name}' has no definition; expected an activity or a workflow as the third argument of .run()`,
       )
     return this.#add(name, options, { type: 'child', workflow: known.name, options: own, input }, [
       input,
@@ -129,7 +130,10 @@ class GraphDefinition {
     signal: { readonly is: string; readonly name: string },
   ): GraphDefinition {
     if (signal?.is !== 'signal')
-      throw invalid(this.name, `step '${name}' is to wait for a signal, and was given none`)
+      throw invalid(
+        this.name,
+        `step '${name}' has no signal; expected one as the third argument of .wait()`,
+      )
     this.#checkOptions('wait', options, `step '${name}'`)
     const { timeout } = options
     const timeoutMs = timeout === undefined ? {} : { timeoutMs: milliseconds(timeout, 'timeout') }
@@ -142,20 +146,25 @@ class GraphDefinition {
   ): GraphDefinition {
     const [options, given] = typeof first === 'function' ? [{}, first] : [first, second]
     const node = this.#draft.nodes.get(this.#last ?? '')
-    if (!node) throw invalid(this.name, '.compensate() comes right after the step that it undoes')
-    const body = this.#function(given, `what undoes step '${node.name}'`)
-    this.#checkOptions('compensate', options, `what undoes step '${node.name}'`)
+    if (!node)
+      throw invalid(
+        this.name,
+        '.compensate() does not follow a step; write it right after the step that it undoes',
+      )
+    const what = `the compensation of step '${node.name}'`
+    const body = this.#function(given, what)
+    this.#checkOptions('compensate', options, what)
     const { ownFailure, ...undoOptions } = options
     if (undoOptions.queue !== undefined)
       throw invalid(
         this.name,
-        `what undoes step '${node.name}' runs where the run is, and has no queue`,
+        `${what} has a queue, but it runs on the worker that holds the run; remove the queue`,
       )
-    const undo = {
+    const undo = defined({
       options: undoOptions,
       body: body as never,
-      ...(ownFailure && { ownFailure: true as const }),
-    }
+      ownFailure: ownFailure || undefined,
+    })
     const nodes = new Map(this.#draft.nodes).set(node.name, { ...node, undo })
     return new GraphDefinition({ ...this.#draft, nodes, code: [...this.#draft.code, String(body)] })
   }
@@ -188,29 +197,25 @@ class GraphDefinition {
     const { when, delay, over, parallel, rule = 'allSucceeded' } = options
     const after = [...new Set<string>(options.after ?? [])]
     if (nodes.has(name))
-      throw invalid(this.name, `there are two steps '${name}': give one of them another name`)
+      throw invalid(this.name, `there are two steps '${name}'; rename one of them`)
     for (const parent of after) {
       if (!nodes.has(parent))
         throw invalid(
           this.name,
-          `step '${name}' comes after '${parent}', and there is no such step before it${meant(parent, nodes.keys())}`,
+          `step '${name}' comes after '${parent}', but no step before it has that name${meant(parent, nodes.keys())}`,
         )
     }
     if (rule.startsWith('one') && after.length === 0)
       throw invalid(
         this.name,
-        `step '${name}' comes after nothing, so its rule '${rule}' could never hold`,
+        `step '${name}' has the rule '${rule}' but no \`after\`, so it could never start; list the steps before it`,
       )
-    return {
-      name,
-      after,
-      rule,
-      sees: after,
-      work,
-      ...(when && { when: when as never }),
-      ...(delay !== undefined && { delayMs: milliseconds(delay, 'delay') }),
-      ...(over && { each: { over: over as never, ...(parallel !== undefined && { parallel }) } }),
-    }
+    return defined({
+      ...{ name, after, rule, sees: after, work },
+      when: when as GraphNode['when'],
+      delayMs: optionalMs(delay, 'delay'),
+      each: over && defined({ over: over as never, parallel }),
+    })
   }
 
   #checkOptions(method: Method, options: unknown, of: string): void {
@@ -218,7 +223,7 @@ class GraphDefinition {
     checkOptions(graphOptions[method], options, { of: `${of} of graph '${this.name}'`, code })
   }
 
-  // With a queue it is for whoever takes it from there; otherwise it runs where the run is.
+  // With a queue the step becomes a task of that queue; without one it runs on the worker that holds the run.
   #own(name: string, options: Options, body: AnyFunction): Work {
     const { activity } = apart(options)
     if (activity.queue === undefined)
@@ -235,40 +240,41 @@ class GraphDefinition {
 
   #function(given: unknown, what: string): AnyFunction {
     if (typeof given === 'function') return given as AnyFunction
-    throw invalid(this.name, `${what} is no function`)
+    throw invalid(this.name, `${what} is not a function; expected (ctx) => …`)
   }
 }
 
-/** What a step may say besides what every activity may; it is looked at when the step is added. */
 const after = strings('The steps it comes after.', 'a list of names of steps')
 const placed = {
   after,
-  rule: choice('When it may begin, by what became of those.', RULES, {
+  rule: choice('When it may start, by the outcomes of the steps it comes after.', RULES, {
     otherwise: "'allSucceeded'",
   }),
-  when: fn<unknown>('It is skipped if this gives false.'),
-  delay: duration('How long it waits once it may begin.'),
+  when: fn<unknown>('The step is skipped if this returns false.'),
+  delay: duration('Pause before it starts, once it may start.'),
   ...activityOptions,
 } as const
 
 type Method = 'step' | 'each' | 'wait' | 'compensate'
 
-/** What the steps of a graph take, by the method that adds them. */
+/** The options of the steps of a graph, by the method that adds them. */
 export const graphOptions: Readonly<Record<Method, Description>> = {
   step: placed,
   each: {
     ...placed,
-    over: required(fn<unknown>('Gives the list that it is done for.')),
-    parallel: whole('How many at once.', [1, Number.MAX_SAFE_INTEGER], { otherwise: 'all' }),
+    over: required(fn<unknown>('Returns the list of items.')),
+    parallel: whole('How many items are processed at once.', [1, Number.MAX_SAFE_INTEGER], {
+      otherwise: 'all',
+    }),
   },
-  wait: { after, timeout: duration('How long it waits at most.') },
+  wait: { after, timeout: duration('Longest wait; the result is then `TIMEOUT`.') },
   compensate: {
     ...activityOptions,
-    ownFailure: flag('It is also undone if the step itself failed.', { otherwise: 'false' }),
+    ownFailure: flag('Whether it also runs if the step itself failed.', { otherwise: 'false' }),
   },
 }
 
-/** What a step has of its own, and what every activity has. */
+/** The options that every activity has, without those of graph steps. */
 function apart(options: Options): { readonly activity: ActivityOptions } {
   const {
     after: _,
@@ -296,16 +302,17 @@ function ownActivity(
 
 function planOf({ name, nodes, output }: Draft): GraphPlan {
   const shapes = [...nodes.values()].map(shapeOf)
-  return { name, hash: shapeHash(shapes), shapes, nodes, ...(output && { output }) }
+  return defined({ name, hash: shapeHash(shapes), shapes, nodes, output })
 }
 
 function meant(name: string, steps: Iterable<string>): string {
   const near = nearest(name, steps)
-  return near === undefined ? ': write that one first' : ` (did you mean '${near}'?)`
+  return near === undefined ? '; add that step first' : `; did you mean '${near}'?`
 }
 
 function invalid(graph: string, problem: string): PawlError {
-  return new PawlError('DEFINITION_INVALID', `graph '${graph}': ${problem}.`)
+  const end = problem.endsWith('?') ? '' : '.'
+  return new PawlError('DEFINITION_INVALID', `graph '${graph}': ${problem}${end}`)
 }
 
 export interface DefineGraph {
@@ -325,7 +332,7 @@ function define(
   return new GraphDefinition({ name, options, schemas, nodes: new Map(), activities: [], code: [] })
 }
 
-/** Defines a graph: `graph<Input>('order').step('reserve', …).step('ship', { after: ['reserve'] }, …)`. */
+/** What `graph` does for graphs in code; graph documents are another layer's. */
 export const defineGraph = define as unknown as DefineGraph
 
 export type { Graph, GraphContext, GraphStep, GraphStepOptions, Skipped } from './graph-types.ts'

@@ -1,4 +1,4 @@
-// A machine as it is run: its types are forgotten, and its handlers are asked by name.
+// Machine plans: a machine in the form that the decider runs, without types, with handlers by name.
 
 import type { Failure } from '../base/failure.ts'
 import type { StepShape } from '../kernel/event.ts'
@@ -9,13 +9,13 @@ import type { AnySchema } from './schema.ts'
 
 export interface MachinePlan {
   readonly name: string
-  /** Changes with its activities, signals and timers, and with which handlers there are; not with the code in them. */
+  /** Changes with the activities, signals, timers and optional handlers of the machine, but not with their code. */
   readonly hash: string
   readonly shapes: readonly StepShape[]
-  /** By the names the machine has for them. */
+  /** Activities by the names that the machine uses. */
   readonly activities: ReadonlyMap<string, MachineActivity>
   readonly timers: ReadonlySet<string>
-  /** The names the machine has for signals, by the names they are sent under. */
+  /** The names that the machine uses for signals, by the names they are sent under. */
   readonly signals: ReadonlyMap<string, string>
   readonly state?: AnySchema
   readonly handlers: PlanHandlers
@@ -23,7 +23,7 @@ export interface MachinePlan {
 
 export type MachineActivity = AnyActivityContract & { readonly options?: ActivityOptions }
 
-/** Each gives a move, if its code is right. */
+/** Each handler returns a move, which is checked because the code of users may return anything. */
 export interface PlanHandlers {
   readonly start: (input: unknown) => unknown
   readonly activityCompleted: (
@@ -44,7 +44,7 @@ export interface PlanHandlers {
   readonly signal: (signal: string, state: unknown, payload: unknown) => unknown
 }
 
-/** What a move asks for. */
+/** An action of a move, as `act` makes it. */
 export type MachineAction =
   | {
       readonly action: 'run'

@@ -3,15 +3,15 @@ import { activity } from './activity.ts'
 import { machine } from './machine.ts'
 import { signal } from './messages.ts'
 import type { RegisteredMachine } from './registry.ts'
-import { type } from './schema.ts'
+import { typed } from './schema.ts'
 import type { AnyWorkflow } from './workflow.ts'
 
 const work = activity('work', async (n: number) => n)
 const poke = signal<string>('poke')
 const base = {
-  input: type<null>(),
-  state: type<number>(),
-  output: type<string[]>(),
+  input: typed<null>(),
+  state: typed<number>(),
+  output: typed<string[]>(),
   activities: { work },
   signals: { poke },
   timers: ['late'],
@@ -42,7 +42,7 @@ test('A3 one hash is of the shape alone, the other of all of its code', () => {
 
 test('A3 what is missing or no such thing is refused where it is written', () => {
   const shape = { ...base, activities: { work: {} as never } }
-  expect(() => machine('m', shape)).toThrow(/'work' in its activities is no activity/)
+  expect(() => machine('m', shape)).toThrow(/'work' in `activities` is not an activity/)
   expect(() => machine('m', { ...base, signals: { poke, twice: poke } })).toThrow(/twice/)
   expect(() => plain().on({ start: () => [1] } as never)).toThrow(
     /activityCompleted\.work, timerFired\.late, signal\.poke/,

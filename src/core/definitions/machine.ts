@@ -1,5 +1,5 @@
-// Machines: a state and an event in, the next state and actions out. What each move came to is recorded, so that nothing
-// is replayed, and the code may change while a run is under way.
+// Machines: handlers take the state and an event, and return the next state and actions. The outcome of each move is
+// recorded, so nothing is replayed, and the code may change while a run is in progress.
 import { checkOptions, type Description, text } from '../base/described.ts'
 import { digest } from '../base/digest.ts'
 import { type Duration, milliseconds } from '../base/duration.ts'
@@ -31,45 +31,50 @@ import { stepPlan } from './plan.ts'
 import { checking, type KnownSchemas, type Schema, schemasIn } from './schema.ts'
 import type { Workflow } from './workflow.ts'
 
-/** The activities of a machine, by the names it uses. */
+/** The activities of a machine, by the names that the machine uses. */
 export type Activities = Readonly<Record<string, AnyActivityContract>>
-/** The signals of a machine, by the names it uses. */
+/** The signals of a machine, by the names that the machine uses. */
 export type Signals = Readonly<Record<string, { readonly is: 'signal'; readonly name: string }>>
 
-/** What a handler wants done; `act` makes them. */
+/** An action of a machine. The methods of `act` make actions. */
 export interface Action<out Out> {
   readonly action: string
   readonly '~output'?: Out
 }
 
-/** The next state, then what to do. A state alone is a move, too. */
+/** The next state, followed by actions: `[{ at: 'paid' }, act.run('ship', order)]`. */
 export type Move<State, Out> = readonly [state: State, ...actions: Action<Out>[]]
 
-/** What an activity or a child is called in events and by `act.cancel`; its name and a number when absent. */
+/** Options with an id for an action. */
 export interface ActionId {
+  /** Names the activity or child in events and for `act.cancel`. Default: its name and a number. */
   readonly id?: string
 }
 
-/** Makes actions. It does nothing by itself: what is in no move is not done. */
+/** Makes actions. An action takes effect only as part of the move that a handler returns. */
 export interface Act<in A, in Timer extends string, in out Out> {
+  /** Runs an activity. */
   run<K extends keyof A & string>(
     activity: K,
     ...args: Args<InputOf<A[K]>, ActivityOptions & ActionId>
   ): Action<never>
-  /** A timer of this name that has not fired is replaced. */
+  /** Starts a timer. It replaces a timer of the same name that has not fired. */
   timer(name: Timer, duration: Duration): Action<never>
   cancelTimer(name: Timer): Action<never>
-  /** Lets go of an activity or a child. One that has ended by now is left as it is. */
+  /** Cancels an activity or a child. It has no effect on one that has ended. */
   cancel(id: string): Action<never>
+  /** Starts a child run. */
   child<CIn>(
     workflow: WorkflowContract<CIn, unknown>,
     ...args: Args<CIn, Omit<ChildOptions, keyof StepIdentity> & ActionId>
   ): Action<never>
+  /** Completes the run. */
   complete(output: Out): Action<Out>
+  /** Fails the run. */
   fail(error: Error | string): Action<never>
 }
 
-/** The types of a machine, and what it may use. */
+/** What a machine consists of: its types as schemas, and its activities, signals and timers. */
 export interface MachineShape<
   In,
   State,
@@ -80,7 +85,7 @@ export interface MachineShape<
   Parsed = In,
 > extends WorkflowOptions {
   readonly input: Schema<In, Parsed>
-  /** Only checks: a state is recorded as it was given. */
+  /** The schema of the state. It only checks: the state is recorded as the handler returned it. */
   readonly state: Schema<State, unknown>
   readonly output: Schema<Out>
   readonly activities: A
@@ -88,7 +93,7 @@ export interface MachineShape<
   readonly timers?: readonly Timer[]
 }
 
-/** What a machine does when something happens. */
+/** The handlers of a machine, one for each kind of event. */
 export interface MachineHandlers<
   Parsed,
   State,
@@ -97,6 +102,7 @@ export interface MachineHandlers<
   S extends Signals,
   Timer extends string,
 > {
+  /** Makes the first move of a run. */
   start(input: Parsed, act: Act<A, Timer, Out>): Move<State, Out>
   readonly activityCompleted: {
     readonly [K in keyof A]: (
@@ -105,21 +111,21 @@ export interface MachineHandlers<
       act: Act<A, Timer, Out>,
     ) => Move<State, Out>
   }
-  /** Without it, an activity that was given up on fails the run. */
+  /** An activity failed and is not retried. Without this handler, the run fails. */
   activityFailed?(
     state: State,
     event: { readonly activity: keyof A & string; readonly id: string; readonly failure: Failure },
     act: Act<A, Timer, Out>,
   ): Move<State, Out>
-  /** Without it, a child that failed fails the run, and others are of no consequence. */
+  /** A child ended. Without this handler, a failed child fails the run, and other outcomes are ignored. */
   childEnded?(
     state: State,
     event: { readonly id: string; readonly outcome: Settled<unknown> },
     act: Act<A, Timer, Out>,
   ): Move<State, Out>
   /**
-   * The run was cancelled: what was in progress is stopped, and this may ask for what cleans up. The run ends as cancelled once
-   * nothing more is in progress. Without it, the run ends at once.
+   * The run was cancelled, and its activities and children are being stopped. The move may contain actions that clean
+   * up; the run ends as cancelled once no action is in progress. Without this handler, the run ends at once.
    */
   cancelled?(
     state: State,
@@ -138,13 +144,13 @@ export interface MachineHandlers<
   }
 }
 
-/** Without timers, or without signals, there is nothing to say about them. */
+/** The handlers that a machine needs: none for timers or signals that it does not have. */
 export type NeedsOnly<H, Timer, S> = Omit<
   H,
   ([Timer] extends [never] ? 'timerFired' : never) | ({} extends S ? 'signal' : never)
 >
 
-/** A shape without handlers; `on` gives the workflow. */
+/** A machine without handlers. `on` adds them and returns the workflow. */
 export interface Machine<
   In,
   State,
@@ -159,7 +165,17 @@ export interface Machine<
   ): Workflow<In, Out>
 }
 
-/** What it consists of; `.on({ … })` says what it does about it. */
+/**
+ * Defines a machine: a workflow as a state with handlers. The shape names what it consists of; `.on({ … })` adds the
+ * handlers.
+ *
+ * ```ts
+ * const order = machine('order', { input: typed<Order>(), state, output, activities: { charge } }).on({
+ *   start: (order, act) => [{ at: 'charging' }, act.run('charge', order)],
+ *   activityCompleted: { charge: (state, { result }, act) => [state, act.complete(result)] },
+ * })
+ * ```
+ */
 export function machine<
   In,
   State,
@@ -207,7 +223,7 @@ interface Draft extends Pick<MachinePlan, 'name' | 'state'> {
 type AnyHandler = (...args: unknown[]) => unknown
 type Group = Readonly<Record<string, AnyHandler>>
 
-/** The handlers, whatever their types. */
+/** The handlers without their types. */
 interface Given {
   readonly start?: AnyHandler
   readonly activityCompleted?: Group
@@ -275,10 +291,12 @@ function textsIn(group: unknown): string[] {
   return Object.entries(group ?? {}).map(([name, handler]) => `${name}: ${String(handler)}`)
 }
 
-const id = text('What it is known by.', { otherwise: 'its name' })
+const id = text('Names the action in events and for `act.cancel`.', {
+  otherwise: 'its name and a number',
+})
 const { key: _, was: __, ifPast: ___, ...startOptions } = childOptions
 
-/** What `act` takes besides an input. */
+/** The options of `act.run` and `act.child`. */
 export const actionOptions: Readonly<Record<'run' | 'child', Description>> = {
   run: { ...activityOptions, id },
   child: { ...startOptions, id },
@@ -297,7 +315,7 @@ function actOf(machine: string, { activities, timers }: Parts): Made {
     run(activity: string, input: unknown, given: ActivityOptions & ActionId = {}) {
       if (!activities.has(activity))
         throw unknownPart(machine, 'activity', activity, activities.keys())
-      // What is wrong with them is said where they are written.
+      // Checked here, so that the error points to the handler that wrote the options.
       checkOptions(actionOptions.run, given, {
         of: `act.run('${activity}') of machine '${machine}'`,
       })
@@ -313,11 +331,14 @@ function actOf(machine: string, { activities, timers }: Parts): Made {
     cancelTimer: (name: string) => ({ action: 'cancelTimer', timer: timerOf(name) }),
     cancel: (id: string) => ({
       action: 'cancel',
-      id: checkKnownId(id, 'what act.cancel lets go of'),
+      id: checkKnownId(id, 'the id for act.cancel'),
     }),
     child(workflow: AnyWorkflowContract, input: unknown, given: ChildOptions & ActionId = {}) {
       if (workflow?.is !== 'workflow')
-        throw new PawlError('INPUT_INVALID', `act.child of ${machine} takes a workflow.`)
+        throw new PawlError(
+          'INPUT_INVALID',
+          `act.child of machine '${machine}' has no workflow; expected one as its first argument.`,
+        )
       checkOptions(actionOptions.child, given, {
         of: `act.child('${workflow.name}') of machine '${machine}'`,
       })
@@ -337,17 +358,20 @@ function refuseStrangers(of: string, { activities, signals, timers }: Parts): vo
   const sent = new Set<string>()
   for (const [name, each] of activities) {
     checkName(name, `the name of an activity in ${of}`)
-    if (each?.is !== 'activity') throw invalid(of, `'${name}' in its activities is no activity`)
+    if (each?.is !== 'activity')
+      throw invalid(of, `'${name}' in \`activities\` is not an activity; expected activity(…)`)
   }
   for (const [name, each] of signals) {
-    if (each?.is !== 'signal') throw invalid(of, `'${name}' in its signals is no signal`)
-    if (sent.has(each.name)) throw invalid(of, `it has signal '${each.name}' twice`)
+    if (each?.is !== 'signal')
+      throw invalid(of, `'${name}' in \`signals\` is not a signal; expected signal(…)`)
+    if (sent.has(each.name))
+      throw invalid(of, `signal '${each.name}' is in \`signals\` twice; remove one`)
     sent.add(each.name)
   }
   for (const name of timers) checkName(name, `the name of a timer in ${of}`)
 }
 
-/** The compiler says so, too, to those who ask it. */
+/** For callers without TypeScript, whose compiler reports the same. */
 function refuseIncomplete(name: string, parts: Parts, given: Given): void {
   const missing = [
     ...(isFunction(given.start) ? [] : ['start']),
@@ -357,7 +381,10 @@ function refuseIncomplete(name: string, parts: Parts, given: Given): void {
     ...OPTIONAL.filter((each) => given[each] !== undefined && !isFunction(given[each])),
   ]
   if (missing.length === 0) return
-  throw invalid(`machine '${name}'`, `it has no function for ${missing.join(', ')}`)
+  throw invalid(
+    `machine '${name}'`,
+    `there is no function for ${missing.join(', ')}; add it to .on({ … })`,
+  )
 }
 
 function missingIn(group: string, names: Iterable<string>, handlers: Group = {}): string[] {
@@ -378,7 +405,7 @@ function unknownPart(
   known: Iterable<string>,
 ): PawlError {
   const there = [...known].join(', ') || 'none'
-  const message = `machine '${machine}' has no ${what} '${String(name)}' in its shape; it has ${there}.`
+  const message = `machine '${machine}' has no ${what} '${String(name)}'; expected one of its shape: ${there}.`
   return new PawlError('INPUT_INVALID', message)
 }
 

@@ -1,9 +1,17 @@
-// The messages users send to a run: each has a name, and a type for what it carries.
+// Definitions of the messages that users send to runs: a name, and a type for the payload.
 import { checkKnownName } from '../base/names.ts'
 import type { Query, Signal, Update } from './context.ts'
 import { type AnySchema, checking, checkNow, parse, type Schema } from './schema.ts'
 
-/** Told to a run, and not answered. A schema is asked by whoever sends it; what is sent is what was given. */
+/**
+ * Defines a signal: a message that a run receives and does not answer. A schema checks the payload before it is sent;
+ * the payload is sent as given, not as parsed.
+ *
+ * ```ts
+ * const approve = signal<{ by: string }>('approve')
+ * await run.signal(approve, { by: 'ann' })
+ * ```
+ */
 export function signal<Payload = void>(name: string): Signal<Payload>
 export function signal<Accepted>(name: string, schema: Schema<Accepted, unknown>): Signal<Accepted>
 export function signal(name: string, schema?: AnySchema): Signal<unknown> {
@@ -12,19 +20,19 @@ export function signal(name: string, schema?: AnySchema): Signal<unknown> {
   return { is: 'signal', name, ...known } as unknown as Signal<unknown>
 }
 
-/** Refuses a payload that the schema of its signal refuses. */
+/** Throws if the schema of the signal rejects the payload. */
 export async function checkPayload(signal: Sent, payload: unknown): Promise<void> {
   const { name, schema } = signal
   if (schema) await parse(schema, payload, payloadOf(name))
 }
 
-/** The same inside a workflow. */
+/** Like `checkPayload`, for workflow code, where the schema must answer synchronously. */
 export function checkPayloadNow(signal: Sent, payload: unknown): void {
   const { name, schema } = signal
   if (schema) checkNow(schema, payload, payloadOf(name))
 }
 
-/** A signal, as far as sending it is concerned. */
+/** The parts of a signal that its sender needs. */
 export interface Sent {
   readonly name: string
   readonly schema?: AnySchema
@@ -34,12 +42,26 @@ function payloadOf(name: string): string {
   return `the payload of signal '${name}'`
 }
 
-/** Asks a run something. It changes nothing, and is answered from where the run stands. */
+/**
+ * Defines a query: a question that a run answers from its current state. Its handler changes nothing.
+ *
+ * ```ts
+ * const progress = query<void, number>('progress')
+ * const percent = await run.query(progress)
+ * ```
+ */
 export function query<Payload = void, Out = unknown>(name: string): Query<Payload, Out> {
   return { is: 'query', name: checkKnownName(name, 'the name of a query') } as Query<Payload, Out>
 }
 
-/** Has a run do something, and is answered when it is done. */
+/**
+ * Defines an update: a message that a run handles and answers.
+ *
+ * ```ts
+ * const addItem = update<Item, { total: number }>('addItem')
+ * const { total } = await run.update(addItem, item)
+ * ```
+ */
 export function update<Payload = void, Out = void>(name: string): Update<Payload, Out> {
   return { is: 'update', name: checkKnownName(name, 'the name of an update') } as Update<
     Payload,

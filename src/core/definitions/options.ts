@@ -1,5 +1,5 @@
-// Options are data: no closure decides a queue, a limit or a delay, because a client or a worker in
-// another language must reach the same decision.
+// The options of definitions and of calls on `ctx`. Options are data: no closure decides a queue, a limit or a delay,
+// so that a client or a worker in another language reaches the same decision.
 import {
   amount,
   choice,
@@ -27,138 +27,166 @@ import { type Attributes, isNamed } from './attributes.ts'
 const types = (about: string): Option<readonly string[]> => strings(about, 'a list of strings')
 
 export const retryPolicy = {
-  /** How often it is tried in all, the first time included; `Infinity` is without end. 5 */
+  /** Maximum number of attempts, including the first; `Infinity` for no limit. Default 5. */
   maxAttempts: option<number>(
-    'How often it is tried in all, the first time included.',
+    'Maximum number of attempts, including the first.',
     `a whole number from 1 to ${spelled(limits.retryAttemptsMax)}, or Infinity`,
     (value) => isUnlimited(value) || isWhole(value, 1, limits.retryAttemptsMax),
     { otherwise: '5' },
   ),
-  /** How long to wait after the first failure. 1s */
-  initial: duration('How long to wait after the first failure.', { otherwise: '1s' }),
-  /** The longest wait between two attempts. 60s */
-  max: duration('The longest wait between two attempts.', { otherwise: '60s' }),
-  /** Back-off multiplier: each wait is this many times the one before. 2 */
-  factor: amount('Back-off multiplier: each wait is this many times the one before.', [1, 1_000], {
+  /** Pause after the first failed attempt. Default 1 s. */
+  initial: duration('Pause after the first failed attempt.', { otherwise: '1s' }),
+  /** Longest pause between two attempts. Default 60 s. */
+  max: duration('Longest pause between two attempts.', { otherwise: '60s' }),
+  /** Backoff factor: each pause is this many times the one before. Default 2. */
+  factor: amount('Backoff factor: each pause is this many times the one before.', [1, 1_000], {
     otherwise: '2',
   }),
-  /** 0.1: each wait is up to a tenth longer or shorter. */
-  jitter: amount('How much longer or shorter each wait may be, as a share of it.', [0, 1], {
-    otherwise: '0.1',
-  }),
-  /** Failure types that are not tried again; '*' is all of them. */
-  nonRetryable: types("Failure types that are not tried again; `'*'` is all of them."),
-  /** Failure types that are tried again although they look like mistakes in the code; '*' is all of them. */
+  /** Random part of each pause, as a share of it: with 0.1 it is up to a tenth longer or shorter. Default 0.1. */
+  jitter: amount(
+    'Random part of each pause, as a share of it: up to so much longer or shorter.',
+    [0, 1],
+    {
+      otherwise: '0.1',
+    },
+  ),
+  /** Failure types that are not retried; `'*'` for all of them. */
+  nonRetryable: types("Failure types that are not retried; `'*'` for all of them."),
+  /**
+   * Failure types that are retried although they look like mistakes in the code; `'*'` for all of them. Without it, a
+   * `TypeError`, `ReferenceError` or `SyntaxError` that has no cause is not retried.
+   */
   retryable: types(
-    "Failure types that are tried again although they look like mistakes in the code: `TypeError`, `ReferenceError` and `SyntaxError` without a cause are not otherwise. `'*'` is all of them.",
+    'Failure types that are retried although they look like mistakes in the code. Without it, a `TypeError`, ' +
+      "`ReferenceError` or `SyntaxError` that has no cause is not retried. `'*'` for all of them.",
   ),
 } as const
-/** When a step that failed is tried again, and how often. */
+/** When and how often a failed attempt is retried: `{ maxAttempts: 10, initial: '500ms' }`. */
 export interface RetryPolicy extends Described<typeof retryPolicy> {}
 
 const presets = ['none', 'exponential', 'quadraticMinutes'] as const
-const WHEN_TO_RETRY = 'When a failed attempt is tried again.'
+const WHEN_TO_RETRY = 'When a failed attempt is retried.'
 const retry = either(choice(WHEN_TO_RETRY, presets), nested(WHEN_TO_RETRY, retryPolicy), {
   otherwise: "'exponential'",
 })
-/** A rule for retries, or the name of one. */
+/**
+ * A retry policy, or the name of one: `'exponential'` (the default: 5 attempts, pauses of 1 s, 2 s, 4 s and 8 s),
+ * `'none'`, or `'quadraticMinutes'` (3 attempts, pauses of 1 and 4 minutes).
+ */
 export type Retry = RetryPolicy | (typeof presets)[number]
 
-/** A step met for the first time although recorded steps lie ahead: an insertion, or a rename? */
-export type IfPast = 'park' | 'run'
+/**
+ * What happens to a step that an old run meets for the first time although later steps are already recorded. It may be
+ * new or renamed, so by default the run is paused; with `'run'` the step runs now.
+ */
+export type IfPast = 'pause' | 'run'
 
 const ifPast = choice<IfPast>(
-  'A step met for the first time although recorded steps lie ahead: pause the run, or run the step.',
-  ['park', 'run'],
-  { otherwise: "'park'" },
+  'When a run meets a new step although later steps are already recorded: pause the run, or run the step.',
+  ['pause', 'run'],
+  { otherwise: "'pause'" },
 )
 
-/** A step is known by its kind, name and occurrence. `key` replaces name and occurrence; `was` is its name in older code. */
 export const stepIdentity = {
-  /** Replaces its name and occurrence, as what it is known by. */
-  key: text('Replaces its name and occurrence, as what it is known by.'),
-  /** Its name in older code. */
-  was: text('Its name in older code.'),
-  /** 'park' */
+  /** Identifies the step instead of its name and occurrence. */
+  key: text('Identifies the step instead of its name and occurrence.'),
+  /** The name of the step in older code. */
+  was: text('The name of the step in older code.'),
+  /** If the step is new although later steps are recorded: pause the run, or run the step. Default `'pause'`. */
   ifPast,
 } as const
-/** How a step is recognised when the code runs again. */
+/** How replay recognises a step: by its kind, name and occurrence, unless these options say otherwise. */
 export interface StepIdentity extends Described<typeof stepIdentity> {}
 
 export const placement = {
-  /** 'default' */
+  /** The queue it waits in. Default `'default'`. */
   queue: named('The queue it waits in.', 'the name of a queue', { otherwise: "'default'" }),
-  /** 0; higher runs first. */
-  priority: whole('Higher runs first.', [-1_000, 1_000], { otherwise: '0' }),
+  /** Higher priorities run first. Default 0. */
+  priority: whole('Higher priorities run first.', [-1_000, 1_000], { otherwise: '0' }),
 } as const
 export interface Placement extends Described<typeof placement> {}
 
-const startToClose = duration('How long one attempt may take.')
+const startToClose = duration('Longest duration of one attempt.')
 
 export const activityOptions = {
   ...placement,
+  /** When a failed attempt is retried. Default `'exponential'`. */
   retry,
-  /** How long one attempt may take. */
+  /** Longest duration of one attempt. Default: no limit. */
   startToClose,
-  /** How long it may stand in a queue before anybody begins with it. It is not tried again then. */
+  /** Longest wait in a queue before a worker starts it. It then fails and is not retried. Default: no limit. */
   scheduleToStart: duration(
-    'How long it may wait in a queue before a worker begins with it. It is not tried again then.',
+    'Longest wait in a queue before a worker starts it. It then fails and is not retried.',
   ),
-  /** How long it may take in all, with every attempt and every pause between them. */
-  scheduleToClose: duration('How long it may take in all, with every attempt and every back-off.'),
-  /** How long an attempt may go without `ctx.heartbeat()`. */
-  heartbeat: duration('How long an attempt may go without `ctx.heartbeat()`.'),
+  /** Longest total duration, including all attempts and pauses. Default: no limit. */
+  scheduleToClose: duration('Longest total duration, including all attempts and pauses.'),
+  /** Longest time between two calls of `ctx.heartbeat()` in an attempt. Default: no limit. */
+  heartbeat: duration('Longest time between two calls of `ctx.heartbeat()` in an attempt.'),
 } as const
-/** How an activity is done, wherever it is called. */
+/** Options of an activity. A call can override each of them. */
 export interface ActivityOptions extends Omit<Described<typeof activityOptions>, 'retry'> {
+  /** When a failed attempt is retried. Default `'exponential'`. */
   readonly retry?: Retry
 }
 
 const timeouts = {
-  /** How long a run may take; it begins anew with each continue-as-new. */
-  runTimeout: duration('How long a run may take; it begins anew with each continue-as-new.'),
-  /** How long a run may take with all that it continues as. */
-  executionTimeout: duration('How long a run may take with all that it continues as.'),
+  /** Longest duration of one generation of a run; each continue-as-new starts it again. Default: no limit. */
+  runTimeout: duration('Longest duration of a run; each continue-as-new starts it again.'),
+  /** Longest duration of a run, including everything it continues as. Default: no limit. */
+  executionTimeout: duration('Longest duration of a run, including everything it continues as.'),
 } as const
 
 export const workflowOptions = {
   ...placement,
-  /** 'park' */
+  /** For steps without their own `ifPast`. Default `'pause'`. */
   ifPast,
   ...timeouts,
-  /** Whether a run stays with the build that began it. What the worker's `pin` says */
-  pin: flag('Whether a run stays with the build that began it.', {
+  /** Whether a run stays with the build that started it. Default: the worker's `pin`. */
+  pin: flag('Whether a run stays with the build that started it.', {
     otherwise: "the worker's `pin`",
   }),
 } as const
-/** What holds for every run of a workflow. */
+/** Options of a workflow, for every run of it. */
 export interface WorkflowOptions extends Described<typeof workflowOptions> {}
 
-/** What the code does when its step or child is cancelled. */
 const onCancel = choice<'proceed' | 'wait'>(
-  'When it is cancelled: go on at once, or wait until its body, or the child, has ended.',
+  'When it is cancelled: continue at once, or wait until its body, or the child, has ended.',
   ['proceed', 'wait'],
   { otherwise: "'proceed'" },
 )
 
-export const stepOptions = { ...stepIdentity, retry, startToClose, onCancel } as const
-/** How an inline step is done. */
+export const stepOptions = {
+  ...stepIdentity,
+  retry,
+  /** Longest duration of one attempt. Default: no limit. */
+  startToClose,
+  /** When it is cancelled: continue at once, or wait until its body has ended. Default `'proceed'`. */
+  onCancel,
+} as const
+/** Options of an inline step. */
 export interface StepOptions extends Omit<Described<typeof stepOptions>, 'retry'> {
+  /** When a failed attempt is retried. Default `'exponential'`. */
   readonly retry?: Retry
 }
 
 export const runOptions = { ...activityOptions, ...stepIdentity, onCancel } as const
-/** How this call of an activity is done. */
+/** Options of one call of an activity. They override the activity's own. */
 export interface RunOptions extends ActivityOptions, StepIdentity {
+  /** When it is cancelled: continue at once, or wait until its body has ended. Default `'proceed'`. */
   readonly onCancel?: 'proceed' | 'wait'
 }
 
-/** What a run is found by, and what is kept with it. */
+/** What can be stored with a run, and its timeouts. */
 export const aboutRun = {
-  attributes: option<Attributes>('What the run is found by.', 'an object of attributes', isNamed),
-  /** Kept with it, readable and never searched. */
+  /** Values that runs can be searched by: `{ customer: 'c-17', total: 99 }`. */
+  attributes: option<Attributes>(
+    'Values that runs can be searched by.',
+    'an object of attributes',
+    isNamed,
+  ),
+  /** Values stored with the run: readable, but not searchable. */
   memo: given<Readonly<Record<string, unknown>>>(
-    'Kept with the run: readable, never searched.',
+    'Values stored with the run: readable, but not searchable.',
     'an object',
   ),
   ...timeouts,
@@ -167,20 +195,22 @@ export const aboutRun = {
 export const childOptions = {
   ...placement,
   ...stepIdentity,
-  workflowId: text('A name of your own for the child.', { otherwise: 'its run id' }),
-  /** What becomes of the child when its parent ends first. 'cancel' */
+  /** An id of your own for the child. Default: its run id. */
+  workflowId: text('An id of your own for the child.', { otherwise: 'its run id' }),
+  /** What happens to the child when its parent ends first. Default `'cancel'`. */
   parentClose: choice(
-    'What becomes of the child when its parent ends first.',
+    'What happens to the child when its parent ends first.',
     ['cancel', 'terminate', 'abandon'],
     { otherwise: "'cancel'" },
   ),
+  /** When it is cancelled: continue at once, or wait until the child has ended. Default `'proceed'`. */
   onCancel,
   ...aboutRun,
 } as const
-/** How a child is started. */
+/** Options of a child run. */
 export interface ChildOptions extends Described<typeof childOptions> {}
 
-/** Of `ctx.start`: nobody waits for what it starts. */
+/** Options of `ctx.start`. The run it starts has no parent. */
 const { parentClose: _, ...detachedOptions } = childOptions
 
 export { detachedOptions }
@@ -188,26 +218,25 @@ export const signalWithStartOptions = {
   ...detachedOptions,
   signal: required(
     option<object>(
-      'What it is sent.',
+      'The signal to send.',
       'a signal',
       (value) => (value as { is?: unknown } | null)?.is === 'signal',
     ),
   ),
-  input: given<unknown>('What it is started with.', 'the input of the workflow'),
-  payload: given<unknown>('What it is told.', 'the payload of the signal'),
+  input: given<unknown>('The input of the run, if it is started.', 'the input of the workflow'),
+  payload: given<unknown>('The payload of the signal.', 'the payload of the signal'),
 } as const
 
-/** Names a run by what the user called it. */
+/** Names a run by its workflow id. */
 export const runReference = {
-  workflowId: required(text('The name that the run was given.')),
+  workflowId: required(text('The workflow id of the run.')),
 } as const
 
-/** Of the calls of `ctx` that are not steps. */
 export const waitOptions = {
   key: stepIdentity.key,
-  timeout: duration('How long to wait at most; `TIMEOUT` comes then.'),
+  timeout: duration('Longest wait; the result is then `TIMEOUT`.'),
   until: option<Date | number>(
-    'Until when to wait at most, instead of `timeout`.',
+    'End of the wait, instead of `timeout`.',
     'a Date, or milliseconds since 1970',
     (value) =>
       (value instanceof Date || typeof value === 'number') && Number.isFinite(Number(value)),
@@ -215,18 +244,20 @@ export const waitOptions = {
 } as const
 export const sleepOptions = { key: stepIdentity.key } as const
 export const scopeOptions = {
-  timeout: duration('How long everything in it may take; it is cancelled then.'),
+  timeout: duration('Longest duration of the scope; it is then cancelled.'),
 } as const
 export const handlerOptions = {
-  validate: fn<(payload: never) => void>('Refuses a message by throwing.'),
+  validate: fn<(payload: never) => void>('Rejects an update by throwing.'),
 } as const
 export const mapOptions = {
-  concurrency: whole('Items at once.', [1, Number.MAX_SAFE_INTEGER], { otherwise: 'all of them' }),
-  key: fn<(item: never) => string>('What an item is known by when the code runs again.', {
+  concurrency: whole('How many items are processed at once.', [1, Number.MAX_SAFE_INTEGER], {
+    otherwise: 'all of them',
+  }),
+  key: fn<(item: never) => string>('Identifies an item when the code is replayed.', {
     otherwise: 'its index',
   }),
   tolerate: given<number | string>(
-    'How many items may fail, as a number or as a share of them.',
+    'How many items may fail, as a number or as a share of all items.',
     "a whole number, or a share such as '10%'",
   ),
 } as const

@@ -1,2 +1,2 @@
-/** The workflow that a schedule is a run of. Its runs are pawl's own: an operation on all runs leaves them out. */
+/** The workflow whose runs are schedules. They are pawl's own runs, so operations on all runs leave them out. */
 export const SCHEDULE = 'pawl.schedule'

@@ -1,14 +1,15 @@
-// From the options of a step to what is done about it: every default filled in, every duration in milliseconds.
+// Step plans: the options of a step with every default filled in and every duration in milliseconds.
 
+import { defined } from '../base/defined.ts'
 import { checkOptions } from '../base/described.ts'
-import { milliseconds } from '../base/duration.ts'
+import { optionalMs } from '../base/duration.ts'
 import { checkKnownName } from '../base/names.ts'
 import type { GivenOptions, StepPlan } from '../kernel/decider.ts'
 import { attemptsOf, retryRule } from '../policies/retry.ts'
 import { type ActivityOptions, activityOptions, type RunOptions, runOptions } from './options.ts'
 import { checkPriority } from './priority.ts'
 
-/** `of` names the step in the error, if something is wrong with its options. */
+/** `of` names the step in errors. */
 export function stepPlan(options: RunOptions, of = 'a step'): StepPlan {
   checkOptions(runOptions, options, { of })
   return planFrom(options)
@@ -16,27 +17,21 @@ export function stepPlan(options: RunOptions, of = 'a step'): StepPlan {
 
 function planFrom(options: RunOptions): StepPlan {
   const { startToClose, scheduleToStart, scheduleToClose, heartbeat, queue, priority } = options
-  return {
+  return defined({
     retry: retryRule(options.retry),
-    ...(startToClose !== undefined && {
-      startToCloseMs: milliseconds(startToClose, 'startToClose'),
-    }),
-    ...(scheduleToStart !== undefined && {
-      scheduleToStartMs: milliseconds(scheduleToStart, 'scheduleToStart'),
-    }),
-    ...(scheduleToClose !== undefined && {
-      scheduleToCloseMs: milliseconds(scheduleToClose, 'scheduleToClose'),
-    }),
-    ...(heartbeat !== undefined && { heartbeatMs: milliseconds(heartbeat, 'heartbeat') }),
-    ...(queue !== undefined && { queue: checkKnownName(queue, 'the name of a queue') }),
-    ...(priority !== undefined && { priority: checkPriority(priority) }),
-  }
+    startToCloseMs: optionalMs(startToClose, 'startToClose'),
+    scheduleToStartMs: optionalMs(scheduleToStart, 'scheduleToStart'),
+    scheduleToCloseMs: optionalMs(scheduleToClose, 'scheduleToClose'),
+    heartbeatMs: optionalMs(heartbeat, 'heartbeat'),
+    queue: queue === undefined ? undefined : checkKnownName(queue, 'the name of a queue'),
+    priority: priority === undefined ? undefined : checkPriority(priority),
+  })
 }
 
-/** What an activity says of itself, where its code is. */
+/** The activity of a name, if this process has its code. */
 export type ActivityOf = (name: string) => { readonly options: ActivityOptions } | undefined
 
-/** What was said where it was asked for comes before what the activity says of itself: one rule, wherever it runs. */
+/** The options of the call override those of the activity, wherever the step runs. */
 export function activityPlan(
   asked: RunOptions,
   own: ActivityOptions | undefined,
@@ -51,7 +46,7 @@ export function activityPlan(
   return { ...planFrom({ ...own, ...given }), given: inJson(given) }
 }
 
-/** As it travels with a task: JSON has no infinity. */
+/** The options as stored with a task. JSON has no infinity, so unlimited attempts become a number. */
 function inJson(given: ActivityOptions): GivenOptions {
   const { retry } = given
   if (typeof retry !== 'object' || retry.maxAttempts === undefined) return { ...given }

@@ -1,4 +1,4 @@
-// Which of the runs and activities that are due goes first: the one with the higher number.
+// Checks of priorities. Of the runs and tasks that are due, those with a higher priority are claimed first.
 import { PawlError } from '../base/errors.ts'
 
 export function checkPriority(priority: number): number {

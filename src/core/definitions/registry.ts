@@ -1,4 +1,5 @@
-// The definitions a process has code for, by exact name, and at most one of each kind for all other names. Types are erased here and in the codec, nowhere else.
+// The registry: the definitions that a process has code for, by exact name, and at most one dynamic definition of each
+// kind for all other names. Types are erased only here and in the codec.
 
 import type { Description } from '../base/described.ts'
 import { digest } from '../base/digest.ts'
@@ -14,7 +15,7 @@ import type { KnownSchemas } from './schema.ts'
 import { isStandalone, runNameOf } from './standalone.ts'
 import type { AnyWorkflow } from './workflow.ts'
 
-/** A workflow, with what its style runs it by. */
+/** A workflow with its code, in the form that its style runs. */
 export type RegisteredWorkflow = RegisteredFunction | RegisteredGraph | RegisteredMachine
 
 interface Registered {
@@ -22,7 +23,7 @@ interface Registered {
   readonly options: WorkflowOptions
   readonly schemas: KnownSchemas
   readonly definitionHash: string
-  /** Changes with any of its code; the definition hash when absent. */
+  /** Changes with any of its code. Default: the definition hash. */
   readonly codeHash?: string
 }
 
@@ -34,9 +35,9 @@ export interface RegisteredFunction extends Registered {
 export interface RegisteredGraph extends Registered {
   readonly style: 'graph'
   readonly plan: GraphPlan
-  /** Of a definition that is kept in the store. */
+  /** The version of a definition from the store. */
   readonly version?: number
-  /** Those of its steps that are done by whoever takes them from a queue. */
+  /** The steps that are tasks of a queue. */
   readonly activities: readonly RegisteredActivity[]
 }
 
@@ -57,10 +58,10 @@ export class Registry {
   readonly activities: ReadonlyMap<string, RegisteredActivity>
   readonly #anyWorkflow: RegisteredWorkflow | undefined
   readonly #anyActivity: DynamicActivity | undefined
-  /** Changes whenever a workflow's code does: the default name of a build. */
+  /** Changes whenever the code of a workflow changes. It is the default name of a build. */
   readonly fingerprint: string
 
-  /** `own` are workflows of pawl's: every process has them, and they are no part of what users deploy. */
+  /** `own` are pawl's workflows: every process has them, and they are not part of the user's build. */
   constructor(
     workflows: readonly AnyWorkflow[],
     activities: readonly AnyActivity[],
@@ -91,7 +92,7 @@ export class Registry {
     this.#anyActivity = others as DynamicActivity | undefined
   }
 
-  /** The code for a name: its own, or the one for all others. */
+  /** The code for a name: its own definition, or the dynamic one. */
   workflow(name: string): RegisteredWorkflow | undefined {
     const any = this.#anyWorkflow
     return this.workflows.get(name) ?? (any && { ...any, name })
@@ -108,12 +109,12 @@ export class Registry {
     }
   }
 
-  /** The names to ask for; `null` is any. */
+  /** The names to claim; `null` for any name. */
   get workflowNames(): readonly string[] | null {
     return this.#anyWorkflow ? null : [...this.workflows.keys()]
   }
 
-  /** The activities a submitted graph may call; undefined if any name may be called. */
+  /** The activities that a submitted graph may call; undefined if it may call any name. */
   get knownActivities(): KnownActivities | undefined {
     if (this.#anyActivity) return undefined
     return new Map([...this.activities].map(([name, each]) => [name, each['~input']]))
@@ -124,7 +125,7 @@ export class Registry {
   }
 }
 
-/** Answers for every name: the name comes first. */
+/** The definition for all other names. Its handler gets the name first. */
 interface DynamicActivity {
   readonly options: ActivityOptions
   readonly handler: (name: string, input: unknown, ctx: ActivityContext) => unknown
@@ -138,7 +139,7 @@ function apart<T extends object>(
   if (dynamic.length > 1) {
     throw new PawlError(
       'DEFINITION_CONFLICT',
-      `there is more than one ${what}.dynamic; one answers for all names.`,
+      `there are ${dynamic.length} ${what}.dynamic definitions; expected at most one, because it handles all names.`,
     )
   }
   return [definitions.filter((each) => !('dynamic' in each)), dynamic[0]]
@@ -154,7 +155,7 @@ function byName<T extends { readonly name: string }>(
     if (other && other !== definition) {
       throw new PawlError(
         'DEFINITION_CONFLICT',
-        `two definitions share the name of ${what} '${definition.name}'. Names are how runs find their code: rename one of them.`,
+        `there are two definitions of ${what} '${definition.name}'. Runs find their code by name: rename one of them.`,
       )
     }
     found.set(definition.name, definition)
@@ -162,14 +163,14 @@ function byName<T extends { readonly name: string }>(
   return found
 }
 
-/** The code of an activity that is started on its own. */
+/** The workflow of a standalone activity. */
 function standalone(activity: RegisteredActivity): RegisteredFunction {
   const name = runNameOf({ is: 'activity', name: activity.name })
   const contract = { ...activity, is: 'activity' } as unknown as AnyActivityContract
   return {
     style: 'function',
     name,
-    // Tasks know no builds, and neither does this.
+    // Tasks are not pinned to builds, and neither is this run.
     options: { pin: false },
     schemas: {},
     definitionHash: digest(name),
@@ -179,7 +180,7 @@ function standalone(activity: RegisteredActivity): RegisteredFunction {
 
 function refuseReserved(name: unknown): void {
   if (typeof name !== 'string' || !(name.startsWith('pawl.') || isStandalone(name))) return
-  const message = `the name of workflow '${name}' begins with 'pawl.' or 'activity:', which are reserved. Choose another.`
+  const message = `the name of workflow '${name}' has a reserved prefix ('pawl.' or 'activity:'). Choose another name.`
   throw new PawlError('DEFINITION_INVALID', message)
 }
 
@@ -187,12 +188,15 @@ function refuseForeign(definition: unknown, is: 'workflow' | 'activity', option:
   const given = definition as { is?: unknown; name?: unknown } | null | undefined
   if (given?.is === is && hasCode(given)) return
   const named = typeof given?.name === 'string' ? ` ('${given.name}')` : ''
+  const made = is === 'activity' ? 'activity(…)' : 'workflow(…), graph(…) or machine(…).on(…)'
   const why =
-    given?.is === is ? 'is a contract without code; pass what .implement(…) returns' : `is no ${is}`
+    given?.is === is
+      ? 'is a contract without code; pass the result of .implement(…)'
+      : `is not ${is === 'activity' ? 'an' : 'a'} ${is}; pass the result of ${made}`
   throw new PawlError('DEFINITION_INVALID', `an element of \`${option}\`${named} ${why}.`)
 }
 
-/** Whether a definition can be run, and is not only a contract. */
+/** True if a definition has code; a contract has none. */
 export function hasCode(definition: object): boolean {
   return ['handler', 'plan', 'machine'].some((part) => part in definition)
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { activity } from './activity.ts'
 import { signal } from './messages.ts'
-import { parse, parseNow, type Schema, type SchemaIssue, type } from './schema.ts'
+import { parse, parseNow, type Schema, type SchemaIssue, typed } from './schema.ts'
 import { workflow } from './workflow.ts'
 
 function refusing(...issues: SchemaIssue[]): Schema {
@@ -20,7 +20,7 @@ test('an error tells every issue with its path, up to a limit, and has all of th
   const error: unknown = await parse(refusing(...many), 1, what).catch((caught: unknown) => caught)
   expect(error).toMatchObject({ message: expect.stringMatching(/: 0; 1; .*; 9; and 2 more$/) })
   expect(error).toMatchObject({ details: { issues: { length: 12 } } })
-  await expect(parse(refusing(), 1, what)).rejects.toThrow('it does not say why')
+  await expect(parse(refusing(), 1, what)).rejects.toThrow('the schema gives no reason')
 })
 
 test('a schema that waits gives nothing at once, and its refusal is nobody’s', async () => {
@@ -29,13 +29,13 @@ test('a schema that waits gives nothing at once, and its refusal is nobody’s',
   }
   const waiting: Schema = { '~standard': { version: 1, vendor: 'test', validate } }
   expect(parseNow(waiting, 1, what)).toBeUndefined()
-  expect(parseNow(type(), 1, what)).toEqual({ value: 1 })
+  expect(parseNow(typed(), 1, what)).toEqual({ value: 1 })
 })
 
-test('type<T>() checks nothing, and is not kept', () => {
-  const options = { input: type<number>(), output: type<number>() }
+test('typed<T>() checks nothing, and is not kept', () => {
+  const options = { input: typed<number>(), output: typed<number>() }
   expect(workflow('w', options, async (_ctx, n) => n).schemas).toEqual({})
-  expect(signal('s', type<number>())).toEqual({ is: 'signal', name: 's' })
+  expect(signal('s', typed<number>())).toEqual({ is: 'signal', name: 's' })
 })
 
 test('the handler of an activity is its function between its schemas', async () => {
@@ -48,14 +48,14 @@ test('the handler of an activity is its function between its schemas', async () 
 
 test('what is no schema is refused where it is defined', () => {
   const wrong = { parse: () => 1 } as unknown as Schema<number>
-  const refusal = { code: 'DEFINITION_INVALID', message: expect.stringContaining('type<T>()') }
+  const refusal = { code: 'DEFINITION_INVALID', message: expect.stringContaining('typed<T>()') }
   const definitions = [
     () => workflow('w', { input: wrong }, async () => 1),
-    () => workflow.declare('w', { input: type<number>(), output: wrong }),
+    () => workflow.declare('w', { input: typed<number>(), output: wrong }),
     () => activity('a', { output: wrong }, async () => 1),
     () => activity.declare('a', { input: wrong, output: wrong }),
     () => signal('s', wrong),
   ]
   for (const define of definitions) expect(define).toThrow(expect.objectContaining(refusal))
-  expect(() => signal('s', wrong)).toThrow("the schema of signal 's' is not one")
+  expect(() => signal('s', wrong)).toThrow("the schema of signal 's' has no '~standard'.validate")
 })

@@ -1,12 +1,12 @@
-// Schemas of inputs, outputs and payloads, by the Standard Schema convention: zod, valibot, arktype and others fit as they
-// are. What a schema refuses is refused with all that it finds wrong.
+// Schemas of inputs, outputs and payloads, by the Standard Schema convention: those of zod, valibot, arktype and others
+// can be used as they are. A value that a schema rejects is refused with all issues the schema reports.
 
 import { nameClass } from '../base/assert.ts'
 import { checkOptions, type Description, given } from '../base/described.ts'
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 
-/** Accepts one type and makes another of it, or the same. */
+/** A Standard Schema: it accepts a value of one type and parses it into another, or the same. */
 export interface Schema<in out Accepted = unknown, out Parsed = Accepted> {
   readonly '~standard': {
     readonly version: 1
@@ -16,30 +16,30 @@ export interface Schema<in out Accepted = unknown, out Parsed = Accepted> {
   }
 }
 
-/** What a schema makes of a value, or what is wrong with it. */
+/** The parsed value, or the issues that a schema found. */
 export type SchemaResult<Parsed> =
   | { readonly value: Parsed; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] }
 
-/** What a schema finds wrong. */
+/** One problem that a schema found in a value. */
 export interface SchemaIssue {
   readonly message: string
-  /** Where in the value it is. */
+  /** The place in the value. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** The schemas of a definition, as options. */
+/** The schemas of a definition, in its options. */
 export interface Schemas<Accepted, Parsed, Out> {
   readonly input?: Schema<Accepted, Parsed>
   readonly output?: Schema<Out>
 }
 
-/** A schema whose types are forgotten. */
+/** A schema of any type. */
 export interface AnySchema {
   readonly '~standard': Pick<Schema['~standard'], 'vendor' | 'validate'>
 }
 
-/** Those of a definition that check something. */
+/** The schemas of a definition that check something; `typed<T>()` does not. */
 export interface KnownSchemas {
   readonly input?: AnySchema
   readonly output?: AnySchema
@@ -47,18 +47,24 @@ export interface KnownSchemas {
 
 const UNCHECKED = 'pawl'
 
-/** A schema that checks nothing: a type where a schema is asked for. */
-export function type<T>(): Schema<T> {
+/**
+ * A schema that checks nothing, for a place that needs a schema where only the type matters.
+ *
+ * ```ts
+ * const done = signal('done', typed<{ ok: boolean }>())
+ * ```
+ */
+export function typed<T>(): Schema<T> {
   const validate = (value: unknown): SchemaResult<T> => ({ value: value as T })
   return { '~standard': { version: 1, vendor: UNCHECKED, validate } }
 }
 
-/** Takes the schemas out of the options of a definition. */
 const schemaOptions = {
-  input: given<AnySchema>('What it takes.', 'a schema'),
-  output: given<AnySchema>('What it gives.', 'a schema'),
+  input: given<AnySchema>('The schema of the input.', 'a schema'),
+  output: given<AnySchema>('The schema of the output.', 'a schema'),
 } as const
 
+/** Separates the schemas from the other options of a definition. */
 export function schemasIn<Options extends object>(
   definition: Options & { readonly input?: AnySchema; readonly output?: AnySchema },
   of: string,
@@ -76,7 +82,7 @@ export function schemasIn<Options extends object>(
   return { options, schemas }
 }
 
-/** The schema under its name, unless there is none or it lets everything pass. */
+/** The schema under its name; nothing if there is none, or if it checks nothing. */
 export function checking<Name extends string>(
   name: Name,
   schema: AnySchema | undefined,
@@ -85,7 +91,8 @@ export function checking<Name extends string>(
   if (schema === undefined) return {}
   const standard: unknown = (schema as Partial<AnySchema> | null)?.['~standard']
   if (typeof (standard as { validate?: unknown } | undefined)?.validate !== 'function') {
-    const message = `the schema of ${what} is not one: it has no '~standard'.validate. Any library of the Standard Schema convention will do; for a type alone write type<T>().`
+    const problem = `the schema of ${what} has no '~standard'.validate; expected a Standard Schema`
+    const message = `${problem}. Use a library such as zod, valibot or arktype, or typed<T>() for a type alone.`
     throw new PawlError('DEFINITION_INVALID', message)
   }
   if (schema['~standard'].vendor === UNCHECKED) return {}
@@ -94,7 +101,7 @@ export function checking<Name extends string>(
 
 export type Refusal = 'INPUT_INVALID' | 'OUTPUT_INVALID'
 
-/** What the schema makes of the value. */
+/** The value as the schema parses it. Throws if the schema rejects it. */
 export async function parse(
   schema: AnySchema,
   value: unknown,
@@ -105,8 +112,8 @@ export async function parse(
 }
 
 /**
- * What the schema of a workflow makes of an input, as far as whoever starts it has the schema. It comes in an object,
- * because a promise that is an input must be refused and not awaited.
+ * The input as the workflow's schema parses it, or as given if the caller has only a contract without schema. It is
+ * wrapped in an object, because an input that is a promise must be refused and not awaited.
  */
 export async function parseInput(
   { name, schemas }: { readonly name: string; readonly schemas?: KnownSchemas },
@@ -117,7 +124,7 @@ export async function parseInput(
   return { input: taken(result, `the input of workflow '${name}'`, 'INPUT_INVALID') }
 }
 
-/** The same as `parse` at once; `undefined` if the schema has to wait for something. */
+/** Like `parse`, but synchronous; `undefined` if the schema is asynchronous. */
 export function parseNow(
   schema: AnySchema,
   value: unknown,
@@ -126,23 +133,26 @@ export function parseNow(
 ): { readonly value: unknown } | undefined {
   const result = schema['~standard'].validate(value)
   if (!isPromise(result)) return { value: taken(result, what, refusal) }
-  // Nobody hears what comes of it.
+  // The result is not used, so a rejection must not count as unhandled.
   result.then(undefined, () => {})
   return undefined
 }
 
-/** For code that is replayed: it can wait only for what is recorded. */
+/** For workflow code, which can only wait for what is recorded. */
 export function checkNow(schema: AnySchema, value: unknown, what: string): void {
   if (parseNow(schema, value, what)) return
-  const message = `the schema of ${what} has to wait for something, and inside a workflow it cannot. Use one that answers at once, or do this in a step.`
-  throw new PawlError('NOT_SUPPORTED', message)
+  const problem = `the schema of ${what} is asynchronous; expected a synchronous one inside a workflow`
+  throw new PawlError(
+    'NOT_SUPPORTED',
+    `${problem}. Use a synchronous schema, or check the value in a step.`,
+  )
 }
 
 function isPromise<T>(result: T | PromiseLike<T>): result is PromiseLike<T> {
   return typeof (result as { then?: unknown } | null)?.then === 'function'
 }
 
-// Their names are the types of the failures they become.
+// The names of these classes are the types of their failures.
 class InvalidInput extends PawlError {
   static {
     nameClass(this, 'InvalidInput')
@@ -163,7 +173,7 @@ function taken(result: SchemaResult<unknown>, what: string, refusal: Refusal): u
   }))
   const told = issues.slice(0, limits.issuesToldMax).map(sentence)
   if (issues.length > told.length) told.push(`and ${issues.length - told.length} more`)
-  const text = `${what} does not fit its schema: ${told.join('; ') || 'it does not say why'}`
+  const text = `${what} does not fit its schema: ${told.join('; ') || 'the schema gives no reason'}`
   const Invalid = refusal === 'INPUT_INVALID' ? InvalidInput : InvalidOutput
   throw new Invalid(refusal, text, { details: { issues } })
 }

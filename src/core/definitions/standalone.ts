@@ -1,28 +1,27 @@
-// An activity that is started on its own: a run of one step, for every worker that has the activity's code.
+// Standalone activities: an activity that is started on its own is a run of one step, which any worker with the code of
+// the activity can claim.
+import { defined } from '../base/defined.ts'
 import type { Startable, WorkflowContract } from './contract.ts'
 import type { ActivityOptions, WorkflowOptions } from './options.ts'
 
 const PREFIX = 'activity:'
 
-/** Whether runs of this name are those of activities that were started on their own. */
+/** True if this is the workflow name of a standalone activity. */
 export function isStandalone(name: string): boolean {
   return name.startsWith(PREFIX)
 }
 
-/** What the runs of a definition are called. */
+/** The workflow name of the runs of a definition. */
 export function runNameOf(definition: Pick<Startable<never, unknown>, 'is' | 'name'>): string {
   return definition?.is === 'activity' ? `${PREFIX}${definition.name}` : definition?.name
 }
 
-/** The workflow that is started for a definition. */
+/** The workflow that a definition is started as. */
 export function startedAs<In, Out>(
   definition: Startable<In, Out> & { readonly options?: ActivityOptions },
 ): WorkflowContract<In, Out> & { readonly options?: WorkflowOptions } {
   if (definition?.is !== 'activity') return definition as WorkflowContract<In, Out>
   const { queue, priority } = definition.options ?? {}
-  const options = {
-    ...(queue !== undefined && { queue }),
-    ...(priority !== undefined && { priority }),
-  }
+  const options = defined({ queue, priority })
   return { is: 'workflow', name: runNameOf(definition), options } as never
 }

@@ -1,5 +1,6 @@
-// How long a run may take, from its options to what is kept with it.
-import { type Duration, milliseconds } from '../base/duration.ts'
+// The timeouts of a run: from its options to the milliseconds that are stored with it.
+import { defined } from '../base/defined.ts'
+import { type Duration, optionalMs } from '../base/duration.ts'
 import type { Extras } from '../kernel/extras.ts'
 
 export function timeouts(options: {
@@ -7,10 +8,8 @@ export function timeouts(options: {
   readonly executionTimeout?: Duration
 }): Pick<Extras, 'runTimeoutMs' | 'executionTimeoutMs'> {
   const { runTimeout, executionTimeout } = options
-  return {
-    ...(runTimeout !== undefined && { runTimeoutMs: milliseconds(runTimeout, 'runTimeout') }),
-    ...(executionTimeout !== undefined && {
-      executionTimeoutMs: milliseconds(executionTimeout, 'executionTimeout'),
-    }),
-  }
+  return defined({
+    runTimeoutMs: optionalMs(runTimeout, 'runTimeout'),
+    executionTimeoutMs: optionalMs(executionTimeout, 'executionTimeout'),
+  })
 }

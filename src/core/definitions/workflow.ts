@@ -1,4 +1,4 @@
-// Function workflows: a name, options, and a function over `ctx`.
+// Workflows written as a function: a name, options, and a function of `ctx` and the input.
 import { digest } from '../base/digest.ts'
 import { PawlError } from '../base/errors.ts'
 import { checkName } from '../base/names.ts'
@@ -7,29 +7,31 @@ import type { Accepted, AsWritten, Taken, WorkflowContract } from './contract.ts
 import { type WorkflowOptions, workflowOptions } from './options.ts'
 import { type KnownSchemas, type Schemas, schemasIn } from './schema.ts'
 
-/** What it is started with is `In`; its schema, if it has one, makes `Parsed` of it. */
+/** The function of a workflow. A run is started with `In`; the input schema, if any, turns it into `Parsed`. */
 export type WorkflowHandler<In, Parsed, Out> = (ctx: Context<In>, input: Parsed) => Promise<Out>
 
 /** How a workflow is written. */
 export type Style = 'function' | 'graph' | 'machine'
 
-/** A contract and its code. `style` is how it was written. */
+/** A workflow definition: its contract and its code. */
 export interface Workflow<in In, out Out> extends WorkflowContract<In, Out> {
+  /** How the workflow is written. */
   readonly style: Style
   readonly options: WorkflowOptions
-  /** Changes when the definition does: a function's text, the steps of a graph and what they come after. */
+  /** Changes when the definition changes: the text of a function, or the steps of a graph and their order. */
   readonly definitionHash: string
   readonly schemas: KnownSchemas
 }
 
-/** A workflow of whatever input and output. */
+/** A workflow with any input and output. */
 export type AnyWorkflow = Workflow<never, unknown>
 
-/** A contract alone; `implement` gives the definition, in a module the client never imports. */
+/** A contract without code, for modules that only start runs. `implement` adds the code in another module. */
 export interface DeclaredWorkflow<in out In, in out Out, in out Parsed = In>
   extends WorkflowContract<In, Out> {
   readonly options: WorkflowOptions
   readonly schemas: KnownSchemas
+  /** The definition: this contract with its code. */
   implement(handler: WorkflowHandler<In, Parsed, Out>): Workflow<In, Out>
 }
 
@@ -50,12 +52,13 @@ interface DefineWorkflow {
     options: WorkflowOptions & Schemas<In, Parsed, Out>,
     handler: Handler & WorkflowHandler<Accepted<In, Parsed>, Parsed, Out>,
   ): Workflow<TakenBy<Handler, In, Parsed>, Out>
+  /** Declares a contract without code: `workflow.declare<Order, Receipt>('order')`. */
   declare<In, Out, Parsed>(
     name: string,
     options: WorkflowOptions & Required<Schemas<In, Parsed, Out>>,
   ): DeclaredWorkflow<In, Out, Parsed>
   declare<In = void, Out = void>(name: string, options?: WorkflowOptions): DeclaredWorkflow<In, Out>
-  /** Answers for every workflow name that has no definition of its own; `ctx.info.name` says which it is. */
+  /** Defines the workflow for every name that has no definition of its own; `ctx.info.name` is that name. */
   dynamic(handler: (ctx: Context<unknown>, input: unknown) => Promise<unknown>): AnyWorkflow
 }
 
@@ -117,5 +120,13 @@ function dynamic(handler: WorkflowHandler<unknown, unknown, unknown>): AnyWorkfl
   return { ...implement('any other', {}, {}, handler), dynamic: true } as unknown as AnyWorkflow
 }
 
-/** Defines a workflow: `workflow('order', async (ctx, order: Order) => …)`. */
+/**
+ * Defines a workflow. Options and schemas go between the name and the function.
+ *
+ * ```ts
+ * const order = workflow('order', { runTimeout: '1d' }, async (ctx, order: Order) => {
+ *   await ctx.run(charge, order)
+ * })
+ * ```
+ */
 export const workflow: DefineWorkflow = Object.assign(define, { declare, dynamic })

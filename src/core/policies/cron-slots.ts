@@ -1,11 +1,10 @@
-// When a cron expression is due, in a time zone whose clock is changed now and then. As Vixie's
-// cron does, and most others after it:
+// The slots of a cron expression in a time zone with daylight saving time. As in Vixie cron and most others:
 //
-// - An expression with a star at the start of its minute or hour is an interval. It is due whenever
-//   the clock on the wall shows a time that fits: in an hour that is left out it is not, and in one
-//   that comes twice it is twice. So what is due every 15 minutes stays so.
-// - Any other names fixed times of day. One that is left out is due at the moment after the gap,
-//   once, however many fall into it. One that comes twice is due the first time.
+// - An expression whose minute or hour begins with a star is an interval. It is due whenever local time matches: never
+//   in an hour that is skipped, and twice in an hour that is repeated. An expression that is due every 15 minutes stays
+//   so.
+// - Any other expression names fixed times of day. Times that are skipped are due once, right after the gap. A time
+//   that is repeated is due the first time.
 
 import { assert } from '../base/assert.ts'
 import type { Instant } from '../base/instant.ts'
@@ -18,10 +17,10 @@ const dayMinutes = 1_440
 const dayMs = dayMinutes * minuteMs
 const searchMs = limits.cronYearsMax * 366 * dayMs
 
-/** What the clock on the wall shows, written as the instant at which it would show that in UTC. */
+/** Local time, written as the instant at which UTC shows the same. */
 type Wall = number
 
-/** The first slot after an instant. */
+/** The first slot after an instant; undefined if there is none within `cronYearsMax` years. */
 export function nextSlot(cron: Cron, zone: Zone, after: Instant): Instant | undefined {
   let at = cron.fixed ? endOfRepeat(zone, after) : after
   while (true) {
@@ -29,7 +28,7 @@ export function nextSlot(cron: Cron, zone: Zone, after: Instant): Instant | unde
     const wall = nextWall(cron, at + offset)
     if (wall === undefined) return undefined
     const slot = wall - offset
-    // An interval whose every time is left out would otherwise be looked for without end.
+    // Without this, the search for an interval whose times are all skipped would never end.
     if (slot - after > searchMs) return undefined
     const change = changeIn(zone, at, Math.min(slot, at + changeGapMs))
     if (change !== undefined) {
@@ -39,7 +38,7 @@ export function nextSlot(cron: Cron, zone: Zone, after: Instant): Instant | unde
     } else if (slot - at <= changeGapMs) {
       return slot
     } else {
-      // Offsets differ by at most 26 hours, so the slot is not before this, whatever changes.
+      // Offsets differ by at most 26 hours, so no change can move the slot before this instant.
       at = slot - 2 * dayMs
     }
   }
@@ -47,12 +46,12 @@ export function nextSlot(cron: Cron, zone: Zone, after: Instant): Instant | unde
 
 interface Change {
   readonly change: Instant
-  /** The next time that fits, seen from before the change. */
+  /** The next matching local time, with the offset before the change. */
   readonly wall: Wall
   readonly before: number
 }
 
-/** Whether a slot falls on the change itself; if not, the instant after which to look further. */
+/** Whether a slot falls on the change itself; if not, the instant after which the search continues. */
 function atChange(
   cron: Cron,
   zone: Zone,
@@ -67,17 +66,17 @@ function atChange(
   return { due: false, at: change + before - offset - 1 }
 }
 
-/** If the clock shows a time for the second time, the last instant at which it does; else itself. */
+/** The end of the repeated hour, if the instant lies in its repetition; else the instant itself. */
 function endOfRepeat(zone: Zone, at: Instant): Instant {
   const offset = zone.offsetAt(at)
   const before = zone.offsetAt(at - changeGapMs)
   if (before <= offset) return at
   const change = changeIn(zone, at - changeGapMs, at)
-  assert(change !== undefined, 'a clock that was set back was so at some instant')
+  assert(change !== undefined, 'there is a change between two different offsets')
   return Math.max(at, change + before - offset - 1)
 }
 
-/** The first time on the wall after this one that fits, with no regard to changes of the clock. */
+/** The first matching local time after this one, without regard to clock changes. */
 function nextWall(cron: Cron, after: Wall): Wall | undefined {
   const from = Math.floor(after / minuteMs) + 1
   const today = Math.floor(from / dayMinutes)
@@ -89,7 +88,7 @@ function nextWall(cron: Cron, after: Wall): Wall | undefined {
   return day === undefined ? undefined : day * dayMs + (nextTime(cron, 0) ?? 0) * minuteMs
 }
 
-/** The first minute of the day, from this one on, that fits. */
+/** The first matching minute of the day, from this one on. */
 function nextTime(cron: Cron, from: number): number | undefined {
   const hour = Math.floor(from / 60)
   const minute = from - hour * 60
@@ -107,7 +106,7 @@ interface CalendarDate {
   readonly weekday: number
 }
 
-/** Days are counted from the epoch. */
+/** `days` are counted from the epoch. */
 function dateOf(days: number): CalendarDate {
   const date = new Date(days * dayMs)
   return {
@@ -125,7 +124,7 @@ function fitsDay(cron: Cron, { month, day, weekday }: CalendarDate): boolean {
   return cron.eitherDay ? byDate || byWeekday : byDate && byWeekday
 }
 
-/** The first day, from this one on, that fits. Months that do not are passed over whole. */
+/** The first matching day, from this one on. Months that do not match are skipped as a whole. */
 function nextDay(cron: Cron, from: number): number | undefined {
   const end = from + limits.cronYearsMax * 366
   let days = from

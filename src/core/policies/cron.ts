@@ -1,5 +1,5 @@
-// Cron expressions as they are written: five fields of text become lists of numbers. It takes what
-// Vixie's cron takes and nothing more, and it never guesses: what would not do as it looks is refused.
+// Parses cron expressions: five fields of text become lists of numbers. It accepts what Vixie cron accepts, and refuses
+// expressions that would not do what they seem to say.
 
 export interface Cron {
   readonly minutes: readonly number[]
@@ -8,13 +8,13 @@ export interface Cron {
   readonly months: readonly number[]
   /** 0 is Sunday. */
   readonly weekdays: readonly number[]
-  /** Vixie's rule: a day fits by its date or by its weekday if both are restricted, else by both. */
+  /** Vixie cron's rule: if both date and weekday are restricted, a day needs to match only one of them. */
   readonly eitherDay: boolean
-  /** Names times of day, as opposed to an interval. This matters when the clock is changed. */
+  /** True for fixed times of day, false for an interval. It matters when the clocks change. */
   readonly fixed: boolean
 }
 
-/** The expression, or what is wrong and what was expected. */
+/** The parsed expression, or what is wrong with it and what was expected. */
 export function parseCron(text: string): Cron | string {
   const fields = text.split(/[ \t]+/).filter((field) => field !== '')
   const [first = ''] = fields
@@ -27,7 +27,7 @@ export function parseCron(text: string): Cron | string {
     lists.push(list)
   }
   const [minutes = [], hours = [], days = [], months = [], weekdays = []] = lists
-  // A field counts as open if it begins with a star, even if a step follows: so does Vixie's.
+  // As in Vixie cron, a field that begins with a star is unrestricted, even if a step follows.
   const [minute, hour, day, , weekday] = fields.map((field) => field.startsWith('*'))
   return {
     minutes,
@@ -44,7 +44,7 @@ interface Kind {
   readonly name: string
   readonly low: number
   readonly high: number
-  /** How many different values there are. */
+  /** The number of different values. */
   readonly size: number
   readonly names: readonly string[]
   readonly example: string
@@ -78,7 +78,7 @@ function ofNickname(name: string): Cron | string {
 }
 
 function aloneProblem(name: string): string {
-  return `more follows '${name}'; expected it to stand alone`
+  return `'${name}' is followed by more fields; expected it alone`
 }
 
 function countProblem(count: number): string {
@@ -110,7 +110,7 @@ interface Range {
 }
 
 function ofItem(text: string, kind: Kind): Range | string {
-  if (text === '') return 'something is missing beside a comma'
+  if (text === '') return 'a value is missing before or after a comma'
   const [ends = '', step, ...more] = text.split('/')
   if (more.length > 0) return `'${text}' has more than one '/'`
   const range = ofEnds(ends, kind)
@@ -129,7 +129,7 @@ function ofEnds(text: string, kind: Kind): Range | string {
   const to = ofValue(right, kind)
   if (typeof to === 'string') return to
   if (from <= to) return { from, to, step: 1 }
-  // A week may begin or end with Sunday, by number (7-2, 5-7) or by name (SUN-TUE, FRI-SUN).
+  // A week may start or end with Sunday, by number (7-2, 5-7) or by name (SUN-TUE, FRI-SUN).
   if (from === kind.high && folded(from, kind) === 0) return { from: 0, to, step: 1 }
   if (to === 0 && kind.names.includes(right.toUpperCase())) return { from, to: kind.high, step: 1 }
   return `'${text}' runs backwards; split it, such as ${split(left, right, kind)}`
@@ -152,19 +152,19 @@ function ofValue(text: string, kind: Kind): number | string {
   return `${text} is not from ${kind.low} to ${kind.high}`
 }
 
-/** Some crons read 5/15 as 5-59/15, others as 5. */
+/** Some versions of cron read 5/15 as 5-59/15, others as 5, so it is refused. */
 function startProblem(start: string, step: string, { high }: Kind): string {
   return `'${start}/${step}' has no end; write '${start}-${high}/${step}'`
 }
 
 function ofStep(range: Range, text: string, kind: Kind): Range | string {
   if (text === '') return 'a step is missing'
-  if (!/^[0-9]+$/.test(text)) return `step '${text}' is no number`
+  if (!/^[0-9]+$/.test(text)) return `step '${text}' is not a number`
   const step = Number(text)
-  if (step === 0) return 'a step of 0 leads nowhere'
+  if (step === 0) return 'the step is 0'
   if (step <= kind.size) return { ...range, step }
-  // Steps begin anew with each hour, day or month, so */90 would be hourly.
-  return `a step of ${text} is more than the ${kind.size} that there are; for longer intervals use every, such as '90m'`
+  // Steps start again with each hour, day or month, so */90 would be hourly.
+  return `the step ${text} is larger than ${kind.size}; for longer intervals use every, such as '90m'`
 }
 
 function expected({ low, high, names, example }: Kind): string {

@@ -1,12 +1,14 @@
-// When a failed attempt is tried again: pure arithmetic over a policy, the attempts so far and a random fraction.
+// Retries: whether and when a failed attempt is retried. Pure arithmetic over the policy, the attempts so far and a
+// random fraction.
 
-import { type Duration, milliseconds } from '../base/duration.ts'
+import { defined } from '../base/defined.ts'
+import { type Duration, optionalMs } from '../base/duration.ts'
 import { PawlError } from '../base/errors.ts'
 import type { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { RetryRule } from '../kernel/decider.ts'
 
-/** The settings a user may give; every one has a default. */
+/** The settings of a retry policy; every one has a default. */
 export interface RetrySettings {
   readonly maxAttempts?: number
   readonly initial?: Duration
@@ -42,19 +44,16 @@ const presets: Readonly<Record<RetryPreset, RetryRule>> = {
 export function retryRule(retry: RetrySettings | RetryPreset | undefined): RetryRule {
   if (retry === undefined) return exponential
   if (typeof retry === 'string') return preset(retry)
-  const rule: RetryRule = {
+  const rule: RetryRule = defined({
     maxAttempts: attemptsOf(retry.maxAttempts ?? exponential.maxAttempts),
-    initialMs:
-      retry.initial === undefined
-        ? exponential.initialMs
-        : milliseconds(retry.initial, 'retry.initial'),
-    maxMs: retry.max === undefined ? exponential.maxMs : milliseconds(retry.max, 'retry.max'),
+    initialMs: optionalMs(retry.initial, 'retry.initial') ?? exponential.initialMs,
+    maxMs: optionalMs(retry.max, 'retry.max') ?? exponential.maxMs,
     factor: retry.factor ?? exponential.factor,
     jitter: retry.jitter ?? exponential.jitter,
     curve: 'exponential',
     nonRetryable: retry.nonRetryable ?? [],
-    ...(retry.retryable && { retryable: retry.retryable }),
-  }
+    retryable: retry.retryable,
+  })
   if (!isUnlimited(rule.maxAttempts))
     check('maxAttempts', rule.maxAttempts, 1, limits.retryAttemptsMax, Number.isInteger)
   check('factor', rule.factor, 1, 1_000, Number.isFinite)
@@ -62,7 +61,7 @@ export function retryRule(retry: RetrySettings | RetryPreset | undefined): Retry
   return rule
 }
 
-/** So many attempts that they never end, in a form that survives JSON, which has no infinity. */
+/** Unlimited attempts as a number, because JSON has no infinity. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER
 
 export function isUnlimited(attempts: unknown): boolean {
@@ -73,18 +72,18 @@ export function attemptsOf(given: number): number {
   return isUnlimited(given) ? UNLIMITED : given
 }
 
-/** What JavaScript throws at a mistake in the code: the next attempt would make it again. */
+/** Errors that JavaScript throws for a mistake in the code, which another attempt would repeat. */
 const MISTAKES: readonly string[] = ['TypeError', 'ReferenceError', 'SyntaxError']
 
-// A `fetch` that fails throws a TypeError, too; what went wrong is its cause.
+// A failed `fetch` throws a TypeError, too, but with a cause.
 function isMistake({ type, cause }: Failure): boolean {
   return MISTAKES.includes(type) && cause === undefined
 }
 
-/** Stands for every type of failure. What a worker's death cut off has not failed, and is tried again. */
+/** Matches every failure type. An attempt whose worker died has not failed, so it is retried anyway. */
 const ANY = '*'
 
-/** Whether a failure with this many attempts behind it may be tried again, and if not, why. */
+/** Why a failure is not retried after this many attempts; undefined if it is retried. */
 export function givesUp(
   rule: RetryRule,
   failure: Failure,
@@ -113,7 +112,7 @@ function preset(name: string): RetryRule {
   if (found) return found
   throw new PawlError(
     'DEFINITION_INVALID',
-    `retry '${name}' is not known. Use 'none', 'exponential', 'quadraticMinutes', or an object such as { maxAttempts: 3, initial: '1s' }.`,
+    `retry is '${name}'; expected 'none', 'exponential', 'quadraticMinutes', or an object such as { maxAttempts: 3 }.`,
   )
 }
 

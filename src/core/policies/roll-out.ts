@@ -1,27 +1,27 @@
-// Which build of the user's code begins which runs, when several builds are at work that keep the runs they began.
+// Roll-outs: which build of the user's code starts which runs, when several builds with pinned runs are at work.
 import { PawlError } from '../base/errors.ts'
 
-/** What was said about builds. Whoever is not named shares what is left. */
+/** The configured shares and retired builds. Builds without a share start the runs that are left. */
 export interface RollOut {
-  /** New runs, in percent, in the order they were named. */
+  /** The share of new runs for a build, in percent, in the order in which they were set. */
   readonly shares: readonly { readonly build: string; readonly percent: number }[]
-  /** Builds whose runs any other may go on with. */
+  /** Builds that start no more runs, and whose runs any other build may continue. */
   readonly retired: readonly string[]
 }
 
-export const nothingSaid: RollOut = { shares: [], retired: [] }
+export const noRollOut: RollOut = { shares: [], retired: [] }
 
-/** All shares there are: a run's is one of these numbers. */
+/** The range of share numbers: every run has one number from 0 to this, exclusive. */
 export const SHARES = 65_536
 
-/** Whose runs a worker of a build takes, and which of those that nobody has begun: from, up to and without to. */
+/** The runs that a worker may claim: those pinned to `builds`, and unpinned ones with a share number in [from, to). */
 export interface Pins {
   readonly builds: readonly string[]
   readonly from: number
   readonly to: number
 }
 
-/** Of a worker that takes part in roll-outs. */
+/** The pins of a worker with `pin: true`, which takes part in roll-outs. */
 export function pinsOf(rollOut: RollOut, build: string): Pins {
   const { shares, retired } = rollOut
   const builds = servedBy(rollOut, build)
@@ -31,24 +31,24 @@ export function pinsOf(rollOut: RollOut, build: string): Pins {
     if (each.build === build) return { builds, from: shareAt(from), to: shareAt(to) }
     from = to
   }
-  // What is retired begins nothing more.
+  // A retired build starts no new runs.
   return { builds, from: shareAt(from), to: retired.includes(build) ? shareAt(from) : SHARES }
 }
 
-/** Of a worker that does not: it begins whatever nobody has begun. Absent if that follows from what it is called itself. */
+/** The pins of an unpinned worker: every unpinned run. Undefined if the store would use the same pins by default. */
 export function unpinned(rollOut: RollOut, build: string, worker = build): Pins | undefined {
   const builds = servedBy(rollOut, build)
   return builds.length === 1 && worker === build ? undefined : { builds, from: 0, to: SHARES }
 }
 
-/** The build that has the share of this run, if one was named for it. */
+/** The build whose share includes this run, if there is one. */
 export function shareHolder(rollOut: RollOut, runId: string): string | undefined {
   const has = ({ build }: { readonly build: string }): boolean =>
     isFor(pinsOf(rollOut, build), runId)
   return rollOut.shares.find(has)?.build
 }
 
-/** Whether a run is one of those, by the build that has begun it, or by its share if none has. */
+/** True if the pins include a run: by the build it is pinned to or, if it is unpinned, by its share number. */
 export function isFor({ builds, from, to }: Pins, runId: string, pin?: string): boolean {
   if (pin !== undefined) return builds.includes(pin)
   const share = Number.parseInt(runId.slice(-4), 16)
@@ -59,7 +59,7 @@ function servedBy({ retired }: RollOut, build: string): string[] {
   return [build, ...retired.filter((each) => each !== build)]
 }
 
-/** The same with a build's share set; named first, it is the last to give way. */
+/** The roll-out with the share of a build set. */
 export function withShare(rollOut: RollOut, build: string, percent: number): RollOut {
   if (!Number.isFinite(percent) || percent < 0 || percent > 100) {
     throw new PawlError('INPUT_INVALID', `percent is ${percent}; expected a number from 0 to 100.`)
@@ -71,13 +71,13 @@ export function withShare(rollOut: RollOut, build: string, percent: number): Rol
     const named = others.map((each) => `${each.build} ${each.percent} %`).join(', ')
     throw new PawlError(
       'INPUT_INVALID',
-      `${percent} % for build '${build}' is more than what is left: ${named}. Lower one of those first.`,
+      `${percent} % for build '${build}' would make more than 100 % together with ${named}. Lower one of those first.`,
     )
   }
   return { shares, retired: rollOut.retired.filter((each) => each !== build) }
 }
 
-/** The same with a build that begins nothing any more, and whose runs others may go on with. */
+/** The roll-out with a build retired. */
 export function withoutBuild(rollOut: RollOut, build: string): RollOut {
   return {
     shares: rollOut.shares.filter((each) => each.build !== build),

@@ -1,5 +1,5 @@
-// When something is due again and again: by cron expressions in a time zone, at an even interval, or by several of these.
-// A timing is data. The slots it stands for are the same for everybody who asks.
+// Timings: when a schedule is due, by cron expressions in a time zone, at an even interval, or by several of these. A
+// timing is data, and its slots are the same in every process.
 
 import { assert, PawlError } from '../base/assert.ts'
 import { type Duration, milliseconds } from '../base/duration.ts'
@@ -10,14 +10,20 @@ import { nextSlot } from './cron-slots.ts'
 import { zoneOf } from './zone.ts'
 
 /**
- * Cron expressions have five fields: minute, hour, day of month, month, day of week. What several are
- * due at is what any of them is. `every` counts from the epoch, plus the offset.
+ * When a schedule is due: by a cron expression with five fields (minute, hour, day of month, month, day of week), or at
+ * an interval. Several expressions are due whenever one of them is. The time zone is an IANA name; default `'UTC'`.
+ * `every` counts from 1970-01-01T00:00Z, plus the offset.
+ *
+ * ```ts
+ * { cron: '30 9 * * MON-FRI', timeZone: 'Europe/Berlin' }
+ * { every: '15m' }
+ * ```
  */
 export type OneTiming =
   | { readonly cron: string | readonly string[]; readonly timeZone?: string }
   | { readonly every: Duration; readonly offset?: Duration }
 
-/** Several timings are due when any of them is, and once where they meet. */
+/** One timing, or several, which are due whenever one of them is, and once where they coincide. */
 export type Timing = OneTiming | { readonly timings: readonly OneTiming[] }
 
 export interface Slots {
@@ -25,12 +31,12 @@ export interface Slots {
   next(after: Instant): Instant | undefined
 }
 
-/** Checks a timing, and throws INPUT_INVALID with what is wrong. */
+/** The slots of a timing. Throws INPUT_INVALID if the timing is wrong. */
 export function timingOf(timing: Timing): Slots {
   const { timings, ...others }: Given = isObject(timing) ? timing : {}
   if (timings === undefined) return oneTimingOf(timing)
   const other = Object.keys(others).find((name) => others[name] !== undefined)
-  if (other !== undefined) throw refusal(`${other} stands beside timings; put it into one of them`)
+  if (other !== undefined) throw refusal(`'${other}' is beside timings; move it into one of them`)
   if (!Array.isArray(timings) || timings.length === 0 || timings.length > limits.timingsMax) {
     const has = Array.isArray(timings) ? `a list of ${timings.length}` : show(timings)
     throw refusal(`timings is ${has}; expected a list of 1 to ${limits.timingsMax} timings`)
@@ -46,15 +52,13 @@ function oneTimingOf(timing: unknown, place = ''): Slots {
   for (const name of Object.keys(given)) {
     if (name === known || name === other || given[name] === undefined) continue
     if (name === 'every')
-      throw refusal('cron and every stand together; for both, give timings: [{ cron }, { every }]')
-    throw refusal(
-      `'${place}${name}' does not belong to it; beside ${known} there may be only ${other}`,
-    )
+      throw refusal(`${place}cron and every are both given; use timings: [{ cron }, { every }]`)
+    throw refusal(`'${place}${name}' is not known; expected only ${known} and ${other}. Remove it`)
   }
   return kind === 'cron' ? cronSlots(given, place) : everySlots(given, place)
 }
 
-/** The slots in (from, to], the first `limit` of them, and whether there were more. */
+/** The first `limit` slots in (from, to], and whether there are more. */
 export function slotsBetween(
   slots: Slots,
   from: Instant,
@@ -77,13 +81,12 @@ type Given = Readonly<Record<string, unknown>>
 
 const isObject = (value: unknown): value is Given => typeof value === 'object' && value !== null
 
-/** It may come from outside, where no compiler looked at it. */
 function fieldsOf(timing: unknown, place: string): Given {
-  // Of its own: every list has an `every`, too.
+  // Only own properties, because an array inherits `every`.
   const given: Given = isObject(timing) ? { ...timing } : {}
   if (given['cron'] !== undefined || given['every'] !== undefined) return given
   const has = place === '' ? show(timing) : `${place.slice(0, -1)} ${show(timing)}`
-  throw refusal(`${has} has neither cron nor every; give one of them`)
+  throw refusal(`${has} has neither cron nor every; expected one of them`)
 }
 
 function cronSlots({ cron, timeZone = 'UTC' }: Given, place: string): Slots {
@@ -104,7 +107,7 @@ function cronsOf(cron: unknown, what: string): readonly Cron[] {
   if (cron.length === 0) throw refusal(`${what} is an empty list; expected at least one expression`)
   if (cron.length > limits.cronExpressionsMax) {
     throw refusal(
-      `${what} has ${cron.length} expressions; at most ${limits.cronExpressionsMax} are possible`,
+      `${what} has ${cron.length} expressions; expected at most ${limits.cronExpressionsMax}`,
     )
   }
   return cron.map((each, index) => cronOf(each, `${what}[${index}]`))
@@ -124,7 +127,7 @@ function cronOf(text: unknown, what: string): Cron {
 
 function everySlots({ every, offset = 0 }: Given, place: string): Slots {
   if (Array.isArray(every))
-    throw refusal(`${place}every is a list; for several intervals, give timings: [{ every }, …]`)
+    throw refusal(`${place}every is a list; for several intervals, use timings: [{ every }, …]`)
   const everyMs = milliseconds(every as Duration, `${place}every`)
   if (everyMs < limits.everyMsMin) {
     throw refusal(`${place}every is ${everyMs} ms; expected at least ${limits.everyMsMin} ms`)
@@ -133,10 +136,10 @@ function everySlots({ every, offset = 0 }: Given, place: string): Slots {
   return slotsFrom((after) => (Math.floor((after - offsetMs) / everyMs) + 1) * everyMs + offsetMs)
 }
 
-/** A year later would have five digits, which many a reader of dates does not expect. */
+/** The end of the year 9999: many parsers of dates cannot read five-digit years. */
 const instantMax = 253_402_300_799_999
 
-/** Slots are whole milliseconds, so a fraction of one makes no difference. */
+/** Slots are whole milliseconds, so `after` can be rounded down. */
 function slotsFrom(find: (after: Instant) => Instant | undefined): Slots {
   return {
     next: (after) => {

@@ -1,21 +1,21 @@
-// Time zones, from the rules that Node brings along. A Node with other rules may see other times,
-// so what must not differ between processes has to be agreed on elsewhere.
+// Time zones, from the rules that Node contains. Another version of Node may have other rules, so processes must agree
+// elsewhere on times that must not differ between them.
 
 import type { Instant } from '../base/instant.ts'
 import { limits } from '../base/limits.ts'
 
 export interface Zone {
-  /** What the clock on the wall is ahead of UTC, in milliseconds. */
+  /** How far local time is ahead of UTC, in milliseconds. */
   offsetAt(at: Instant): number
 }
 
 /**
- * No two changes of one zone lie nearer to each other than this: since 1970 the nearest are seven
- * days apart. Equal offsets that are no further apart therefore have no change between them.
+ * Two changes of one zone are never closer together: since 1970 the closest are seven days apart. If two instants no
+ * further apart have equal offsets, there is therefore no change between them.
  */
 export const changeGapMs = 4 * 86_400_000
 
-/** By IANA name, or by an offset such as +02:00. Undefined if Node does not know it. */
+/** The zone of an IANA name, or of an offset such as +02:00. Undefined if Node does not know it. */
 export function zoneOf(name: string): Zone | undefined {
   const kept = zones.get(name)
   if (kept !== undefined) return kept
@@ -26,7 +26,7 @@ export function zoneOf(name: string): Zone | undefined {
   return zone
 }
 
-/** The first instant in (from, to] with another offset than `from`; they lie within `changeGapMs`. */
+/** The first instant in (from, to] whose offset differs from that of `from`; both are within `changeGapMs`. */
 export function changeIn(zone: Zone, from: Instant, to: Instant): Instant | undefined {
   const offset = zone.offsetAt(from)
   if (zone.offsetAt(to) === offset) return undefined
@@ -40,7 +40,7 @@ export function changeIn(zone: Zone, from: Instant, to: Instant): Instant | unde
   return other
 }
 
-// To make a format takes fifty times as long as to use it.
+// Cached, because creating a format takes fifty times as long as using it.
 const zones = new Map<string, Zone>()
 
 function makeZone(name: string): Zone | undefined {
@@ -59,7 +59,7 @@ function formatOf(name: string): Intl.DateTimeFormat | undefined {
   }
 }
 
-/** The end of '3/30/2025, GMT+02:00', which also may be 'GMT' or, long ago, 'GMT-00:44:30'. */
+/** Parses the end of '3/30/2025, GMT+02:00'. It may also be 'GMT' or, in old dates, 'GMT-00:44:30'. */
 function parseOffset(text: string): number {
   const start = text.lastIndexOf('GMT') + 3
   if (start === text.length) return 0

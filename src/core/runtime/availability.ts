@@ -1,7 +1,7 @@
-// What an error of a store means. Either the store says that one element can never be written (`refused`), or it has
-// said nothing: what was sent may have been written, and the one right answer is to send the very same thing again
-// until the store gives an answer. Anything that is not clearly the element's own fault is the second kind: wrong
-// credentials, missing rights, another schema and a lost connection all look different, and all of them pass.
+// The two kinds of store errors. Either the store says that one element can never be written (`refused`), or it is
+// unavailable: the call may have been carried out, so the caller repeats the same call until the store answers. Every
+// error that is not clearly the element's own fault is of the second kind, because wrong credentials, missing rights,
+// another schema and a lost connection can all be fixed while the caller waits.
 import { PawlError, type PawlErrorCode } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { type Clock, sleep } from './clock.ts'
@@ -11,7 +11,7 @@ export function unavailable(what: string, cause: unknown): PawlError {
   return new PawlError('STORE_UNAVAILABLE', `${what}: ${messageOf(cause)}`, { cause })
 }
 
-/** The element itself cannot be stored, by this store or at all: sending it again would end the same way. */
+/** The element itself cannot be stored, so repeating the call would fail in the same way. */
 export function refused(what: string, cause: unknown): PawlError {
   return new PawlError('STORE_REFUSED', `${what} refused to store a value: ${messageOf(cause)}`, {
     cause,
@@ -32,17 +32,17 @@ const OUTAGES: ReadonlySet<PawlErrorCode> = new Set([
   'DRIVER_MISSING',
 ])
 
-/** Whether the store could not be used, whatever the reason. */
+/** True if the store could not be used, for whatever reason. */
 export function isUnavailable(error: unknown): error is PawlError {
   return error instanceof PawlError && OUTAGES.has(error.code)
 }
 
-/** An error of a store as one that says what it means: what the store has not explained is unavailability. */
+/** The error as a PawlError. An error that the store did not explain counts as unavailability. */
 export function outageOf(error: unknown): PawlError {
   return error instanceof PawlError ? error : unavailable('the store failed', error)
 }
 
-/** Only another release of pawl, or another installation, helps: waiting a while does not. */
+/** Outages that only another release or installation of pawl ends. */
 const LASTING: ReadonlySet<PawlErrorCode> = new Set([
   'SCHEMA_TOO_NEW',
   'STORE_TOO_OLD',
@@ -54,9 +54,9 @@ export interface Persistence {
   readonly random: Random
   readonly patienceMs: number
   readonly signal?: AbortSignal
-  /** Hears of every try that failed, and of the answer in the end. */
+  /** Called for every failed try, and for the answer in the end. */
   readonly watch?: { failed(error: unknown): void; answered(): void }
-  /** What is thrown instead of the last error when it is given up. */
+  /** Makes the error to throw instead of the last one when patience ends. */
   readonly givenUp?: (error: PawlError) => Error
 }
 
@@ -69,8 +69,8 @@ export function persistent<Target>(target: Target, how: Persistence): Send<Targe
 }
 
 /**
- * Repeats `call` while the store is unavailable, with growing pauses, until patience or the signal ends it. Somebody
- * whose patience is limited does not wait for what only a new release can change.
+ * Repeats `call` while the store is unavailable, with growing pauses, until patience or the signal ends it. A caller
+ * with limited patience does not wait for an outage that only another release ends.
  */
 export async function persist<T>(call: () => Promise<T>, how: Persistence): Promise<T> {
   const { clock, random, patienceMs, signal, watch } = how

@@ -24,11 +24,11 @@ describe('a timer further away than Node can count', () => {
     },
   )
 
-  test.each([0, 30, 60])('is called off after %d days', (days) => {
+  test.each([0, 30, 60])('is cancelled after %d days', (days) => {
     const fire = vi.fn<() => void>()
-    const callOff = systemClock.after(70 * DAY_MS, fire)
+    const cancelTimer = systemClock.after(70 * DAY_MS, fire)
     vi.advanceTimersByTime(days * DAY_MS)
-    callOff()
+    cancelTimer()
     expect(vi.getTimerCount()).toBe(0)
     vi.advanceTimersByTime(100 * DAY_MS)
     expect(fire).not.toHaveBeenCalled()

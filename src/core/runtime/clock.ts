@@ -1,18 +1,17 @@
-// Time, as a parameter. This file and its neighbours are the only readers of the machine's clock and timers;
-// tests hand in a virtual twin.
+// Time as a parameter. Only the files in this folder read the machine's clock and timers; tests pass a virtual clock.
 import type { Instant } from '../base/instant.ts'
 
 export interface Clock {
   now(): Instant
   /** Milliseconds that never jump, for measuring how long something took. */
   monotonic(): number
-  /** Calls `fire` once after `ms`. The answer calls it off. */
+  /** Calls `fire` once after `ms`. The returned function cancels the timer. */
   after(ms: number, fire: () => void): () => void
-  /** Lets timers and I/O of this process have a turn. */
+  /** Lets timers and I/O of this process run. */
   breathe(): Promise<void>
 }
 
-/** The longest that Node can count. */
+/** The longest timer of Node. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 export const systemClock: Clock = {
@@ -37,11 +36,11 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve()
     const done = (): void => {
-      callOff()
+      cancelTimer()
       signal?.removeEventListener('abort', done)
       resolve()
     }
-    const callOff = clock.after(ms, done)
+    const cancelTimer = clock.after(ms, done)
     signal?.addEventListener('abort', done, { once: true })
   })
 }

@@ -1,6 +1,6 @@
-// The environment of the process, for those few settings that everybody expects to find there.
+// The environment variables of the process, for the few settings that are expected there.
 
-/** An empty variable is as good as none. */
+/** The value of a variable. An empty variable counts as absent. */
 export function environment(name: string): string | undefined {
   return process.env[name] || undefined
 }

@@ -1,10 +1,10 @@
-// Where log lines go unless the user says otherwise: standard error, one line each.
+// The logger, and its default: one line on standard error for each log line.
 import { inspect } from 'node:util'
 import { visibleLines } from '../base/visible.ts'
 
 const INSPECT = { breakLength: Number.POSITIVE_INFINITY, depth: 4 } as const
 
-/** Where lines of the log go. */
+/** Receives the log lines of an engine: `open(url, { logger })`. Default: standard error. */
 export interface Logger {
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields?: object): void
 }

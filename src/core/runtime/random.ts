@@ -1,4 +1,4 @@
-// Randomness, as a parameter. Production draws from the system; tests hand in a seeded twin.
+// Randomness as a parameter. Production uses the system's; tests pass a seeded one.
 import { randomFillSync } from 'node:crypto'
 import type { Clock } from './clock.ts'
 
@@ -9,7 +9,7 @@ export interface Random {
   integer(): number
 }
 
-// Drawing one number at a time from the system costs more than the turn it is for.
+// Numbers are drawn from the system in bulk, because drawing one costs more than the turn it is for.
 const pool = new Uint32Array(1024)
 let unused = 0
 
@@ -26,7 +26,7 @@ export const systemRandom: Random = {
   integer: () => (draw() & 0xffff) * 2 ** 32 + draw() || 1,
 }
 
-/** A UUID of version 7: sorted by time, unguessable enough to be an id and not a secret. */
+/** A UUID of version 7: sorted by time, and random enough for an id, but not for a secret. */
 export function uuidV7(clock: Clock, random: Random): string {
   const time = Math.floor(clock.now()).toString(16).padStart(12, '0')
   const high = random.integer().toString(16).padStart(12, '0')
@@ -35,12 +35,12 @@ export function uuidV7(clock: Clock, random: Random): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${high.slice(0, 3)}-${variant}${high.slice(4, 7)}-${low}`
 }
 
-/** 144 bits as hexadecimal digits: enough that nobody guesses it. */
+/** A secret of 144 random bits, as hexadecimal digits. */
 export function secret(random: Random): string {
   return Array.from({ length: 3 }, () => random.integer().toString(16).padStart(12, '0')).join('')
 }
 
-/** Bytes that nobody can guess, and that do not come twice. */
+/** Cryptographically random bytes. */
 export function secretBytes(count: number): Uint8Array {
   return randomFillSync(new Uint8Array(count))
 }

@@ -1,10 +1,10 @@
-// SIGTERM and SIGINT: everything that asked is stopped in good order, then the process ends as the signal meant.
-// A second signal does not wait.
+// SIGTERM and SIGINT: runs all registered stop functions, then ends the process with the exit code of the signal. A
+// second signal ends it at once.
 
 const stoppers = new Set<() => Promise<void>>()
 let stopping = false
 
-/** Answers with a way to take it back. */
+/** Registers a stop function. The returned function removes it. */
 export function onShutdown(stop: () => Promise<void>): () => void {
   if (stoppers.size === 0) {
     process.on('SIGTERM', shutDown)

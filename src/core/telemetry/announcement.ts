@@ -1,4 +1,5 @@
-// What the system announces, after the fact is durable. Logs, metrics, tests and people listen to this one stream.
+// Announcements: what an engine reports about runs, steps, workers and store calls, once it is durable. Logs, metrics
+// and tests listen to this one stream.
 import type { Failure } from '../base/failure.ts'
 
 interface OfRun {
@@ -12,7 +13,7 @@ interface OfStep extends OfRun {
   readonly attempt: number
 }
 
-/** What happened, told apart by `type`, after it is durable. */
+/** A report about something that is durable, told apart by `type`. `engine.on` and `open({ listeners })` get them. */
 export type Announcement =
   | ({
       readonly type:
@@ -22,7 +23,7 @@ export type Announcement =
         | 'run.compensating'
         | 'run.cancelled'
     } & OfRun)
-  /** `ms` is how long it took, from its creation. */
+  /** `ms` is the time since the run was created. */
   | ({ readonly type: 'run.completed'; readonly output: unknown; readonly ms: number } & OfRun)
   | ({ readonly type: 'run.failed'; readonly failure: Failure; readonly ms: number } & OfRun)
   | ({ readonly type: 'run.paused'; readonly failure: Failure } & OfRun)
@@ -30,7 +31,7 @@ export type Announcement =
       readonly type:
         | 'activity.scheduled'
         | 'activity.started'
-        /** Its body left it to be completed from outside. */
+        /** The body called `completeLater`: the step is completed from outside. */
         | 'activity.left'
         | 'activity.completed'
     } & OfStep)
@@ -59,5 +60,5 @@ export type Announcement =
       readonly ok: boolean
     }
 
-/** Called after the commit. One that throws harms nothing. */
+/** Receives announcements, after the commit. Errors it throws are ignored. */
 export type Listener = (announcement: Announcement) => void

@@ -1,4 +1,4 @@
-// Hands announcements to whoever listens. Nothing is built when nobody does.
+// Passes announcements to listeners. Without listeners, no announcement is built.
 import type { Announcement, Listener } from './announcement.ts'
 
 export class Bus {
@@ -12,7 +12,7 @@ export class Bus {
     return this.#listeners.size > 0
   }
 
-  /** `make` is called only if somebody listens. */
+  /** Calls `make` only if there is a listener. */
   announce(make: () => Announcement): void {
     if (!this.heard) return
     const announcement = make()
@@ -20,7 +20,7 @@ export class Bus {
       try {
         listener(announcement)
       } catch {
-        // A listener is a guest; what it breaks is its own.
+        // An error of a listener must not affect the engine.
       }
     }
   }

@@ -199,7 +199,7 @@ export class FunctionExecution implements Execution {
     if (scope.cancelled) return this.#refuse(scope.cancelled)
     const taken = identity.explicit && this.#recognition.claim(wanted.key)
     if (taken) return this.#die(taken)
-    const ifPast = identity.ifPast ?? this.workflow.options.ifPast ?? 'park'
+    const ifPast = identity.ifPast ?? this.workflow.options.ifPast ?? 'pause'
     const request: Request = {
       wanted: this.#recognition.under(wanted, identity),
       scope,

@@ -1,5 +1,6 @@
-// Runs as users see them.
+// The record of a run, as `describe` and `list` show it.
 
+import { defined } from '../base/defined.ts'
 import { PawlError, type PawlErrorCode } from '../base/errors.ts'
 import type { Failure } from '../base/failure.ts'
 import { decode } from '../base/value.ts'
@@ -11,27 +12,32 @@ import { decodeExtras } from '../kernel/extras.ts'
 import type { Status } from '../kernel/run.ts'
 import type { RunSnapshot } from '../stores/store.ts'
 
-/** A run as the store has it. */
+/** A run as the store has it: what `run.describe()` and `engine.list()` return. */
 export interface RunRecord {
   readonly runId: string
   readonly workflowId: string
+  /** The name of the workflow. */
   readonly name: string
   readonly status: Status
   readonly input: unknown
+  /** The output, if the run has completed. */
   readonly output?: unknown
+  /** Why the run failed or is paused. */
   readonly failure?: Failure
-  /** What could not be undone, if the run undid what it had done. */
+  /** Compensations that failed, if the run compensated. */
   readonly compensationFailures?: readonly Failure[]
   readonly memo: Readonly<Record<string, unknown>>
   readonly attributes: Attributes
+  /** The run that started this one as a child. */
   readonly parentRunId?: string
   readonly queue: string
   readonly priority: number
+  /** The number of the current generation, from 1. */
   readonly generation: number
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly endedAt?: Date
-  /** Why not all of it can be read here, such as for want of a key. What cannot is missing. */
+  /** Why some fields could not be read, for example because a key is missing. Those fields are absent. */
   readonly unreadable?: { readonly code: PawlErrorCode; readonly message: string }
 }
 
@@ -51,22 +57,24 @@ export function recordOf(run: RunSnapshot): RunRecord {
     status: run.status,
     input: reader.read(() => decode(decodePayload(head.input))),
     ...(ending?.type === 'RunCompleted' && { output: decode(ending.value) }),
-    ...(failure && { failure }),
-    ...(ending && 'undone' in ending && { compensationFailures: ending.undone.failures }),
-    memo: memo ? (decode(memo) as Record<string, unknown>) : {},
-    attributes: attributesFrom(run.attributes),
-    ...(head.parent && { parentRunId: head.parent.runId }),
-    queue: head.queue,
-    priority: head.priority,
-    generation: head.generation,
-    createdAt: new Date(head.createdAt),
-    updatedAt: new Date(run.updatedAt),
-    ...(run.endedAt !== undefined && { endedAt: new Date(run.endedAt) }),
-    ...(reader.unreadable && { unreadable: reader.unreadable }),
+    ...defined({
+      failure,
+      compensationFailures: ending && 'undone' in ending ? ending.undone.failures : undefined,
+      memo: memo ? (decode(memo) as Record<string, unknown>) : {},
+      attributes: attributesFrom(run.attributes),
+      parentRunId: head.parent?.runId,
+      queue: head.queue,
+      priority: head.priority,
+      generation: head.generation,
+      createdAt: new Date(head.createdAt),
+      updatedAt: new Date(run.updatedAt),
+      endedAt: run.endedAt === undefined ? undefined : new Date(run.endedAt),
+      unreadable: reader.unreadable,
+    }),
   }
 }
 
-/** Reads what can be read: one body that cannot must not hide a whole list of runs. */
+/** Keeps the first error instead of throwing it, because one unreadable body must not hide a whole list of runs. */
 class Reader {
   unreadable: RunRecord['unreadable']
 
@@ -82,7 +90,7 @@ class Reader {
   }
 }
 
-/** How a run ended, from the text of its last turn. */
+/** The event that ended a run, from the text of its last turn. */
 export function endingOf(body: string): Ending | undefined {
   const last = decodeTurn(body).events.at(-1)
   return last && isEnding(last) ? last : undefined

@@ -4,7 +4,7 @@ import { encode } from '../base/value.ts'
 import { encodeTurn } from '../kernel/codec.ts'
 import type { Event } from '../kernel/event.ts'
 import type { HistoryEvent } from './history-event.ts'
-import { toldOf } from './told-events.ts'
+import { publicEvents } from './public-history.ts'
 
 type Sample<Type> = Omit<Event & { readonly type: Type }, 'type' | 'at'>
 type Told<Type> = Omit<HistoryEvent & { readonly type: Type }, 'type' | 'at' | 'seq'>
@@ -180,7 +180,7 @@ test.each(Object.entries(samples))(
   (type, [stored, said]) => {
     const event = { ...stored, type, at } as Event
     const body = encodeTurn({ build: 'b', events: [event] })
-    expect(toldOf({ seq: 6, count: 1, body, turnId: 1, epoch: 1 })).toEqual([
+    expect(publicEvents({ seq: 6, count: 1, body, turnId: 1, epoch: 1 })).toEqual([
       { seq: 7, at: due, type, ...said },
     ])
   },
