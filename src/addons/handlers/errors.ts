@@ -1,5 +1,5 @@
-// How built-in handlers say no: for ever, or for now. Both carry a stable code in their details, as data, so that a
-// workflow and a graph can tell them apart.
+// Errors of the built-in handlers: permanent or retryable. Each carries a stable code in its details, so that workflows
+// and graphs can tell them apart.
 import type { Duration } from '../../core/base/duration.ts'
 import { PermanentError, RetryableError } from '../../core/base/errors.ts'
 import type { Json } from '../../core/base/value.ts'
@@ -28,8 +28,8 @@ export type HandlerTrouble = 'NETWORK_FAILED' | 'TIMED_OUT' | 'STATUS_UNAVAILABL
 
 type Details = Readonly<Record<string, Json>>
 
-/** Never try again. */
-export function refused(
+/** An error that is not retried. */
+export function permanentError(
   code: HandlerRefusal,
   message: string,
   details: Details = {},
@@ -39,17 +39,17 @@ export function refused(
   return new PermanentError(message, options)
 }
 
-interface Trouble {
+interface RetryableDetails {
   readonly details?: Details
   readonly after?: Duration | undefined
   readonly cause?: unknown
 }
 
-/** Try again, after this long if the other side says so. */
-export function troubled(
+/** An error that is retried, after `after` if the server asked for that delay. */
+export function retryableError(
   code: HandlerTrouble,
   message: string,
-  { details = {}, after, cause }: Trouble = {},
+  { details = {}, after, cause }: RetryableDetails = {},
 ): RetryableError & { readonly details: Details } {
   const error = new RetryableError(message, {
     ...(after !== undefined && { after }),
