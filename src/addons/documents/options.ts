@@ -1,4 +1,4 @@
-// The options of activities and children as a document says them. They are checked by the functions that use them later.
+// Reads the options of activities and children. The functions that use the options check them.
 import { type Duration, milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { checkKnownName } from '../../core/base/names.ts'
@@ -13,10 +13,10 @@ import {
   type RetryPolicy,
   retryRule,
 } from '../../core/index.ts'
-import { Fields, objectAt } from './fields.ts'
+import { ObjectReader, objectAt } from './object-reader.ts'
 import { kindOf, type Path, type Problems } from './problems.ts'
 
-export function readActivityOptions(fields: Fields): ActivityOptions {
+export function readActivityOptions(fields: ObjectReader): ActivityOptions {
   const startToClose = readDuration(fields, 'startToClose', 'timeout')
   const scheduleToStart = readDuration(fields, 'scheduleToStart')
   const scheduleToClose = readDuration(fields, 'scheduleToClose')
@@ -32,7 +32,7 @@ export function readActivityOptions(fields: Fields): ActivityOptions {
   }
 }
 
-export function readChildOptions(fields: Fields): ChildOptions {
+export function readChildOptions(fields: ObjectReader): ChildOptions {
   const runTimeout = readDuration(fields, 'runTimeout', 'timeout')
   const executionTimeout = readDuration(fields, 'executionTimeout')
   const parentClose = fields.checked('parentClose', oneOf(['cancel', 'terminate', 'abandon']))
@@ -44,7 +44,11 @@ export function readChildOptions(fields: Fields): ChildOptions {
   }
 }
 
-export function readDuration(fields: Fields, name: string, alias?: string): Duration | undefined {
+export function readDuration(
+  fields: ObjectReader,
+  name: string,
+  alias?: string,
+): Duration | undefined {
   const check = (value: Json): Duration => {
     milliseconds(value as Duration, name)
     return value as Duration
@@ -52,17 +56,20 @@ export function readDuration(fields: Fields, name: string, alias?: string): Dura
   return fields.checked(name, check, alias)
 }
 
-/** A check for one of a few words. */
+/** A check that the value is one of the words. */
 export function oneOf<const Word extends string>(words: readonly Word[]): (value: Json) => Word {
   return (value) => {
     const found = words.find((word) => word === value)
     if (found !== undefined) return found
     const shown = typeof value === 'string' ? quote(value) : kindOf(value)
-    throw new PawlError('INPUT_INVALID', `${shown} is not possible; expected ${words.join(', ')}`)
+    throw new PawlError(
+      'INPUT_INVALID',
+      `${shown} is not allowed; expected one of ${words.join(', ')}`,
+    )
   }
 }
 
-function readPlacement(fields: Fields): Placement {
+function readPlacement(fields: ObjectReader): Placement {
   const queue = fields.checked('queue', (value) => checkKnownName(value, 'the name of a queue'))
   const priority = fields.checked('priority', (value) => checkPriority(value as number))
   return { ...(queue !== undefined && { queue }), ...(priority !== undefined && { priority }) }
@@ -70,7 +77,7 @@ function readPlacement(fields: Fields): Placement {
 
 const presets = ['none', 'exponential', 'quadraticMinutes'] as const
 
-function readRetry(fields: Fields): Retry | undefined {
+function readRetry(fields: ObjectReader): Retry | undefined {
   const field = fields.take('retry')
   if (field === undefined) return undefined
   const { value, path } = field
@@ -81,7 +88,7 @@ function readRetry(fields: Fields): Retry | undefined {
 function readPolicy(value: Json, path: Path, problems: Problems): RetryPolicy | undefined {
   const policy = objectAt(value, path, problems)
   if (policy === undefined) return undefined
-  const fields = new Fields(policy, path, problems)
+  const fields = new ObjectReader(policy, path, problems)
   const settings = ['maxAttempts', 'initial', 'max', 'factor', 'jitter'] as const
   for (const name of settings) {
     fields.checked(name, (setting) => {
@@ -95,7 +102,7 @@ function readPolicy(value: Json, path: Path, problems: Problems): RetryPolicy | 
   return policy
 }
 
-function readTypes(fields: Fields, name: 'nonRetryable' | 'retryable'): void {
+function readTypes(fields: ObjectReader, name: 'nonRetryable' | 'retryable'): void {
   for (const [index, type] of (fields.typed(name, 'list') ?? []).entries()) {
     const path = [...fields.path, name, index]
     const check = (): string => checkKnownName(type, 'the type of a failure')

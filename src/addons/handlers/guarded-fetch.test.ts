@@ -1,5 +1,5 @@
-// Hostile inputs, names and servers. Servers are real; names are resolved by a STUB, because no test may ask the world's
-// name servers.
+// Hostile inputs, names and servers. Servers are real; a STUB resolves names, because no test may query real name
+// servers.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
