@@ -1,5 +1,6 @@
 // Reads one node of a graph document. Every field is read even after a problem, so that all problems are reported at
 // once; the step is created only if there are none.
+import { defined } from '../../core/base/defined.ts'
 import { milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { checkKnownName } from '../../core/base/names.ts'
@@ -92,6 +93,7 @@ class NodeReader {
     const rule = fields.checked('rule', oneOf(RULES)) ?? 'allSucceeded'
     const when = this.#when()
     const delay = readDuration(fields, 'delay')
+    const delayMs = delay === undefined ? undefined : milliseconds(delay)
     const each = target && isActivityOrChild(target.kind) ? this.#each() : undefined
     const parents = after.map(({ id }) => id)
     const work = target && this.#work(target, fields.has('each'), parents)
@@ -99,17 +101,7 @@ class NodeReader {
     fields.finish((field) => adviceFor(field, target?.kind))
     if (name === undefined) return undefined
     const make = (sees: readonly string[]): GraphNode | undefined =>
-      work && {
-        name,
-        after: parents,
-        rule,
-        sees,
-        ...(when && { when }),
-        ...(delay !== undefined && { delayMs: milliseconds(delay) }),
-        ...(each && { each }),
-        work,
-        ...(undo && { undo }),
-      }
+      work && defined({ name, after: parents, rule, sees, when, delayMs, each, work, undo })
     const { path, stored: document } = fields
     const references = this.#references
     return { id: name, path, kind: target?.kind, ...placed, references, document, make }
@@ -219,7 +211,7 @@ class NodeReader {
     }
     if (compiled === undefined) return undefined
     const over = this.#context.functions.list(compiled.template, [...this.#fields.path, 'each'])
-    return { over, ...(parallel !== undefined && { parallel }) }
+    return defined({ over, parallel })
   }
 
   #work(

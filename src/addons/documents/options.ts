@@ -1,4 +1,5 @@
 // Reads the options of activities and children. The functions that use the options check them.
+import { defined } from '../../core/base/defined.ts'
 import { type Duration, milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { checkKnownName } from '../../core/base/names.ts'
@@ -17,31 +18,23 @@ import { ObjectReader, objectAt } from './object-reader.ts'
 import { kindOf, type Path, type Problems } from './problems.ts'
 
 export function readActivityOptions(fields: ObjectReader): ActivityOptions {
-  const startToClose = readDuration(fields, 'startToClose', 'timeout')
-  const scheduleToStart = readDuration(fields, 'scheduleToStart')
-  const scheduleToClose = readDuration(fields, 'scheduleToClose')
-  const heartbeat = readDuration(fields, 'heartbeat')
-  const retry = readRetry(fields)
-  return {
+  return defined({
+    startToClose: readDuration(fields, 'startToClose', 'timeout'),
+    scheduleToStart: readDuration(fields, 'scheduleToStart'),
+    scheduleToClose: readDuration(fields, 'scheduleToClose'),
+    heartbeat: readDuration(fields, 'heartbeat'),
+    retry: readRetry(fields),
     ...readPlacement(fields),
-    ...(retry !== undefined && { retry }),
-    ...(startToClose !== undefined && { startToClose }),
-    ...(scheduleToStart !== undefined && { scheduleToStart }),
-    ...(scheduleToClose !== undefined && { scheduleToClose }),
-    ...(heartbeat !== undefined && { heartbeat }),
-  }
+  })
 }
 
 export function readChildOptions(fields: ObjectReader): ChildOptions {
-  const runTimeout = readDuration(fields, 'runTimeout', 'timeout')
-  const executionTimeout = readDuration(fields, 'executionTimeout')
-  const parentClose = fields.checked('parentClose', oneOf(['cancel', 'terminate', 'abandon']))
-  return {
+  return defined({
+    runTimeout: readDuration(fields, 'runTimeout', 'timeout'),
+    executionTimeout: readDuration(fields, 'executionTimeout'),
+    parentClose: fields.checked('parentClose', oneOf(['cancel', 'terminate', 'abandon'])),
     ...readPlacement(fields),
-    ...(runTimeout !== undefined && { runTimeout }),
-    ...(executionTimeout !== undefined && { executionTimeout }),
-    ...(parentClose !== undefined && { parentClose }),
-  }
+  })
 }
 
 export function readDuration(
@@ -70,9 +63,10 @@ export function oneOf<const Word extends string>(words: readonly Word[]): (value
 }
 
 function readPlacement(fields: ObjectReader): Placement {
-  const queue = fields.checked('queue', (value) => checkKnownName(value, 'the name of a queue'))
-  const priority = fields.checked('priority', (value) => checkPriority(value as number))
-  return { ...(queue !== undefined && { queue }), ...(priority !== undefined && { priority }) }
+  return defined({
+    queue: fields.checked('queue', (value) => checkKnownName(value, 'the name of a queue')),
+    priority: fields.checked('priority', (value) => checkPriority(value as number)),
+  })
 }
 
 const presets = ['none', 'exponential', 'quadraticMinutes'] as const

@@ -1,5 +1,6 @@
 // Recipients and attachments of a mail. Both are untrusted input: an address must be a single address without headers,
 // and the content of an attachment must be in the input, never in a file or behind a URL.
+import { defined } from '../../core/base/defined.ts'
 import { choice, type Described, isObject, required, text } from '../../core/base/described.ts'
 import { limits } from '../../core/base/limits.ts'
 import { permanentError } from './errors.ts'
@@ -93,7 +94,7 @@ function fileOf(given: unknown, what: string): AttachedFile {
     )
   }
   const content = contentOf(fields)
-  return { filename, content, ...(contentType !== undefined && { contentType }) }
+  return defined({ filename, content, contentType })
 }
 
 function contentOf(fields: InputReader<typeof attachment>): Buffer {

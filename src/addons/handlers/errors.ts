@@ -1,5 +1,6 @@
 // Errors of the built-in handlers: permanent or retryable. Each carries a stable code in its details, so that workflows
 // and graphs can tell them apart.
+import { defined } from '../../core/base/defined.ts'
 import type { Duration } from '../../core/base/duration.ts'
 import { PermanentError, RetryableError } from '../../core/base/errors.ts'
 import type { Json } from '../../core/base/value.ts'
@@ -35,8 +36,7 @@ export function permanentError(
   details: Details = {},
   cause?: unknown,
 ): PermanentError {
-  const options = { details: { code, ...details }, ...(cause !== undefined && { cause }) }
-  return new PermanentError(message, options)
+  return new PermanentError(message, defined({ details: { code, ...details }, cause }))
 }
 
 interface RetryableDetails {
@@ -51,9 +51,6 @@ export function retryableError(
   message: string,
   { details = {}, after, cause }: RetryableDetails = {},
 ): RetryableError & { readonly details: Details } {
-  const error = new RetryableError(message, {
-    ...(after !== undefined && { after }),
-    ...(cause !== undefined && { cause }),
-  })
+  const error = new RetryableError(message, defined({ after, cause }))
   return Object.assign(error, { details: { code, ...details } })
 }

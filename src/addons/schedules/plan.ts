@@ -1,5 +1,7 @@
 // Converts the options of a schedule to its stored plan, and back. Everything is checked here, because no caller would
 // see an error when a slot is due.
+
+import { defined } from '../../core/base/defined.ts'
 import { checkOptions } from '../../core/base/described.ts'
 import { milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
@@ -43,26 +45,29 @@ export function planOf(
 ): SchedulePlan {
   const { timing, input, overlap, catchUp, catchUpWindow, run } = spec
   const { jitterMs, jitter = jitterMs, from, until } = spec
+  const dateOf = (at?: Instant): Date | undefined => (at === undefined ? undefined : new Date(at))
   return {
     ...timing,
-    workflow: contractOf(spec),
-    ...(input !== undefined && { input }),
-    overlap,
-    catchUp,
-    ...(catchUpWindow !== undefined && { catchUpWindow }),
-    ...(jitter !== 0 && { jitter }),
-    ...(from !== undefined && { from: new Date(from) }),
-    ...(until !== undefined && { until: new Date(until) }),
-    ...(Object.keys(run).length > 0 && { run }),
-    ...(paused && { paused }),
-    ...(note !== undefined && { note }),
+    ...defined({
+      workflow: contractOf(spec),
+      input,
+      overlap,
+      catchUp,
+      catchUpWindow,
+      jitter: jitter === 0 ? undefined : jitter,
+      from: dateOf(from),
+      until: dateOf(until),
+      run: Object.keys(run).length > 0 ? run : undefined,
+      paused: paused || undefined,
+      note,
+    }),
   }
 }
 
 /** A contract to start runs with, from what is stored of the workflow: its name, queue and priority. */
 export function contractOf(spec: ScheduleSpec): WorkflowContract<unknown, unknown> {
   const { workflow: name, own: options } = spec
-  const contract = { is: 'workflow', name, ...(options && { options }) } as const
+  const contract = defined({ is: 'workflow', name, options })
   return contract as WorkflowContract<unknown, unknown>
 }
 
@@ -86,7 +91,7 @@ export function newSpec(id: string, given: object): ScheduleSpec {
     run: {},
   }
   const { fields, input, run } = changeOf(whole)
-  const spec = merged(blank, { fields, ...(input && { input }), ...(run && { run }) })
+  const spec = merged(blank, defined({ fields, input, run }))
   checkSpec(id, spec)
   return spec
 }
@@ -132,7 +137,7 @@ function changeOf(given: AnyScheduleChange): SpecChange {
 
 function targetOf(definition: Startable<never, unknown>): Change<ScheduleSpec> {
   const { name, options: { queue, priority } = {} } = startedAs(definition)
-  const own = { ...(queue !== undefined && { queue }), ...(priority !== undefined && { priority }) }
+  const own = defined({ queue, priority })
   return {
     workflow: checkName(name, 'the name of a workflow'),
     own: Object.keys(own).length > 0 ? own : null,
@@ -140,13 +145,7 @@ function targetOf(definition: Startable<never, unknown>): Change<ScheduleSpec> {
 }
 
 function timingIn({ cron, timeZone, every, offset, timings }: AnyScheduleChange): TimingChange {
-  return {
-    ...(cron !== undefined && { cron }),
-    ...(timeZone !== undefined && { timeZone }),
-    ...(every !== undefined && { every }),
-    ...(offset !== undefined && { offset }),
-    ...(timings !== undefined && { timings }),
-  }
+  return defined({ cron, timeZone, every, offset, timings })
 }
 
 // Fields given together must be compatible, and a field given alone must match the current timing.

@@ -1,5 +1,7 @@
 // The client API of schedules. A schedule is a run of pawl's own workflow: control messages are signals to it, and its
 // state is read from its attributes.
+
+import { defined } from '../../core/base/defined.ts'
 import { checkOptions } from '../../core/base/described.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import type { Instant } from '../../core/base/instant.ts'
@@ -185,7 +187,7 @@ export class Schedules {
   ): Promise<Page<ScheduleRecord>> {
     const found = await this.#client.list({ workflow: SCHEDULE, status: LIVE }, page)
     const { cursor } = found
-    return { items: found.items.map(recordOf), ...(cursor !== undefined && { cursor }) }
+    return defined({ items: found.items.map(recordOf), cursor })
   }
 
   async #describe(id: string, run: RunRecord): Promise<ScheduleDescription> {
@@ -298,14 +300,8 @@ function applied(spec: ScheduleSpec, message: Control): ScheduleSpec {
 function recentRun(run: RunRecord): RecentRun {
   const { runId, workflowId, status, createdAt, endedAt, attributes } = run
   const { slot } = attributes
-  return {
-    runId,
-    workflowId,
-    status,
-    ...(slot instanceof Date && { slot }),
-    createdAt,
-    ...(endedAt && { endedAt }),
-  }
+  const ofSlot = slot instanceof Date ? slot : undefined
+  return defined({ runId, workflowId, status, slot: ofSlot, createdAt, endedAt })
 }
 
 // The workflow ids of its runs are the schedule id and a slot, so the id must be shorter than an id may be.
@@ -323,20 +319,24 @@ function recordOf({ attributes }: RunRecord): ScheduleRecord {
   const timing = JSON.parse(String(text ?? '{"every":1000}')) as Timing
   const first = next instanceof Date ? next.getTime() : undefined
   const last = until instanceof Date ? until.getTime() : Number.MAX_SAFE_INTEGER
-  return {
+  return defined({
     id: String(id ?? ''),
     workflow: String(workflow ?? ''),
     paused: paused === true,
     timing,
     next: first === undefined ? [] : slotsFrom(timing, first, last),
-    ...(note !== undefined && note !== '' && { note: String(note) }),
-    ...(lastRunId !== undefined && lastRunId !== '' && { lastRunId: String(lastRunId) }),
-    ...(catchUp !== undefined && { catchUp: String(catchUp) as CatchUp }),
-    ...(catchUpWindow !== undefined &&
-      catchUpWindow !== '' && { catchUpWindow: String(catchUpWindow) }),
+    note: textOf(note),
+    lastRunId: textOf(lastRunId),
+    catchUp: textOf(catchUp) as CatchUp | undefined,
+    catchUpWindow: textOf(catchUpWindow),
     missed: Number(missed ?? 0),
-    ...(lastMissed instanceof Date && { lastMissed }),
-  }
+    lastMissed: lastMissed instanceof Date ? lastMissed : undefined,
+  })
+}
+
+/** The text of an attribute; an absent one may be empty. */
+function textOf(attribute: Attributes[string] | undefined): string | undefined {
+  return attribute === undefined || attribute === '' ? undefined : String(attribute)
 }
 
 function slotsFrom(timing: Timing, first: Instant, last: Instant): Date[] {

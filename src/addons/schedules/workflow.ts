@@ -1,5 +1,6 @@
 // A schedule is a run of this workflow: it sleeps until the next slot, starts the run for it, and handles control
 // messages. Each slot is started once with any number of workers, because one worker at a time holds the run.
+import { defined } from '../../core/base/defined.ts'
 import { CancelledError } from '../../core/base/errors.ts'
 import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
@@ -93,18 +94,18 @@ class Scheduler {
   }
 
   get state(): ScheduleState {
-    return {
+    return defined({
       id: this.#id,
       spec: this.#spec,
       paused: this.#paused,
       after: this.#after,
-      ...(this.#note !== undefined && { note: shortNote(this.#note) }),
-      ...(this.#lastRunId !== undefined && { lastRunId: this.#lastRunId }),
-      ...(this.#buffered !== undefined && { buffered: this.#buffered }),
-      ...(this.#backfills.length > 0 && { backfills: this.#backfills }),
-      ...(this.#missed > 0 && { missed: this.#missed }),
-      ...(this.#lastMissed !== undefined && { lastMissed: this.#lastMissed }),
-    }
+      note: this.#note === undefined ? undefined : shortNote(this.#note),
+      lastRunId: this.#lastRunId,
+      buffered: this.#buffered,
+      backfills: this.#backfills.length > 0 ? this.#backfills : undefined,
+      missed: this.#missed > 0 ? this.#missed : undefined,
+      lastMissed: this.#lastMissed,
+    })
   }
 
   /** True if the history is long or its plan was replaced, and a new generation would lose nothing. */
