@@ -86,7 +86,7 @@ function sentHeaders({ headers, body, method }: Hop): Record<string, string> {
 async function settle(hop: Hop, message: IncomingMessage, call: Call): Promise<HttpResponse> {
   const { statusCode: status = 0, headers } = message
   if (!call.isSuccess(status)) {
-    // An answer that says no is not worth more than its beginning, nor another error if it does not end.
+    // Only the head of an error body is read, so that an endless body does not replace the error.
     const head = await readBody(message, limits.httpErrorBytesMax, hop)
     throw statusError(hop, status, headers, head.bytes)
   }

@@ -21,8 +21,8 @@ export function statusError(
 ): Error {
   const text = textHead(head)
   const details: Record<string, Json> = { status, ...(text !== '' && { body: text }) }
-  const said = text === '' ? '' : `: ${text.slice(0, 200)}`
-  const message = `${method} ${safeUrl(url)} returned status ${status}${said}`
+  const quoted = text === '' ? '' : `: ${text.slice(0, 200)}`
+  const message = `${method} ${safeUrl(url)} returned status ${status}${quoted}`
   if (!isTemporary(status)) return permanentError('STATUS_REFUSED', message, details)
   const after = retryAfterMs(headers)
   return retryableError('STATUS_UNAVAILABLE', message, { details, after })
