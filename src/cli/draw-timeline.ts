@@ -1,9 +1,9 @@
-// A timeline as text: when each row began, a bar for how long it took, and what became of it.
+// Draws a timeline as text: the start of each row, a bar for its duration, and its outcome.
 import { unreachable } from '../core/base/assert.ts'
 import { formatDuration } from '../core/base/duration.ts'
 import type { TimelineRow as Row, Timeline } from '../index.ts'
 import { clip, padEnd, padStart, paint, plain, type Style } from './output.ts'
-import { showFailure } from './sentence.ts'
+import { showFailure } from './show-why.ts'
 
 interface Layout {
   readonly name: number
@@ -57,7 +57,7 @@ function mark(row: Row): string {
   }
 }
 
-// The picture begins with the first row: how long a run waited to begin is told by the offset alone.
+// The bars start at the first row; only the offset shows how long the run waited to start.
 function barOf(row: Row, { rows, to }: Timeline, width: number): string {
   const from = rows[0]?.from ?? to
   const whole = span(from, to)
@@ -107,7 +107,7 @@ function remarks(row: Row): string {
     .join(', ')
 }
 
-// Attempts that left no failure behind were cut off: the worker died, and another one tried again.
+// An attempt without a failure was cut off: its worker died, and another worker tried again.
 function notesOf(row: Row): string[] {
   const failed = new Map(row.retries.map(({ attempt, failure }) => [attempt, failure]))
   const notes: string[] = []

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command line. This file only asks whether Node is new enough: everything else is loaded after that, because
-// an old Node would fail on it with a message that helps nobody.
+// The entry of the command line. It checks the version of Node before it loads anything else, because an old Node would
+// fail there with an unhelpful message.
 import { nodeProblem } from '../core/runtime/node-version.ts'
 
 const problem = nodeProblem()

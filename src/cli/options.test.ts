@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseAttributes, parseFilter, reaching } from './options.ts'
+import { parseAttributes, parseFilter, suggestedCommand } from './options.ts'
 
 test('an attribute is a number or a flag only if it would be written the same way', () => {
   const texts = ['a=1', 'b=-2.5', 'c=true', 'd=01234', 'e=12345678901234567890', 'f=', 'g=x=y']
@@ -25,7 +25,7 @@ test('api gap 8: an attribute that is given twice starts a run with a list, and 
 })
 
 test('a suggested command reaches the store it was found in, and shows no password', () => {
-  const at = (store: string): string => reaching({ store }, 'Look: pawl run -- -x')
+  const at = (store: string): string => suggestedCommand({ store }, 'Look: pawl run -- -x')
   expect(at('sqlite:./pawl.db')).toBe('Look: pawl run -- -x')
   expect(at('sqlite:./my shop.db')).toBe("Look: pawl run --store 'sqlite:./my shop.db' -- -x")
   expect(at('postgres://me:secret@host/db')).toBe("Look: pawl run --store '<the same>' -- -x")
@@ -35,9 +35,9 @@ test('users stumble 4: where pawl was installed into a project, suggestions say 
   const typed = process.argv[1] ?? ''
   try {
     process.argv[1] = '/shop/node_modules/.bin/pawl'
-    expect(reaching({ store: 'sqlite:./pawl.db' }, 'pawl run a')).toBe('npx pawl run a')
+    expect(suggestedCommand({ store: 'sqlite:./pawl.db' }, 'pawl run a')).toBe('npx pawl run a')
     process.argv[1] = '/usr/local/bin/pawl'
-    expect(reaching({ store: 'sqlite:./pawl.db' }, 'pawl run a')).toBe('pawl run a')
+    expect(suggestedCommand({ store: 'sqlite:./pawl.db' }, 'pawl run a')).toBe('pawl run a')
   } finally {
     process.argv[1] = typed
   }

@@ -1,7 +1,5 @@
-// How the command line looks: colours, tables, times. Colours appear only where a person reads, which Node's
-// styleText decides (a terminal, and no NO_COLOR). Everything is written by `print` and `printError`, which let nothing
-// through that a terminal would obey, except the colours of this file.
-
+// Output of the command line: colours, tables, times. Node's styleText applies colours only on a terminal without
+// NO_COLOR. `print` and `printError` write everything and escape control characters, except the colours of this file.
 import { inspect, stripVTControlCharacters, styleText } from 'node:util'
 import { formatDuration } from '../core/base/duration.ts'
 import { visible, visibleLines } from '../core/base/visible.ts'
@@ -32,34 +30,34 @@ export function print(text = ''): void {
   process.stdout.write(`${harmless(text, process.stdout)}\n`)
 }
 
-/** On standard error, which is not for results. */
+/** Prints to standard error, which is not for results. */
 export function printError(text: string): void {
   process.stderr.write(`${harmless(text, process.stderr)}\n`)
 }
 
-/** What the command line is about to fail with: `error:` in red, and the rest. */
+/** The message of an error after `error:` in red. */
 export function errorLine(text: string): string {
   return `${styleText('red', 'error:', { stream: process.stderr })} ${text}`
 }
 
 const escape = String.fromCharCode(27)
 const styling = new RegExp(`(${escape}\\[[0-9;]*m)`)
-/** Bold, dim, colours, and the ends of them: all that `paint` makes. */
+/** The escape sequences that `paint` writes. */
 const painting = new RegExp(`(${escape}\\[(?:1|2|22|3[1-6]|39)m)`)
 
-/** Text that leaves a terminal as it is. Of text that is not painted, no colours are let through either. */
+/** Escapes control characters. Where colours are off, the sequences of `paint` are escaped, too. */
 function harmless(text: string, stream: NodeJS.WriteStream): string {
   if (styleText('red', '.', { stream }) === '.') return visibleLines(text)
   const parts = text.split(painting)
   return parts.map((part, index) => (index % 2 === 1 ? part : visibleLines(part))).join('')
 }
 
-/** What `--json` prints, and nothing beside it. */
+/** Prints a value as JSON, for `--json`. */
 export function printJson(value: unknown): void {
   print(JSON.stringify(value, jsonable, 2) ?? 'null')
 }
 
-/** What was done: as facts with `--json`, and otherwise in words. */
+/** Prints what was done: as facts with `--json`, else as a sentence. */
 export function printDone(
   { json }: { readonly json?: true },
   facts: Readonly<Record<string, unknown>>,
@@ -69,14 +67,14 @@ export function printDone(
   else print(proseLines(done))
 }
 
-// What a run holds may be more than JSON can say; scripts get the nearest thing.
+// Values that JSON cannot represent are converted to the nearest JSON value.
 function jsonable(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString()
   if (value instanceof Map || value instanceof Set) return [...value]
   return value
 }
 
-/** A value of a run for people, to stand after `indent` columns: on one line where it fits. */
+/** A value of a run, printed after `indent` columns: on one line if it fits. */
 export function showValue(value: unknown, indent: number): string {
   const text = inspect(value, { breakLength: columns() - indent, depth: 8, compact: 4 })
   return text
@@ -85,17 +83,17 @@ export function showValue(value: unknown, indent: number): string {
     .join(`\n${' '.repeat(indent)}`)
 }
 
-/** One line, as wide as it is long: characters that a terminal would obey are shown by their escapes. */
+/** The text on one line, with control characters escaped. */
 export function plain(text: string): string {
   return visible(text.replace(/[\r\n\t]+/g, ' '))
 }
 
-/** The same for prose, which may come with the colours of whoever wrote it. */
+/** Like `plain`, for prose that may contain colours, which are removed. */
 export function plainProse(text: string): string {
   return plain(stripVTControlCharacters(text))
 }
 
-/** The same for prose whose lines mean something. */
+/** Like `plainProse`, but keeps the line breaks. */
 export function proseLines(text: string): string {
   return text.split(/\r?\n/).map(plainProse).join('\n')
 }
@@ -105,7 +103,7 @@ export function counted(count: number, one: string, several = `${one}s`): string
   return `${count} ${count === 1 ? one : several}`
 }
 
-/** The columns of the terminal, or `otherwise` where there is none. Some terminals do not say: 0. */
+/** The width of the terminal, or `otherwise` without one. Some terminals report 0 columns. */
 export function columns(otherwise = 100): number {
   return process.stdout.isTTY ? Math.max(20, process.stdout.columns || 80) : otherwise
 }
@@ -122,7 +120,7 @@ export function padStart(text: string, width: number): string {
   return ' '.repeat(Math.max(0, width - visibleLength(text))) + text
 }
 
-/** At most `width` columns, whatever colours are in it. */
+/** Shortens the text to `width` columns; colours do not count. */
 export function clip(text: string, width: number): string {
   if (visibleLength(text) <= width) return text
   let room = Math.max(0, width - 1)
@@ -140,18 +138,22 @@ export function clip(text: string, width: number): string {
 
 export interface Column {
   readonly title: string
-  /** May be shortened, down to this many columns, when the terminal is narrow. */
+  /** The column may be shortened to this width if the terminal is narrow. */
   readonly least?: number
   readonly align?: 'end'
-  /** Left out, the last one first, when the terminal is too narrow even so. */
+  /** The column is left out if the terminal is still too narrow, the last one first. */
   readonly optional?: true
 }
 
-export function table(heads: readonly Column[], rows: readonly (readonly string[])[]): string[] {
+export function printTable(heads: readonly Column[], rows: readonly (readonly string[])[]): void {
+  for (const line of table(heads, rows)) print(line)
+}
+
+function table(heads: readonly Column[], rows: readonly (readonly string[])[]): string[] {
   const widths = heads.map(({ title }, index) =>
     Math.max(title.length, ...rows.map((row) => visibleLength(row[index] ?? ''))),
   )
-  // What is read by a program is never shortened.
+  // Only a terminal gets shortened columns; a program reads all of them.
   if (process.stdout.isTTY) shrink(heads, widths)
   const line = (cells: readonly string[]): string =>
     heads
@@ -181,7 +183,7 @@ function shrink(heads: readonly Column[], widths: number[]): void {
   }
 }
 
-/** Breaks at spaces, so that a sentence can be read in a narrow terminal. */
+/** Breaks the text at spaces into lines of at most `width` columns. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = []
   let line = ''
@@ -201,24 +203,24 @@ export function relative(time: Date, now: number): string {
   return ms > 0 ? `in ${formatAge(ms)}` : `${formatAge(-ms)} ago`
 }
 
-/** How long something took; nothing, if a clock was set back meanwhile. */
+/** The time between two instants; 0 if the clock was set back in between. */
 export function spent(from: Date | number, to: Date | number): string {
   return formatDuration(Math.max(0, Number(to) - Number(from)))
 }
 
-/** A duration no finer than anybody cares for. */
+/** A duration rounded to a tenth of a second, or to seconds from 10 s. */
 export function formatAge(ms: number): string {
   const grain = ms < 10_000 ? 100 : 1_000
   return formatDuration(Math.max(0, Math.round(ms / grain) * grain))
 }
 
-/** Local time to the second, with the date when it is not today's. */
+/** Local time to the second, with the date unless it is today. */
 export function clockTime(time: Date, now: number): string {
   const [date, clock] = [time.toLocaleDateString('sv-SE'), time.toLocaleTimeString('sv-SE')]
   return date === new Date(now).toLocaleDateString('sv-SE') ? clock : `${date} ${clock}`
 }
 
-/** A store's URL without what must not be seen over a shoulder or in a log. */
+/** The URL of a store without passwords. */
 export function showStore(url: string): string {
   return url.replace(/(\/\/[^/:@]*):[^@/]*@/, '$1:***@').replace(/(password=)[^&]*/gi, '$1***')
 }

@@ -1,5 +1,5 @@
-// The commands, put together, and how they end: 0 is fine, 1 is refused or failed, 2 is not understood. With `--json` an error
-// is JSON, too, on standard error.
+// All commands, and the exit codes: 0 success, 1 refused or failed, 2 wrong usage. With `--json` an error is printed as
+// JSON on standard error. To add a verb, add a file in commands/ and list its command here.
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { CancelledError, PawlError, RunError } from '../core/base/errors.ts'
@@ -8,19 +8,26 @@ import { cancelCommand } from './commands/cancel.ts'
 import { checkCommand } from './commands/check.ts'
 import { definitionsCommand } from './commands/definitions.ts'
 import { demoCommand } from './commands/demo.ts'
+import { discardCommand } from './commands/discard.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { exportCommand } from './commands/export.ts'
+import { forkCommand } from './commands/fork.ts'
 import { migrateCommand } from './commands/migrate.ts'
-import { operationCommands } from './commands/operations.ts'
+import { pauseCommand } from './commands/pause.ts'
 import { queryCommand } from './commands/query.ts'
+import { resetCommand } from './commands/reset.ts'
 import { resolveCommand } from './commands/resolve.ts'
+import { resumeCommand } from './commands/resume.ts'
+import { retryCommand } from './commands/retry.ts'
 import { runCommand } from './commands/run.ts'
 import { runsCommand } from './commands/runs.ts'
-import { scheduleCommand, schedulesCommand } from './commands/schedules.ts'
+import { scheduleCommand } from './commands/schedule.ts'
+import { schedulesCommand } from './commands/schedules.ts'
 import { signalCommand } from './commands/signal.ts'
 import { startCommand } from './commands/start.ts'
 import { stepsCommand } from './commands/steps.ts'
 import { submitCommand } from './commands/submit.ts'
+import { terminateCommand } from './commands/terminate.ts'
 import { triggerCommand } from './commands/trigger.ts'
 import { updateCommand } from './commands/update.ts'
 import { whyCommand } from './commands/why.ts'
@@ -29,18 +36,18 @@ import { errorLine, print, printError, proseLines } from './output.ts'
 
 const examples = `
 Examples:
-  $ pawl demo                                  see a worker killed and nothing lost
-  $ pawl worker ./workflows.ts                 serve what the file exports
+  $ pawl demo                                  kill a worker and lose nothing
+  $ pawl worker ./workflows.ts                 run a worker for what the file exports
   $ pawl start order '{"id": "A1"}' --wait     start a run and print its result
-  $ pawl submit ./report.yaml                  keep a graph in the store, for any worker to run
+  $ pawl submit ./report.yaml                  store a graph, for any worker to run
   $ pawl runs --status failed
-  $ pawl run order-A1                          its record and its history
-  $ pawl steps order-A1                        where each of its steps stands
-  $ pawl why order-A1                          why it is not moving
+  $ pawl run order-A1                          show its record and history
+  $ pawl steps order-A1                        list its steps
+  $ pawl why order-A1                          explain why it waits
 
 The store is --store, else PAWL_STORE, else sqlite:./pawl.db in the current folder.`
 
-/** What somebody typed is wrong, and not what is in the store. */
+/** Errors of what the user typed, not of what is in the store. */
 const usageCodes: ReadonlySet<string> = new Set([
   'INPUT_INVALID',
   'RUN_ID_INVALID',
@@ -48,7 +55,7 @@ const usageCodes: ReadonlySet<string> = new Set([
 ])
 
 export async function main(argv: readonly string[]): Promise<number> {
-  process.stdout.on('error', hangUp)
+  process.stdout.on('error', exitOnClosedPipe)
   const isJson = argv.includes('--json')
   const program = build(isJson)
   try {
@@ -86,7 +93,13 @@ function build(isJson: boolean): Command {
     queryCommand(),
     updateCommand(),
     cancelCommand(),
-    ...operationCommands(),
+    terminateCommand(),
+    pauseCommand(),
+    resumeCommand(),
+    discardCommand(),
+    retryCommand(),
+    resetCommand(),
+    forkCommand(),
     migrateCommand(),
     buildsCommand(),
     schedulesCommand(),
@@ -110,7 +123,7 @@ function build(isJson: boolean): Command {
 }
 
 function version(): string {
-  // From src and from dist alike, the manifest is two folders up.
+  // The manifest is two folders up, both from src and from dist.
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return (JSON.parse(manifest) as { readonly version: string }).version
 }
@@ -127,7 +140,7 @@ function reportJson(code: string, message: string, details?: unknown): void {
   printError(JSON.stringify({ error }, null, 2))
 }
 
-/** A failed run, as it is stored; and what else an error knows. */
+/** The stored failure of a run, or the details of an error. */
 function detailsOf(error: unknown): unknown {
   if (error instanceof RunError) return { runId: error.runId, failure: error.failure }
   return error instanceof PawlError ? error.details : undefined
@@ -140,13 +153,13 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : 'UNEXPECTED'
 }
 
-// Help and errors come with the newline that is written behind everything.
+// commander ends its texts with a newline, and `print` adds one.
 function withoutNewline(text: string): string {
   return text.replace(/\n$/, '')
 }
 
-// `pawl runs | head` closes the pipe: whoever read it has seen enough.
-function hangUp(error: NodeJS.ErrnoException): void {
+// `pawl runs | head` closes the pipe early, which is not an error.
+function exitOnClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
   process.exit(0)
 }

@@ -130,7 +130,7 @@ describe('with a worker', () => {
     await expect(engine.get({ workflowId: 'two' }).result()).rejects.toThrow('cancelled: enough')
     await engine.close()
     expect((await cli.pawl('run', 'two')).stdout).toMatch(/cancel requested .*enough/)
-    expect((await cli.pawl('cancel', 'two')).stdout).toMatch(/has ended already: cancelled/)
+    expect((await cli.pawl('cancel', 'two')).stdout).toMatch(/has already ended: cancelled/)
   })
 
   test('SIGTERM drains it, and it ends well', async () => {
@@ -181,7 +181,7 @@ describe('what is wrong is said in one line', () => {
       name: 'a store nobody else sees',
       args: ['start', 'a', '--store', 'memory:'],
       code: 2,
-      says: /ends with the process/,
+      says: /ends with its process/,
     },
     { name: 'a database that is not there', args: ['why', 'x'], code: 2, says: /there is no file/ },
     {

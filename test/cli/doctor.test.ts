@@ -58,7 +58,9 @@ test('users D6: after a clean close no projection is missing or old, however muc
   for (const run of runs) await run.signal(go)
   for (const run of runs) await run.result()
   await engine.close()
-  expect((await doctor()).stdout).toMatch(/projections +of 12 runs looked at, 0 missing, 0 old\n/)
+  expect((await doctor()).stdout).toMatch(
+    /projections +12 runs checked, 0 missing, 0 out of date\n/,
+  )
 })
 
 describe('a store that is well', () => {
@@ -70,7 +72,7 @@ describe('a store that is well', () => {
     expect(stdout).toMatch(/^store +file:.*\nlog +\d+ objects \([\d,]+ bytes\) up to \d+\n/)
     expect(stdout).toMatch(/\nruns +0 live, 2 ended\n/)
     expect(stdout).toMatch(
-      /\nprojections +of 2 runs looked at, 0 missing, 0 old\n\nNo problems\.\n$/,
+      /\nprojections +2 runs checked, 0 missing, 0 out of date\n\nNo problems\.\n$/,
     )
   })
 
@@ -95,8 +97,8 @@ describe('a store that is well', () => {
     for (const file of before.keys()) await rm(file)
     // users D6: that is not called well.
     const { stdout } = await doctor()
-    expect(stdout).toMatch(/2 missing, 0 old \(pawl doctor --rebuild writes them\)/)
-    expect(stdout).toMatch(/\nNothing is lost, but 2 projections are not current\./)
+    expect(stdout).toMatch(/2 missing, 0 out of date \(to write them: pawl doctor --rebuild\)/)
+    expect(stdout).toMatch(/\nNothing is lost, but 2 projections are out of date\./)
     expect(stdout).not.toContain('No problems')
     expect((await doctor('--rebuild')).stdout).toMatch(/\nrebuilt +6 objects written or deleted\n/)
     for (const [file, text] of before) expect(await readFile(file, 'utf8')).toBe(text)
@@ -108,7 +110,9 @@ describe('a store that is well', () => {
     await store.close()
     const log = (await files('log')).length
     const anHourAgo = new Date(systemClock.now() - 3_600_000)
-    expect((await doctor('--sweep')).stdout).toMatch(/\nswept +0 objects deleted \(what was needed/)
+    expect((await doctor('--sweep')).stdout).toMatch(
+      /\nswept +0 objects deleted \(objects needed within the last/,
+    )
     for (const file of [...(await files('snapshots')), ...(await files('log'))]) {
       await utimes(file, anHourAgo, anHourAgo)
     }
@@ -148,7 +152,7 @@ test.each([
   ['sqlite:./pawl.db', 1, /integrity_check.*\(NOT_SUPPORTED\)\n$/],
   ['postgres://me:secret@host/db', 1, /me:\*\*\*@.*pg_amcheck.*\(NOT_SUPPORTED\)\n$/],
   ['memory:', 1, /ends with its process.*\(NOT_SUPPORTED\)\n$/],
-  ['nope:x', 2, /expected --store s3:.*\(STORE_URL_INVALID\)\n$/],
+  ['nope:x', 2, /--store is 'nope:x'; pawl doctor expects s3:.*\(STORE_URL_INVALID\)\n$/],
 ] as const)('%s is refused in one line', async (store, expected, says) => {
   const { code, stdout, stderr } = await cli.pawl('doctor', '--store', store)
   expect({ code, stdout }).toEqual({ code: expected, stdout: '' })

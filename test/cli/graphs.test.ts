@@ -66,7 +66,7 @@ test('D2: a graph is submitted, started pending, triggered, and its steps are sh
 
   const people = '{"people": ["Ada", "Eve"]}'
   const pending = ['--pending', '--definition-version', '1', '--workflow-id', 'r1'] as const
-  expect(await does('start', 'report', people, ...pending)).toMatch(/triggered.*pawl trigger r1/s)
+  expect(await does('start', 'report', people, ...pending)).toMatch(/is pending.*pawl trigger r1/s)
   expect(await does('why', 'r1')).toMatch(/Waiting to be triggered\.\n +pawl trigger/)
   expect(await does('steps', 'r1')).toMatch(/has started no step yet/)
 
@@ -101,7 +101,8 @@ test('D1: what is wrong with a graph is said line by line, and nothing is stored
   const missing = await cli.pawl('submit', 'nope.yaml')
   expect(missing).toMatchObject({
     code: 2,
-    stderr: 'error: there is no file nope.yaml. (INPUT_INVALID)\n',
+    stderr:
+      'error: there is no file nope.yaml; expected a graph in JSON or YAML. (INPUT_INVALID)\n',
   })
 })
 
@@ -115,9 +116,11 @@ test('N4: a run, and many at once, are moved to another definition', async () =>
   const renamed = report.replace('id: approval', 'id: consent').replace('[approval,', '[consent,')
   const { definitionHash: to } = JSON.parse(await submits(renamed)) as { definitionHash: string }
   const step = ['--step', 'approval=consent'] as const
-  expect(await does('migrate', 'r1', '--to', to, ...step)).toMatch(/told to go by definition/)
+  expect(await does('migrate', 'r1', '--to', to, ...step)).toMatch(/will use definition/)
   const many = ['--workflow', 'report', '--status', 'waiting', '--limit', '5'] as const
-  expect(await does('migrate', '--to', to, ...step, ...many)).toMatch(/^2 runs found, 2 told/)
+  expect(await does('migrate', '--to', to, ...step, ...many)).toMatch(
+    /^2 runs found, 2 will use definition/,
+  )
   for (const id of ['r1', 'r2']) await does('signal', id, 'approval')
   for (const id of ['r1', 'r2']) await cli.reaches(id, 'completed')
   expect(await does('steps', 'r1')).toMatch(/consent +wait +completed/)
@@ -139,14 +142,14 @@ test('R7: a run that undoes what it did shows where that began, and what was und
 test('N8: builds are listed, rolled out and retired', async () => {
   const file = await cli.define('code.ts', code)
   const worker = cli.begin('worker', file, '--pin', '--build', 'one')
-  await worker.prints('keeps its runs')
-  expect(await does('builds')).toMatch(/one +what is left +0 +1\n/)
-  expect(await does('builds', 'roll-out', 'two', '30%')).toMatch(/'two' begins 30 %/)
+  await worker.prints('pins all runs')
+  expect(await does('builds')).toMatch(/one +the rest +0 +1\n/)
+  expect(await does('builds', 'roll-out', 'two', '30%')).toMatch(/'two' starts 30 %/)
   expect(await does('builds')).toMatch(/two +30 % +0 +-\n/)
   const unknown = await cli.pawl('builds', 'retire', 'tow')
   expect([unknown.code, unknown.stdout]).toEqual([1, ''])
-  expect(unknown.stderr).toMatch(/no living worker, .* has a build 'tow'\. Did you mean 'two'\?/)
-  expect(await does('builds', 'retire', 'two')).toMatch(/begins nothing more/)
+  expect(unknown.stderr).toMatch(/no live worker, .* has a build 'tow'\. Did you mean 'two'\?/)
+  expect(await does('builds', 'retire', 'two')).toMatch(/is retired: it starts no runs/)
   expect(JSON.parse(await does('builds', '--json'))).toContainEqual({
     build: 'two',
     retired: true,
@@ -160,30 +163,32 @@ test('api gap 10: pinning per workflow is shown by worker and builds; check pass
     `export const ${name} = pawl.workflow('${name}', ${pin}, async (ctx) => { ${steps} await ctx.wait(pawl.signal('go')) })\n`
   const file = await cli.define('code.ts', waits('kept', '{ pin: true }') + waits('free', '{}'))
   const worker = cli.begin('worker', file, '--build', 'one')
-  await worker.prints('one, keeps its runs of kept')
+  await worker.prints('one, pins runs of kept')
   for (const name of ['kept', 'free']) await does('start', name, '--workflow-id', name)
   for (const name of ['kept', 'free']) await cli.reaches(name, 'waiting')
-  expect(await does('builds')).toMatch(/one +what is left +1 +1\n/)
+  expect(await does('builds')).toMatch(/one +the rest +1 +1\n/)
   const other = waits('kept', '{}', 'await new Promise((done) => setTimeout(done, 1));')
   const mended = await cli.define('other.ts', other + waits('free', '{}'))
   const shown = await does('check', mended)
-  expect(shown).toMatch(/^pinned {8}1 run of 'kept': kept\n {4}build 'one' keeps .* does not fit/m)
+  expect(shown).toMatch(
+    /^pinned {8}1 run of 'kept': kept\n {4}pinned to build 'one'\..* is not compatible/m,
+  )
   expect(shown).toMatch(/1 compatible, 0 incompatible, 0 without code .*, 1 pinned to other builds/)
   await does('builds', 'retire', 'one')
   expect(await cli.pawl('check', mended)).toMatchObject({ code: 1 })
 })
 
 const refused = [
-  [['builds', 'roll-out', 'one'], /how many of the new runs/],
+  [['builds', 'roll-out', 'one'], /needs a share of the new runs in percent/],
   [['builds', 'roll-out', 'one', 'many'], /percent is NaN/],
-  [['builds', 'promote', 'one'], /'promote' is not roll-out or retire/],
-  [['resolve', 't', '1', '--reject', 'no'], /a result and --reject do not go together/],
-  [['migrate', '--to', 'x'], /which run\?/],
+  [['builds', 'promote', 'one'], /unknown verb 'promote'; expected roll-out or retire/],
+  [['resolve', 't', '1', '--reject', 'no'], /both a result and --reject are given/],
+  [['migrate', '--to', 'x'], /no run is given/],
   [['migrate', '--to', 'x', '--workflow', 'report'], /--limit/],
   [['migrate', 'r1', '--to', 'x', '--step', 'a'], /<old>=<new>/],
   [['migrate', 'r1', '--to', 'x', '--step', 'a=b', '--skip', 'a'], /'a' is named twice/],
   [['trigger', 'nobody'], /no run with workflow id 'nobody'/],
-  [['worker'], /name a file .* or use --handlers/],
+  [['worker'], /Name a file .* or use --handlers/],
 ] as const
 
 test('what is wrong is said in one line', { timeout: 60_000 }, async () => {

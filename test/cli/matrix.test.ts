@@ -44,7 +44,7 @@ const alone: readonly Row[] = [
   [`start order 5 --workflow-id a ${attributes} --priority 3`, 0, /started[^]*No living/],
   ['start order 5 --workflow-id a --reuse allowIfEnded', 1, /RUN_ALREADY_EXISTS/],
   ['start order 5 --reuse sometimes', 2, /'allowIfEnded'/],
-  ['start order 1 --workflow-id p --pending', 0, /waits to be triggered/],
+  ['start order 1 --workflow-id p --pending', 0, /is pending/],
   ['runs --attribute region=eu', 0, /order +a +pending/],
   ['runs --attribute region=us', 0, /No run matches/],
   ['runs --attribute tags=y --attribute region=eu', 0, /order +a +pending/],
@@ -67,7 +67,7 @@ const waiting: readonly Row[] = [
   ['query a stage --code shop.ts', 0, /^5$/m],
   ['query a stag --code shop.ts', 1, /QUERY_NOT_FOUND.*|it has: stage/],
   ['update a add 2 --timeout 20s', 0, /^7$/m],
-  ['signal a og', 0, /waits for 'go'/],
+  ['signal a og', 0, /is waiting for 'go'/],
   ['check shop.ts', 0, /2 runs in progress[^]*2 compatible/],
   ['signal a go', 0, /sent/],
 ]
@@ -87,17 +87,17 @@ const failing: readonly Row[] = [
   ['fork f bad --result worse=1', 2, /no step or child 'worse'/],
   ['fork f bad --result bad=text', 2, /--result bad: It is not JSON/],
   ['fork f bad --result bad=1 --json', 0, /"from": "/],
-  ['retry f', 0, /is resumed/],
+  ['retry f', 0, /is retried/],
 ]
 
 const others: readonly Row[] = [
   ['discard f m', 1, /RUN_ENDED/],
   ['reset f bad', 0, /is reset/],
   ['resolve nothing 1', 1, /TOKEN_INVALID/],
-  ['terminate t --reason enough', 0, /will be ended/],
+  ['terminate t --reason enough', 0, /will be terminated/],
   ['schedules', 0, /No schedules/],
   ['schedule trigger nightly', 1, /RUN_NOT_FOUND/],
-  ['schedule stop nightly', 2, /not describe, update, pause/],
+  ['schedule stop nightly', 2, /expected describe, update, pause/],
   ['schedule update nightly --every 5m', 1, /RUN_NOT_FOUND/],
   ['builds', 0, /build/i],
   ['migrate p --to nothing', 1, /RUN_ENDED/],
@@ -170,7 +170,7 @@ describe.each(['sqlite', 'postgres', 'file', 'radosgw'] as const)('users D1: on 
     await each(others)
     await reaches('t', 'failed')
     const objects = kind === 'file' || kind === 'radosgw'
-    await each([['doctor', objects ? 0 : 1, objects ? /problem|not current/i : /NOT_SUPPORTED/]])
+    await each([['doctor', objects ? 0 : 1, objects ? /problem|out of date/i : /NOT_SUPPORTED/]])
     worker.kill('SIGTERM')
     expect((await ends(worker.ended, 'the worker')).code).toBe(0)
   })

@@ -45,7 +45,7 @@ test('V9 V11: a run is retried, reset, forked, paused, resumed and terminated', 
   await does('start', 'order', '5', '--workflow-id', 'a')
   await cli.reaches('a', 'failed')
   await writeFile(join(cli.folder, 'open'), '')
-  expect(await does('retry', 'a')).toMatch(/is resumed from where it stopped/)
+  expect(await does('retry', 'a')).toMatch(/is retried from where it stopped/)
   await cli.reaches('a', 'completed')
   expect(await does('reset', 'a', 'ship')).toMatch(/is reset to ship/)
   await cli.reaches('a', 'completed')
@@ -84,7 +84,7 @@ test('T5: schedules are listed, paused with a note, triggered and deleted', asyn
   expect(await does('schedule', 'trigger', 'nightly')).toMatch(/run \S+ started/)
   await does('schedule', 'pause', 'nightly', '--note', 'holiday')
   const { stderr } = await cli.pawl('schedule', 'stop', 'nightly')
-  expect(stderr).toMatch(/'stop' is not describe, update, pause.*\(INPUT_INVALID\)/)
+  expect(stderr).toMatch(/unknown verb 'stop'; expected describe, update, pause.*\(INPUT_INVALID\)/)
   const worker = cli.begin(
     'worker',
     await cli.define('none.ts', 'export const a = pawl.workflow("tick", async () => 1)'),
@@ -123,9 +123,9 @@ test('api gap 11: a schedule is described and changed in part', async () => {
   const update = (...options: string[]) => cli.pawl('schedule', 'update', 'nightly', ...options)
   for (const [options, message] of [
     [[], /nothing to change. Give an option, such as --cron/],
-    [['--to', '2026-01-01'], /--to does not go with 'update'/],
+    [['--to', '2026-01-01'], /'update' has no option --to/],
     [['--clear', 'jiter'], /unknown option `jiter` .*did you mean `jitter`/],
-    [['--jitter', '5s', '--clear', 'jitter'], /--jitter and --clear jitter do not go together/],
+    [['--jitter', '5s', '--clear', 'jitter'], /both --jitter and --clear jitter are given/],
     [['--until', 'soon'], /option `until` of a change of a schedule/],
     [['--input', '{'], /It is not JSON/],
   ] as const) {

@@ -193,19 +193,19 @@ describe('api gap 11: changed in part', () => {
     ],
     [{ run: { prioriti: 1 } }, /unknown option `prioriti` of `run`.*did you mean `priority`\?/],
     [{ cron: '61 * * * *' }, /invalid timing: cron "61 \* \* \* \*" cannot be read/],
-    [{ cron: '0 0 30 2 *' }, /would never start anything/],
-    [{ until: new Date('2020-01-01') }, /would never start anything.*until 2020-01-01T/],
-    [{ from: new Date('2041-01-01') }, /would never start anything.*from 2041-.*until 2040-/],
+    [{ cron: '0 0 30 2 *' }, /would never be due/],
+    [{ until: new Date('2020-01-01') }, /would never be due.*until 2020-01-01T/],
+    [{ from: new Date('2041-01-01') }, /would never be due.*from 2041-.*until 2040-/],
     [{ cron: null }, /cron is null; expected text/],
     [{ timeZone: 'Mars/Base' }, /timeZone "Mars\/Base" is not known/],
     [
       { offset: '5m' },
-      /offset goes with every, and the timing is .*Give every too, or all `timings`/,
+      /offset needs every, but the timing is .*Also give every, or give all `timings`/,
     ],
-    [{ every: '1h', timeZone: 'UTC' }, /timeZone goes with cron/],
+    [{ every: '1h', timeZone: 'UTC' }, /timeZone needs cron/],
     [{ cron: '@daily', every: '1h' }, /use timings/],
     [{ timings: [{ every: '1h' }], cron: '@daily' }, /'cron' is beside timings/],
-    [{ timings: [{ every: '1h' }], timeZone: 'UTC' }, /timeZone goes with cron/],
+    [{ timings: [{ every: '1h' }], timeZone: 'UTC' }, /timeZone needs cron/],
     [{ catchUpWindow: '1h' }, /`catchUpWindow` of a schedule has no effect with catchUp 'skip'/],
     [{ catchUpWindow: 'soon' }, /`catchUpWindow` of/],
     [
@@ -215,7 +215,7 @@ describe('api gap 11: changed in part', () => {
     [{ workflow: null }, /`workflow` of a change/],
     [{ paused: null }, /`paused` of a change/],
     [{ run: null }, /`run` of a change/],
-    [{ from: new Date(8e15) }, /from is not a valid Date/],
+    [{ from: new Date(8e15) }, /from is not a valid date/],
     [
       { until: 'tomorrow' },
       /`until` of a change of a schedule is 'tomorrow'; expected a Date, or null/,
@@ -284,7 +284,10 @@ describe('api gap 11: changed in part', () => {
     await job.update({ input: 'y' })
     expect((await job.describe()).plan).toMatchObject({ input: 'y', until: soon })
     const past = new Date(soon.getTime() - 1)
-    const invalid = { code: 'INPUT_INVALID', message: expect.stringContaining('never start') }
+    const invalid = {
+      code: 'INPUT_INVALID',
+      message: expect.stringContaining('would never be due'),
+    }
     for (const change of [{ until: past }, { from: new Date('2039-01-01') }, { cron: '@daily' }])
       expect(await rejection(job.update(change))).toMatchObject(invalid)
     expect(await rejection(engine.schedules.set('other', bounded))).toMatchObject(invalid)

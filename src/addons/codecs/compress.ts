@@ -1,4 +1,4 @@
-// Brotli at a quality where it costs about what gzip does, and makes JSON half as large as that.
+// Compresses bodies with Brotli, at a quality that costs about as much as gzip and makes JSON half as large as gzip does.
 import { promisify } from 'node:util'
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
 import { checkOptions, type Described, spelled, whole } from '../../core/base/described.ts'
@@ -7,18 +7,22 @@ import { limits } from '../../core/base/limits.ts'
 import type { Codec } from '../../core/stores/driver.ts'
 
 export const compressOptions = {
-  /** Bodies of at most so many bytes are left alone. 1,024 */
-  above: whole('Bodies of at most so many bytes are left alone.', [0, Number.MAX_SAFE_INTEGER], {
-    otherwise: spelled(limits.compressAboveBytes),
-  }),
+  /** Only bodies with more bytes than this are compressed. Default: 1,024. */
+  above: whole(
+    'Only bodies with more bytes than this are compressed.',
+    [0, Number.MAX_SAFE_INTEGER],
+    {
+      otherwise: spelled(limits.compressAboveBytes),
+    },
+  ),
 } as const
 export interface CompressOptions extends Described<typeof compressOptions> {}
 
-/** The first byte says how the rest was compressed, so that there can be other ways later. */
+/** The first byte of a compressed body names the algorithm, so that others can be added. */
 const BROTLI = 1
 
-const squeeze = promisify(brotliCompress)
-const expand = promisify(brotliDecompress)
+const compressBytes = promisify(brotliCompress)
+const decompressBytes = promisify(brotliDecompress)
 
 export function compress(options: CompressOptions = {}): Codec {
   checkOptions(compressOptions, options, { of: 'compress' })
@@ -32,18 +36,18 @@ export function compress(options: CompressOptions = {}): Codec {
         [constants.BROTLI_PARAM_QUALITY]: 4,
         [constants.BROTLI_PARAM_SIZE_HINT]: bytes.byteLength,
       }
-      const small = Buffer.concat([Buffer.of(BROTLI), await squeeze(bytes, { params })])
-      // What was encrypted before does not get any smaller.
+      const small = Buffer.concat([Buffer.of(BROTLI), await compressBytes(bytes, { params })])
+      // Bodies that do not shrink, such as encrypted ones, stay as they are.
       return small.byteLength < bytes.byteLength ? small : bytes
     },
     async decode(bytes) {
       if (bytes[0] !== BROTLI) {
         throw new PawlError(
           'CODEC_FAILED',
-          `this was compressed in a way that this pawl does not know (${bytes[0]}), or it is damaged. Upgrade pawl in this process.`,
+          `a body was compressed in a format that this pawl does not know (${bytes[0]}), or it is damaged. Upgrade pawl in this process.`,
         )
       }
-      return expand(bytes.subarray(1), { maxOutputLength: limits.decompressedBytesMax })
+      return decompressBytes(bytes.subarray(1), { maxOutputLength: limits.decompressedBytesMax })
     },
   }
 }

@@ -1,6 +1,6 @@
-// AES-256-GCM. What it gives is: format, length of the key's id, the id, nonce, tag, cipher text. All before the nonce is
-// authenticated with the rest. Nobody without the key can read or make such a body; but a store can still be made to
-// give one body for another, or for one that was never encrypted.
+// Encrypts bodies with AES-256-GCM. The format is: format byte, length of the key id, key id, nonce, tag, cipher text;
+// everything before the nonce is authenticated, too. Without the key a body can be neither read nor forged. It does not
+// protect against a store that returns one body in place of another, or a body that was never encrypted.
 import { createCipheriv, createDecipheriv, createHmac, hash } from 'node:crypto'
 import {
   byName,
@@ -15,7 +15,7 @@ import { PawlError } from '../../core/base/errors.ts'
 import { secretBytes } from '../../core/runtime/random.ts'
 import type { Codec } from '../../core/stores/driver.ts'
 
-/** 32 bytes, as they are or as base64 or hexadecimal digits. */
+/** 32 bytes, as a Uint8Array or as base64 or hexadecimal digits. */
 export type Key = Uint8Array | string
 
 const key = option<Key>(
@@ -25,11 +25,11 @@ const key = option<Key>(
 )
 
 export const encryptOptions = {
-  /** Every key that something in the store may be encrypted with, by an id of yours. */
+  /** All keys that bodies in the store may be encrypted with, by an id you choose. */
   keys: required(
     hidden(
       byName(
-        'Every key that something in the store may be encrypted with, by an id of yours.',
+        'All keys that bodies in the store may be encrypted with, by an id you choose.',
         'an object of keys: 32 bytes each, as base64 or hexadecimal digits or as a Uint8Array',
         key,
       ),
@@ -54,7 +54,7 @@ export function encrypt(options: EncryptOptions): Codec {
   const key = keys.get(current)
   if (!key) {
     const ids = [...keys.keys()].join(', ') || 'none'
-    throw invalid(`current is '${current}', and the keys are: ${ids}`)
+    throw invalid(`current is '${current}', which is not the id of a key; expected one of: ${ids}`)
   }
   const header = headerOf(current)
   return {
@@ -67,7 +67,7 @@ export function encrypt(options: EncryptOptions): Codec {
       return Buffer.concat([header, nonce, cipher.getAuthTag(), ...text])
     },
     async decode(bytes) {
-      const { id, nonce, tag, text } = takeApart(bytes)
+      const { id, nonce, tag, text } = partsOf(bytes)
       const found = keys.get(id)
       if (!found) throw missing(id, keys)
       try {
@@ -77,7 +77,7 @@ export function encrypt(options: EncryptOptions): Codec {
       } catch (error) {
         throw new PawlError(
           'CODEC_FAILED',
-          `this was encrypted with key '${id}', and the key of that id does not open it: it is another key than it was then, or the stored body was changed. Give encrypt(…) the key that had this id.`,
+          `a body that was encrypted with key '${id}' cannot be decrypted with the key of that id: the key was replaced, or the body was changed. Give encrypt(…) the original key under this id.`,
           { cause: error },
         )
       }
@@ -97,7 +97,7 @@ interface Parts {
   readonly text: Uint8Array
 }
 
-function takeApart(bytes: Uint8Array): Parts {
+function partsOf(bytes: Uint8Array): Parts {
   const [format, length = 0] = bytes
   const nonceAt = 2 + length
   const tagAt = nonceAt + NONCE_BYTES
@@ -105,7 +105,7 @@ function takeApart(bytes: Uint8Array): Parts {
   if (format !== FORMAT || bytes.byteLength < textAt) {
     throw new PawlError(
       'CODEC_FAILED',
-      'this is not what encrypt(…) writes: it is damaged, or a newer pawl has written it.',
+      'a body is not in the format of encrypt(…): it is damaged, or a newer pawl wrote it. Upgrade pawl in this process.',
     )
   }
   return {
@@ -119,11 +119,11 @@ function takeApart(bytes: Uint8Array): Parts {
 function keyOf(id: string, key: Key): Buffer {
   if (!KEY_ID.test(id)) {
     throw invalid(
-      `'${id.slice(0, 80)}' is no id for a key: expected up to 64 letters, digits, '.', '_' or '-'`,
+      `'${id.slice(0, 80)}' is not a key id; expected up to 64 letters, digits, '.', '_' or '-'`,
     )
   }
   const bytes = typeof key === 'string' ? bytesOf(key) : Buffer.from(key)
-  // Never a word of the key itself: messages end up in logs.
+  // Never quote the key: messages end up in logs.
   if (bytes?.byteLength === KEY_BYTES) return bytes
   throw invalid(
     `key '${id}' is ${bytes ? `${bytes.byteLength} bytes long` : 'neither base64 nor hexadecimal'}; expected ${KEY_BYTES} bytes, such as from: openssl rand -base64 ${KEY_BYTES}`,
@@ -136,7 +136,7 @@ function bytesOf(text: string): Buffer | undefined {
   return /^[A-Za-z0-9+/_-]+={0,2}$/.test(given) ? Buffer.from(given, 'base64') : undefined
 }
 
-// Of each key only what a keyed hash of a fixed text tells, which is whether it is the same.
+// Identifies each key by a keyed hash of a fixed text, which reveals only whether two keys are equal.
 function fingerprintOf(keys: ReadonlyMap<string, Buffer>): string {
   const mark = (key: Buffer): string => createHmac('sha256', key).update('pawl').digest('hex')
   const marks = [...keys].map(([id, key]) => `${id} ${mark(key)}`)
@@ -146,7 +146,7 @@ function fingerprintOf(keys: ReadonlyMap<string, Buffer>): string {
 function missing(id: string, keys: ReadonlyMap<string, Buffer>): PawlError {
   return new PawlError(
     'CODEC_MISSING',
-    `this was encrypted with key '${id}', which is not here; the keys here are: ${[...keys.keys()].join(', ')}. Add it to the keys of encrypt(…). It need not be the current one.`,
+    `a body was encrypted with key '${id}', which is missing; the keys are: ${[...keys.keys()].join(', ')}. Add it to the keys of encrypt(…); it need not be the current key.`,
     { details: { keyId: id } },
   )
 }

@@ -1,6 +1,6 @@
-// Puts large bodies elsewhere, into objects named by the digest of what is in them, and leaves the name in the store.
-// Every reference writes its object anew, so that the age of an object counts from the last time it was referred to.
-// Nothing is ever deleted here.
+// Moves large bodies to object storage, in objects named by the digest of their content, and leaves a reference in the
+// store. Each reference writes its object again, so that the age of an object counts from its last reference. Objects
+// are never deleted here.
 import { hash } from 'node:crypto'
 import { resolve } from 'node:path'
 import {
@@ -23,16 +23,16 @@ import type { CredentialProvider } from '../../stores/objects/credentials.ts'
 import { placeOf } from '../../stores/objects/s3-place.ts'
 
 export const offloadOptions = {
-  /** A folder, or a place on object storage: 's3://bucket/prefix?region=…'. */
+  /** A folder, or a location on object storage: 's3://bucket/prefix?region=…'. */
   to: required(
-    hidden(text("A folder, or a place on object storage: `'s3://bucket/prefix?region=…'`.")),
+    hidden(text("A folder, or a location on object storage: `'s3://bucket/prefix?region=…'`.")),
   ),
-  /** Bodies of at most so many bytes stay in the store. 65,536 */
-  above: whole('Bodies of at most so many bytes stay in the store.', [0, Number.MAX_SAFE_INTEGER], {
+  /** Only bodies with more bytes than this are moved. Default: 65,536. */
+  above: whole('Only bodies with more bytes than this are moved.', [0, Number.MAX_SAFE_INTEGER], {
     otherwise: spelled(limits.offloadAboveBytes),
   }),
-  /** Where credentials for s3 come from; by default from the environment, then from the profile file. */
-  credentials: fn<CredentialProvider>('Where credentials for s3 come from.', {
+  /** Provides credentials for s3. Default: from the environment, then from the profile file. */
+  credentials: fn<CredentialProvider>('Provides credentials for s3.', {
     otherwise: 'from the environment, then from the profile file',
   }),
 } as const
@@ -43,27 +43,27 @@ const REFERENCE = /^sha256:([0-9a-f]{64})$/
 export function offload(options: OffloadOptions): Codec {
   checkOptions(offloadOptions, options, { of: 'offload' })
   const { above = limits.offloadAboveBytes } = options
-  const place = new Place(urlOf(options.to), options.credentials)
+  const storage = new PayloadStorage(urlOf(options.to), options.credentials)
   return {
     id: 'offload',
-    fingerprint: place.url,
+    fingerprint: storage.url,
     async encode(bytes) {
       if (bytes.byteLength <= above) return bytes
-      return Buffer.from(`sha256:${await place.put(bytes)}`)
+      return Buffer.from(`sha256:${await storage.put(bytes)}`)
     },
     async decode(bytes) {
       const digest = REFERENCE.exec(Buffer.from(bytes).toString())?.[1]
       if (digest === undefined)
         throw new PawlError(
           'CODEC_FAILED',
-          'this is not a reference as offload(…) writes them: it is damaged.',
+          'a body is not a reference in the format of offload(…): it is damaged.',
         )
-      return place.get(digest)
+      return storage.get(digest)
     },
   }
 }
 
-class Place {
+class PayloadStorage {
   readonly url: string
   readonly #credentials: CredentialProvider | undefined
   readonly #cache = new Cache(limits.offloadCacheBytes)
@@ -77,7 +77,9 @@ class Place {
   async put(bytes: Uint8Array): Promise<string> {
     const digest = hash('sha256', bytes, 'hex')
     const bucket = await this.#open()
-    await this.#waiting(() => bucket.put(keyOf(digest), Buffer.from(bytes).toString('base64')))
+    await this.#orUnavailable(() =>
+      bucket.put(keyOf(digest), Buffer.from(bytes).toString('base64')),
+    )
     this.#cache.set(digest, bytes)
     return digest
   }
@@ -86,28 +88,28 @@ class Place {
     const known = this.#cache.get(digest)
     if (known) return known
     const bucket = await this.#open()
-    const text = await this.#waiting(() => bucket.get(keyOf(digest)))
+    const text = await this.#orUnavailable(() => bucket.get(keyOf(digest)))
     if (text === undefined)
-      throw damaged(bucket, digest, 'is not there: it was deleted, or written elsewhere')
+      throw damaged(bucket, digest, 'does not exist: it was deleted, or `to` has changed')
     const bytes = Buffer.from(text, 'base64')
     if (hash('sha256', bytes, 'hex') !== digest) throw damaged(bucket, digest, 'was changed')
     this.#cache.set(digest, bytes)
     return bytes
   }
 
-  // Whatever is wrong with the storage may be put right: bodies are waited for, not given up.
-  async #waiting<T>(call: () => Promise<T>): Promise<T> {
+  // Every failure of the storage counts as temporary, so that a run waits for its bodies instead of failing.
+  async #orUnavailable<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call()
     } catch (error) {
-      const isWaited = error instanceof PawlError && error.code === 'STORE_UNAVAILABLE'
-      throw isWaited ? error : unavailable('offload', error)
+      const isUnavailable = error instanceof PawlError && error.code === 'STORE_UNAVAILABLE'
+      throw isUnavailable ? error : unavailable('offload', error)
     }
   }
 
   #open(): Promise<Bucket> {
-    this.#opening ??= this.#waiting(async () => {
-      // Nobody else pays for loading it.
+    this.#opening ??= this.#orUnavailable(async () => {
+      // Loaded on first use, because most programs do not need it.
       const { openBucket } = await import('../../stores/objects/open.ts')
       const s3 = this.#credentials && { credentials: this.#credentials }
       return openBucket(this.url, systemClock, s3)
@@ -122,7 +124,7 @@ class Place {
 function damaged({ name }: Bucket, digest: string, problem: string): PawlError {
   return new PawlError(
     'CODEC_FAILED',
-    `a body was offloaded to ${name}, and its object ${keyOf(digest)} ${problem}. Bring the object back, or correct \`to\` of offload(…), and resume the run.`,
+    `a body was offloaded to ${name}, but its object ${keyOf(digest)} ${problem}. Restore the object, or correct \`to\` of offload(…), and resume the run.`,
   )
 }
 
@@ -130,13 +132,13 @@ function keyOf(digest: string): string {
   return `payloads/${digest.slice(0, 2)}/${digest}.txt`
 }
 
-/** Checked before anything relies on it. A URL is never quoted: it may hold secrets. */
+/** The URL of the location. It is never quoted in errors, because it may contain secrets. */
 function urlOf(to: string): string {
   const scheme = /^([a-z][a-z0-9+]+):/i.exec(to)?.[1]?.toLowerCase()
   if (to === '' || (scheme !== undefined && scheme !== 's3' && scheme !== 'file')) {
     throw new PawlError(
       'INPUT_INVALID',
-      "offload(…) needs a place to put bodies: to: './folder' or to: 's3://bucket/prefix'.",
+      "`to` of offload(…) is not a folder or a URL of object storage; expected './folder' or 's3://bucket/prefix'.",
     )
   }
   if (scheme === 's3') placeOf(to)
@@ -144,7 +146,7 @@ function urlOf(to: string): string {
   return `file:${resolve(to).split('/').map(encodeURIComponent).join('/')}`
 }
 
-/** The bytes used last, up to a size. What has a digest for a name never changes. */
+/** The most recently used bodies, up to a total size. They never change, because their digest is their name. */
 class Cache {
   readonly #kept = new Map<string, Uint8Array>()
   readonly #bytesMax: number

@@ -1,6 +1,5 @@
-// Definitions and runs as Mermaid text, which many tools draw: the steps of a graph, the events of a machine, and the
-// states that a run of one went through.
-
+// Draws definitions and runs as Mermaid text: the steps of a graph, the events of a machine, the states of a machine's
+// run.
 import { PawlError } from '../../core/base/errors.ts'
 import {
   type AnyWorkflow,
@@ -13,7 +12,7 @@ import {
   type RegisteredWorkflow,
 } from '../../core/index.ts'
 
-/** A graph or a machine as it is written. */
+/** Draws the definition of a graph or a machine. */
 export function diagram(definition: AnyWorkflow): string {
   const known = definition as unknown as RegisteredWorkflow
   switch (known.style) {
@@ -24,12 +23,12 @@ export function diagram(definition: AnyWorkflow): string {
     default:
       throw new PawlError(
         'NOT_SUPPORTED',
-        `workflow '${known.name}' is a function, and what that does is known only when it is done. A graph or a machine can be drawn.`,
+        `workflow '${known.name}' is a function, whose steps are not known before it runs; expected a graph or a machine.`,
       )
   }
 }
 
-/** The states a run of a machine went through, and by which events; from `run.history()`. */
+/** Draws the states of a run of a machine and the events between them, from `run.history()`. */
 export function diagramOf(history: Iterable<HistoryEvent>): string {
   const events = [...history]
   const bySeq = new Map(events.map((event) => [event.seq, event]))
@@ -47,7 +46,10 @@ export function diagramOf(history: Iterable<HistoryEvent>): string {
     if (end !== undefined) arrows.add(at, '[*]', end)
   }
   if (states.size === 0)
-    throw new PawlError('NOT_SUPPORTED', 'this history has no states: it is not that of a machine.')
+    throw new PawlError(
+      'NOT_SUPPORTED',
+      'the history has no states; expected the history of a machine.',
+    )
   return ['stateDiagram-v2', ...states.lines(), ...arrows.lines()].join('\n')
 }
 
@@ -77,7 +79,7 @@ function causeOf(event: HistoryEvent | undefined): string | undefined {
   }
 }
 
-/** States that look alike are one. */
+/** The states, merged by label. */
 class States {
   readonly #ids = new Map<string, string>()
 
@@ -116,7 +118,7 @@ function labelOf(state: unknown): string | undefined {
   return values.find((value): value is string => typeof value === 'string')
 }
 
-/** Each is drawn once, with how often it was gone. */
+/** The transitions, each drawn once with its count. */
 class Arrows {
   readonly #counts = new Map<string, number>()
 
@@ -153,7 +155,7 @@ function graphLines({ nodes }: GraphPlan): string[] {
   return ['flowchart TD', ...boxes, ...arrows]
 }
 
-// What runs here is a box, what others do has double sides, and what is waited for is a hexagon.
+// An inline step is a box, an activity or a child has double sides, and a wait is a hexagon.
 function boxOf({ name, work, when, each, delayMs, undo }: GraphNode): string {
   const marks = [
     ...(when ? ['if'] : []),
@@ -173,12 +175,12 @@ function boxOf({ name, work, when, each, delayMs, undo }: GraphNode): string {
   }
 }
 
-// In quotes everything is text, but a quote and what looks like markup.
+// In a quoted label only quotes and markup need escapes.
 function quoted(text: string): string {
   return `"${text.replace(/[&<>"#;]/g, (char) => `#${char.charCodeAt(0)};`)}"`
 }
 
-// The text of an arrow has no quotes, and ends with its line.
+// The label of an arrow is unquoted and ends with its line.
 function plain(text: string): string {
   return text.replace(/[:;#"<>&%{}[\]\n]/g, (char) => `#${char.charCodeAt(0)};`)
 }

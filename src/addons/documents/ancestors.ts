@@ -1,10 +1,10 @@
-// Which nodes come before which, for as many pairs as are asked about. 32 are followed at a time, each a bit of a number per
-// node, so that memory grows with nodes alone, and time with questions times edges, divided by 32.
+// Finds out for many pairs of nodes whether one comes before the other. It follows 32 targets at a time, one bit each:
+// memory grows with the nodes only, and time with targets times edges divided by 32.
 import type { Order } from './order.ts'
 
 const bits = 32
 
-/** Whether `to` comes before `from`, directly or not: one answer for each pair. */
+/** For each pair, whether `to` comes before `from`, directly or indirectly. */
 export function areAncestors(
   pairs: readonly (readonly [from: number, to: number])[],
   { parents, sorted }: Order,
@@ -25,7 +25,7 @@ export function areAncestors(
   return answers
 }
 
-/** For each node, which of the targets come before it. */
+/** For each node, the targets that come before it, as bits. */
 function follow(
   targets: readonly number[],
   parents: Order['parents'],

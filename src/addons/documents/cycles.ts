@@ -1,21 +1,21 @@
-// The cycles among nodes of which each comes after another of them. One for each strongly connected part: breaking it may
-// show the next, but parts that have nothing to do with each other are all told of.
+// Finds one cycle in each strongly connected component. Breaking it may reveal another in the same component; cycles in
+// separate components are all reported.
 
 type Parents = readonly (readonly number[])[]
 
-/** Each cycle in the order in which its nodes wait for each other, beginning with the first. */
+/** Each cycle in the order of its dependencies, starting at its first node. */
 export function cyclesAmong(nodes: ReadonlySet<number>, parents: Parents): number[][] {
   const cycles: number[][] = []
-  for (const part of strongParts(nodes, parents)) {
-    // Nodes that come after themselves have been told of.
+  for (const part of components(nodes, parents)) {
+    // A node that depends on itself has been reported already.
     if (part.size < 2) continue
     cycles.push(cycleIn(part, parents))
   }
   return cycles.sort(([a = 0], [b = 0]) => a - b)
 }
 
-/** Tarjan's algorithm, without recursion: a chain may be as long as there are nodes. */
-function strongParts(nodes: ReadonlySet<number>, parents: Parents): Set<number>[] {
+/** Tarjan's algorithm without recursion, because a chain may contain every node. */
+function components(nodes: ReadonlySet<number>, parents: Parents): Set<number>[] {
   const parts: Set<number>[] = []
   const numbers = new Map<number, number>()
   const lowest = new Map<number, number>()
@@ -54,7 +54,7 @@ function strongParts(nodes: ReadonlySet<number>, parents: Parents): Set<number>[
   return parts
 }
 
-/** Goes back from node to node within the part until it meets itself. */
+/** Follows dependencies within the component until a node repeats. */
 function cycleIn(part: ReadonlySet<number>, parents: Parents): number[] {
   const trail = new Map<number, number>()
   let [node = 0] = part

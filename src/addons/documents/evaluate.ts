@@ -1,5 +1,5 @@
-// What an expression gives. It reads own properties that hold data, and nothing else: no getters, nothing inherited, nothing
-// of text or numbers. What is missing is an error, unless `??` says what to take instead.
+// Evaluates expressions. A path reads only own data properties of objects and lists: no getters, nothing inherited,
+// nothing of text or numbers. A missing value is an error unless `??` gives a default.
 import { unreachable } from '../../core/base/assert.ts'
 import { PermanentError } from '../../core/base/errors.ts'
 import { pathText } from '../../core/base/names.ts'
@@ -7,8 +7,8 @@ import { TIMEOUT } from '../../core/index.ts'
 import type { Comparison, Expression } from './expression.ts'
 import { kindOf } from './problems.ts'
 
-/** What templates see. */
-export interface Sight {
+/** The values that templates can read. */
+export interface TemplateScope {
   readonly input: () => unknown
   readonly nodes: Readonly<Record<string, unknown>>
   readonly item?: unknown
@@ -16,42 +16,42 @@ export interface Sight {
   readonly result?: unknown
 }
 
-/** A value, or why there is none. */
+/** A value, or the reason why it is missing. */
 type Found = { readonly value: unknown } | { readonly missing: string }
 
-/** `place` names the template in errors. */
-export function evaluate(expression: Expression, sight: Sight, place: string): unknown {
-  const found = look(expression, sight, place)
+/** Evaluates an expression; `place` names the template in errors. */
+export function evaluate(expression: Expression, scope: TemplateScope, place: string): unknown {
+  const found = resolve(expression, scope, place)
   if ('value' in found) return found.value
-  throw refusal(
+  throw templateFailure(
     place,
-    `${found.missing}; to go on without it, give a default: {{ … ?? 'default' }}`,
+    `${found.missing}; to allow this, give a default: {{ … ?? 'default' }}`,
   )
 }
 
-export function refusal(place: string, why: string): PermanentError {
+export function templateFailure(place: string, why: string): PermanentError {
   return new PermanentError(`${place}: ${why}`)
 }
 
-function look(expression: Expression, sight: Sight, place: string): Found {
+function resolve(expression: Expression, scope: TemplateScope, place: string): Found {
   switch (expression.kind) {
     case 'literal':
       return { value: expression.value }
     case 'timeout':
       return { value: TIMEOUT }
     case 'path':
-      return walk(expression, sight)
+      return walk(expression, scope)
     case 'default':
-      return firstOf(expression.operands, sight, place)
+      return firstOf(expression.operands, scope, place)
     case 'and':
-      return { value: expression.operands.every((each) => truth(each, sight, place, 'and')) }
+      return { value: expression.operands.every((each) => booleanOf(each, scope, place, 'and')) }
     case 'or':
-      return { value: expression.operands.some((each) => truth(each, sight, place, 'or')) }
+      return { value: expression.operands.some((each) => booleanOf(each, scope, place, 'or')) }
     case 'not':
-      return { value: !truth(expression.operand, sight, place, 'not') }
+      return { value: !booleanOf(expression.operand, scope, place, 'not') }
     case 'compare': {
-      const left = evaluate(expression.left, sight, place)
-      const right = evaluate(expression.right, sight, place)
+      const left = evaluate(expression.left, scope, place)
+      const right = evaluate(expression.right, scope, place)
       return { value: compare(expression.operator, left, right, place) }
     }
     default:
@@ -59,46 +59,54 @@ function look(expression: Expression, sight: Sight, place: string): Found {
   }
 }
 
-function firstOf(operands: readonly Expression[], sight: Sight, place: string): Found {
+function firstOf(operands: readonly Expression[], scope: TemplateScope, place: string): Found {
   let last: Found = { value: null }
   for (const each of operands) {
-    last = look(each, sight, place)
+    last = resolve(each, scope, place)
     if ('value' in last && last.value !== null) return last
   }
   return last
 }
 
-function truth(expression: Expression, sight: Sight, place: string, word: string): boolean {
-  const value = evaluate(expression, sight, place)
+function booleanOf(
+  expression: Expression,
+  scope: TemplateScope,
+  place: string,
+  word: string,
+): boolean {
+  const value = evaluate(expression, scope, place)
   if (typeof value === 'boolean') return value
-  const todo = 'compare it with something'
-  throw refusal(place, `\`${word}\` takes true or false, and was given ${nameOf(value)}: ${todo}`)
+  const todo = 'compare it with a value'
+  throw templateFailure(place, `\`${word}\` expects true or false, got ${nameOf(value)}: ${todo}`)
 }
 
 type PathExpression = Extract<Expression, { kind: 'path' }>
 
-function walk({ root, keys }: PathExpression, sight: Sight): Found {
-  let value = rootOf(root, sight)
+function walk({ root, keys }: PathExpression, scope: TemplateScope): Found {
+  let value = rootOf(root, scope)
   for (const [index, key] of keys.entries()) {
-    const next = root === 'nodes' && index === 0 ? resultOf(sight, key) : own(value, key)
-    if (next === undefined) return { missing: why(root, keys.slice(0, index + 1), value) }
+    const next = root === 'nodes' && index === 0 ? resultOf(scope, key) : ownValue(value, key)
+    if (next === undefined) return { missing: reasonMissing(root, keys.slice(0, index + 1), value) }
     value = next.value
   }
   return value === undefined ? { missing: `${pathText([root, ...keys])} has no value` } : { value }
 }
 
-function rootOf(root: PathExpression['root'], sight: Sight): unknown {
-  return root === 'input' ? sight.input() : sight[root]
+function rootOf(root: PathExpression['root'], scope: TemplateScope): unknown {
+  return root === 'input' ? scope.input() : scope[root]
 }
 
-// Results are made when somebody looks at them, and by nobody but us.
-function resultOf({ nodes }: Sight, id: string | number): { readonly value: unknown } | undefined {
+// Results are computed by getters of the engine's own, so reading them is safe.
+function resultOf(
+  { nodes }: TemplateScope,
+  id: string | number,
+): { readonly value: unknown } | undefined {
   return typeof id === 'string' && Object.hasOwn(nodes, id) ? { value: nodes[id] } : undefined
 }
 
-function own(value: unknown, key: string | number): { readonly value: unknown } | undefined {
+function ownValue(value: unknown, key: string | number): { readonly value: unknown } | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  // A number is a place in a list, and a name that of a field: neither stands for the other.
+  // A number indexes a list and a name selects a field; neither works for the other.
   if (
     Array.isArray(value) ? typeof key === 'string' && key !== 'length' : typeof key === 'number'
   ) {
@@ -108,14 +116,14 @@ function own(value: unknown, key: string | number): { readonly value: unknown } 
   return property !== undefined && 'value' in property ? { value: property.value } : undefined
 }
 
-function why(root: string, path: readonly (string | number)[], owner: unknown): string {
+function reasonMissing(root: string, path: readonly (string | number)[], owner: unknown): string {
   const whole = pathText([root, ...path])
   if (root === 'nodes' && path.length === 1) {
-    return `${whole} has no result, as the node did not succeed or was skipped`
+    return `${whole} has no result, because the node did not succeed or was skipped`
   }
   const known = typeof owner === 'object' && owner !== null
   if (known) return `there is no ${whole}`
-  return `there is no ${whole}, as ${pathText([root, ...path.slice(0, -1)])} is ${nameOf(owner)}`
+  return `there is no ${whole}, because ${pathText([root, ...path.slice(0, -1)])} is ${nameOf(owner)}`
 }
 
 function compare(operator: Comparison, left: unknown, right: unknown, place: string): boolean {
@@ -124,7 +132,7 @@ function compare(operator: Comparison, left: unknown, right: unknown, place: str
   if (typeof left === 'number' && typeof right === 'number') return inOrder(operator, left, right)
   if (typeof left === 'string' && typeof right === 'string') return inOrder(operator, left, right)
   const given = `${nameOf(left)} and ${nameOf(right)}`
-  throw refusal(place, `\`${operator}\` takes two numbers or two texts, and was given ${given}`)
+  throw templateFailure(place, `\`${operator}\` expects two numbers or two texts, got ${given}`)
 }
 
 function inOrder<Value extends number | string>(
@@ -146,7 +154,7 @@ function inOrder<Value extends number | string>(
 
 function isSame(left: unknown, right: unknown, place: string): boolean {
   if (isCompound(left) && isCompound(right)) {
-    throw refusal(place, 'lists and objects are not compared: compare a field of theirs')
+    throw templateFailure(place, 'lists and objects cannot be compared: compare their fields')
   }
   return left === right
 }

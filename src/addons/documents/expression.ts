@@ -1,7 +1,7 @@
-// The language between `{{` and `}}`: paths, literals, `??`, comparisons, `and`, `or`, `not`. It calls nothing, computes
-// nothing and repeats nothing, so that what it costs can be seen in what is written.
+// Parses the language between `{{` and `}}`: paths, literals, `??`, comparisons, `and`, `or`, `not`. It has neither
+// functions nor arithmetic nor loops, so that the cost of an expression is bounded by its length.
 import { limits } from '../../core/base/limits.ts'
-import { Mistake } from './mistake.ts'
+import { TemplateError } from './template-error.ts'
 import { type Token, Tokens } from './tokens.ts'
 
 export const ROOTS = ['input', 'nodes', 'item', 'index', 'result'] as const
@@ -12,13 +12,13 @@ export type Comparison = (typeof COMPARISONS)[number]
 
 export type Expression =
   | { readonly kind: 'literal'; readonly value: null | boolean | number | string | readonly [] }
-  /** What a wait gives when its time is over. */
+  /** The result of a wait that timed out. */
   | { readonly kind: 'timeout' }
   | {
       readonly kind: 'path'
       readonly root: Root
       readonly keys: readonly (string | number)[]
-      /** Where it begins in the text, from 0. */
+      /** The offset of the path in the text. */
       readonly at: number
     }
   | { readonly kind: 'default' | 'and' | 'or'; readonly operands: readonly Expression[] }
@@ -30,10 +30,10 @@ export type Expression =
       readonly right: Expression
     }
 
-/** Names that lead out of the data, wherever they stand. */
+/** Names that lead out of the data to prototypes. */
 export const FORBIDDEN: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor'])
 
-/** Reads the expression that begins at `start`, up to and with its `}}`. */
+/** Parses the expression from `start` through its `}}`. */
 export function parseExpression(
   text: string,
   start: number,
@@ -81,7 +81,7 @@ class ExpressionParser {
     const right = this.#default()
     const next = this.#tokens.peek()
     if (this.#comparisonSign() !== undefined) {
-      throw new Mistake(next.at, 'comparisons do not follow each other: join them by `and`')
+      throw new TemplateError(next.at, 'comparisons cannot be chained: join them with `and`')
     }
     return { kind: 'compare', operator, left, right }
   }
@@ -120,20 +120,20 @@ class ExpressionParser {
         if (token.text === '[') return this.#emptyList()
         throw misplaced(token, 'where a value is expected')
       case 'end':
-        throw new Mistake(token.at, 'a value is missing before `}}`')
+        throw new TemplateError(token.at, 'a value is missing before `}}`')
     }
   }
 
   #parenthesis(token: Token): Expression {
     const inner = this.#deeper(token, () => this.#or())
     const close = this.#tokens.take()
-    if (!isSign(close, ')')) throw new Mistake(close.at, 'a `)` is missing')
+    if (!isSign(close, ')')) throw new TemplateError(close.at, 'a `)` is missing')
     return inner
   }
 
   #emptyList(): Expression {
     const close = this.#tokens.take()
-    if (!isSign(close, ']')) throw new Mistake(close.at, 'the only list that is written here is []')
+    if (!isSign(close, ']')) throw new TemplateError(close.at, 'the only list literal is []')
     return { kind: 'literal', value: EMPTY }
   }
 
@@ -143,8 +143,8 @@ class ExpressionParser {
     if (text === 'timeout') return { kind: 'timeout' }
     const root = ROOTS.find((each) => each === text)
     if (isSign(this.#tokens.peek(), '('))
-      throw new Mistake(at, `there are no functions: ${text}(…)`)
-    if (root === undefined) throw new Mistake(at, unknownRoot(text))
+      throw new TemplateError(at, `functions are not supported: ${text}(…)`)
+    if (root === undefined) throw new TemplateError(at, unknownRoot(text))
     return { kind: 'path', root, keys: this.#keys(), at }
   }
 
@@ -153,7 +153,7 @@ class ExpressionParser {
     for (let next = this.#tokens.peek(); next.kind === 'sign'; next = this.#tokens.peek()) {
       if (next.text === '.') keys.push(this.#name())
       else if (next.text === '[') keys.push(this.#bracket())
-      else if (next.text === '(') throw new Mistake(next.at, 'there are no functions')
+      else if (next.text === '(') throw new TemplateError(next.at, 'functions are not supported')
       else break
     }
     return keys
@@ -163,9 +163,9 @@ class ExpressionParser {
     const dot = this.#tokens.take()
     const token = this.#tokens.take()
     if (token.kind !== 'word') {
-      throw new Mistake(
+      throw new TemplateError(
         dot.at,
-        'a name is missing behind `.`; other names are written ["any name"], places in a list [0]',
+        'a name is missing after `.`; write other names as ["any name"], list indexes as [0]',
       )
     }
     return allowed(token.text, token.at)
@@ -176,19 +176,19 @@ class ExpressionParser {
     const token = this.#tokens.take()
     const isIndex = token.kind === 'number' && Number.isSafeInteger(token.value) && token.value >= 0
     if (token.kind !== 'string' && !isIndex) {
-      throw new Mistake(
-        token.at,
-        'expected a name in quotes or a place in a list: ["any name"], [0]',
-      )
+      throw new TemplateError(token.at, 'expected a quoted name or a list index: ["any name"], [0]')
     }
     const close = this.#tokens.take()
-    if (!isSign(close, ']')) throw new Mistake(close.at, 'a `]` is missing')
+    if (!isSign(close, ']')) throw new TemplateError(close.at, 'a `]` is missing')
     return token.kind === 'string' ? allowed(token.value, token.at) : Number(token.value)
   }
 
   #deeper(token: Token, read: () => Expression): Expression {
     if (++this.#depth > limits.graphExpressionDepthMax) {
-      throw new Mistake(token.at, `nested more than ${limits.graphExpressionDepthMax} levels deep`)
+      throw new TemplateError(
+        token.at,
+        `nested more than ${limits.graphExpressionDepthMax} levels deep`,
+      )
     }
     const expression = read()
     this.#depth--
@@ -197,7 +197,7 @@ class ExpressionParser {
 }
 
 function allowed(name: string, at: number): string {
-  if (FORBIDDEN.has(name)) throw new Mistake(at, `the name '${name}' is not allowed`)
+  if (FORBIDDEN.has(name)) throw new TemplateError(at, `the name '${name}' is not allowed`)
   return name
 }
 
@@ -212,7 +212,7 @@ function isWord(token: Token, text: string): boolean {
 function unknownRoot(word: string): string {
   const roots = 'input, nodes.<id>, item, index, result'
   const shown = word.length > 60 ? `${word.slice(0, 60)}…` : word
-  return `'${shown}' is not known here; expected ${roots}, or text in quotes`
+  return `unknown name '${shown}'; expected ${roots}, or quoted text`
 }
 
 const advice: Readonly<Record<string, string>> = {
@@ -220,19 +220,22 @@ const advice: Readonly<Record<string, string>> = {
   '||': 'write `or`',
   '!': 'write `not`',
   '=': 'write `==`',
-  '===': 'write `==`: types are compared, too',
-  '!==': 'write `!=`: types are compared, too',
-  '|': 'there are no filters; for a default write `??`',
-  '?': 'there is no choice between two values; for a default write `??`',
+  '===': 'write `==`, which also compares types',
+  '!==': 'write `!=`, which also compares types',
+  '|': 'filters are not supported; for a default write `??`',
+  '?': 'conditional expressions are not supported; for a default write `??`',
   '{{': "to write {{ itself, write {{ '{{' }}",
 }
 
-function misplaced(token: Token, where: string): Mistake {
+function misplaced(token: Token, where: string): TemplateError {
   if (token.kind !== 'sign') {
     const shown = token.kind === 'word' ? `'${token.text.slice(0, 60)}'` : `a ${token.kind}`
-    return new Mistake(token.at, `${shown} stands ${where}`)
+    return new TemplateError(token.at, `unexpected ${shown} ${where}`)
   }
-  const arithmetic = '+-*/%'.includes(token.text) ? 'nothing is computed here' : undefined
+  const arithmetic = '+-*/%'.includes(token.text) ? 'arithmetic is not supported' : undefined
   const todo = Object.hasOwn(advice, token.text) ? advice[token.text] : arithmetic
-  return new Mistake(token.at, `'${token.text}' stands ${where}${todo ? `: ${todo}` : ''}`)
+  return new TemplateError(
+    token.at,
+    `unexpected '${token.text}' ${where}${todo ? `: ${todo}` : ''}`,
+  )
 }

@@ -5,7 +5,7 @@ import { parseGraph } from './parse.ts'
 
 /** Defines a graph: `graph<Input>('order').step('reserve', …).step('ship', { after: ['reserve'] }, …)`. */
 export const graph: DefineGraph & {
-  /** Checks a graph given as data, JSON or YAML, and reports every problem at once. */
+  /** Checks a graph document, JSON or YAML, and reports every problem at once. */
   parse(document: string | Json): Workflow<Json, Json>
 } = Object.assign(
   ((name: string, options?: object) => defineGraph(name, options as never)) as DefineGraph,

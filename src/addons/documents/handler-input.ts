@@ -1,9 +1,9 @@
-// Activities that say what their input may have, as the built-in ones do: a graph is checked for that when it is
-// submitted, as far as it does not depend on templates.
+// Checks the input of activities that describe it, as the built-in handlers do. Values that contain templates are known
+// only at run time and are not checked here.
 import { type Description, problemWith, unknownOption } from '../../core/base/described.ts'
 import type { Json } from '../../core/base/value.ts'
 import { FORBIDDEN } from './expression.ts'
-import { type Field, objectAt } from './fields.ts'
+import { type Field, objectAt } from './object-reader.ts'
 import type { Problems } from './problems.ts'
 
 export function checkHandlerInput(
@@ -17,7 +17,7 @@ export function checkHandlerInput(
   if (given === undefined) return
   const place = { of: `the input of '${handler}'`, noun: 'field' }
   for (const [name, field] of Object.entries(given)) {
-    // What has such a name has been told of.
+    // A forbidden name has been reported already.
     if (FORBIDDEN.has(name)) continue
     const known = Object.hasOwn(description, name) ? description[name] : undefined
     const at = [...path, name]
@@ -37,7 +37,7 @@ function isTemplate(value: Json): boolean {
   return typeof value === 'string' && hasTemplate(value)
 }
 
-/** Also one that is wrong: that has been told of. */
+/** Also true for an invalid template, which has been reported already. */
 function hasTemplate(value: Json): boolean {
   return JSON.stringify(value).includes('{{')
 }

@@ -1,5 +1,5 @@
-// What nobody in good faith would send. Whatever it is, it costs little and is refused by name: the bound is that of the test
-// itself, far above what any of these takes, and far below what they take where a limit is missing.
+// Hostile documents. Each must be rejected cheaply and with a problem that names the limit. The time limit of the test is
+// far above what a rejection takes, and far below what it takes where a limit is missing.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { PawlError } from '../../core/base/errors.ts'

@@ -1,11 +1,11 @@
-// Which fields a node may have, by what it does; and what to say about the others.
+// The fields a node may have, by its kind, and advice about others.
 import { quote } from '../../core/base/visible.ts'
-import type { Names } from './fields.ts'
+import type { FieldNames } from './object-reader.ts'
 
 export type NodeKind = 'activity' | 'input' | 'output' | 'child' | 'wait'
 
-/** Whether it can be done for each of a list, and undone. */
-export function isOutside(kind: NodeKind): boolean {
+/** Only these nodes may have `each` and `compensate`. */
+export function isActivityOrChild(kind: NodeKind): boolean {
   return kind === 'activity' || kind === 'child'
 }
 
@@ -17,8 +17,8 @@ const kinds: Readonly<Record<NodeKind, string>> = {
   wait: 'a node that waits',
 }
 
-/** Fields that some node may have, but not this one. */
-const elsewhere: Readonly<Record<string, readonly NodeKind[]>> = {
+/** Fields that only some kinds of nodes may have. */
+const kindsOf: Readonly<Record<string, readonly NodeKind[]>> = {
   with: ['activity', 'output', 'child'],
   config: ['activity', 'output', 'child'],
   each: ['activity', 'child'],
@@ -37,8 +37,8 @@ const elsewhere: Readonly<Record<string, readonly NodeKind[]>> = {
   parentClose: ['child'],
 }
 
-/** What others call it. */
-const otherwise: Readonly<Record<string, string>> = {
+/** Field names of other systems. */
+const synonyms: Readonly<Record<string, string>> = {
   name: 'id',
   type: 'handler',
   activity: 'handler',
@@ -63,23 +63,20 @@ const otherwise: Readonly<Record<string, string>> = {
   output: 'with',
 }
 
-export const nodeNames: Names = {
+export const nodeFieldNames: FieldNames = {
   all: [
     ...['id', 'description', 'handler', 'workflow', 'wait', 'after', 'dependencies'],
-    ...['rule', 'when', 'delay', ...Object.keys(elsewhere)],
+    ...['rule', 'when', 'delay', ...Object.keys(kindsOf)],
   ],
-  meant: otherwise,
+  synonyms,
   needed: ['id', 'handler', 'workflow', 'wait', 'after', 'dependencies', 'each'],
 }
 
 export function adviceFor(field: string, kind: NodeKind | undefined): string | undefined {
-  if (field === '<<') return 'merge keys of YAML are not taken: write the fields out'
-  if (Object.hasOwn(otherwise, field)) {
-    return `the field ${quote(field)} is not known here; did you mean \`${otherwise[field]}\`?`
-  }
-  if (!Object.hasOwn(elsewhere, field)) return undefined
-  // What the node does is wrong, and has been told of.
+  if (field === '<<') return 'YAML merge keys are not supported: write the fields out'
+  if (!Object.hasOwn(kindsOf, field)) return undefined
+  // The kind of the node is unknown, which has been reported already.
   if (kind === undefined) return ''
-  const where = elsewhere[field]?.map((each) => kinds[each]).join(' or ')
-  return `${quote(field)} is not for ${kinds[kind]}, only for ${where}`
+  const where = kindsOf[field]?.map((each) => kinds[each]).join(' or ')
+  return `${quote(field)} is not allowed in ${kinds[kind]}, only in ${where}`
 }

@@ -1,5 +1,6 @@
-// One node of a document: what it is, what it is given, when it begins. Everything is read even if something is wrong, so that
-// all of it is told; the step is made of it only when nothing is.
+// Reads one node of a graph document. Every field is read even after a problem, so that all problems are reported at
+// once; the step is created only if there are none.
+import { defined } from '../../core/base/defined.ts'
 import { milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { checkKnownName } from '../../core/base/names.ts'
@@ -14,14 +15,20 @@ import {
   type Work,
 } from '../../core/index.ts'
 import { FORBIDDEN, type Root } from './expression.ts'
-import { type Field, Fields, type JsonObject, type Names, objectAt } from './fields.ts'
 import { checkHandlerInput } from './handler-input.ts'
-import { adviceFor, isOutside, type NodeKind, nodeNames } from './node-fields.ts'
+import { adviceFor, isActivityOrChild, type NodeKind, nodeFieldNames } from './node-fields.ts'
+import {
+  type Field,
+  type FieldNames,
+  type JsonObject,
+  ObjectReader,
+  objectAt,
+} from './object-reader.ts'
 import { oneOf, readActivityOptions, readChildOptions, readDuration } from './options.ts'
-import type { Placed } from './order.ts'
+import type { OrderedNode } from './order.ts'
 import type { InputOf } from './parameters.ts'
+import type { PlanFunctions } from './plan-functions.ts'
 import { kindOf, type Path, type Problems } from './problems.ts'
-import type { Scopes } from './scope.ts'
 import {
   type Compiled,
   forbidden,
@@ -30,28 +37,29 @@ import {
   type Templates,
 } from './template.ts'
 
-/** What all nodes of a document share. */
-export interface Surroundings {
+/** What the nodes of one document share. */
+export interface DocumentContext {
   readonly problems: Problems
   readonly templates: Templates
   readonly handlers: KnownActivities | undefined
   readonly inputOf: InputOf
-  readonly scopes: Scopes
+  readonly functions: PlanFunctions
 }
 
-export interface NodeDraft extends Placed {
+export interface NodeDraft extends OrderedNode {
   readonly kind: NodeKind | undefined
   readonly references: readonly Reference[]
-  /** As it is stored. */
+  /** The node as it is stored. */
   readonly document: JsonObject
-  /** `sees` are the nodes whose results it sees. */
+  /** Creates the step; `sees` are the nodes whose results it sees. */
   readonly make: (sees: readonly string[]) => GraphNode | undefined
 }
 
-export function readNode(value: Json, path: Path, around: Surroundings): NodeDraft | undefined {
-  const source = objectAt(value, path, around.problems)
+export function readNode(value: Json, path: Path, context: DocumentContext): NodeDraft | undefined {
+  const source = objectAt(value, path, context.problems)
   return (
-    source && new NodeReader(new Fields(source, path, around.problems, nodeNames), around).read()
+    source &&
+    new NodeReader(new ObjectReader(source, path, context.problems, nodeFieldNames), context).read()
   )
 }
 
@@ -59,20 +67,20 @@ const BEFORE: readonly Root[] = ['input', 'nodes']
 const FOR_ITEM: readonly Root[] = ['input', 'nodes', 'item', 'index']
 const FOR_UNDO: readonly Root[] = ['input', 'nodes', 'result']
 
-const undoNames: Names = {
+const undoFieldNames: FieldNames = {
   all: ['handler', 'with', 'config', 'ownFailure', ...Object.keys(activityOptions), 'timeout'],
-  meant: {},
+  synonyms: {},
   needed: ['handler'],
 }
 
 class NodeReader {
-  readonly #fields: Fields
-  readonly #around: Surroundings
+  readonly #fields: ObjectReader
+  readonly #context: DocumentContext
   readonly #references: Reference[] = []
 
-  constructor(fields: Fields, around: Surroundings) {
+  constructor(fields: ObjectReader, context: DocumentContext) {
     this.#fields = fields
-    this.#around = around
+    this.#context = context
   }
 
   read(): NodeDraft | undefined {
@@ -85,25 +93,16 @@ class NodeReader {
     const rule = fields.checked('rule', oneOf(RULES)) ?? 'allSucceeded'
     const when = this.#when()
     const delay = readDuration(fields, 'delay')
-    const each = target && isOutside(target.kind) ? this.#each() : undefined
+    const delayMs = delay === undefined ? undefined : milliseconds(delay)
+    const each = target && isActivityOrChild(target.kind) ? this.#each() : undefined
     const parents = after.map(({ id }) => id)
     const work = target && this.#work(target, fields.has('each'), parents)
-    const undo = target && isOutside(target.kind) ? this.#undo() : undefined
+    const undo = target && isActivityOrChild(target.kind) ? this.#undo() : undefined
     fields.finish((field) => adviceFor(field, target?.kind))
     if (name === undefined) return undefined
     const make = (sees: readonly string[]): GraphNode | undefined =>
-      work && {
-        name,
-        after: parents,
-        rule,
-        sees,
-        ...(when && { when }),
-        ...(delay !== undefined && { delayMs: milliseconds(delay) }),
-        ...(each && { each }),
-        work,
-        ...(undo && { undo }),
-      }
-    const { path, kept: document } = fields
+      work && defined({ name, after: parents, rule, sees, when, delayMs, each, work, undo })
+    const { path, stored: document } = fields
     const references = this.#references
     return { id: name, path, kind: target?.kind, ...placed, references, document, make }
   }
@@ -112,7 +111,7 @@ class NodeReader {
     const id = this.#fields.checked('id', (value) => checkKnownName(value, 'the id of a node'))
     if (id === undefined && !this.#fields.has('id')) this.#fields.missing('id', 'name the node')
     if (id !== undefined && FORBIDDEN.has(id)) {
-      this.#around.problems.add([...this.#fields.path, 'id'], 'FORBIDDEN_NAME', forbidden(id))
+      this.#context.problems.add([...this.#fields.path, 'id'], 'FORBIDDEN_NAME', forbidden(id))
     }
     return id
   }
@@ -124,10 +123,10 @@ class NodeReader {
     const given = written.length > 0 ? written : words.filter((word) => fields.has(word))
     if (given.length === 0) {
       const todo =
-        'say what the node does: `handler` (an activity, input or output), `workflow` (a run of its own) or `wait` (for a signal)'
+        'say what the node does: `handler` (an activity, input or output), `workflow` (a child run) or `wait` (for a signal)'
       fields.missing('handler', todo)
     } else if (given.length > 1) {
-      const message = `a node does one thing, and this has ${given.map((word) => `\`${word}\``).join(' and ')}: make them nodes of their own`
+      const message = `a node does one thing, but this one has ${given.map((word) => `\`${word}\``).join(' and ')}: split it into separate nodes`
       fields.problems.add(fields.path, 'CONFLICTING_FIELDS', message)
     }
     const names = words.map((word) => {
@@ -147,34 +146,34 @@ class NodeReader {
   }
 
   #checkHandler(name: string, path: Path): void {
-    const { handlers, problems } = this.#around
+    const { handlers, problems } = this.#context
     if (handlers === undefined || handlers.has(name)) return
     const near = problems.didYouMean(name, [...handlers.keys(), 'input', 'output'])
-    const message = `no activity ${quote(name)} is known here${near === '' ? ': register it, or correct the name' : near}`
+    const message = `unknown activity ${quote(name)}${near === '' ? ': register it, or correct the name' : near}`
     problems.add(path, 'UNKNOWN_HANDLER', message)
   }
 
-  #after(): Pick<Placed, 'after' | 'afterPath' | 'isWhole'> {
+  #after(): Pick<OrderedNode, 'after' | 'afterPath' | 'isWhole'> {
     const field = this.#fields.take('after', 'dependencies')
     const none = [...this.#fields.path, 'after']
     if (field === undefined) return { after: [], afterPath: none, isWhole: true }
     const { value, path } = field
     if (!Array.isArray(value)) {
       const todo = typeof value === 'string' ? `: write [${value.slice(0, 60)}]` : ''
-      const message = `expected a list of ids, and got ${kindOf(value)}${todo}`
-      this.#around.problems.add(path, 'WRONG_TYPE', message)
+      const message = `expected a list of ids, got ${kindOf(value)}${todo}`
+      this.#context.problems.add(path, 'WRONG_TYPE', message)
       return { after: [], afterPath: path, isWhole: false }
     }
     const after = (value as readonly Json[]).flatMap((id, at) => {
       if (typeof id === 'string') return [{ id, at }]
-      const message = `expected the id of a node, and got ${kindOf(id)}`
-      this.#around.problems.add([...path, at], 'WRONG_TYPE', message)
+      const message = `expected the id of a node, got ${kindOf(id)}`
+      this.#context.problems.add([...path, at], 'WRONG_TYPE', message)
       return []
     })
     return { after, afterPath: path, isWhole: after.length === value.length }
   }
 
-  /** A field that is one template and nothing else. */
+  /** Reads a field that must be a single expression. */
   #single(
     name: string,
     alternative: (value: Json) => boolean,
@@ -184,33 +183,35 @@ class NodeReader {
     if (field === undefined) return undefined
     const compiled = this.#compile(field, BEFORE)
     if (compiled.template.kind === 'value' || alternative(field.value)) return compiled
-    // What has a mistake in it has been told of.
+    // A template with an error has been reported already.
     const isText = typeof field.value === 'string' && field.value.includes('{{')
     if (isText && compiled.template.kind === 'plain') return undefined
-    this.#around.problems.add(field.path, 'WRONG_TYPE', `expected ${expected}`)
+    this.#context.problems.add(field.path, 'WRONG_TYPE', `expected ${expected}`)
     return undefined
   }
 
   #when(): GraphNode['when'] {
     const expected =
-      'one expression and nothing around it, such as "{{ input.amount > 10 }}", or true or false'
+      'a single expression without text around it, such as "{{ input.amount > 10 }}", or true or false'
     const compiled = this.#single('when', (value) => typeof value === 'boolean', expected)
     return (
-      compiled && this.#around.scopes.condition(compiled.template, [...this.#fields.path, 'when'])
+      compiled &&
+      this.#context.functions.condition(compiled.template, [...this.#fields.path, 'when'])
     )
   }
 
   #each(): GraphNode['each'] {
-    const expected = 'one expression that gives a list, such as "{{ nodes.list.items }}", or a list'
+    const expected =
+      'a single expression that returns a list, such as "{{ nodes.list.items }}", or a list'
     const compiled = this.#single('each', Array.isArray, expected)
     const parallel = this.#fields.checked('parallel', parallelOf)
     if (parallel !== undefined && !this.#fields.has('each')) {
-      const message = '`parallel` is for a node that has `each`'
-      this.#around.problems.add([...this.#fields.path, 'parallel'], 'CONFLICTING_FIELDS', message)
+      const message = '`parallel` needs `each`: add `each`, or remove `parallel`'
+      this.#context.problems.add([...this.#fields.path, 'parallel'], 'CONFLICTING_FIELDS', message)
     }
     if (compiled === undefined) return undefined
-    const over = this.#around.scopes.list(compiled.template, [...this.#fields.path, 'each'])
-    return { over, ...(parallel !== undefined && { parallel }) }
+    const over = this.#context.functions.list(compiled.template, [...this.#fields.path, 'each'])
+    return defined({ over, parallel })
   }
 
   #work(
@@ -224,11 +225,11 @@ class NodeReader {
       return { type: 'wait', signal: name, ...timeoutMs }
     }
     if (kind === 'input') {
-      return { type: 'step', options: {}, body: ({ input }) => this.#around.inputOf(input) }
+      return { type: 'step', options: {}, body: ({ input }) => this.#context.inputOf(input) }
     }
     const roots = isRepeated ? FOR_ITEM : BEFORE
     const given = this.#with(this.#fields, roots, kind === 'activity' ? name : undefined)
-    const input = this.#around.scopes.given(given, parents, isRepeated)
+    const input = this.#context.functions.input(given, parents, isRepeated)
     if (kind === 'output') return { type: 'step', options: {}, body: (ctx) => input(ctx) }
     return kind === 'child'
       ? { type: 'child', options: readChildOptions(this.#fields), workflow: name, input }
@@ -237,9 +238,9 @@ class NodeReader {
 
   #undo(): Undo | undefined {
     const field = this.#fields.take('compensate')
-    const source = field && objectAt(field.value, field.path, this.#around.problems)
+    const source = field && objectAt(field.value, field.path, this.#context.problems)
     if (field === undefined || source === undefined) return undefined
-    const fields = new Fields(source, field.path, this.#around.problems, undoNames)
+    const fields = new ObjectReader(source, field.path, this.#context.problems, undoFieldNames)
     const activity = fields.checked('handler', (value) => checkKnownName(value, 'handler'))
     if (activity !== undefined) this.#checkHandler(activity, [...field.path, 'handler'])
     else if (!fields.has('handler')) fields.missing('handler', 'name the activity that undoes it')
@@ -247,14 +248,14 @@ class NodeReader {
     const ownFailure = fields.typed('ownFailure', 'boolean')
     const options = readActivityOptions(fields)
     fields.finish()
-    this.#fields.kept['compensate'] = fields.kept
+    this.#fields.stored['compensate'] = fields.stored
     if (activity === undefined) return undefined
-    const activityInput = this.#around.scopes.undone(given)
+    const activityInput = this.#context.functions.undoInput(given)
     return { options, activity, activityInput, ...(ownFailure === true && { ownFailure }) }
   }
 
-  #with(fields: Fields, roots: readonly Root[], activity?: string): Template | undefined {
-    const { handlers, problems } = this.#around
+  #with(fields: ObjectReader, roots: readonly Root[], activity?: string): Template | undefined {
+    const { handlers, problems } = this.#context
     const field = fields.take('with', 'config')
     if (field === undefined) return undefined
     const { template } = this.#compile(field, roots)
@@ -265,7 +266,7 @@ class NodeReader {
   }
 
   #compile({ value, path }: Field, roots: readonly Root[]): Compiled {
-    const compiled = this.#around.templates.compile(value, path, roots)
+    const compiled = this.#context.templates.compile(value, path, roots)
     for (const reference of compiled.references) this.#references.push(reference)
     return compiled
   }
@@ -273,5 +274,6 @@ class NodeReader {
 
 function parallelOf(value: Json): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value
-  throw new PawlError('INPUT_INVALID', 'expected a whole number from 1')
+  const given = typeof value === 'number' ? value : kindOf(value)
+  throw new PawlError('INPUT_INVALID', `expected a whole number of at least 1, got ${given}`)
 }

@@ -1,4 +1,5 @@
-// The options of activities and children as a document says them. They are checked by the functions that use them later.
+// Reads the options of activities and children. The functions that use the options check them.
+import { defined } from '../../core/base/defined.ts'
 import { type Duration, milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { checkKnownName } from '../../core/base/names.ts'
@@ -13,38 +14,34 @@ import {
   type RetryPolicy,
   retryRule,
 } from '../../core/index.ts'
-import { Fields, objectAt } from './fields.ts'
+import { ObjectReader, objectAt } from './object-reader.ts'
 import { kindOf, type Path, type Problems } from './problems.ts'
 
-export function readActivityOptions(fields: Fields): ActivityOptions {
-  const startToClose = readDuration(fields, 'startToClose', 'timeout')
-  const scheduleToStart = readDuration(fields, 'scheduleToStart')
-  const scheduleToClose = readDuration(fields, 'scheduleToClose')
-  const heartbeat = readDuration(fields, 'heartbeat')
-  const retry = readRetry(fields)
-  return {
+export function readActivityOptions(fields: ObjectReader): ActivityOptions {
+  return defined({
+    startToClose: readDuration(fields, 'startToClose', 'timeout'),
+    scheduleToStart: readDuration(fields, 'scheduleToStart'),
+    scheduleToClose: readDuration(fields, 'scheduleToClose'),
+    heartbeat: readDuration(fields, 'heartbeat'),
+    retry: readRetry(fields),
     ...readPlacement(fields),
-    ...(retry !== undefined && { retry }),
-    ...(startToClose !== undefined && { startToClose }),
-    ...(scheduleToStart !== undefined && { scheduleToStart }),
-    ...(scheduleToClose !== undefined && { scheduleToClose }),
-    ...(heartbeat !== undefined && { heartbeat }),
-  }
+  })
 }
 
-export function readChildOptions(fields: Fields): ChildOptions {
-  const runTimeout = readDuration(fields, 'runTimeout', 'timeout')
-  const executionTimeout = readDuration(fields, 'executionTimeout')
-  const parentClose = fields.checked('parentClose', oneOf(['cancel', 'terminate', 'abandon']))
-  return {
+export function readChildOptions(fields: ObjectReader): ChildOptions {
+  return defined({
+    runTimeout: readDuration(fields, 'runTimeout', 'timeout'),
+    executionTimeout: readDuration(fields, 'executionTimeout'),
+    parentClose: fields.checked('parentClose', oneOf(['cancel', 'terminate', 'abandon'])),
     ...readPlacement(fields),
-    ...(runTimeout !== undefined && { runTimeout }),
-    ...(executionTimeout !== undefined && { executionTimeout }),
-    ...(parentClose !== undefined && { parentClose }),
-  }
+  })
 }
 
-export function readDuration(fields: Fields, name: string, alias?: string): Duration | undefined {
+export function readDuration(
+  fields: ObjectReader,
+  name: string,
+  alias?: string,
+): Duration | undefined {
   const check = (value: Json): Duration => {
     milliseconds(value as Duration, name)
     return value as Duration
@@ -52,25 +49,29 @@ export function readDuration(fields: Fields, name: string, alias?: string): Dura
   return fields.checked(name, check, alias)
 }
 
-/** A check for one of a few words. */
+/** A check that the value is one of the words. */
 export function oneOf<const Word extends string>(words: readonly Word[]): (value: Json) => Word {
   return (value) => {
     const found = words.find((word) => word === value)
     if (found !== undefined) return found
     const shown = typeof value === 'string' ? quote(value) : kindOf(value)
-    throw new PawlError('INPUT_INVALID', `${shown} is not possible; expected ${words.join(', ')}`)
+    throw new PawlError(
+      'INPUT_INVALID',
+      `${shown} is not allowed; expected one of ${words.join(', ')}`,
+    )
   }
 }
 
-function readPlacement(fields: Fields): Placement {
-  const queue = fields.checked('queue', (value) => checkKnownName(value, 'the name of a queue'))
-  const priority = fields.checked('priority', (value) => checkPriority(value as number))
-  return { ...(queue !== undefined && { queue }), ...(priority !== undefined && { priority }) }
+function readPlacement(fields: ObjectReader): Placement {
+  return defined({
+    queue: fields.checked('queue', (value) => checkKnownName(value, 'the name of a queue')),
+    priority: fields.checked('priority', (value) => checkPriority(value as number)),
+  })
 }
 
 const presets = ['none', 'exponential', 'quadraticMinutes'] as const
 
-function readRetry(fields: Fields): Retry | undefined {
+function readRetry(fields: ObjectReader): Retry | undefined {
   const field = fields.take('retry')
   if (field === undefined) return undefined
   const { value, path } = field
@@ -81,7 +82,7 @@ function readRetry(fields: Fields): Retry | undefined {
 function readPolicy(value: Json, path: Path, problems: Problems): RetryPolicy | undefined {
   const policy = objectAt(value, path, problems)
   if (policy === undefined) return undefined
-  const fields = new Fields(policy, path, problems)
+  const fields = new ObjectReader(policy, path, problems)
   const settings = ['maxAttempts', 'initial', 'max', 'factor', 'jitter'] as const
   for (const name of settings) {
     fields.checked(name, (setting) => {
@@ -95,7 +96,7 @@ function readPolicy(value: Json, path: Path, problems: Problems): RetryPolicy | 
   return policy
 }
 
-function readTypes(fields: Fields, name: 'nonRetryable' | 'retryable'): void {
+function readTypes(fields: ObjectReader, name: 'nonRetryable' | 'retryable'): void {
   for (const [index, type] of (fields.typed(name, 'list') ?? []).entries()) {
     const path = [...fields.path, name, index]
     const check = (): string => checkKnownName(type, 'the type of a failure')

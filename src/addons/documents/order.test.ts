@@ -124,7 +124,7 @@ describe('D1: order', () => {
       {
         path: 'nodes[1].with[0]',
         code: 'NOT_AN_ANCESTOR',
-        message: "column 4: node 'c' does not come before this one: add it to `after`",
+        message: "column 4: node 'c' does not come before this node: add it to `after`",
       },
       {
         path: 'nodes[1].with[2]',

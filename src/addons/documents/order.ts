@@ -1,5 +1,5 @@
-// Whether nodes and what they come after make a graph that can run: everything exists, and nothing waits for itself, so there
-// is a place to begin. What only follows from another mistake is not told. All of it in time and memory that grow with nodes and edges, and not faster.
+// Sorts the nodes of a graph by their dependencies and reports unknown dependencies and cycles. A problem that only
+// follows from another is not reported. Time and memory are linear in nodes and edges.
 import { limits } from '../../core/base/limits.ts'
 import { pathText } from '../../core/base/names.ts'
 import { quote } from '../../core/base/visible.ts'
@@ -7,31 +7,31 @@ import { cyclesAmong } from './cycles.ts'
 import type { Path, Problems } from './problems.ts'
 import type { UnknownNodes } from './unknown-nodes.ts'
 
-/** A node as far as order is concerned. */
-export interface Placed {
+/** A node and its dependencies. */
+export interface OrderedNode {
   readonly id: string
   readonly path: Path
-  /** What it comes after, and where in the list that stands. */
+  /** The ids of its dependencies, and their indexes in the list. */
   readonly after: readonly { readonly id: string; readonly at: number }[]
   readonly afterPath: Path
-  /** False if something in the list could not be read. */
+  /** False if an entry of the list could not be read. */
   readonly isWhole: boolean
 }
 
-/** Nodes are numbers here: their places in the list. */
+/** The order of nodes. A node is its index in the list. */
 export interface Order {
   readonly indexes: ReadonlyMap<string, number>
   readonly parents: readonly (readonly number[])[]
-  /** Every node behind all that it comes after; without those that never can. */
+  /** Every node after its dependencies, without nodes in or behind a cycle. */
   readonly sorted: readonly number[]
-  /** Nodes for which nobody can say what comes before them, because something there is wrong. */
+  /** Nodes whose ancestors are unknown because of another problem. */
   readonly uncertain: ReadonlySet<number>
   /** Ids that several nodes have. */
   readonly ambiguous: ReadonlySet<string>
 }
 
 export function orderOf(
-  nodes: readonly Placed[],
+  nodes: readonly OrderedNode[],
   unknown: UnknownNodes,
   problems: Problems,
 ): Order | undefined {
@@ -45,8 +45,8 @@ export function orderOf(
   const known = { indexes, ambiguous, unknown }
   const edged = nodes.map((node) => parentsOf(node, known, problems))
   const parents = edged.map(({ parents }) => parents)
-  const sorted = sort(parents, reversed(parents))
-  if (sorted.length < nodes.length) tellCycles(nodes, parents, sorted, problems)
+  const sorted = sort(parents, childrenOf(parents))
+  if (sorted.length < nodes.length) reportCycles(nodes, parents, sorted, problems)
   const uncertain = new Set<number>()
   for (const index of sorted) {
     const isSure = edged[index]?.isWhole && !parents[index]?.some((each) => uncertain.has(each))
@@ -56,7 +56,7 @@ export function orderOf(
 }
 
 function indexesOf(
-  nodes: readonly Placed[],
+  nodes: readonly OrderedNode[],
   problems: Problems,
 ): { readonly indexes: Map<string, number>; readonly ambiguous: Set<string> } {
   const indexes = new Map<string, number>()
@@ -66,7 +66,7 @@ function indexesOf(
     if (first === undefined) indexes.set(id, index)
     else {
       const other = pathText(nodes[first]?.path ?? [])
-      const message = `${quote(id)} is the id of ${other} already: ids are unique`
+      const message = `the id ${quote(id)} is already used by ${other}: choose another`
       problems.add([...path, 'id'], 'DUPLICATE_ID', message)
       ambiguous.add(id)
     }
@@ -79,7 +79,7 @@ interface Known extends Pick<Order, 'indexes' | 'ambiguous'> {
 }
 
 function parentsOf(
-  { id, after, afterPath, isWhole }: Placed,
+  { id, after, afterPath, isWhole }: OrderedNode,
   { indexes, ambiguous, unknown }: Known,
   problems: Problems,
 ): { readonly parents: readonly number[]; readonly isWhole: boolean } {
@@ -89,13 +89,17 @@ function parentsOf(
     const path = [...afterPath, each.at]
     const index = indexes.get(each.id)
     if (index !== undefined && parents.has(index)) {
-      problems.add(path, 'DUPLICATE_DEPENDENCY', `${quote(each.id)} is there twice`)
+      problems.add(
+        path,
+        'DUPLICATE_DEPENDENCY',
+        `${quote(each.id)} is listed twice: remove one of them`,
+      )
     } else if (index !== undefined && each.id !== id && !ambiguous.has(each.id)) parents.add(index)
     else {
       isSure = false
       if (index === undefined) unknown.add(each.id, { path, code: 'UNKNOWN_DEPENDENCY' })
       else if (!ambiguous.has(each.id)) {
-        const message = `node ${quote(id)} depends on itself: remove it from \`${wordIn(afterPath)}\``
+        const message = `node ${quote(id)} depends on itself: remove it from \`${fieldNameIn(afterPath)}\``
         problems.add(path, 'SELF_DEPENDENCY', message)
       }
     }
@@ -103,12 +107,12 @@ function parentsOf(
   return { parents: [...parents], isWhole: isSure }
 }
 
-/** The word that the document has for it: `after`, or `dependencies`. */
-export function wordIn(afterPath: Path): string {
+/** The name of the field in the document: `after` or its alias `dependencies`. */
+export function fieldNameIn(afterPath: Path): string {
   return String(afterPath.at(-1))
 }
 
-function reversed(parents: readonly (readonly number[])[]): number[][] {
+function childrenOf(parents: readonly (readonly number[])[]): number[][] {
   const children: number[][] = parents.map(() => [])
   for (const [index, list] of parents.entries()) {
     for (const parent of list) children[parent]?.push(index)
@@ -116,7 +120,7 @@ function reversed(parents: readonly (readonly number[])[]): number[][] {
   return children
 }
 
-/** Kahn: a node is next when all it comes after are out. */
+/** Kahn's algorithm: a node follows when all its dependencies are sorted. */
 function sort(
   parents: readonly (readonly number[])[],
   children: readonly (readonly number[])[],
@@ -133,8 +137,8 @@ function sort(
   return sorted
 }
 
-function tellCycles(
-  nodes: readonly Placed[],
+function reportCycles(
+  nodes: readonly OrderedNode[],
   parents: readonly (readonly number[])[],
   sorted: readonly number[],
   problems: Problems,
@@ -147,14 +151,14 @@ function tellCycles(
     const node = nodes[first]
     const at = node?.after.find(({ id }) => id === last?.id)?.at ?? 0
     const afterPath = node?.afterPath ?? []
-    const message = `a cycle: ${drawn(cycle, nodes)}; each depends on the one before, so none can start: remove one from its \`${wordIn(afterPath)}\``
+    const message = `a cycle: ${cycleText(cycle, nodes)}; each depends on the one before, so none can start: remove one from its \`${fieldNameIn(afterPath)}\``
     problems.add([...afterPath, at], 'CYCLE', message)
   }
 }
 
 const drawnMax = 20
 
-function drawn(cycle: readonly number[], nodes: readonly Placed[]): string {
+function cycleText(cycle: readonly number[], nodes: readonly OrderedNode[]): string {
   const names = [...cycle, cycle[0] ?? 0].map((index) => (nodes[index]?.id ?? '').slice(0, 40))
   const middle = ` … ${names.length - drawnMax} more … `
   const half = drawnMax / 2

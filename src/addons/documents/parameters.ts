@@ -1,16 +1,17 @@
-// What a graph wants to be started with. Defaults are filled in wherever its input is seen, and what is missing or of another
-// type is refused there; nothing is recorded, as the same input always gives the same.
+// The parameters of a graph. Wherever the input of a run is read, defaults are filled in and missing or mistyped values
+// are rejected. Nothing of this is recorded, because the same input always gives the same result.
+import { isObject } from '../../core/base/described.ts'
 import { PermanentError } from '../../core/base/errors.ts'
 import { checkKnownName } from '../../core/base/names.ts'
 import type { Json } from '../../core/base/value.ts'
 import { quote } from '../../core/base/visible.ts'
 import { FORBIDDEN } from './expression.ts'
-import { Fields, objectAt } from './fields.ts'
+import { ObjectReader, objectAt } from './object-reader.ts'
 import { oneOf } from './options.ts'
 import { kindOf, type Path, type Problems } from './problems.ts'
 import { forbidden } from './template.ts'
 
-/** Fills in and checks what a run was started with. */
+/** Checks the input of a run and fills in defaults. */
 export type InputOf = (given: unknown) => unknown
 
 const types = ['string', 'number', 'boolean', 'object', 'array'] as const
@@ -23,7 +24,7 @@ interface Parameter {
   readonly default: Json | undefined
 }
 
-export function readParameters(fields: Fields): InputOf {
+export function readParameters(fields: ObjectReader): InputOf {
   const field = fields.take('parameters')
   const declared = field && objectAt(field.value, field.path, fields.problems)
   if (field === undefined || declared === undefined) return (given) => given
@@ -45,18 +46,18 @@ function readParameter(
   if (FORBIDDEN.has(name)) problems.add(path, 'FORBIDDEN_NAME', forbidden(name))
   const source = objectAt(value, path, problems)
   if (source === undefined) return undefined
-  const fields = new Fields(source, path, problems)
+  const fields = new ObjectReader(source, path, problems)
   const type = fields.checked('type', oneOf(types))
   const required = fields.typed('required', 'boolean') ?? false
   const byDefault = fields.take('default')
   fields.typed('description', 'string')
   fields.finish()
   if (byDefault !== undefined && required) {
-    const message = 'what has a default is not required: leave out one of them'
+    const message = 'a parameter with a default cannot be required: remove `default` or `required`'
     problems.add(path, 'CONFLICTING_FIELDS', message)
   }
   if (byDefault !== undefined && type !== undefined && !isOf(type, byDefault.value)) {
-    const message = `expected ${words[type]}, and got ${kindOf(byDefault.value)}`
+    const message = `expected ${words[type]}, got ${kindOf(byDefault.value)}`
     problems.add(byDefault.path, 'WRONG_TYPE', message)
   }
   return { name, type, required, default: byDefault?.value }
@@ -72,31 +73,28 @@ const words: Readonly<Record<ParameterType, string>> = {
 
 function isOf(type: ParameterType, value: unknown): boolean {
   if (type === 'array') return Array.isArray(value)
-  if (type === 'object') return isRecord(value)
+  if (type === 'object') return isObject(value)
   return typeof value === type
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function fillIn(parameters: readonly Parameter[], given: unknown): unknown {
   const source: unknown = given ?? {}
-  if (!isRecord(source)) {
+  if (!isObject(source)) {
     const names = parameters.map(({ name }) => name).join(', ')
     throw new PermanentError(`the input is ${kindOf(given)}; expected an object with ${names}`)
   }
   const filled = new Map<string, unknown>(Object.entries(source))
-  const wrong: string[] = []
+  const problems: string[] = []
   for (const { name, type, required, default: byDefault } of parameters) {
     const value = filled.get(name)
     if (value === undefined) {
       if (byDefault !== undefined) filled.set(name, byDefault)
-      else if (required) wrong.push(`${quote(name)} is missing`)
+      else if (required) problems.push(`${quote(name)} is missing`)
     } else if (type !== undefined && !isOf(type, value)) {
-      wrong.push(`${quote(name)} is ${kindOf(value)}, expected ${words[type]}`)
+      problems.push(`${quote(name)} is ${kindOf(value)}, expected ${words[type]}`)
     }
   }
-  if (wrong.length === 0) return Object.fromEntries(filled)
-  throw new PermanentError(`the input does not fit the graph's parameters: ${wrong.join('; ')}`)
+  if (problems.length === 0) return Object.fromEntries(filled)
+  const text = problems.join('; ')
+  throw new PermanentError(`the input does not match the parameters of the graph: ${text}`)
 }

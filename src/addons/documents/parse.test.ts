@@ -231,7 +231,7 @@ describe('what a node is given', () => {
     const when = (x: unknown): unknown => node.when?.({ input: { x }, results: {} })
     expect(when(true)).toBe(true)
     expect(when(false)).toBe(false)
-    expect(() => when('yes')).toThrow('nodes[0].when: expected true or false, and got text')
+    expect(() => when('yes')).toThrow('nodes[0].when: expected true or false, got text')
     expect(() => when(undefined)).toThrow(/input\.x has no value/)
     const listed = nodeOf(graph({ id: 'a', handler: 'h', each: '{{ input }}' }), 'a')
     expect(() => listed.each?.over({ input: 5, results: {} })).toThrow(/expected a list/)
@@ -319,7 +319,7 @@ describe('problems', () => {
       {
         path: 'nodes[0].handler',
         code: 'UNKNOWN_HANDLER',
-        message: "no activity 'chrage' is known here; did you mean 'charge'?",
+        message: "unknown activity 'chrage'; did you mean 'charge'?",
       },
     ])
     expect(problemsOf(document, ['chrage'])[0]?.path).toBe('nodes[0].compensate.handler')

@@ -1,4 +1,4 @@
-/** Where in a text an offset is, for people: both from 1. */
+/** The line and the column of an offset, both from 1. */
 export function positionIn(text: string, offset: number): { line: number; column: number } {
   let line = 1
   let start = 0

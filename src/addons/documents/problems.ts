@@ -1,5 +1,4 @@
-// What is wrong with a graph given as data. Everything is told at once, so that nobody learns of it one by one; but no more
-// than can be read.
+// Collects the problems of a graph document, so that all of them are reported at once, up to a limit.
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { pathText } from '../../core/base/names.ts'
@@ -9,11 +8,11 @@ import { quote } from '../../core/base/visible.ts'
 export type Path = readonly (string | number)[]
 
 export type GraphProblemCode =
-  /** Of the document as a whole. */
+  /** Problems of the document as a whole. */
   | 'LIMIT'
   | 'SYNTAX'
   | 'NOT_DATA'
-  /** Of fields. */
+  /** Problems of fields. */
   | 'MISSING_FIELD'
   | 'UNKNOWN_FIELD'
   | 'CONFLICTING_FIELDS'
@@ -21,13 +20,13 @@ export type GraphProblemCode =
   | 'INVALID_VALUE'
   | 'FORBIDDEN_NAME'
   | 'UNKNOWN_HANDLER'
-  /** Of the graph. */
+  /** Problems of the graph. */
   | 'DUPLICATE_ID'
   | 'UNKNOWN_DEPENDENCY'
   | 'SELF_DEPENDENCY'
   | 'DUPLICATE_DEPENDENCY'
   | 'CYCLE'
-  /** Of templates. */
+  /** Problems of templates. */
   | 'TEMPLATE'
   | 'NOT_IN_SCOPE'
   | 'UNKNOWN_NODE'
@@ -35,7 +34,7 @@ export type GraphProblemCode =
   | 'NOT_AN_ANCESTOR'
 
 export interface GraphProblem {
-  /** Where in the document: `nodes[3].after[0]`. Empty for the document itself. */
+  /** The place in the document: `nodes[3].after[0]`. Empty for the document itself. */
   readonly path: string
   readonly code: GraphProblemCode
   readonly message: string
@@ -59,12 +58,12 @@ export class Problems {
     this.#list.push({ path: place, code, message: clip(message) })
   }
 
-  /** Whether something is known to be wrong at this place. */
+  /** Whether a problem was reported at this place. */
   has(path: Path): boolean {
     return this.any && this.#places.has(pathText(path))
   }
 
-  /** Does what refuses by a PawlError, and adds that as a problem. */
+  /** Calls `make`; a PawlError it throws becomes a problem. */
   attempt<Value>(path: Path, code: GraphProblemCode, make: () => Value): Value | undefined {
     try {
       return make()
@@ -82,7 +81,7 @@ export class Problems {
   }
 
   nearest(name: string, candidates: Iterable<string>): string | undefined {
-    // Looking is not free, and nobody would read it.
+    // The search is not free, and only the first problems are shown.
     return this.#looks++ < limits.graphProblemsTold ? nearest(name, candidates) : undefined
   }
 
@@ -90,8 +89,8 @@ export class Problems {
     throw this.#error(undefined)
   }
 
-  /** Throws if anything was found. */
-  settle(name: string | undefined): void {
+  /** Throws if there are problems. */
+  throwIfAny(name: string | undefined): void {
     if (this.any) throw this.#error(name)
   }
 
@@ -100,9 +99,11 @@ export class Problems {
   }
 
   #error(name: string | undefined): PawlError {
-    const told = this.#list.slice(0, limits.graphProblemsTold)
-    const lines = told.map(({ path, message }) => `\n  ${path === '' ? '' : `${path}: `}${message}`)
-    const more = this.#count > told.length ? `\n  and ${this.#count - told.length} more` : ''
+    const shown = this.#list.slice(0, limits.graphProblemsTold)
+    const lines = shown.map(
+      ({ path, message }) => `\n  ${path === '' ? '' : `${path}: `}${message}`,
+    )
+    const more = this.#count > shown.length ? `\n  and ${this.#count - shown.length} more` : ''
     const what = name === undefined ? 'the graph' : `graph ${quote(name)}`
     const problems = this.#count === 1 ? '1 problem' : `${this.#count} problems`
     const message = `${what} has ${problems}:${lines.join('')}${more}`
@@ -111,7 +112,7 @@ export class Problems {
   }
 }
 
-/** What a value is, for a message. */
+/** The type of a value, for messages. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'a list'

@@ -1,11 +1,11 @@
-// JSON.parse takes the last of two equal fields and says nothing. In a definition one of them is a mistake.
+// Finds repeated fields in JSON, which JSON.parse accepts silently. In a definition one of them is a mistake.
 import { limits } from '../../core/base/limits.ts'
 
-/** The first field of an object that is there twice. The text is known to be JSON. */
+/** The first field that appears twice in an object. The text must be valid JSON. */
 export function repeatedKey(text: string): { key: string; offset: number } | undefined {
   const open: (Set<string> | undefined)[] = []
   let at = 0
-  // Only the text right behind a `{`, or a `,` inside of one, is a key.
+  // Only a string right after `{`, or after `,` inside an object, is a key.
   let isKey = false
   while (at < text.length) {
     const character = text[at]
@@ -26,7 +26,7 @@ export function repeatedKey(text: string): { key: string; offset: number } | und
     else if (character === '[') open.push(undefined)
     else if (character === '}' || character === ']') open.pop()
     if (character === '{' || character === ',') isKey = true
-    // It is refused for its depth by whoever looks at the value.
+    // The caller rejects the value for its depth.
     if (open.length > limits.graphDepthMax) return undefined
     at++
   }

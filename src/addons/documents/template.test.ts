@@ -4,7 +4,7 @@ import { PawlError, PermanentError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import type { Json } from '../../core/base/value.ts'
 import { TIMEOUT } from '../../core/definitions/context.ts'
-import type { Sight } from './evaluate.ts'
+import type { TemplateScope } from './evaluate.ts'
 import { ROOTS } from './expression.ts'
 import { type GraphProblem, Problems } from './problems.ts'
 import { render, Templates } from './template.ts'
@@ -12,7 +12,7 @@ import { render, Templates } from './template.ts'
 function compiled(value: Json) {
   const problems = new Problems()
   const made = new Templates(problems).compile(value, ['with'], ROOTS)
-  problems.settle(undefined)
+  problems.throwIfAny(undefined)
   return made
 }
 
@@ -36,7 +36,7 @@ const input = {
   'a-b': 2,
   when: new Date(0),
 }
-const sight: Sight = {
+const sight: TemplateScope = {
   input: () => input,
   nodes: { fetch: { body: { items: ['a', 'b'] } }, 'my node': 1, late: TIMEOUT },
   item: { id: 'i' },
@@ -119,18 +119,18 @@ describe('within a text it is inserted', () => {
 
 describe('what cannot be filled in fails for good, and says where', () => {
   test.each<[string, RegExp]>([
-    ['{{ input.missing }}', /^with: there is no input\.missing; to go on .* default/],
-    ['{{ input.city.name }}', /there is no input\.city\.name, as input\.city is text/],
+    ['{{ input.missing }}', /^with: there is no input\.missing; to allow this, .* default/],
+    ['{{ input.city.name }}', /there is no input\.city\.name, because input\.city is text/],
     ['{{ nodes.gone.x }}', /nodes\.gone has no result/],
     ['{{ input.list[5] }}', /there is no input\.list\[5\]/],
     ['{{ input.list["0"] }}', /there is no input\.list\["0"\]/],
     ['{{ input.list.at }}', /there is no input\.list\.at/],
     ['{{ input[0] }}', /there is no input\[0\]/],
-    ['{{ input.nothing }}!', /null is not text; give a default/],
-    ['{{ input.n and true }}', /`and` takes true or false, and was given a number/],
-    ['{{ not input.nothing }}', /`not` takes true or false, and was given null/],
-    ["{{ input.n < '6' }}", /`<` takes two numbers or two texts, and was given a number and text/],
-    ['{{ input.list == result }}', /lists and objects are not compared/],
+    ['{{ input.nothing }}!', /null cannot be inserted into text; give a default/],
+    ['{{ input.n and true }}', /`and` expects true or false, got a number/],
+    ['{{ not input.nothing }}', /`not` expects true or false, got null/],
+    ["{{ input.n < '6' }}", /`<` expects two numbers or two texts, got a number and text/],
+    ['{{ input.list == result }}', /lists and objects cannot be compared/],
     ['{{ input.missing == null }}', /there is no input\.missing/],
   ])('%s', (text, message) => {
     expect(() => filled(text)).toThrow(PermanentError)
@@ -149,26 +149,26 @@ describe('mistakes are found before anything runs', () => {
     ['{{ }}', /column 4: a value is missing before `}}`/],
     ['a {{ input.x', /column 5: the `}}` is missing/],
     ["{{ 'a }}", /column 4: the closing ' is missing/],
-    ['{{ input. }}', /column 9: a name is missing behind `.`/],
-    ['{{ input.0 }}', /places in a list \[0\]/],
-    ['{{ input[x] }}', /column 10: expected a name in quotes/],
+    ['{{ input. }}', /column 9: a name is missing after `.`/],
+    ['{{ input.0 }}', /list indexes as \[0\]/],
+    ['{{ input[x] }}', /column 10: expected a quoted name or a list index/],
     ['{{ input[-1] }}', /column 10/],
     ['{{ input[1.5] }}', /column 10/],
-    ['{{ [1, 2] }}', /the only list that is written here is \[\]/],
+    ['{{ [1, 2] }}', /the only list literal is \[\]/],
     ['{{ input[0 }}', /a `\]` is missing/],
     ['{{ (input.x }}', /a `\)` is missing/],
-    ['{{ input.x input.y }}', /column 12: 'input' stands after a value/],
-    ['{{ input.x + 1 }}', /column 12: '\+' stands after a value: nothing is computed here/],
+    ['{{ input.x input.y }}', /column 12: unexpected 'input' after a value/],
+    ['{{ input.x + 1 }}', /column 12: unexpected '\+' after a value: arithmetic is not supported/],
     ['{{ input.a && input.b }}', /write `and`/],
     ['{{ !input.a }}', /write `not`/],
     ['{{ input.a === 1 }}', /write `==`/],
-    ['{{ input.a | upper }}', /there are no filters/],
+    ['{{ input.a | upper }}', /filters are not supported/],
     ['{{ input.a ? 1 : 2 }}', /`\?\?`/],
-    ['{{ 1 < 2 < 3 }}', /join them by `and`/],
+    ['{{ 1 < 2 < 3 }}', /comparisons cannot be chained: join them with `and`/],
     ['{{ {{ input.a }} }}', /to write \{\{ itself/],
-    ['{{ fetch.body }}', /column 4: 'fetch' is not known here; expected input, nodes\.<id>/],
-    ['{{ upper(input.a) }}', /there are no functions/],
-    ['{{ input.a() }}', /there are no functions/],
+    ['{{ fetch.body }}', /column 4: unknown name 'fetch'; expected input, nodes\.<id>/],
+    ['{{ upper(input.a) }}', /functions are not supported/],
+    ['{{ input.a() }}', /functions are not supported/],
     ['{{ nodes }}', /name a node/],
     ['{{ nodes[0] }}', /name a node/],
     ['{{ input.__proto__ }}', /the name '__proto__' is not allowed/],
@@ -187,8 +187,8 @@ describe('mistakes are found before anything runs', () => {
     ['parentheses', `{{ ${'('.repeat(40)}1${')'.repeat(40)} }}`, /nested more than 32/],
     ['negations', `{{ ${'not '.repeat(40)}true }}`, /nested more than 32/],
     ['a long path', `{{ input.${'a.'.repeat(1_500)}a }}`, /more than 2000 characters/],
-    ['a control character', '{{ \u0000 }}', /stands where a value is expected/],
-    ['half of a surrogate pair', '{{ \ud800 }}', /stands where a value is expected/],
+    ['a control character', '{{ \u0000 }}', /unexpected '.+' where a value is expected/],
+    ['half of a surrogate pair', '{{ \ud800 }}', /unexpected '.+' where a value is expected/],
   ])('%s', (_name, text, message) => {
     expect(problemsOf(text)).toMatchObject([{ code: 'TEMPLATE' }])
     expect(problemsOf(text)[0]?.message).toMatch(message)
@@ -256,7 +256,7 @@ describe('properties', () => {
       },
     })
     const data = guarded({ a: guarded({ x: 1 }), input: guarded([inherited]), x: inherited })
-    const world: Sight = {
+    const world: TemplateScope = {
       input: () => data,
       nodes: { a: data },
       item: data,

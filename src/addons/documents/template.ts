@@ -1,17 +1,17 @@
-// Templates in data: `{{ … }}` alone is the value itself, within a text it is inserted as text. They are parsed once, when
-// the graph is checked; what is kept of them can only look things up.
+// Templates in documents: `{{ … }}` alone is the value itself; within text it is inserted as text. Templates are parsed
+// once, when the graph is checked.
 import { limits } from '../../core/base/limits.ts'
 import { pathText } from '../../core/base/names.ts'
 import { encode, type Json } from '../../core/base/value.ts'
 import { quote } from '../../core/base/visible.ts'
 import { TIMEOUT } from '../../core/index.ts'
-import { evaluate, refusal, type Sight } from './evaluate.ts'
+import { evaluate, type TemplateScope, templateFailure } from './evaluate.ts'
 import { type Expression, FORBIDDEN, parseExpression, type Root } from './expression.ts'
-import { Mistake } from './mistake.ts'
 import { kindOf, type Path, type Problems } from './problems.ts'
+import { TemplateError } from './template-error.ts'
 
 export type Template =
-  /** Nothing in it is a template. */
+  /** A value without templates. */
   | { readonly kind: 'plain'; readonly value: Json }
   | { readonly kind: 'value'; readonly expression: Expression; readonly place: string }
   | {
@@ -22,7 +22,7 @@ export type Template =
   | { readonly kind: 'list'; readonly items: readonly Template[] }
   | { readonly kind: 'record'; readonly fields: readonly (readonly [string, Template])[] }
 
-/** A template that names a node. */
+/** A node that a template names. */
 export interface Reference {
   readonly id: string
   readonly path: Path
@@ -44,7 +44,7 @@ export class Templates {
     this.#problems = problems
   }
 
-  /** `roots` is what the templates may name here. Mistakes are added to the problems. */
+  /** `roots` are the names available in these templates. Errors are added to the problems. */
   compile(value: Json, path: Path, roots: readonly Root[]): Compiled {
     const references: Reference[] = []
     return { template: this.#any(value, path, { roots, references }), references }
@@ -79,7 +79,7 @@ export class Templates {
     try {
       return this.#parts(text, path, use)
     } catch (error) {
-      if (!(error instanceof Mistake)) throw error
+      if (!(error instanceof TemplateError)) throw error
       this.#problems.add(path, 'TEMPLATE', `column ${error.at + 1}: ${error.message}`)
       return plain
     }
@@ -105,7 +105,7 @@ export class Templates {
 
   #count(path: Path): void {
     if (++this.#expressions <= limits.graphExpressionsMax) return
-    const message = `the graph has more than ${limits.graphExpressionsMax} expressions`
+    const message = `the graph has more than ${limits.graphExpressionsMax} expressions: split it into several graphs`
     this.#problems.add(path, 'LIMIT', message)
     this.#problems.refuse()
   }
@@ -117,7 +117,7 @@ export class Templates {
       } else if (root === 'nodes') {
         const [id] = keys
         if (typeof id !== 'string')
-          throw new Mistake(at, "name a node: nodes.<id>, nodes['any id']")
+          throw new TemplateError(at, "name a node: nodes.<id>, nodes['any id']")
         use.references.push({ id, path, column: at + 1 })
       }
     }
@@ -138,11 +138,12 @@ export function forbidden(name: string): string {
 }
 
 function notHere(root: Root): string {
-  if (root === 'result') return '`result` is there in `compensate` only; elsewhere write nodes.<id>'
+  if (root === 'result')
+    return '`result` is available only in `compensate`; elsewhere write nodes.<id>'
   if (root === 'item' || root === 'index') {
-    return `\`${root}\` is there in \`with\` only, of a node that has \`each\``
+    return `\`${root}\` is available only in \`with\` of a node that has \`each\``
   }
-  return `\`${root}\` is not there`
+  return `\`${root}\` is not available here`
 }
 
 function pathsIn(expression: Expression): Extract<Expression, { kind: 'path' }>[] {
@@ -161,45 +162,46 @@ function pathsIn(expression: Expression): Extract<Expression, { kind: 'path' }>[
   }
 }
 
-// ── filling in ──
-
-/** What the template gives. Values are handed on as they are, not copied. */
-export function render(template: Template, sight: Sight): unknown {
-  return fill(template, sight, { left: limits.graphTextMadeMax })
+/** Evaluates a template. Values are passed on, not copied. */
+export function render(template: Template, scope: TemplateScope): unknown {
+  return fill(template, scope, { left: limits.graphTextMadeMax })
 }
 
-function fill(template: Template, sight: Sight, budget: { left: number }): unknown {
+function fill(template: Template, scope: TemplateScope, budget: { left: number }): unknown {
   switch (template.kind) {
     case 'plain':
       return template.value
     case 'value':
-      return sayable(evaluate(template.expression, sight, template.place))
+      return asData(evaluate(template.expression, scope, template.place))
     case 'text':
-      return fillText(template, sight, budget)
+      return fillText(template, scope, budget)
     case 'list':
-      return template.items.map((item) => fill(item, sight, budget))
+      return template.items.map((item) => fill(item, scope, budget))
     case 'record': {
-      const filled = template.fields.map(([name, field]) => [name, fill(field, sight, budget)])
+      const filled = template.fields.map(([name, field]) => [name, fill(field, scope, budget)])
       return Object.fromEntries(filled)
     }
   }
 }
 
-/** What a wait gives when its time is over is a value of the program; as data it is text. */
-export function sayable(value: unknown): unknown {
+/** The value as data: TIMEOUT, the result of a wait that timed out, becomes the text 'timeout'. */
+export function asData(value: unknown): unknown {
   return value === TIMEOUT ? 'timeout' : value
 }
 
 type Text = Extract<Template, { kind: 'text' }>
 
-function fillText({ parts, place }: Text, sight: Sight, budget: { left: number }): string {
+function fillText({ parts, place }: Text, scope: TemplateScope, budget: { left: number }): string {
   let text = ''
   for (const part of parts) {
-    const piece = typeof part === 'string' ? part : textOf(evaluate(part, sight, place), place)
+    const piece = typeof part === 'string' ? part : textOf(evaluate(part, scope, place), place)
     budget.left -= piece.length
     if (budget.left < 0) {
       const max = limits.graphTextMadeMax
-      throw refusal(place, `the texts put together have more than ${max} characters`)
+      throw templateFailure(
+        place,
+        `the rendered texts have more than ${max} characters in all; insert shorter values`,
+      )
     }
     text += piece
   }
@@ -207,7 +209,7 @@ function fillText({ parts, place }: Text, sight: Sight, budget: { left: number }
 }
 
 function textOf(value: unknown, place: string): string {
-  const given = sayable(value)
+  const given = asData(value)
   switch (typeof given) {
     case 'string':
       return given
@@ -217,9 +219,12 @@ function textOf(value: unknown, place: string): string {
       return String(given)
     default: {
       if (given === null) {
-        throw refusal(place, "null is not text; give a default: {{ … ?? 'default' }}")
+        throw templateFailure(
+          place,
+          "null cannot be inserted into text; give a default: {{ … ?? 'default' }}",
+        )
       }
-      // A date, bytes and the like are inserted as they are stored.
+      // Dates, bytes and similar values are inserted as they are stored.
       const { json } = encode(given, `${place}: ${kindOf(given)}`)
       return typeof json === 'string' ? json : JSON.stringify(json)
     }

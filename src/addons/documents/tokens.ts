@@ -1,6 +1,6 @@
-// The words and signs of an expression, each character looked at once.
+// Splits an expression into tokens, in one pass.
 import { limits } from '../../core/base/limits.ts'
-import { Mistake } from './mistake.ts'
+import { TemplateError } from './template-error.ts'
 
 export type Token =
   | { readonly kind: 'word'; readonly text: string; readonly at: number }
@@ -10,7 +10,7 @@ export type Token =
   /** The `}}`. */
   | { readonly kind: 'end'; readonly at: number }
 
-// A hyphen belongs to a word: nothing is subtracted here, and ids of nodes like to have some.
+// A hyphen belongs to a word: there is no subtraction, and ids of nodes often contain hyphens.
 const word = /[\p{L}_$][\p{L}\p{N}_$-]*/uy
 const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const sign = /===|!==|\?\?|==|!=|<=|>=|&&|\|\||\{\{|[^\s]/uy
@@ -46,9 +46,9 @@ export class Tokens {
     const at = this.#at
     if (at - this.#start > limits.graphExpressionLengthMax) {
       const max = limits.graphExpressionLengthMax
-      throw new Mistake(this.#start, `an expression has more than ${max} characters`)
+      throw new TemplateError(this.#start, `an expression has more than ${max} characters`)
     }
-    if (at >= this.#text.length) throw new Mistake(this.#start, 'the `}}` is missing')
+    if (at >= this.#text.length) throw new TemplateError(this.#start, 'the `}}` is missing')
     if (this.#text.startsWith('}}', at)) return { kind: 'end', at }
     const found = this.#match(word)
     if (found !== undefined) return { kind: 'word', text: found, at }
@@ -61,7 +61,7 @@ export class Tokens {
 
   #number(digits: string, at: number): Token {
     const value = Number(digits)
-    if (!Number.isFinite(value)) throw new Mistake(at, 'the number is too large')
+    if (!Number.isFinite(value)) throw new TemplateError(at, 'the number is too large')
     return { kind: 'number', value: value + 0, at }
   }
 
@@ -80,7 +80,7 @@ export class Tokens {
       next++
       value += escaped(this.#text.charAt(next), next - 1)
     }
-    throw new Mistake(at, `the closing ${quote} is missing`)
+    throw new TemplateError(at, `the closing ${quote} is missing`)
   }
 
   #match(pattern: RegExp): string | undefined {
@@ -94,5 +94,5 @@ export class Tokens {
 function escaped(character: string, at: number): string {
   if (character === '\\' || character === '"' || character === "'") return character
   if (Object.hasOwn(escapes, character)) return escapes[character] ?? ''
-  throw new Mistake(at, 'unknown escape; known are \\\\ \\" \\\' \\n \\t \\r')
+  throw new TemplateError(at, 'unknown escape; expected one of \\\\ \\" \\\' \\n \\t \\r')
 }

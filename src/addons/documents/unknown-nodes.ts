@@ -1,4 +1,4 @@
-// Names of nodes that are not there. One that is named in several places is told of once.
+// Collects names of nodes that do not exist and reports each of them once, with every place that names it.
 import { pathText } from '../../core/base/names.ts'
 import { quote } from '../../core/base/visible.ts'
 import type { Path, Problems } from './problems.ts'
@@ -6,7 +6,7 @@ import type { Path, Problems } from './problems.ts'
 interface Named {
   readonly path: Path
   readonly code: 'UNKNOWN_DEPENDENCY' | 'UNKNOWN_NODE'
-  /** In a template: from 1. */
+  /** The column in a template, from 1. */
   readonly column?: number
 }
 
@@ -26,8 +26,10 @@ export class UnknownNodes {
     else this.#places.set(id, [place])
   }
 
-  /** With nodes that have no id, or that of another, as many names as those nodes are only a consequence of that. */
-  tell({ indexes, ambiguous }: Ids, nameless: number, problems: Problems): void {
+  /**
+   * Reports nothing if there are no more unknown names than nodes without an id of their own: the names may be theirs.
+   */
+  report({ indexes, ambiguous }: Ids, nameless: number, problems: Problems): void {
     if (this.#places.size <= nameless + ambiguous.size) return
     for (const [id, [first, ...further]] of this.#places) {
       if (!first) continue
@@ -41,7 +43,7 @@ export class UnknownNodes {
 
 function alsoAt(places: readonly Named[]): string {
   if (places.length === 0) return ''
-  const told = places.slice(0, FURTHER_MAX).map(({ path }) => pathText(path))
-  const more = places.length > told.length ? ` and ${places.length - told.length} more` : ''
-  return ` (also named at ${told.join(', ')}${more})`
+  const shown = places.slice(0, FURTHER_MAX).map(({ path }) => pathText(path))
+  const more = places.length > shown.length ? ` and ${places.length - shown.length} more` : ''
+  return ` (also named at ${shown.join(', ')}${more})`
 }

@@ -1,6 +1,6 @@
-// YAML 1.2, core schema, as far as it says what JSON says: no tags of one's own, no merge keys, no directives, one document.
-// The library composes by recursion, and a stack that overflows inside it can end the process; so its parser, which does
-// not recurse, is driven by hand and stopped before anything is too deep.
+// Reads YAML 1.2, core schema, as far as JSON can express it: no custom tags, merge keys or directives, one document.
+// The library composes values by recursion, and a stack overflow inside it can end the process. Its parser does not
+// recurse, so the parser is driven by hand and stopped before the nesting is too deep.
 import {
   Composer,
   type CST,
@@ -18,7 +18,7 @@ import { quote } from '../../core/base/visible.ts'
 import { positionIn } from './position.ts'
 import type { Path, Problems } from './problems.ts'
 
-/** `before` begins the message if the text cannot be read. */
+/** `before` is put before the message if the text cannot be read. */
 export function parseYaml(text: string, problems: Problems, before: string): unknown {
   const refuse: Refuse = (offset, why) => {
     const { line, column } = positionIn(text, offset)
@@ -29,13 +29,13 @@ export function parseYaml(text: string, problems: Problems, before: string): unk
   const document = compose(tokensOf(text, problems, refuse), text.length)
   const first = document.errors[0] ?? document.warnings[0]
   if (first !== undefined) return refuse(first.pos[0], first.message)
-  return new Reading(problems).value(document.contents, [])
+  return new ValueReader(problems).value(document.contents, [])
 }
 
 const NEWLINE = 10
 const SIGNS: ReadonlySet<number> = new Set(Buffer.from('{}[],'))
 
-// Counting costs a few milliseconds; finding out by parsing that there is nothing in it would block for seconds.
+// Counting takes milliseconds; parsing a document of punctuation would block for seconds.
 function refuseSigns(text: string, problems: Problems): void {
   let lines = 0
   let signs = 0
@@ -50,7 +50,7 @@ function refuseSigns(text: string, problems: Problems): void {
       ? `${graphLinesMax} lines`
       : `${graphSignsMax} brackets, braces and commas`
   if (lines <= graphLinesMax && signs <= graphSignsMax) return
-  problems.add([], 'LIMIT', `it has more than ${tooMany}: split it into several graphs`)
+  problems.add([], 'LIMIT', `the document has more than ${tooMany}: split it into several graphs`)
   problems.refuse()
 }
 
@@ -62,9 +62,10 @@ function tokensOf(text: string, problems: Problems, refuse: Refuse): CST.Token[]
   let documents = 0
   const take = (token: CST.Token): void => {
     if (token.type === 'error') refuse(token.offset, token.message)
-    if (token.type === 'directive') refuse(token.offset, 'directives are not taken: leave it out')
+    if (token.type === 'directive')
+      refuse(token.offset, 'YAML directives are not supported: remove it')
     if (token.type === 'document' && ++documents > 1) {
-      refuse(token.offset, 'a second document begins here: put each graph into a text of its own')
+      refuse(token.offset, 'a second document begins here: submit each graph separately')
     }
     tokens.push(token)
   }
@@ -73,16 +74,16 @@ function tokensOf(text: string, problems: Problems, refuse: Refuse): CST.Token[]
     for (const token of parser.next(lexeme)) take(token)
     const isDeep = parser.stack.length > stackMax
     if (!isDeep && ++lexemes <= limits.graphTokensMax) continue
-    const depth = `nested more than ${limits.graphDepthMax} levels deep`
-    const why = isDeep ? depth : `made of more than ${limits.graphTokensMax} words and signs`
-    problems.add([], 'LIMIT', `it is ${why}`)
+    const depth = `is nested more than ${limits.graphDepthMax} levels deep`
+    const why = isDeep ? depth : `has more than ${limits.graphTokensMax} tokens`
+    problems.add([], 'LIMIT', `the document ${why}: split it into several graphs`)
     problems.refuse()
   }
   for (const token of parser.end()) take(token)
   return tokens
 }
 
-/** What is not a collection takes places on the parser's stack, too: the document, and a scalar in it. */
+/** The document and a scalar in it also take places on the parser's stack. */
 const stackMax = limits.graphDepthMax + 3
 
 const options = {
@@ -92,14 +93,14 @@ const options = {
   customTags: null,
   resolveKnownTags: false,
   stringKeys: true,
-  // It compares each key with every other; it is done below, by a set.
+  // The library's check is quadratic; duplicate keys are found below with a map.
   uniqueKeys: false,
   prettyErrors: false,
   logLevel: 'silent',
 } as const
 
 function compose(tokens: readonly CST.Token[], length: number): Document.Parsed {
-  // A text can hold a million mistakes, and each would be an error with a stack.
+  // A text can contain a million errors, and each of them would capture a stack.
   const traces = Error.stackTraceLimit
   Error.stackTraceLimit = 0
   try {
@@ -110,8 +111,8 @@ function compose(tokens: readonly CST.Token[], length: number): Document.Parsed 
   }
 }
 
-/** From nodes to values. What an anchor names is shared, and copied only by who knows how much may be copied. */
-class Reading {
+/** Converts YAML nodes to values. Aliases share the value of their anchor; the caller copies within its limits. */
+class ValueReader {
   readonly #problems: Problems
   readonly #anchors = new Map<string, { readonly value: unknown } | 'open'>()
   #aliases = 0
@@ -145,19 +146,19 @@ class Reading {
   }
 
   #repeated(name: string, path: Path): void {
-    const message = `the field ${quote(name)} is there twice: leave one of them out`
+    const message = `the field ${quote(name)} appears twice: remove one of them`
     this.#problems.add(path, 'SYNTAX', message)
   }
 
   #named(anchor: string, path: Path): unknown {
     if (++this.#aliases > limits.graphAliasesMax) {
-      const message = `more than ${limits.graphAliasesMax} references to anchors`
+      const message = `the document has more than ${limits.graphAliasesMax} references to anchors: write the values out`
       this.#problems.add(path, 'LIMIT', message)
       this.#problems.refuse()
     }
     const known = this.#anchors.get(anchor)
     if (known !== undefined && known !== 'open') return known.value
-    const why = known ? 'refers back to what it is a part of' : 'names no anchor before it'
+    const why = known ? 'is part of its own anchor' : 'has no anchor before it'
     this.#problems.add(path, 'SYNTAX', `*${anchor.slice(0, 60)} ${why}`)
     return null
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { kindOfAddress } from './addresses.ts'
-import { fitOf, HostList, hostOf } from './hosts.ts'
+import { HostList, hostOf, matchScore } from './hosts.ts'
 
 const kinds: Readonly<Record<'public' | 'private' | 'never', readonly string[]>> = {
   public: [
@@ -106,15 +106,15 @@ describe('A12: hosts', () => {
   test.each(['', '*', '*.', '*.0.0.1', 'a/b', 'a:80', 'u@a', 'https://a', 'a b', 'a.*.b'])(
     '%j is no host',
     (pattern) => {
-      expect(() => new HostList([pattern], 'hosts')).toThrow(/hosts: .* expected names such as/)
+      expect(() => new HostList([pattern], 'hosts')).toThrow(/hosts: .* expected hosts such as/)
     },
   )
 
   test('the nearest pattern fits best', () => {
     const fits = ['*.b.test', '*.a.b.test', 'x.a.b.test'].map((each) =>
-      fitOf(each, 'x.a.b.test', 'x'),
+      matchScore(each, 'x.a.b.test', 'x'),
     )
     expect(fits).toEqual(fits.toSorted((a, b) => a - b))
-    expect(fitOf('*.a.test', 'x.a.b.test', 'x')).toBe(0)
+    expect(matchScore('*.a.test', 'x.a.b.test', 'x')).toBe(0)
   })
 })

@@ -1,5 +1,5 @@
-// What kind of address an address is. `private` ones are behind the wall that the process may be inside of; a handler
-// goes there only if it is allowed to. Nobody has a reason to go to those that are `never`, but an attacker does.
+// Classifies IP addresses. `private` addresses may belong to the network the process runs in, so a handler connects to
+// them only if its options allow it. `never` addresses have no legitimate use for a handler.
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 export type AddressKind = {
@@ -10,7 +10,7 @@ export type AddressKind = {
 
 type Range = readonly [network: string, bits: number, reach: 'private' | 'never', name: string]
 
-// The first that holds the address says what it is.
+// The first range that contains the address decides.
 const ranges4: readonly Range[] = [
   ['169.254.169.254', 32, 'never', 'cloud metadata'],
   ['169.254.170.2', 32, 'never', 'cloud metadata'],
@@ -67,7 +67,7 @@ export function kindOfAddress(address: string): AddressKind {
   if (inside !== undefined) return kindOfAddress(inside)
   const found = find(known6, bare, 'ipv6')
   if (found) return found
-  // What the world has not handed out yet is nowhere to go.
+  // Addresses outside the global unicast block are not assigned.
   return global6.list.check(bare, 'ipv6') ? open : { reach: 'never', name: 'reserved' }
 }
 
@@ -88,7 +88,7 @@ function find(
   return found && { reach: found.reach, name: found.name }
 }
 
-/** The IPv4 address that this one is only another way to write (::ffff:…), or leads to (64:ff9b::…). */
+/** The IPv4 address that an IPv6 address maps (::ffff:…) or translates to (64:ff9b::…). */
 function embedded(groups: readonly number[]): string | undefined {
   const [first = 0, second = 0] = groups
   const [high = 0, low = 0] = groups.slice(6)

@@ -154,7 +154,7 @@ describe('A12: call_external_service judges', () => {
     )
     expect({ kind, code }).toEqual({ kind: 'permanent', code: 'STATUS_REFUSED' })
     expect(details).toEqual({ code: 'STATUS_REFUSED', status })
-    expect(message).toBe(`GET ${server.origin}/path was answered with ${status}`)
+    expect(message).toBe(`GET ${server.origin}/path returned status ${status}`)
   })
 
   const dates = {
@@ -228,12 +228,20 @@ const nonsense: readonly (readonly [string, unknown, RegExp])[] = [
     /unknown field `haeders` of .*; did you mean `headers`\?/,
   ],
   ['a method nobody knows', { url: 'https://x.test', method: 'TRACE' }, /expected one of GET/],
-  ['a GET with a body', { url: 'https://x.test', method: 'GET', body: 1 }, /GET takes none/],
-  ['two bodies', { url: 'https://x.test', body: 1, text: 'a' }, /give one of them/],
+  [
+    'a GET with a body',
+    { url: 'https://x.test', method: 'GET', body: 1 },
+    /a body, which GET does not allow/,
+  ],
+  [
+    'two bodies',
+    { url: 'https://x.test', body: 1, text: 'a' },
+    /both 'body' and 'text'. Give one of them/,
+  ],
   [
     'a query of objects',
     { url: 'https://x.test', query: { a: {} } },
-    /`query.a` of .* is an object; expected a text/,
+    /`query.a` of .* is an object; expected a string/,
   ],
   [
     'a status that is none',

@@ -1,4 +1,4 @@
-// call_external_service: one HTTP request as a step.
+// call_external_service: sends one HTTP request.
 import type { IncomingHttpHeaders } from 'node:http'
 import {
   byName,
@@ -18,40 +18,43 @@ import { milliseconds } from '../../core/base/duration.ts'
 import { limits } from '../../core/base/limits.ts'
 import type { Json } from '../../core/base/value.ts'
 import type { Activity, ActivityContext } from '../../core/index.ts'
-import { contentOf, isSuccess, JSON_TYPE, jsonBytes } from './contents.ts'
-import { Fields, filled } from './fields.ts'
+import { permanentError } from './errors.ts'
 import { Guard, guardOptions } from './guard.ts'
 import { type Call, guardedFetch, type Header } from './guarded-fetch.ts'
 import { checkedHeaderName, headersOf, keyOf } from './headers.ts'
-import { checkHandler, commonOptions, describedActivity, timeLimit } from './options.ts'
-import { refused } from './refusals.ts'
+import { contentOf, isSuccess, JSON_TYPE, jsonBytes } from './http-body.ts'
+import { InputReader, nonEmptyText } from './input-reader.ts'
+import { checkedName, commonOptions, handlerActivity, timeLimit } from './options.ts'
 import { Secrets, secretOption, secretReference } from './secrets.ts'
 
-const bytes = (about: string, max: number): Option<number> =>
+const upTo = (about: string, max: number): Option<number> =>
   whole(about, [0, max], { otherwise: spelled(max) })
 
 export const httpOptions = {
   ...commonOptions,
   ...guardOptions,
-  /** By name, for headers: `{ authorization: { secret: 'billing', prefix: 'Bearer ' } }`. */
+  /** Secrets by name, for headers: `{ authorization: { secret: 'billing', prefix: 'Bearer ' } }`. */
   secrets: byName(
-    "Secrets that headers may name: `{ authorization: { secret: 'billing', prefix: 'Bearer ' } }`.",
-    'an object of secrets: texts, functions, or `{ value, hosts }`',
+    "Secrets by name, for headers: `{ authorization: { secret: 'billing', prefix: 'Bearer ' } }`.",
+    'an object of secrets: strings, functions, or `{ value, hosts }`',
     secretOption,
   ),
-  /** In which header the idempotency key goes; false is in none. 'Idempotency-Key' */
+  /** The header that carries the idempotency key; false for none. Default: 'Idempotency-Key'. */
   idempotencyHeader: option<string | false>(
     'The header that carries the idempotency key.',
     'the name of a header, or false for none',
     (value) => typeof value === 'string' || value === false,
     { otherwise: "'Idempotency-Key'" },
   ),
-  /** For a request whose input has none. 30s */
-  timeout: timeLimit('For a request whose input has none.', limits.httpTimeoutMs),
-  maxResponseBytes: bytes('The longest answer it takes.', limits.httpResponseBytesMax),
-  maxRequestBytes: bytes('The longest body it sends.', limits.httpRequestBytesMax),
-  /** How many are followed. 5 */
-  maxRedirects: bytes('How many redirects it follows.', limits.httpRedirectsMax),
+  /** How long a request may take whose input has no `timeout`. Default: 30s. */
+  timeout: timeLimit(
+    'How long a request may take whose input has no `timeout`.',
+    limits.httpTimeoutMs,
+  ),
+  maxResponseBytes: upTo('The largest response body.', limits.httpResponseBytesMax),
+  maxRequestBytes: upTo('The largest request body.', limits.httpRequestBytesMax),
+  /** The most redirects to follow. Default: 5. */
+  maxRedirects: upTo('The most redirects to follow.', limits.httpRedirectsMax),
 } as const
 export interface HttpOptions extends Described<typeof httpOptions> {}
 
@@ -60,41 +63,41 @@ type QueryValue = string | number | boolean
 const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 export const callInput = {
-  url: required(filled('`http:` or `https:`, without credentials.')),
-  /** GET, or POST if there is a body. */
+  url: required(nonEmptyText('The URL: `http:` or `https:`, without credentials.')),
+  /** The HTTP method. Default: GET, or POST with a body. */
   method: option<string>(
-    'What to do there.',
+    'The HTTP method.',
     `one of ${methods.join(', ')}`,
     (value) => typeof value === 'string' && methods.includes(value.toUpperCase()),
     { otherwise: 'GET, or POST with a body' },
   ),
   headers: byName(
-    'Texts, or secrets. Not `host`, `content-length` and others that frame the message.',
-    "an object of texts, or `{ secret: '<its name>' }`",
-    either(option<string>('', 'a text', isScalar), nested('', secretReference)),
+    'Strings or secrets. `host`, `content-length` and others that frame the message are refused.',
+    "an object of strings, or `{ secret: '<name>' }`",
+    either(option<string>('', 'a string', isScalar), nested('', secretReference)),
   ),
   query: byName<QueryValue | readonly QueryValue[]>(
-    'Is added to the URL; a list is the same name several times.',
+    'Parameters added to the URL; a list repeats the name.',
     'an object',
-    option('', 'a text, a number, true or false, or a list of them', (value) =>
+    option('', 'a string, a number, a boolean, or a list of them', (value) =>
       Array.isArray(value) ? value.every(isScalar) : isScalar(value),
     ),
   ),
-  /** Sent as JSON. */
-  body: given<unknown>('Sent as JSON.', 'what JSON can say'),
-  /** Sent as it is, instead of `body`. */
-  text: text('Sent as it is, instead of `body`; give a `content-type` if it is not plain text.'),
-  /** The statuses that are a success. All from 200 to 299 */
+  /** The body, sent as JSON. */
+  body: given<unknown>('The body, sent as JSON.', 'a JSON value'),
+  /** The body as text, instead of `body`. Set `content-type` if it is not plain text. */
+  text: text('The body as text, instead of `body`. Set `content-type` if it is not plain text.'),
+  /** The statuses that count as a success. Default: 200 to 299. */
   expect: option<readonly number[]>(
-    'The statuses that are a success: `[200, 404]`.',
+    'The statuses that count as a success, such as `[200, 404]`.',
     'a list of numbers from 200 to 599',
     (value) => Array.isArray(value) && value.every((each) => isWhole(each, 200, 599)),
-    { otherwise: 'all from 200 to 299' },
+    { otherwise: '200 to 299' },
   ),
-  /** For all of it: name, connection, redirects and body. */
-  timeout: timeLimit('For all of it: name, connection, redirects and body.'),
-  /** Of the answer. */
-  maxBytes: whole('The longest answer it takes; the answer is recorded.', [
+  /** How long name lookup, connection, redirects and body may take together. */
+  timeout: timeLimit('How long name lookup, connection, redirects and body may take together.'),
+  /** The largest response body. */
+  maxBytes: whole('The largest response body; the response is recorded.', [
     1,
     limits.httpResponseBytesMax,
   ]),
@@ -103,25 +106,25 @@ export interface CallInput extends Described<typeof callInput> {}
 
 export interface CallOutput {
   readonly status: number
-  /** In lower case, without set-cookie. */
+  /** With names in lower case, without set-cookie. */
   readonly headers: Readonly<Record<string, string>>
-  /** What the JSON says, else the text; null if there is none. */
+  /** The parsed JSON, else the text; null if the body is empty. */
   readonly body: Json
-  /** `body` was no text, and is given in base64. */
+  /** Set if the body is not UTF-8: `body` is then base64. */
   readonly encoding?: 'base64'
 }
 
 const NAME = 'call_external_service'
 
 export function callExternalService(options: HttpOptions = {}): Activity<CallInput, CallOutput> {
-  const name = checkHandler(httpOptions, options, NAME)
+  const name = checkedName(httpOptions, options, NAME)
   const service = new Service(options, name)
-  return describedActivity(name, options.activity, callInput, (input: CallInput, ctx) =>
+  return handlerActivity(name, options.activity, callInput, (input: CallInput, ctx) =>
     service.call(input, ctx),
   )
 }
 
-type CallFields = Fields<typeof callInput>
+type CallFields = InputReader<typeof callInput>
 
 class Service {
   readonly #guard: Guard
@@ -148,20 +151,21 @@ class Service {
   }
 
   async call(input: unknown, ctx: ActivityContext): Promise<CallOutput> {
-    const fields = new Fields(`the input of '${this.#name}'`, input, callInput)
+    const fields = new InputReader(`the input of '${this.#name}'`, input, callInput)
     const call = await this.#callOf(fields, ctx)
-    const answer = await guardedFetch(this.#guard, call, ctx.signal)
-    return { status: answer.status, headers: plainHeaders(answer.headers), ...contentOf(answer) }
+    const response = await guardedFetch(this.#guard, call, ctx.signal)
+    const { status, headers } = response
+    return { status, headers: plainHeaders(headers), ...contentOf(response) }
   }
 
   async #callOf(fields: CallFields, ctx: ActivityContext): Promise<Call> {
-    const url = this.#guard.urlOf(fields.get('url'))
+    const url = this.#guard.parseUrl(fields.get('url'))
     addQuery(url, fields.get('query') ?? {})
     const content = contentOfInput(fields)
     const method = methodOf(fields, content !== undefined)
     if (content && content.bytes.byteLength > this.#requestBytesMax) {
-      const message = `the body to send has ${content.bytes.byteLength} bytes, at most ${this.#requestBytesMax} are possible.`
-      throw refused('REQUEST_TOO_LARGE', message)
+      const message = `the request body has ${content.bytes.byteLength} bytes; the limit is ${this.#requestBytesMax}. Send less.`
+      throw permanentError('REQUEST_TOO_LARGE', message)
     }
     const given = await headersOf(fields.get('headers') ?? {}, url, this.#secrets)
     const { responseBytesMax, timeoutMs } = this.#limitsOf(fields)
@@ -182,7 +186,7 @@ class Service {
     const most = this.#responseBytesMax
     const responseBytesMax = fields.get('maxBytes') ?? most
     if (responseBytesMax > most)
-      throw fields.wrong('maxBytes', `a whole number from 1 to ${most}, as the options say`)
+      throw fields.invalid('maxBytes', `a whole number from 1 to ${most}, the limit in the options`)
     const timeout = fields.get('timeout')
     const timeoutMs = timeout === undefined ? this.#timeoutMs : milliseconds(timeout)
     return { responseBytesMax, timeoutMs }
@@ -202,12 +206,18 @@ class Service {
 function methodOf(fields: CallFields, hasBody: boolean): string {
   const method = fields.get('method')?.toUpperCase() ?? (hasBody ? 'POST' : 'GET')
   if (!hasBody || (method !== 'GET' && method !== 'HEAD')) return method
-  throw refused('INPUT_INVALID', `${fields.what} has a body, and ${method} takes none.`)
+  throw permanentError(
+    'INPUT_INVALID',
+    `${fields.what} has a body, which ${method} does not allow. Leave it out, or use another method.`,
+  )
 }
 
 function contentOfInput(fields: CallFields): { bytes: Buffer; type: string } | undefined {
   if (fields.has('body') && fields.has('text')) {
-    throw refused('INPUT_INVALID', `${fields.what} has 'body' and 'text'; give one of them.`)
+    throw permanentError(
+      'INPUT_INVALID',
+      `${fields.what} has both 'body' and 'text'. Give one of them.`,
+    )
   }
   const text = fields.get('text')
   if (text !== undefined) return { bytes: Buffer.from(text), type: 'text/plain;charset=utf-8' }
@@ -226,8 +236,8 @@ function addQuery(url: URL, query: NonNullable<CallInput['query']>): void {
     }
   }
   if (url.href.length <= limits.httpUrlLengthMax) return
-  const message = `the URL and its query have ${url.href.length} characters, at most ${limits.httpUrlLengthMax} are possible.`
-  throw refused('URL_REFUSED', message)
+  const message = `the URL with its query has ${url.href.length} characters; the limit is ${limits.httpUrlLengthMax}. Send less in the query.`
+  throw permanentError('URL_REFUSED', message)
 }
 
 function successOf(fields: CallFields): Call['isSuccess'] {
@@ -237,7 +247,7 @@ function successOf(fields: CallFields): Call['isSuccess'] {
   return (status) => statuses.has(status)
 }
 
-/** Cookies are credentials, and what this gives is recorded. */
+/** Drops set-cookie: cookies are credentials, and the output is recorded. */
 function plainHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const plain = Object.entries(headers).flatMap(([name, value]) => {
     if (value === undefined || name === 'set-cookie') return []

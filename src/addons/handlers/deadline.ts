@@ -1,9 +1,8 @@
-// A time limit around something that can be aborted, whatever of it takes so long: a name server, a handshake, a body
-// that comes one byte at a time.
+// A time limit around an operation that can be aborted. It covers every part of it: name lookup, handshake, slow body.
 import { systemClock } from '../../core/runtime/clock.ts'
-import { troubled } from './refusals.ts'
+import { retryableError } from './errors.ts'
 
-export async function within<T>(
+export async function withDeadline<T>(
   ms: number,
   outer: AbortSignal,
   what: string,
@@ -13,19 +12,19 @@ export async function within<T>(
   const stop = new AbortController()
   const pass = (): void => stop.abort(outer.reason)
   outer.addEventListener('abort', pass, { once: true })
-  const callOff = systemClock.after(ms, () =>
-    stop.abort(troubled('TIMED_OUT', `${what} took longer than ${ms} ms`)),
+  const cancelTimer = systemClock.after(ms, () =>
+    stop.abort(retryableError('TIMED_OUT', `${what} took longer than ${ms} ms`)),
   )
   const { promise: stopped, reject } = Promise.withResolvers<never>()
   stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true })
   try {
     return await Promise.race([body(stop.signal), stopped])
   } catch (error) {
-    // What breaks because it was aborted is not what went wrong.
+    // Once aborted, report the reason for the abort and not what failed because of it.
     if (stop.signal.aborted) throw stop.signal.reason
     throw error
   } finally {
-    callOff()
+    cancelTimer()
     outer.removeEventListener('abort', pass)
   }
 }

@@ -1,19 +1,19 @@
-// Templates of mails: text with `{{ variables.path }}` in it, and nothing else. What is put in is not looked at again, so
-// a variable cannot bring in another, and it is escaped for the place where it goes.
+// Mail templates: text with `{{ variables.path }}`. An inserted value is escaped for HTML where needed and not scanned
+// again, so that it cannot insert another variable.
 import { type Described, isObject, required } from '../../core/base/described.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
-import { filled, type Plain } from './fields.ts'
-import { refused } from './refusals.ts'
+import { permanentError } from './errors.ts'
+import { nonEmptyText, type PlainObject } from './input-reader.ts'
 
 export const emailTemplate = {
-  subject: required(filled('One line.')),
-  text: required(filled('The mail as text.')),
-  html: filled('The mail as HTML, too.'),
+  subject: required(nonEmptyText('The subject, one line.')),
+  text: required(nonEmptyText('The body as plain text.')),
+  html: nonEmptyText('The body as HTML, sent beside the text.'),
 } as const
 export interface EmailTemplate extends Described<typeof emailTemplate> {}
 
-/** Text, and between two of its pieces the path of a variable. */
+/** Pieces of text with the path of a variable between each two. */
 interface Pattern {
   readonly pieces: readonly string[]
   readonly paths: readonly (readonly string[])[]
@@ -57,14 +57,14 @@ function compile(source: string, what: string): Pattern {
   const stray = pieces.find((piece) => piece.includes('{{'))
   if (stray === undefined) return { pieces, paths }
   const near = stray.slice(stray.indexOf('{{')).slice(0, 40)
-  const message = `${what} has '${near}', which is no variable; expected {{ variables.name }}.`
+  const message = `${what} has '${near}', which is not a variable; expected {{ variables.name }}.`
   throw new PawlError('DEFINITION_INVALID', message)
 }
 
-/** `subject`, if given, is taken as it is. */
+/** `subject`, if given, replaces the subject of the template and is not scanned for variables. */
 export function render(
   template: CompiledTemplate,
-  variables: Plain,
+  variables: PlainObject,
   subject: string | undefined,
 ): RenderedMail {
   const fill = (pattern: Pattern, escape: (text: string) => string): string =>
@@ -89,16 +89,16 @@ function valueAt(
   return path === undefined ? '' : valueOf(path)
 }
 
-function variableAt(variables: Plain, path: readonly string[], template: string): string {
+function variableAt(variables: PlainObject, path: readonly string[], template: string): string {
   let value: unknown = variables
   for (const key of path)
     value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   const name = path.join('.')
-  const found = value === undefined ? 'missing' : 'neither a text nor a number, true or false'
-  const message = `template '${template}' needs variables.${name}, which is ${found}.`
-  throw refused('VARIABLE_MISSING', message, { template, variable: name })
+  const found = value === undefined ? 'missing' : 'not a string, number or boolean'
+  const message = `template '${template}' needs variables.${name}, which is ${found}. Pass it in 'variables' of the input.`
+  throw permanentError('VARIABLE_MISSING', message, { template, variable: name })
 }
 
 function same(text: string): string {
@@ -117,18 +117,18 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (char) => entities[char] ?? '')
 }
 
-/** A header is one line: what would begin another is a space. */
+/** A header is one line, so line breaks and other control characters become spaces. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
 }
 
 function checkSizes({ subject, text, html = '' }: RenderedMail, template: string): void {
   if (subject.length > limits.mailSubjectLengthMax) {
-    const message = `the subject of template '${template}' has ${subject.length} characters, at most ${limits.mailSubjectLengthMax} are possible.`
-    throw refused('MAIL_TOO_LARGE', message)
+    const message = `the subject of template '${template}' has ${subject.length} characters; the limit is ${limits.mailSubjectLengthMax}. Shorten it.`
+    throw permanentError('MAIL_TOO_LARGE', message)
   }
   const bytes = Buffer.byteLength(text) + Buffer.byteLength(html)
   if (bytes <= limits.mailBodyBytesMax) return
-  const message = `template '${template}' makes a mail of ${bytes} bytes, at most ${limits.mailBodyBytesMax} are possible.`
-  throw refused('MAIL_TOO_LARGE', message)
+  const message = `template '${template}' renders a mail of ${bytes} bytes; the limit is ${limits.mailBodyBytesMax}. Shorten it, or link to the content.`
+  throw permanentError('MAIL_TOO_LARGE', message)
 }

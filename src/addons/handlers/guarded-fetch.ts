@@ -1,20 +1,20 @@
-// The one way in which handlers speak HTTP: guarded, bounded in time and size, and with every redirect judged like the
-// first address. Whoever calls it says what a success is; anything else is thrown.
+// The only HTTP client of the handlers: guarded, bounded in time and size, and every redirect is checked like the first
+// URL. The caller defines which statuses are a success; any other is thrown.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { limits } from '../../core/base/limits.ts'
-import { refusalOf } from './answers.ts'
-import { within } from './deadline.ts'
-import { bodyOf, exchange } from './exchange.ts'
+import { withDeadline } from './deadline.ts'
+import { permanentError } from './errors.ts'
 import type { Guard } from './guard.ts'
-import { placeOfUrl } from './places.ts'
-import { refused } from './refusals.ts'
+import { readBody, sendRequest } from './http-request.ts'
+import { safeUrl } from './safe-url.ts'
+import { statusError } from './status-error.ts'
 
 export interface Header {
   readonly name: string
   readonly value: string
-  /** Goes out over TLS or to a private address, and not to another origin. */
+  /** Is sent only over TLS or to a private address, and never to another origin. */
   readonly isSecret?: boolean
-  /** Goes to another origin, too, if a redirect leads there. Most do not: they were meant for the first. */
+  /** Is also sent to another origin after a redirect. Most headers are not: they were meant for the first origin. */
   readonly isPortable?: boolean
 }
 
@@ -25,19 +25,19 @@ export interface Call {
   readonly body?: Buffer | undefined
   readonly timeoutMs: number
   readonly responseBytesMax: number
-  /** Whether the rest of a longer body is left unread, or the answer refused for it. */
+  /** What to do with a longer body: cut it off, or refuse the response. */
   readonly overflow: 'cut' | 'refuse'
   readonly redirectsMax: number
   readonly isSuccess: (status: number) => boolean
 }
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
 }
 
-/** One request on the way to the answer: the first, or one that a redirect asked for. */
+/** One request of a call: the first, or one that follows a redirect. */
 interface Hop {
   readonly method: string
   readonly url: URL
@@ -45,12 +45,12 @@ interface Hop {
   readonly body: Buffer | undefined
 }
 
-export function guardedFetch(guard: Guard, call: Call, signal: AbortSignal): Promise<Answer> {
-  const what = `${call.method} ${placeOfUrl(call.url)}`
-  return within(call.timeoutMs, signal, what, (within) => follow(guard, call, within))
+export function guardedFetch(guard: Guard, call: Call, signal: AbortSignal): Promise<HttpResponse> {
+  const what = `${call.method} ${safeUrl(call.url)}`
+  return withDeadline(call.timeoutMs, signal, what, (aborted) => follow(guard, call, aborted))
 }
 
-async function follow(guard: Guard, call: Call, signal: AbortSignal): Promise<Answer> {
+async function follow(guard: Guard, call: Call, signal: AbortSignal): Promise<HttpResponse> {
   const { method, url, headers, body } = call
   guard.check(url)
   let hop: Hop = { method, url, headers, body }
@@ -69,10 +69,10 @@ async function send(guard: Guard, hop: Hop, signal: AbortSignal): Promise<Incomi
   signal.throwIfAborted()
   const isOpen = hop.url.protocol === 'http:' && !isPrivate
   if (isOpen && hop.headers.some(({ isSecret }) => isSecret)) {
-    const message = `a secret would go to ${hop.url.origin} without TLS, for everybody on the way to read. Use https:.`
-    throw refused('SECRET_REFUSED', message)
+    const message = `a secret would be sent to ${hop.url.origin} without TLS. Use https:.`
+    throw permanentError('SECRET_REFUSED', message)
   }
-  return exchange({ ...hop, headers: sentHeaders(hop) }, addresses, signal)
+  return sendRequest({ ...hop, headers: sentHeaders(hop) }, addresses, signal)
 }
 
 function sentHeaders({ headers, body, method }: Hop): Record<string, string> {
@@ -83,18 +83,18 @@ function sentHeaders({ headers, body, method }: Hop): Record<string, string> {
   return sent
 }
 
-async function settle(hop: Hop, message: IncomingMessage, call: Call): Promise<Answer> {
+async function settle(hop: Hop, message: IncomingMessage, call: Call): Promise<HttpResponse> {
   const { statusCode: status = 0, headers } = message
   if (!call.isSuccess(status)) {
-    // An answer that says no is not worth more than its beginning, nor another error if it does not end.
-    const head = await bodyOf(message, limits.httpErrorBytesMax, hop)
-    throw refusalOf(hop, status, headers, head.bytes)
+    // Only the head of an error body is read, so that an endless body does not replace the error.
+    const head = await readBody(message, limits.httpErrorBytesMax, hop)
+    throw statusError(hop, status, headers, head.bytes)
   }
-  const { bytes, isWhole } = await bodyOf(message, call.responseBytesMax, hop)
+  const { bytes, isWhole } = await readBody(message, call.responseBytesMax, hop)
   if (isWhole || call.overflow === 'cut') return { status, headers, body: bytes }
-  const place = `${hop.method} ${placeOfUrl(hop.url)}`
-  const text = `${place} was answered with more than ${call.responseBytesMax} bytes. Ask for less, or fetch it in an activity of your own that keeps it elsewhere.`
-  throw refused('RESPONSE_TOO_LARGE', text, { status })
+  const place = `${hop.method} ${safeUrl(hop.url)}`
+  const text = `${place} returned more than ${call.responseBytesMax} bytes. Request less, or fetch it in an activity of your own that stores it elsewhere.`
+  throw permanentError('RESPONSE_TOO_LARGE', text, { status })
 }
 
 const redirecting: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
@@ -107,12 +107,12 @@ function redirectOf(message: IncomingMessage, call: Call): string | undefined {
 
 function tooMany(hop: Hop, redirects: number, location: string): Error {
   const to = URL.parse(location, hop.url.href)
-  const target = to ? placeOfUrl(to) : 'what cannot be read'
+  const target = to ? safeUrl(to) : 'an invalid URL'
   const message =
     redirects === 0
-      ? `${placeOfUrl(hop.url)} redirects to ${target}, and this handler does not follow. Give it the address where it ends.`
-      : `${placeOfUrl(hop.url)} redirects again, to ${target}; ${redirects} redirects are enough.`
-  return refused('REDIRECT_REFUSED', message)
+      ? `${safeUrl(hop.url)} redirects to ${target}; this handler follows no redirects. Use the final URL.`
+      : `${safeUrl(hop.url)} redirects again, to ${target}, after ${redirects} redirects, which is the limit. Use the final URL.`
+  return permanentError('REDIRECT_REFUSED', message)
 }
 
 const portable: ReadonlySet<string> = new Set([
@@ -122,25 +122,25 @@ const portable: ReadonlySet<string> = new Set([
   'user-agent',
 ])
 
-function mayTravel({ name, isSecret, isPortable }: Header): boolean {
+function mayCrossOrigin({ name, isSecret, isPortable }: Header): boolean {
   if (isSecret) return false
   return isPortable === true || portable.has(name.toLowerCase())
 }
 
 function next(guard: Guard, hop: Hop, status: number, location: string): Hop {
-  const url = guard.urlOf(location, hop.url)
+  const url = guard.parseUrl(location, hop.url)
   if (hop.url.protocol === 'https:' && url.protocol === 'http:') {
-    const message = `${placeOfUrl(hop.url)} redirects to ${placeOfUrl(url)}, which is not encrypted.`
-    throw refused('REDIRECT_REFUSED', message)
+    const message = `${safeUrl(hop.url)} redirects to ${safeUrl(url)}, which is not encrypted. Use a URL that stays on https:.`
+    throw permanentError('REDIRECT_REFUSED', message)
   }
   const isSame = url.origin === hop.url.origin
-  const headers = isSame ? hop.headers : hop.headers.filter(mayTravel)
+  const headers = isSame ? hop.headers : hop.headers.filter(mayCrossOrigin)
   if (!becomesGet(hop.method, status)) return { ...hop, url, headers }
   const others = headers.filter(({ name }) => name.toLowerCase() !== 'content-type')
   return { method: 'GET', url, headers: others, body: undefined }
 }
 
-/** As fetch does it. */
+/** The rule of the Fetch standard. */
 function becomesGet(method: string, status: number): boolean {
   if (status === 303) return method !== 'GET' && method !== 'HEAD'
   return (status === 301 || status === 302) && method === 'POST'

@@ -1,5 +1,4 @@
-// All built-in handlers at once.
-
+// Creates all built-in handlers from one options object.
 import {
   checkOptions,
   type Description,
@@ -14,30 +13,30 @@ import { type LlmOptions, llmOptions, llmService } from './llm-service.ts'
 import { type EmailOptions, emailOptions, notifyEmail } from './notify-email.ts'
 import { notifyWebhook, type WebhookOptions, webhookOptions } from './notify-webhook.ts'
 
-const orNone = (about: string, inner: Description): Option<unknown> =>
+const orFalse = (about: string, inner: Description): Option<unknown> =>
   either(
     option<unknown>(about, 'false, which leaves it out', (value) => value === false),
     nested('', inner),
   )
 
 export const handlersOptions: Description = {
-  http: orNone('Of `call_external_service`.', httpOptions),
-  llm: nested('Of `llm_service`; there is none without.', llmOptions),
-  webhook: orNone('Of `notify.webhook.v1`.', webhookOptions),
-  email: nested('Of `notify.email.v1`; there is none without.', emailOptions),
+  http: orFalse('Options of `call_external_service`.', httpOptions),
+  llm: nested('Options of `llm_service`, which is left out without them.', llmOptions),
+  webhook: orFalse('Options of `notify.webhook.v1`.', webhookOptions),
+  email: nested('Options of `notify.email.v1`, which is left out without them.', emailOptions),
 }
 export interface HandlersOptions {
-  /** call_external_service; false leaves it out. */
+  /** Options of `call_external_service`; false leaves it out. */
   readonly http?: HttpOptions | false
-  /** llm_service; there is none without. */
+  /** Options of `llm_service`, which is left out without them. */
   readonly llm?: LlmOptions
-  /** notify.webhook.v1; false leaves it out. */
+  /** Options of `notify.webhook.v1`; false leaves it out. */
   readonly webhook?: WebhookOptions | false
-  /** notify.email.v1; there is none without. */
+  /** Options of `notify.email.v1`, which is left out without them. */
   readonly email?: EmailOptions
 }
 
-/** All that can be had with these options: `open(url, { activities: [...handlers({ … })] })`. */
+/** Creates the handlers that these options configure: `open(url, { activities: [...handlers({ … })] })`. */
 export function handlers(options: HandlersOptions = {}): AnyActivity[] {
   checkOptions(handlersOptions, options, { of: 'handlers', code: 'DEFINITION_INVALID' })
   const { http = {}, llm, webhook = {}, email } = options

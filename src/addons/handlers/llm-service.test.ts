@@ -160,8 +160,13 @@ describe('A12: llm_service', () => {
   })
 
   const wrong: readonly (readonly [string, unknown, string, RegExp])[] = [
-    ['neither', {}, 'INPUT_INVALID', /needs 'prompt' or 'messages'/],
-    ['both', { prompt: 'a', messages: [] }, 'INPUT_INVALID', /and not both/],
+    ['neither', {}, 'INPUT_INVALID', /must have either 'prompt' or 'messages'/],
+    [
+      'both',
+      { prompt: 'a', messages: [] },
+      'INPUT_INVALID',
+      /either 'prompt' or 'messages'. Give exactly one/,
+    ],
     ['no message', { messages: [] }, 'INPUT_INVALID', /at least one/],
     [
       'a role nobody has',
@@ -182,7 +187,7 @@ describe('A12: llm_service', () => {
       'a model that is not allowed',
       { prompt: 'a', model: 'huge' },
       'MODEL_REFUSED',
-      /'huge' is not one/,
+      /'huge' is not allowed; expected one of: small/,
     ],
     ['too much', { prompt: 'a'.repeat(1_100_000) }, 'REQUEST_TOO_LARGE', /the prompt has 11/],
   ]
@@ -196,7 +201,9 @@ describe('A12: llm_service', () => {
 
   test('options that cannot be are refused at once, and an input needs a model from somewhere', async () => {
     for (const baseUrl of ['', 'api.test/v1', 'ftp://a/', 'https://user:pw@a.test/v1']) {
-      expect(() => llmService({ baseUrl })).toThrow(/'baseUrl' of llm_service cannot be used/)
+      expect(() => llmService({ baseUrl })).toThrow(
+        /'baseUrl' of llm_service is not a URL pawl can use/,
+      )
     }
     const bare = llmService({ baseUrl: 'https://a.test/v1' })
     const refused = await refusal(bare.handler({ prompt: 'Hi' }, stepContext()))

@@ -1,5 +1,4 @@
-// llm_service: one completion of a chat, from any server that speaks as OpenAI's does.
-
+// llm_service: one chat completion from a server with an OpenAI-compatible API.
 import {
   amount,
   byName,
@@ -20,75 +19,81 @@ import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import type { Json } from '../../core/base/value.ts'
 import type { Activity, ActivityContext } from '../../core/index.ts'
-import { isSuccess, JSON_TYPE, jsonBytes } from './contents.ts'
-import { Fields, filled, type Plain } from './fields.ts'
+import { permanentError } from './errors.ts'
 import { Guard, guardOptions } from './guard.ts'
 import { guardedFetch, type Header } from './guarded-fetch.ts'
 import { checkHeaders, keyOf } from './headers.ts'
-import { type Completion, type CompletionUsage, completionOf } from './llm-answer.ts'
-import { checkHandler, commonOptions, describedActivity, timeLimit } from './options.ts'
-import { refused } from './refusals.ts'
+import { isSuccess, JSON_TYPE, jsonBytes } from './http-body.ts'
+import { InputReader, nonEmptyText, type PlainObject } from './input-reader.ts'
+import { type Completion, type CompletionUsage, completionOf } from './llm-response.ts'
+import { checkedName, commonOptions, handlerActivity, timeLimit } from './options.ts'
 import { type SecretValue, valueOf } from './secrets.ts'
 
 const { allowPrivate, lookup } = guardOptions
-const perMillion = required(amount('Per million tokens.', [0, Number.MAX_SAFE_INTEGER]))
+const perMillion = required(amount('The price of a million tokens.', [0, Number.MAX_SAFE_INTEGER]))
 
 const modelPrice = { inputPerMillion: perMillion, outputPerMillion: perMillion } as const
 export interface ModelPrice extends Described<typeof modelPrice> {}
 
 const secretValue = hidden(
   option<SecretValue>(
-    'Goes into `authorization`, as a bearer token.',
-    'a text, or a function that gives one',
+    'The API key, sent as a bearer token in `authorization`.',
+    'a string, or a function that returns one',
     (value) => typeof value === 'string' || typeof value === 'function',
   ),
 )
 
 export const llmOptions = {
   ...commonOptions,
-  /** Whether it may be at a private or loopback address. true */
+  /** Allows a server at a private or loopback address. Default: true. */
   allowPrivate: { ...allowPrivate, otherwise: 'true' },
   lookup,
-  /** 'https://api.openai.com/v1'; '/chat/completions' is added. */
+  /** The URL of the API: 'https://api.openai.com/v1'. '/chat/completions' is appended; a query is kept. */
   baseUrl: required(
-    hidden(text("`'https://api.openai.com/v1'`; `/chat/completions` is added, a query stays.")),
+    hidden(
+      text(
+        "The URL of the API: `'https://api.openai.com/v1'`. `/chat/completions` is appended; a query is kept.",
+      ),
+    ),
   ),
-  /** Goes into `authorization`, as a bearer token. */
+  /** The API key, sent as a bearer token in `authorization`. */
   apiKey: secretValue,
-  /** Further headers, for servers that want their key in one of their own. */
+  /** More headers, for servers that expect the key elsewhere: `{ 'api-key': key }`. */
   headers: byName(
-    "Further headers, for servers that want their key elsewhere: `{ 'api-key': key }`.",
-    'an object of texts, or of functions that give one',
+    "More headers, for servers that expect the key elsewhere: `{ 'api-key': key }`.",
+    'an object of strings, or of functions that return one',
     secretValue,
   ),
-  /** For inputs that name none. */
-  model: filled('For inputs that name none.'),
-  /** The only ones an input may name. */
+  /** The model for inputs that name none. */
+  model: nonEmptyText('The model for inputs that name none.'),
+  /** The only models an input may name. */
   models: strings('The only models an input may name.', 'a list of names', { otherwise: 'all' }),
-  /** By model, per million tokens, in whatever currency `cost` shall be in. */
+  /** Prices by model, per million tokens, in the currency of `cost`. */
   prices: byName(
-    'What models cost, in whatever currency `cost` shall be in.',
+    'Prices by model, in the currency of `cost`.',
     'an object by model, of `{ inputPerMillion, outputPerMillion }`',
     nested('', modelPrice),
   ),
-  /** How the server calls the limit of tokens. 'max_tokens' */
+  /** The server's field for the token limit. Default: 'max_tokens'. */
   maxTokensField: choice(
-    'How the server calls the limit of tokens.',
+    "The server's field for the token limit.",
     ['max_tokens', 'max_completion_tokens'],
     { otherwise: "'max_tokens'" },
   ),
-  /** 2m */
+  /** How long a completion may take. Default: 2m. */
   timeout: timeLimit('How long a completion may take.', limits.llmTimeoutMs),
 } as const
 export interface LlmOptions extends Described<typeof llmOptions> {}
 
 const message = {
-  role: required(choice('Who says it.', ['system', 'developer', 'user', 'assistant'])),
-  /** A text, or parts as the server takes them. */
+  role: required(
+    choice('The author of the message.', ['system', 'developer', 'user', 'assistant']),
+  ),
+  /** Text, or parts in the format of the server. */
   content: required(
     option<string | readonly Json[]>(
-      'What is said.',
-      'a text or a list of parts',
+      'The message: text, or parts in the format of the server.',
+      'a string or a list of parts',
       (value) => typeof value === 'string' || Array.isArray(value),
     ),
   ),
@@ -96,21 +101,21 @@ const message = {
 export interface LlmMessage extends Described<typeof message> {}
 
 export const llmInput = {
-  /** One message of the user; else `messages`. */
-  prompt: filled('One message of the user; else `messages`.'),
+  /** One user message, instead of `messages`. */
+  prompt: nonEmptyText('One user message, instead of `messages`.'),
   messages: listOf<LlmMessage>(
-    'A conversation.',
+    'The conversation, instead of `prompt`.',
     'a list of `{ role, content }`',
     nested('', message),
   ),
-  /** Goes before them. */
-  system: filled('Goes before them.'),
-  model: filled('Which one is asked, unless the options say.'),
-  temperature: amount('How freely it answers.', [0, 2]),
-  maxTokens: whole('The longest answer.', [1, Number.MAX_SAFE_INTEGER]),
-  /** 'json' is any JSON; an object is given to the server as it is. */
+  /** The system message, sent first. */
+  system: nonEmptyText('The system message, sent first.'),
+  model: nonEmptyText('The model, instead of the one in the options.'),
+  temperature: amount('The sampling temperature.', [0, 2]),
+  maxTokens: whole('The most tokens the model may generate.', [1, Number.MAX_SAFE_INTEGER]),
+  /** The format of the completion: 'json' is any JSON; an object is passed to the server unchanged. */
   responseFormat: option<'text' | 'json' | { readonly [key: string]: Json }>(
-    "What the answer is; an object, such as `{ type: 'json_schema', … }`, is given to the server as it is.",
+    "The format of the completion; an object, such as `{ type: 'json_schema', … }`, is passed to the server unchanged.",
     "'text', 'json' or an object",
     (value) => value === 'text' || value === 'json' || isObject(value),
   ),
@@ -119,24 +124,24 @@ export interface LlmInput extends Described<typeof llmInput> {}
 
 export interface LlmOutput {
   readonly text: string
-  /** 'stop', 'length', 'content_filter': as the server says. */
+  /** As the server reports it: 'stop', 'length', 'content_filter'. */
   readonly finishReason: string
-  /** The one that answered. */
+  /** The model that produced the completion. */
   readonly model: string
-  /** Missing if the server does not tell. */
+  /** Absent if the server does not report it. */
   readonly usage?: CompletionUsage
-  /** Missing if there is no price for the model. */
+  /** Absent if the options have no price for the model. */
   readonly cost?: number
 }
 
 const NAME = 'llm_service'
 
-type LlmFields = Fields<typeof llmInput>
+type LlmFields = InputReader<typeof llmInput>
 
 export function llmService(options: LlmOptions): Activity<LlmInput, LlmOutput> {
-  const name = checkHandler(llmOptions, options, NAME)
+  const name = checkedName(llmOptions, options, NAME)
   const service = new LlmService(options, name)
-  return describedActivity(name, options.activity, llmInput, (input: LlmInput, ctx) =>
+  return handlerActivity(name, options.activity, llmInput, (input: LlmInput, ctx) =>
     service.complete(input, ctx),
   )
 }
@@ -158,12 +163,12 @@ class LlmService {
   }
 
   async complete(input: unknown, ctx: ActivityContext): Promise<LlmOutput> {
-    const fields = new Fields(`the input of '${this.#name}'`, input, llmInput)
+    const fields = new InputReader(`the input of '${this.#name}'`, input, llmInput)
     const model = this.#modelOf(fields)
     const body = jsonBytes(this.#requestOf(fields, model), fields.what)
     if (body.byteLength > limits.httpRequestBytesMax) {
-      const message = `the prompt has ${body.byteLength} bytes, at most ${limits.httpRequestBytesMax} are possible.`
-      throw refused('REQUEST_TOO_LARGE', message)
+      const message = `the prompt has ${body.byteLength} bytes; the limit is ${limits.httpRequestBytesMax}. Shorten it.`
+      throw permanentError('REQUEST_TOO_LARGE', message)
     }
     const call = {
       method: 'POST',
@@ -176,23 +181,23 @@ class LlmService {
       redirectsMax: 0,
       isSuccess,
     } as const
-    const answer = await guardedFetch(this.#guard, call, ctx.signal)
-    return this.#priced(completionOf(answer.body, this.#url), model)
+    const response = await guardedFetch(this.#guard, call, ctx.signal)
+    return this.#priced(completionOf(response.body, this.#url), model)
   }
 
   #modelOf(fields: LlmFields): string {
     const { model: usual, models } = this.#options
     const model = fields.get('model') ?? usual
     if (model === undefined) {
-      const message = `${fields.what} has no 'model', and the options have none either.`
-      throw refused('INPUT_INVALID', message)
+      const message = `${fields.what} has no 'model', and neither have the options. Set one of them.`
+      throw permanentError('INPUT_INVALID', message)
     }
     if (!models || model === usual || models.includes(model)) return model
-    const message = `the model '${model}' is not one of those allowed: ${models.join(', ')}. Add it to 'models' of the options if it should be.`
-    throw refused('MODEL_REFUSED', message, { model })
+    const message = `the model '${model}' is not allowed; expected one of: ${models.join(', ')}. Add it to 'models' of the options to allow it.`
+    throw permanentError('MODEL_REFUSED', message, { model })
   }
 
-  #requestOf(fields: LlmFields, model: string): Plain {
+  #requestOf(fields: LlmFields, model: string): PlainObject {
     const temperature = fields.get('temperature')
     const maxTokens = fields.get('maxTokens')
     const format = formatOf(fields)
@@ -224,11 +229,11 @@ class LlmService {
     return [...Object.entries(own).map(([name, value]) => ({ name, value })), ...secrets]
   }
 
-  #priced(completion: Completion, asked: string): LlmOutput {
+  #priced(completion: Completion, requested: string): LlmOutput {
     const { prices = {} } = this.#options
-    const output = { ...completion, model: completion.model ?? asked }
-    // Servers answer with the dated name of a model that was asked for by its short one.
-    const priced = [asked, output.model].find((model) => Object.hasOwn(prices, model))
+    const output = { ...completion, model: completion.model ?? requested }
+    // A server may report the dated name of a model that was requested by its short name.
+    const priced = [requested, output.model].find((model) => Object.hasOwn(prices, model))
     const price = priced === undefined ? undefined : prices[priced]
     if (!price || !output.usage) return output
     const { inputTokens, outputTokens } = output.usage
@@ -239,9 +244,10 @@ class LlmService {
 
 function endpointOf(baseUrl: string, name: string): URL {
   const url = URL.parse(baseUrl)
-  const isFit = url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
-  if (!isFit) {
-    const message = `'baseUrl' of ${name} cannot be used; expected 'https://host/v1', without credentials. The key belongs in 'apiKey'.`
+  const isValid =
+    url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+  if (!isValid) {
+    const message = `'baseUrl' of ${name} is not a URL pawl can use; expected 'https://host/v1' without credentials. Put the key into 'apiKey'.`
     throw new PawlError('DEFINITION_INVALID', message)
   }
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/chat/completions`
@@ -254,14 +260,17 @@ function messagesOf(fields: LlmFields): readonly LlmMessage[] {
     fields.get('messages') ??
     (prompt === undefined ? undefined : [{ role: 'user', content: prompt } as const])
   if (!messages || (prompt !== undefined && fields.has('messages'))) {
-    throw refused('INPUT_INVALID', `${fields.what} needs 'prompt' or 'messages', and not both.`)
+    throw permanentError(
+      'INPUT_INVALID',
+      `${fields.what} must have either 'prompt' or 'messages'. Give exactly one.`,
+    )
   }
-  if (messages.length === 0) throw fields.wrong('messages', 'at least one message')
+  if (messages.length === 0) throw fields.invalid('messages', 'at least one message')
   const system = fields.get('system')
   return system === undefined ? messages : [{ role: 'system', content: system }, ...messages]
 }
 
-function formatOf(fields: LlmFields): Plain | undefined {
+function formatOf(fields: LlmFields): PlainObject | undefined {
   const format = fields.get('responseFormat')
   if (format === undefined || format === 'text') return undefined
   return format === 'json' ? { type: 'json_object' } : format

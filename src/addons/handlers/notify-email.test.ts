@@ -199,7 +199,12 @@ describe('A13: notify.email.v1 is refused', () => {
 })
 
 const wrong: readonly (readonly [string, object, string, RegExp])[] = [
-  ['no such template', { template: 'other' }, 'TEMPLATE_UNKNOWN', /there are: welcome, plain/],
+  [
+    'no such template',
+    { template: 'other' },
+    'TEMPLATE_UNKNOWN',
+    /expected one of: welcome, plain/,
+  ],
   ['inherited', { template: 'toString' }, 'TEMPLATE_UNKNOWN', /no template 'toString'/],
   [
     'a variable is missing',
@@ -217,7 +222,7 @@ const wrong: readonly (readonly [string, object, string, RegExp])[] = [
     'a variable is an object',
     { template: 'welcome', variables: { name: {} } },
     'VARIABLE_MISSING',
-    /neither a text/,
+    /not a string, number or boolean/,
   ],
   ['nobody to send to', { to: [] }, 'INPUT_INVALID', /has 0 addresses/],
   [
@@ -246,7 +251,7 @@ const wrong: readonly (readonly [string, object, string, RegExp])[] = [
     'a URL',
     { attachments: [{ filename: 'a', content: 'x', href: 'http://a' }] },
     'ATTACHMENT_REFUSED',
-    /has 'href'/,
+    /unknown field 'href'/,
   ],
   [
     'a path as content',
@@ -258,13 +263,13 @@ const wrong: readonly (readonly [string, object, string, RegExp])[] = [
     'a name that is a path',
     { attachments: [{ filename: '../a', content: 'x' }] },
     'ATTACHMENT_REFUSED',
-    /not the name of a file/,
+    /not a file name/,
   ],
   [
     'a type that is none',
     { attachments: [{ filename: 'a', content: 'x', contentType: 'a/b\r\nX: 1' }] },
     'ATTACHMENT_REFUSED',
-    /expected 'text\/csv'/,
+    /expected one such as 'text\/csv'/,
   ],
   [
     'no base64',
@@ -276,7 +281,7 @@ const wrong: readonly (readonly [string, object, string, RegExp])[] = [
     'too large',
     { attachments: [{ filename: 'a', content: 'x'.repeat(101) }] },
     'ATTACHMENT_REFUSED',
-    /have 101 bytes, at most 100/,
+    /have 101 bytes; the limit is 100/,
   ],
   [
     'too many files',

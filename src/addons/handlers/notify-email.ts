@@ -1,5 +1,4 @@
-// notify.email.v1: a mail from a template.
-
+// notify.email.v1: sends a mail that is rendered from a template.
 import {
   byName,
   type Described,
@@ -18,7 +17,7 @@ import { milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import type { Activity, ActivityContext } from '../../core/index.ts'
-import { within } from './deadline.ts'
+import { withDeadline } from './deadline.ts'
 import {
   attachmentsOf,
   type EmailAddress,
@@ -29,17 +28,17 @@ import {
   mailboxOf,
 } from './email-input.ts'
 import { type CompiledTemplate, compileTemplate, emailTemplate, render } from './email-template.ts'
-import { Fields, filled } from './fields.ts'
-import { checkHandler, commonOptions, describedActivity, timeLimit } from './options.ts'
-import { refused } from './refusals.ts'
+import { permanentError } from './errors.ts'
+import { InputReader, nonEmptyText } from './input-reader.ts'
+import { checkedName, commonOptions, handlerActivity, timeLimit } from './options.ts'
 import { deliver, type SmtpServer, serverOf, smtpServer } from './smtp.ts'
 
 export const emailOptions = {
   ...commonOptions,
-  /** 'smtps://user:password@host', or the same as an object. */
+  /** The mail server: 'smtps://user:password@host', or an object. */
   smtp: required(either(hidden(text('The mail server.')), nested('The mail server.', smtpServer))),
   from: required(either(text('The sender.'), nested('The sender.', mailbox))),
-  /** By name: `{ welcome: { subject: 'Hello {{ variables.name }}', text: '…', html: '…' } }`. */
+  /** Templates by name: `{ welcome: { subject: 'Hello {{ variables.name }}', text: '…', html: '…' } }`. */
   templates: required(
     byName(
       "Templates by name: `{ welcome: { subject: 'Hello {{ variables.name }}', text: '…' } }`.",
@@ -47,11 +46,11 @@ export const emailOptions = {
       nested('', emailTemplate),
     ),
   ),
-  /** 1m */
-  timeout: timeLimit('How long a mail may take.', limits.mailTimeoutMs),
-  /** Of all attachments of a mail together. */
+  /** How long sending a mail may take. Default: 1m. */
+  timeout: timeLimit('How long sending a mail may take.', limits.mailTimeoutMs),
+  /** The largest total size of the attachments of a mail. */
   maxAttachmentBytes: whole(
-    'Of all attachments of a mail together.',
+    'The largest total size of the attachments of a mail.',
     [0, limits.mailAttachmentBytesMax],
     { otherwise: spelled(limits.mailAttachmentBytesMax) },
   ),
@@ -59,26 +58,26 @@ export const emailOptions = {
 export interface EmailOptions extends Described<typeof emailOptions> {}
 
 export const emailInput = {
-  template: required(filled('The name of a template.')),
+  template: required(nonEmptyText('The name of a template.')),
   to: required(
     option<string | EmailAddress | readonly (string | EmailAddress)[]>(
-      'Who gets it, at most 100. All of them see each other.',
+      'The recipients, at most 100. They see each other.',
       'an address, `{ name, address }`, or a list of them',
       (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
     ),
   ),
   variables: option<Readonly<Record<string, unknown>>>(
-    'What the template needs: texts, numbers, true and false, also inside objects.',
+    'The variables of the template: strings, numbers and booleans, also inside objects.',
     'an object',
     isObject,
   ),
   attachments: option<readonly EmailAttachment[]>(
-    'At most 20 files, as they are.',
+    'At most 20 files.',
     'a list of `{ filename, content, encoding, contentType }`',
     Array.isArray,
   ),
-  /** Instead of the template's. */
-  subject: filled("Instead of the template's."),
+  /** Replaces the subject of the template. */
+  subject: nonEmptyText('Replaces the subject of the template.'),
 } as const
 export interface EmailInput extends Described<typeof emailInput> {}
 
@@ -86,16 +85,16 @@ export interface EmailOutput {
   /** The same for every attempt. */
   readonly messageId: string
   readonly accepted: readonly string[]
-  /** Refused by the server, while it took the mail for others. */
+  /** Recipients the server refused while it accepted others. */
   readonly rejected: readonly string[]
 }
 
 const NAME = 'notify.email.v1'
 
 export function notifyEmail(options: EmailOptions): Activity<EmailInput, EmailOutput> {
-  const name = checkHandler(emailOptions, options, NAME)
+  const name = checkedName(emailOptions, options, NAME)
   const mailer = new Mailer(options, name)
-  return describedActivity(name, options.activity, emailInput, (input: EmailInput, ctx) =>
+  return handlerActivity(name, options.activity, emailInput, (input: EmailInput, ctx) =>
     mailer.send(input, ctx),
   )
 }
@@ -120,7 +119,7 @@ class Mailer {
 
   async send(input: unknown, ctx: ActivityContext): Promise<EmailOutput> {
     const what = `the input of '${this.#name}'`
-    const fields = new Fields(what, input, emailInput)
+    const fields = new InputReader(what, input, emailInput)
     const template = this.#templateOf(fields.get('template'))
     const variables = fields.get('variables') ?? {}
     const messageId = this.#messageId(ctx)
@@ -132,8 +131,11 @@ class Mailer {
       attachments: attachmentsOf(fields.get('attachments') ?? [], this.#attachmentBytesMax),
     }
     const sending = `the mail to ${this.#server.host}`
-    const { accepted, rejected } = await within(this.#timeoutMs, ctx.signal, sending, (signal) =>
-      deliver(this.#server, mail, this.#timeoutMs, signal),
+    const { accepted, rejected } = await withDeadline(
+      this.#timeoutMs,
+      ctx.signal,
+      sending,
+      (signal) => deliver(this.#server, mail, this.#timeoutMs, signal),
     )
     return { messageId, accepted, rejected }
   }
@@ -142,11 +144,11 @@ class Mailer {
     const template = this.#templates.get(name)
     if (template) return template
     const names = [...this.#templates.keys()].join(', ') || 'none'
-    const message = `there is no template '${name}'; there are: ${names}. Give it in 'templates' of the options.`
-    throw refused('TEMPLATE_UNKNOWN', message, { template: name })
+    const message = `there is no template '${name}'; expected one of: ${names}. Add it to 'templates' of the options.`
+    throw permanentError('TEMPLATE_UNKNOWN', message, { template: name })
   }
 
-  /** A mailbox that gets it twice can tell. */
+  /** The same id for every attempt, so that a mailbox can recognise a duplicate. */
   #messageId({ idempotencyKey }: ActivityContext): string {
     const domain = this.#from.address.slice(this.#from.address.lastIndexOf('@') + 1)
     return `<${deriveUuid('pawl mail', idempotencyKey)}@${domain}>`

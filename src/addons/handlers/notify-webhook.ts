@@ -1,5 +1,4 @@
-// notify.webhook.v1: tells somebody else's server something, signed so that it can be believed.
-
+// notify.webhook.v1: sends a signed webhook to another server.
 import {
   type Described,
   given,
@@ -14,56 +13,56 @@ import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import type { Activity, ActivityContext } from '../../core/index.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
-import { isSuccess, JSON_TYPE, jsonBytes } from './contents.ts'
-import { Fields, filled } from './fields.ts'
+import { permanentError } from './errors.ts'
 import { Guard, guardOptions } from './guard.ts'
 import { guardedFetch, type Header } from './guarded-fetch.ts'
-import { fitOf, HostList, hostOf } from './hosts.ts'
-import { checkHandler, commonOptions, describedActivity, timeLimit } from './options.ts'
-import { refused } from './refusals.ts'
+import { HostList, hostOf, matchScore } from './hosts.ts'
+import { isSuccess, JSON_TYPE, jsonBytes } from './http-body.ts'
+import { InputReader, nonEmptyText } from './input-reader.ts'
+import { checkedName, commonOptions, handlerActivity, timeLimit } from './options.ts'
 import { signWebhook, type WebhookSecret } from './webhook-signature.ts'
 
 export const webhookOptions = {
   ...commonOptions,
   ...guardOptions,
   /**
-   * For all, or for each host its own: `{ 'hooks.example.com': 'whsec_…' }`. A list has the new one and the old one
-   * while it is replaced. Without it nothing is signed.
+   * Signs webhooks: one secret for all hosts, or one for each host: `{ 'hooks.example.com': 'whsec_…' }`. A list signs
+   * with each of its secrets, so that a secret can be rotated. Without it nothing is signed.
    */
   secret: hidden(
     option<WebhookSecret | Readonly<Record<string, WebhookSecret>>>(
-      'What webhooks are signed with, to all hosts or by host.',
-      'a text, a list of texts, or an object of them by host',
+      'The secret that signs webhooks, for all hosts or by host; a list signs with each of its secrets.',
+      'a string, a list of strings, or an object of them by host',
       (value) => typeof value === 'string' || Array.isArray(value) || isObject(value),
       { otherwise: 'nothing is signed' },
     ),
   ),
-  /** 30s */
+  /** How long a request may take. Default: 30s. */
   timeout: timeLimit('How long a request may take.', limits.httpTimeoutMs),
 } as const
 export interface WebhookOptions extends Described<typeof webhookOptions> {}
 
 export const webhookInput = {
-  url: required(filled('Where to.')),
+  url: required(nonEmptyText('The URL of the receiver.')),
   /** The body, as JSON. */
-  payload: required(given<unknown>('The body, as JSON.', 'what JSON can say')),
-  /** The body is then `{ type: event, data: payload }`. */
-  event: filled('The body is then `{ type: event, data: payload }`.'),
+  payload: required(given<unknown>('The body, as JSON.', 'a JSON value')),
+  /** The type of the event; the body becomes `{ type: event, data: payload }`. */
+  event: nonEmptyText('The type of the event; the body becomes `{ type: event, data: payload }`.'),
 } as const
 export interface WebhookInput extends Described<typeof webhookInput> {}
 
 export interface WebhookOutput {
   readonly status: number
-  /** What the receiver saw as `webhook-id`. */
+  /** The `webhook-id` header that the receiver saw. */
   readonly id: string
 }
 
 const NAME = 'notify.webhook.v1'
 
 export function notifyWebhook(options: WebhookOptions = {}): Activity<WebhookInput, WebhookOutput> {
-  const name = checkHandler(webhookOptions, options, NAME)
+  const name = checkedName(webhookOptions, options, NAME)
   const webhooks = new Webhooks(options, name)
-  return describedActivity(name, options.activity, webhookInput, (input: WebhookInput, ctx) =>
+  return handlerActivity(name, options.activity, webhookInput, (input: WebhookInput, ctx) =>
     webhooks.notify(input, ctx),
   )
 }
@@ -84,10 +83,10 @@ class Webhooks {
 
   async notify(input: unknown, ctx: ActivityContext): Promise<WebhookOutput> {
     const what = `the input of '${this.#name}'`
-    const fields = new Fields(what, input, webhookInput)
-    const url = this.#guard.urlOf(fields.get('url'))
-    const body = bodyOf(fields)
-    // No key as it is: it has dots in it, and dots are between what is signed.
+    const fields = new InputReader(what, input, webhookInput)
+    const url = this.#guard.parseUrl(fields.get('url'))
+    const body = readBody(fields)
+    // Not the idempotency key itself: it contains dots, and dots separate the signed parts.
     const id = deriveUuid('pawl webhook', ctx.idempotencyKey)
     const call = {
       method: 'POST',
@@ -96,7 +95,7 @@ class Webhooks {
       body,
       timeoutMs: this.#timeoutMs,
       responseBytesMax: limits.httpErrorBytesMax,
-      // That it was taken is all there is to know.
+      // Only the status matters.
       overflow: 'cut',
       redirectsMax: 0,
       isSuccess,
@@ -117,41 +116,41 @@ class Webhooks {
     return Object.entries(headers).map(([name, value]) => ({ name, value }))
   }
 
-  /** The one of the host itself goes before that of a longer, and a shorter, `*.` */
+  /** The secret of the exact host, else of the longest `*.` pattern that matches. */
   #secretFor(host: string): WebhookSecret | undefined {
     const secret = this.#secret
-    if (secret === undefined || isOne(secret)) return secret
-    const fits = Object.entries(secret).map(([pattern, value]) => ({
+    if (secret === undefined || isShared(secret)) return secret
+    const matches = Object.entries(secret).map(([pattern, value]) => ({
       value,
-      fit: fitOf(pattern, host, this.#name),
+      score: matchScore(pattern, host, this.#name),
     }))
-    const [best] = fits.filter(({ fit }) => fit > 0).sort((a, b) => b.fit - a.fit)
+    const [best] = matches.filter(({ score }) => score > 0).sort((a, b) => b.score - a.score)
     if (best) return best.value
-    const message = `there is no secret to sign a webhook to '${host}' with. Add the host to 'secret' of the options.`
-    throw refused('SECRET_UNKNOWN', message, { host })
+    const message = `there is no secret to sign a webhook to '${host}'. Add the host to 'secret' of the options.`
+    throw permanentError('SECRET_UNKNOWN', message, { host })
   }
 }
 
-function bodyOf(fields: Fields<typeof webhookInput>): Buffer {
+function readBody(fields: InputReader<typeof webhookInput>): Buffer {
   const payload = fields.get('payload')
   const event = fields.get('event')
   const content = event === undefined ? payload : { type: event, data: payload }
   const body = jsonBytes(content, `'payload' of ${fields.what}`)
   if (body.byteLength <= limits.httpRequestBytesMax) return body
-  const message = `the payload has ${body.byteLength} bytes, at most ${limits.httpRequestBytesMax} are possible.`
-  throw refused('REQUEST_TOO_LARGE', message)
+  const message = `the payload has ${body.byteLength} bytes; the limit is ${limits.httpRequestBytesMax}. Send a link to it instead.`
+  throw permanentError('REQUEST_TOO_LARGE', message)
 }
 
-function isOne(secret: NonNullable<WebhookOptions['secret']>): secret is WebhookSecret {
+function isShared(secret: NonNullable<WebhookOptions['secret']>): secret is WebhookSecret {
   return typeof secret === 'string' || Array.isArray(secret)
 }
 
 function checkSecret(secret: WebhookOptions['secret'], name: string): void {
   if (secret === undefined) return
-  const all: readonly WebhookSecret[] = isOne(secret) ? [secret] : Object.values(secret)
-  if (!isOne(secret)) new HostList(Object.keys(secret), `'secret' of ${name}`)
+  const all: readonly WebhookSecret[] = isShared(secret) ? [secret] : Object.values(secret)
+  if (!isShared(secret)) new HostList(Object.keys(secret), `'secret' of ${name}`)
   const texts = all.flat()
   if (texts.length > 0 && texts.every((each) => typeof each === 'string' && each !== '')) return
-  const message = `'secret' of ${name} is empty or no text. Leave it out, and webhooks are not signed.`
+  const message = `'secret' of ${name} is empty or not a string; expected non-empty strings. Leave it out to send unsigned webhooks.`
   throw new PawlError('DEFINITION_INVALID', message)
 }

@@ -1,5 +1,4 @@
-// Options that all handlers have.
-
+// Options that every handler takes.
 import {
   checkOptions,
   type Described,
@@ -21,19 +20,19 @@ import {
 } from '../../core/index.ts'
 
 export const commonOptions = {
-  /** Under another name than its own, as for a second one with other options. */
+  /** The name of the activity; a second handler of the same kind needs another one. */
   name: named(
-    'Another name than its own, as for a second one with other options.',
+    'The name of the activity; a second handler of the same kind needs another one.',
     'the name of an activity',
-    { otherwise: 'its own' },
+    { otherwise: "the handler's own" },
   ),
   /** Retries, queue and time limits, as for any activity. */
   activity: nested('Retries, queue and time limits, as for any activity.', activityOptions),
 } as const
 export interface HandlerOptions extends Described<typeof commonOptions> {}
 
-/** An activity whose input is described. */
-export function describedActivity<In, Out>(
+/** An activity that carries the description of its input, so that graph documents are checked against it. */
+export function handlerActivity<In, Out>(
   name: string,
   options: ActivityOptions | undefined,
   input: Description,
@@ -42,15 +41,15 @@ export function describedActivity<In, Out>(
   return { ...activity<Out, In>(name, options ?? {}, handler), '~input': input }
 }
 
-/** Checks the options of a handler, and gives its name. */
-export function checkHandler(description: Description, options: unknown, usual: string): string {
+/** Checks the options of a handler and returns its name. */
+export function checkedName(description: Description, options: unknown, usual: string): string {
   const given = (options as { readonly name?: unknown } | null | undefined)?.name
   const name = typeof given === 'string' ? given : usual
   checkOptions(description, options, { of: name, code: 'DEFINITION_INVALID' })
   return name
 }
 
-/** How long a request may take; `ms` when absent. */
+/** The option for how long a request may take; `ms` is its default. */
 export function timeLimit(about: string, ms?: number): Option<Duration> {
   const takes = `a duration of at most ${formatDuration(limits.handlerTimeoutMsMax)}`
   const accepts = (value: unknown): boolean => timeoutMs(value as Duration, 'it') > 0

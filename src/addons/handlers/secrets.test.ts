@@ -66,10 +66,25 @@ describe('A12: secrets', () => {
   })
 
   test.each([
-    ['unknown', { a: { secret: 'other' } }, 'SECRET_UNKNOWN', /there is no secret 'other'/],
-    ['inherited', { a: { secret: 'toString' } }, 'SECRET_UNKNOWN', /no secret 'toString'/],
+    [
+      'unknown',
+      { a: { secret: 'other' } },
+      'SECRET_UNKNOWN',
+      /the secret 'other', which does not exist/,
+    ],
+    [
+      'inherited',
+      { a: { secret: 'toString' } },
+      'SECRET_UNKNOWN',
+      /the secret 'toString', which does not exist/,
+    ],
     ['empty', { a: { secret: 'empty' } }, 'SECRET_UNKNOWN', /is empty/],
-    ['two lines', { a: { secret: 'broken' } }, 'INPUT_INVALID', /characters that no header/],
+    [
+      'two lines',
+      { a: { secret: 'broken' } },
+      'INPUT_INVALID',
+      /characters that headers may not have/,
+    ],
     ['no reference', { a: { value: 'x' } }, 'INPUT_INVALID', /unknown field `value`/],
   ])('%s: refused', async (_name, headers, code, message) => {
     const secrets = { empty: '', broken: 's3cret\r\nx-evil: 1' }

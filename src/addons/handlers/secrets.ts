@@ -1,5 +1,4 @@
-// Secrets by name. Definitions that are data name them; what they are is known to this process alone, and each goes only
-// to hosts it is for.
+// Secrets by name. Inputs refer to a secret by its name; its value stays in this process and is sent only to its hosts.
 import {
   either,
   hidden,
@@ -10,24 +9,24 @@ import {
   strings,
 } from '../../core/base/described.ts'
 import { PawlError } from '../../core/base/errors.ts'
-import { Fields, filled } from './fields.ts'
+import { permanentError } from './errors.ts'
 import type { Header } from './guarded-fetch.ts'
 import { HostList, hostOf } from './hosts.ts'
-import { refused } from './refusals.ts'
+import { InputReader, nonEmptyText } from './input-reader.ts'
 
-/** The secret, or a function that gives it each time it is needed. */
+/** The secret, or a function that returns it and is called each time it is needed. */
 export type SecretValue = string | (() => string | Promise<string>)
 
 const secretValue = option<SecretValue>(
-  'The secret, or a function that gives it each time it is needed.',
-  'a text, or a function that gives one',
+  'The secret, or a function that returns it and is called each time it is needed.',
+  'a string, or a function that returns one',
   (value) => typeof value === 'string' || typeof value === 'function',
 )
 
 export const secretOption = hidden(
   either(
     secretValue,
-    nested('The secret, and where it may go.', {
+    nested('The secret and the hosts it may be sent to.', {
       value: required(hidden(secretValue)),
       /** The only hosts it is sent to. */
       hosts: required(strings('The only hosts it is sent to.', 'a list of hosts')),
@@ -36,15 +35,15 @@ export const secretOption = hidden(
 )
 export type Secret = typeof secretOption extends Option<infer T> ? T : never
 
-/** How a header asks for a secret. */
+/** How a header refers to a secret. */
 export const secretReference = {
-  secret: required(filled('The name of the secret.')),
-  prefix: filled("What goes before it: `'Bearer '`."),
+  secret: required(nonEmptyText('The name of the secret.')),
+  prefix: nonEmptyText("Text before the secret, such as `'Bearer '`."),
 } as const
 
 interface Known {
   readonly value: SecretValue
-  /** Undefined is all that the handler may go to. */
+  /** Undefined: every host the handler may connect to. */
   readonly hosts: HostList | undefined
 }
 
@@ -59,7 +58,7 @@ export class Secrets {
     for (const [name, secret] of Object.entries(secrets)) {
       const isBound = typeof secret === 'object'
       if (!isBound && hosts === undefined) {
-        const message = `the secret '${name}' of ${what} could be sent to every host there is. Write { value, hosts: ['api.example.com'] }, or give 'hosts' of ${what}.`
+        const message = `the secret '${name}' of ${what} is not restricted to any host. Write { value, hosts: ['api.example.com'] }, or set 'hosts' of ${what}.`
         throw new PawlError('DEFINITION_INVALID', message)
       }
       const bound = isBound
@@ -69,20 +68,20 @@ export class Secrets {
     }
   }
 
-  /** `{ secret: 'name', prefix: 'Bearer ' }` as a header to this URL. */
+  /** Resolves `{ secret: 'name', prefix: 'Bearer ' }` to a header for this URL. */
   async header(name: string, reference: unknown, url: URL): Promise<Header> {
-    const fields = new Fields(`header '${name}'`, reference, secretReference)
+    const fields = new InputReader(`header '${name}'`, reference, secretReference)
     const secret = fields.get('secret')
     const prefix = fields.get('prefix') ?? ''
     const known = this.#known.get(secret)
     if (!known) {
-      const message = `there is no secret '${secret}', which header '${name}' asks for. Give it in 'secrets' of the options.`
-      throw refused('SECRET_UNKNOWN', message, { secret })
+      const message = `header '${name}' names the secret '${secret}', which does not exist. Add it to 'secrets' of the options.`
+      throw permanentError('SECRET_UNKNOWN', message, { secret })
     }
     const host = hostOf(url)
     if (known.hosts && !known.hosts.includes(host)) {
-      const message = `the secret '${secret}' is not for '${host}'. Add the host to 'hosts' of the secret if it should be.`
-      throw refused('SECRET_REFUSED', message, { secret, host })
+      const message = `the secret '${secret}' may not be sent to '${host}'. Add the host to 'hosts' of the secret to allow it.`
+      throw permanentError('SECRET_REFUSED', message, { secret, host })
     }
     return {
       name,
@@ -95,5 +94,5 @@ export class Secrets {
 export async function valueOf(secret: SecretValue, what: string): Promise<string> {
   const value: unknown = typeof secret === 'function' ? await secret() : secret
   if (typeof value === 'string' && value !== '') return value
-  throw refused('SECRET_UNKNOWN', `the ${what} is empty; expected a text.`)
+  throw permanentError('SECRET_UNKNOWN', `the ${what} is empty; expected a non-empty string.`)
 }

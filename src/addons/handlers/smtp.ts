@@ -1,4 +1,4 @@
-// Hands a mail to a server over SMTP, by nodemailer. The connection is made here, so that it can be cut off.
+// Sends a mail over SMTP with nodemailer. The socket is opened here, so that it can be aborted.
 import { connect, type Socket } from 'node:net'
 import type * as nodemailer from 'nodemailer'
 import {
@@ -12,23 +12,26 @@ import {
   whole,
 } from '../../core/base/described.ts'
 import { PawlError } from '../../core/base/errors.ts'
-import { filled } from './fields.ts'
-import { refused, troubled } from './refusals.ts'
+import { permanentError, retryableError } from './errors.ts'
+import { nonEmptyText } from './input-reader.ts'
 
 export const smtpServer = {
-  host: required(filled('Its name.')),
-  /** 465 if secure, else 587. */
-  port: whole('Its port.', [1, 65_535], { otherwise: '465 if secure, else 587' }),
-  /** TLS from the first byte. Otherwise the connection is upgraded by STARTTLS. */
-  secure: flag('TLS from the first byte, and not by STARTTLS.', { otherwise: 'false' }),
-  /** Whether a server that offers no TLS is refused. true */
+  host: required(nonEmptyText('The host name of the server.')),
+  /** The port of the server. Default: 465 if `secure`, else 587. */
+  port: whole('The port of the server.', [1, 65_535], { otherwise: '465 if `secure`, else 587' }),
+  /** Uses TLS from the first byte; otherwise the connection is upgraded with STARTTLS. Default: false. */
+  secure: flag(
+    'Uses TLS from the first byte; otherwise the connection is upgraded with STARTTLS.',
+    { otherwise: 'false' },
+  ),
+  /** Refuses a server that offers no TLS. Default: true. */
   requireTls: flag('Refuses a server that offers no TLS.', { otherwise: 'true' }),
-  user: text('Who logs in.'),
-  password: hidden(text('With what.')),
-  /** What Node's TLS takes, for a certificate of your own. */
+  user: text('The user name to log in with.'),
+  password: hidden(text('The password to log in with.')),
+  /** Options of Node's TLS, such as a certificate authority of your own. */
   tls: hidden(
     option<Readonly<Record<string, unknown>>>(
-      "What Node's TLS takes, for a certificate of your own.",
+      "Options of Node's TLS, such as a certificate authority of your own.",
       'an object',
       isObject,
     ),
@@ -47,11 +50,11 @@ export interface Delivery {
   readonly rejected: readonly string[]
 }
 
-/** `smtps://user:password@host:465`, or `smtp:`, which is upgraded. */
+/** Reads `smtps://user:password@host:465`, or `smtp:` for a connection that is upgraded with STARTTLS. */
 export function serverOf(given: string | SmtpServer, what: string): SmtpServer {
   const server = typeof given === 'string' ? serverOfUrl(given) : given
   if (server && server.host !== '') return server
-  const message = `'smtp' of ${what} cannot be used; expected 'smtps://user:password@host', or { host, port, secure, user, password }.`
+  const message = `'smtp' of ${what} is not a server; expected 'smtps://user:password@host', or { host, port, secure, user, password }.`
   throw new PawlError('DEFINITION_INVALID', message)
 }
 
@@ -94,7 +97,7 @@ export async function deliver(
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
-    // Neither a path nor a URL in a mail is ever opened.
+    // A path or a URL in a mail is never opened.
     disableFileAccess: true,
     disableUrlAccess: true,
     ...(user !== undefined && { auth: { user, pass: password ?? '' } }),
@@ -109,17 +112,23 @@ export async function deliver(
   }
 }
 
-/** Without an answer of the server it did not come so far, unless nodemailer says that the mail was wrong. */
-const wrongMail: ReadonlySet<unknown> = new Set(['EENVELOPE', 'EMESSAGE', 'EFILEACCESS', 'ECONFIG'])
+/** Nodemailer's codes for an invalid mail. Any other failure without a status of the server is temporary. */
+const invalidMail: ReadonlySet<unknown> = new Set([
+  'EENVELOPE',
+  'EMESSAGE',
+  'EFILEACCESS',
+  'ECONFIG',
+])
 
 function mailError(error: unknown, host: string): Error {
   const { code, responseCode: status } = error as { code?: unknown; responseCode?: unknown }
   const why = error instanceof Error ? error.message : String(error)
   const details = typeof status === 'number' ? { status } : {}
-  const isFinal = typeof status === 'number' ? status >= 500 : wrongMail.has(code)
-  if (isFinal) return refused('MAIL_REFUSED', `${host} refused the mail: ${why}`, details, error)
-  const message = `${host} could not take the mail now: ${why}`
-  return troubled('MAIL_DEFERRED', message, { details, cause: error })
+  const isFinal = typeof status === 'number' ? status >= 500 : invalidMail.has(code)
+  if (isFinal)
+    return permanentError('MAIL_REFUSED', `${host} permanentError the mail: ${why}`, details, error)
+  const message = `${host} could not accept the mail now: ${why}`
+  return retryableError('MAIL_DEFERRED', message, { details, cause: error })
 }
 
 function addresses(given: readonly unknown[] | undefined): string[] {

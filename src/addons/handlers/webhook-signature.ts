@@ -1,13 +1,13 @@
-// Signatures of webhooks, by the Standard Webhooks scheme: HMAC-SHA256 over `id.timestamp.body`. One for each secret, so
-// that a secret can be replaced without a moment in which nobody can verify.
+// Signs and verifies webhooks by the Standard Webhooks scheme: HMAC-SHA256 over `id.timestamp.body`, one signature for
+// each secret, so that receivers can verify throughout a rotation.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { amount, checkOptions, type Described } from '../../core/base/described.ts'
 import { limits } from '../../core/base/limits.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
-import { refused } from './refusals.ts'
+import { permanentError } from './errors.ts'
 
-/** `whsec_` and base64, or any text. */
+/** `whsec_` and base64, or any text; or a list of secrets during a rotation. */
 export type WebhookSecret = string | readonly string[]
 
 export function signWebhook(
@@ -22,24 +22,28 @@ export function signWebhook(
 }
 
 export const verifyOptions = {
-  /** How old, or how far ahead, it may be. 300 */
-  toleranceSeconds: amount('How old, or how far ahead, it may be.', [0, Number.MAX_SAFE_INTEGER], {
-    otherwise: String(limits.webhookToleranceSeconds),
-  }),
-  /** Milliseconds since 1970. The system's clock */
-  now: amount('Milliseconds since 1970.', [0, Number.MAX_SAFE_INTEGER], {
-    otherwise: "the system's clock",
+  /** How far the timestamp may be from now, in seconds. Default: 300. */
+  toleranceSeconds: amount(
+    'How far the timestamp may be from now, in seconds.',
+    [0, Number.MAX_SAFE_INTEGER],
+    {
+      otherwise: String(limits.webhookToleranceSeconds),
+    },
+  ),
+  /** The current time in milliseconds since 1970. Default: the system clock. */
+  now: amount('The current time in milliseconds since 1970.', [0, Number.MAX_SAFE_INTEGER], {
+    otherwise: 'the system clock',
   }),
 } as const
 export interface VerifyOptions extends Described<typeof verifyOptions> {}
 
 export interface VerifiedWebhook {
-  /** The same for every attempt: what was seen before can be left out. */
+  /** The same for every attempt, so that a receiver can skip duplicates. */
   readonly id: string
   readonly timestamp: Date
 }
 
-/** Throws unless the headers say that the body, byte for byte, was signed with one of the secrets just now. */
+/** Throws unless the headers prove that exactly this body was signed with one of the secrets within the tolerance. */
 export function verifyWebhook(
   headers: IncomingHttpHeaders | Headers,
   body: string | Uint8Array,
@@ -54,7 +58,7 @@ export function verifyWebhook(
   const { toleranceSeconds = limits.webhookToleranceSeconds, now = systemClock.now() } = options
   const age = now / 1000 - Number(stamp)
   if (!(Math.abs(age) <= toleranceSeconds)) {
-    throw invalid(`it is ${Math.round(age)} s old, and ${toleranceSeconds} s are tolerated`)
+    throw invalid(`it is ${Math.round(age)} s old; the tolerance is ${toleranceSeconds} s`)
   }
   const given = signatures
     .split(' ')
@@ -62,7 +66,10 @@ export function verifyWebhook(
     .map((each) => Buffer.from(each.slice('v1,'.length), 'base64'))
   const expected = secretsOf(secret).map((each) => macOf(id, stamp, body, each))
   const isSigned = expected.some((mac) => given.some((each) => isSame(mac, each)))
-  if (!isSigned) throw invalid('no signature fits the body and the secret')
+  if (!isSigned)
+    throw invalid(
+      "no signature matches the body and the secret; pass the raw body and the sender's secret",
+    )
   return { id, timestamp: new Date(Number(stamp) * 1000) }
 }
 
@@ -89,10 +96,13 @@ function secretsOf(secret: WebhookSecret): readonly string[] {
   const all = typeof secret === 'string' ? [secret] : secret
   const isKey = (each: unknown): boolean => typeof each === 'string' && keyOf(each).length > 0
   if (all.length > 0 && all.every(isKey)) return all
-  // With an empty key everybody could sign.
-  throw refused('SECRET_UNKNOWN', 'the secret of a webhook is empty; expected a text.')
+  // Anybody could sign with an empty key.
+  throw permanentError(
+    'SECRET_UNKNOWN',
+    'the secret of a webhook is empty; expected a non-empty string.',
+  )
 }
 
 function invalid(problem: string): Error {
-  return refused('SIGNATURE_INVALID', `this webhook is not to be believed: ${problem}.`)
+  return permanentError('SIGNATURE_INVALID', `the webhook cannot be verified: ${problem}.`)
 }

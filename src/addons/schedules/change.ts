@@ -1,5 +1,5 @@
-// What a schedule is told, and how its plan changes in some fields and keeps the others. The schedule and its readers
-// apply changes in the order they were sent, so that changes from several processes add up.
+// Control messages of a schedule, and how a change replaces some fields of its plan and keeps the others. The schedule
+// and its readers apply changes in the order they were sent, so that changes from several processes are all kept.
 import type { Duration } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import type { Instant } from '../../core/base/instant.ts'
@@ -9,16 +9,16 @@ import type { OneTiming, Timing } from '../../core/index.ts'
 import type { ScheduledRun, ScheduleSpec } from './state.ts'
 
 export type Control =
-  /** Whether it is paused stays as it is, unless that is said. */
+  /** Without `paused` the schedule stays paused or active. */
   | {
       readonly do: 'set'
       readonly spec: ScheduleSpec
       readonly paused?: boolean
       readonly note?: string
-      /** Slots of another timing count from here. Absent in messages of older versions: they count from the last slot. */
+      /** A new timing starts here. Absent in messages of older versions, where it starts at the last slot. */
       readonly asOf?: Instant
     }
-  /** What is absent stays as it is; a note that is null is removed. */
+  /** Absent fields stay unchanged; a null note is removed. */
   | {
       readonly do: 'change'
       readonly change: SpecChange
@@ -31,7 +31,7 @@ export type Control =
   | { readonly do: 'backfill'; readonly from: Instant; readonly to: Instant }
   | { readonly do: 'delete' }
 
-/** Fields to change; null removes one. What is absent stays. */
+/** The fields to change; null removes a field, and absent fields stay unchanged. */
 export type Change<T> = { readonly [K in keyof T]?: T[K] | null | undefined }
 
 export interface TimingChange {
@@ -45,14 +45,14 @@ export interface TimingChange {
 export interface SpecChange {
   readonly timing?: TimingChange
   readonly fields: Change<Omit<ScheduleSpec, 'timing' | 'input' | 'run'>>
-  /** Apart from the fields, because null is an input. */
+  /** Separate from the fields, because null is a valid input. */
   readonly input?: { readonly is: unknown }
   readonly run?: Change<ScheduledRun>
 }
 
 /**
- * The plan with the change; as it was, if that would be too large, as two changes together may be. They may also leave a
- * window and nothing to catch up on: then the window goes.
+ * Applies a change. Two changes that are valid alone may not be so together: a plan that would be too large stays
+ * unchanged, and a catch-up window without a catch-up policy is dropped.
  */
 export function changed(spec: ScheduleSpec, change: SpecChange): ScheduleSpec {
   const { catchUpWindow, ...others } = merged(spec, change)
@@ -71,14 +71,14 @@ export function merged(spec: ScheduleSpec, change: SpecChange): ScheduleSpec {
   }
 }
 
-const besides = { cron: 'timeZone', every: 'offset' } as const
+const companions = { cron: 'timeZone', every: 'offset' } as const
 
-/** A time zone or an offset alone changes a timing that has one; anything else replaces the timing. */
+/** A time zone or an offset alone changes the timing; a cron expression, an interval or a list replaces it. */
 function changedTiming(timing: Timing, change: TimingChange): Timing {
   if (change.timings !== undefined) return { timings: change.timings }
   const kind = kindOf(change) ?? kindOf(timing)
   if (kind === undefined) return timing
-  const other = besides[kind]
+  const other = companions[kind]
   const before = kind in timing ? timing : {}
   return patched(before, { [kind]: change[kind], [other]: change[other] }) as Timing
 }
@@ -96,7 +96,7 @@ function patched<T extends object>(before: T, change: Change<T>): T {
   ) as T
 }
 
-/** Whether a new history can begin with the plan: what the schedule remembers beside it takes some room, too. */
+/** Whether a new generation can begin with the plan, with room for the rest of the schedule's state. */
 function fits(spec: ScheduleSpec): boolean {
   try {
     checkPlanSize(spec)

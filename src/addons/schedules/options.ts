@@ -1,5 +1,4 @@
-// What users say of a schedule.
-
+// The options of schedules.
 import {
   choice,
   type Described,
@@ -17,7 +16,7 @@ import type { Duration } from '../../core/base/duration.ts'
 import { type OneTiming, type Startable, startOptions } from '../../core/index.ts'
 import type { CatchUp, Overlap } from './state.ts'
 
-/** How its runs are started. */
+/** Options of the runs that a schedule starts. */
 const runOptions = {
   attributes: startOptions.attributes,
   memo: startOptions.memo,
@@ -26,65 +25,68 @@ const runOptions = {
   runTimeout: startOptions.runTimeout,
 } as const
 
-/** Which slots of the past are filled in. */
+/** The range of slots to backfill. */
 export const backfillOptions = {
-  from: required(moment('No slot before this is filled in.')),
-  to: required(moment('No slot after this is filled in.')),
+  from: required(moment('The first instant of the range.')),
+  to: required(moment('The last instant of the range.')),
 } as const
 
 export const scheduleOptions = {
-  /** What to do when the run of the slot before is still under way. 'allow' */
+  /** What to do when the run of the previous slot is still in progress. Default: 'allow'. */
   overlap: choice<Overlap>(
-    'What to do when the run of the slot before is still in progress.',
+    'What to do when the run of the previous slot is still in progress.',
     ['allow', 'skip', 'bufferOne', 'replace', 'terminate'],
     { otherwise: "'allow'" },
   ),
-  /** What to do about slots that came while no worker was there. 'skip' */
+  /** What to do about slots that were due while no worker ran. Default: 'skip'. */
   catchUp: choice<CatchUp>(
-    'What to do about slots that came while no worker was there.',
+    'What to do about slots that were due while no worker ran.',
     ['skip', 'one', 'all'],
     { otherwise: "'skip'" },
   ),
-  /** Missed slots that are longer ago are not made up. */
+  /** How far back missed slots are made up, with `catchUp: 'one'` or `'all'`. */
   catchUpWindow: duration(
     "How far back missed slots are made up, with `catchUp: 'one'` or `'all'`.",
-    { otherwise: 'without end' },
+    { otherwise: 'without limit' },
   ),
-  /** Each slot is taken up to this much later, at random. */
-  jitter: duration('Each slot is taken up to this much later, at random.'),
-  from: moment('No slot before this is taken.'),
-  until: moment('No slot after this is taken.'),
-  /** As it was, when absent; a new one is not. */
-  paused: flag('No slot is taken until it is resumed.', {
-    otherwise: 'as it was; a new one is not',
+  /** Delays each slot by a random time up to this long. */
+  jitter: duration('Delays each slot by a random time up to this long.'),
+  from: moment('Slots before this instant are not taken.'),
+  until: moment('Slots after this instant are not taken.'),
+  /** Takes no slots until the schedule is resumed. Default: unchanged; a new schedule is active. */
+  paused: flag('Takes no slots until the schedule is resumed.', {
+    otherwise: 'unchanged; a new schedule is active',
   }),
-  note: text('Why, for people.'),
-  /** How its runs are started. */
-  run: nested('How its runs are started.', runOptions),
+  note: text('The reason for the pause, for people.'),
+  /** Options of the runs it starts. */
+  run: nested('Options of the runs it starts.', runOptions),
 } as const
 export interface ScheduleOptions extends Described<typeof scheduleOptions> {}
 
-/** Those that say when it is due are looked at together, and what to start is not an option. */
+/** The timing fields are checked together; `workflow` and `input` are not options of their own. */
 const others = {
-  cron: given<string | readonly string[]>('When it is due.', 'a cron expression, or several'),
+  cron: given<string | readonly string[]>(
+    'When it is due.',
+    'a cron expression, or a list of them',
+  ),
   timeZone: given<string>('The time zone of `cron`.', 'a time zone'),
   every: given<Duration>('How often it is due.', 'a duration'),
-  offset: given<Duration>('How long after the hour, the day and so on.', 'a duration'),
+  offset: given<Duration>('How long after each multiple of `every` it is due.', 'a duration'),
   timings: given<readonly OneTiming[]>(
-    'When it is due: whenever one of them is.',
+    'When it is due: whenever one of the timings is.',
     'a list of objects with `cron` and `timeZone`, or `every` and `offset`',
   ),
   workflow: option<Startable<never, unknown>>(
-    'What it starts.',
+    'The workflow or activity it starts.',
     'a workflow or an activity',
     (value) => ['workflow', 'activity'].includes(String((value as { is?: unknown } | null)?.is)),
   ),
-  input: given<unknown>('What it starts it with.', 'the input of the workflow'),
+  input: given<unknown>('The input of its runs.', 'the input of the workflow'),
 } as const
 
 export const wholeSchedule = { ...scheduleOptions, ...others } as const
 
-/** What is absent stays as it is. */
+/** The options of a change: absent fields stay unchanged, null removes a field. */
 export const scheduleChange = {
   ...wholeSchedule,
   timeZone: removable(others.timeZone),
@@ -96,7 +98,7 @@ export const scheduleChange = {
   from: removable(scheduleOptions.from),
   until: removable(scheduleOptions.until),
   note: removable(scheduleOptions.note),
-  run: nested('How its runs are started; what is absent in it stays, too.', {
+  run: nested('Options of the runs it starts; absent fields stay unchanged.', {
     attributes: removable(runOptions.attributes),
     memo: removable(runOptions.memo),
     priority: removable(runOptions.priority),
@@ -105,10 +107,10 @@ export const scheduleChange = {
   }),
 } as const
 
-/** A change, whatever the types of its workflow and input are. */
+/** A change with any types of workflow and input. */
 export type AnyScheduleChange = Described<typeof scheduleChange>
 
-/** What to change of a schedule. What is absent stays as it is; null removes what may be absent. */
+/** The fields to change in a schedule. Absent fields stay unchanged; null removes an optional field. */
 export interface ScheduleChange<In = unknown>
   extends Omit<AnyScheduleChange, 'workflow' | 'input'> {
   readonly workflow?: Startable<In, unknown>

@@ -1,6 +1,7 @@
-// From what users say of a schedule to its plan as it is kept, and back. Nobody is there to be told when a slot comes:
-// whatever would be wrong then is found here.
+// Converts the options of a schedule to its stored plan, and back. Everything is checked here, because no caller would
+// see an error when a slot is due.
 
+import { defined } from '../../core/base/defined.ts'
 import { checkOptions } from '../../core/base/described.ts'
 import { milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
@@ -31,7 +32,7 @@ import {
   whenText,
 } from './state.ts'
 
-/** All that `set` takes: it can be given to `set` again. */
+/** The plan of a schedule: everything that `set` takes, so that it can be passed to `set` again. */
 export type SchedulePlan = Timing &
   ScheduleOptions & {
     readonly workflow: WorkflowContract<unknown, unknown>
@@ -44,26 +45,29 @@ export function planOf(
 ): SchedulePlan {
   const { timing, input, overlap, catchUp, catchUpWindow, run } = spec
   const { jitterMs, jitter = jitterMs, from, until } = spec
+  const dateOf = (at?: Instant): Date | undefined => (at === undefined ? undefined : new Date(at))
   return {
     ...timing,
-    workflow: contractOf(spec),
-    ...(input !== undefined && { input }),
-    overlap,
-    catchUp,
-    ...(catchUpWindow !== undefined && { catchUpWindow }),
-    ...(jitter !== 0 && { jitter }),
-    ...(from !== undefined && { from: new Date(from) }),
-    ...(until !== undefined && { until: new Date(until) }),
-    ...(Object.keys(run).length > 0 && { run }),
-    ...(paused && { paused }),
-    ...(note !== undefined && { note }),
+    ...defined({
+      workflow: contractOf(spec),
+      input,
+      overlap,
+      catchUp,
+      catchUpWindow,
+      jitter: jitter === 0 ? undefined : jitter,
+      from: dateOf(from),
+      until: dateOf(until),
+      run: Object.keys(run).length > 0 ? run : undefined,
+      paused: paused || undefined,
+      note,
+    }),
   }
 }
 
-/** What a run can be started by, of what is kept of a workflow: its name, and where its runs wait. */
+/** A contract to start runs with, from what is stored of the workflow: its name, queue and priority. */
 export function contractOf(spec: ScheduleSpec): WorkflowContract<unknown, unknown> {
   const { workflow: name, own: options } = spec
-  const contract = { is: 'workflow', name, ...(options && { options }) } as const
+  const contract = defined({ is: 'workflow', name, options })
   return contract as WorkflowContract<unknown, unknown>
 }
 
@@ -71,7 +75,10 @@ export function newSpec(id: string, given: object): ScheduleSpec {
   checkOptions(wholeSchedule, given, { of: 'a schedule' })
   const whole: AnyScheduleChange = given
   if (whole.workflow === undefined)
-    throw new PawlError('INPUT_INVALID', 'a schedule needs a workflow: set(id, { workflow, … }).')
+    throw new PawlError(
+      'INPUT_INVALID',
+      'the schedule has no workflow; expected a workflow or an activity: set(id, { workflow, … }).',
+    )
   const timing = timingIn(whole) as Timing
   timingOf(timing)
   const blank: ScheduleSpec = {
@@ -84,17 +91,17 @@ export function newSpec(id: string, given: object): ScheduleSpec {
     run: {},
   }
   const { fields, input, run } = changeOf(whole)
-  const spec = merged(blank, { fields, ...(input && { input }), ...(run && { run }) })
+  const spec = merged(blank, defined({ fields, input, run }))
   checkSpec(id, spec)
   return spec
 }
 
-/** Whether these are fields of a schedule, and values they can have, whatever its plan is. */
+/** Checks the fields of a change and their values, as far as that is possible without the plan. */
 export function checkChange(given: AnyScheduleChange): void {
   checkOptions(scheduleChange, given, { of: 'a change of a schedule' })
 }
 
-/** What to tell a schedule to change, and the plan it leads to. */
+/** The change to send to a schedule, and the plan that results from it. */
 export function changedSpec(
   id: string,
   before: ScheduleSpec,
@@ -115,7 +122,7 @@ function changeOf(given: AnyScheduleChange): SpecChange {
   return {
     ...(Object.keys(timing).length > 0 && { timing }),
     fields: {
-      ...(workflow && whatStarts(workflow)),
+      ...(workflow && targetOf(workflow)),
       ...(overlap !== undefined && { overlap: overlap ?? 'allow' }),
       ...(catchUp !== undefined && { catchUp: catchUp ?? 'skip' }),
       ...(catchUpWindow !== undefined && { catchUpWindow }),
@@ -128,9 +135,9 @@ function changeOf(given: AnyScheduleChange): SpecChange {
   }
 }
 
-function whatStarts(definition: Startable<never, unknown>): Change<ScheduleSpec> {
+function targetOf(definition: Startable<never, unknown>): Change<ScheduleSpec> {
   const { name, options: { queue, priority } = {} } = startedAs(definition)
-  const own = { ...(queue !== undefined && { queue }), ...(priority !== undefined && { priority }) }
+  const own = defined({ queue, priority })
   return {
     workflow: checkName(name, 'the name of a workflow'),
     own: Object.keys(own).length > 0 ? own : null,
@@ -138,16 +145,10 @@ function whatStarts(definition: Startable<never, unknown>): Change<ScheduleSpec>
 }
 
 function timingIn({ cron, timeZone, every, offset, timings }: AnyScheduleChange): TimingChange {
-  return {
-    ...(cron !== undefined && { cron }),
-    ...(timeZone !== undefined && { timeZone }),
-    ...(every !== undefined && { every }),
-    ...(offset !== undefined && { offset }),
-    ...(timings !== undefined && { timings }),
-  }
+  return defined({ cron, timeZone, every, offset, timings })
 }
 
-// What is given together must go together, and what is given alone must have something to go with.
+// Fields given together must be compatible, and a field given alone must match the current timing.
 function checkTimingChange(change: TimingChange, before: Timing, after: Timing): void {
   const { timeZone, offset, ...kinds } = change
   if (Object.keys(kinds).length > 0) timingOf({ ...after, ...kinds } as Timing)
@@ -156,12 +157,12 @@ function checkTimingChange(change: TimingChange, before: Timing, after: Timing):
     ['offset', offset, 'every'],
   ] as const) {
     if (value === undefined || value === null || kind in after) continue
-    const message = `${name} goes with ${kind}, and the timing is ${JSON.stringify(before)}. Give ${kind} too, or all \`timings\`.`
+    const message = `${name} needs ${kind}, but the timing is ${JSON.stringify(before)}. Also give ${kind}, or give all \`timings\`.`
     throw new PawlError('INPUT_INVALID', message)
   }
 }
 
-/** Refuses one that is never due, unless it was due at the same times before: those may have passed by now. */
+/** Throws if a schedule is never due, unless its timing is unchanged: its last slot may have passed. */
 export function checkDue(spec: ScheduleSpec, now: Instant, before?: ScheduleSpec): void {
   if (nextSlot(spec, now) !== undefined) return
   if (before === undefined || whenText(before) !== whenText(spec)) throw neverDue(spec)
@@ -178,17 +179,20 @@ function checkSpec(id: string, spec: ScheduleSpec): void {
 export function instant(date: Date, what: string): Instant {
   const time = Number(date)
   if (time >= INSTANT_MIN && time <= INSTANT_MAX) return time
-  throw new PawlError('INPUT_INVALID', `${what} is not a valid Date from year 0 to 9999.`)
+  throw new PawlError(
+    'INPUT_INVALID',
+    `${what} is not a valid date; expected a Date from year 0 to 9999.`,
+  )
 }
 
 function withoutCatchUp(): PawlError {
   const message =
-    "`catchUpWindow` of a schedule has no effect with catchUp 'skip'. Give catchUp: 'all' or 'one', or no window (in a change, null)."
+    "`catchUpWindow` of a schedule has no effect with catchUp 'skip'. Set catchUp to 'all' or 'one', or remove the window (in a change, set it to null)."
   return new PawlError('INPUT_INVALID', message)
 }
 
 function tooLong(): PawlError {
-  const message = `the timing takes more than ${limits.attributeBytesMax} bytes as JSON. Make several schedules of it.`
+  const message = `the timing has more than ${limits.attributeBytesMax} bytes as JSON. Split it into several schedules.`
   return new PawlError('INPUT_INVALID', message)
 }
 
@@ -196,6 +200,6 @@ function neverDue({ timing, from, until }: ScheduleSpec): PawlError {
   const bound = (name: string, at?: Instant): string =>
     at === undefined ? '' : `, ${name} ${new Date(at).toISOString()}`
   const bounds = `${bound('from', from)}${bound('until', until)}`
-  const message = `the schedule would never start anything: ${JSON.stringify(timing)} has no slot in the years to come${bounds}.`
+  const message = `the schedule would never be due: ${JSON.stringify(timing)} has no slot in the coming years${bounds}. Correct the timing or the bounds.`
   return new PawlError('INPUT_INVALID', message)
 }

@@ -1,6 +1,7 @@
-// Schedules as users meet them. Each is a run of a workflow of pawl's own; what is said to it is a signal, and what is
-// shown of it are its attributes.
+// The client API of schedules. A schedule is a run of pawl's own workflow: control messages are signals to it, and its
+// state is read from its attributes.
 
+import { defined } from '../../core/base/defined.ts'
 import { checkOptions } from '../../core/base/described.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import type { Instant } from '../../core/base/instant.ts'
@@ -53,33 +54,33 @@ import { control, schedule } from './workflow.ts'
 export type { ScheduleChange, ScheduleOptions } from './options.ts'
 export type { SchedulePlan } from './plan.ts'
 
-/** A schedule as it stands. */
+/** The state of a schedule. */
 export interface ScheduleRecord {
   readonly id: string
   readonly workflow: string
   readonly paused: boolean
   readonly note?: string
   readonly timing: Timing
-  /** The next slots, if it is not paused. */
+  /** The next slots; empty while paused. */
   readonly next: readonly Date[]
   readonly lastRunId?: string
-  /** Absent until a worker of this version has taken up a schedule of an older one. */
+  /** Absent for a schedule of an older version that no newer worker has continued yet. */
   readonly catchUp?: CatchUp
   readonly catchUpWindow?: string
-  /** Slots that were missed and not made up, and the last of them. Of one outage, at most 10,000 are counted. */
+  /** The number of slots that were missed and not made up, at most 10,000 of one outage; and the last of them. */
   readonly missed: number
   readonly lastMissed?: Date
 }
 
-/** Everything there is to know of a schedule. */
+/** The state of a schedule, its plan and its newest runs. */
 export interface ScheduleDescription extends ScheduleRecord {
-  /** What it was told: `set` takes it again, as it is. */
+  /** Its plan, which can be passed to `set` again. */
   readonly plan: SchedulePlan
-  /** Its newest runs, the newest first. */
+  /** Its newest runs, newest first. */
   readonly recent: readonly RecentRun[]
 }
 
-/** A run that a schedule has started. */
+/** A run that a schedule started. */
 export interface RecentRun {
   readonly runId: string
   readonly workflowId: string
@@ -90,25 +91,25 @@ export interface RecentRun {
   readonly endedAt?: Date
 }
 
-/** A remote control for one schedule. */
+/** A handle to one schedule. */
 export interface Schedule {
   readonly id: string
   describe(): Promise<ScheduleDescription>
-  /** Changes what is given and nothing else; null removes an option. Runs in progress go on as they are. */
+  /** Changes only the given fields; null removes an option. Runs in progress are not affected. */
   update<In>(change: ScheduleChange<In>): Promise<void>
-  /** No slot is taken until it is resumed. */
+  /** Takes no slots until it is resumed. */
   pause(note?: string): Promise<void>
-  /** Slots that came meanwhile are not caught up on. */
+  /** Slots that were due during the pause are not caught up on. */
   resume(): Promise<void>
-  /** Starts a run now, whatever is under way. */
+  /** Starts a run now, regardless of runs in progress. */
   trigger(): Promise<RunHandle<unknown>>
-  /** Starts a run for every slot in a span of time; answers how many. */
+  /** Starts a run for every slot in a range of time; returns how many. */
   backfill(range: { readonly from: Date; readonly to: Date }): Promise<number>
-  /** Runs that were started go on. */
+  /** Deletes the schedule. Its runs in progress continue. */
   delete(): Promise<void>
 }
 
-/** Runs that start by the clock: `engine.schedules`. */
+/** Starts runs at set times: `engine.schedules`. */
 export class Schedules {
   readonly #client: Client
   readonly #now: () => Instant
@@ -119,7 +120,7 @@ export class Schedules {
     this.#now = now
   }
 
-  /** The same id again replaces the timing and all options, so that it can be said at every start of a program. */
+  /** Creates a schedule or replaces its timing and options, so that a program can call this at every start. */
   async set<In>(
     id: string,
     given: Timing &
@@ -130,32 +131,32 @@ export class Schedules {
     const spec = newSpec(id, given)
     checkDue(spec, now, nextSlot(spec, now) === undefined ? await this.#known(id) : undefined)
     const { paused, note } = given
-    // Each of its runs parses the input for itself; what none of them would take is not to wait for the first.
+    // Each run parses the input itself; an input that all of them would refuse is refused here.
     await parseInput(given.workflow, given.input)
     const noted = note === undefined ? {} : { note: shortNote(note) }
     const input: ScheduleState = { id, spec, paused: paused === true, ...noted }
-    const rest = paused === undefined ? {} : { paused: input.paused, ...noted }
-    const said: Control = { do: 'set', spec, asOf: now, ...rest }
+    const pause = paused === undefined ? {} : { paused: input.paused, ...noted }
+    const set: Control = { do: 'set', spec, asOf: now, ...pause }
     const message = {
       type: 'signal',
       id: this.#client.host.newId(),
       name: control.name,
-      payload: encode(said, 'a schedule'),
+      payload: encode(set, 'a schedule'),
     } as const
     const attributes = attributesOf(input, now)
     const workflowId = scheduleRunId(id)
-    // One that was being deleted may have ended without a look at this.
+    // A schedule that was being deleted may have ended before it read the message.
     for (let tries = 0; tries < SET_TRIES; tries++) {
       const run = await this.#client.startWith(schedule, input, { workflowId, attributes }, message)
-      if ((await this.#heard(run)) !== 'ended') break
+      if ((await this.#settled(run)) !== 'ended') break
     }
     return this.get(id)
   }
 
-  // What has its id may be another run each time: one that was deleted may have been set again.
+  // Each call looks the run up by id, because a deleted schedule may have been set again as another run.
   get(id: string): Schedule {
     checkKnownId(id, 'the id of a schedule')
-    const tell = (message: Control): Promise<void> => this.#tell(id, message)
+    const send = (message: Control): Promise<void> => this.#send(id, message)
     const live = (): Promise<RunRecord> => this.#live(id, this.#run(id))
     return {
       id,
@@ -164,9 +165,9 @@ export class Schedules {
         checkChange(change)
         await this.#update(id, await this.#specOf(await live()), change)
       },
-      pause: (note) => tell({ do: 'pause', ...(note !== undefined && { note: shortNote(note) }) }),
-      resume: () => tell({ do: 'resume' }),
-      delete: () => tell({ do: 'delete' }),
+      pause: (note) => send({ do: 'pause', ...(note !== undefined && { note: shortNote(note) }) }),
+      resume: () => send({ do: 'resume' }),
+      delete: () => send({ do: 'delete' }),
       trigger: async () => this.#trigger(id, await this.#specOf(await live())),
       backfill: async (range) => {
         checkOptions(backfillOptions, range, { of: 'backfill' })
@@ -175,7 +176,7 @@ export class Schedules {
         const span = { from: instant(from, 'from') - 1, to: instant(to, 'to') }
         const { slots, more } = slotsOf(spec, span.from, span.to, limits.backfillSlotsMax)
         if (more) throw tooMany()
-        await tell({ do: 'backfill', ...span })
+        await send({ do: 'backfill', ...span })
         return slots.length
       },
     }
@@ -186,7 +187,7 @@ export class Schedules {
   ): Promise<Page<ScheduleRecord>> {
     const found = await this.#client.list({ workflow: SCHEDULE, status: LIVE }, page)
     const { cursor } = found
-    return { items: found.items.map(recordOf), ...(cursor !== undefined && { cursor }) }
+    return defined({ items: found.items.map(recordOf), cursor })
   }
 
   async #describe(id: string, run: RunRecord): Promise<ScheduleDescription> {
@@ -195,7 +196,7 @@ export class Schedules {
     return { ...record, plan, recent: await this.#recent(id) }
   }
 
-  // A schedule's own run has the same attribute.
+  // The schedule's own run has the same attribute and is left out.
   async #recent(id: string): Promise<readonly RecentRun[]> {
     const found: RecentRun[] = []
     const limit = 2 * limits.recentRunsShown
@@ -209,17 +210,17 @@ export class Schedules {
     return found.slice(0, limits.recentRunsShown)
   }
 
-  // What is refused is refused by what is known here; the schedule itself applies the change to what it knows then.
+  // The change is checked against the plan as read here; the schedule applies it to its plan at that time.
   async #update<In>(id: string, before: ScheduleSpec, given: ScheduleChange<In>): Promise<void> {
     const asOf = this.#now()
     const { change, spec } = changedSpec(id, before, given, asOf)
     if (given.workflow) await parseInput(given.workflow, spec.input)
     const { paused, note } = given
-    const said = {
+    const pause = {
       ...(paused !== undefined && { paused }),
       ...(note !== undefined && { note: note === null ? null : shortNote(note) }),
     }
-    await this.#tell(id, { do: 'change', change, asOf, ...said })
+    await this.#send(id, { do: 'change', change, asOf, ...pause })
   }
 
   #trigger(id: string, spec: ScheduleSpec): Promise<RunHandle<unknown>> {
@@ -232,14 +233,14 @@ export class Schedules {
     return this.#client.get({ workflowId: scheduleRunId(id) })
   }
 
-  async #tell(id: string, message: Control): Promise<void> {
+  async #send(id: string, message: Control): Promise<void> {
     const run = this.#run(id)
     await this.#live(id, run)
     await run.signal(control, message).catch((error: unknown) => {
       throw error instanceof PawlError && error.code === 'RUN_ENDED' ? missing(id) : error
     })
     const isLast = message.do === 'delete'
-    if ((await this.#heard(run, isLast)) === 'ended' && !isLast) throw missing(id)
+    if ((await this.#settled(run, isLast)) === 'ended' && !isLast) throw missing(id)
   }
 
   async #live(id: string, run: RunHandle<unknown>): Promise<RunRecord> {
@@ -259,7 +260,7 @@ export class Schedules {
     }
   }
 
-  // Its plan is what the newest generation of its run began with, and what it was told since.
+  // The plan is the input of the newest generation with the control messages applied that it received since.
   async #specOf({ runId, generation, input, unreadable }: RunRecord): Promise<ScheduleSpec> {
     const events = await eventsOf((asks) => this.#client.host.load(asks), { runId, generation })
     const [first] = events
@@ -270,13 +271,13 @@ export class Schedules {
       .flatMap((event) =>
         event.type === 'SignalReceived' ? [decode(event.payload) as Control] : [],
       )
-      .reduce(told, (state as ScheduleState).spec)
+      .reduce(applied, (state as ScheduleState).spec)
   }
 
-  // It is durable already. If somebody is there to hear it, it is worth a moment to see it done.
-  async #heard(run: RunHandle<unknown>, isLast = false): Promise<'ended' | undefined> {
+  // The message is durable. If a worker holds the run, wait a moment so that callers see its effect.
+  async #settled(run: RunHandle<unknown>, isLast = false): Promise<'ended' | undefined> {
     const { runId } = await run.describe()
-    for (let pauseMs = 2; pauseMs <= HEARD_MS; pauseMs *= 2) {
+    for (let pauseMs = 2; pauseMs <= SETTLED_MS; pauseMs *= 2) {
       const [loaded] = await this.#client.host.load([{ type: 'run', runId }])
       if (loaded?.type !== 'run' || !loaded.run) return undefined
       const { unread, session, endedAt } = loaded.run
@@ -289,9 +290,9 @@ export class Schedules {
 }
 
 const SET_TRIES = 3
-const HEARD_MS = 256
+const SETTLED_MS = 256
 
-function told(spec: ScheduleSpec, message: Control): ScheduleSpec {
+function applied(spec: ScheduleSpec, message: Control): ScheduleSpec {
   if (message.do === 'set') return message.spec
   return message.do === 'change' ? changed(spec, message.change) : spec
 }
@@ -299,22 +300,16 @@ function told(spec: ScheduleSpec, message: Control): ScheduleSpec {
 function recentRun(run: RunRecord): RecentRun {
   const { runId, workflowId, status, createdAt, endedAt, attributes } = run
   const { slot } = attributes
-  return {
-    runId,
-    workflowId,
-    status,
-    ...(slot instanceof Date && { slot }),
-    createdAt,
-    ...(endedAt && { endedAt }),
-  }
+  const ofSlot = slot instanceof Date ? slot : undefined
+  return defined({ runId, workflowId, status, slot: ofSlot, createdAt, endedAt })
 }
 
-// The ids of its runs are longer than its own.
+// The workflow ids of its runs are the schedule id and a slot, so the id must be shorter than an id may be.
 function checkScheduleId(id: string): void {
   checkId(id, 'the id of a schedule')
   const idMax = limits.idLengthMax - slotRunId('', 0).length
   if (id.length <= idMax) return
-  const message = `the id of a schedule has ${id.length} characters; expected at most ${idMax}, as those of its runs are longer.`
+  const message = `the id of a schedule has ${id.length} characters; expected at most ${idMax}, because the ids of its runs append a time. Choose a shorter one.`
   throw new PawlError('INPUT_INVALID', message)
 }
 
@@ -324,20 +319,24 @@ function recordOf({ attributes }: RunRecord): ScheduleRecord {
   const timing = JSON.parse(String(text ?? '{"every":1000}')) as Timing
   const first = next instanceof Date ? next.getTime() : undefined
   const last = until instanceof Date ? until.getTime() : Number.MAX_SAFE_INTEGER
-  return {
+  return defined({
     id: String(id ?? ''),
     workflow: String(workflow ?? ''),
     paused: paused === true,
     timing,
     next: first === undefined ? [] : slotsFrom(timing, first, last),
-    ...(note !== undefined && note !== '' && { note: String(note) }),
-    ...(lastRunId !== undefined && lastRunId !== '' && { lastRunId: String(lastRunId) }),
-    ...(catchUp !== undefined && { catchUp: String(catchUp) as CatchUp }),
-    ...(catchUpWindow !== undefined &&
-      catchUpWindow !== '' && { catchUpWindow: String(catchUpWindow) }),
+    note: textOf(note),
+    lastRunId: textOf(lastRunId),
+    catchUp: textOf(catchUp) as CatchUp | undefined,
+    catchUpWindow: textOf(catchUpWindow),
     missed: Number(missed ?? 0),
-    ...(lastMissed instanceof Date && { lastMissed }),
-  }
+    lastMissed: lastMissed instanceof Date ? lastMissed : undefined,
+  })
+}
+
+/** The text of an attribute; an absent one may be empty. */
+function textOf(attribute: Attributes[string] | undefined): string | undefined {
+  return attribute === undefined || attribute === '' ? undefined : String(attribute)
 }
 
 function slotsFrom(timing: Timing, first: Instant, last: Instant): Date[] {
@@ -346,10 +345,13 @@ function slotsFrom(timing: Timing, first: Instant, last: Instant): Date[] {
 }
 
 function tooMany(): PawlError {
-  const message = `there are more than ${limits.backfillSlotsMax} slots between from and to. Back-fill a shorter span at a time.`
+  const message = `there are more than ${limits.backfillSlotsMax} slots between from and to, which is the limit. Backfill a shorter range at a time.`
   return new PawlError('INPUT_INVALID', message)
 }
 
 function missing(id: string): PawlError {
-  return new PawlError('RUN_NOT_FOUND', `there is no schedule '${id}' in this store.`)
+  return new PawlError(
+    'RUN_NOT_FOUND',
+    `there is no schedule '${id}' in this store. List them with engine.schedules.list() or pawl schedules.`,
+  )
 }

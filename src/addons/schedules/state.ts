@@ -1,27 +1,26 @@
-// What a schedule is, as it is kept: all of it is data, so that any process can go on with it.
-
+// The stored state of a schedule. All of it is data, so that any process can continue it.
 import { type Duration, milliseconds } from '../../core/base/duration.ts'
 import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
 import { type Attributes, slotsBetween, type Timing, timingOf } from '../../core/index.ts'
 
-/** What to do when a slot comes and the run of the one before is still under way. */
+/** What to do when a slot is due and the run of the previous slot is still in progress. */
 export type Overlap = 'allow' | 'skip' | 'bufferOne' | 'replace' | 'terminate'
-/** What to do about slots that came while no worker was there. */
+/** What to do about slots that were due while no worker ran. */
 export type CatchUp = 'skip' | 'one' | 'all'
 
 export interface ScheduleSpec {
   readonly timing: Timing
   readonly workflow: string
-  /** Where its runs wait by the options of the workflow or activity, unless `run` says otherwise. */
+  /** Queue and priority from the options of the workflow or activity; `run` overrides them. */
   readonly own?: Pick<ScheduledRun, 'queue' | 'priority'>
   readonly input: unknown
   readonly overlap: Overlap
   readonly catchUp: CatchUp
-  /** How long ago a missed slot may have been to be made up. */
+  /** Missed slots that are longer ago are not made up. */
   readonly catchUpWindow?: Duration
   readonly jitterMs: number
-  /** As it was given. */
+  /** The jitter as the user wrote it. */
   readonly jitter?: Duration
   readonly from?: Instant
   readonly until?: Instant
@@ -42,18 +41,18 @@ export interface ScheduleState {
   readonly spec: ScheduleSpec
   readonly paused: boolean
   readonly note?: string
-  /** Slots up to here are dealt with; none are if it is absent. */
+  /** Slots up to here are handled; absent before the first turn. */
   readonly after?: Instant
   readonly lastRunId?: string
-  /** The slot whose run is started as soon as none is under way. */
+  /** The slot whose run is started as soon as no other is in progress. */
   readonly buffered?: Instant
   readonly backfills?: readonly Backfill[]
-  /** Slots that were missed and not made up, and the last of them. */
+  /** The number of slots that were missed and not made up, and the last of them. */
   readonly missed?: number
   readonly lastMissed?: Instant
 }
 
-/** Slots in (from, to] that are still to be filled in, and how many of them at most. */
+/** A backfill in progress: start runs for the slots in (from, to], at most `left` of them. */
 export interface Backfill {
   readonly from: Instant
   readonly to: Instant
@@ -76,15 +75,15 @@ export const INSTANT_MAX = 253_402_300_799_999
 
 const within = (instant: Instant): Instant => Math.min(Math.max(instant, INSTANT_MIN), INSTANT_MAX)
 
-/** The first slot after an instant that is within the bounds. */
+/** The first slot after an instant, within `from` and `until` of the schedule. */
 export function nextSlot(spec: ScheduleSpec, after: Instant): Instant | undefined {
   const { from = INSTANT_MIN, until = INSTANT_MAX } = spec
-  // The bounds are part of it: a slot at the very first instant counts.
+  // The bounds are inclusive: a slot exactly at `from` counts.
   const slot = timingOf(spec.timing).next(within(Math.max(after, from - 1)))
   return slot !== undefined && slot <= until ? slot : undefined
 }
 
-/** Slots in (from, to], within the bounds, and at most so many. */
+/** The slots in (from, to], within the bounds of the schedule, at most `limit` of them. */
 export function slotsOf(
   spec: ScheduleSpec,
   from: Instant,
@@ -95,12 +94,12 @@ export function slotsOf(
   return slotsBetween(timingOf(spec.timing), first, Math.min(to, spec.until ?? to), limit)
 }
 
-/** The last slot up to an instant, however many there are: it is closed in on from a slot that is not later. */
+/** The last slot up to an instant, found by bisection from a known earlier slot. */
 export function lastSlot(spec: ScheduleSpec, known: Instant, to: Instant): Instant {
   const timing = timingOf(spec.timing)
   const end = Math.min(to, spec.until ?? to)
   let last = known
-  // Behind `none` there is no slot.
+  // No slot is later than `none`.
   let none = end
   while (none > last) {
     const middle = Math.floor((last + none) / 2)
@@ -111,32 +110,32 @@ export function lastSlot(spec: ScheduleSpec, known: Instant, to: Instant): Insta
   return last
 }
 
-/** How far back missed slots are made up, in milliseconds. */
+/** The age in milliseconds up to which missed slots are made up. */
 export function catchUpMs({ catchUpWindow }: ScheduleSpec): number {
   return catchUpWindow === undefined
     ? Number.POSITIVE_INFINITY
     : milliseconds(catchUpWindow, 'catchUpWindow')
 }
 
-/** All that says when it is due, as text. */
+/** The timing and its bounds as text, for comparison. */
 export function whenText({ timing, from, until }: ScheduleSpec): string {
   return JSON.stringify([timing, from, until])
 }
 
-/** A note as it is kept: not too long, and nothing in it that a store refuses. */
+/** The note as it is stored: shortened, and without characters that a store refuses. */
 export function shortNote(note: string): string {
   const sound = String(note).toWellFormed().replaceAll('\0', '')
-  // Half of a character is none.
+  // Drop half of a surrogate pair.
   return sound.slice(0, limits.noteLengthMax).replace(/[\uD800-\uDBFF]$/, '')
 }
 
-/** A timing as it is shown; undefined if it is too long for that. */
+/** The timing as an attribute; undefined if it is too long for one. */
 export function timingText(timing: Timing): string | undefined {
   const text = JSON.stringify(timing)
   return Buffer.byteLength(text) <= limits.attributeBytesMax ? text : undefined
 }
 
-/** What people see of a schedule without its code. */
+/** The attributes of the schedule's run, which show its state without code. */
 export function attributesOf(state: ScheduleState, now: Instant): Attributes {
   const { id, spec, paused, note = '', after = now, lastRunId = '', missed = 0, lastMissed } = state
   const next = paused ? undefined : nextSlot(spec, after)

@@ -1,6 +1,6 @@
-// A schedule is a run of this workflow: it sleeps until the next slot, starts the run for it, and hears what people say
-// meanwhile. That any number of workers start a slot once follows from a run being held by one of them at a time.
-
+// A schedule is a run of this workflow: it sleeps until the next slot, starts the run for it, and handles control
+// messages. Each slot is started once with any number of workers, because one worker at a time holds the run.
+import { defined } from '../../core/base/defined.ts'
 import { CancelledError } from '../../core/base/errors.ts'
 import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
@@ -31,7 +31,7 @@ import {
   whenText,
 } from './state.ts'
 
-/** Where schedules are kept, apart from users' work. */
+/** The queue of schedules, apart from users' work. */
 export const SCHEDULES_QUEUE = 'pawl.schedules'
 
 export const control = signal<Control>('control')
@@ -41,16 +41,16 @@ export const schedule = workflow(
   // A schedule outlives builds.
   { queue: SCHEDULES_QUEUE, pin: false },
   async (ctx, state: ScheduleState): Promise<void> => {
-    const keeper = new Keeper(ctx, state)
-    ctx.on(control, (message) => keeper.hear(message))
-    while (!(await keeper.isGone())) {
-      if (keeper.isWornOut) return ctx.continueAsNew(keeper.state)
-      await keeper.goOn()
+    const scheduler = new Scheduler(ctx, state)
+    ctx.on(control, (message) => scheduler.receive(message))
+    while (!(await scheduler.isDeleted())) {
+      if (scheduler.needsNewGeneration) return ctx.continueAsNew(scheduler.state)
+      await scheduler.nextRound()
     }
   },
 )
 
-class Keeper {
+class Scheduler {
   readonly #ctx: Context
   readonly #id: string
   #spec: ScheduleSpec
@@ -60,28 +60,28 @@ class Keeper {
   #lastRunId: string | undefined
   /** The run that the next one must not overlap with. */
   #running: Child<unknown> | undefined
-  /** The slot that is started when that run has ended. */
+  /** The slot to start when that run has ended. */
   #buffered: Instant | undefined
-  /** The rule by which that run was told to stop. */
+  /** The overlap policy that cancelled or terminated that run. */
   #stopping: Overlap | undefined
-  /** Runs under way that it does not wait for. */
-  #others = 0
+  /** Number of runs in progress that the schedule does not wait for. */
+  #unawaited = 0
   #backfills: Backfill[]
   #missed: number
   #lastMissed: Instant | undefined
-  #isNews = false
+  #isWoken = false
   #isNewSpec = false
-  #isOver = false
+  #isDeletePending = false
   #rounds = 0
-  /** What one of its runs takes in its history, and what those started so far do. */
-  #size: number
-  #bytes = 0
+  /** Bytes of history that one run takes, and that all runs of this generation have taken. */
+  #runBytes: number
+  #historyBytes = 0
 
   constructor(ctx: Context, state: ScheduleState) {
     this.#ctx = ctx
     this.#id = state.id
     this.#spec = state.spec
-    this.#size = sizeOf(textOf(state.spec))
+    this.#runBytes = sizeOf(textOf(state.spec))
     this.#paused = state.paused
     this.#note = state.note
     this.#after = state.after ?? ctx.now()
@@ -90,88 +90,90 @@ class Keeper {
     this.#backfills = [...(state.backfills ?? [])]
     this.#missed = state.missed ?? 0
     this.#lastMissed = state.lastMissed
-    this.#show()
+    this.#publish()
   }
 
   get state(): ScheduleState {
-    return {
+    return defined({
       id: this.#id,
       spec: this.#spec,
       paused: this.#paused,
       after: this.#after,
-      ...(this.#note !== undefined && { note: shortNote(this.#note) }),
-      ...(this.#lastRunId !== undefined && { lastRunId: this.#lastRunId }),
-      ...(this.#buffered !== undefined && { buffered: this.#buffered }),
-      ...(this.#backfills.length > 0 && { backfills: this.#backfills }),
-      ...(this.#missed > 0 && { missed: this.#missed }),
-      ...(this.#lastMissed !== undefined && { lastMissed: this.#lastMissed }),
-    }
+      note: this.#note === undefined ? undefined : shortNote(this.#note),
+      lastRunId: this.#lastRunId,
+      buffered: this.#buffered,
+      backfills: this.#backfills.length > 0 ? this.#backfills : undefined,
+      missed: this.#missed > 0 ? this.#missed : undefined,
+      lastMissed: this.#lastMissed,
+    })
   }
 
-  /** Its history is long enough, or not that of its plan any more; and there is nothing it would forget. */
-  get isWornOut(): boolean {
-    // A new history would not hear of the end of a run that this one has started.
+  /** True if the history is long or its plan was replaced, and a new generation would lose nothing. */
+  get needsNewGeneration(): boolean {
+    // A new generation would not learn of the end of a run that this one started.
     if (this.#running !== undefined || this.#backfills.length > limits.backfillsCarried)
       return false
     const isLong =
-      this.#rounds >= limits.scheduleRounds || this.#bytes >= limits.scheduleHistoryBytes
-    // Nor of what they gave, which for many at once would be more than a turn can hold.
-    return this.#isNewSpec || isLong || this.#others >= limits.scheduleOthersMax
+      this.#rounds >= limits.scheduleRounds || this.#historyBytes >= limits.scheduleHistoryBytes
+    // It is also begun before the results of many unawaited runs exceed the size of a turn.
+    return this.#isNewSpec || isLong || this.#unawaited >= limits.scheduleOthersMax
   }
 
-  /** Whether it was deleted, and not set again at once: what was said together is heard before it ends. */
-  async isGone(): Promise<boolean> {
-    if (this.#isOver) await nextTurn(this.#ctx)
-    return this.#isOver
+  /** Whether it was deleted. Messages that arrived together are read first: one of them may set it again. */
+  async isDeleted(): Promise<boolean> {
+    if (this.#isDeletePending) await nextTurn(this.#ctx)
+    return this.#isDeletePending
   }
 
-  hear(message: Control): void {
-    this.#isNews = true
+  receive(message: Control): void {
+    this.#isWoken = true
     switch (message.do) {
       case 'set':
-        if (this.#isOver) this.#beginAgain()
-        this.#plan(message.spec, message.asOf)
-        if (message.paused !== undefined) this.#rest(message.paused, message.note)
+        if (this.#isDeletePending) this.#startOver()
+        this.#setSpec(message.spec, message.asOf)
+        if (message.paused !== undefined) this.#setPaused(message.paused, message.note)
         return
       case 'change':
         return this.#change(message)
       case 'pause':
-        return this.#rest(true, message.note)
+        return this.#setPaused(true, message.note)
       case 'resume':
-        return this.#rest(false, undefined)
+        return this.#setPaused(false, undefined)
       case 'backfill': {
         const { from, to } = message
         this.#backfills.push({ from, to, left: limits.backfillSlotsMax })
         return
       }
       case 'delete':
-        this.#isOver = true
+        this.#isDeletePending = true
     }
   }
 
-  /** Waits for whatever comes first, and acts on it. */
-  async goOn(): Promise<void> {
+  /** Waits for the next slot or message and handles it. */
+  async nextRound(): Promise<void> {
     this.#rounds++
     this.#startBuffered()
-    // Each portion is a turn of its own: no turn is larger than a store takes.
-    const filled = this.#fillIn()
-    if (filled && this.isWornOut) return
+    // Each portion gets its own turn, so that no turn is larger than a store accepts.
+    const filled = this.#startBackfill()
+    if (filled && this.needsNewGeneration) return
     if (filled) await nextTurn(this.#ctx)
     const next = this.#paused || this.#isBusy ? undefined : nextSlot(this.#spec, this.#after)
     const jitter = next === undefined ? 0 : Math.floor(this.#ctx.random() * this.#spec.jitterMs)
     const wait = next === undefined ? undefined : Math.max(0, next + jitter - this.#ctx.now())
     if (filled && this.#backfills.length > 0 && wait !== 0) return
-    const isNews = (): boolean => this.#isNews
-    // Nothing waits for longer than a timer can; then it looks again.
+    const isWoken = (): boolean => this.#isWoken
+    // A longer wait is split into several timers.
     const timeout = Math.min(wait ?? 0, limits.durationMsMax)
-    const heard =
-      wait === undefined ? await this.#ctx.wait(isNews) : await this.#ctx.wait(isNews, { timeout })
-    this.#isNews = false
-    if (heard === TIMEOUT && next !== undefined && timeout === wait) this.#due(next, jitter)
-    this.#show()
+    const woken =
+      wait === undefined
+        ? await this.#ctx.wait(isWoken)
+        : await this.#ctx.wait(isWoken, { timeout })
+    this.#isWoken = false
+    if (woken === TIMEOUT && next !== undefined && timeout === wait) this.#takeDue(next, jitter)
+    this.#publish()
   }
 
-  // No slot is taken as long as this is so.
+  // While this is true, no slot is taken.
   get #isBusy(): boolean {
     if (this.#running === undefined) return false
     const { overlap } = this.#spec
@@ -179,24 +181,24 @@ class Keeper {
     return overlap === 'skip' || isFull || this.#isReplacing
   }
 
-  // The slots behind the one that replaces a run wait until that has ended.
+  // Slots after the one that replaces a run wait until that run has ended.
   get #isReplacing(): boolean {
     return this.#running !== undefined && this.#stopping === this.#spec.overlap
   }
 
-  // Slots that one turn starts: large ones take their turns.
-  get #portion(): number {
-    return Math.max(1, Math.floor(limits.turnSlotBytes / this.#size))
+  // How many slots one turn starts; the more bytes a run takes, the fewer.
+  get #slotsPerTurn(): number {
+    return Math.max(1, Math.floor(limits.turnSlotBytes / this.#runBytes))
   }
 
-  /** Starts a portion of what is to be filled in, and says whether there was any. */
-  #fillIn(): boolean {
+  /** Starts a portion of the first backfill. Returns false if it started nothing. */
+  #startBackfill(): boolean {
     const [first, ...others] = this.#backfills
     if (first === undefined) return false
     const { to, left } = first
-    // As long as it has to hear of a run, it hears of all: then there are few at a time.
-    const room = limits.scheduleOthersMax - this.#others
-    const limit = Math.min(this.#portion, left, this.#running ? room : left)
+    // While the schedule waits for a run it cannot begin a new generation, so it limits the unawaited runs.
+    const room = limits.scheduleOthersMax - this.#unawaited
+    const limit = Math.min(this.#slotsPerTurn, left, this.#running ? room : left)
     if (limit <= 0) return false
     const { slots, more } = slotsOf(this.#spec, first.from, to, limit)
     for (const slot of slots) this.#start(slot, true)
@@ -205,8 +207,8 @@ class Keeper {
     return true
   }
 
-  // Time is over for this slot, and perhaps for others behind it, if nobody was there to notice.
-  #due(first: Instant, jitter: number): void {
+  // The timer of this slot has fired. If no worker ran for a while, later slots are due, too.
+  #takeDue(first: Instant, jitter: number): void {
     const now = this.#ctx.now()
     for (const slot of this.#dueSlots(first, now, now - jitter)) {
       this.#after = slot
@@ -215,30 +217,30 @@ class Keeper {
     }
   }
 
-  /** The slots to take of those up to now, which jitter may have put off from `due`. Others are behind it then. */
+  /** The slots to take until now. `due` is now without the jitter; all slots before the result count as handled. */
   #dueSlots(first: Instant, now: Instant, due: Instant): readonly Instant[] {
     const { catchUp } = this.#spec
-    // A slot before `late` was missed, and one before `oldest` is not made up.
+    // A slot before `late` was missed; a slot before `oldest` is not made up.
     const late = due - limits.scheduleLateMs
     const oldest = Math.min(late, due - catchUpMs(this.#spec))
     const end = catchUp === 'all' ? oldest : late
-    if (first >= end) return slotsOf(this.#spec, first - 1, now, this.#portion).slots
+    if (first >= end) return slotsOf(this.#spec, first - 1, now, this.#slotsPerTurn).slots
     const last = lastSlot(this.#spec, first, end - 1)
-    const { slots } = slotsOf(this.#spec, last, now, this.#portion)
+    const { slots } = slotsOf(this.#spec, last, now, this.#slotsPerTurn)
     const isMadeUp = catchUp === 'one' && slots.length === 0 && last >= oldest
-    this.#miss(first, isMadeUp ? last - 1 : last)
+    this.#skip(first, isMadeUp ? last - 1 : last)
     this.#after = last
     return isMadeUp ? [last] : slots
   }
 
-  // Slots in [first, to] are passed over. Very many are not counted one by one.
-  #miss(first: Instant, to: Instant): void {
+  // Records the slots in [first, to] as missed. The count stops at a limit.
+  #skip(first: Instant, to: Instant): void {
     if (to < first) return
     this.#missed += slotsOf(this.#spec, first - 1, to, limits.missedCountedMax).slots.length
     this.#lastMissed = lastSlot(this.#spec, first, to)
   }
 
-  // A slot has come: what is under way decides what becomes of it.
+  // Applies the overlap policy to a slot that is due.
   #take(slot: Instant): void {
     const { overlap } = this.#spec
     const running = this.#running
@@ -254,7 +256,7 @@ class Keeper {
     else stop(running)
   }
 
-  // Not before the loop has had a chance to begin a new history, which takes the slot with it.
+  // Called in the next round, so that the loop can begin a new generation first, which carries the slot along.
   #startBuffered(): void {
     const slot = this.#buffered
     if (slot === undefined || this.#running !== undefined) return
@@ -262,8 +264,8 @@ class Keeper {
     if (!this.#paused) this.#start(slot)
   }
 
-  // Children are told apart by their order, and not by their slots: what a slot is may change with the rules of a time
-  // zone, which come with the runtime.
+  // Children are identified by their order and not by their slots, because the slots of a time zone can change with the
+  // version of the runtime.
   #start(slot: Instant, isBackfill = false): void {
     const { workflow: name, own, input, run, overlap } = this.#spec
     const contract = { is: 'workflow', name } as AnyWorkflowContract
@@ -275,12 +277,12 @@ class Keeper {
       parentClose: 'abandon',
     })
     this.#lastRunId = child.runId
-    this.#bytes += this.#size
-    const isOther = overlap === 'allow' || isBackfill
-    const ended = (): void => (isOther ? this.#otherEnded() : this.#ended(child))
+    this.#historyBytes += this.#runBytes
+    const isUnawaited = overlap === 'allow' || isBackfill
+    const ended = (): void => (isUnawaited ? this.#unawaitedEnded() : this.#ended(child))
     child.then(ended, ended)
-    if (isOther) {
-      this.#others++
+    if (isUnawaited) {
+      this.#unawaited++
       return
     }
     this.#running = child
@@ -289,20 +291,20 @@ class Keeper {
 
   #ended(child: Child<unknown>): void {
     if (this.#running !== child) return
-    // What came while it ran is skipped, and not late.
+    // Slots that were due while the run was in progress are skipped, not missed.
     if (this.#isBusy && !this.#isReplacing) this.#after = Math.max(this.#after, this.#ctx.now())
     this.#running = undefined
-    this.#isNews = true
+    this.#isWoken = true
   }
 
-  #otherEnded(): void {
-    this.#others--
-    if (this.#backfills.length > 0) this.#isNews = true
+  #unawaitedEnded(): void {
+    this.#unawaited--
+    if (this.#backfills.length > 0) this.#isWoken = true
   }
 
-  // As if it were a new one.
-  #beginAgain(): void {
-    this.#isOver = false
+  // Resets everything to a new schedule.
+  #startOver(): void {
+    this.#isDeletePending = false
     this.#after = this.#ctx.now()
     this.#running = undefined
     this.#buffered = undefined
@@ -310,53 +312,53 @@ class Keeper {
     this.#lastRunId = undefined
     this.#missed = 0
     this.#lastMissed = undefined
-    this.#rest(false, undefined)
+    this.#setPaused(false, undefined)
   }
 
   #change({ change, paused, note, asOf }: Extract<Control, { do: 'change' }>): void {
-    if (this.#isOver) return
+    if (this.#isDeletePending) return
     const spec = changed(this.#spec, change)
     if (spec === this.#spec)
-      this.#ctx.log.warn('a change of a schedule was refused: its plan would be too large', {
+      this.#ctx.log.warn('a change of a schedule was ignored: its plan would be too large', {
         schedule: this.#id,
       })
-    this.#plan(spec, asOf)
-    if (paused !== undefined && paused !== this.#paused) this.#rest(paused, this.#note)
+    this.#setSpec(spec, asOf)
+    if (paused !== undefined && paused !== this.#paused) this.#setPaused(paused, this.#note)
     if (note !== undefined) this.#note = note ?? undefined
   }
 
-  #plan(spec: ScheduleSpec, asOf: Instant | undefined): void {
+  #setSpec(spec: ScheduleSpec, asOf: Instant | undefined): void {
     const text = textOf(spec)
     if (text === textOf(this.#spec)) return
-    // What another timing would have been due at before is not late.
+    // Slots of the new timing before the change are not late.
     if (asOf !== undefined && whenText(spec) !== whenText(this.#spec))
       this.#after = Math.max(this.#after, Math.min(asOf, this.#ctx.now()))
     this.#isNewSpec = true
     this.#spec = spec
-    this.#size = sizeOf(text)
+    this.#runBytes = sizeOf(text)
   }
 
-  #rest(paused: boolean, note: string | undefined): void {
-    // What came while it rested is not caught up on.
+  #setPaused(paused: boolean, note: string | undefined): void {
+    // Slots that were due during the pause are not caught up on.
     if (this.#paused && !paused) this.#after = this.#ctx.now()
     this.#paused = paused
     this.#note = note
   }
 
-  // What people see of it, without its code.
-  #show(): void {
-    const shown = attributesOf(this.state, this.#after)
-    const text = JSON.stringify(shown)
-    if (text === this.#shown) return
-    this.#shown = text
-    this.#ctx.setAttributes(shown)
+  // Publishes the state as attributes, which can be read without code.
+  #publish(): void {
+    const attributes = attributesOf(this.state, this.#after)
+    const text = JSON.stringify(attributes)
+    if (text === this.#published) return
+    this.#published = text
+    this.#ctx.setAttributes(attributes)
   }
 
-  #shown = ''
+  #published = ''
 }
 
-// What was asked for so far is written. A step is done without time, and a timer without a free slot for steps; that a
-// step of no use may fail, when a worker dies, does not matter.
+// Ends the turn, so that its requests are committed, and resumes with whichever comes first: the side effect needs no
+// clock, the timer no free slot for steps. The side effect may fail if a worker dies, which does not matter.
 async function nextTurn(ctx: Context): Promise<void> {
   const branches = { step: ctx.sideEffect(() => null), timer: ctx.sleep(0) }
   await ctx.race(branches).catch((error: unknown) => {
@@ -364,12 +366,12 @@ async function nextTurn(ctx: Context): Promise<void> {
   })
 }
 
-/** All of a plan, as text: not everything in an input is JSON. */
+/** The whole plan as text, encoded because an input may hold more than JSON. */
 function textOf(spec: ScheduleSpec): string {
   return JSON.stringify(encode(spec, 'a schedule'))
 }
 
-// There may be many of the smallest, too, and each is an event or two.
+// Even the smallest run takes an event or two.
 function sizeOf(text: string): number {
   return Math.max(text.length, limits.scheduleRunBytes)
 }

@@ -1,27 +1,26 @@
-// Builds that keep the runs they began, and how new runs are shared among them.
-
+// Builds with pinned runs, and the share of new runs that each of them starts.
 import { Command } from 'commander'
 import { PawlError } from '../../core/base/errors.ts'
 import { nearest } from '../../core/base/nearest.ts'
 import { pawlCommand } from '../../core/base/shell.ts'
 import type { BuildRecord, Engine } from '../../index.ts'
-import { type ReadingOptions, reading, withEngine } from '../options.ts'
-import { paint, plain, print, printJson, table } from '../output.ts'
+import { type CommonOptions, withCommonOptions, withEngine } from '../options.ts'
+import { paint, plain, print, printJson, printTable } from '../output.ts'
 
 const heads = [
   { title: 'BUILD', least: 12 },
   { title: 'NEW RUNS' },
-  { title: 'UNDER WAY', align: 'end' },
+  { title: 'IN PROGRESS', align: 'end' },
   { title: 'WORKERS', align: 'end' },
 ] as const
 
 export function buildsCommand(): Command {
-  return reading(
+  return withCommonOptions(
     new Command('builds')
-      .description('list builds that keep their runs; roll one out, or retire it')
-      .argument('[verb]', 'roll-out or retire; lists them when left out')
+      .description('list builds with pinned runs, roll a build out, or retire it')
+      .argument('[verb]', 'roll-out or retire; without it, builds are listed')
       .argument('[build]', 'the name of the build')
-      .argument('[percent]', 'of roll-out: how many of the new runs it begins'),
+      .argument('[percent]', 'roll-out: the share of new runs it starts'),
   ).action(builds)
 }
 
@@ -29,7 +28,7 @@ async function builds(
   verb: string | undefined,
   build: string | undefined,
   percent: string | undefined,
-  options: ReadingOptions,
+  options: CommonOptions,
 ): Promise<void> {
   await withEngine(options, async (engine) => {
     if (verb !== undefined) print(await act(engine, verb, build, percent))
@@ -37,18 +36,18 @@ async function builds(
   })
 }
 
-async function list(engine: Engine, { json }: ReadingOptions): Promise<void> {
+async function list(engine: Engine, { json }: CommonOptions): Promise<void> {
   const found = await engine.builds.list()
   if (json) return printJson(found)
   if (found.length === 0)
     return print(
-      'No living worker keeps its runs, and no build was rolled out or retired. Start a worker with --pin, or give a workflow `pin: true`; name the build with --build.',
+      'No builds: no live worker pins its runs, and no build was rolled out or retired. Start a worker with --pin, or set `pin: true` in a workflow; name the build with --build.',
     )
-  for (const line of table(heads, found.map(cells))) print(line)
+  printTable(heads, found.map(cells))
 }
 
 function cells({ build, percent, retired, runs, workers }: BuildRecord): string[] {
-  const share = percent === undefined ? 'what is left' : `${percent} %`
+  const share = percent === undefined ? 'the rest' : `${percent} %`
   return [
     plain(build),
     retired ? paint('yellow', 'retired') : share,
@@ -64,32 +63,35 @@ async function act(
   percent: string | undefined,
 ): Promise<string> {
   if (verb !== 'roll-out' && verb !== 'retire') {
-    throw new PawlError('INPUT_INVALID', `'${verb}' is not roll-out or retire.`)
+    throw new PawlError('INPUT_INVALID', `unknown verb '${verb}'; expected roll-out or retire.`)
   }
   if (build === undefined)
-    throw new PawlError('INPUT_INVALID', `${verb} which build? See pawl builds.`)
+    throw new PawlError(
+      'INPUT_INVALID',
+      `${verb} needs the name of a build. To list builds: pawl builds`,
+    )
   if (verb === 'retire') {
     await checkKnown(engine, build)
     await engine.builds.retire(build)
-    return `build '${plain(build)}' begins nothing more; others go on with its runs`
+    return `build '${plain(build)}' is retired: it starts no runs, and other builds continue its runs`
   }
   if (percent === undefined || percent.trim() === '') {
     throw new PawlError(
       'INPUT_INVALID',
-      `how many of the new runs? ${pawlCommand('builds', ['roll-out', build, '30'])}`,
+      `roll-out needs a share of the new runs in percent: ${pawlCommand('builds', ['roll-out', build, '30'])}`,
     )
   }
   const share = Number(percent.replace(/\s*%$/, ''))
   await engine.builds.rollOut(build, share)
-  return `build '${plain(build)}' begins ${share} % of the new runs; workers hear of it within seconds`
+  return `build '${plain(build)}' starts ${share} % of the new runs; workers apply this within seconds`
 }
 
-// What nobody knows is a slip of the pen: nothing would come of it.
+// A build that does not exist is a typing error; retiring it would have no effect.
 async function checkKnown({ builds: known }: Engine, build: string): Promise<void> {
   if (await known.isKnown(build)) return
   const names = (await known.list()).map((each) => each.build)
   const near = nearest(build, names)
-  const meant = near === undefined ? 'See pawl builds.' : `Did you mean '${plain(near)}'?`
-  const message = `no living worker, no run in progress and no roll-out has a build '${plain(build)}'. ${meant}`
+  const hint = near === undefined ? 'To list builds: pawl builds' : `Did you mean '${plain(near)}'?`
+  const message = `no live worker, no run in progress and no roll-out has a build '${plain(build)}'. ${hint}`
   throw new PawlError('RUN_NOT_FOUND', message)
 }

@@ -1,27 +1,20 @@
-import { Command } from 'commander'
-import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
-import { printDone } from '../output.ts'
+import type { Command } from 'commander'
+import { type CommonOptions, commandOnRun } from '../options.ts'
+import { runOperation } from '../run-operation.ts'
 
-interface Options extends ReadingOptions {
+interface Options extends CommonOptions {
   readonly reason?: string
 }
 
 export function cancelCommand(): Command {
-  return reading(
-    new Command('cancel')
-      .description('ask a run, and its children, to stop')
-      .argument('<id>', 'a run id, or a workflow id')
-      .option('--reason <text>', 'why, for its history'),
-  ).action(cancel)
-}
-
-async function cancel(id: string, options: Options): Promise<void> {
-  await withEngine(options, async (engine) => {
-    const run = engine.get(refOf(id))
-    const { runId, workflowId, endedAt, status } = await run.describe()
-    const known = { runId, workflowId }
-    if (endedAt) return printDone(options, known, `run ${runId} has ended already: ${status}`)
+  const command = commandOnRun('cancel', 'cancel a run and its children').option(
+    '--reason <text>',
+    'the reason, recorded in the history',
+  )
+  return runOperation<Options>(command, async ({ run, record, options }) => {
+    const { runId, endedAt, status } = record
+    if (endedAt) return `run ${runId} has already ended: ${status}`
     await run.cancel(options.reason)
-    printDone(options, known, `run ${runId} will be cancelled`)
+    return `run ${runId} will be cancelled`
   })
 }

@@ -1,23 +1,22 @@
-// Before a deploy: would the code in these files fit the runs that are in progress?
-
+// Checks before a deploy whether the code in files is compatible with the runs in progress.
 import { Command } from 'commander'
 import type { CheckedRun } from '../../index.ts'
-import { definitionsOf } from '../definitions-of.ts'
-import { type ReadingOptions, reading, withEngine } from '../options.ts'
+import { loadDefinitions } from '../load-definitions.ts'
+import { type CommonOptions, withCommonOptions, withEngine } from '../options.ts'
 import { counted, paint, plain, print, printJson, type Style, showStore } from '../output.ts'
 
-interface Options extends ReadingOptions {
+interface Options extends CommonOptions {
   readonly workflow?: string
 }
 
-/** Of runs that are alike, so many are named. */
-const NAMED = 3
+/** How many runs of a group are named. */
+const NAMED_MAX = 3
 
 export function checkCommand(): Command {
-  return reading(
+  return withCommonOptions(
     new Command('check')
       .description(
-        'replay every run in progress with the code in files, and say which do not fit it',
+        'replay every run in progress with the code in files and report incompatible runs',
       )
       .argument('<files...>', 'TypeScript or JavaScript modules')
       .option('--workflow <name>', 'only runs of this workflow'),
@@ -25,7 +24,7 @@ export function checkCommand(): Command {
 }
 
 async function check(files: readonly string[], options: Options): Promise<void> {
-  const definitions = await definitionsOf(files)
+  const definitions = await loadDefinitions(files)
   const found: CheckedRun[] = []
   await withEngine(
     options,
@@ -41,7 +40,7 @@ async function check(files: readonly string[], options: Options): Promise<void> 
   if (found.some((run) => run.verdict !== 'moves' && run.keptBy === undefined)) process.exitCode = 1
 }
 
-/** Runs of one workflow of which the same is to be said. */
+/** Runs of one workflow with the same finding. */
 interface Group {
   readonly title: string
   readonly style: Style
@@ -52,8 +51,8 @@ interface Group {
 
 function report(found: readonly CheckedRun[], { store }: Options): void {
   for (const { title, style, name, text, runs } of groupsOf(found)) {
-    const ids = runs.slice(0, NAMED).map(idOf).join(', ')
-    const more = runs.length > NAMED ? ', …' : ''
+    const ids = runs.slice(0, NAMED_MAX).map(idOf).join(', ')
+    const more = runs.length > NAMED_MAX ? ', …' : ''
     print(
       `${paint(style, title)}  ${counted(runs.length, 'run')} of '${plain(name)}': ${plain(ids)}${more}`,
     )
@@ -70,10 +69,10 @@ function report(found: readonly CheckedRun[], { store }: Options): void {
 function groupsOf(found: readonly CheckedRun[]): readonly Group[] {
   const groups = new Map<string, Group>()
   for (const run of found) {
-    const said = saidOf(run)
-    if (!said) continue
-    const key = JSON.stringify([said.title, run.name, said.text])
-    const group = groups.get(key) ?? { ...said, name: run.name, runs: [] }
+    const finding = findingOf(run)
+    if (!finding) continue
+    const key = JSON.stringify([finding.title, run.name, finding.text])
+    const group = groups.get(key) ?? { ...finding, name: run.name, runs: [] }
     group.runs.push(run)
     groups.set(key, group)
   }
@@ -86,11 +85,11 @@ function rank({ title }: Group): number {
   return (titles as readonly string[]).indexOf(title)
 }
 
-// What is said about a run without its ids, so that runs of which the same holds are told together.
-function saidOf(run: CheckedRun): Pick<Group, 'title' | 'style' | 'text'> | undefined {
+// The finding about a run without its id, so that runs with the same finding form one group.
+function findingOf(run: CheckedRun): Pick<Group, 'title' | 'style' | 'text'> | undefined {
   const [incompatible, noCode, pinned, compatible] = titles
   if (run.keptBy !== undefined)
-    return { title: pinned, style: 'dim', text: ofKept(run, run.keptBy) }
+    return { title: pinned, style: 'dim', text: pinnedText(run, run.keptBy) }
   if (run.verdict === 'differs') {
     const text = run.failure.message.replaceAll(run.runId, '<run>')
     return { title: incompatible, style: 'red', text }
@@ -101,10 +100,11 @@ function saidOf(run: CheckedRun): Pick<Group, 'title' | 'style' | 'text'> | unde
   return { title: compatible, style: 'yellow', text }
 }
 
-// Told in one line: this code meets the run only after its build was retired.
-function ofKept({ verdict }: CheckedRun, build: string): string {
-  const fits = verdict === 'moves' ? 'fits them, too' : 'does not fit them: do not retire it yet'
-  return `build '${build}' keeps them. This code ${fits}.`
+// One line is enough: this code continues the run only after its build is retired.
+function pinnedText({ verdict }: CheckedRun, build: string): string {
+  const fits =
+    verdict === 'moves' ? 'is compatible' : 'is not compatible: do not retire the build yet'
+  return `pinned to build '${build}'. This code ${fits}.`
 }
 
 function idOf({ runId, workflowId }: CheckedRun): string {

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
 import { systemClock } from '../../core/runtime/clock.ts'
 import type { StoredDefinition } from '../../index.ts'
-import { type ReadingOptions, reading, withEngine } from '../options.ts'
-import { plain, print, printJson, relative, showStore, table } from '../output.ts'
+import { type CommonOptions, withCommonOptions, withEngine } from '../options.ts'
+import { plain, print, printJson, printTable, relative, showStore } from '../output.ts'
 
 const heads = [
   { title: 'VERSION', align: 'end' },
@@ -12,14 +12,14 @@ const heads = [
 ] as const
 
 export function definitionsCommand(): Command {
-  return reading(
+  return withCommonOptions(
     new Command('definitions')
-      .description('list the versions of a definition in the store, newest first')
+      .description('list the stored versions of a definition, newest first')
       .argument('<name>', 'the name of the workflow'),
   ).action(list)
 }
 
-async function list(name: string, options: ReadingOptions): Promise<void> {
+async function list(name: string, options: CommonOptions): Promise<void> {
   await withEngine(options, async (engine) => {
     const versions = await engine.definitions(name)
     if (options.json) return printJson(versions)
@@ -28,11 +28,10 @@ async function list(name: string, options: ReadingOptions): Promise<void> {
       return print(`No definition '${plain(name)}' in ${where}. Submit one: pawl submit <file>`)
     }
     const now = systemClock.now()
-    for (const line of table(
+    printTable(
       heads,
       versions.map((each) => cells(each, now)),
-    ))
-      print(line)
+    )
   })
 }
 

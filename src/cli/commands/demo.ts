@@ -1,21 +1,21 @@
-// A worker is killed in the middle of a run, and nothing is lost. The demo checks that itself.
+// Kills a worker in the middle of a run and checks that nothing is lost.
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { formatDuration } from '../../core/base/duration.ts'
 import { shellWord } from '../../core/base/shell.ts'
-import { type Told, tell } from '../demo/director.ts'
-import { interrupted } from '../demo/order.ts'
+import { interrupted } from '../demo/order-workflow.ts'
+import { type DemoResult, runDemo } from '../demo/run-demo.ts'
 import { newScreen } from '../demo/screen.ts'
 import { DemoWorkers } from '../demo/workers.ts'
+import { selfCommand } from '../invocation.ts'
 import { openStore } from '../options.ts'
-import { columns, paint, print, showValue, table, wrap } from '../output.ts'
-import { selfCommand } from '../self.ts'
+import { columns, paint, print, printTable, showValue, wrap } from '../output.ts'
 
 export function demoCommand(): Command {
   return new Command('demo')
-    .description('watch a worker being killed in the middle of a run, and nothing being lost')
+    .description('kill a worker in the middle of a run and see that nothing is lost')
     .action(demo)
 }
 
@@ -28,22 +28,22 @@ async function demo(): Promise<void> {
   print(paint('bold', 'An order, on a SQLite file, while its worker is killed'))
   const engine = await openStore({ store })
   const screen = newScreen()
-  const leave = leaveNothing(() => {
+  const leave = cleanUpOnExit(() => {
     workers.killAll()
     screen.close()
   })
-  let told: Told
+  let result: DemoResult
   try {
-    told = await tell({ engine, store, ledger, workers, screen })
+    result = await runDemo({ engine, store, ledger, workers, screen })
   } finally {
     leave()
     await engine.close()
   }
-  conclude(told, store)
+  conclude(result, store)
 }
 
-/** Cleans up now, or when the process is told to end before. */
-function leaveNothing(clean: () => void): () => void {
+/** Cleans up when the returned function is called, or on a signal that ends the process. */
+function cleanUpOnExit(clean: () => void): () => void {
   const interrupt = (signal: NodeJS.Signals): void => {
     clean()
     process.exit(signal === 'SIGINT' ? 130 : 143)
@@ -63,20 +63,20 @@ const heads = [
   { title: '', least: 5 },
 ] as const
 
-function conclude({ workflowId, result, verdict, elapsedMs }: Told, store: string): void {
-  const rows = verdict.steps.map(({ name, ran, recorded, remark }) => [
+function conclude({ workflowId, result, check, elapsedMs }: DemoResult, store: string): void {
+  const rows = check.steps.map(({ name, ran, recorded, remark }) => [
     name,
     ran === 1 ? 'once' : paint('yellow', `${ran} times`),
     recorded === 1 ? paint('green', 'once') : paint('red', `${recorded} times`),
     paint('dim', remark),
   ])
   print()
-  for (const line of table(heads, rows)) print(line)
+  printTable(heads, rows)
   print()
-  if (verdict.problems.length > 0) {
-    throw new Error(`the demo failed: ${verdict.problems.join('; ')}`)
+  if (check.problems.length > 0) {
+    throw new Error(`the demo failed: ${check.problems.join('; ')}`)
   }
-  for (const text of explanation(verdict.steps)) {
+  for (const text of explanation(check.steps)) {
     for (const line of wrap(text, columns() - 1)) print(line)
   }
   print()
@@ -87,13 +87,13 @@ function conclude({ workflowId, result, verdict, elapsedMs }: Told, store: strin
   )
 }
 
-function explanation(steps: Told['verdict']['steps']): string[] {
+function explanation(steps: DemoResult['check']['steps']): string[] {
   const { ran = 1 } = steps.find(({ name }) => name === interrupted) ?? {}
-  const told =
+  const interruption =
     ran > 1
       ? `${interrupted} was running when its worker died. No result was recorded, so its body ran again, as attempt 2, with the same idempotency key.`
       : `${interrupted} was recorded just before its worker died, so nothing had to run again.`
   return [
-    `${paint('green', 'Each result was recorded exactly once, and no recorded step ran again.')} ${told}`,
+    `${paint('green', 'Each result was recorded exactly once, and no recorded step ran again.')} ${interruption}`,
   ]
 }

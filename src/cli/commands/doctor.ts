@@ -5,16 +5,16 @@ import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
 import type { Findings } from '../../stores/objects/doctor.ts'
-import { type ReadingOptions, withPlace } from '../options.ts'
-import { columns, paint, plain, print, printJson, showStore, wrap } from '../output.ts'
+import { type CommonOptions, withStoreUrl } from '../options.ts'
+import { columns, counted, paint, plain, print, printJson, showStore, wrap } from '../output.ts'
 
-interface Options extends ReadingOptions {
+interface Options extends CommonOptions {
   readonly rebuild?: true
   readonly sweep?: true
   readonly all?: true
 }
 
-/** What was done beside looking. */
+/** How many objects were rebuilt and swept. */
 interface Done {
   readonly rebuilt?: number
   readonly swept?: number
@@ -23,27 +23,27 @@ interface Done {
 const PROBLEMS_SHOWN = 20
 
 export function doctorCommand(): Command {
-  return withPlace(
+  return withStoreUrl(
     new Command('doctor')
-      .description('examine a store on object storage, and say what is wrong with it')
-      .option('--json', 'print JSON and nothing else')
-      .option('--rebuild', 'write runs/ and names/ anew, which are for people')
-      .option('--sweep', 'delete what nobody needs any more')
-      .option('--all', 'look at the projections of all runs, not only of some'),
+      .description('check a store on object storage and report problems')
+      .option('--json', 'print only JSON')
+      .option('--rebuild', 'rebuild the readable projections, runs/ and names/')
+      .option('--sweep', 'delete objects that are no longer needed')
+      .option('--all', 'check the projections of all runs, not only of some'),
   ).action(doctor)
 }
 
 async function doctor(options: Options): Promise<void> {
   const { store, json, all } = options
-  refuseOthers(store)
-  // No other command pays for loading these.
+  refuseOtherStores(store)
+  // Loaded here, because no other command needs them.
   const { examine, rebuild } = await import('../../stores/objects/doctor.ts')
   const { openBucket } = await import('../../stores/objects/open.ts')
   const bucket = await openBucket(store, systemClock)
   try {
     const findings = await examine(bucket, all ? { projections: Number.POSITIVE_INFINITY } : {})
     const isWell = findings.problems.length === 0
-    // What is damaged is left as it is: what looks needless may be what it can be mended with.
+    // A damaged store is not changed: objects that look unneeded may be needed to repair it.
     const done: Done = {
       ...(options.rebuild && isWell && { rebuilt: await rebuild(bucket) }),
       ...(options.sweep && isWell && { swept: await sweep(store) }),
@@ -56,36 +56,36 @@ async function doctor(options: Options): Promise<void> {
   }
 }
 
-function refuseOthers(store: string): void {
+function refuseOtherStores(store: string): void {
   const scheme = /^([a-z][a-z0-9+]*):/i.exec(store)?.[1]?.toLowerCase() ?? ''
   const instead = otherStores[scheme]
   if (instead !== undefined) {
     throw new PawlError(
       'NOT_SUPPORTED',
-      `pawl doctor examines stores on object storage (s3:, file:), and there is nothing for it to examine in ${showStore(store)}: ${instead}.`,
+      `pawl doctor checks stores on object storage (s3:, file:), not ${showStore(store)}. ${instead}.`,
     )
   }
   if (scheme !== 's3' && scheme !== 'file') {
     throw new PawlError(
       'STORE_URL_INVALID',
-      `pawl doctor examines stores on object storage: expected --store s3://bucket/prefix or file:./folder, not '${showStore(store)}'.`,
+      `--store is '${showStore(store)}'; pawl doctor expects s3://bucket/prefix or file:./folder.`,
     )
   }
   const folder = /^file:(?:\/\/[^/?#]*(?=\/))?([^?#]+)/i.exec(store)?.[1]
-  // Opening it would make it.
+  // Opening the store would create the folder.
   if (folder !== undefined && !existsSync(decoded(folder))) {
     throw new PawlError(
       'STORE_URL_INVALID',
-      `there is no folder ${folder}, and so nothing to examine. Check --store, PAWL_STORE and the current folder.`,
+      `there is no folder ${folder}, so there is no store in it. Check --store, PAWL_STORE and the current folder.`,
     )
   }
 }
 
 const otherStores: Readonly<Record<string, string>> = {
-  sqlite: "SQLite examines its file itself, with sqlite3 <file> 'PRAGMA integrity_check'",
-  postgres: 'Postgres examines its tables itself, with pg_amcheck',
-  postgresql: 'Postgres examines its tables itself, with pg_amcheck',
-  memory: 'it ends with its process',
+  sqlite: "Check the file with: sqlite3 <file> 'PRAGMA integrity_check'",
+  postgres: 'Check the tables with: pg_amcheck',
+  postgresql: 'Check the tables with: pg_amcheck',
+  memory: 'A memory store ends with its process',
 }
 
 function decoded(path: string): string {
@@ -115,7 +115,7 @@ function report(findings: Findings, done: Done, options: Options): void {
     'log',
     `${counted(log.objects, 'object')} (${log.bytes.toLocaleString('en')} bytes) up to ${log.last}`,
     log.covered > 0 && `${log.covered} covered by a snapshot`,
-    log.ghosts > 0 && `${log.ghosts} written too late, which nobody reads`,
+    log.ghosts > 0 && `${log.ghosts} written too late and ignored`,
   )
   fact('snapshots', String(snapshots.objects), snapshots.newest > 0 && `newest ${snapshots.newest}`)
   fact('segments', String(segments.objects), segments.orphans > 0 && `${segments.orphans} orphaned`)
@@ -127,30 +127,30 @@ function report(findings: Findings, done: Done, options: Options): void {
     fact('rebuilt', `${counted(done.rebuilt, 'object')} written or deleted`)
   if (done.swept !== undefined) fact('swept', sweptFact(done.swept))
   print()
-  if (problems.length === 0) return print(verdict(projections, done))
+  if (problems.length === 0) return print(conclusion(projections, done))
   reportProblems(problems)
   if (options.rebuild || options.sweep)
-    print('Nothing was rebuilt or swept: that has to wait until these are solved.')
+    print('Nothing was rebuilt or swept: solve the problems first.')
 }
 
-function verdict({ missing, old }: Findings['projections'], { rebuilt }: Done): string {
+function conclusion({ missing, old }: Findings['projections'], { rebuilt }: Done): string {
   const stale = rebuilt === undefined ? missing + old : 0
   if (stale === 0) return paint('green', 'No problems.')
   const are = stale === 1 ? 'is' : 'are'
   return paint(
     'yellow',
-    `Nothing is lost, but ${counted(stale, 'projection')} ${are} not current. Workers write them within seconds; if none is running: pawl doctor --rebuild`,
+    `Nothing is lost, but ${counted(stale, 'projection')} ${are} out of date. Workers update them within seconds; if none is running: pawl doctor --rebuild`,
   )
 }
 
 function projectionFacts({ looked, missing, old }: Findings['projections']): string[] {
-  const hint = missing + old > 0 ? ' (pawl doctor --rebuild writes them)' : ''
-  return [`of ${counted(looked, 'run')} looked at`, `${missing} missing`, `${old} old${hint}`]
+  const hint = missing + old > 0 ? ' (to write them: pawl doctor --rebuild)' : ''
+  return [`${counted(looked, 'run')} checked`, `${missing} missing`, `${old} out of date${hint}`]
 }
 
 function sweptFact(swept: number): string {
   const grace = formatDuration(limits.objectGraceMs)
-  return `${counted(swept, 'object')} deleted (what was needed less than ${grace} ago is kept)`
+  return `${counted(swept, 'object')} deleted (objects needed within the last ${grace} are kept)`
 }
 
 function reportProblems(problems: Findings['problems']): void {
@@ -161,9 +161,5 @@ function reportProblems(problems: Findings['problems']): void {
     for (const line of wrap(advice, columns() - 4)) print(`    ${paint('cyan', line)}`)
   }
   const more = problems.length - PROBLEMS_SHOWN
-  if (more > 0) print(`and ${more} more, which --json lists`)
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
+  if (more > 0) print(`and ${more} more; --json lists all of them`)
 }

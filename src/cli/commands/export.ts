@@ -1,6 +1,7 @@
 import { Command } from 'commander'
+import { defined } from '../../core/base/defined.ts'
 import type { Status } from '../../index.ts'
-import { collect, type StoreOption, withEngine, withStore } from '../options.ts'
+import { repeated, type StoreOption, withEngine, withStoreOptions } from '../options.ts'
 import { print } from '../output.ts'
 
 interface Options extends StoreOption {
@@ -10,10 +11,10 @@ interface Options extends StoreOption {
 }
 
 export function exportCommand(): Command {
-  return withStore(
+  return withStoreOptions(
     new Command('export')
-      .description('export full histories as JSON Lines, to be kept or replayed in a test')
-      .option('--status <status>', 'only runs of this status (repeatable)', collect)
+      .description('export full histories as JSON Lines, to keep or to replay in a test')
+      .option('--status <status>', 'only runs of this status (repeatable)', repeated)
       .option('--workflow <name>', 'only runs of this workflow')
       .option('--workflow-id <id>', 'only runs of this workflow id'),
   ).action(exportRuns)
@@ -22,11 +23,7 @@ export function exportCommand(): Command {
 async function exportRuns(options: Options): Promise<void> {
   const { status, workflow, workflowId } = options
   await withEngine(options, async (engine) => {
-    const runs = engine.export({
-      ...(status && { status: status as readonly Status[] }),
-      ...(workflow !== undefined && { workflow }),
-      ...(workflowId !== undefined && { workflowId }),
-    })
-    for await (const line of runs) print(line)
+    const filter = { status: status as readonly Status[] | undefined, workflow, workflowId }
+    for await (const line of engine.export(defined(filter))) print(line)
   })
 }

@@ -1,12 +1,19 @@
-// Has runs go by another definition of their graph: one, or all that a filter finds.
-
+// Moves runs to another definition of their graph: one run, or all runs of a workflow.
 import { Command } from 'commander'
+import { defined } from '../../core/base/defined.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import type { Engine, Migration, Status } from '../../index.ts'
-import { collect, parseCount, type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
+import {
+  type CommonOptions,
+  parseCount,
+  repeated,
+  runRef,
+  withCommonOptions,
+  withEngine,
+} from '../options.ts'
 import { counted, printDone } from '../output.ts'
 
-interface Options extends ReadingOptions {
+interface Options extends CommonOptions {
   readonly to: string
   readonly step?: readonly string[]
   readonly skip?: readonly string[]
@@ -16,16 +23,24 @@ interface Options extends ReadingOptions {
 }
 
 export function migrateCommand(): Command {
-  return reading(
+  return withCommonOptions(
     new Command('migrate')
       .description('move runs to another version of their graph')
-      .argument('[id]', 'a run id, or a workflow id; or use --workflow')
-      .requiredOption('--to <hash>', 'the definition to go by')
-      .option('--step <old=new>', 'a step that has another name there (repeatable)', collect)
-      .option('--skip <step>', 'a step that is not to be done (repeatable)', collect)
-      .option('--workflow <name>', 'all runs of this workflow')
-      .option('--status <status>', "… that are of this status (repeatable; 'paused')", collect)
-      .option('--limit <count>', '… and no more than this', parseCount),
+      .argument('[id]', 'a run id or a workflow id; or use --workflow')
+      .requiredOption('--to <hash>', 'the hash of the definition')
+      .option(
+        '--step <old=new>',
+        'a step that has another name in that definition (repeatable)',
+        repeated,
+      )
+      .option('--skip <step>', 'a step to skip (repeatable)', repeated)
+      .option('--workflow <name>', 'move all runs of this workflow')
+      .option(
+        '--status <status>',
+        "with --workflow: only runs of this status (repeatable; default: 'paused')",
+        repeated,
+      )
+      .option('--limit <count>', 'with --workflow: the most runs to move', parseCount),
   ).action(migrate)
 }
 
@@ -35,11 +50,14 @@ async function migrate(id: string | undefined, options: Options): Promise<void> 
     if (options.workflow !== undefined)
       return migrateMany(engine, id, options.workflow, to, options)
     if (id === undefined) {
-      throw new PawlError('INPUT_INVALID', 'which run? Name one, or give --workflow and --limit.')
+      throw new PawlError(
+        'INPUT_INVALID',
+        'no run is given. Name a run, or give --workflow and --limit.',
+      )
     }
-    const run = engine.get(refOf(id))
+    const run = engine.get(runRef(id))
     await run.migrate(to)
-    const done = `run ${run.runId} was told to go by definition ${to.definitionHash}`
+    const done = `run ${run.runId} will use definition ${to.definitionHash}`
     printDone(options, { runId: run.runId, ...to }, done)
   })
 }
@@ -52,15 +70,16 @@ async function migrateMany(
   options: Options,
 ): Promise<void> {
   const { limit, status } = options
-  if (id !== undefined) throw new PawlError('INPUT_INVALID', 'name a run or --workflow, not both.')
+  if (id !== undefined)
+    throw new PawlError('INPUT_INVALID', 'both a run and --workflow are given. Give one of them.')
   if (limit === undefined) {
-    throw new PawlError('INPUT_INVALID', 'how many at most? Give --limit with --workflow.')
+    throw new PawlError('INPUT_INVALID', '--workflow needs --limit: the most runs to move.')
   }
-  const filter = { workflow, ...(status && { status: status as readonly Status[] }) }
+  const filter = defined({ workflow, status: status as readonly Status[] | undefined })
   const { matched, done, failures } = await engine.batch(filter, { limit }).migrate(to)
-  const refused = failures.map(({ runId, code }) => `\n  ${runId} refused it (${code})`)
-  const told = `${counted(matched, 'run')} found, ${done} told to go by definition ${to.definitionHash}`
-  printDone(options, { matched, told: done, failures }, `${told}${refused.join('')}`)
+  const refused = failures.map(({ runId, code }) => `\n  ${runId} was refused (${code})`)
+  const moved = `${counted(matched, 'run')} found, ${done} will use definition ${to.definitionHash}`
+  printDone(options, { matched, told: done, failures }, `${moved}${refused.join('')}`)
   if (failures.length > 0) process.exitCode = 1
 }
 
@@ -68,11 +87,14 @@ function migrationOf({ to, step = [], skip = [] }: Options): Migration {
   const renamed = step.map((text): [string, string] => {
     const at = text.indexOf('=')
     if (at > 0 && at < text.length - 1) return [text.slice(0, at), text.slice(at + 1)]
-    throw new PawlError('INPUT_INVALID', `--step takes <old>=<new>, and not '${text}'.`)
+    throw new PawlError('INPUT_INVALID', `--step is '${text}'; expected <old>=<new>.`)
   })
   const steps = [...renamed, ...skip.map((name): [string, null] => [name, null])]
   const names = steps.map(([name]) => name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice === undefined) return { definitionHash: to, steps: Object.fromEntries(steps) }
-  throw new PawlError('INPUT_INVALID', `step '${twice}' is named twice.`)
+  throw new PawlError(
+    'INPUT_INVALID',
+    `step '${twice}' is named twice. Name it once, with --step or --skip.`,
+  )
 }

@@ -1,10 +1,16 @@
-// One run: its record, its history as a timeline, and how it ended or why it has not.
-
-import { Command } from 'commander'
+// Shows one run: its record, its history as a timeline, and its end or why it waits.
+import type { Command } from 'commander'
 import { systemClock } from '../../core/runtime/clock.ts'
 import type { HistoryEvent, RunRecord, Timeline, Why } from '../../index.ts'
 import { drawTimeline } from '../draw-timeline.ts'
-import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
+import { historyOf } from '../history.ts'
+import {
+  type CommonOptions,
+  commandOnRun,
+  runRef,
+  withCommonOptions,
+  withEngine,
+} from '../options.ts'
 import {
   clockTime,
   columns,
@@ -18,7 +24,7 @@ import {
   spent,
   wrap,
 } from '../output.ts'
-import { showFailure, suggestionLines, whyLines } from '../sentence.ts'
+import { showFailure, suggestionLines, whyLines } from '../show-why.ts'
 
 interface Shown {
   readonly run: RunRecord
@@ -27,19 +33,16 @@ interface Shown {
 }
 
 export function runCommand(): Command {
-  return reading(
-    new Command('run')
-      .description('show a run: its record, and its history as a timeline')
-      .argument('<id>', 'a run id, or a workflow id (its newest run)'),
+  return withCommonOptions(
+    commandOnRun('run', 'show a run: its record and its history as a timeline'),
   ).action(showRun)
 }
 
-async function showRun(id: string, options: ReadingOptions): Promise<void> {
+async function showRun(id: string, options: CommonOptions): Promise<void> {
   await withEngine(options, async (engine) => {
-    const handle = engine.get(refOf(id))
+    const handle = engine.get(runRef(id))
     const run = await handle.describe()
-    const history: HistoryEvent[] = []
-    if (!run.unreadable) for await (const event of handle.history()) history.push(event)
+    const history = run.unreadable ? [] : await historyOf(handle)
     const timeline = run.unreadable ? undefined : await handle.timeline()
     const isKnown = !run.unreadable || run.status === 'paused'
     const shown = { run, history, ...(!run.endedAt && isKnown && { why: await handle.why() }) }
@@ -51,7 +54,7 @@ async function showRun(id: string, options: ReadingOptions): Promise<void> {
 function linesOf(
   shown: Shown,
   timeline: Timeline | undefined,
-  options: ReadingOptions,
+  options: CommonOptions,
   now: number,
 ): string[] {
   const { run, why } = shown
@@ -83,7 +86,7 @@ function facts({ run, history }: Shown, now: number): [string, string][] {
   return lines
 }
 
-// A run that was triggered may have been given another input than it was started with.
+// A pending run may have been triggered with another input.
 function inputOf({ input }: RunRecord, history: readonly HistoryEvent[]): unknown {
   const triggered = history.find((event) => event.type === 'RunTriggered')
   return triggered && 'input' in triggered ? triggered.input : input
@@ -104,7 +107,7 @@ function failed(failure: NonNullable<RunRecord['failure']>, width: number): stri
   )
 }
 
-function waiting(why: Why, options: ReadingOptions, now: number, width: number): string[] {
+function waiting(why: Why, options: CommonOptions, now: number, width: number): string[] {
   const lines = whyLines(why, now, width - 5)
   return [
     ...lines.map((line, index) => `${index === 0 ? paint('yellow', 'why') : '   '}  ${line}`),

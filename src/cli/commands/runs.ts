@@ -1,15 +1,16 @@
 import { Command } from 'commander'
+import { defined } from '../../core/base/defined.ts'
 import { shellWord } from '../../core/base/shell.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
 import type { AttributeScalar, RunFilter, RunRecord, Status } from '../../index.ts'
 import {
-  collect,
-  isUnbegun,
+  type CommonOptions,
+  isMissingDefault,
   parseCount,
   parseFilter,
-  type ReadingOptions,
-  reaching,
-  reading,
+  repeated,
+  suggestedCommand,
+  withCommonOptions,
   withEngine,
 } from '../options.ts'
 import {
@@ -19,12 +20,12 @@ import {
   plain,
   print,
   printJson,
+  printTable,
   showStore,
   spent,
-  table,
 } from '../output.ts'
 
-interface Options extends ReadingOptions {
+interface Options extends CommonOptions {
   readonly status?: readonly string[]
   readonly workflow?: string
   readonly workflowId?: string
@@ -43,60 +44,56 @@ const heads = [
 ] as const
 
 export function runsCommand(): Command {
-  return reading(
+  return withCommonOptions(
     new Command('runs')
       .description('list runs, newest first')
-      .option('--status <status>', 'only runs of this status (repeatable)', collect)
+      .option('--status <status>', 'only runs of this status (repeatable)', repeated)
       .option('--workflow <name>', 'only runs of this workflow')
       .option('--workflow-id <id>', 'only runs of this workflow id')
       .option(
         '--attribute <name=value>',
-        'only runs with this attribute, or with a list that has the text (repeatable)',
+        'only runs with this attribute, or with a list that contains it (repeatable)',
         parseFilter,
       )
-      .option('--limit <count>', 'how many', parseCount, 20)
-      .option('--cursor <cursor>', 'go on where an earlier list ended'),
+      .option('--limit <count>', 'the most runs to list', parseCount, 20)
+      .option('--cursor <cursor>', 'continue an earlier list'),
   ).action(runs)
 }
 
 async function runs(options: Options): Promise<void> {
-  if (isUnbegun(options)) {
+  if (isMissingDefault(options)) {
     return options.json ? printJson({ items: [] }) : print(emptyState(options))
   }
   await withEngine(options, async (engine) => {
     const { limit, cursor } = options
-    const page = await engine.list(filterOf(options), {
-      limit,
-      ...(cursor !== undefined && { cursor }),
-    })
+    const page = await engine.list(filterOf(options), defined({ limit, cursor }))
     if (options.json) return printJson(page)
     if (page.items.length === 0) return print(emptyState(options))
     const now = systemClock.now()
-    for (const line of table(
+    printTable(
       heads,
       page.items.map((run) => cells(run, now)),
-    ))
-      print(line)
+    )
     if (page.cursor !== undefined)
-      print(paint('dim', `more: the same with --cursor ${shellWord(page.cursor)}`))
+      print(paint('dim', `more: repeat with --cursor ${shellWord(page.cursor)}`))
   })
 }
 
 function filterOf({ status, workflow, workflowId, attribute }: Options): RunFilter {
-  return {
-    // The client refuses what is no status, and says which there are.
-    ...(status && { status: status as readonly Status[] }),
-    ...(workflow !== undefined && { workflow }),
-    ...(workflowId !== undefined && { workflowId }),
-    ...(attribute && { attributes: attribute }),
-  }
+  return defined({
+    // The client checks the status.
+    status: status as readonly Status[] | undefined,
+    workflow,
+    workflowId,
+    attributes: attribute,
+  })
 }
 
 function cells(run: RunRecord, now: number): string[] {
   const { runId, name, workflowId, status, createdAt, endedAt, parentRunId } = run
   return [
     runId,
-    // Somebody else's step.
+    // The run is a child.
     parentRunId === undefined ? plain(name) : `${paint('dim', '↳')} ${plain(name)}`,
     workflowId === runId ? paint('dim', '-') : plain(workflowId),
     paintStatus(status),
@@ -110,6 +107,6 @@ function emptyState(options: Options): string {
   const narrowing = [status, workflow, workflowId, attribute, cursor]
   const narrowed = narrowing.some((each) => each !== undefined)
   if (narrowed) return 'No run matches.'
-  const start = reaching(options, "pawl start <workflow> '<input as JSON>'")
+  const start = suggestedCommand(options, "pawl start <workflow> '<input as JSON>'")
   return `No runs in ${showStore(store)} yet. Start one: ${start}`
 }

@@ -1,28 +1,9 @@
 import { Command } from 'commander'
-import type { Duration } from '../../core/base/duration.ts'
-import { PawlError } from '../../core/base/errors.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
-import type {
-  OneTiming,
-  Schedule,
-  ScheduleChange,
-  ScheduleDescription,
-  ScheduleRecord,
-  Timing,
-} from '../../index.ts'
-import { collect, parseJson, type ReadingOptions, reading, withEngine } from '../options.ts'
-import {
-  clockTime,
-  paint,
-  paintStatus,
-  plain,
-  print,
-  printDone,
-  printJson,
-  relative,
-  showValue,
-  table,
-} from '../output.ts'
+import type { ScheduleRecord } from '../../index.ts'
+import { type CommonOptions, withCommonOptions, withEngine } from '../options.ts'
+import { paint, plain, print, printJson, printTable, relative } from '../output.ts'
+import { timingText } from '../timing-text.ts'
 
 const heads = [
   { title: 'SCHEDULE' },
@@ -34,21 +15,20 @@ const heads = [
 ] as const
 
 export function schedulesCommand(): Command {
-  return reading(new Command('schedules').description('list schedules')).action(list)
+  return withCommonOptions(new Command('schedules').description('list schedules')).action(list)
 }
 
-async function list(options: ReadingOptions): Promise<void> {
+async function list(options: CommonOptions): Promise<void> {
   await withEngine(options, async (engine) => {
     const page = await engine.schedules.list({ limit: 1_000 })
     if (options.json) return printJson(page)
     if (page.items.length === 0)
       return print('No schedules. Set one: engine.schedules.set(id, { cron, workflow })')
     const now = systemClock.now()
-    for (const line of table(
+    printTable(
       heads,
       page.items.map((item) => cells(item, now)),
-    ))
-      print(line)
+    )
   })
 }
 
@@ -66,242 +46,7 @@ function cells(schedule: ScheduleRecord, now: number): string[] {
   ]
 }
 
-function timingText(timing: Timing): string {
-  if ('timings' in timing) return timing.timings.map(timingText).join('; ')
-  if ('cron' in timing) return `${[timing.cron].flat().join('; ')} ${timing.timeZone ?? 'UTC'}`
-  const { every, offset } = timing
-  return offset === undefined ? `every ${every}` : `every ${every} + ${offset}`
-}
-
 function catchUpText({ catchUp, catchUpWindow, missed }: ScheduleRecord): string {
   const lost = missed > 0 ? `, missed ${missed}` : ''
   return `${catchUp ?? ''}${catchUpWindow === undefined ? '' : ` within ${catchUpWindow}`}${lost}`
-}
-
-/** Each verb with the options that go with it. */
-const verbs = {
-  describe: [],
-  update: [
-    ...['cron', 'timeZone', 'every', 'offset', 'overlap', 'catchUp', 'catchUpWindow', 'jitter'],
-    ...['from', 'until', 'input', 'note', 'clear'],
-  ],
-  pause: ['note'],
-  resume: [],
-  trigger: [],
-  delete: [],
-  backfill: ['from', 'to'],
-} as const satisfies Readonly<Record<string, readonly string[]>>
-type Verb = keyof typeof verbs
-
-interface VerbOptions extends ReadingOptions {
-  readonly note?: string
-  readonly from?: string
-  readonly to?: string
-  readonly until?: string
-  readonly cron?: readonly string[]
-  readonly timeZone?: string
-  readonly every?: readonly string[]
-  readonly offset?: string
-  readonly overlap?: string
-  readonly catchUp?: string
-  readonly catchUpWindow?: string
-  readonly jitter?: string
-  readonly input?: unknown
-  readonly clear?: readonly string[]
-}
-
-export function scheduleCommand(): Command {
-  return reading(
-    new Command('schedule')
-      .description('describe, update, pause, resume, trigger, delete or backfill a schedule')
-      .argument('<verb>', Object.keys(verbs).join(', '))
-      .argument('<id>', 'the id of the schedule')
-      .option('--note <text>', 'why it is paused')
-      .option('--from <time>', 'backfill, update: the first instant, as 2026-01-31T00:00:00Z')
-      .option('--to <time>', 'backfill: the last instant')
-      .option('--until <time>', 'update: the last instant')
-      .option('--cron <expression>', 'update: when it is due (repeatable)', collect)
-      .option('--time-zone <name>', 'update: the time zone of --cron')
-      .option('--every <duration>', 'update: how often it is due (repeatable)', collect)
-      .option('--offset <duration>', 'update: the offset of --every')
-      .option('--overlap <policy>', 'update: allow, skip, bufferOne, replace or terminate')
-      .option('--catch-up <policy>', 'update: skip, one or all')
-      .option('--catch-up-window <duration>', 'update: how far back missed slots are made up')
-      .option('--jitter <duration>', 'update: how much later a slot is taken at most')
-      .option('--input <json>', 'update: the input of its runs', parseJson)
-      .option(
-        '--clear <option>',
-        'update: remove an option, as catch-up-window (repeatable)',
-        collect,
-      ),
-  ).action(async (given: string, id: string, options: VerbOptions) => {
-    const verb = verbOf(given, options)
-    await withEngine(options, async (engine) => {
-      const schedule = engine.schedules.get(id)
-      if (verb === 'describe') return show(await schedule.describe(), options)
-      printDone(options, { id }, await act(schedule, verb, options))
-    })
-  })
-}
-
-function verbOf(given: string, options: VerbOptions): Verb {
-  if (!Object.hasOwn(verbs, given)) {
-    const known = Object.keys(verbs)
-    throw invalid(`'${given}' is not ${known.slice(0, -1).join(', ')} or ${known.at(-1)}.`)
-  }
-  const verb = given as Verb
-  const allowed: readonly string[] = [...verbs[verb], 'store', 'codecs', 'json']
-  const other = Object.keys(options).find((name) => !allowed.includes(name))
-  if (other !== undefined) throw invalid(`--${dashed(other)} does not go with '${verb}'.`)
-  return verb
-}
-
-const dashed = (name: string): string =>
-  name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-
-function invalid(message: string): PawlError {
-  return new PawlError('INPUT_INVALID', message)
-}
-
-async function act(
-  schedule: Schedule,
-  verb: Exclude<Verb, 'describe'>,
-  options: VerbOptions,
-): Promise<string> {
-  const { id } = schedule
-  switch (verb) {
-    case 'update':
-      await schedule.update(changeOf(options))
-      return `schedule '${id}' is changed`
-    case 'pause':
-      await schedule.pause(options.note)
-      return `schedule '${id}' takes no slot until it is resumed`
-    case 'resume':
-      await schedule.resume()
-      return `schedule '${id}' goes on`
-    case 'trigger':
-      return `run ${(await schedule.trigger()).runId} started`
-    case 'delete':
-      await schedule.delete()
-      return `schedule '${id}' is gone; its runs go on`
-    case 'backfill': {
-      const { from = '', to = '' } = options
-      const count = await schedule.backfill({ from: new Date(from), to: new Date(to) })
-      return `${count} runs will be started`
-    }
-  }
-}
-
-/** What the options say, as the client takes it: the client refuses what is not possible. */
-function changeOf(options: VerbOptions): ScheduleChange {
-  const {
-    cron,
-    timeZone,
-    every,
-    offset,
-    clear = [],
-    from,
-    until,
-    store,
-    codecs,
-    json,
-    ...others
-  } = options
-  const change: Record<string, unknown> = {
-    ...others,
-    ...(from !== undefined && { from: new Date(from) }),
-    ...(until !== undefined && { until: new Date(until) }),
-    ...timingOf({ cron, timeZone, every, offset }),
-  }
-  for (const given of clear) {
-    const name = given.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
-    if (Object.hasOwn(options, name))
-      throw invalid(`--${dashed(name)} and --clear ${given} do not go together. Give one.`)
-    change[name] = null
-  }
-  if (Object.keys(change).length === 0)
-    throw invalid('there is nothing to change. Give an option, such as --cron, or --clear.')
-  return change
-}
-
-/** Several intervals, or intervals and cron expressions, are a list of timings. */
-function timingOf({ cron, timeZone, every = [], offset }: VerbOptionsOfTiming): ScheduleChange {
-  const zoned = timeZone === undefined ? {} : { timeZone }
-  const shifted = offset === undefined ? {} : { offset: offset as Duration }
-  const expressions = cron?.length === 1 ? cron[0] : cron
-  if (every.length + (expressions === undefined ? 0 : 1) > 1) {
-    const timings: OneTiming[] = every.map((each) => ({ every: each as Duration, ...shifted }))
-    return {
-      timings: expressions === undefined ? timings : [{ cron: expressions, ...zoned }, ...timings],
-    }
-  }
-  const [interval] = every
-  return {
-    ...(expressions !== undefined && { cron: expressions }),
-    ...(interval !== undefined && { every: interval as Duration }),
-    ...zoned,
-    ...shifted,
-  }
-}
-
-interface VerbOptionsOfTiming {
-  readonly cron: readonly string[] | undefined
-  readonly timeZone: string | undefined
-  readonly every: readonly string[] | undefined
-  readonly offset: string | undefined
-}
-
-function show(schedule: ScheduleDescription, { json }: ReadingOptions): void {
-  const { plan, recent, id, workflow, paused } = schedule
-  // A contract is more than JSON has a use for.
-  if (json) return printJson({ ...schedule, plan: { ...plan, workflow } })
-  const now = systemClock.now()
-  print(
-    `${paint('bold', plain(id))}  ${paint(paused ? 'yellow' : 'green', paused ? 'paused' : 'active')}`,
-  )
-  for (const [name, value] of facts(schedule, now))
-    print(`  ${paint('dim', name.padEnd(12))} ${value}`)
-  if (recent.length === 0) return
-  print()
-  const rows = recent.map((run) => [
-    run.slot ? clockTime(run.slot, now) : 'triggered',
-    paintStatus(run.status),
-    run.runId,
-    relative(run.createdAt, now),
-  ])
-  for (const line of table(recentHeads, rows)) print(line)
-}
-
-const recentHeads = [
-  { title: 'SLOT' },
-  { title: 'STATUS' },
-  { title: 'RUN' },
-  { title: 'STARTED', optional: true },
-] as const
-
-function facts(schedule: ScheduleDescription, now: number): [string, string][] {
-  const { plan, timing, note, next, workflow, missed, lastMissed } = schedule
-  const { overlap = '', catchUp, catchUpWindow, jitter, from, until, run, input } = plan
-  const timings = 'timings' in timing ? timing.timings : [timing]
-  const all: [string, string | undefined][] = [
-    ['workflow', workflow],
-    ...timings.map((each, index): [string, string] => [
-      index === 0 ? 'when' : '',
-      timingText(each),
-    ]),
-    ['from', from?.toISOString()],
-    ['until', until?.toISOString()],
-    ['jitter', jitter === undefined ? undefined : String(jitter)],
-    ['overlap', overlap],
-    ['catch-up', `${catchUp}${catchUpWindow === undefined ? '' : ` within ${catchUpWindow}`}`],
-    ['missed', lastMissed && `${missed}, the last ${relative(lastMissed, now)}`],
-    ['note', note],
-    ['next', next.map((slot) => clockTime(slot, now)).join(', ') || '-'],
-  ]
-  const shown = all.flatMap(([name, value]): [string, string][] =>
-    value === undefined ? [] : [[name, plain(value)]],
-  )
-  if (input !== undefined) shown.push(['input', showValue(input, 15)])
-  if (run !== undefined) shown.push(['run', showValue(run, 15)])
-  return shown
 }

@@ -1,23 +1,24 @@
 import { Command } from 'commander'
+import { defined } from '../../core/base/defined.ts'
 import type { Duration } from '../../core/base/duration.ts'
 import { pawlCommand } from '../../core/base/shell.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
 import { type Attributes, type StartedRun, type StartOptions, workflow } from '../../index.ts'
-import { follow } from '../following.ts'
 import {
+  type CommonOptions,
   parseAttributes,
   parseCount,
   parseInteger,
   parseJson,
-  type ReadingOptions,
-  reaching,
-  reading,
+  suggestedCommand,
+  withCommonOptions,
   withNewEngine,
 } from '../options.ts'
 import { paint, plain, print, printError, printJson } from '../output.ts'
-import { suggestionLines, whyLines } from '../sentence.ts'
+import { suggestionLines, whyLines } from '../show-why.ts'
+import { waitForRun } from '../wait-for-run.ts'
 
-interface Options extends ReadingOptions {
+interface Options extends CommonOptions {
   readonly workflowId?: string
   readonly key?: string
   readonly queue?: string
@@ -31,28 +32,31 @@ interface Options extends ReadingOptions {
 }
 
 export function startCommand(): Command {
-  return reading(
+  return withCommonOptions(
     new Command('start')
       .description('start a run')
       .argument('<workflow>', 'the name of the workflow')
-      .argument('[json]', 'its input', parseJson)
-      .option('--workflow-id <id>', 'a name of your own for the run')
-      .option('--key <key>', 'an idempotency key: the same key starts one run, however often')
-      .option('--queue <name>', "the queue its worker serves ('default')")
-      .option('--priority <n>', 'higher is taken first (0)', parseInteger)
+      .argument('[json]', 'the input', parseJson)
+      .option('--workflow-id <id>', 'an id of your own for the run')
+      .option('--key <key>', 'an idempotency key: the same key starts one run only')
+      .option('--queue <name>', "the queue of the run (default: 'default')")
+      .option('--priority <n>', 'higher priorities go first (default: 0)', parseInteger)
       .option(
         '--attribute <name=value>',
-        'what it is found by (repeatable; the same name again makes a list of texts)',
+        'an attribute to find the run by (repeatable; repeat a name for a list of texts)',
         parseAttributes,
       )
       .option(
         '--reuse <how>',
-        'if the workflow id has a run already: allow, allowIfEnded, returnExisting, …',
+        'what to do if the workflow id has a run: allow, allowIfEnded, returnExisting, …',
       )
-      .option('--delay <duration>', "begin later, as in '10m'")
-      .option('--pending', 'let it wait for pawl trigger')
-      .option('--definition-version <n>', 'a version of a submitted definition', parseCount)
-      .option('--wait', 'print the result; end with 1 if it fails, or if its code pauses it'),
+      .option('--delay <duration>', "start after this time, such as '10m'")
+      .option('--pending', 'create the run without starting it, until pawl trigger')
+      .option('--definition-version <n>', 'the version of a submitted definition', parseCount)
+      .option(
+        '--wait',
+        'wait for the run and print its result; exit with 1 if it fails or its code pauses it',
+      ),
   ).action(start)
 }
 
@@ -61,25 +65,28 @@ async function start(name: string, input: unknown, options: Options): Promise<vo
     const contract = workflow.declare<unknown, unknown>(name)
     const run = await engine.start(contract, input, startOptions(options))
     const { runId, workflowId, isNew, alongside } = run
-    const started = { runId, workflowId, isNew, ...(alongside !== undefined && { alongside }) }
+    const started = defined({ runId, workflowId, isNew, alongside })
     const notes = await notesOn(run)
     if (!options.wait) {
       if (options.json) return printJson({ ...started, ...(notes.length > 0 && { notes }) })
       print(`run ${paint('bold', runId)} of '${plain(name)}' ${stateOf(run, options)}`)
-      const [what, verb] = options.pending ? ['let it begin', 'trigger'] : ['follow it', 'run']
-      print(paint('dim', `${what}: ${reaching(options, pawlCommand(verb, [workflowId]))}`))
-      return tell(notes)
+      const [what, verb] = options.pending ? ['start it', 'trigger'] : ['show it', 'run']
+      print(paint('dim', `${what}: ${suggestedCommand(options, pawlCommand(verb, [workflowId]))}`))
+      return printNotes(notes)
     }
-    // Standard output is for the result alone, and with --json standard error for an error alone.
+    // Standard output gets only the result; with --json, standard error gets only an error.
     if (!options.json) {
       printError(
         `run ${runId} of '${plain(name)}' ${stateOf(run, options)}; waiting for it to finish`,
       )
-      tell(notes)
+      printNotes(notes)
     }
-    const output = await follow(run, (why) => {
+    const output = await waitForRun(run, (why) => {
       if (!options.json)
-        tell([...whyLines(why, systemClock.now(), Infinity), ...suggestionLines(why, options)])
+        printNotes([
+          ...whyLines(why, systemClock.now(), Infinity),
+          ...suggestionLines(why, options),
+        ])
     })
     printJson(options.json ? { ...started, output } : output)
   })
@@ -87,10 +94,10 @@ async function start(name: string, input: unknown, options: Options): Promise<vo
 
 function stateOf({ isNew }: StartedRun<unknown>, { pending }: Options): string {
   if (!isNew) return 'was started before'
-  return pending ? 'waits to be triggered' : 'started'
+  return pending ? 'is pending' : 'started'
 }
 
-/** What whoever started it should know. */
+/** Notes for the user: another run with the same workflow id, or no worker. */
 async function notesOn(run: StartedRun<unknown>): Promise<string[]> {
   const why = await run.why()
   return [
@@ -101,24 +108,23 @@ async function notesOn(run: StartedRun<unknown>): Promise<string[]> {
   ]
 }
 
-function tell(notes: readonly string[]): void {
+function printNotes(notes: readonly string[]): void {
   for (const note of notes) printError(paint('yellow', `note: ${plain(note)}`))
 }
 
 function startOptions(options: Options): StartOptions {
   const { workflowId, key, queue, delay, pending, definitionVersion: version } = options
   const { priority, attribute, reuse } = options
-  return {
-    ...(priority !== undefined && { priority }),
-    ...(attribute && { attributes: attribute }),
-    // The client refuses what is no way to reuse an id, and says which there are.
-    ...(reuse !== undefined && { reuse: reuse as NonNullable<StartOptions['reuse']> }),
-    ...(workflowId !== undefined && { workflowId }),
-    ...(key !== undefined && { idempotencyKey: key }),
-    ...(queue !== undefined && { queue }),
-    ...(pending && { pending }),
-    ...(version !== undefined && { version }),
-    // Any text goes: what is no duration is refused by name.
-    ...(delay !== undefined && { delay: delay as Duration }),
-  }
+  return defined({
+    priority,
+    attributes: attribute,
+    // The client checks the policy and the duration.
+    reuse: reuse as StartOptions['reuse'],
+    delay: delay as Duration | undefined,
+    workflowId,
+    idempotencyKey: key,
+    queue,
+    pending,
+    version,
+  })
 }

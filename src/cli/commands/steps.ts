@@ -1,10 +1,15 @@
-// Where every step of a run stands, from what is stored alone.
-
-import { Command } from 'commander'
+// The state of every step of a run, from its history alone.
+import type { Command } from 'commander'
 import { systemClock } from '../../core/runtime/clock.ts'
 import type { StepRecord, StepState } from '../../index.ts'
-import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
-import { paint, plain, print, printJson, type Style, spent, table } from '../output.ts'
+import {
+  type CommonOptions,
+  commandOnRun,
+  runRef,
+  withCommonOptions,
+  withEngine,
+} from '../options.ts'
+import { paint, plain, print, printJson, printTable, type Style, spent } from '../output.ts'
 
 const heads = [
   { title: 'STEP', least: 12 },
@@ -12,30 +17,27 @@ const heads = [
   { title: 'STATE' },
   { title: 'ATTEMPTS', align: 'end', optional: true },
   { title: 'TOOK', align: 'end', optional: true },
-  // What reset and fork know a step by.
+  // The key identifies a step for reset and fork.
   { title: 'KEY', least: 12, optional: true },
 ] as const
 
 export function stepsCommand(): Command {
-  return reading(
-    new Command('steps')
-      .description('list the steps of a run, including graph steps that have not started')
-      .argument('<id>', 'a run id, or a workflow id (its newest run)'),
+  return withCommonOptions(
+    commandOnRun('steps', 'list the steps of a run, including graph steps that have not started'),
   ).action(showSteps)
 }
 
-async function showSteps(id: string, options: ReadingOptions): Promise<void> {
+async function showSteps(id: string, options: CommonOptions): Promise<void> {
   await withEngine(options, async (engine) => {
-    const run = engine.get(refOf(id))
+    const run = engine.get(runRef(id))
     const steps = await run.steps()
     const now = systemClock.now()
     if (options.json) return printJson(steps)
     if (steps.length === 0) return print(`run ${run.runId} has started no step yet`)
-    for (const line of table(
+    printTable(
       heads,
       steps.map((step) => cells(step, now)),
-    ))
-      print(line)
+    )
   })
 }
 

@@ -1,22 +1,22 @@
-// Keeps a graph given as data in the store, or says everything that is wrong with it.
+// Stores a graph document, or reports every problem with it.
 import { open } from 'node:fs/promises'
 import { Command } from 'commander'
 import { type GraphProblem } from '../../addons/documents/problems.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { pawlCommand } from '../../core/base/shell.ts'
-import { type ReadingOptions, reading, withNewEngine } from '../options.ts'
-import { errorLine, paint, plain, print, printError, printJson } from '../output.ts'
+import { type CommonOptions, withCommonOptions, withNewEngine } from '../options.ts'
+import { counted, errorLine, paint, plain, print, printError, printJson } from '../output.ts'
 
 export function submitCommand(): Command {
-  return reading(
+  return withCommonOptions(
     new Command('submit')
-      .description('keep a graph given as data in the store; any worker can run it then')
-      .argument('<file>', 'a graph in JSON or YAML'),
+      .description('store a graph document, so that any worker can run it')
+      .argument('<file>', 'a graph document in JSON or YAML'),
   ).action(submit)
 }
 
-async function submit(file: string, options: ReadingOptions): Promise<void> {
+async function submit(file: string, options: CommonOptions): Promise<void> {
   const text = await contentsOf(file)
   await withNewEngine(options, async (engine) => {
     try {
@@ -35,7 +35,7 @@ async function submit(file: string, options: ReadingOptions): Promise<void> {
   })
 }
 
-// No more than is needed to refuse it for its size: a device has no end.
+// Reads at most one byte more than the limit, because a device file has no end.
 async function contentsOf(file: string): Promise<string> {
   try {
     await using handle = await open(file)
@@ -47,7 +47,11 @@ async function contentsOf(file: string): Promise<string> {
     return buffer.toString('utf8', 0, length)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') throw new PawlError('INPUT_INVALID', `there is no file ${file}.`)
+    if (code === 'ENOENT')
+      throw new PawlError(
+        'INPUT_INVALID',
+        `there is no file ${file}; expected a graph in JSON or YAML.`,
+      )
     const why = `${file} cannot be read: ${code ?? message}. Expected a graph in JSON or YAML.`
     throw new PawlError('INPUT_INVALID', why)
   }
@@ -59,7 +63,7 @@ function problemsIn(error: unknown): readonly GraphProblem[] | undefined {
 }
 
 function report(file: string, problems: readonly GraphProblem[]): void {
-  const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
+  const count = counted(problems.length, 'problem')
   printError(errorLine(`${plain(file)} has ${count} (DEFINITION_INVALID)`))
   for (const { path, code, message } of problems) {
     const place = path === '' ? '' : `${path}: `

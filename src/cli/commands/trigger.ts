@@ -1,21 +1,15 @@
-import { Command } from 'commander'
-import { parseJson, type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
-import { printDone } from '../output.ts'
+import type { Command } from 'commander'
+import { type CommonOptions, commandOnRun, parseJson } from '../options.ts'
+import { runOperation } from '../run-operation.ts'
 
 export function triggerCommand(): Command {
-  return reading(
-    new Command('trigger')
-      .description('start a run that was created with --pending')
-      .argument('<id>', 'a run id, or a workflow id')
-      .argument('[json]', 'another input than it was started with', parseJson),
-  ).action(trigger)
-}
-
-async function trigger(id: string, input: unknown, options: ReadingOptions): Promise<void> {
-  await withEngine(options, async (engine) => {
-    const run = engine.get(refOf(id))
+  const command = commandOnRun('trigger', 'start a run that was created with --pending').argument(
+    '[json]',
+    'an input that replaces the one it was created with',
+    parseJson,
+  )
+  return runOperation<CommonOptions, [unknown]>(command, async ({ run, record }, input) => {
     await run.trigger(input)
-    const { runId, workflowId } = await run.describe()
-    printDone(options, { runId, workflowId }, `run ${runId} was told to begin`)
+    return `run ${record.runId} is triggered`
   })
 }

@@ -1,25 +1,34 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
+import { defined } from '../../core/base/defined.ts'
 import type { Duration } from '../../core/base/duration.ts'
 import { update } from '../../index.ts'
-import { parseJson, type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
+import {
+  type CommonOptions,
+  commandOnRun,
+  parseJson,
+  runRef,
+  withCommonOptions,
+  withEngine,
+} from '../options.ts'
 import { printJson } from '../output.ts'
 
-interface Options extends ReadingOptions {
+interface Options extends CommonOptions {
   readonly messageId?: string
   readonly timeout?: string
 }
 
 export function updateCommand(): Command {
-  return reading(
-    new Command('update')
-      .description('send an update to a run, wait for its answer, and print it as JSON')
-      .argument('<id>', 'a run id, or a workflow id')
+  return withCommonOptions(
+    commandOnRun('update', 'send an update to a run and print its answer as JSON')
       .argument('<name>', 'the name of the update')
-      .argument('[json]', 'its payload', parseJson)
-      .option('--message-id <id>', 'the same id is delivered once, however often it is sent')
+      .argument('[json]', 'the payload of the update', parseJson)
+      .option(
+        '--message-id <id>',
+        'an id of your own: messages with the same id are delivered once',
+      )
       .option(
         '--timeout <duration>',
-        "give up after so long, as in '10s'; the run may still do it",
+        "stop waiting after this time, such as '10s'; the run may still handle it",
       ),
   ).action(send)
 }
@@ -27,11 +36,9 @@ export function updateCommand(): Command {
 async function send(id: string, name: string, payload: unknown, options: Options): Promise<void> {
   await withEngine(options, async (engine) => {
     const { messageId, timeout } = options
-    const answer = await engine.get(refOf(id)).update(update<unknown, unknown>(name), payload, {
-      ...(messageId !== undefined && { messageId }),
-      // Any text goes: what is no duration is refused by name.
-      ...(timeout !== undefined && { timeout: timeout as Duration }),
-    })
-    printJson(answer)
+    // The client checks the duration.
+    const limits = defined({ messageId, timeout: timeout as Duration | undefined })
+    const run = engine.get(runRef(id))
+    printJson(await run.update(update<unknown, unknown>(name), payload, limits))
   })
 }

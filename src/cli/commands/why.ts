@@ -1,20 +1,24 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { systemClock } from '../../core/runtime/clock.ts'
-import { type ReadingOptions, reading, refOf, withEngine } from '../options.ts'
+import {
+  type CommonOptions,
+  commandOnRun,
+  runRef,
+  withCommonOptions,
+  withEngine,
+} from '../options.ts'
 import { columns, paint, print, printJson } from '../output.ts'
-import { suggestionLines, whyLines } from '../sentence.ts'
+import { suggestionLines, whyLines } from '../show-why.ts'
 
 export function whyCommand(): Command {
-  return reading(
-    new Command('why')
-      .description('say why a run is not moving, and what would move it')
-      .argument('<id>', 'a run id, or a workflow id'),
+  return withCommonOptions(
+    commandOnRun('why', 'explain why a run makes no progress and what would help'),
   ).action(why)
 }
 
-async function why(id: string, options: ReadingOptions): Promise<void> {
+async function why(id: string, options: CommonOptions): Promise<void> {
   await withEngine(options, async (engine) => {
-    const run = engine.get(refOf(id))
+    const run = engine.get(runRef(id))
     const reason = await run.why()
     if (options.json) return printJson({ runId: run.runId, ...reason })
     for (const line of whyLines(reason, systemClock.now(), columns())) print(line)

@@ -1,12 +1,12 @@
-// Makes this process a worker for what some files export, until it is told to stop.
-
+// Runs a worker for the definitions that files export, until a signal stops it.
 import { Command } from 'commander'
 import { handlers } from '../../addons/handlers/index.ts'
+import { defined } from '../../core/base/defined.ts'
 import type { Duration } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import type { WorkerOptions } from '../../index.ts'
-import { type Definitions, definitionsOf } from '../definitions-of.ts'
-import { collect, openStore, parseCount, type StoreOption, withStore } from '../options.ts'
+import { type Definitions, loadDefinitions } from '../load-definitions.ts'
+import { openStore, parseCount, repeated, type StoreOption, withStoreOptions } from '../options.ts'
 import { paint, plain, print, showStore } from '../output.ts'
 
 interface Options extends StoreOption {
@@ -20,53 +20,58 @@ interface Options extends StoreOption {
 }
 
 export function workerCommand(): Command {
-  return withStore(
+  return withStoreOptions(
     new Command('worker')
-      .description('serve the workflows and activities that files export, and what was submitted')
+      .description(
+        'run a worker for the workflows and activities in files, and for submitted graphs',
+      )
       .argument('[files...]', 'TypeScript or JavaScript modules')
-      .option('--handlers', 'have the built-in handlers, too, with safe settings')
-      .option('--pin', 'pin runs to this build, unless their workflow has a `pin` of its own')
-      .option('--build <name>', 'the name of this build; else it follows from the code')
-      .option('--queue <name>', "a queue to serve (repeatable; 'default')", collect)
-      .option('--concurrency <count>', 'runs held, and steps run, at once', parseCount)
-      .option('--lease <duration>', 'after this long without a sign of life others take over')
+      .option('--handlers', 'add the built-in handlers, with safe settings')
+      .option('--pin', 'pin runs to this build, unless their workflow sets `pin`')
+      .option('--build <name>', 'the name of this build (default: derived from the code)')
+      .option('--queue <name>', "a queue to serve (repeatable; default: 'default')", repeated)
+      .option('--concurrency <count>', 'how many runs to hold and steps to run at once', parseCount)
+      .option(
+        '--lease <duration>',
+        'other workers take over after this time without a sign of life',
+      )
       .option('--id <id>', 'the name of this worker'),
   ).action(work)
 }
 
 async function work(files: readonly string[], options: Options): Promise<void> {
-  // Heard from the beginning: a worker that is told to stop while it starts stops too.
-  const told = toldToStop()
-  const definitions = await servedBy(files, options)
+  // Listen from the beginning, so that a worker can be stopped while it starts.
+  const stopped = stopSignal()
+  const definitions = await servedDefinitions(files, options)
   const { build } = options
-  const opening = openStore(options, { ...definitions, ...(build !== undefined && { build }) })
-  // Opening may wait for a store that is away. A worker that has nothing yet need not drain.
-  const engine = await Promise.race([opening, told])
+  const opening = openStore(options, { ...definitions, ...defined({ build }) })
+  // Opening may wait for an unavailable store. A worker without an engine has nothing to drain.
+  const engine = await Promise.race([opening, stopped])
   if (!engine) process.exit(0)
   try {
     const worker = engine.work(workerOptions(options))
     await worker.ready
     introduce(worker.id, definitions, options)
-    await told
-    print('draining: no new work, running steps are finished (once more to stop at once)')
+    await stopped
+    print('draining: finishing running steps, taking no new work (signal again to stop at once)')
     await worker.drain()
     print('stopped')
   } finally {
     await engine.close()
   }
-  // A file may hold something open, as a database pool; a worker that has drained is done all the same.
+  // A loaded file may keep the process alive, for example by a database pool; a drained worker exits anyway.
   process.exit(0)
 }
 
-// A handler that a file exports goes before the built-in one of its name: it may have settings of its own.
-async function servedBy(files: readonly string[], options: Options): Promise<Definitions> {
+// A handler that a file exports replaces the built-in one of the same name.
+async function servedDefinitions(files: readonly string[], options: Options): Promise<Definitions> {
   if (files.length === 0 && !options.handlers) {
     throw new PawlError(
       'INPUT_INVALID',
-      'name a file of workflows and activities, or use --handlers to run what was submitted with the built-in ones.',
+      'no file is given. Name a file that exports workflows or activities, or use --handlers to run submitted graphs with the built-in handlers.',
     )
   }
-  const definitions = await definitionsOf(files)
+  const definitions = await loadDefinitions(files)
   if (!options.handlers) return definitions
   const names = new Set(definitions.activities.map(({ name }) => name))
   const ready = handlers().filter(({ name }) => !names.has(name))
@@ -74,15 +79,9 @@ async function servedBy(files: readonly string[], options: Options): Promise<Def
 }
 
 function workerOptions({ queue, concurrency, lease, id, pin }: Options): WorkerOptions {
-  return {
-    signals: false,
-    ...(pin && { pin }),
-    ...(queue && { queues: queue }),
-    ...(concurrency !== undefined && { concurrency }),
-    // Any text goes: what is no duration is refused by name.
-    ...(lease !== undefined && { lease: lease as Duration }),
-    ...(id !== undefined && { id }),
-  }
+  // The engine checks the duration.
+  const limits = { concurrency, lease: lease as Duration | undefined }
+  return { signals: false, ...defined({ pin, queues: queue, ...limits, id }) }
 }
 
 function introduce(id: string, { workflows, activities }: Definitions, options: Options): void {
@@ -96,29 +95,30 @@ function introduce(id: string, { workflows, activities }: Definitions, options: 
   print(`  queues      ${plain((options.queue ?? ['default']).join(', '))}`)
   print(`  workflows   ${names(workflows)}`)
   print(`  activities  ${names(activities)}`)
-  const kept = keptRuns(workflows, options)
-  if (kept) print(`  build       ${plain(options.build ?? 'by its code')}, keeps ${plain(kept)}`)
+  const pinned = pinnedRuns(workflows, options)
+  if (pinned)
+    print(`  build       ${plain(options.build ?? 'from the code')}, pins ${plain(pinned)}`)
   print(paint('dim', 'Ctrl-C drains and stops it.'))
 }
 
-/** Which of the runs that it begins stay with its build, if any do. */
-function keptRuns(workflows: Definitions['workflows'], { pin }: Options): string | undefined {
+/** Which of its runs it pins to its build; empty if none. */
+function pinnedRuns(workflows: Definitions['workflows'], { pin }: Options): string | undefined {
   const named = (pinned: boolean): string =>
     workflows.flatMap(({ name, options }) => (options.pin === pinned ? [name] : [])).join(', ')
-  if (pin) return `its runs${named(false) && `, but not those of ${named(false)}`}`
-  return named(true) && `its runs of ${named(true)}`
+  if (pin) return `all runs${named(false) && ` except those of ${named(false)}`}`
+  return named(true) && `runs of ${named(true)}`
 }
 
 /** Resolves at the first SIGTERM or SIGINT; the second ends the process. */
-function toldToStop(): Promise<void> {
+function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
-    let told = false
-    const hear = (signal: NodeJS.Signals): void => {
-      if (told) process.exit(signal === 'SIGINT' ? 130 : 143)
-      told = true
+    let isStopping = false
+    const stop = (signal: NodeJS.Signals): void => {
+      if (isStopping) process.exit(signal === 'SIGINT' ? 130 : 143)
+      isStopping = true
       resolve()
     }
-    process.on('SIGTERM', hear)
-    process.on('SIGINT', hear)
+    process.on('SIGTERM', stop)
+    process.on('SIGINT', stop)
   })
 }

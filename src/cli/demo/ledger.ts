@@ -1,4 +1,4 @@
-// A file that says which step bodies really ran. It knows nothing of pawl: it is the outside world of the demo.
+// A file that records which step bodies really ran. It is independent of pawl: the outside world of the demo.
 import { appendFileSync, readFileSync } from 'node:fs'
 
 export interface LedgerLine {
@@ -13,6 +13,6 @@ export function writeLedger(file: string, line: LedgerLine): void {
 
 export function readLedger(file: string): readonly LedgerLine[] {
   const lines = readFileSync(file, 'utf8').split('\n')
-  // What follows the last line break is nothing, or a line being written.
+  // After the last line break there is nothing, or a line that is being written.
   return lines.slice(0, -1).map((line) => JSON.parse(line) as LedgerLine)
 }

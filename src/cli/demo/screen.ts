@@ -1,18 +1,18 @@
-// Two ways to show the demo: redrawn in place on a terminal, and line by line anywhere else.
+// Shows the demo: redrawn in place on a terminal, line by line elsewhere.
 import { unreachable } from '../../core/base/assert.ts'
 import { clip, columns, padEnd, paint, print, wrap } from '../output.ts'
-import { whySentence } from '../sentence.ts'
-import type { Scene, StepState, StepView } from './scene.ts'
+import { whySentence } from '../show-why.ts'
+import type { DemoSnapshot, StepState, StepView } from './snapshot.ts'
 
 export interface Screen {
-  show(scene: Scene, elapsedMs: number): void
-  /** A line that stays. */
+  show(snapshot: DemoSnapshot, elapsedMs: number): void
+  /** Prints a line that stays. */
   say(text: string, elapsedMs: number): void
-  /** Leaves only what was said. */
+  /** Removes everything but the lines of `say`. */
   close(): void
 }
 
-/** What redrawing needs at least; below it, lines that scroll are better. */
+/** The height that redrawing needs; a lower terminal gets lines that scroll. */
 const rowsMin = 24
 
 export function newScreen(): Screen {
@@ -23,8 +23,8 @@ export function newScreen(): Screen {
 class PlainScreen implements Screen {
   readonly #shown = new Map<string, string>()
 
-  show(scene: Scene, elapsedMs: number): void {
-    for (const { name, state, text } of scene.steps) {
+  show(snapshot: DemoSnapshot, elapsedMs: number): void {
+    for (const { name, state, text } of snapshot.steps) {
       if (state === 'coming' || this.#shown.get(name) === text) continue
       this.#shown.set(name, text)
       print(`${stamp(elapsedMs)}  ${mark(state, 0)} ${padEnd(name, 15)} ${text}`)
@@ -50,9 +50,9 @@ class LiveScreen implements Screen {
     process.stdout.write(hideCursor)
   }
 
-  show(scene: Scene, elapsedMs: number): void {
+  show(snapshot: DemoSnapshot, elapsedMs: number): void {
     this.#frame++
-    this.#redraw([], this.#block(scene, elapsedMs))
+    this.#redraw([], this.#block(snapshot, elapsedMs))
   }
 
   say(text: string, elapsedMs: number): void {
@@ -69,7 +69,7 @@ class LiveScreen implements Screen {
     process.stdout.write(showCursor)
   }
 
-  // One write, so that no half of it is ever seen.
+  // One write, so that no partial screen is visible.
   #redraw(said: readonly string[], block: readonly string[]): void {
     const up = this.#drawn.length > 0 ? `\u001b[${this.#drawn.length}A\r` : '\r'
     const text = [...said, ...block].map((line) => `${line}\n`).join('')
@@ -77,18 +77,18 @@ class LiveScreen implements Screen {
     this.#drawn = block
   }
 
-  #block(scene: Scene, elapsedMs: number): string[] {
+  #block(snapshot: DemoSnapshot, elapsedMs: number): string[] {
     const width = columns() - 1
-    const why = wrap(`why  ${whySentence(scene.why, scene.now)}`, width - 3)
-    const workers = scene.workers.map(({ id, pid, alive }) =>
+    const why = wrap(`why  ${whySentence(snapshot.why, snapshot.now)}`, width - 3)
+    const workers = snapshot.workers.map(({ id, pid, alive }) =>
       alive ? `${paint('green', '●')} ${id} pid ${pid}` : paint('red', `✗ ${id} killed`),
     )
     const lines = [
       '',
-      ...scene.steps.map((step) => this.#step(step)),
+      ...snapshot.steps.map((step) => this.#step(step)),
       '',
       `  ${workers.join('   ')}   ${paint('dim', stamp(elapsedMs).trim())}`,
-      // Always two lines of it, so that the picture does not jump.
+      // Always two lines, so that the screen does not jump.
       ...[why[0] ?? '', why[1] ?? ''].map((line) => `  ${paint('yellow', line)}`),
     ]
     return lines.map((line) => clip(line, width))

@@ -1,6 +1,6 @@
-// The process the demo kills: a worker like any other. It ends with the demo, however that ends.
+// The worker process that the demo kills. It exits when the demo does, however the demo ends.
 import { open } from '../../index.ts'
-import { orderDefinitions } from './order.ts'
+import { orderDefinitions } from './order-workflow.ts'
 
 const [, , store = '', ledger = '', id = ''] = process.argv
 

@@ -1,7 +1,7 @@
-// The worker processes of the demo: real ones, so that killing them is real. None outlives the demo.
+// Starts and kills the worker processes of the demo. No process outlives the demo.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { processFile } from '../self.ts'
+import { processFile } from '../invocation.ts'
 
 export interface DemoWorker {
   readonly id: string
@@ -13,7 +13,7 @@ interface Process extends DemoWorker {
   alive: boolean
   readonly child: ChildProcess
   readonly exited: Promise<unknown>
-  complaint: string
+  stderr: string
 }
 
 export class DemoWorkers {
@@ -30,7 +30,7 @@ export class DemoWorkers {
     return this.#all
   }
 
-  /** Starts a worker, and resolves when it is ready for work. */
+  /** Starts a worker and resolves when it is ready. */
   async start(id: string): Promise<DemoWorker> {
     const args = [processFile('demo/worker'), this.#store, this.#ledger, id]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
@@ -40,11 +40,11 @@ export class DemoWorkers {
       alive: true,
       child,
       exited: once(child, 'exit'),
-      complaint: '',
+      stderr: '',
     }
     this.#all.push(worker)
     child.stderr?.on('data', (chunk: Buffer) => {
-      worker.complaint += chunk.toString()
+      worker.stderr += chunk.toString()
     })
     void worker.exited.then(() => {
       worker.alive = false
@@ -62,15 +62,15 @@ export class DemoWorkers {
     await worker.exited
   }
 
-  /** Throws if a worker ended that nobody killed. */
+  /** Throws if a worker ended that was not killed. */
   check(): void {
-    for (const { id, child, complaint } of this.#all) {
+    for (const { id, child, stderr } of this.#all) {
       if (child.exitCode === null) continue
-      throw new Error(`${id} ended by itself with code ${child.exitCode}. ${complaint.trim()}`)
+      throw new Error(`${id} ended by itself with code ${child.exitCode}. ${stderr.trim()}`)
     }
   }
 
-  /** At once, and without waiting: this is also what happens on Ctrl-C. */
+  /** Kills all workers without waiting, also on Ctrl-C. */
   killAll(): void {
     for (const { child } of this.#all) child.kill('SIGKILL')
   }

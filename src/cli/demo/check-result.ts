@@ -1,29 +1,29 @@
-// What the demo claims, checked: a step whose result is recorded never runs again.
+// Checks the claim of the demo: a step whose result is recorded never runs again.
 import type { LedgerLine } from './ledger.ts'
-import { interrupted, plan } from './order.ts'
-import type { Scene } from './scene.ts'
+import { interrupted, plan } from './order-workflow.ts'
+import type { DemoSnapshot } from './snapshot.ts'
 
-export interface StepVerdict {
+export interface StepCheck {
   readonly name: string
   readonly ran: number
   readonly recorded: number
   readonly remark: string
 }
 
-export interface Verdict {
-  readonly steps: readonly StepVerdict[]
+export interface DemoCheck {
+  readonly steps: readonly StepCheck[]
   readonly problems: readonly string[]
 }
 
-/** `before` is what was seen when the worker had been killed, `after` when the run had ended. */
-export function judge(before: Scene, after: Scene): Verdict {
+/** `before` is the state after the worker was killed, `after` the state after the run ended. */
+export function checkResult(before: DemoSnapshot, after: DemoSnapshot): DemoCheck {
   const bodies = plan.filter(({ hasBody }) => hasBody)
-  const steps = bodies.map(({ name }) => judgeStep(name, after))
+  const steps = bodies.map(({ name }) => checkStep(name, after))
   const problems = steps.flatMap((step) => problemsOf(step, before, after))
   return { steps, problems }
 }
 
-function judgeStep(name: string, { history, ledger }: Scene): StepVerdict {
+function checkStep(name: string, { history, ledger }: DemoSnapshot): StepCheck {
   const ran = runsOf(name, ledger)
   const recorded = resultsOf(name, history).length
   return { name, ran, recorded, remark: ran === 1 ? '' : remarkOn(name) }
@@ -35,7 +35,7 @@ function remarkOn(name: string): string {
     : 'attempt 1 failed, as planned'
 }
 
-function problemsOf(step: StepVerdict, before: Scene, after: Scene): string[] {
+function problemsOf(step: StepCheck, before: DemoSnapshot, after: DemoSnapshot): string[] {
   const { name, ran, recorded } = step
   const problems: string[] = []
   if (recorded !== 1) problems.push(`the result of ${name} was recorded ${recorded} times`)
@@ -54,8 +54,8 @@ function runsOf(name: string, ledger: readonly LedgerLine[]): number {
   return ledger.filter((line) => line.step === name).length
 }
 
-/** The attempts whose result history has. */
-function resultsOf(name: string, history: Scene['history']): number[] {
+/** The attempts whose results the history contains. */
+function resultsOf(name: string, history: DemoSnapshot['history']): number[] {
   return history.flatMap((event) =>
     event.type === 'StepCompleted' && event.name === name ? [event.attempt] : [],
   )

@@ -1,24 +1,24 @@
-// One request and its answer over HTTP/1.1, to addresses that were judged before. No agent, no proxy, no compression:
-// nothing between the request and the address, and an answer is never larger than what comes over the wire.
+// Sends one HTTP/1.1 request to addresses the guard has checked. It uses no agent, no proxy and no compression: nothing
+// stands between the request and the address, and a response is never larger than what comes over the wire.
 import type { LookupAddress } from 'node:dns'
 import { type IncomingMessage, request as plainRequest, type RequestOptions } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { urlToHttpOptions } from 'node:url'
 import { limits } from '../../core/base/limits.ts'
-import { placeOfUrl } from './places.ts'
-import { refused, troubled } from './refusals.ts'
+import { permanentError, retryableError } from './errors.ts'
+import { safeUrl } from './safe-url.ts'
 
-export interface Outgoing {
+export interface HttpRequest {
   readonly method: string
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer | undefined
 }
 
-/** Resolves when the head of the answer is there. The body is read by `bodyOf`, or the message destroyed. */
-export function exchange(
-  { method, url, headers, body }: Outgoing,
+/** Resolves with the response head. The caller reads the body with `readBody` or destroys the message. */
+export function sendRequest(
+  { method, url, headers, body }: HttpRequest,
   addresses: readonly LookupAddress[],
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
@@ -27,13 +27,13 @@ export function exchange(
     method,
     headers,
     agent: false,
-    lookup: fixed(addresses),
+    lookup: fixedLookup(addresses),
     maxHeaderSize: limits.httpHeaderBytesMax,
     signal,
   }
   return new Promise((resolve, reject) => {
     const request = url.protocol === 'https:' ? secureRequest(options) : plainRequest(options)
-    // Also for what comes after the answer has begun: then the body tells, and this is for nobody.
+    // An error after the response has begun also arrives here; it changes nothing, and `readBody` reports it.
     request.on('error', (error) => reject(networkError(method, url, error)))
     request.on('response', resolve)
     request.end(body)
@@ -42,14 +42,14 @@ export function exchange(
 
 export interface Body {
   readonly bytes: Buffer
-  /** Whether that is all of it. The connection is closed if it is not. */
+  /** False if the body was longer than the limit; its connection is closed then. */
   readonly isWhole: boolean
 }
 
-export async function bodyOf(
+export async function readBody(
   message: IncomingMessage,
   bytesMax: number,
-  { method, url }: Pick<Outgoing, 'method' | 'url'>,
+  { method, url }: Pick<HttpRequest, 'method' | 'url'>,
 ): Promise<Body> {
   const chunks: Buffer[] = []
   let length = 0
@@ -66,8 +66,8 @@ export async function bodyOf(
   return { bytes, isWhole: length <= bytesMax }
 }
 
-/** Answers for whatever name with what was judged. */
-function fixed(addresses: readonly LookupAddress[]): LookupFunction {
+/** A lookup that returns the checked addresses, whatever the name. */
+function fixedLookup(addresses: readonly LookupAddress[]): LookupFunction {
   return (_host, options, callback) => {
     if (options.all === true) return callback(null, [...addresses])
     const [first] = addresses
@@ -77,12 +77,12 @@ function fixed(addresses: readonly LookupAddress[]): LookupFunction {
 
 function networkError(method: string, url: URL, error: unknown): Error {
   const code = (error as { code?: unknown } | null)?.code
-  const place = `${method} ${placeOfUrl(url)}`
+  const place = `${method} ${safeUrl(url)}`
   if (code === 'HPE_HEADER_OVERFLOW') {
-    const message = `${place} was answered with more than ${limits.httpHeaderBytesMax} bytes of headers.`
-    return refused('RESPONSE_TOO_LARGE', message, {}, error)
+    const message = `${place} returned more than ${limits.httpHeaderBytesMax} bytes of headers, which is the limit.`
+    return permanentError('RESPONSE_TOO_LARGE', message, {}, error)
   }
   const why = error instanceof Error ? error.message : String(error)
   const details = typeof code === 'string' ? { network: code } : {}
-  return troubled('NETWORK_FAILED', `${place} failed: ${why}`, { details, cause: error })
+  return retryableError('NETWORK_FAILED', `${place} failed: ${why}`, { details, cause: error })
 }

@@ -1,12 +1,11 @@
-// What can be seen at a moment: the run's history (what is recorded), the ledger (what really ran), the workers,
-// and why the run waits. A pure view: it changes nothing and remembers nothing.
-
+// The state of the demo at one moment: the history (what is recorded), the ledger (what really ran), the workers, and
+// why the run waits. Computed without side effects.
 import { unreachable } from '../../core/base/assert.ts'
 import { formatDuration } from '../../core/base/duration.ts'
 import type { HistoryEvent, Timeline, TimelineRow, Why } from '../../index.ts'
 import { plain } from '../output.ts'
 import type { LedgerLine } from './ledger.ts'
-import { plan } from './order.ts'
+import { plan } from './order-workflow.ts'
 import type { DemoWorker } from './workers.ts'
 
 export interface Observed {
@@ -24,15 +23,15 @@ export interface StepView {
   readonly name: string
   readonly state: StepState
   readonly ran: number
-  /** What there is to say about it. Changes only when the step does. */
+  /** Describes the step. Changes only when the step does. */
   readonly text: string
 }
 
-export interface Scene extends Observed {
+export interface DemoSnapshot extends Observed {
   readonly steps: readonly StepView[]
 }
 
-export function sceneOf(observed: Observed): Scene {
+export function snapshotOf(observed: Observed): DemoSnapshot {
   const { rows } = observed.timeline
   const steps = plan.map(({ name, what }) => {
     const row = rows.find((each) => each.name === name)
@@ -44,8 +43,8 @@ export function sceneOf(observed: Observed): Scene {
   return { ...observed, steps }
 }
 
-export function stepOf(scene: Scene, name: string): StepView | undefined {
-  return scene.steps.find((step) => step.name === name)
+export function stepOf(snapshot: DemoSnapshot, name: string): StepView | undefined {
+  return snapshot.steps.find((step) => step.name === name)
 }
 
 function stateOf(

@@ -1,4 +1,4 @@
-// From text to a value. What begins like JSON is JSON, unless only YAML can read it; everything else is YAML.
+// Parses the text of a document: JSON if it begins like JSON and parses as JSON, else YAML.
 import { positionIn } from './position.ts'
 import type { Problems } from './problems.ts'
 import { repeatedKey } from './repeated-key.ts'
@@ -11,12 +11,12 @@ export function parseText(text: string, problems: Problems): unknown {
     value = JSON.parse(text)
   } catch (error) {
     const why = error instanceof SyntaxError ? error.message : String(error)
-    return parseYaml(text, problems, `not JSON (${why.slice(0, 120)}), and `)
+    return parseYaml(text, problems, `neither JSON (${why.slice(0, 120)}) nor YAML: `)
   }
   const repeated = repeatedKey(text)
   if (repeated !== undefined) {
     const { line, column } = positionIn(text, repeated.offset)
-    const message = `the field ${repeated.key} is there a second time on line ${line}, column ${column}: leave one of them out`
+    const message = `the field ${repeated.key} appears a second time on line ${line}, column ${column}: remove one of them`
     problems.add([], 'SYNTAX', message)
     problems.refuse()
   }

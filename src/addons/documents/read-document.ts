@@ -1,10 +1,10 @@
-// From whatever was given to JSON of our own: text is parsed, a value is copied. Bounds come first, so that what is hostile
-// costs little; afterwards the document is plain, finite and of bounded depth, and nobody else holds it.
+// Reads a document into JSON: text is parsed, a value is copied. Limits are checked first, so that a hostile document
+// costs little. The result is plain JSON of bounded size and depth, and the caller has no reference to it.
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { encode, type Json, type Note } from '../../core/base/value.ts'
+import { parseText } from './parse-text.ts'
 import type { Path, Problems } from './problems.ts'
-import { parseText } from './text.ts'
 
 export function readDocument(given: unknown, problems: Problems): Json {
   const value = typeof given === 'string' ? readText(given, problems) : given
@@ -15,38 +15,42 @@ export function readDocument(given: unknown, problems: Problems): Json {
 
 function readText(text: string, problems: Problems): unknown {
   const max = limits.graphBytesMax
-  // The length comes first: it costs nothing, and bytes are never fewer.
+  // Check the length first: it is free, and the number of bytes is never smaller.
   const bytes = text.length > max ? text.length : Buffer.byteLength(text)
   if (bytes > max) {
-    tellSize(problems)
+    addSizeProblem(problems)
     problems.refuse()
   }
   return parseText(text.startsWith('\ufeff') ? text.slice(1) : text, problems)
 }
 
-export function tellSize(problems: Problems): void {
-  const message = `it has more than ${limits.graphBytesMax} bytes: split it into several graphs`
+export function addSizeProblem(problems: Problems): void {
+  const message = `the document has more than ${limits.graphBytesMax} bytes: split it into several graphs`
   problems.add([], 'LIMIT', message)
 }
 
 function copy(value: unknown, problems: Problems): Json {
   try {
     const { json, notes = [] } = encode(value, 'the graph')
-    for (const note of notes) amend(json, note, problems)
+    for (const note of notes) applyNote(json, note, problems)
     if (isDeeper(json, limits.graphDepthMax)) {
-      problems.add([], 'LIMIT', `it is nested more than ${limits.graphDepthMax} levels deep`)
+      problems.add(
+        [],
+        'LIMIT',
+        `the document is nested more than ${limits.graphDepthMax} levels deep: flatten it`,
+      )
     }
     return json
   } catch (error) {
     if (!(error instanceof PawlError)) throw error
-    if (error.code === 'PAYLOAD_TOO_LARGE') tellSize(problems)
+    if (error.code === 'PAYLOAD_TOO_LARGE') addSizeProblem(problems)
     else problems.add(pathIn(error), 'NOT_DATA', error.message)
     return problems.refuse()
   }
 }
 
-/** What JSON cannot say is refused, but for what it says without harm: a field that is undefined, and a zero's sign. */
-function amend(document: Json, [kind, ...path]: Note, problems: Problems): void {
+/** Rejects values JSON cannot represent, except undefined fields (dropped) and -0 (becomes 0). */
+function applyNote(document: Json, [kind, ...path]: Note, problems: Problems): void {
   if (kind === '-0') return
   const key = path.at(-1)
   if (kind === 'undefined' && typeof key === 'string') {

@@ -1,65 +1,68 @@
-// From templates to the functions of a plan.
+// Turns templates into the functions of a plan: conditions, lists and inputs.
 import { pathText } from '../../core/base/names.ts'
 import type { GraphNode, GraphScope } from '../../core/index.ts'
-import { refusal, type Sight } from './evaluate.ts'
+import { templateFailure } from './evaluate.ts'
 import type { InputOf } from './parameters.ts'
 import { kindOf, type Path } from './problems.ts'
-import { render, sayable, type Template } from './template.ts'
+import { asData, render, type Template } from './template.ts'
 
-export type Giving = (scope: GraphScope) => unknown
+export type ScopeFunction = (scope: GraphScope) => unknown
 
-export class Scopes {
+export class PlanFunctions {
   readonly #inputOf: InputOf
 
   constructor(inputOf: InputOf) {
     this.#inputOf = inputOf
   }
 
-  /** What is neither true nor false is a mistake, and not a reason to skip. */
+  /** A condition that is neither true nor false fails the step instead of skipping it. */
   condition(template: Template, path: Path): NonNullable<GraphNode['when']> {
     return (scope) => {
       const value = this.#fill(template, scope)
       if (typeof value === 'boolean') return value
-      throw refusal(pathText(path), `expected true or false, and got ${kindOf(value)}`)
+      throw templateFailure(pathText(path), `expected true or false, got ${kindOf(value)}`)
     }
   }
 
-  list(template: Template, path: Path): Giving {
+  list(template: Template, path: Path): ScopeFunction {
     return (scope) => {
       const value = this.#fill(template, scope)
       if (Array.isArray(value)) return value
-      throw refusal(pathText(path), `expected a list, and got ${kindOf(value)}`)
+      throw templateFailure(pathText(path), `expected a list, got ${kindOf(value)}`)
     }
   }
 
-  /** What a node is given: what it says; or its item, what it comes after gave, or what the run was started with. */
-  given(template: Template | undefined, parents: readonly string[], isRepeated: boolean): Giving {
+  /** The input of a node: its `with`, else its item, else its dependencies' results, else the input of the run. */
+  input(
+    template: Template | undefined,
+    parents: readonly string[],
+    isRepeated: boolean,
+  ): ScopeFunction {
     if (template !== undefined) return (scope) => this.#fill(template, scope)
     if (isRepeated) return ({ item }) => item
     if (parents.length === 0) return ({ input }) => this.#inputOf(input)
     return ({ results }) => resultsOf(results, parents)
   }
 
-  undone(
+  undoInput(
     template: Template | undefined,
   ): (scope: GraphScope & { readonly result: unknown }) => unknown {
-    if (template === undefined) return ({ result }) => sayable(result)
+    if (template === undefined) return ({ result }) => asData(result)
     return (scope) => this.#fill(template, scope)
   }
 
   #fill(template: Template, scope: GraphScope & { readonly result?: unknown }): unknown {
     const { input, results: nodes, item, index, result } = scope
-    const sight: Sight = { input: () => this.#inputOf(input), nodes, item, index, result }
-    return render(template, sight)
+    return render(template, { input: () => this.#inputOf(input), nodes, item, index, result })
   }
 }
 
-/** By id; who did not succeed has none. */
+/** Results by id; a node that did not succeed has none. */
 export function resultsOf(
   results: GraphScope['results'],
   ids: Iterable<string>,
 ): Readonly<Record<string, unknown>> {
   const known: [string, unknown][] = []
-  for (const id of ids) if (Object.hasOwn(results, id)) known.push([id, sayable(results[id])])
+  for (const id of ids) if (Object.hasOwn(results, id)) known.push([id, asData(results[id])])
   return Object.fromEntries(known)
 }

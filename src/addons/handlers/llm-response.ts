@@ -1,9 +1,9 @@
-// What a server that speaks as OpenAI's does says, as far as anything is made of it.
+// Reads the response of a server with an OpenAI-compatible API.
 import { isObject } from '../../core/base/described.ts'
 import { limits } from '../../core/base/limits.ts'
-import type { Plain } from './fields.ts'
-import { placeOfUrl } from './places.ts'
-import { refused } from './refusals.ts'
+import { permanentError } from './errors.ts'
+import type { PlainObject } from './input-reader.ts'
+import { safeUrl } from './safe-url.ts'
 
 export interface CompletionUsage {
   readonly inputTokens: number
@@ -18,19 +18,19 @@ export interface Completion {
   readonly usage?: CompletionUsage
 }
 
-/** Asking again would be paid for again, so what cannot be read is not tried again. */
+/** A response that cannot be read is a permanent error, because a second completion would be charged again. */
 export function completionOf(body: Buffer, url: URL): Completion {
-  const answer = parsed(body)
-  const choice: unknown = Array.isArray(answer?.['choices']) ? answer['choices'][0] : undefined
+  const response = parsed(body)
+  const choice: unknown = Array.isArray(response?.['choices']) ? response['choices'][0] : undefined
   const message = isObject(choice) ? choice['message'] : undefined
-  if (!answer || !isObject(choice) || !isObject(message)) {
+  if (!response || !isObject(choice) || !isObject(message)) {
     const head = body.subarray(0, limits.httpErrorBytesMax).toString('utf8')
-    const text = `${placeOfUrl(url)} did not answer with a completion; expected JSON with choices[0].message. Is 'baseUrl' right?`
-    throw refused('RESPONSE_INVALID', text, { body: head.toWellFormed() })
+    const text = `${safeUrl(url)} did not return a completion; expected JSON with choices[0].message. Check 'baseUrl' of the options.`
+    throw permanentError('RESPONSE_INVALID', text, { body: head.toWellFormed() })
   }
   const { finish_reason: reason } = choice
-  const { model } = answer
-  const usage = usageOf(answer['usage'])
+  const { model } = response
+  const usage = usageOf(response['usage'])
   return {
     text: textOf(message['content']),
     finishReason: typeof reason === 'string' ? reason : 'unknown',
@@ -39,7 +39,7 @@ export function completionOf(body: Buffer, url: URL): Completion {
   }
 }
 
-function parsed(body: Buffer): Plain | undefined {
+function parsed(body: Buffer): PlainObject | undefined {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'))
     return isObject(value) ? value : undefined
@@ -48,7 +48,7 @@ function parsed(body: Buffer): Plain | undefined {
   }
 }
 
-/** Some servers give parts. Nothing is what a model gives that refuses, or calls a tool. */
+/** Some servers return a list of parts. The content is empty if the model refuses or calls a tool. */
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''

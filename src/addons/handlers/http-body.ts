@@ -1,9 +1,9 @@
-// Bodies: how they are written, and what is read in them.
+// Writes the bodies of HTTP requests and reads those of responses.
 import { isUtf8 } from 'node:buffer'
 import type { Json } from '../../core/base/value.ts'
-import { wrong } from './fields.ts'
-import type { Answer } from './guarded-fetch.ts'
-import { refused } from './refusals.ts'
+import { permanentError } from './errors.ts'
+import type { HttpResponse } from './guarded-fetch.ts'
+import { invalidField } from './input-reader.ts'
 
 export const JSON_TYPE = 'application/json'
 
@@ -12,9 +12,14 @@ export function jsonBytes(value: unknown, what: string): Buffer {
   try {
     text = JSON.stringify(value)
   } catch (error) {
-    throw refused('INPUT_INVALID', `${what} cannot be written as JSON.`, {}, error)
+    throw permanentError(
+      'INPUT_INVALID',
+      `${what} cannot be written as JSON. Pass only JSON values.`,
+      {},
+      error,
+    )
   }
-  if (text === undefined) throw wrong(what, value, 'what JSON can say')
+  if (text === undefined) throw invalidField(what, value, 'a JSON value')
   return Buffer.from(text)
 }
 
@@ -22,13 +27,13 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status <= 299
 }
 
-/** What the JSON says, else the text; null if there is none. What is no text is given in base64. */
+/** The parsed JSON, else the text; null if the body is empty. Bytes that are not UTF-8 are given in base64. */
 export interface Content {
   readonly body: Json
   readonly encoding?: 'base64'
 }
 
-export function contentOf({ headers, body }: Answer): Content {
+export function contentOf({ headers, body }: HttpResponse): Content {
   if (body.byteLength === 0) return { body: null }
   if (!isUtf8(body)) return { body: body.toString('base64'), encoding: 'base64' }
   const text = body.toString('utf8')

@@ -1,6 +1,5 @@
-// The workflows and activities that files export: by name, as the default, or in arrays and objects of them. And the
-// codecs, which are exported by this name.
-
+// Loads the workflows and activities that files export: by name, as the default, or in arrays and objects. Codecs are
+// exported under the name `codecs`.
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -17,11 +16,11 @@ export interface Definitions {
 
 type Definition = AnyWorkflow | AnyActivity
 
-export async function definitionsOf(files: readonly string[]): Promise<Definitions> {
+export async function loadDefinitions(files: readonly string[]): Promise<Definitions> {
   const found = new Map<string, { definition: Definition; file: string }>()
   let coding: { readonly codecs: readonly Codec[]; readonly file: string } | undefined
   for (const file of files) {
-    const { definitions, codecs } = await definitionsIn(file)
+    const { definitions, codecs } = await loadFile(file)
     if (codecs && coding && coding.codecs !== codecs) throw codecConflict([coding.file, file])
     if (codecs) coding = { codecs, file }
     for (const definition of definitions) {
@@ -39,25 +38,28 @@ export async function definitionsOf(files: readonly string[]): Promise<Definitio
   }
 }
 
-/** The codecs that a file exports, for a command that needs nothing else of it. */
-export async function codecsIn(file: string): Promise<readonly Codec[]> {
+/** Loads only the codecs that a file exports. */
+export async function loadCodecs(file: string): Promise<readonly Codec[]> {
   const { codecs } = await load(file)
   if (Array.isArray(codecs)) return codecs as readonly Codec[]
   throw new PawlError(
     'DEFINITION_INVALID',
-    `${file} exports no codecs. Export the list that open(url, { codecs }) takes: export const codecs = [compress(), encrypt(…)].`,
+    `${file} exports no codecs; expected the list that open(url, { codecs }) takes: export const codecs = [compress(), encrypt(…)].`,
   )
 }
 
 async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
   const path = resolve(file)
   if (!existsSync(path)) {
-    throw new PawlError('INPUT_INVALID', `there is no file ${relative('.', path) || file}.`)
+    throw new PawlError(
+      'INPUT_INVALID',
+      `there is no file ${relative('.', path) || file}. Check the path and the current folder.`,
+    )
   }
   if (/\.(ya?ml|json)$/i.test(path)) {
     throw new PawlError(
       'INPUT_INVALID',
-      `${file} is no code. If it is a graph: ${pawlCommand('submit', [file])}`,
+      `${file} is not a TypeScript or JavaScript module. If it is a graph: ${pawlCommand('submit', [file])}`,
     )
   }
   try {
@@ -70,11 +72,11 @@ async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
 function loadProblem(error: unknown): string {
   if (!(error instanceof Error)) return `throws while it is loaded: ${String(error)}`
   const { message, stack = '' } = error
-  // Node says in the stack alone where it is; it may be in a file that this one imports.
+  // Only the stack has the place of the error, which may be in an imported file.
   if (error instanceof SyntaxError)
     return `cannot be read: ${message}${inBrackets(/^file:\S+:\d+$/m.exec(stack)?.[0])}`
   if ('code' in error && error.code === 'ERR_MODULE_NOT_FOUND')
-    return `cannot be loaded: ${message}.${realName('url' in error ? error.url : undefined)}`
+    return `cannot be loaded: ${message}.${importHint('url' in error ? error.url : undefined)}`
   const place = /(?:^|\s|\()(file:\/\/\/\S+?:\d+):\d+\)?$/m.exec(stack)?.[1]
   return `throws while it is loaded: ${error.name}: ${message}${inBrackets(place)}`
 }
@@ -83,22 +85,22 @@ function inBrackets(place: string | undefined): string {
   return place === undefined ? '' : ` (${place})`
 }
 
-/** TypeScript as it is compiled elsewhere names the file that a compiler would write. */
-function realName(url: unknown): string {
+/** A hint for imports that name the file a compiler would write, such as './order.js'. */
+function importHint(url: unknown): string {
   if (typeof url !== 'string' || !url.startsWith('file:')) return ''
   const path = fileURLToPath(url)
   const candidates = [path.replace(/\.([mc]?)jsx?$/, '.$1ts'), `${path}.ts`, `${path}/index.ts`]
   const found = candidates.find((each) => each !== path && existsSync(each))
   if (found === undefined) return ''
-  return ` There is ${relative('.', found)}: import it by this name, because Node runs TypeScript as it is.`
+  return ` There is ${relative('.', found)}: import it by this name, because Node runs TypeScript without compiling it.`
 }
 
-async function definitionsIn(
+async function loadFile(
   file: string,
 ): Promise<{ readonly definitions: readonly Definition[]; readonly codecs?: readonly Codec[] }> {
   const exported = await load(file)
   const definitions = Object.values(exported).flatMap((value) => collect(value))
-  if ('codecs' in exported) return { definitions, codecs: await codecsIn(file) }
+  if ('codecs' in exported) return { definitions, codecs: await loadCodecs(file) }
   if (definitions.length > 0) return { definitions }
   throw new PawlError(
     'DEFINITION_INVALID',
@@ -106,7 +108,7 @@ async function definitionsIn(
   )
 }
 
-// An export may be a definition, or hold some one level down, as `export default [order, charge]` does.
+// An export may be a definition or contain some, such as `export default [order, charge]`.
 function collect(value: unknown, depth = 0): Definition[] {
   if (isDefinition(value)) return [value]
   if (typeof value !== 'object' || value === null || depth > 1) return []
@@ -125,7 +127,7 @@ function hint(exported: Readonly<Record<string, unknown>>): string {
   const contracts = Object.values(exported).some(
     (value) => typeof (value as { implement?: unknown } | null)?.implement === 'function',
   )
-  return contracts ? '; it has contracts without code, which .implement(…) turns into them' : ''
+  return contracts ? '; it exports contracts without code, so call .implement(…) on them' : ''
 }
 
 function conflict(key: string, files: readonly string[]): PawlError {
@@ -133,13 +135,13 @@ function conflict(key: string, files: readonly string[]): PawlError {
   const places = [...where].join(' and ')
   return new PawlError(
     'DEFINITION_CONFLICT',
-    `two definitions share the name of ${key}, in ${places}. Names are how runs find their code: rename one of them.`,
+    `there are two definitions of ${key}, in ${places}. Runs find their code by its name: rename one of them.`,
   )
 }
 
 function codecConflict(files: readonly string[]): PawlError {
   return new PawlError(
     'DEFINITION_CONFLICT',
-    `${files.join(' and ')} export different codecs, and a store is opened with one list of them. Let one file have them, and the other import them from there.`,
+    `${files.join(' and ')} export different codecs, but a store has one list of codecs. Define them in one file and import them in the other.`,
   )
 }

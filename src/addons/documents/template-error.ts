@@ -1,5 +1,5 @@
-/** A mistake in a template, and where in its text it is, from 0. */
-export class Mistake extends Error {
+/** An error in a template, with its offset in the text. */
+export class TemplateError extends Error {
   readonly at: number
 
   constructor(at: number, message: string) {

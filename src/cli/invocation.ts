@@ -1,11 +1,11 @@
-// How the command line calls itself: the words a person would type, and files that are .ts beside this one in the
-// repository, and .js in the package, where this module may be part of a larger one in a folder beside theirs.
+// How to invoke this command line again: the command a user would type, and the files of its other processes. The files
+// are .ts in the repository and .js in the package, where this module may be bundled into another folder.
 import { basename, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
 
-/** `pawl`, as it can be typed where this process was started. */
+/** The command for this program, as it can be typed in the current folder. */
 export function selfCommand(): string {
   const main = processFile('main')
   // The repository brings its own Node, which npx finds before an older one.
@@ -15,12 +15,12 @@ export function selfCommand(): string {
     : `node ${relative('.', main)}`
 }
 
-/** `pawl`, or `npx pawl` where it was installed into a project and is not found without. */
+/** `pawl`, or `npx pawl` if it is installed in a project and not on the path. */
 export function installedCommand(): string {
   return /\bnode_modules\b.*\bpawl$/.test(process.argv[1] ?? '') ? 'npx pawl' : 'pawl'
 }
 
-/** A module of the command line that runs as a process of its own, by its path without the ending. */
+/** The file of a module that runs as its own process; `name` is its path without the extension. */
 export function processFile(name: string): string {
   return fileURLToPath(new URL(`../cli/${name}${extension}`, import.meta.url))
 }

@@ -1,5 +1,6 @@
-// How built-in handlers say no: for ever, or for now. Both carry a stable code in their details, as data, so that a
-// workflow and a graph can tell them apart.
+// Errors of the built-in handlers: permanent or retryable. Each carries a stable code in its details, so that workflows
+// and graphs can tell them apart.
+import { defined } from '../../core/base/defined.ts'
 import type { Duration } from '../../core/base/duration.ts'
 import { PermanentError, RetryableError } from '../../core/base/errors.ts'
 import type { Json } from '../../core/base/value.ts'
@@ -28,32 +29,28 @@ export type HandlerTrouble = 'NETWORK_FAILED' | 'TIMED_OUT' | 'STATUS_UNAVAILABL
 
 type Details = Readonly<Record<string, Json>>
 
-/** Never try again. */
-export function refused(
+/** An error that is not retried. */
+export function permanentError(
   code: HandlerRefusal,
   message: string,
   details: Details = {},
   cause?: unknown,
 ): PermanentError {
-  const options = { details: { code, ...details }, ...(cause !== undefined && { cause }) }
-  return new PermanentError(message, options)
+  return new PermanentError(message, defined({ details: { code, ...details }, cause }))
 }
 
-interface Trouble {
+interface RetryableDetails {
   readonly details?: Details
   readonly after?: Duration | undefined
   readonly cause?: unknown
 }
 
-/** Try again, after this long if the other side says so. */
-export function troubled(
+/** An error that is retried, after `after` if the server asked for that delay. */
+export function retryableError(
   code: HandlerTrouble,
   message: string,
-  { details = {}, after, cause }: Trouble = {},
+  { details = {}, after, cause }: RetryableDetails = {},
 ): RetryableError & { readonly details: Details } {
-  const error = new RetryableError(message, {
-    ...(after !== undefined && { after }),
-    ...(cause !== undefined && { cause }),
-  })
+  const error = new RetryableError(message, defined({ after, cause }))
   return Object.assign(error, { details: { code, ...details } })
 }

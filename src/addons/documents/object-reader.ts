@@ -1,5 +1,5 @@
-// The fields of one object of a document: taken one by one, each under its own name or an older one, and what nobody took is
-// told of. What was taken is kept under its own name: that is the object as it is stored.
+// Reads the fields of one object in a document. Each field is taken by its name or an alias and stored under its name;
+// `finish` reports the fields that were not taken.
 import type { Json } from '../../core/base/value.ts'
 import { quote } from '../../core/base/visible.ts'
 import { kindOf, type Path, type Problems } from './problems.ts'
@@ -8,51 +8,57 @@ export type JsonObject = { readonly [key: string]: Json }
 
 export interface Field {
   readonly value: Json
-  /** As it was written, so that it is found. */
+  /** With the name as written, so that the user finds it. */
   readonly path: Path
 }
 
-/** Adds a problem unless it is an object. */
+/** Returns the value if it is an object, else adds a problem. */
 export function objectAt(value: Json, path: Path, problems: Problems): JsonObject | undefined {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as JsonObject
   }
-  problems.add(path, 'WRONG_TYPE', `expected an object, and got ${kindOf(value)}`)
+  problems.add(path, 'WRONG_TYPE', `expected an object, got ${kindOf(value)}`)
   return undefined
 }
 
 /** The fields an object may have. */
-export interface Names {
+export interface FieldNames {
   readonly all: readonly string[]
-  /** What others call them. */
-  readonly meant: Readonly<Record<string, string>>
-  /** Those that are read under a name that is not known, too: without them, more would seem to be wrong. */
+  /** Names from other systems, and the field that each of them means here. */
+  readonly synonyms: Readonly<Record<string, string>>
+  /** Fields that are also read under a misspelt name, because without them further problems would be reported. */
   readonly needed: readonly string[]
 }
 
-export class Fields {
+export class ObjectReader {
   readonly path: Path
-  readonly kept: Record<string, Json> = {}
+  readonly stored: Record<string, Json> = {}
   readonly problems: Problems
   readonly #source: JsonObject
+  readonly #synonyms: FieldNames['synonyms']
   readonly #taken = new Set<string>()
-  /** Fields that are there under a name that is not known. */
+  /** Needed fields by their name, with the misspelt name in the document. */
   readonly #misspelt = new Map<string, string>()
 
-  constructor(source: JsonObject, path: Path, problems: Problems, names?: Names) {
+  constructor(source: JsonObject, path: Path, problems: Problems, names?: FieldNames) {
     this.#source = source
     this.path = path
     this.problems = problems
+    this.#synonyms = names?.synonyms ?? {}
     if (names) this.#findMisspelt(names)
   }
 
-  #findMisspelt({ all, meant, needed }: Names): void {
+  #findMisspelt({ all, needed }: FieldNames): void {
     for (const key of Object.keys(this.#source)) {
       if (all.includes(key)) continue
-      const name = Object.hasOwn(meant, key) ? meant[key] : this.problems.nearest(key, all)
+      const name = this.#synonymOf(key) ?? this.problems.nearest(key, all)
       if (name !== undefined && needed.includes(name) && !this.has(name))
         this.#misspelt.set(name, key)
     }
+  }
+
+  #synonymOf(key: string): string | undefined {
+    return Object.hasOwn(this.#synonyms, key) ? this.#synonyms[key] : undefined
   }
 
   has(name: string): boolean {
@@ -70,11 +76,11 @@ export class Fields {
     if (written === undefined) return undefined
     const path = [...this.path, written]
     if (written === alias && this.isWritten(name)) {
-      const message = `it means the same as \`${name}\`, which is there, too: leave one of them out`
+      const message = `it is an alias of \`${name}\`, which is also given: remove one of them`
       this.problems.add(path, 'CONFLICTING_FIELDS', message)
     }
     const value = this.#source[written] ?? null
-    this.kept[name] = value
+    this.stored[name] = value
     return { value, path }
   }
 
@@ -83,18 +89,18 @@ export class Fields {
     return this.isWritten(name) ? name : (this.#misspelt.get(name) ?? this.#misspelt.get(alias))
   }
 
-  /** Takes it if it is of this type. */
+  /** Takes a field of the given type; adds a problem if it has another. */
   typed<Type extends keyof Types>(name: string, type: Type): Types[Type] | undefined {
     const field = this.take(name)
     if (field === undefined) return undefined
     const { value, path } = field
     if (type === 'list' ? Array.isArray(value) : typeof value === type) return value as Types[Type]
     const expected = names[type]
-    this.problems.add(path, 'WRONG_TYPE', `expected ${expected}, and got ${kindOf(value)}`)
+    this.problems.add(path, 'WRONG_TYPE', `expected ${expected}, got ${kindOf(value)}`)
     return undefined
   }
 
-  /** Takes it if the check, which throws a PawlError, has nothing against it. */
+  /** Takes a field that passes the check; a PawlError of the check becomes a problem. */
   checked<Value>(name: string, check: (value: Json) => Value, alias?: string): Value | undefined {
     const field = this.take(name, alias)
     if (field === undefined) return undefined
@@ -105,7 +111,7 @@ export class Fields {
     this.problems.add(this.path, 'MISSING_FIELD', `\`${name}\` is missing: ${todo}`)
   }
 
-  /** Tells of what was not taken. `advise` may know what was meant; an empty text says nothing. */
+  /** Reports fields that were not taken. `advise` may explain one; an empty text suppresses the report. */
   finish(advise: (name: string) => string | undefined = () => undefined): void {
     for (const name of Object.keys(this.#source)) {
       if (this.#taken.has(name)) continue
@@ -116,9 +122,11 @@ export class Fields {
   }
 
   #advice(name: string): string {
+    const synonym = this.#synonymOf(name)
+    if (synonym !== undefined) return `unknown field ${quote(name)}; did you mean \`${synonym}\`?`
     const near = this.problems.didYouMean(name, this.#taken)
     const known = [...this.#taken].join(', ')
-    return `the field ${quote(name)} is not known here${near === '' ? `; known are ${known}` : near}`
+    return `unknown field ${quote(name)}${near === '' ? `; expected one of ${known}` : near}`
   }
 }
 

@@ -1,6 +1,5 @@
-// The demo's workflow: an order, as a shop would write it, except that every step writes to the ledger that its
-// body ran, and takes long enough to watch.
-
+// The workflow of the demo: an order, as a shop would write it, except that every body writes to the ledger and takes
+// long enough to watch.
 import { RetryableError } from '../../core/base/errors.ts'
 import { sleep, systemClock } from '../../core/runtime/clock.ts'
 import { type ActivityContext, activity, signal, workflow } from '../../index.ts'
@@ -18,14 +17,14 @@ export interface Shipped {
   readonly approvedBy: string
 }
 
-/** What the demo's client knows: a contract and a signal, no code. */
+/** What the client of the demo knows: a contract and a signal, no code. */
 export const order = workflow.declare<Order, Shipped>('order')
 export const approval = signal<{ readonly by: string }>('approval')
 
 /** The step during which the worker is killed. */
 export const interrupted = 'pack_parcel'
 
-/** Everything the run goes through, in order, for a display that knows what is to come. */
+/** All steps of the run in order, so that the display can show those that are still to come. */
 export const plan = [
   { name: 'check_stock', what: 'activity', hasBody: true },
   { name: 'reserve_items', what: 'activity', hasBody: true },
