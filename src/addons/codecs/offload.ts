@@ -20,7 +20,7 @@ import { systemClock } from '../../core/runtime/clock.ts'
 import type { Codec } from '../../core/stores/driver.ts'
 import type { Bucket } from '../../stores/objects/bucket.ts'
 import type { CredentialProvider } from '../../stores/objects/credentials.ts'
-import { placeOf } from '../../stores/objects/s3-place.ts'
+import { parseS3Url } from '../../stores/objects/s3-url.ts'
 
 export const offloadOptions = {
   /** A folder, or a place on object storage: 's3://bucket/prefix?region=…'. */
@@ -139,7 +139,7 @@ function urlOf(to: string): string {
       "offload(…) needs a place to put bodies: to: './folder' or to: 's3://bucket/prefix'.",
     )
   }
-  if (scheme === 's3') placeOf(to)
+  if (scheme === 's3') parseS3Url(to)
   if (scheme !== undefined) return to
   return `file:${resolve(to).split('/').map(encodeURIComponent).join('/')}`
 }

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../../core/runtime/clock.ts'
 import type { NewRun } from '../../core/stores/store.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../testing/memory-bucket.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import type { CompactorSettings } from './compactor.ts'
 import { ENDED, LOG, SNAPSHOTS } from './layout.ts'
@@ -21,7 +21,7 @@ class World {
     after: (ms, fire) => this.clock.after(ms, fire),
     breathe: () => this.clock.breathe(),
   }
-  readonly space = new ObjectSpace(this.storage)
+  readonly space = new MemoryObjects(this.storage)
   readonly settings: Partial<CompactorSettings>
 
   constructor(settings: Partial<CompactorSettings> = {}) {
@@ -30,7 +30,7 @@ class World {
 
   store(): ObjectStore {
     const { clock, settings } = this
-    const bucket = new SpaceBucket(this.space, this.storage)
+    const bucket = new MemoryBucket(this.space, this.storage)
     return new ObjectStore({ bucket, clock, settings, projects: false })
   }
 

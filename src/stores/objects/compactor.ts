@@ -10,7 +10,7 @@ import type { LogEntry } from './format.ts'
 import { ENDED, LOG, numberIn, PARTS, SNAPSHOTS, segmentKey, snapshotKey } from './layout.ts'
 import { listAll } from './listing.ts'
 import type { Replica } from './replica.ts'
-import { type ArchiveWish, type EndedRun, encodeSegment, type Segment } from './segment.ts'
+import { type ArchiveProposal, type EndedRun, encodeSegment, type Segment } from './segment.ts'
 import { type SnapshotSettings, Snapshotter } from './snapshotter.ts'
 
 export interface CompactorSettings extends SnapshotSettings {
@@ -127,7 +127,7 @@ export class Compactor {
     const { replica } = this.#ports
     // Changes nothing, but is written: whoever has judged anything before it has to judge again.
     const { upTo } = replica.archive.state
-    const archive: ArchiveWish = {
+    const archive: ArchiveProposal = {
       from: upTo,
       upTo,
       dropped: [],
@@ -190,7 +190,7 @@ export class Compactor {
     const { upTo } = replica.archive.state
     const dropped = segments.filter(({ endedTo }) => endedTo < before).map(({ key }) => key)
     if (dropped.length === 0) return
-    const wish: ArchiveWish = { from: upTo, upTo, dropped, added: [], packed: [], until: NEVER }
+    const wish: ArchiveProposal = { from: upTo, upTo, dropped, added: [], packed: [], until: NEVER }
     await replica.submit({ judge: () => true, archive: wish })
   }
 
@@ -213,7 +213,7 @@ export class Compactor {
     const dropped = old.map((each) => each.key)
     // Those of a merge have left memory long ago.
     const packed = old.length > 0 ? [] : runs.map(({ row }) => row.head.runId)
-    const wish: ArchiveWish = { from, upTo, dropped, added, packed, until }
+    const wish: ArchiveProposal = { from, upTo, dropped, added, packed, until }
     await replica.submit({ judge: () => true, archive: wish })
   }
 }

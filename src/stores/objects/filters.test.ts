@@ -3,10 +3,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { deriveUuid, deriveUuidNear } from '../../core/base/digest.ts'
 import type { NewRun } from '../../core/stores/store.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../testing/memory-bucket.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import { Bloom } from './bloom.ts'
-import { examine } from './doctor.ts'
+import { examine } from './doctor/doctor.ts'
 import { ABOUT, ENDED, LOG } from './layout.ts'
 import type { Segment } from './segment.ts'
 import { ObjectStore } from './store.ts'
@@ -29,11 +29,11 @@ test('a filter rules out nothing that is in it, and most of what is not', () => 
 })
 
 /** Counts what is read of segments. */
-class CountingBucket extends SpaceBucket {
+class CountingBucket extends MemoryBucket {
   bytes = 0
   requests = 0
 
-  override async get(...args: Parameters<SpaceBucket['get']>): Promise<string | undefined> {
+  override async get(...args: Parameters<MemoryBucket['get']>): Promise<string | undefined> {
     const text = await super.get(...args)
     if (args[0].startsWith(ENDED)) {
       this.requests++
@@ -70,7 +70,7 @@ function nameAt(n: number): string {
 
 class World {
   readonly clock = new VirtualClock()
-  readonly space = new ObjectSpace(this.clock)
+  readonly space = new MemoryObjects(this.clock)
 
   constructor() {
     this.space.write(ABOUT, '{ "pawl": 1 }\n')
@@ -127,7 +127,7 @@ class World {
   }
 
   async problems(): Promise<string[]> {
-    const { problems } = await examine(new SpaceBucket(this.space, this.clock))
+    const { problems } = await examine(new MemoryBucket(this.space, this.clock))
     return problems.map(({ problem }) => problem)
   }
 }

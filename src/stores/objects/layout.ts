@@ -34,15 +34,15 @@ export function segmentKey(from: number, to: number, writer: string): string {
 }
 
 export function runKey(runId: string, rest: string): string {
-  return `${RUNS}${segmentOf(runId)}/${rest}`
+  return `${RUNS}${keySegment(runId)}/${rest}`
 }
 
 export function stepKey(runId: string, step: string): string {
-  return runKey(runId, `steps/${segmentOf(step)}.json`)
+  return runKey(runId, `steps/${keySegment(step)}.json`)
 }
 
 export function nameKey(workflowId: string): string {
-  return `${NAMES}${segmentOf(workflowId)}.json`
+  return `${NAMES}${keySegment(workflowId)}.json`
 }
 
 const LENGTH_MAX = 200
@@ -52,7 +52,7 @@ const LENGTH_MAX = 200
  * would be too long ends in a digest, after a character that nothing else here produces. The escape is a full stop,
  * because what is escaped with % gets lost in URLs.
  */
-export function segmentOf(text: string): string {
+export function keySegment(text: string): string {
   const safe = [...Buffer.from(text, 'utf8')].map(encoded).join('') || '~'
   return safe.length <= LENGTH_MAX ? safe : `${safe.slice(0, LENGTH_MAX / 2)}~${deriveUuid(text)}`
 }

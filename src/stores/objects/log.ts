@@ -2,10 +2,10 @@
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import type { Bucket } from './bucket.ts'
-import type { Certainty } from './certainty.ts'
 import { decodeEntry, type LogEntry } from './format.ts'
+import type { Freshness } from './freshness.ts'
 import { LOG, logKey, numberIn } from './layout.ts'
-import type { Pacing } from './pacing.ts'
+import type { WriteBackoff } from './write-backoff.ts'
 
 const READS_AT_ONCE = 32
 
@@ -37,19 +37,19 @@ export function damaged(missing: string): PawlError {
 }
 
 /** What a follower follows for. */
-export interface Followed {
+export interface FollowerOptions {
   readonly bucket: Bucket
-  readonly certainty: Certainty
-  readonly pacing: Pacing
+  readonly freshness: Freshness
+  readonly backoff: WriteBackoff
   readonly position: () => number
-  readonly makeCertain: () => Promise<void>
+  readonly refresh: () => Promise<void>
   readonly apply: (entry: LogEntry) => void
 }
 
 export class Follower {
-  readonly #of: Followed
+  readonly #of: FollowerOptions
 
-  constructor(of: Followed) {
+  constructor(of: FollowerOptions) {
     this.#of = of
   }
 
@@ -58,16 +58,16 @@ export class Follower {
    * than it can be read. It looks `ahead` objects ahead at first, and asks for a list if there are many.
    */
   async follow(ahead: number): Promise<void> {
-    const { certainty, pacing, makeCertain } = this.#of
+    const { freshness, backoff, refresh } = this.#of
     for (let width = ahead, read = 0; read < READ_WITHOUT_LIST; ) {
-      if (!certainty.holds) await makeCertain()
-      const asked = certainty.moment()
+      if (!freshness.holds) await refresh()
+      const asked = freshness.moment()
       const bodies = await this.#next(width)
       // An answer that took too long to come may be about a number that was swept away and used once more.
-      if (!certainty.holds) continue
-      pacing.read(certainty.moment().monotonic - asked.monotonic)
+      if (!freshness.holds) continue
+      backoff.read(freshness.moment().monotonic - asked.monotonic)
       for (const body of bodies) this.#apply(body)
-      if (bodies.length < width) return certainty.renew(asked)
+      if (bodies.length < width) return freshness.renew(asked)
       read += width
       width = read === 1 ? 1 : width * 2
     }
@@ -87,19 +87,19 @@ export class Follower {
 
   // The goal is fixed before reading.
   async #followList(): Promise<void> {
-    const { bucket, certainty, makeCertain, position } = this.#of
+    const { bucket, freshness, refresh, position } = this.#of
     for (;;) {
-      if (!certainty.holds) await makeCertain()
-      const asked = certainty.moment()
+      if (!freshness.holds) await refresh()
+      const asked = freshness.moment()
       const page = await bucket.list(LOG, { after: logKey(position()) })
       const goal = numberIn(page.at(-1)?.key ?? logKey(position()))
       for await (const { n, body } of readLog(bucket, numbersUpTo(position(), goal))) {
-        if (!certainty.holds) break
+        if (!freshness.holds) break
         if (body === undefined) throw damaged(logKey(n))
         this.#apply(body)
       }
-      if (!certainty.holds || page.length === limits.objectListPage) continue
-      return certainty.renew(asked)
+      if (!freshness.holds || page.length === limits.objectListPage) continue
+      return freshness.renew(asked)
     }
   }
 

@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest'
 import type { NewRun, Store } from '../../core/stores/store.ts'
 import { ALICE, beat } from '../../testing/conformance/builders.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../testing/memory-bucket.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import type { CompactorSettings } from './compactor.ts'
-import { examine } from './doctor.ts'
+import { examine } from './doctor/doctor.ts'
 import { ABOUT, ENDED, PARTS, SNAPSHOTS } from './layout.ts'
 import { ObjectStore } from './store.ts'
 
@@ -23,11 +23,11 @@ function newRun(n: number, overrides: Partial<NewRun> = {}): NewRun {
 }
 
 /** Answers about segments only when it is let. */
-class SlowBucket extends SpaceBucket {
+class SlowBucket extends MemoryBucket {
   held: Promise<void> | undefined
   asked = Promise.withResolvers<void>()
 
-  override async get(...args: Parameters<SpaceBucket['get']>): Promise<string | undefined> {
+  override async get(...args: Parameters<MemoryBucket['get']>): Promise<string | undefined> {
     if (this.held && args[0].startsWith(ENDED)) {
       this.asked.resolve()
       await this.held
@@ -39,7 +39,7 @@ class SlowBucket extends SpaceBucket {
 /** Stores on one bucket. Runs of the name are born when a case says so, in the same moment unless time passes. */
 class World {
   readonly clock = new VirtualClock()
-  readonly space = new ObjectSpace(this.clock)
+  readonly space = new MemoryObjects(this.clock)
   readonly bucket = new SlowBucket(this.space, this.clock)
   readonly #settings: Partial<CompactorSettings>
   readonly #stores: ObjectStore[] = []

@@ -9,7 +9,7 @@ import { DirectoryBucket } from './directory-bucket.ts'
 import { ABOUT } from './layout.ts'
 import { probe } from './probe.ts'
 import { S3Bucket, type S3Options } from './s3-bucket.ts'
-import { placeOf } from './s3-place.ts'
+import { parseS3Url } from './s3-url.ts'
 import { ObjectStore, type ObjectStoreOptions } from './store.ts'
 
 export interface OpenObjectsOptions extends Omit<ObjectStoreOptions, 'bucket' | 'clock' | 'name'> {
@@ -28,7 +28,7 @@ export async function openObjects(
   const isFolder = /^file:/i.test(url)
   const bucket = isFolder
     ? await DirectoryBucket.open(url, clock)
-    : await S3Bucket.open(placeOf(url), clock, s3)
+    : await S3Bucket.open(parseS3Url(url), clock, s3)
   try {
     await prepare(bucket)
     const store = new ObjectStore({
@@ -53,7 +53,7 @@ export async function openBucket(given: string, clock: Clock, s3?: S3Options): P
   const { url } = takeApart(given)
   return /^file:/i.test(url)
     ? DirectoryBucket.open(url, clock)
-    : S3Bucket.open(placeOf(url), clock, s3)
+    : S3Bucket.open(parseS3Url(url), clock, s3)
 }
 
 // A prefix that was found suitable once says so, and is not tried out again.

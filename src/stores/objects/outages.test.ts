@@ -6,13 +6,13 @@ import { systemClock } from '../../core/runtime/clock.ts'
 import type { Store } from '../../core/stores/store.ts'
 import { beat, ended, hold, newRun, request, turn } from '../../testing/conformance/builders.ts'
 import { idFor } from '../../testing/conformance/labels.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../testing/memory-bucket.ts'
 import { type S3Refusal, type S3Simulator, startS3Simulator } from '../../testing/s3-simulator.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import type { Credentials } from './credentials.ts'
 import { ENDED } from './layout.ts'
 import { S3Bucket } from './s3-bucket.ts'
-import { placeOf } from './s3-place.ts'
+import { parseS3Url } from './s3-url.ts'
 import { ObjectStore } from './store.ts'
 
 const refusals: readonly (S3Refusal & { readonly advice: string })[] = [
@@ -44,7 +44,7 @@ beforeEach(async () => {
 afterEach(() => simulator.stop())
 
 async function openStore(credentials = async (): Promise<Credentials> => simulator.credentials) {
-  const bucket = await S3Bucket.open(placeOf(simulator.url), systemClock, { credentials })
+  const bucket = await S3Bucket.open(parseS3Url(simulator.url), systemClock, { credentials })
   const settings = { snapshotEvery: 1_000, archiveAt: 1 }
   const store = new ObjectStore({ bucket, clock: systemClock, settings, projects: false })
   await store.open()
@@ -104,7 +104,7 @@ describe.each(refusals)('stores D1: $status $code', (refusal) => {
 
   test('a process that starts meanwhile is told, and one that tries again afterwards is not', async () => {
     simulator.faults.refusal = refusal
-    const bucket = await S3Bucket.open(placeOf(simulator.url), systemClock, {
+    const bucket = await S3Bucket.open(parseS3Url(simulator.url), systemClock, {
       credentials: async () => simulator.credentials,
     })
     const store = new ObjectStore({ bucket, clock: systemClock, projects: false })
@@ -160,9 +160,9 @@ async function endedRun(store: Store): Promise<void> {
 
 test('stores D1: a segment that is lost fails what needs it, and nothing that travels with it', async () => {
   const clock = new VirtualClock()
-  const space = new ObjectSpace(clock)
+  const space = new MemoryObjects(clock)
   const settings = { snapshotEvery: 1_000, archiveAt: 1 }
-  const bucket = new SpaceBucket(space, clock)
+  const bucket = new MemoryBucket(space, clock)
   const writer = new ObjectStore({ bucket, clock, settings, projects: false })
   await endedRun(writer)
   await writer.compactor.archive()

@@ -7,7 +7,7 @@ import type { Replica } from './replica.ts'
 export class Poller {
   readonly #replica: Replica
   readonly #clock: Clock
-  #callOff: (() => void) | undefined
+  #cancel: (() => void) | undefined
   #pauseMs: number = limits.objectPollMsMin
   #asking = false
 
@@ -17,24 +17,24 @@ export class Poller {
   }
 
   start(): void {
-    if (!this.#callOff) this.#wait(this.#pauseMs)
+    if (!this.#cancel) this.#wait(this.#pauseMs)
   }
 
   stop(): void {
-    this.#callOff?.()
-    this.#callOff = undefined
+    this.#cancel?.()
+    this.#cancel = undefined
   }
 
   /** Others are at work: there may be more to come. */
   advanced(own: boolean): void {
     if (own || this.#pauseMs === limits.objectPollMsMin) return
     this.#pauseMs = limits.objectPollMsMin
-    if (this.#callOff && !this.#asking) this.#wait(this.#pauseMs)
+    if (this.#cancel && !this.#asking) this.#wait(this.#pauseMs)
   }
 
   #wait(ms: number): void {
-    this.#callOff?.()
-    this.#callOff = this.#clock.after(ms, () => void this.#look())
+    this.#cancel?.()
+    this.#cancel = this.#clock.after(ms, () => void this.#look())
   }
 
   async #look(): Promise<void> {
@@ -45,6 +45,6 @@ export class Poller {
     // Whoever needs the bucket will hear that it cannot be reached; this only asks again.
     await this.#replica.catchUp().catch(() => {})
     this.#asking = false
-    if (this.#callOff) this.#wait(this.#pauseMs)
+    if (this.#cancel) this.#wait(this.#pauseMs)
   }
 }

@@ -10,7 +10,7 @@ import { type Clock, systemClock } from '../../core/runtime/clock.ts'
 import { type S3Simulator, startS3Simulator } from '../../testing/s3-simulator.ts'
 import { probe } from './probe.ts'
 import { S3Bucket, type S3Options } from './s3-bucket.ts'
-import { placeOf } from './s3-place.ts'
+import { parseS3Url } from './s3-url.ts'
 
 const SECRET = 'hush/hush+hush'
 
@@ -32,7 +32,7 @@ async function openAt(
   clock = systemClock,
 ): Promise<S3Bucket> {
   const credentials = async () => simulator.credentials
-  const bucket = await S3Bucket.open(placeOf(url), clock, { credentials, ...options })
+  const bucket = await S3Bucket.open(parseS3Url(url), clock, { credentials, ...options })
   opened.push(bucket)
   return bucket
 }

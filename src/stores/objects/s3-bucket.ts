@@ -16,8 +16,8 @@ import {
   findCredentials,
 } from './credentials.ts'
 import { checkKey } from './keys.ts'
-import type { S3Place } from './s3-place.ts'
-import { type Answer, errorCode, isAboutCredentials, refusal } from './s3-refusals.ts'
+import { type Answer, errorCode, isAboutCredentials, refusal } from './s3-errors.ts'
+import type { S3Location } from './s3-url.ts'
 import { readList } from './s3-xml.ts'
 import { ServerTime } from './server-time.ts'
 
@@ -44,7 +44,7 @@ export class S3Bucket implements Bucket {
   readonly name: string
   readonly serverTime: ServerTime
   readonly #driver: Driver
-  readonly #place: S3Place
+  readonly #place: S3Location
   readonly #clock: Clock
   readonly #random: Random
   readonly #now: () => Instant
@@ -52,7 +52,7 @@ export class S3Bucket implements Bucket {
   readonly #signingKeys = new WeakMap<Credentials, SigningKeys>()
   readonly #closing = new AbortController()
 
-  private constructor(driver: Driver, place: S3Place, clock: Clock, options: S3Options) {
+  private constructor(driver: Driver, place: S3Location, clock: Clock, options: S3Options) {
     this.name = `s3://${place.bucket}/${place.prefix}`
     this.serverTime = new ServerTime(clock)
     this.#driver = driver
@@ -67,7 +67,7 @@ export class S3Bucket implements Bucket {
   }
 
   /** Sends nothing yet, but refuses when there is no driver or nothing to sign with. */
-  static async open(place: S3Place, clock: Clock, options: S3Options = {}): Promise<S3Bucket> {
+  static async open(place: S3Location, clock: Clock, options: S3Options = {}): Promise<S3Bucket> {
     const bucket = new S3Bucket(await loadDriver(), place, clock, options)
     await bucket.#credentials.get()
     return bucket
@@ -203,7 +203,7 @@ export class S3Bucket implements Bucket {
   async #exchange(message: Message, credentials: Credentials): Promise<Answer> {
     const tooLong = new AbortController()
     const error = new Error(`no answer in ${limits.objectRequestMsMax} ms`)
-    const callOff = this.#clock.after(limits.objectRequestMsMax, () => tooLong.abort(error))
+    const cancel = this.#clock.after(limits.objectRequestMsMax, () => tooLong.abort(error))
     const signal = AbortSignal.any([tooLong.signal, this.#closing.signal])
     const sentAt = this.#clock.monotonic()
     try {
@@ -218,7 +218,7 @@ export class S3Bucket implements Bucket {
     } catch (error) {
       throw unavailable(`S3 bucket ${this.name}`, rootOf(error))
     } finally {
-      callOff()
+      cancel()
     }
   }
 

@@ -43,7 +43,7 @@ export interface ArchiveChange {
 }
 
 /** A change that somebody wants. Its segments may be swept away as nobody's if it comes too late. */
-export interface ArchiveWish extends ArchiveChange {
+export interface ArchiveProposal extends ArchiveChange {
   readonly until: Instant
   /** Runs that leave memory by it. */
   readonly packed: readonly string[]
@@ -64,7 +64,7 @@ function fits(state: ArchiveState, change: ArchiveChange): boolean {
 
 /** The first of these changes that can still be made. All runs that leave memory by it must rest. */
 export function firstFitting(
-  wishes: readonly ArchiveWish[],
+  wishes: readonly ArchiveProposal[],
   state: ArchiveState,
   now: Instant,
   rests: (runId: string, upTo: number) => boolean,

@@ -14,9 +14,9 @@ import type {
   TaskRow,
 } from '../../core/stores/driver.ts'
 import type { Bucket } from './bucket.ts'
+import type { ChangedRows } from './changed-rows.ts'
 import { parse, VERSION } from './format.ts'
 import { type ArchiveState, emptyArchive } from './segment.ts'
-import type { Touched } from './touched.ts'
 
 export interface Snapshot {
   readonly n: number
@@ -98,23 +98,23 @@ export function captureAll({ tables, endedIn }: Snapshot): Captured[] {
 /** What has changed behind a number of the log, as it is at this moment. */
 export function captureChanged(
   { tables, endedIn }: Snapshot,
-  touched: Touched,
+  changed: ChangedRows,
   since: number,
 ): Captured[] {
   return [
-    ...touched.runs(since).map((runGone) => {
+    ...changed.runs(since).map((runGone) => {
       const row = tables.run(runGone)
       return row ? captureRun(row, tables, endedIn) : { runGone }
     }),
-    ...touched.tasks(since).map((taskGone) => {
+    ...changed.tasks(since).map((taskGone) => {
       const task = tables.tasks.get(taskGone)
       return task ? { task } : { taskGone }
     }),
-    ...touched.sessions(since).map((sessionGone) => {
+    ...changed.sessions(since).map((sessionGone) => {
       const session = tables.sessions.get(sessionGone)
       return session ? { session } : { sessionGone }
     }),
-    ...touched.records(since).flatMap(([space, key]) => {
+    ...changed.records(since).flatMap(([space, key]) => {
       const record = tables.records.get(space)?.get(key)
       return record ? [{ record }] : []
     }),

@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest'
 import { sleep, systemClock } from '../../core/runtime/clock.ts'
 import type { NewRun } from '../../core/stores/store.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../testing/memory-bucket.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import type { Bucket } from './bucket.ts'
 import type { CompactorSettings } from './compactor.ts'
-import { examine } from './doctor.ts'
+import { examine } from './doctor/doctor.ts'
 import { ABOUT, LOG, PARTS, SNAPSHOTS } from './layout.ts'
 import { captureAll, linesOf, type Manifest, manifestIn } from './snapshot.ts'
 import { ObjectStore } from './store.ts'
@@ -52,7 +52,7 @@ class Mortal {
 
 class World {
   readonly clock = new VirtualClock()
-  readonly space = new ObjectSpace(this.clock)
+  readonly space = new MemoryObjects(this.clock)
   readonly #settings: Partial<CompactorSettings>
 
   constructor(settings: Partial<CompactorSettings> = {}) {
@@ -63,7 +63,7 @@ class World {
 
   store(mortal = new Mortal()): ObjectStore {
     const { clock } = this
-    const bucket = mortal.wrap(new SpaceBucket(this.space, clock))
+    const bucket = mortal.wrap(new MemoryBucket(this.space, clock))
     return new ObjectStore({ bucket, clock, settings: this.#settings, projects: false })
   }
 
@@ -76,7 +76,7 @@ class World {
   }
 
   async problems(): Promise<string[]> {
-    const { problems } = await examine(new SpaceBucket(this.space, this.clock))
+    const { problems } = await examine(new MemoryBucket(this.space, this.clock))
     return problems.map(({ problem }) => problem)
   }
 
@@ -175,8 +175,8 @@ test('a long history is several lines, and comes back whole', async () => {
 })
 
 test('writing a snapshot lets everything else have its turn', async () => {
-  const space = new ObjectSpace(systemClock)
-  const bucket = new SpaceBucket(space, systemClock)
+  const space = new MemoryObjects(systemClock)
+  const bucket = new MemoryBucket(space, systemClock)
   const settings = { snapshotEvery: 1_000_000 }
   const store = new ObjectStore({ bucket, clock: systemClock, settings, projects: false })
   for (let from = 0; from < 20_000; from += 1_000) {

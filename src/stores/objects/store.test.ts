@@ -8,13 +8,13 @@ import { freshBucket, radosgwStartMsMax, sharedRadosgw } from '../../../test/sup
 import { systemClock } from '../../core/runtime/clock.ts'
 import { systemRandom, uuidV7 } from '../../core/runtime/random.ts'
 import { conformance, type OpenFixture, runCase } from '../../testing/conformance/index.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../testing/memory-bucket.ts'
 import { type S3Simulator, startS3Simulator } from '../../testing/s3-simulator.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import type { Bucket } from './bucket.ts'
 import { DirectoryBucket } from './directory-bucket.ts'
 import { S3Bucket, type S3Options } from './s3-bucket.ts'
-import { placeOf } from './s3-place.ts'
+import { parseS3Url } from './s3-url.ts'
 import { ObjectStore } from './store.ts'
 
 /** Something empty to keep objects in, opened as often as asked. */
@@ -48,12 +48,12 @@ async function fixtureOn(place: Place, settings = {}): Promise<OpenFixture> {
 }
 
 function inMemory(): Place {
-  const spaces = new Map<VirtualClock, ObjectSpace>()
+  const spaces = new Map<VirtualClock, MemoryObjects>()
   return {
     open: async (clock) => {
-      const space = spaces.get(clock) ?? new ObjectSpace(clock)
+      const space = spaces.get(clock) ?? new MemoryObjects(clock)
       spaces.set(clock, space)
-      return new SpaceBucket(space, clock)
+      return new MemoryBucket(space, clock)
     },
   }
 }
@@ -72,7 +72,7 @@ function behind(url: string, options: S3Options = {}): Place {
   const own = `${base.replace(/\/$/, '')}/${uuidV7(systemClock, systemRandom)}?${query}`
   return {
     open: (clock) =>
-      S3Bucket.open(placeOf(own), systemClock, { ...options, now: () => clock.now() }),
+      S3Bucket.open(parseS3Url(own), systemClock, { ...options, now: () => clock.now() }),
   }
 }
 

@@ -44,7 +44,7 @@ import { SegmentGone } from './archive.ts'
 import type { Bucket } from './bucket.ts'
 import { Compactor, type CompactorSettings } from './compactor.ts'
 import { Poller } from './poller.ts'
-import { Projector } from './projector.ts'
+import { Projector } from './projections/projector.ts'
 import { Replica } from './replica.ts'
 import type { Wish } from './wish.ts'
 

@@ -1,10 +1,10 @@
 // What can be wrong with a run, or with a segment of runs that have ended. Pure functions; each fault is what follows
 // the name of the object in a sentence.
 
-import { codecsOf, isEncoded } from '../../core/base/envelope.ts'
-import { PawlError } from '../../core/base/errors.ts'
-import { decodeTurn } from '../../core/index.ts'
-import { hasEnded, type RowTurn, type RunRow } from '../../core/stores/driver.ts'
+import { codecsOf, isEncoded } from '../../../core/base/envelope.ts'
+import { PawlError } from '../../../core/base/errors.ts'
+import { decodeTurn } from '../../../core/index.ts'
+import { hasEnded, type RowTurn, type RunRow } from '../../../core/stores/driver.ts'
 import {
   decodeRun,
   type EndedRun,
@@ -12,8 +12,8 @@ import {
   linesIn,
   type Segment,
   type SegmentIndex,
-} from './segment.ts'
-import type { Snapshot } from './snapshot.ts'
+} from '../segment.ts'
+import type { Snapshot } from '../snapshot.ts'
 
 const endings: ReadonlySet<RunRow['status']> = new Set(['completed', 'failed', 'cancelled'])
 

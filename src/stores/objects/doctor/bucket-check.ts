@@ -1,18 +1,18 @@
 // Reads all that is in a bucket, writes nothing, and finds what is wrong with it.
-import { PawlError } from '../../core/base/errors.ts'
-import type { Instant } from '../../core/base/instant.ts'
-import { Tables } from '../../core/stores/driver.ts'
-import type { Bucket, Listing } from './bucket.ts'
-import { faultsInState, openSegment, unreadable } from './faults.ts'
-import { differenceOf, Fold } from './fold.ts'
-import { forEach } from './for-each.ts'
-import { decodeEntry } from './format.ts'
-import { ABOUT, ENDED, LOG, logKey, numberIn, runKey, SNAPSHOTS, snapshotKey } from './layout.ts'
-import { listAll } from './listing.ts'
-import { numbersUpTo, readLog } from './log.ts'
-import { updatedAtIn } from './projection.ts'
-import { notBefore } from './server-time.ts'
-import { restore } from './snapshot.ts'
+import { PawlError } from '../../../core/base/errors.ts'
+import type { Instant } from '../../../core/base/instant.ts'
+import { Tables } from '../../../core/stores/driver.ts'
+import type { Bucket, Listing } from '../bucket.ts'
+import { forEach } from '../for-each.ts'
+import { decodeEntry } from '../format.ts'
+import { ABOUT, ENDED, LOG, logKey, numberIn, runKey, SNAPSHOTS, snapshotKey } from '../layout.ts'
+import { listAll } from '../listing.ts'
+import { numbersUpTo, readLog } from '../log.ts'
+import { updatedAtIn } from '../projections/projection.ts'
+import { notBefore } from '../server-time.ts'
+import { restore } from '../snapshot.ts'
+import { faultsInState, openSegment, unreadable } from './integrity.ts'
+import { differenceOf, LogState } from './log-state.ts'
 
 export interface Problem {
   /** The key of the object it is about. */
@@ -61,7 +61,7 @@ interface Shown {
   readonly updatedAt: Instant
 }
 
-export class Examination {
+export class BucketCheck {
   readonly #bucket: Bucket
   /** By what they say, since the same object may be read twice. */
   readonly #problems = new Map<string, Problem>()
@@ -109,7 +109,7 @@ export class Examination {
   }
 
   /** The state as pawl would find it now, or an error if it cannot be trusted. */
-  async state(): Promise<Fold> {
+  async state(): Promise<LogState> {
     const { snapshots, log } = await this.#lists()
     const fold = await this.#newest(snapshots, log)
     const [problem] = this.#problems.values()
@@ -137,10 +137,10 @@ export class Examination {
     })
   }
 
-  async #newest(snapshots: readonly Listing[], log: readonly Listing[]): Promise<Fold> {
-    let fold: Fold | undefined
+  async #newest(snapshots: readonly Listing[], log: readonly Listing[]): Promise<LogState> {
+    let fold: LogState | undefined
     for (const { key } of snapshots.toReversed()) fold ??= await this.#restored(key)
-    fold ??= new Fold()
+    fold ??= new LogState()
     const { n } = fold
     await this.#follow(
       fold,
@@ -149,14 +149,14 @@ export class Examination {
     return fold
   }
 
-  async #restored(key: string): Promise<Fold | undefined> {
+  async #restored(key: string): Promise<LogState | undefined> {
     try {
       const tables = new Tables()
       const from = await restore(this.#bucket, key, tables)
       if (from.missing === key) this.#found(key, 'is listed, and not there', RESTORE)
       else if (from.missing !== undefined)
         this.#found(from.missing, `is missing, and a part of ${key}`, RESTORE)
-      else if (from.n === numberIn(key)) return new Fold({ ...from, tables }, key)
+      else if (from.n === numberIn(key)) return new LogState({ ...from, tables }, key)
       else this.#found(key, `says that it is number ${from.n}`, RESTORE)
     } catch (error) {
       this.#found(key, unreadable(key, error), RESTORE)
@@ -165,7 +165,7 @@ export class Examination {
   }
 
   // Applies these objects of the log for as long as nothing is wrong with them, and looks at the rest all the same.
-  async #follow(fold: Fold, numbers: readonly number[]): Promise<void> {
+  async #follow(fold: LogState, numbers: readonly number[]): Promise<void> {
     let isWhole = true
     let next = fold.n + 1
     let time = fold.at
@@ -198,7 +198,7 @@ export class Examination {
   async #compare(snapshots: readonly number[], log: ReadonlySet<number>): Promise<void> {
     let complete = snapshots.at(-1) ?? 0
     while (log.has(complete)) complete--
-    let fold = complete === 0 ? new Fold() : undefined
+    let fold = complete === 0 ? new LogState() : undefined
     for (const n of snapshots.filter((each) => each >= complete)) {
       const snapshot = await this.#restored(snapshotKey(n))
       if (fold) {
@@ -212,7 +212,7 @@ export class Examination {
     }
   }
 
-  #checkState(fold: Fold): Shown[] {
+  #checkState(fold: LogState): Shown[] {
     const { tables, origin } = fold
     const rows = [...tables.live.values(), ...tables.ended.values()]
     const found = (fault: string): void => this.#found(origin, `has ${fault}`, REPORT, fold.name)
@@ -227,7 +227,11 @@ export class Examination {
   }
 
   // One at a time: of those before, only the ids are kept.
-  async #checkSegments({ tables, archive }: Fold, shown: Shown[], most: number): Promise<number> {
+  async #checkSegments(
+    { tables, archive }: LogState,
+    shown: Shown[],
+    most: number,
+  ): Promise<number> {
     const seen = new Set<string>()
     for (const segment of archive.segments) {
       const { key } = segment

@@ -1,7 +1,7 @@
 // In which object of the log each row was last changed, as far as a next snapshot has to know.
 import type { LogEntry } from './format.ts'
 
-export class Touched {
+export class ChangedRows {
   readonly #runs = new Map<string, number>()
   readonly #tasks = new Map<string, number>()
   readonly #sessions = new Map<number, number>()

@@ -9,7 +9,7 @@ export interface Moment {
   readonly wall: number
 }
 
-export class Certainty {
+export class Freshness {
   readonly #clock: Clock
   readonly #graceMs: number
   #since: Moment | undefined

@@ -1,15 +1,15 @@
 // Writes projections of the runs this process has changed, behind everything else and at a pace that costs little: a few
 // at once, then one a second, those that rest first. What is left is written when the store is closed. What a crash left
 // behind is found by the next worker, and by the one that frees the session of a worker that died.
-import { limits } from '../../core/base/limits.ts'
-import { type Clock, sleep } from '../../core/runtime/clock.ts'
-import type { RowTurn, RunChange, RunRow } from '../../core/stores/driver.ts'
-import type { Bucket } from './bucket.ts'
-import { forEach } from './for-each.ts'
-import type { LogEntry } from './format.ts'
-import { runKey } from './layout.ts'
+import { limits } from '../../../core/base/limits.ts'
+import { type Clock, sleep } from '../../../core/runtime/clock.ts'
+import type { RowTurn, RunChange, RunRow } from '../../../core/stores/driver.ts'
+import type { Bucket } from '../bucket.ts'
+import { forEach } from '../for-each.ts'
+import type { LogEntry } from '../format.ts'
+import { runKey } from '../layout.ts'
+import type { Replica } from '../replica.ts'
 import { type Projected, projectionOf, updatedAtIn } from './projection.ts'
-import type { Replica } from './replica.ts'
 
 /** What this process has shown of a run: how many events, and until when, by the storage's clock, it was writing. */
 interface Shown {
@@ -30,7 +30,7 @@ export class Projector {
   #failures = 0
   /** Whether projections that others should have written are to be looked at; undefined before there is a worker. */
   #looks: boolean | undefined
-  #callOff: (() => void) | undefined
+  #cancel: (() => void) | undefined
   #busy: Promise<void> | undefined
   #closed = false
 
@@ -57,7 +57,7 @@ export class Projector {
   /** Writes what is left, for as long as that takes a few seconds at most. */
   async close(): Promise<void> {
     this.#closed = true
-    this.#callOff?.()
+    this.#cancel?.()
     await this.#busy
     const over = new AbortController()
     const late = sleep(this.#clock, limits.projectionsCloseMs, over.signal).then(() => over.abort())
@@ -107,8 +107,8 @@ export class Projector {
 
   #wait(): void {
     const ms = (1_000 / limits.projectionsPerSecond) * 2 ** Math.min(this.#failures, 6)
-    this.#callOff ??= this.#clock.after(ms, () => {
-      this.#callOff = undefined
+    this.#cancel ??= this.#clock.after(ms, () => {
+      this.#cancel = undefined
       if (!this.#closed && !this.#busy && this.#isAllowed()) this.#busy = this.#write(true)
     })
   }

@@ -1,9 +1,9 @@
 // What `pawl doctor` does with a bucket: says what is wrong with it, and writes the objects for people anew.
-import type { Bucket } from './bucket.ts'
-import { Examination, type ExamineOptions, type Findings } from './examination.ts'
-import { LOG, logKey, SNAPSHOTS, snapshotKey } from './layout.ts'
+import type { Bucket } from '../bucket.ts'
+import { LOG, logKey, SNAPSHOTS, snapshotKey } from '../layout.ts'
+import { BucketCheck, type ExamineOptions, type Findings } from './bucket-check.ts'
 
-export type { ExamineOptions, Findings, Problem } from './examination.ts'
+export type { ExamineOptions, Findings, Problem } from './bucket-check.ts'
 export { type RebuildOptions, rebuild } from './rebuild.ts'
 
 const TRIES_MAX = 3
@@ -11,7 +11,7 @@ const TRIES_MAX = 3
 /** Reads everything and writes nothing. Workers may go on: what looks wrong in a store that moved is looked at again. */
 export async function examine(bucket: Bucket, options: ExamineOptions = {}): Promise<Findings> {
   for (let tries = 1; ; tries++) {
-    const findings = await new Examination(bucket).examine(options)
+    const findings = await new BucketCheck(bucket).examine(options)
     const isCalm = findings.problems.length === 0 || tries === TRIES_MAX
     if (isCalm || !(await hasMoved(bucket, findings))) return findings
   }

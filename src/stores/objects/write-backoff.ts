@@ -13,7 +13,7 @@ const REMEMBERED = 8
 const BACK_MIN = 0.25
 const BACK_SPREAD = 2
 
-export class Pacing {
+export class WriteBackoff {
   readonly #clock: Clock
   readonly #random: Random
   readonly #writes: number[] = []

@@ -1,11 +1,11 @@
 // What a snapshot and the log behind it say, without following them: what a replica would hold, made at leisure.
-import { Tables } from '../../core/stores/driver.ts'
-import { type LogEntry, noteEnd } from './format.ts'
-import { logKey } from './layout.ts'
-import { changedArchive } from './segment.ts'
-import { beginning, captureAll, linesOf, type Snapshot, type StateLine } from './snapshot.ts'
+import { Tables } from '../../../core/stores/driver.ts'
+import { type LogEntry, noteEnd } from '../format.ts'
+import { logKey } from '../layout.ts'
+import { changedArchive } from '../segment.ts'
+import { beginning, captureAll, linesOf, type Snapshot, type StateLine } from '../snapshot.ts'
 
-export class Fold implements Snapshot {
+export class LogState implements Snapshot {
   readonly tables: Tables
   readonly endedIn: Map<string, number>
   readonly #snapshot: string | undefined

@@ -3,7 +3,7 @@ import { PawlError } from '../../core/base/errors.ts'
 import { environment } from '../../core/runtime/environment.ts'
 import { parametersOf } from '../url-parameters.ts'
 
-export interface S3Place {
+export interface S3Location {
   readonly bucket: string
   /** Empty, or ends with a slash. */
   readonly prefix: string
@@ -19,7 +19,7 @@ const EXAMPLE = "Expected 's3://bucket/prefix?endpoint=https://host&region=eu-we
 const PARAMETERS = ['endpoint', 'region', 'profile', 'retention', 'project']
 
 /** The URL is taken apart by hand, because a URL resolves `..` before one can refuse it. It is never quoted: it may hold secrets. */
-export function placeOf(url: string): S3Place {
+export function parseS3Url(url: string): S3Location {
   const [, bucket = '', path = '', query = ''] =
     /^s3:\/\/([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i.exec(url) ??
     refuse('the S3 URL cannot be read')

@@ -11,7 +11,7 @@ export interface Pending extends Settle<never> {
   readonly wish: Wish<unknown>
 }
 
-export class Waiting {
+export class WriteQueue {
   /** Those that cannot wait go first. */
   #urgent: Pending[] = []
   #wishes: Pending[] = []

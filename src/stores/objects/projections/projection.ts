@@ -1,10 +1,10 @@
 // A run as objects a person can find by its id and read: `runs/<id>/state.json`, one object per step beside it, and the
 // way there from a workflow id. They follow the log and are never read by pawl.
 
-import { codecsOf, isEncoded } from '../../core/base/envelope.ts'
-import type { Instant } from '../../core/base/instant.ts'
-import type { Payload } from '../../core/base/value.ts'
-import { decodeFailure, decodePayload, decodeTurn, type Event } from '../../core/index.ts'
+import { codecsOf, isEncoded } from '../../../core/base/envelope.ts'
+import type { Instant } from '../../../core/base/instant.ts'
+import type { Payload } from '../../../core/base/value.ts'
+import { decodeFailure, decodePayload, decodeTurn, type Event } from '../../../core/index.ts'
 import {
   NEVER,
   type RowTurn,
@@ -12,8 +12,8 @@ import {
   type StoredTurn,
   statusOf,
   turnsOf,
-} from '../../core/stores/driver.ts'
-import { nameKey, runKey, stepKey } from './layout.ts'
+} from '../../../core/stores/driver.ts'
+import { nameKey, runKey, stepKey } from '../layout.ts'
 
 export interface Projected {
   readonly key: string

@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { compress, encrypt } from '../../addons/codecs/index.ts'
-import { activity } from '../../core/definitions/activity.ts'
-import { signal } from '../../core/definitions/messages.ts'
-import { Registry } from '../../core/definitions/registry.ts'
-import { workflow } from '../../core/definitions/workflow.ts'
-import { type Clock, systemClock } from '../../core/runtime/clock.ts'
-import { systemRandom } from '../../core/runtime/random.ts'
-import type { Codec } from '../../core/stores/codec.ts'
-import { Engine } from '../../engine.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { compress, encrypt } from '../../../addons/codecs/index.ts'
+import { activity } from '../../../core/definitions/activity.ts'
+import { signal } from '../../../core/definitions/messages.ts'
+import { Registry } from '../../../core/definitions/registry.ts'
+import { workflow } from '../../../core/definitions/workflow.ts'
+import { type Clock, systemClock } from '../../../core/runtime/clock.ts'
+import { systemRandom } from '../../../core/runtime/random.ts'
+import type { Codec } from '../../../core/stores/codec.ts'
+import { Engine } from '../../../engine.ts'
+import { MemoryBucket, MemoryObjects } from '../../../testing/memory-bucket.ts'
+import { ABOUT, ENDED, LOG, NAMES, nameKey, RUNS, runKey, SNAPSHOTS } from '../layout.ts'
+import { ObjectStore } from '../store.ts'
 import { examine, type Findings, rebuild } from './doctor.ts'
-import { ABOUT, ENDED, LOG, NAMES, nameKey, RUNS, runKey, SNAPSHOTS } from './layout.ts'
-import { ObjectStore } from './store.ts'
 
 const greet = activity('greet', async (name: string) => `hello ${name}`)
 const go = signal<string>('go')
@@ -27,8 +27,8 @@ const GRACE_MS = 60_000
 class Prefix {
   #ahead = 0
   readonly clock: Clock = { ...systemClock, now: () => systemClock.now() + this.#ahead }
-  readonly space = new ObjectSpace(this.clock)
-  readonly bucket = new SpaceBucket(this.space, this.clock)
+  readonly space = new MemoryObjects(this.clock)
+  readonly bucket = new MemoryBucket(this.space, this.clock)
 
   pass(ms: number): void {
     this.#ahead += ms
@@ -37,7 +37,7 @@ class Prefix {
   store(settings: { readonly retentionMs?: number } = {}): ObjectStore {
     const small = { snapshotEvery: 4, archiveAt: 2, graceMs: GRACE_MS }
     return new ObjectStore({
-      bucket: new SpaceBucket(this.space, this.clock),
+      bucket: new MemoryBucket(this.space, this.clock),
       clock: this.clock,
       settings: { ...small, ...settings },
     })

@@ -1,15 +1,15 @@
 // Writes the objects for people anew, as `pawl doctor --rebuild` does. Workers may go on meanwhile.
-import { PawlError } from '../../core/base/errors.ts'
-import type { Instant } from '../../core/base/instant.ts'
-import type { Bucket } from './bucket.ts'
-import { AT_ONCE, Examination, RESTORE } from './examination.ts'
-import { openSegment } from './faults.ts'
-import type { Fold } from './fold.ts'
-import { forEach } from './for-each.ts'
-import { NAMES, nameKey, RUNS, segmentOf } from './layout.ts'
-import { listAll, pages } from './listing.ts'
-import { type Projected, projectionOf, updatedAtIn } from './projection.ts'
-import type { EndedRun, Segment } from './segment.ts'
+import { PawlError } from '../../../core/base/errors.ts'
+import type { Instant } from '../../../core/base/instant.ts'
+import type { Bucket } from '../bucket.ts'
+import { forEach } from '../for-each.ts'
+import { keySegment, NAMES, nameKey, RUNS } from '../layout.ts'
+import { listAll, pages } from '../listing.ts'
+import { type Projected, projectionOf, updatedAtIn } from '../projections/projection.ts'
+import type { EndedRun, Segment } from '../segment.ts'
+import { AT_ONCE, BucketCheck, RESTORE } from './bucket-check.ts'
+import { openSegment } from './integrity.ts'
+import type { LogState } from './log-state.ts'
 
 export interface RebuildOptions {
   /** Runs that are written at a time. */
@@ -56,9 +56,9 @@ class Rebuilding {
   }
 
   /** Writes what is in segments, one at a time, and answers with the state that lists them. */
-  async #writeEnded(): Promise<Fold> {
+  async #writeEnded(): Promise<LogState> {
     const written = new Set<string>()
-    let fold = await new Examination(this.#bucket).state()
+    let fold = await new BucketCheck(this.#bucket).state()
     let lost: string | undefined
     for (;;) {
       const segment = fold.archive.segments.find(({ key }) => !written.has(key))
@@ -71,7 +71,7 @@ class Rebuilding {
       else {
         // It may have been merged into another one meanwhile.
         lost = segment.key
-        fold = await new Examination(this.#bucket).state()
+        fold = await new BucketCheck(this.#bucket).state()
       }
     }
   }
@@ -79,7 +79,7 @@ class Rebuilding {
   async #write(runs: readonly EndedRun[]): Promise<void> {
     await forEach(runs, this.#atOnce, async ({ row, turns }) => {
       const { runId, workflowId, createdAt } = row.head
-      this.#folders.add(segmentOf(runId))
+      this.#folders.add(keySegment(runId))
       for (const { key, body } of projectionOf(row, turns)) {
         if (key !== nameKey(workflowId)) await this.#refresh({ key, body })
         else if (!((this.#names.get(key)?.createdAt ?? 0) > createdAt))
