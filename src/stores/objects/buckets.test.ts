@@ -1,5 +1,5 @@
-// One contract, every bucket. The S3 client is held against our simulator and against a real server, radosgw; and
-// against AWS when PAWL_TEST_S3_URL names a bucket there.
+// Runs the bucket contract on every bucket. The S3 client is tested on the simulator, on radosgw, and on AWS if
+// PAWL_TEST_S3_URL names a bucket there.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -46,7 +46,7 @@ function contract(open: () => Promise<Opened>, { far = false } = {}): void {
   })
 }
 
-/** Several cases share a server's bucket, each under a prefix with odd characters in it. */
+/** The cases share one bucket of a server, each with a prefix that has unusual characters. */
 async function openS3(url: string, options?: Parameters<typeof S3Bucket.open>[2]): Promise<Opened> {
   const place = parseS3Url(url)
   const prefix = `${place.prefix}case ü+${systemRandom.integer().toString(36)}/`

@@ -89,7 +89,7 @@ test('S3 store: credentials are asked for again before they expire, once for all
   expect(await source.get()).toMatchObject({ accessKeyId: 'KEY1' })
   await clock.advance(2_000)
   expect(await source.get()).toMatchObject({ accessKeyId: 'KEY2' })
-  // While the old ones are good, a giver that is away does no harm.
+  // While the current credentials are valid, a provider that fails does no harm.
   await clock.advance(3_600_000 - 30_000)
   expect(await source.get()).toMatchObject({ accessKeyId: 'KEY2' })
   const current = await source.get()

@@ -1,7 +1,8 @@
-// Reads the log: objects of known numbers, or whatever others have added behind a position.
-import { PawlError } from '../../core/base/errors.ts'
+// Reads the log: objects of known numbers, or those that other processes have added after a position.
+import type { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import type { Bucket } from './bucket.ts'
+import { damagedObject } from './errors.ts'
 import { decodeEntry, type LogEntry } from './format.ts'
 import type { Freshness } from './freshness.ts'
 import { LOG, logKey, numberIn } from './layout.ts'
@@ -9,10 +10,10 @@ import type { WriteBackoff } from './write-backoff.ts'
 
 const READS_AT_ONCE = 32
 
-/** So many objects are read, one after the other or a few at once, before a list tells how many there are. */
+/** After reading this many objects without reaching the end of the log, the follower lists the log instead. */
 const READ_WITHOUT_LIST = 6
 
-/** Objects of the log in the order of `numbers`, read ahead. */
+/** Yields objects of the log in the order of `numbers`, reading ahead. */
 export async function* readLog(
   bucket: Bucket,
   numbers: readonly number[],
@@ -24,19 +25,15 @@ export async function* readLog(
   }
 }
 
-/** The numbers behind `position`, up to `last`. */
+/** The numbers after `position`, up to `last`. */
 export function numbersUpTo(position: number, last: number): number[] {
   return Array.from({ length: Math.max(0, last - position) }, (_, index) => position + 1 + index)
 }
 
 export function damaged(missing: string): PawlError {
-  return new PawlError(
-    'STORE_UNSUITABLE',
-    `${missing} is missing although later objects are there. Run \`pawl doctor\`, and restore it from a backup or a version of the bucket.`,
-  )
+  return damagedObject(missing, 'is missing, but later objects exist')
 }
 
-/** What a follower follows for. */
 export interface FollowerOptions {
   readonly bucket: Bucket
   readonly freshness: Freshness
@@ -54,8 +51,9 @@ export class Follower {
   }
 
   /**
-   * Reads all that was durable when this was called, and no more than it takes to know that: the log may grow faster
-   * than it can be read. It looks `ahead` objects ahead at first, and asks for a list if there are many.
+   * Reads every object that was durable at the time of the call. It reads no further than needed to know that it has,
+   * because the log may grow faster than this process reads. It begins with `ahead` objects at a time, and lists the
+   * log if there are many.
    */
   async follow(ahead: number): Promise<void> {
     const { freshness, backoff, refresh } = this.#of
@@ -63,7 +61,7 @@ export class Follower {
       if (!freshness.holds) await refresh()
       const asked = freshness.moment()
       const bodies = await this.#next(width)
-      // An answer that took too long to come may be about a number that was swept away and used once more.
+      // The answer took so long that a sweep may have deleted this number, and another process used it again.
       if (!freshness.holds) continue
       backoff.read(freshness.moment().monotonic - asked.monotonic)
       for (const body of bodies) this.#apply(body)
@@ -74,7 +72,7 @@ export class Follower {
     await this.#followList()
   }
 
-  // The objects behind this position, as far as they are there, at most so many.
+  // Returns up to `count` objects after the position, and stops at the first missing one.
   async #next(count: number): Promise<string[]> {
     const { bucket, position } = this.#of
     const found: string[] = []
@@ -85,7 +83,7 @@ export class Follower {
     return found
   }
 
-  // The goal is fixed before reading.
+  // Reads up to the end of one list. The goal is fixed first, so that a growing log cannot keep this going for ever.
   async #followList(): Promise<void> {
     const { bucket, freshness, refresh, position } = this.#of
     for (;;) {

@@ -1,4 +1,4 @@
-// What notes cost in the log, and that they are read from logs of every age.
+// The cost of notes in the log, and reading them from logs of older versions.
 import { expect, test } from 'vitest'
 import { noteKey } from '../../core/stores/rules/read.ts'
 import type { Changes, RunChange } from '../../core/stores/rules/row.ts'

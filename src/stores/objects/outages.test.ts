@@ -1,5 +1,5 @@
-// A server that refuses every request for a while, in all the ways in which credentials, rights, names and clocks make it
-// do that. A store that is open waits, and goes on when it passes.
+// A server that refuses every request for a while, because of credentials, rights, names or clocks. An open store
+// waits, and continues when the outage is over.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isUnavailable } from '../../core/runtime/availability.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
@@ -32,7 +32,7 @@ const refusals: readonly (S3Refusal & { readonly advice: string })[] = [
   { status: 501, code: 'NotImplemented', advice: 'lacks what pawl needs' },
 ]
 
-/** Its time is not that of the other, so no segment can have it. */
+/** An id with another time than those of the segments, so that no segment can have it. */
 const NEW = '01890000-0000-7000-8000-000000000001'
 const OLD = idFor('old')
 const SESSION = 77
@@ -51,7 +51,7 @@ async function openStore(credentials = async (): Promise<Credentials> => simulat
   return store
 }
 
-/** Refuses everything until so many requests have met it, and then nothing. */
+/** Refuses every request until two were refused, then none. */
 async function refuse(refusal: S3Refusal, during: () => Promise<unknown>): Promise<void> {
   simulator.faults.refusal = refusal
   const before = simulator.requests.refused
@@ -62,7 +62,7 @@ async function refuse(refusal: S3Refusal, during: () => Promise<unknown>): Promi
   await done
 }
 
-/** As a client or a worker does it: again and again. */
+/** Retries a call, as clients and workers do. */
 async function insist<T>(call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -140,7 +140,7 @@ test('stores D1: keys that were withdrawn are asked for again, though nothing sa
     { ...good, secretAccessKey: 'other' },
   ]) {
     current = wrong
-    // The server takes nothing signed with the old ones any more.
+    // The server refuses requests signed with the old credentials.
     simulator.faults.refusal = { status: 403, code: 'InvalidAccessKeyId' }
     await expect(store.load([{ type: 'sessions' }])).rejects.toSatisfy(isUnavailable)
     simulator.faults.refusal = undefined

@@ -1,4 +1,4 @@
-// Records, pins and marks in the log, in snapshots and in segments, and logs from before there were any.
+// Records, pins and compensating runs in the log, in snapshots and in segments, and logs of versions without them.
 import { expect, test } from 'vitest'
 import { PawlError } from '../../core/base/errors.ts'
 import type { RecordOperation } from '../../core/stores/store.ts'

@@ -1,21 +1,21 @@
-// What an answer that is no success means: something that passes, or something a person must change.
+// Turns an error response of S3 into an error of pawl: an outage that may pass, or something a person must change.
 import { PawlError, type PawlErrorCode } from '../../core/base/errors.ts'
 import { unavailable } from '../../core/runtime/availability.ts'
 import { readError } from './s3-xml.ts'
 
-export interface Answer {
+export interface S3Response {
   readonly status: number
   readonly body: Buffer
-  /** Where the bucket is, by the header that AWS sends along with a redirection. */
+  /** The region of the bucket, from the header that AWS sends with a redirect. */
   readonly bucketRegion?: string
 }
 
-/** S3's own word for what went wrong, or '' if the answer is not S3's. */
-export function errorCode(answer: Answer): string {
-  return readError(answer.body.toString('utf8')).code
+/** S3's error code; '' if the body is not an error of S3. */
+export function errorCode(response: S3Response): string {
+  return readError(response.body.toString('utf8')).code
 }
 
-/** These say nothing about what was asked, whatever their status: the same request may go through the next time. */
+/** Errors that may pass, with any status: the same request may succeed the next time. */
 const PASSING: ReadonlySet<string> = new Set([
   'RequestTimeout',
   'IncompleteBody',
@@ -26,11 +26,11 @@ const PASSING: ReadonlySet<string> = new Set([
   'OperationAborted',
   'ConditionalRequestConflict',
   'TemporaryRedirect',
-  // New credentials are asked for; where they come from, somebody may be renewing them.
+  // New credentials are requested, and their provider may be renewing them.
   'ExpiredToken',
 ])
 
-/** The credentials are not good any more; where they come from there may be others by now. */
+/** Errors after which the provider is asked for new credentials. */
 const STALE_CREDENTIALS: ReadonlySet<string> = new Set([
   'ExpiredToken',
   'InvalidToken',
@@ -39,8 +39,8 @@ const STALE_CREDENTIALS: ReadonlySet<string> = new Set([
   'SignatureDoesNotMatch',
 ])
 
-export function isAboutCredentials(answer: Answer): boolean {
-  return STALE_CREDENTIALS.has(errorCode(answer))
+export function isAboutCredentials(response: S3Response): boolean {
+  return STALE_CREDENTIALS.has(errorCode(response))
 }
 
 const CREDENTIALS = 'Check the access key, the secret key and the session token.'
@@ -50,46 +50,60 @@ const ADVICE: Readonly<Record<string, readonly [PawlErrorCode, string]>> = {
   InvalidAccessKeyId: ['STORE_URL_INVALID', CREDENTIALS],
   InvalidToken: ['STORE_URL_INVALID', CREDENTIALS],
   TokenRefreshRequired: ['STORE_URL_INVALID', CREDENTIALS],
-  RequestTimeTooSkewed: ['STORE_URL_INVALID', 'Set the clock of this machine.'],
+  RequestTimeTooSkewed: ['STORE_URL_INVALID', 'Correct the clock of this machine.'],
   NoSuchBucket: [
     'STORE_URL_INVALID',
     'Create the bucket first, or correct its name in the store URL.',
   ],
   InvalidBucketName: ['STORE_URL_INVALID', 'Correct the name of the bucket in the store URL.'],
-  NotImplemented: ['STORE_UNSUITABLE', 'This server lacks what pawl needs of S3.'],
+  NotImplemented: [
+    'STORE_UNSUITABLE',
+    'This server does not support a request that pawl needs. Use another one, for example Ceph radosgw.',
+  ],
 }
 
-export function refusal(name: string, method: string, answer: Answer): PawlError {
-  const { code, message, region = answer.bucketRegion } = readError(answer.body.toString('utf8'))
-  const said = [code || `HTTP ${answer.status}`, message].filter(Boolean).join(': ')
-  const { status } = answer
+export function s3Error(name: string, method: string, response: S3Response): PawlError {
+  const {
+    code,
+    message,
+    region = response.bucketRegion,
+  } = readError(response.body.toString('utf8'))
+  const said = [code || `HTTP ${response.status}`, message].filter(Boolean).join(': ')
+  const { status } = response
   const passing = status >= 500 && status !== 501 && code !== 'NotImplemented'
   if (passing || status === 429 || status === 408 || PASSING.has(code)) {
     return unavailable(`S3 bucket ${name}`, new Error(said))
   }
-  const [what, advice] = ADVICE[code] ?? adviceFor(method, answer, region)
+  const [what, advice] = ADVICE[code] ?? adviceFor(method, response, region)
   return new PawlError(what, `S3 bucket ${name}: ${said.replace(/\.$/, '')}. ${advice}`)
 }
 
 function adviceFor(
   method: string,
-  { status }: Answer,
+  { status }: S3Response,
   region: string | undefined,
 ): readonly [PawlErrorCode, string] {
   if (region !== undefined) {
     return [
       'STORE_URL_INVALID',
-      `The bucket is in region ${region}: add region=${region} to the URL.`,
+      `The bucket is in region ${region}. Add region=${region} to the store URL.`,
     ]
   }
   if (status >= 300 && status < 400) {
-    return ['STORE_URL_INVALID', 'The bucket is elsewhere: correct region or endpoint in the URL.']
+    return [
+      'STORE_URL_INVALID',
+      'The server redirects to another place. Correct region or endpoint in the store URL.',
+    ]
   }
   if (status === 401 || status === 403) {
     return method === 'PUT' || method === 'DELETE'
-      ? ['STORE_READ_ONLY', 'pawl needs the right to s3:PutObject and s3:DeleteObject.']
-      : ['STORE_URL_INVALID', 'pawl needs the right to s3:GetObject and s3:ListBucket.']
+      ? ['STORE_READ_ONLY', 'Allow these credentials s3:PutObject and s3:DeleteObject.']
+      : ['STORE_URL_INVALID', 'Allow these credentials s3:GetObject and s3:ListBucket.']
   }
-  if (status === 404) return ['STORE_URL_INVALID', 'Check the endpoint and the bucket in the URL.']
-  return ['STORE_UNSUITABLE', 'This server does not answer as S3 does.']
+  if (status === 404)
+    return ['STORE_URL_INVALID', 'Check the endpoint and the bucket in the store URL.']
+  return [
+    'STORE_UNSUITABLE',
+    'This server does not answer like S3. Check the endpoint in the store URL.',
+  ]
 }

@@ -1,5 +1,5 @@
-// The object store on everything it can be kept on: a simulated bucket in memory, a folder, a simulated S3 server over
-// HTTP, a real radosgw, and a real bucket if PAWL_TEST_S3_URL names one.
+// Runs the conformance cases on every bucket: in memory, in a folder, on a simulated S3 server over HTTP, on radosgw,
+// and on a real bucket if PAWL_TEST_S3_URL names one.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,13 +17,13 @@ import { S3Bucket, type S3Options } from './s3-bucket.ts'
 import { parseS3Url } from './s3-url.ts'
 import { ObjectStore } from './store.ts'
 
-/** Something empty to keep objects in, opened as often as asked. */
+/** An empty bucket that can be opened several times. */
 interface Place {
   open(clock: VirtualClock): Promise<Bucket>
   close?(): Promise<void>
 }
 
-// Compaction at every turn, so that the cases meet archived runs and snapshots too.
+// Compacts at every turn, so that the cases meet archived runs and snapshots as well.
 const restless = {
   snapshotEvery: 2,
   archiveAt: 1,
@@ -66,7 +66,7 @@ async function inFolder(): Promise<Place> {
   }
 }
 
-/** Each case gets a prefix of its own in one bucket. */
+/** Each case gets its own prefix in one bucket. */
 function behind(url: string, options: S3Options = {}): Place {
   const [base = '', query = ''] = url.split('?')
   const own = `${base.replace(/\/$/, '')}/${uuidV7(systemClock, systemRandom)}?${query}`

@@ -1,4 +1,4 @@
-// Writes the objects for people anew, as `pawl doctor --rebuild` does. Workers may go on meanwhile.
+// Writes all projections again (`pawl doctor --rebuild`). Workers may run meanwhile.
 import { PawlError } from '../../../core/base/errors.ts'
 import type { Instant } from '../../../core/base/instant.ts'
 import type { Bucket } from '../bucket.ts'
@@ -12,11 +12,11 @@ import { openSegment } from './integrity.ts'
 import type { LogState } from './log-state.ts'
 
 export interface RebuildOptions {
-  /** Runs that are written at a time. */
+  /** Runs written at the same time. */
   readonly atOnce?: number
 }
 
-/** Writes the projections of every run, deletes those of runs that are gone, and says how many objects it changed. */
+/** Writes the projections of every run, deletes those of deleted runs, and returns how many objects it changed. */
 export function rebuild(bucket: Bucket, options: RebuildOptions = {}): Promise<number> {
   return new Rebuilding(bucket, options).rebuild()
 }
@@ -25,7 +25,7 @@ class Rebuilding {
   readonly #bucket: Bucket
   readonly #atOnce: number
   readonly #folders = new Set<string>()
-  /** The newest run of each name. */
+  /** The projection of the newest run of each workflow id, by key. */
   readonly #names = new Map<string, { readonly createdAt: Instant; readonly body: string }>()
   #changed = 0
 
@@ -35,7 +35,7 @@ class Rebuilding {
   }
 
   async rebuild(): Promise<number> {
-    // What is there before the state is read belongs to a run in that state, or to none.
+    // Projections are listed before the state is read, so that those of no run in it can be deleted safely.
     const folders = new Set<string>()
     for await (const page of pages(this.#bucket, RUNS)) {
       for (const { key } of page) folders.add(key.split('/')[1] ?? '')
@@ -55,7 +55,7 @@ class Rebuilding {
     return this.#changed
   }
 
-  /** Writes what is in segments, one at a time, and answers with the state that lists them. */
+  /** Writes the runs of all segments, one segment at a time, and returns the state that lists the segments. */
   async #writeEnded(): Promise<LogState> {
     const written = new Set<string>()
     let fold = await new BucketCheck(this.#bucket).state()
@@ -69,7 +69,7 @@ class Rebuilding {
         written.add(segment.key)
       } else if (lost === segment.key) throw damaged(segment.key, 'is missing')
       else {
-        // It may have been merged into another one meanwhile.
+        // A worker may have merged it into another segment meanwhile.
         lost = segment.key
         fold = await new BucketCheck(this.#bucket).state()
       }
@@ -88,7 +88,7 @@ class Rebuilding {
     })
   }
 
-  // Reading costs less than writing, and a worker may have written something newer meanwhile.
+  // Writes only what differs, because reading is cheaper, and never replaces what a worker has written since.
   async #refresh({ key, body }: Projected): Promise<void> {
     const there = await this.#bucket.get(key)
     if (there === body) return
