@@ -8,7 +8,7 @@ export class CallCounter {
   readonly store: Store
   /** As workers reach it. */
   readonly workerStore: Store
-  underWay = 0
+  inProgress = 0
   /** Calls of workers. */
   made = 0
   /** A worker has noted something. */
@@ -42,11 +42,11 @@ export class CallCounter {
   }
 
   async #count<T>(call: () => Promise<T>): Promise<T> {
-    this.underWay++
+    this.inProgress++
     try {
       return await call()
     } finally {
-      this.underWay--
+      this.inProgress--
     }
   }
 }

@@ -4,11 +4,11 @@ import { unavailable } from '../core/runtime/availability.ts'
 import { type Clock, sleep } from '../core/runtime/clock.ts'
 import type { Bucket } from '../stores/objects/bucket.ts'
 import type { Faults } from './faulty-store.ts'
-import type { MortalProcess } from './process.ts'
 import type { SeededRandom } from './seeded-random.ts'
+import type { SimulatedProcess } from './simulated-process.ts'
 
 /** Wraps whatever travels. */
-export type Around = <T>(process: MortalProcess, call: () => Promise<T>) => Promise<T>
+export type Around = <T>(process: SimulatedProcess, call: () => Promise<T>) => Promise<T>
 
 /** How late a request may arrive that its sender has given up. */
 const LATE_MS_MAX = 3_000
@@ -35,7 +35,7 @@ export class FaultyBucket {
   }
 
   /** The bucket as a process reaches it, for as long as that lives. */
-  within(process: MortalProcess, around: Around): Bucket {
+  within(process: SimulatedProcess, around: Around): Bucket {
     const inner = this.#inner
     const send = <T>(call: () => Promise<T>): Promise<T> =>
       process.dead ? new Promise(() => {}) : process.answer(around(process, () => this.#send(call)))

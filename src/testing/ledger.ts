@@ -16,7 +16,7 @@ import type {
   TurnCommit,
 } from '../core/stores/store.ts'
 import { asItIs, wrapped } from '../core/stores/wrapped.ts'
-import type { SetClock } from './set-clock.ts'
+import type { AdjustableClock } from './adjustable-clock.ts'
 
 export interface Execution {
   readonly runId: string
@@ -156,7 +156,7 @@ export class Ledger {
   }
 
   /** Wraps the true store, below all faults, and writes down what it did. */
-  watch(store: Store, clock: SetClock): Store {
+  watch(store: Store, clock: AdjustableClock): Store {
     return wrapped(store, asItIs, {
       renew: async (beat) => {
         const renewed = await store.renew(beat)
@@ -182,7 +182,7 @@ export class Ledger {
   }
 
   /** Takes down what became of a run, where a store shows it as it becomes durable. */
-  changed({ runId, born, posted, turns, set }: RunChange, clock: SetClock): void {
+  changed({ runId, born, posted, turns, set }: RunChange, clock: AdjustableClock): void {
     if (born) this.note(`create ${short(runId)}`)
     if (set?.endedAt === null) this.#ended.delete(runId)
     for (const { id } of posted ?? []) {
@@ -219,7 +219,7 @@ export class Ledger {
   #created(
     runs: readonly NewRun[],
     created: readonly Created[],
-    clock: SetClock,
+    clock: AdjustableClock,
   ): readonly Created[] {
     for (const [index, { runId, generation = 1, past, message }] of runs.entries()) {
       const each = created[index]
@@ -252,7 +252,7 @@ export class Ledger {
   #committed(
     turns: readonly TurnCommit[],
     committed: readonly Committed[],
-    clock: SetClock,
+    clock: AdjustableClock,
   ): readonly Committed[] {
     for (const [index, turn] of turns.entries()) {
       const outcome = committed[index]?.outcome
@@ -271,7 +271,7 @@ export class Ledger {
     return committed
   }
 
-  #applied(runId: string, turn: RowTurn, clock: SetClock): void {
+  #applied(runId: string, turn: RowTurn, clock: AdjustableClock): void {
     const newest = this.#epochs.get(runId) ?? 0
     if (turn.epoch < newest)
       this.violate(`INV5: epoch ${turn.epoch} wrote after ${newest} was granted: ${runId}`)
@@ -288,7 +288,7 @@ export class Ledger {
     for (const event of events) this.#recorded(id, event, clock)
   }
 
-  #recorded(id: string, event: Event, clock: SetClock): void {
+  #recorded(id: string, event: Event, clock: AdjustableClock): void {
     const order = this.#order++
     if (event.type === 'StepCompleted') this.durable.set(`${id} ${event.key}`, order)
     if (event.at > clock.latest)
@@ -297,7 +297,7 @@ export class Ledger {
   }
 
   // Early is what fires before its time by the store's clock, and before as much time has really passed.
-  #timed(timer: string, event: Event, clock: SetClock): void {
+  #timed(timer: string, event: Event, clock: AdjustableClock): void {
     const at = this.#clock.now()
     if (event.type === 'TimerStarted') {
       this.#timers.set(timer, { at: at + event.until - event.at, until: event.until })

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { type Clock, sleep, systemClock } from '../core/runtime/clock.ts'
 import type { Credentials } from '../stores/objects/credentials.ts'
-import { ObjectSpace } from './object-space.ts'
+import { MemoryObjects } from './memory-bucket.ts'
 import { type SignedRequest, signatureProblem } from './s3-signature.ts'
 import { SeededRandom } from './seeded-random.ts'
 
@@ -53,11 +53,11 @@ export interface S3SimulatorOptions {
 }
 
 export interface S3Simulator {
-  /** `s3://bucket/?endpoint=…`, for `placeOf`. */
+  /** `s3://bucket/?endpoint=…`, for `parseS3Url`. */
   readonly url: string
   readonly endpoint: string
   readonly credentials: Credentials
-  readonly space: ObjectSpace
+  readonly space: MemoryObjects
   readonly requests: S3Requests
   readonly faults: S3Faults
   stop(): Promise<void>
@@ -99,7 +99,7 @@ interface Call {
 }
 
 class SimulatedS3 {
-  readonly space: ObjectSpace
+  readonly space: MemoryObjects
   readonly requests: S3Requests = { put: 0, get: 0, head: 0, list: 0, delete: 0, refused: 0 }
   readonly credentials = { accessKeyId: 'SIMULATEDKEY', secretAccessKey: 'simulated/secret+key' }
   readonly faults: S3Faults = {
@@ -116,7 +116,7 @@ class SimulatedS3 {
   readonly #bucket: string
 
   constructor(clock: Clock, random: SeededRandom, bucket: string) {
-    this.space = new ObjectSpace(clock)
+    this.space = new MemoryObjects(clock)
     this.#clock = clock
     this.#random = random
     this.#bucket = bucket

@@ -8,13 +8,13 @@ import type { CompactorSettings } from '../stores/objects/compactor.ts'
 import { decodeEntry } from '../stores/objects/format.ts'
 import { LOG } from '../stores/objects/layout.ts'
 import { ObjectStore } from '../stores/objects/store.ts'
+import { AdjustableClock } from './adjustable-clock.ts'
 import { type Around, FaultyBucket } from './faulty-bucket.ts'
 import { type Faults, FaultyStore, noFaults } from './faulty-store.ts'
 import type { Ledger } from './ledger.ts'
-import { ObjectSpace, SpaceBucket } from './object-space.ts'
-import type { MortalProcess } from './process.ts'
+import { MemoryBucket, MemoryObjects } from './memory-bucket.ts'
 import type { SeededRandom } from './seeded-random.ts'
-import { SetClock } from './set-clock.ts'
+import type { SimulatedProcess } from './simulated-process.ts'
 import { copyOf } from './tables-copy.ts'
 
 export interface SharedWorld {
@@ -27,10 +27,10 @@ export interface SharedWorld {
 
 export interface SharedStore {
   /** A process's own access to it, over a network of its own. */
-  open(process: MortalProcess, random: SeededRandom): Store
+  open(process: SimulatedProcess, random: SeededRandom): Store
   readonly tables: Tables
   /** The store's own. */
-  readonly clock: SetClock
+  readonly clock: AdjustableClock
   /** While there is one, every call fails with an error that it makes. */
   trouble: (() => Error) | undefined
   /** Makes a copy of all there is, and goes back to the last one. */
@@ -45,7 +45,7 @@ export function sharedMemory(
   { clock: world, ledger, faults, around = simply }: SharedWorld,
   delivery: 'atomic' | 'deferred',
 ): SharedStore {
-  const clock = new SetClock(world)
+  const clock = new AdjustableClock(world)
   const database = new MemoryDatabase()
   const networks: FaultyStore[] = []
   const resent = new Resent()
@@ -131,8 +131,8 @@ export function sharedObjects(
   { clock: world, ledger, faults, around = simply }: SharedWorld,
   settings: Partial<CompactorSettings>,
 ): SharedStore {
-  const clock = new SetClock(world)
-  const space = new ObjectSpace(clock)
+  const clock = new AdjustableClock(world)
+  const space = new MemoryObjects(clock)
   const tables = new Tables()
   let position = 0
   let current = faults
@@ -151,7 +151,7 @@ export function sharedObjects(
     clock,
     trouble: undefined,
     open: (process, random) => {
-      const near = new SpaceBucket(space, clock)
+      const near = new MemoryBucket(space, clock)
       const trouble = () => shared.trouble?.()
       const far = new FaultyBucket(near, world, random, () => current, trouble)
       const bucket = far.within(process, around)

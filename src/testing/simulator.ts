@@ -11,16 +11,16 @@ import type { Logger } from '../core/runtime/logger.ts'
 import type { Tables } from '../core/stores/rules/tables.ts'
 import { Engine } from '../engine.ts'
 import type { Faults } from './faulty-store.ts'
+import { type IncidentRates, Incidents, noIncidents } from './incidents.ts'
 import { Ledger } from './ledger.ts'
-import { Fate, type Misfortunes, noMisfortunes } from './misfortunes.ts'
-import { MortalProcess } from './process.ts'
 import { SeededRandom } from './seeded-random.ts'
 import type { SharedStore, SharedWorld } from './shared-store.ts'
+import { SimulatedProcess } from './simulated-process.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 /** What the definitions of a simulated process see of the simulation. */
 export interface SimulatedWorld {
-  readonly process: MortalProcess
+  readonly process: SimulatedProcess
   readonly ledger: Ledger
   readonly seed: number
   /** Whether the store believes that this process may work. */
@@ -33,7 +33,7 @@ export interface SimulatedWorld {
 
 /** A world after the end, in which bodies may be looked at and none is begun. */
 export function worldOfReplays(clock: VirtualClock, ledger: Ledger, seed: number): SimulatedWorld {
-  const process = new MortalProcess('replay', clock)
+  const process = new SimulatedProcess('replay', clock)
   return { process, ledger, seed, sessionAlive: () => true, serves: () => true, calm: true }
 }
 
@@ -49,7 +49,7 @@ export interface SimulationOptions {
   /** Crashes and freezes per second of virtual time, for all workers together. */
   readonly crashesPerSecond: number
   readonly freezesPerSecond: number
-  readonly misfortunes?: Misfortunes
+  readonly incidents?: IncidentRates
   readonly store: (world: SharedWorld) => SharedStore
   readonly alwaysReplay: boolean
   /** Suspended executions each worker keeps. */
@@ -90,13 +90,13 @@ export class Simulation {
   readonly #options: SimulationOptions
   readonly #random: SeededRandom
   readonly #chaos: SeededRandom
-  #workers: MortalProcess[] = []
+  #workers: SimulatedProcess[] = []
   /** Which queues the worker of a process serves. */
   readonly #served = new Map<string, readonly string[]>()
   #spawned = 0
   #crashes = 0
   #calm = false
-  readonly #fate: Fate
+  readonly #incidents: Incidents
 
   constructor(options: SimulationOptions) {
     this.#options = options
@@ -105,8 +105,8 @@ export class Simulation {
     this.ledger = new Ledger(this.clock)
     const { clock, ledger } = this
     this.#shared = options.store({ clock, ledger, faults: options.faults })
-    const rates = options.misfortunes ?? noMisfortunes
-    this.#fate = new Fate(this.#shared, ledger, this.#random.fork('fate'), rates)
+    const rates = options.incidents ?? noIncidents
+    this.#incidents = new Incidents(this.#shared, ledger, this.#random.fork('fate'), rates)
   }
 
   async run(): Promise<SimulationEnd> {
@@ -158,7 +158,7 @@ export class Simulation {
   #strike(seconds: number): void {
     const { crashesPerSecond, freezesPerSecond, leaseMs } = this.#options
     const bound = Math.min(seconds, 1)
-    this.#fate.strike(this.clock.now(), bound)
+    this.#incidents.strike(this.clock.now(), bound)
     if (this.#chaos.chance(crashesPerSecond * bound)) this.#crash(this.#chaos.pick(this.#workers))
     if (this.#chaos.chance(freezesPerSecond * bound)) {
       const ms = this.#chaos.below(leaseMs * 3)
@@ -168,7 +168,7 @@ export class Simulation {
     }
   }
 
-  #crash(process: MortalProcess): void {
+  #crash(process: SimulatedProcess): void {
     this.ledger.note(`crash ${process.name}`)
     this.#crashes++
     process.kill()
@@ -180,7 +180,7 @@ export class Simulation {
     this.ledger.note('calm')
     this.#calm = true
     this.#shared.calm()
-    this.#fate.calm()
+    this.#incidents.calm()
     // One more, so that whatever was needed is served.
     this.#spawnWorker()
   }
@@ -207,13 +207,13 @@ export class Simulation {
     })
   }
 
-  #process(name: string): MortalProcess {
+  #process(name: string): SimulatedProcess {
     // Nobody's clock is right but the store's.
     const skewMs = this.#random.fork(`skew ${name}`).below(8_000) - 4_000
-    return new MortalProcess(name, this.clock, skewMs)
+    return new SimulatedProcess(name, this.clock, skewMs)
   }
 
-  #engine(process: MortalProcess): Engine {
+  #engine(process: SimulatedProcess): Engine {
     const world: SimulatedWorld = {
       process,
       ledger: this.ledger,

@@ -249,7 +249,7 @@ export class TestEngine extends Engine {
     let seen = this.#calls.made
     for (let quiet = 0; quiet < QUIET_ROUNDS && !this.#closed; ) {
       await systemClock.breathe()
-      const isQuiet = this.#calls.underWay === 0 && this.#calls.made === seen
+      const isQuiet = this.#calls.inProgress === 0 && this.#calls.made === seen
       seen = this.#calls.made
       quiet = isQuiet && this.#workers.every(({ bodies }) => bodies.atRest) ? quiet + 1 : 0
     }

@@ -6,8 +6,8 @@ import type { WorkerOptions } from '../core/worker/options.ts'
 import type { Worker } from '../core/worker/worker.ts'
 import { Engine, type EngineWorld, type OpenOptions } from '../engine.ts'
 import { Bodies } from './bodies.ts'
-import { MortalProcess } from './process.ts'
 import { SeededRandom } from './seeded-random.ts'
+import { SimulatedProcess } from './simulated-process.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
 export interface TestWorld {
@@ -28,7 +28,7 @@ export class TestWorker {
   isReady = false
   /** Drained: it is not brought back after a crash. */
   isStopped = false
-  readonly #process: MortalProcess
+  readonly #process: SimulatedProcess
   readonly #timers = new Set<() => void>()
 
   constructor(name: string, shared: TestWorld, options: WorkerOptions) {
@@ -36,7 +36,7 @@ export class TestWorker {
     const { listeners, logger, build, interceptors } = shared.options
     this.options = options
     this.bodies = new Bodies(patienceMs)
-    this.#process = new MortalProcess(name, this.#world(time))
+    this.#process = new SimulatedProcess(name, this.#world(time))
     const opened = {
       ...(build !== undefined && { build }),
       ...(listeners && { listeners }),
@@ -61,20 +61,20 @@ export class TestWorker {
   kill(): void {
     this.#process.kill()
     this.bodies.kill()
-    for (const callOff of this.#timers) callOff()
+    for (const cancel of this.#timers) cancel()
   }
 
   // Time does not stop for what a dead process was waiting for.
   #world(time: VirtualClock): Clock {
     const after: Clock['after'] = (ms, fire) => {
-      const callOff = time.after(ms, () => {
-        this.#timers.delete(callOff)
+      const cancel = time.after(ms, () => {
+        this.#timers.delete(cancel)
         fire()
       })
-      this.#timers.add(callOff)
+      this.#timers.add(cancel)
       return () => {
-        this.#timers.delete(callOff)
-        callOff()
+        this.#timers.delete(cancel)
+        cancel()
       }
     }
     return {

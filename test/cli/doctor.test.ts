@@ -137,7 +137,7 @@ test('damage is named, with what to do; nothing else is done, and the exit code 
   const json = await doctor('--json')
   expect(json.code).toBe(1)
   expect(JSON.parse(json.stdout)).toMatchObject({
-    problems: [{ object: 'log/000000000001.jsonl', advice: expect.stringMatching(/bring the/) }],
+    problems: [{ object: 'log/000000000001.jsonl', advice: expect.stringMatching(/restore the/) }],
   })
 })
 

@@ -7,9 +7,9 @@ import { type ActivityContext } from '../../src/index.ts'
 import { checkAll } from '../../src/testing/checkers.ts'
 import { noFaults } from '../../src/testing/faulty-store.ts'
 import { Ledger } from '../../src/testing/ledger.ts'
-import { MortalProcess } from '../../src/testing/process.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import type { SharedStore, SharedWorld } from '../../src/testing/shared-store.ts'
+import { SimulatedProcess } from '../../src/testing/simulated-process.ts'
 import { VirtualClock } from '../../src/testing/virtual-clock.ts'
 import type { Program, Stage } from './programs.ts'
 
@@ -47,7 +47,7 @@ class CrashPoints {
   readonly #shared: SharedStore
   readonly #ledger = new Ledger(this.#clock)
   /** How to start each process again. */
-  readonly #reborn = new Map<MortalProcess, () => void>()
+  readonly #reborn = new Map<SimulatedProcess, () => void>()
   readonly #promised = { runs: new Set<string>(), signals: new Map<string, string[]>() }
   #calls = 0
   #spawned = 0
@@ -95,7 +95,7 @@ class CrashPoints {
   #spawn(role: 'worker' | 'client', queues: readonly string[]): void {
     const name = `${role}${++this.#spawned}`
     const { together } = this.#deployment
-    const process = new MortalProcess(name, this.#clock)
+    const process = new SimulatedProcess(name, this.#clock)
     this.#reborn.set(process, () => this.#spawn(role, queues))
     const engine = this.#engine(process)
     const works = role === 'worker' ? !together || queues.includes('other') : together
@@ -106,7 +106,7 @@ class CrashPoints {
   }
 
   // Everything that travels is counted, and at the chosen places its sender dies.
-  async #travel<T>(process: MortalProcess, call: () => Promise<T>): Promise<T> {
+  async #travel<T>(process: SimulatedProcess, call: () => Promise<T>): Promise<T> {
     const number = this.#calls++
     const point = this.#points.find((each) => each.call === number)
     if (point?.when === 'before') {
@@ -118,7 +118,7 @@ class CrashPoints {
     return out
   }
 
-  #kill(process: MortalProcess, call: number): void {
+  #kill(process: SimulatedProcess, call: number): void {
     if (process.dead) return
     process.kill()
     this.#crashes++
@@ -128,13 +128,13 @@ class CrashPoints {
   }
 
   // A client that dies is started again and performs everything once more.
-  async #perform(engine: Engine, process: MortalProcess, ready?: Promise<void>): Promise<void> {
+  async #perform(engine: Engine, process: SimulatedProcess, ready?: Promise<void>): Promise<void> {
     await ready
     const outcome = await this.#deployment.program.perform(engine, this.#stage(process))
     this.#outcome = JSON.stringify(outcome)
   }
 
-  #engine(process: MortalProcess): Engine {
+  #engine(process: SimulatedProcess): Engine {
     const definitions = this.#deployment.program.definitions(this.#stage(process))
     const random = new SeededRandom(1).fork(process.name)
     return new Engine(
@@ -145,7 +145,7 @@ class CrashPoints {
     )
   }
 
-  #stage(process: MortalProcess): Stage {
+  #stage(process: SimulatedProcess): Stage {
     return {
       process,
       body: (step, generation) => this.#body(process, step, generation),
@@ -157,7 +157,7 @@ class CrashPoints {
     }
   }
 
-  async #body(process: MortalProcess, step: ActivityContext, generation = 1): Promise<number> {
+  async #body(process: SimulatedProcess, step: ActivityContext, generation = 1): Promise<number> {
     const { runId, stepKey: key, attempt, maxAttempts } = step
     const sessionAlive = this.#sessionAlive(process.name)
     const at = { runId, generation, key, attempt, maxAttempts, sessionAlive }

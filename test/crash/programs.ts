@@ -10,11 +10,11 @@ import {
   PawlError,
   type RunHandle,
 } from '../../src/index.ts'
-import type { MortalProcess } from '../../src/testing/process.ts'
+import type { SimulatedProcess } from '../../src/testing/simulated-process.ts'
 
 /** What programs have of the process they run in. */
 export interface Stage {
-  readonly process: MortalProcess
+  readonly process: SimulatedProcess
   /** Runs a body that is written down, and takes a moment. Its result says nothing about who ran it. */
   readonly body: (step: ActivityContext, generation?: number) => Promise<number>
   /** The client was told that this run is there, and that these signals were taken. */

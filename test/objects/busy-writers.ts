@@ -1,6 +1,6 @@
 // SIMULATOR of several processes that write to one bucket, on virtual time: requests take their time, more or less.
 import { ObjectStore } from '../../src/stores/objects/store.ts'
-import { ObjectSpace, SpaceBucket } from '../../src/testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../src/testing/memory-bucket.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { VirtualClock } from '../../src/testing/virtual-clock.ts'
 import { during, farBucket, Requests } from './far-bucket.ts'
@@ -14,7 +14,7 @@ export interface Latency {
 
 export class BusyWorld {
   readonly clock = new VirtualClock()
-  readonly space = new ObjectSpace(this.clock)
+  readonly space = new MemoryObjects(this.clock)
   readonly #latency: Latency
   readonly #random: SeededRandom
   #stores = 0
@@ -31,7 +31,7 @@ export class BusyWorld {
     const random = this.#random.fork(`store ${this.#stores++}`)
     const { putMs, getMs, jitter } = this.#latency
     const bucket = farBucket(
-      new SpaceBucket(this.space, clock),
+      new MemoryBucket(this.space, clock),
       clock,
       requests,
       (kind) =>

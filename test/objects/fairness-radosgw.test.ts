@@ -3,7 +3,7 @@ import { expect, inject, test } from 'vitest'
 import { systemClock } from '../../src/core/runtime/clock.ts'
 import { systemRandom, uuidV7 } from '../../src/core/runtime/random.ts'
 import { S3Bucket } from '../../src/stores/objects/s3-bucket.ts'
-import { placeOf } from '../../src/stores/objects/s3-place.ts'
+import { parseS3Url } from '../../src/stores/objects/s3-url.ts'
 import { ObjectStore } from '../../src/stores/objects/store.ts'
 import { freshBucket, radosgwStartMsMax, sharedRadosgw } from '../support/radosgw.ts'
 
@@ -20,7 +20,7 @@ test('stores D4: busy writers on radosgw starve neither each other nor a renewal
   timeout: radosgwStartMsMax,
 }, async () => {
   const server = await sharedRadosgw(inject('radosgwDoor'))
-  const place = placeOf(await freshBucket(server))
+  const place = parseS3Url(await freshBucket(server))
   const open = async (): Promise<ObjectStore> => {
     const bucket = await S3Bucket.open(place, systemClock, {
       credentials: async () => server.credentials,

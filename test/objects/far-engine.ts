@@ -4,14 +4,14 @@ import { Registry } from '../../src/core/definitions/registry.ts'
 import { Engine } from '../../src/engine.ts'
 import { type AnyWorkflow } from '../../src/index.ts'
 import { ObjectStore, type ObjectStoreOptions } from '../../src/stores/objects/store.ts'
-import { ObjectSpace, SpaceBucket } from '../../src/testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../src/testing/memory-bucket.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { VirtualClock } from '../../src/testing/virtual-clock.ts'
 import { during, farBucket, Requests } from './far-bucket.ts'
 
 export class FarWorld {
   readonly clock = new VirtualClock()
-  readonly space = new ObjectSpace(this.clock)
+  readonly space = new MemoryObjects(this.clock)
   #engines = 0
 
   engine(
@@ -21,7 +21,7 @@ export class FarWorld {
     const { clock } = this
     const requests = new Requests()
     const random = new SeededRandom(++this.#engines)
-    const bucket = farBucket(new SpaceBucket(this.space, clock), clock, requests)
+    const bucket = farBucket(new MemoryBucket(this.space, clock), clock, requests)
     const store = new ObjectStore({ bucket, clock, random, ...(settings && { settings }) })
     const options = { build: 'far', logger: { log() {} } }
     const engine = new Engine(store, new Registry(workflows, []), options, { clock, random })

@@ -1,8 +1,8 @@
 // Orders the store calls of several processes by a seed. A call waits twice: before the store carries it out, and before
 // its caller gets the answer. Which of the waiting calls goes on next is drawn, so every order can come up.
 import type { Clock } from '../../src/core/runtime/clock.ts'
-import type { MortalProcess } from '../../src/testing/process.ts'
 import type { SeededRandom } from '../../src/testing/seeded-random.ts'
+import type { SimulatedProcess } from '../../src/testing/simulated-process.ts'
 
 interface Waiting {
   readonly process: string
@@ -38,7 +38,7 @@ export class Interleaving {
   }
 
   /** Around a store call of this process. */
-  async around<T>(process: MortalProcess, call: () => Promise<T>): Promise<T> {
+  async around<T>(process: SimulatedProcess, call: () => Promise<T>): Promise<T> {
     await this.#wait(process.name)
     try {
       return await call()

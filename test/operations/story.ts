@@ -6,8 +6,8 @@ import { type Clock, sleep } from '../../src/core/runtime/clock.ts'
 import type { Store } from '../../src/core/stores/store.ts'
 import { Engine } from '../../src/engine.ts'
 import { type HistoryEvent, PawlError, type RunHandle } from '../../src/index.ts'
-import { MortalProcess } from '../../src/testing/process.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
+import { SimulatedProcess } from '../../src/testing/simulated-process.ts'
 import type { Interleaving } from './interleaving.ts'
 import { type Answered, type Found, Model, missing, type Operation, restOf } from './model.ts'
 import { contract, definitions, drawPlan, go, type Plan, type Witness } from './plan.ts'
@@ -16,7 +16,7 @@ export interface World {
   readonly clock: Clock
   readonly interleaving: Interleaving
   /** A process's own way to the store. */
-  open(process: MortalProcess, random: SeededRandom): Promise<Store>
+  open(process: SimulatedProcess, random: SeededRandom): Promise<Store>
 }
 
 export const workers = ['working', 'none', 'killed'] as const
@@ -50,7 +50,7 @@ export class Story {
   #count = 0
   #spawned = 0
   #failed = 0
-  #busy: MortalProcess[] = []
+  #busy: SimulatedProcess[] = []
   #over = false
 
   constructor(world: World, seed: number, workers: Workers) {
@@ -62,7 +62,7 @@ export class Story {
   }
 
   async tell(): Promise<Told> {
-    const observer = await this.#engine(new MortalProcess('observer', this.#world.clock))
+    const observer = await this.#engine(new SimulatedProcess('observer', this.#world.clock))
     const input = { parts: this.#plan.parts, before: [] }
     const { start } = this.#plan
     const run = await observer.start(contract, input, {
@@ -90,7 +90,7 @@ export class Story {
 
   async #work(): Promise<void> {
     const name = `worker${++this.#spawned}`
-    const process = new MortalProcess(name, this.#world.clock)
+    const process = new SimulatedProcess(name, this.#world.clock)
     const engine = await this.#engine(process)
     this.#busy.push(process)
     const queues = ['default', 'other']
@@ -111,7 +111,7 @@ export class Story {
 
   async #client(runId: string, name: string): Promise<void> {
     const random = this.#random.fork(name)
-    const process = new MortalProcess(name, this.#world.clock)
+    const process = new SimulatedProcess(name, this.#world.clock)
     const run = (await this.#engine(process)).get(runId)
     for (let left = 2 + random.below(4); left > 0; left--) {
       await sleep(this.#world.clock, random.pick([0, 0, 5, 20, 80, 300]))
@@ -206,7 +206,7 @@ export class Story {
     )
   }
 
-  async #engine(process: MortalProcess): Promise<Engine> {
+  async #engine(process: SimulatedProcess): Promise<Engine> {
     const random = this.#random.fork(process.name)
     const witness: Witness = {
       clock: process.clock,

@@ -279,8 +279,8 @@ export const mutants: readonly Mutant[] = [
     'S3: a snapshot of what has changed leaves out a change',
     patch(
       'stores/objects/snapshot.ts',
-      '...touched.runs(since).map',
-      '...touched.runs(since + 1).map',
+      '...changed.runs(since).map',
+      '...changed.runs(since + 1).map',
     ),
   ),
   from(
@@ -300,10 +300,10 @@ export const mutants: readonly Mutant[] = [
       'S3: a process that was away believes what it finds under the next number',
       patch(
         log,
-        'if (!certainty.holds) await makeCertain()\n      const asked = certainty.moment()\n      const bodies',
-        'const asked = certainty.moment()\n      const bodies',
+        'if (!freshness.holds) await refresh()\n      const asked = freshness.moment()\n      const bodies',
+        'const asked = freshness.moment()\n      const bodies',
       ),
-      patch(log, 'if (!certainty.holds) continue\n', ''),
+      patch(log, 'if (!freshness.holds) continue\n', ''),
     ),
   ),
   inPrograms(

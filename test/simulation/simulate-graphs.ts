@@ -3,8 +3,8 @@ import { decodeTurn } from '../../src/core/kernel/codec.ts'
 import { turnsOf } from '../../src/core/stores/rules/row.ts'
 import { checkAll, checkReplay } from '../../src/testing/checkers.ts'
 import { badNetwork, noFaults } from '../../src/testing/faulty-store.ts'
+import { incidentRatesOf, noIncidents } from '../../src/testing/incidents.ts'
 import { short } from '../../src/testing/ledger.ts'
-import { misfortunesOf, noMisfortunes } from '../../src/testing/misfortunes.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import {
   type Definitions,
@@ -45,18 +45,18 @@ export async function simulateGraphs(
   const { calm = false } = options
   const plan = new SeededRandom(seed).fork('plan')
   const count = calm ? CALM_GRAPHS : 1 + plan.below(2)
-  const misfortunes = calm ? noMisfortunes : misfortunesOf(plan.fork('misfortunes'))
+  const incidents = calm ? noIncidents : incidentRatesOf(plan.fork('incidents'))
   const specs = options.specs ?? graphsOf(seed, count)
   // A fail-over can lose that somebody told a run to go on, and that it had ended.
   const once = specs.map(({ again: _, ...spec }) => spec)
-  const world = new GraphWorld(misfortunes.failOvers > 0 ? once : specs)
+  const world = new GraphWorld(incidents.failOvers > 0 ? once : specs)
   const simulation = new Simulation({
     seed,
     workers: calm ? 1 : 1 + plan.below(3),
     faults: calm || plan.chance(0.2) ? noFaults : badNetwork,
     crashesPerSecond: calm ? 0 : plan.pick([0, 1, 3]),
     freezesPerSecond: calm ? 0 : plan.pick([0, 1]),
-    misfortunes,
+    incidents,
     store: storeOf(options.store ?? 'memory', plan.pick(['atomic', 'deferred'] as const)),
     alwaysReplay: options.alwaysReplay ?? plan.chance(0.4),
     warm: plan.pick([0, 2, 2_000]),

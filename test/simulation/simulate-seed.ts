@@ -1,7 +1,7 @@
 // One seed of the simulation, with every checker: what the tests, the planted bugs and the command line share.
 import { checkAll, checkReplay } from '../../src/testing/checkers.ts'
 import { badNetwork, noFaults } from '../../src/testing/faulty-store.ts'
-import { misfortunesOf, noMisfortunes } from '../../src/testing/misfortunes.ts'
+import { incidentRatesOf, noIncidents } from '../../src/testing/incidents.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { type SharedWorld, sharedMemory, sharedObjects } from '../../src/testing/shared-store.ts'
 import { Simulation, type SimulationEnd, worldOfReplays } from '../../src/testing/simulator.ts'
@@ -32,7 +32,7 @@ export async function simulateSeed(seed: number, options: SeedOptions = {}): Pro
     faults: calm || plan.chance(0.1) ? noFaults : badNetwork,
     crashesPerSecond: calm ? 0 : plan.pick([0, 0.5, 2]),
     freezesPerSecond: calm ? 0 : plan.pick([0, 0.5, 2]),
-    misfortunes: calm ? noMisfortunes : misfortunesOf(plan.fork('misfortunes')),
+    incidents: calm ? noIncidents : incidentRatesOf(plan.fork('incidents')),
     store: storeOf(options.store ?? 'memory', plan.pick(['atomic', 'deferred'] as const)),
     alwaysReplay: options.alwaysReplay ?? plan.chance(0.3),
     leaseMs: plan.pick([600, 3_000]),

@@ -4,7 +4,7 @@ import { decode } from '../../src/core/base/value.ts'
 import { decodeTurn } from '../../src/core/kernel/codec.ts'
 import { checkAll, checkReplay } from '../../src/testing/checkers.ts'
 import { badNetwork, noFaults } from '../../src/testing/faulty-store.ts'
-import { misfortunesOf, noMisfortunes } from '../../src/testing/misfortunes.ts'
+import { incidentRatesOf, noIncidents } from '../../src/testing/incidents.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import {
   type Definitions,
@@ -32,15 +32,15 @@ export interface SinkResult {
 export async function simulateSink(seed: number, options: SinkOptions = {}): Promise<SinkResult> {
   const { calm = false } = options
   const plan = new SeededRandom(seed).fork('plan')
-  const misfortunes = calm ? noMisfortunes : misfortunesOf(plan.fork('misfortunes'))
-  const sink = new KitchenSink(misfortunes.failOvers === 0)
+  const incidents = calm ? noIncidents : incidentRatesOf(plan.fork('incidents'))
+  const sink = new KitchenSink(incidents.failOvers === 0)
   const simulation = new Simulation({
     seed,
     workers: 1 + plan.below(3),
     faults: calm || plan.chance(0.2) ? noFaults : badNetwork,
     crashesPerSecond: calm ? 0 : plan.pick([0, 0.5, 2]),
     freezesPerSecond: calm ? 0 : plan.pick([0, 0.5]),
-    misfortunes,
+    incidents,
     store: storeOf(options.store ?? 'memory', plan.pick(['atomic', 'deferred'] as const)),
     alwaysReplay: options.alwaysReplay ?? plan.chance(0.3),
     warm: options.warm ?? plan.pick([0, 1, 2_000]),

@@ -23,7 +23,7 @@ import type { Sql, StepOf, Store } from '../../src/core/stores/store.ts'
 import { asItIs, wrapped } from '../../src/core/stores/wrapped.ts'
 import { Engine } from '../../src/engine.ts'
 import { openStore } from '../../src/stores/open.ts'
-import { MortalProcess } from '../../src/testing/process.ts'
+import { SimulatedProcess } from '../../src/testing/simulated-process.ts'
 import { type Bench, historyOf, kinds, rejection, useStore } from './each-store.ts'
 
 type Transact = (of: StepOf, body: (sql: Sql) => Promise<string>) => Promise<string>
@@ -152,7 +152,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
   test('a process that dies between the commit and the record costs nothing twice', async () => {
     const into = await makeTable(bench)
     const pay = payment(bench, into)
-    const mortal = new MortalProcess('mortal', systemClock)
+    const mortal = new SimulatedProcess('mortal', systemClock)
     const dead = Promise.withResolvers<void>()
     const opened: Store[] = []
     const engine = await engineOn(

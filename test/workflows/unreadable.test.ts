@@ -9,7 +9,7 @@ import { MemoryDatabase, MemoryStore } from '../../src/core/stores/memory/store.
 import type { Store } from '../../src/core/stores/store.ts'
 import { Engine } from '../../src/engine.ts'
 import { type Logger, type OpenOptions, signal, workflow } from '../../src/index.ts'
-import { MortalProcess } from '../../src/testing/process.ts'
+import { SimulatedProcess } from '../../src/testing/simulated-process.ts'
 
 test('R24: a run with a history from the future is paused, and cancelled without its code', async () => {
   const go = signal('go')
@@ -65,7 +65,7 @@ describe('a worker dies in a step that must not run twice, and the next cannot g
   ] as const)('%s', async (_name, second, given, problem) => {
     begun = 0
     const store = new MemoryStore({ clock: systemClock })
-    const mortal = new MortalProcess('first', systemClock)
+    const mortal = new SimulatedProcess('first', systemClock)
     const engine = (code: typeof once, options: OpenOptions, on = store as Store) => {
       const world = { clock: on === store ? systemClock : mortal.clock, random: systemRandom }
       const quiet = { log() {} }

@@ -20,7 +20,7 @@ import { systemClock } from '../../core/runtime/clock.ts'
 import type { Codec } from '../../core/stores/driver.ts'
 import type { Bucket } from '../../stores/objects/bucket.ts'
 import type { CredentialProvider } from '../../stores/objects/credentials.ts'
-import { placeOf } from '../../stores/objects/s3-place.ts'
+import { parseS3Url } from '../../stores/objects/s3-url.ts'
 
 export const offloadOptions = {
   /** A folder, or a location on object storage: 's3://bucket/prefix?region=…'. */
@@ -141,7 +141,7 @@ function urlOf(to: string): string {
       "`to` of offload(…) is not a folder or a URL of object storage; expected './folder' or 's3://bucket/prefix'.",
     )
   }
-  if (scheme === 's3') placeOf(to)
+  if (scheme === 's3') parseS3Url(to)
   if (scheme !== undefined) return to
   return `file:${resolve(to).split('/').map(encodeURIComponent).join('/')}`
 }

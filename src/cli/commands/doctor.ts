@@ -4,7 +4,7 @@ import { formatDuration } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
-import type { Findings } from '../../stores/objects/doctor.ts'
+import type { Findings } from '../../stores/objects/doctor/doctor.ts'
 import { type CommonOptions, withStoreUrl } from '../options.ts'
 import { columns, counted, paint, plain, print, printJson, showStore, wrap } from '../output.ts'
 
@@ -37,7 +37,7 @@ async function doctor(options: Options): Promise<void> {
   const { store, json, all } = options
   refuseOtherStores(store)
   // Loaded here, because no other command needs them.
-  const { examine, rebuild } = await import('../../stores/objects/doctor.ts')
+  const { examine, rebuild } = await import('../../stores/objects/doctor/doctor.ts')
   const { openBucket } = await import('../../stores/objects/open.ts')
   const bucket = await openBucket(store, systemClock)
   try {

@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import { badNetwork, type Faults } from '../../testing/faulty-store.ts'
 import { Ledger } from '../../testing/ledger.ts'
-import { MortalProcess } from '../../testing/process.ts'
 import { SeededRandom } from '../../testing/seeded-random.ts'
 import {
   type SharedStore,
@@ -10,6 +9,7 @@ import {
   sharedMemory,
   sharedObjects,
 } from '../../testing/shared-store.ts'
+import { SimulatedProcess } from '../../testing/simulated-process.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import { isUnavailable } from '../runtime/availability.ts'
 import { sleep } from '../runtime/clock.ts'
@@ -27,13 +27,13 @@ const stores: Record<string, (world: SharedWorld) => SharedStore> = {
 
 /** A process that adds lines to a log in a record, each once, and sends again what got no answer. */
 class Writer {
-  readonly process: MortalProcess
+  readonly process: SimulatedProcess
   readonly #store: Store
   readonly #random: SeededRandom
   readonly acknowledged: string[] = []
   done = false
 
-  constructor(process: MortalProcess, store: Store, random: SeededRandom) {
+  constructor(process: SimulatedProcess, store: Store, random: SeededRandom) {
     this.process = process
     this.#store = store
     this.#random = random
@@ -84,7 +84,7 @@ async function simulate(make: (world: SharedWorld) => SharedStore, seed: number)
   const random = new SeededRandom(seed)
   const shared = make({ clock, ledger: new Ledger(clock), faults })
   const writers = Array.from({ length: PROCESSES }, (_, n) => {
-    const process = new MortalProcess(`p${n}`, clock)
+    const process = new SimulatedProcess(`p${n}`, clock)
     const store = shared.open(process, random.fork(`network ${n}`))
     return new Writer(process, store, random.fork(`writer ${n}`))
   })

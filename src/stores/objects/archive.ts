@@ -1,8 +1,9 @@
-// Reading what has ended and left memory: which segments may have it, their indexes, and single lines of them.
-import { PawlError } from '../../core/base/errors.ts'
+// Reads ended runs that have left memory: finds the segments that may have a run, reads their indexes, then single
+// lines.
 import { holdAll, type ListQuery, type Past, type RunRow } from '../../core/stores/driver.ts'
 import type { Bloom } from './bloom.ts'
 import type { Bucket, ByteRange } from './bucket.ts'
+import { SegmentGone } from './errors.ts'
 import { forEach } from './for-each.ts'
 import {
   type ArchiveState,
@@ -19,13 +20,13 @@ import {
   type SegmentIndex,
 } from './segment.ts'
 
-/** Rows and indexes kept for the next time they are asked for. */
+/** The number of rows and of indexes that are cached. */
 const ROWS_KEPT = 10_000
 const INDEXES_KEPT = 256
 
 const FILTERS_AT_ONCE = 32
 
-/** A run in a segment, as far as its index tells. */
+/** A run in a segment, with what the index says of it. */
 export interface Archived {
   readonly segment: Segment
   readonly line: number
@@ -43,9 +44,9 @@ export class Archive implements Past {
   state: ArchiveState = emptyArchive
   readonly #bucket: Bucket
   readonly #indexes = new Map<string, Promise<SegmentIndex>>()
-  /** Of segments that are listed. They are small. */
+  /** The filters of all listed segments. None is evicted, because they are small. */
   readonly #filters = new Map<string, Promise<Bloom>>()
-  /** What was looked for: found, or known not to be there. */
+  /** The results of searches; `undefined` means that the segments do not have it. */
   readonly #rows = new Map<string, RunRow | undefined>()
   readonly #newest = new Map<string, string | undefined>()
 
@@ -53,7 +54,7 @@ export class Archive implements Past {
     this.#bucket = bucket
   }
 
-  /** Takes over another state. What was not found before may be found now. */
+  /** Replaces the state. Drops cached results, because another state may have other runs. */
   become(state: ArchiveState): void {
     this.state = state
     this.#rows.clear()
@@ -70,13 +71,13 @@ export class Archive implements Past {
     return this.#newest.get(workflowId)
   }
 
-  /** Makes sure that `run` and `newest` know of these. */
+  /** Loads these runs and workflow ids, so that `run` and `newest` can answer without a request. */
   async look(runIds: Iterable<string>, workflowIds: Iterable<string>): Promise<void> {
     if (this.state.segments.length === 0) return
     for (const runId of runIds) await this.#lookForRun(runId)
     for (const workflowId of workflowIds) {
       const runId = await this.newestOf(workflowId)
-      // A name is kept for longer than its run if fewer names than runs are looked for.
+      // The cache of names may outlast that of rows, so the run is looked for again.
       if (runId !== undefined) await this.#lookForRun(runId)
     }
   }
@@ -112,7 +113,7 @@ export class Archive implements Past {
     return linesIn(segment, text).runs.map((line) => decodeRun(segment.key, line))
   }
 
-  /** What fits a query, in no order. */
+  /** Returns the runs that match a query, in no order. */
   async matching(query: ListQuery): Promise<Archived[]> {
     const found: Archived[] = []
     for (const segment of this.state.segments) {
@@ -126,7 +127,7 @@ export class Archive implements Past {
     return found
   }
 
-  /** How many fit, without reading anything where that is known. */
+  /** Counts the runs that match, from the counts of the segments alone if the query allows. */
   async count(query: ListQuery): Promise<number> {
     const { workflowId, createdAfter, createdBefore, attributes, pin } = query
     const others = [workflowId, createdAfter, createdBefore, attributes, pin]
@@ -141,11 +142,11 @@ export class Archive implements Past {
     return count
   }
 
-  // Readers do not wait for the pump, so the state may have become another while they looked. What they found was true when
-  // they asked; kept, it would be taken for true now.
+  // Reads run beside the replica's writer, so the state may change during a search. Then the result is right for the
+  // reader, but is not cached, because it may be wrong for the new state.
   async #lookForRun(runId: string): Promise<void> {
     const { state } = this
-    // Kept anew, too, so that what follows does not push it out.
+    // A known row is cached again, so that the next ones do not evict it.
     const isKnown = this.#rows.has(runId)
     const found = isKnown ? this.#rows.get(runId) : (await this.find(runId))?.row
     if (this.state === state) keep(this.#rows, runId, found, ROWS_KEPT)
@@ -166,7 +167,7 @@ export class Archive implements Past {
     return newest?.runId
   }
 
-  // Segments that may have a run of this name, be it one of its own or its id.
+  // Returns the segments that may have a run of this workflow id. A run without a workflow id is named by its run id.
   async #mayName(workflowId: string): Promise<Segment[]> {
     const { segments } = this.state
     const named = new Set(await this.#filtered(segments, filteredName(workflowId)))
@@ -176,7 +177,7 @@ export class Archive implements Past {
     return [...named]
   }
 
-  /** Those whose filters do not rule the text out; those of older releases have none, and rule out nothing. */
+  /** Returns the segments whose filters do not exclude the text, and those of older releases, which have no filter. */
   async #filtered(segments: readonly Segment[], text: string): Promise<Segment[]> {
     const may = new Set<Segment>()
     await forEach(segments, FILTERS_AT_ONCE, async (segment) => {
@@ -193,7 +194,6 @@ export class Archive implements Past {
     if (there) return there
     const loading = this.#get(segment, { from: 0, to: filter }).then(decodeFilter)
     this.#filters.set(key, loading)
-    // What failed to load is asked for again.
     loading.catch(() => this.#filters.delete(key))
     return loading
   }
@@ -203,7 +203,6 @@ export class Archive implements Past {
     if (there) return there
     const loading = this.#loadIndex(segment)
     keep(this.#indexes, segment.key, loading, INDEXES_KEPT)
-    // What failed to load is asked for again.
     loading.catch(() => this.#indexes.delete(segment.key))
     return loading
   }
@@ -217,13 +216,6 @@ export class Archive implements Past {
     const text = await this.#bucket.get(key, range)
     if (text === undefined) throw new SegmentGone(key)
     return text
-  }
-}
-
-/** Others have merged a segment with its neighbours, or let it go: what was looked for is elsewhere, or nowhere. */
-export class SegmentGone extends PawlError {
-  constructor(key: string) {
-    super('STORE_UNSUITABLE', `${key} is missing. Run \`pawl doctor\` to see what else is.`)
   }
 }
 
@@ -250,7 +242,7 @@ function fits(index: SegmentIndex, line: number, query: ListQuery): boolean {
   return holdAll(index.attributes?.[line] ?? {}, query.attributes ?? [])
 }
 
-// Of those of one moment, it is known which was not the newest.
+// Of two runs created at the same instant, the one marked as older comes first.
 function isBefore(one: Omit<Namesake, 'runId'>, other: Namesake): boolean {
   if (one.createdAt !== other.createdAt) return one.createdAt < other.createdAt
   return one.isOlder && !other.isOlder

@@ -1,5 +1,5 @@
-// A small summary of a set of texts: whether one is certainly not in it. Of those that are not, it takes about one in a
-// hundred for one that may be.
+// A Bloom filter: a small summary of a set of texts that tells which texts are certainly not in it. About one in a
+// hundred texts outside the set is taken for one that may be in it.
 import { digest } from '../../core/base/digest.ts'
 
 const BITS_PER_TEXT = 10
@@ -35,7 +35,7 @@ export class Bloom {
     return this.#places(text).every((bit) => ((this.#bits[bit >> 3] ?? 0) >> (bit & 7)) & 1)
   }
 
-  // Two halves of one digest make as many hashes as are needed.
+  // Derives all hashes from the two halves of one digest.
   #places(text: string): number[] {
     const hex = digest(text)
     const [first, step] = [hex.slice(0, 8), hex.slice(8)].map((half) => Number.parseInt(half, 16))

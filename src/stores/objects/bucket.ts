@@ -1,29 +1,31 @@
-// What the store needs of object storage: whole objects, conditional creation, and lists in order of the keys.
-// Everything must be strongly consistent: what was written is read and listed at once, by everybody.
+// What the store requires of object storage: whole objects, conditional creation, and lists in the order of the keys.
+// The storage must be strongly consistent: every client reads and lists a written object at once.
 //
-// A method that throws has said nothing: a write may have happened, or may still happen.
+// After a method throws, its effect is unknown: a write may have happened, or may still happen.
 import type { Instant } from '../../core/base/instant.ts'
 
 export interface Bucket {
-  /** How people know it. */
+  /** Names the bucket in errors and in the output of `pawl doctor`. */
   readonly name: string
 
-  /** The storage's own clock, as well as it can be known here. */
+  /** The time by the storage's own clock, as closely as this process knows it. */
   now(): Instant
 
-  /** Creates an object where there is none. `exists` is certain, and says that this call has not created it. */
+  /** Creates an object if the key is free. `exists` is certain: this call has not created the object. */
   create(key: string, body: string): Promise<'created' | 'exists'>
 
-  /** Writes an object, whatever was there. */
+  /** Writes an object, and replaces an existing one. */
   put(key: string, body: string): Promise<void>
 
-  /** The object's text, or only these bytes of it (`to` is the first that is left out); `undefined` if there is none. */
+  /** Returns the object's text, or only the bytes of `range`; `undefined` if there is no such object. */
   get(key: string, range?: ByteRange): Promise<string | undefined>
 
-  /** Objects whose keys begin with `prefix`, in the order of their keys' bytes, behind the key `after`. */
+  /**
+   * Lists the objects whose keys begin with `prefix` and come after the key `after`, in the order of the keys' bytes.
+   */
   list(prefix: string, page?: ListPage): Promise<readonly Listing[]>
 
-  /** Deletes what is there of these. */
+  /** Deletes these objects; missing ones are ignored. */
   delete(keys: readonly string[]): Promise<void>
 
   close(): Promise<void>
@@ -31,12 +33,13 @@ export interface Bucket {
 
 export interface ByteRange {
   readonly from: number
+  /** The first byte behind the range. */
   readonly to: number
 }
 
 export interface ListPage {
   readonly after?: string
-  /** At most this many; 1,000 when absent. */
+  /** The maximum number of objects; default 1,000. */
   readonly limit?: number
 }
 

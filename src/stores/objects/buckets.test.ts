@@ -1,5 +1,5 @@
-// One contract, every bucket. The S3 client is held against our simulator and against a real server, radosgw; and
-// against AWS when PAWL_TEST_S3_URL names a bucket there.
+// Runs the bucket contract on every bucket. The S3 client is tested on the simulator, on radosgw, and on AWS if
+// PAWL_TEST_S3_URL names a bucket there.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,13 +13,13 @@ import {
 import { systemClock } from '../../core/runtime/clock.ts'
 import { systemRandom } from '../../core/runtime/random.ts'
 import { bucketContract } from '../../testing/bucket-contract.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../testing/memory-bucket.ts'
 import { type S3Simulator, startS3Simulator } from '../../testing/s3-simulator.ts'
 import type { Bucket } from './bucket.ts'
 import { DirectoryBucket } from './directory-bucket.ts'
 import { probe } from './probe.ts'
 import { S3Bucket } from './s3-bucket.ts'
-import { placeOf } from './s3-place.ts'
+import { parseS3Url } from './s3-url.ts'
 
 type Opened = { readonly bucket: Bucket; readonly close: () => Promise<void> }
 
@@ -46,9 +46,9 @@ function contract(open: () => Promise<Opened>, { far = false } = {}): void {
   })
 }
 
-/** Several cases share a server's bucket, each under a prefix with odd characters in it. */
+/** The cases share one bucket of a server, each with a prefix that has unusual characters. */
 async function openS3(url: string, options?: Parameters<typeof S3Bucket.open>[2]): Promise<Opened> {
-  const place = placeOf(url)
+  const place = parseS3Url(url)
   const prefix = `${place.prefix}case ü+${systemRandom.integer().toString(36)}/`
   const bucket = await S3Bucket.open({ ...place, prefix }, systemClock, options)
   return { bucket, close: () => bucket.close() }
@@ -56,7 +56,7 @@ async function openS3(url: string, options?: Parameters<typeof S3Bucket.open>[2]
 
 describe('bucket contract: memory (simulator)', () => {
   contract(async () => {
-    const bucket = new SpaceBucket(new ObjectSpace(systemClock), systemClock)
+    const bucket = new MemoryBucket(new MemoryObjects(systemClock), systemClock)
     return { bucket, close: () => bucket.close() }
   })
 })

@@ -1,9 +1,9 @@
-// What ended leaves memory and is still there: found, listed, counted, known by its id and its name, and forgotten only
-// when it may be.
+// Ended runs leave memory, but can still be found by their ids and names, listed and counted. They are deleted only
+// after the retention.
 import { expect, test } from 'vitest'
 import type { Clock } from '../../core/runtime/clock.ts'
 import type { NewRun } from '../../core/stores/store.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../testing/memory-bucket.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import type { CompactorSettings } from './compactor.ts'
 import { ENDED, LOG, SNAPSHOTS } from './layout.ts'
@@ -21,7 +21,7 @@ class World {
     after: (ms, fire) => this.clock.after(ms, fire),
     breathe: () => this.clock.breathe(),
   }
-  readonly space = new ObjectSpace(this.storage)
+  readonly space = new MemoryObjects(this.storage)
   readonly settings: Partial<CompactorSettings>
 
   constructor(settings: Partial<CompactorSettings> = {}) {
@@ -30,7 +30,7 @@ class World {
 
   store(): ObjectStore {
     const { clock, settings } = this
-    const bucket = new SpaceBucket(this.space, this.storage)
+    const bucket = new MemoryBucket(this.space, this.storage)
     return new ObjectStore({ bucket, clock, settings, projects: false })
   }
 
@@ -45,7 +45,7 @@ class World {
       const { head, lease } = each.run
       const turn = { runId: head.runId, lease, generation: 1, turnId: 5, seq: 0, count: 1 }
       const rest = { consumed: [], outbox: [], tasks: [], dropped: [], at: 0, body: '{"turn":1}' }
-      // What it was started with under this name is gone when it ends.
+      // Removes the attribute that the run was started with.
       const attributes = { gone: null }
       return [{ ...turn, ...rest, attributes, next: { type: 'end', status: 'completed' } as const }]
     })
@@ -59,7 +59,7 @@ class World {
 
 function idOf(n: number): string {
   const digits = n.toString(16).padStart(12, '0')
-  // Half of them sorted by time, half of them derived.
+  // Half of the ids are sorted by time, half of them derived.
   return `01890000-0000-${n % 2 ? '7' : '8'}000-8000-${digits}`
 }
 
@@ -183,7 +183,7 @@ test('P15: a hundred thousand finished runs do not slow claiming', async () => {
   expect(store.replica.tables.live.size + store.replica.tables.ended.size).toBe(0)
   const second = world.store()
   await second.open()
-  // A claim looks at what is live and at nothing else; so that is what is counted.
+  // A claim reads live runs only, so the test counts those reads.
   const { eager: _, ...plain } = newRun(200_001)
   await second.create([plain])
   expect(second.replica.tables.live.size).toBe(1)
@@ -207,7 +207,7 @@ test('stores D2: after the storage’s clock was set forward, nothing is swept f
   const store = world.store()
   await world.ended(store, 0, 5)
   const log = world.count(LOG)
-  // The storage's clock is set, and this process's monotonic one is not.
+  // The storage's clock jumps; the monotonic clock of this process does not.
   world.storageAheadMs = 3_600_000
   await world.ended(store, 10, 5)
   await store.compactor.snapshot()

@@ -1,6 +1,6 @@
-// Keeps the bucket small: moves ended runs out of memory into segments, makes snapshots so that the log need not be
-// read from its beginning, and deletes what nobody needs. Any process may do it, several may do it at once, and each may
-// die anywhere: objects are complete or absent, and what is left over is swept away later.
+// Keeps the bucket small: moves ended runs out of memory into segments, writes snapshots so that the log need not be
+// read from its beginning, and deletes objects that are no longer needed. Any process may do this, several at once, and
+// each may die at any point: objects are complete or absent, and a later sweep deletes what is left over.
 import { limits } from '../../core/base/limits.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 import type { Random } from '../../core/runtime/random.ts'
@@ -10,16 +10,17 @@ import type { LogEntry } from './format.ts'
 import { ENDED, LOG, numberIn, PARTS, SNAPSHOTS, segmentKey, snapshotKey } from './layout.ts'
 import { listAll } from './listing.ts'
 import type { Replica } from './replica.ts'
-import { type ArchiveWish, type EndedRun, encodeSegment, type Segment } from './segment.ts'
+import { type ArchiveProposal, type EndedRun, encodeSegment, type Segment } from './segment.ts'
 import { type SnapshotSettings, Snapshotter } from './snapshotter.ts'
 
 export interface CompactorSettings extends SnapshotSettings {
-  /** Log objects between two snapshots. */
+  /** The number of log objects between two snapshots. */
   readonly snapshotEvery: number
-  /** Ended runs that are worth a segment. */
+  /** The number of ended runs that make a segment. */
   readonly archiveAt: number
+  /** Objects that are no longer needed are kept at least this long. */
   readonly graceMs: number
-  /** Ended runs are forgotten after this long; never, when absent. */
+  /** Ended runs are deleted after this time; default never. */
   readonly retentionMs?: number
 }
 
@@ -32,7 +33,7 @@ export interface CompactorPorts {
   readonly onError: (error: unknown) => void
 }
 
-/** Snapshots between two sweeps. */
+/** The number of snapshots between two sweeps. */
 const SNAPSHOTS_PER_SWEEP = 4
 
 export class Compactor {
@@ -40,7 +41,7 @@ export class Compactor {
   readonly #snapshotter: Snapshotter
   #busy: Promise<void> | undefined
   #snapshots = 0
-  /** How far the storage's clock is ahead of this process's monotonic one, and when it was seen to have been set. */
+  /** How far the storage's clock is ahead of the monotonic clock, and when it last jumped. */
   #ahead: number | undefined
   #setAt: number
   #closed = false
@@ -48,11 +49,11 @@ export class Compactor {
   constructor(ports: CompactorPorts) {
     this.#ports = ports
     this.#snapshotter = new Snapshotter(ports)
-    // Whether it was set just before this process began, nobody here can tell.
+    // The clock may have jumped just before this process began.
     this.#setAt = ports.clock.monotonic()
   }
 
-  /** Hears of every log object that was added here or read. */
+  /** Called after each log object that this process added or read. Compacts in the background when it is time. */
   advanced(entry: LogEntry, own: boolean): void {
     this.#isSteady()
     if (!own || this.#busy || this.#closed || !this.#isTime(entry.n)) return
@@ -71,7 +72,7 @@ export class Compactor {
       await this.sweep(cause.at)
   }
 
-  /** Moves all runs that have ended into a segment. */
+  /** Moves all ended runs into a segment. */
   async archive(): Promise<void> {
     const { replica } = this.#ports
     const { tables, endedIn, position } = replica
@@ -92,8 +93,9 @@ export class Compactor {
   }
 
   /**
-   * Deletes what a snapshot has made needless for long enough that nobody can still believe in it. `since` is the time
-   * of something this process has written: whoever has judged anything before that will have to judge again.
+   * Deletes objects that a snapshot replaced longer than the grace period ago, because no process still relies on them.
+   * `since` is the time of a log object that this process has written: a process that decided anything before it must
+   * decide again.
    */
   async sweep(since: number): Promise<number> {
     const { bucket, replica, settings } = this.#ports
@@ -102,10 +104,10 @@ export class Compactor {
     const snapshots = await listAll(bucket, SNAPSHOTS)
     const parts = await listAll(bucket, PARTS)
     const whole = await this.#snapshotter.whole(snapshots, new Set(parts.map(({ key }) => key)))
-    // As much as one page has; the next sweep takes the rest.
+    // One page of the log; the next sweep takes the rest.
     const log = await bucket.list(LOG)
     const before = (n: number): Listing[] => log.filter(({ key }) => numberIn(key) <= n)
-    // One whose parts are not all there covers nothing. One that is older than what is in it was made while the
+    // A snapshot without all its parts covers nothing. One that seems older than what it covers was written while the
     // storage's clock was wrong.
     const newest = [...whole.keys()].filter((each) =>
       [each, ...before(numberIn(each.key))].every(isOld),
@@ -122,20 +124,12 @@ export class Compactor {
     return gone.length
   }
 
-  /** Sweeps until nothing is left that may go. */
+  /** Sweeps until nothing is left to delete. */
   async sweepAll(): Promise<number> {
     const { replica } = this.#ports
-    // Changes nothing, but is written: whoever has judged anything before it has to judge again.
+    // An empty change is written, so that a process that decided anything before it must decide again.
     const { upTo } = replica.archive.state
-    const archive: ArchiveWish = {
-      from: upTo,
-      upTo,
-      dropped: [],
-      added: [],
-      packed: [],
-      until: NEVER,
-    }
-    await replica.submit({ judge: () => true, archive })
+    await this.#propose({ from: upTo, upTo, dropped: [], added: [], packed: [], until: NEVER })
     let swept = 0
     for (let some = 1; some > 0; swept += some) some = await this.sweep(replica.at)
     return swept
@@ -146,7 +140,8 @@ export class Compactor {
     await this.#busy
   }
 
-  // After the storage's clock was set, nothing it has stamped before tells how old it is.
+  // False for a grace period after the storage's clock jumped, because dates from before the jump say nothing about
+  // age.
   #isSteady(): boolean {
     const { bucket, clock, settings } = this.#ports
     const monotonic = clock.monotonic()
@@ -156,17 +151,17 @@ export class Compactor {
     return monotonic - this.#setAt > settings.graceMs
   }
 
-  // Whoever writes a round number does it; if it died over it, anybody who writes much later.
+  // The writer of a round number compacts; if it died, any process that writes much later.
   #isTime(n: number): boolean {
     const { replica, settings } = this.#ports
     const lag = n - replica.snapshot
     const { snapshotEvery } = settings
-    // The last one came a little behind its round number.
+    // The last snapshot may be a little after its round number, so half the distance is enough.
     if (n % snapshotEvery === 0) return lag >= snapshotEvery / 2
     return lag >= 2 * snapshotEvery
   }
 
-  // Few large segments are faster to search than many small ones.
+  // Merges segments of one level, because few large segments are faster to search than many small ones.
   async #merge(): Promise<void> {
     const { replica } = this.#ports
     const { upTo, segments } = replica.archive.state
@@ -190,8 +185,7 @@ export class Compactor {
     const { upTo } = replica.archive.state
     const dropped = segments.filter(({ endedTo }) => endedTo < before).map(({ key }) => key)
     if (dropped.length === 0) return
-    const wish: ArchiveWish = { from: upTo, upTo, dropped, added: [], packed: [], until: NEVER }
-    await replica.submit({ judge: () => true, archive: wish })
+    await this.#propose({ from: upTo, upTo, dropped, added: [], packed: [], until: NEVER })
   }
 
   async #replace(
@@ -201,7 +195,7 @@ export class Compactor {
     runs: readonly EndedRun[],
     level: number,
   ): Promise<void> {
-    const { replica, bucket, random, settings } = this.#ports
+    const { bucket, random, settings } = this.#ports
     const until = bucket.now() + settings.graceMs / 4
     const added: Segment[] = []
     for (const some of portions(runs)) {
@@ -211,14 +205,17 @@ export class Compactor {
       added.push(segment)
     }
     const dropped = old.map((each) => each.key)
-    // Those of a merge have left memory long ago.
+    // Runs of merged segments have left memory before.
     const packed = old.length > 0 ? [] : runs.map(({ row }) => row.head.runId)
-    const wish: ArchiveWish = { from, upTo, dropped, added, packed, until }
-    await replica.submit({ judge: () => true, archive: wish })
+    await this.#propose({ from, upTo, dropped, added, packed, until })
+  }
+
+  async #propose(archive: ArchiveProposal): Promise<void> {
+    await this.#ports.replica.submit({ judge: () => true, archive })
   }
 }
 
-/** Runs with long histories are not all put into one segment: it is one text. */
+/** Divides runs by the size of their histories, because a segment is one text in memory. */
 function* portions(runs: readonly EndedRun[]): Generator<EndedRun[]> {
   let portion: EndedRun[] = []
   let bytes = 0

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import { CredentialSource, type Credentials, findCredentials } from './credentials.ts'
 import { S3Bucket } from './s3-bucket.ts'
-import { placeOf } from './s3-place.ts'
+import { parseS3Url } from './s3-url.ts'
 
 const VARIABLES = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'AWS_PROFILE']
 
@@ -69,7 +69,7 @@ test('S3 store: a function given by the program goes before everything else', as
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'ENVIRONMENTKEY')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'environment-secret')
   const credentials = vi.fn(async () => ({ accessKeyId: 'GIVEN', secretAccessKey: 'given' }))
-  const bucket = await S3Bucket.open(placeOf('s3://bucket'), new VirtualClock(), { credentials })
+  const bucket = await S3Bucket.open(parseS3Url('s3://bucket'), new VirtualClock(), { credentials })
   expect(credentials).toHaveBeenCalledOnce()
   await bucket.close()
 })
@@ -89,7 +89,7 @@ test('S3 store: credentials are asked for again before they expire, once for all
   expect(await source.get()).toMatchObject({ accessKeyId: 'KEY1' })
   await clock.advance(2_000)
   expect(await source.get()).toMatchObject({ accessKeyId: 'KEY2' })
-  // While the old ones are good, a giver that is away does no harm.
+  // While the current credentials are valid, a provider that fails does no harm.
   await clock.advance(3_600_000 - 30_000)
   expect(await source.get()).toMatchObject({ accessKeyId: 'KEY2' })
   const current = await source.get()

@@ -1,5 +1,5 @@
-// Who signs the requests: a function given by the program, the environment, or a profile in a file, in this order.
-// What is secret never gets into a message.
+// Finds credentials for S3: from a function of the program, the environment, or a profile in a file, in this order.
+// Error messages never contain secrets.
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -9,22 +9,22 @@ import { unavailable } from '../../core/runtime/availability.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 import { environment } from '../../core/runtime/environment.ts'
 
-/** Keys for S3. */
+/** Credentials for S3. */
 export interface Credentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly sessionToken?: string
-  /** They are asked for again before this. */
+  /** The provider is called again a minute before this time. */
   readonly expiresAt?: Instant
 }
 
-/** Gives credentials whenever some are needed; they may expire. */
+/** Returns current credentials. pawl calls it again before they expire, and when the server refuses them. */
 export type CredentialProvider = () => Promise<Credentials>
 
-/** Credentials are asked for again this long before they expire. */
+/** The provider is called again this long before the credentials expire. */
 const EARLY_MS = 60_000
 
-/** Credentials as long as they are good. All who wait for new ones wait for the same. */
+/** Caches credentials until they expire. Concurrent callers share one call of the provider. */
 export class CredentialSource {
   readonly #provide: CredentialProvider
   readonly #clock: Clock
@@ -44,7 +44,7 @@ export class CredentialSource {
     return this.#asking
   }
 
-  /** The server does not take these any more. Whoever asks next gets others. */
+  /** Drops credentials that the server refused, so that the next caller gets new ones. */
   forget(refused: Credentials): void {
     if (this.#current === refused) this.#current = undefined
   }
@@ -54,7 +54,7 @@ export class CredentialSource {
       this.#current = checked(await this.#provide())
       return this.#current
     } catch (error) {
-      // The old ones are still good for a moment, and whoever gives new ones may be well again by then.
+      // The current ones are valid for another moment, and the provider may work again by then.
       if (this.#current && !this.#expiresWithin(0)) return this.#current
       throw error instanceof PawlError ? error : unavailable('credentials for S3', error)
     }
@@ -66,14 +66,14 @@ export class CredentialSource {
   }
 }
 
-/** Where to look when the program gives no function. */
+/** The provider for a program that gives no function. */
 export function findCredentials(profile: string | undefined): CredentialProvider {
   return async () => {
     const found = fromEnvironment() ?? (await fromProfile(profile))
     if (found) return found
     throw new PawlError(
       'STORE_URL_INVALID',
-      'there are no credentials for S3. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write a profile into ~/.aws/credentials and name it by AWS_PROFILE, or open the store with a function that gives them.',
+      'there are no credentials for S3. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or set AWS_PROFILE to a profile in ~/.aws/credentials, or pass a function: open(url, { credentials }).',
     )
   }
 }
@@ -110,7 +110,7 @@ function sectionOf(text: string, name: string): ReadonlyMap<string, string> {
   return settings
 }
 
-// A header that cannot be sent is quoted in full by the error about it, so a broken secret must never become one.
+// Rejects malformed credentials here, because the error about an invalid header would quote the secret.
 function checked(given: Credentials): Credentials {
   const { accessKeyId, secretAccessKey, sessionToken } = given
   for (const [name, value] of Object.entries({ accessKeyId, secretAccessKey, sessionToken })) {
@@ -118,7 +118,7 @@ function checked(given: Credentials): Credentials {
     if (!missing && (value === undefined || /^[\x21-\x7e]+$/.test(value))) continue
     throw new PawlError(
       'STORE_URL_INVALID',
-      `the ${name} for S3 is missing, or has spaces, line ends or other characters that none has. Check where it comes from.`,
+      `the ${name} for S3 is ${missing ? 'missing' : 'malformed'}: expected printable ASCII without spaces. Check the environment, the profile or the function that provides it.`,
     )
   }
   return given

@@ -1,6 +1,6 @@
-// A folder as a bucket, for one machine. An object appears under its name at once and whole, by a hard link or a
-// rename, and is on the disk before it is answered for. Never on a network file system: there, a link that was made
-// may be reported as failed, and what others wrote is seen late.
+// A folder as a bucket, for one machine. An object appears whole under its name, by a hard link or a rename, and is
+// flushed to disk before the call returns. It must not be on a network file system: there, a link may be reported as
+// failed although it was made, and other processes' writes become visible late.
 import { constants } from 'node:fs'
 import {
   type FileHandle,
@@ -26,15 +26,15 @@ import { foldersOf, isFolder, keyOf, pathOf, prefixOf } from './file-names.ts'
 import { checkKey } from './keys.ts'
 
 export interface DirectoryOptions {
-  /** Another clock than the machine's. */
+  /** Replaces the machine's clock. */
   readonly now?: () => Instant
   readonly random?: Random
 }
 
-/** No object's path begins with a dot. */
+/** The folder of objects being written. No object has this path, because no path begins with a full stop. */
 const TEMPORARY = '.temporary'
 
-/** Whoever left a file behind for this long does not come back for it. */
+/** A temporary file of this age was left behind by a process that died. */
 const ABANDONED_MS = 3_600_000
 
 export class DirectoryBucket implements Bucket {
@@ -50,7 +50,7 @@ export class DirectoryBucket implements Bucket {
     this.#random = options.random ?? systemRandom
   }
 
-  /** `url` is as `file:./pawl-data` or `file:///var/lib/pawl`. The folder is made if its parent is there. */
+  /** Opens `file:./pawl-data` or `file:///var/lib/pawl`. Creates the folder if its parent exists. */
   static async open(
     url: string,
     clock: Clock,
@@ -105,7 +105,7 @@ export class DirectoryBucket implements Bucket {
       const found: Listing[] = []
       while (found.length < limit && keys.length > 0) {
         const some = keys.splice(0, Math.min(limit - found.length, limits.objectListPage))
-        // One that was deleted meanwhile leaves room for another.
+        // An object deleted meanwhile is left out, and the page is filled with later ones.
         found.push(...(await Promise.all(some.map((key) => this.#listing(key)))).flat())
       }
       return found
@@ -125,7 +125,7 @@ export class DirectoryBucket implements Bucket {
     return join(this.#folder, ...pathOf(key))
   }
 
-  /** Writes the text to the disk under another name, lets `publish` give it the right one, and waits until that is on the disk, too. */
+  /** Flushes the text to a temporary file, lets `publish` move it to its name, and flushes the folder. */
   async #write<T>(
     key: string,
     body: string,
@@ -140,7 +140,7 @@ export class DirectoryBucket implements Bucket {
           await makeFolders(this.#folder, dirname(target))
           return publish(temporary, target)
         })
-        // Also for one that somebody else has written and not yet waited for: we are about to tell of it.
+        // Also after `exists`: the other process may not have flushed its object yet, and this call reports it.
         await syncFolder(dirname(target))
         return result
       } catch (error) {
@@ -190,7 +190,7 @@ export class DirectoryBucket implements Bucket {
     await this.#removeAbandoned()
   }
 
-  /** By the file system's own time, which need not be ours. */
+  /** Deletes abandoned temporary files. Their age is measured by the clock of the file system, which may differ. */
   async #removeAbandoned(): Promise<void> {
     const own = await this.#writeTemporary('')
     const { mtimeMs } = await stat(own)
@@ -218,7 +218,7 @@ interface Search {
   readonly wanted: (key: string) => boolean
 }
 
-/** Whether some key that begins with `folder` may be wanted. */
+/** True if a key that begins with `folder` may match the search. */
 function mayHold(folder: string, { prefix, after }: Search): boolean {
   if (!folder.startsWith(prefix) && !prefix.startsWith(folder)) return false
   return after.startsWith(folder) || compareKeys(folder, after) > 0
@@ -229,7 +229,7 @@ function folderOf(url: string): string {
   if (/^\/*$/.test(path) || (host !== '' && host !== 'localhost')) {
     throw new PawlError(
       'STORE_URL_INVALID',
-      `'${url}' names no folder of this machine. Write 'file:./pawl-data' or 'file:///var/lib/pawl'.`,
+      `'${url}' does not name a folder on this machine. Write 'file:./pawl-data' or 'file:///var/lib/pawl'.`,
     )
   }
   try {
@@ -237,13 +237,13 @@ function folderOf(url: string): string {
   } catch (error) {
     throw new PawlError(
       'STORE_URL_INVALID',
-      `'${url}' has a % that is not followed by two digits. Write %25 for a %.`,
+      `'${url}' has a % that is not followed by two hexadecimal digits. Write %25 for a %.`,
       { cause: error },
     )
   }
 }
 
-/** Makes the folders below `root`, each on the disk before the next. */
+/** Creates the folders below `root`, and flushes each before the next. */
 async function makeFolders(root: string, folder: string): Promise<void> {
   if (folder === root) return
   await makeFolders(root, dirname(folder))
@@ -278,7 +278,7 @@ async function readBetween(handle: FileHandle, from: number, to: number): Promis
   return bytes.subarray(0, bytesRead)
 }
 
-/** `undefined` where there is no such file. */
+/** Returns `undefined` if there is no such file. */
 async function orUndefined<T>(call: () => Promise<T>): Promise<T | undefined> {
   try {
     return await call()
@@ -292,7 +292,7 @@ function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException | null)?.code
 }
 
-/** What went wrong, as one of pawl's errors where there is something to say about it. */
+/** Turns an error of the file system into one that says what to do. */
 function explain(error: unknown, folder: string): unknown {
   if (error instanceof PawlError) return error
   const because = (error as Error).message
@@ -301,14 +301,20 @@ function explain(error: unknown, folder: string): unknown {
   switch (codeOf(error)) {
     case 'EACCES':
     case 'EROFS':
-      return refuse('STORE_READ_ONLY', `Make ${folder} and all in it writable for this user.`)
+      return refuse(
+        'STORE_READ_ONLY',
+        `Make ${folder} and everything in it writable for this user.`,
+      )
     case 'EPERM':
     case 'ENOTSUP':
     case 'ENOSYS':
-      return refuse('STORE_UNSUITABLE', 'The file system must know hard links: use a local disk.')
+      return refuse(
+        'STORE_UNSUITABLE',
+        'The file system must support hard links: use a local disk.',
+      )
     case 'ENOENT':
     case 'ENOTDIR':
-      return refuse('STORE_URL_INVALID', `Create the folder that ${folder} is to be in.`)
+      return refuse('STORE_URL_INVALID', `Create the parent folder of ${folder}.`)
     case 'ENAMETOOLONG':
       return refuse('INPUT_INVALID', 'Use a folder with a shorter path.')
     default:

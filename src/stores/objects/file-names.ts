@@ -1,13 +1,14 @@
-// Keys as paths below a folder, and back. Different keys give different paths, none of which leaves the folder:
+// Translates keys to paths below a folder, and back. Different keys give different paths, and no path leaves the
+// folder:
 //
 //   log/0000000001.jsonl    log/0000000001.jsonl
 //   a b.json                a%20b.json
 //   .hidden.json            %2Ehidden.json
 //
-// `a` and `a/b` may both be objects, so files and folders must differ by their names: a file has a full stop in it and a
-// folder has none. What is not so by itself gets a mark that no name has otherwise, `.+` for a file and `+` for a folder.
-// A segment too long for a file name goes on in a folder marked by a comma. File systems that take `A` and `a` for the
-// same are not provided for.
+// `a` and `a/b` may both be objects, so files and folders must have different names: the name of a file has a full
+// stop, and that of a folder has none. Where a segment does not fit this rule, a mark is added that no other name has:
+// `.+` for a file, `+` for a folder. A segment too long for a file name continues in a folder whose name ends with a
+// comma. File systems that ignore case are not supported.
 
 /** File systems allow 255 bytes. */
 const NAME_LENGTH_MAX = 200
@@ -15,7 +16,7 @@ const NAME_LENGTH_MAX = 200
 const PLAIN = /[A-Za-z0-9_=@.-]/
 const ALL_PLAIN = /^[A-Za-z0-9_=@-][A-Za-z0-9_=@.-]*$/
 
-/** The names of the folders on the way, and then that of the file. */
+/** Returns the path of a key: the names of its folders, then that of the file. */
 export function pathOf(key: string): string[] {
   const names: string[] = []
   const segments = key.split('/').map(encoded)
@@ -29,19 +30,19 @@ export function pathOf(key: string): string[] {
   return names
 }
 
-/** The key of a file, from the names on the way to it; `undefined` for a file that is not one of ours. */
+/** Returns the key of a file from the names of its path; `undefined` for a file that pawl has not written. */
 export function keyOf(names: readonly string[]): string | undefined {
   const key = decoded(textOf(names.slice(0, -1)) + (names.at(-1) ?? '').replace(/\.\+$/, ''))
   return key !== undefined && pathOf(key).join('/') === names.join('/') ? key : undefined
 }
 
-/** What the keys in this folder begin with, as far as that is whole characters. */
+/** Returns the prefix of all keys in this folder, as far as it consists of whole segments. */
 export function prefixOf(names: readonly string[]): string {
   const whole = names.findLastIndex((name) => !name.endsWith(',')) + 1
   return decoded(textOf(names.slice(0, whole))) ?? ''
 }
 
-/** The folders that all keys with this prefix are in. */
+/** Returns the path of the folder that contains all keys with this prefix. */
 export function foldersOf(prefix: string): string[] {
   const end = prefix.lastIndexOf('/') + 1
   return end === 0 ? [] : pathOf(`${prefix.slice(0, end)}-`).slice(0, -1)
@@ -59,7 +60,7 @@ function file(name: string): string {
   return name.includes('.') ? name : `${name}.+`
 }
 
-/** The beginning of a key, from the names of folders. */
+/** Returns the encoded beginning of a key from the names of its folders. */
 function textOf(folders: readonly string[]): string {
   return folders
     .map((name) => (name.endsWith(',') ? name.slice(0, -1) : `${name.replace(/\+$/, '')}/`))
@@ -71,7 +72,7 @@ function encoded(segment: string): string {
   let text = ''
   for (const byte of Buffer.from(segment)) {
     const char = String.fromCharCode(byte)
-    // A name that begins with a dot is hidden, or means a folder.
+    // A leading full stop would hide the file, or mean `.` or `..`.
     const plain = PLAIN.test(char) && !(char === '.' && text === '')
     text += plain ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
   }

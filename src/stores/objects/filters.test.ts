@@ -1,12 +1,12 @@
-// Looking for runs among very many that have ended: which segments are read for it.
+// Which segments a search for one of very many ended runs reads.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { deriveUuid, deriveUuidNear } from '../../core/base/digest.ts'
 import type { NewRun } from '../../core/stores/store.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../testing/memory-bucket.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import { Bloom } from './bloom.ts'
-import { examine } from './doctor.ts'
+import { examine } from './doctor/doctor.ts'
 import { ABOUT, ENDED, LOG } from './layout.ts'
 import type { Segment } from './segment.ts'
 import { ObjectStore } from './store.ts'
@@ -28,12 +28,12 @@ test('a filter rules out nothing that is in it, and most of what is not', () => 
   expect(Bloom.of([]).mayHave('')).toBe(false)
 })
 
-/** Counts what is read of segments. */
-class CountingBucket extends SpaceBucket {
+/** Counts the reads of segments. */
+class CountingBucket extends MemoryBucket {
   bytes = 0
   requests = 0
 
-  override async get(...args: Parameters<SpaceBucket['get']>): Promise<string | undefined> {
+  override async get(...args: Parameters<MemoryBucket['get']>): Promise<string | undefined> {
     const text = await super.get(...args)
     if (args[0].startsWith(ENDED)) {
       this.requests++
@@ -45,7 +45,7 @@ class CountingBucket extends SpaceBucket {
 
 type IdOf = (n: number) => string
 
-/** Roots, whose ids begin with the time; children of them, beside them; and roots that were started with a key. */
+/** Root runs, whose ids begin with the time; their children, with ids near them; and runs with an idempotency key. */
 const root: IdOf = (n) => {
   const time = (1_700_000_000_000 + n * 1_000).toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`
@@ -70,7 +70,7 @@ function nameAt(n: number): string {
 
 class World {
   readonly clock = new VirtualClock()
-  readonly space = new ObjectSpace(this.clock)
+  readonly space = new MemoryObjects(this.clock)
 
   constructor() {
     this.space.write(ABOUT, '{ "pawl": 1 }\n')
@@ -83,7 +83,7 @@ class World {
     return { store: new ObjectStore({ bucket, clock, settings, projects: false }), bucket }
   }
 
-  /** Ended runs in several segments. */
+  /** Writes ended runs into several segments. */
   async fill(): Promise<void> {
     const { store } = this.store()
     const about = { worker: 'w', ttlMs: 1e9, tasks: [], about: '{}' }
@@ -105,7 +105,7 @@ class World {
     await store.close()
   }
 
-  /** Makes segments and what is said of them as they were before there were filters. */
+  /** Rewrites the segments and their list as releases without filters wrote them. */
   forgetFilters(): void {
     for (const { key } of this.space.list(LOG)) {
       const text = String(this.space.read(key)?.body)
@@ -127,7 +127,7 @@ class World {
   }
 
   async problems(): Promise<string[]> {
-    const { problems } = await examine(new SpaceBucket(this.space, this.clock))
+    const { problems } = await examine(new MemoryBucket(this.space, this.clock))
     return problems.map(({ problem }) => problem)
   }
 }
@@ -152,8 +152,8 @@ test('stores, object storage at size: what is new is not looked for in the index
   const { store, bucket } = world.store()
   await store.open()
   const indexes = store.replica.archive.state.segments.reduce((sum, { index }) => sum + index, 0)
-  // A child of a run that began later than all that has ended: at most the filters of segments are read that have an id
-  // which only seems to begin with such a time.
+  // The child of a run younger than all ended ones: only filters are read, of segments with an id that happens to begin
+  // with such a time.
   await store.create([newRun(child(1_000_000), child(1_000_000))])
   expect(bucket.requests).toBeLessThan(SEGMENTS)
   for (let n = 1_000_000; n < 1_000_100; n++) {
@@ -165,7 +165,7 @@ test('stores, object storage at size: what is new is not looked for in the index
     ])
   }
   const filters = store.replica.archive.state.segments.map(({ filter = 0 }) => filter)
-  // Each filter once, and of the indexes those few that one in a hundred takes for needed.
+  // Each filter is read once, and few indexes: those of the false positives, about one in a hundred.
   expect(filters.every((bytes) => bytes > 0)).toBe(true)
   expect(bucket.requests).toBeLessThanOrEqual(2 * SEGMENTS + 2)
   expect(filters.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThan(indexes / 20)

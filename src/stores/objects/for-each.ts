@@ -1,4 +1,4 @@
-/** Does the work for each, a few at a time. */
+/** Calls `work` for each item, at most `atOnce` at the same time. */
 export async function forEach<T>(
   items: Iterable<T>,
   atOnce: number,

@@ -1,5 +1,5 @@
-// What is in the objects of the log and in snapshots: JSON lines, a header first. The writer of a log object had read
-// all before it, so its lines are plain facts: whoever reads them applies them and judges nothing.
+// The contents of log objects and snapshots: a header, then lines of JSON. The writer of a log object had read every
+// object before it, so a reader applies the lines without checking any rule.
 import { PawlError } from '../../core/base/errors.ts'
 import type { Instant } from '../../core/base/instant.ts'
 import type {
@@ -9,11 +9,12 @@ import type {
   SessionRow,
   TaskRow,
 } from '../../core/stores/driver.ts'
+import { damagedObject } from './errors.ts'
 import type { ArchiveChange } from './segment.ts'
 
 /**
- * Since 2 there are records, pins, and runs that undo what they did: who knows only 1 would leave them out. Since 3 a
- * snapshot may have parts, and a segment a filter: who knows only 2 would delete the log behind a snapshot without them.
+ * Version 2 added records, pins and compensating runs: a reader of version 1 would drop them. Version 3 added the parts
+ * of snapshots and the filters of segments: a reader of version 2 would ignore the parts, and delete the log.
  */
 export const VERSION = 3
 const OLDEST = 1
@@ -21,12 +22,12 @@ const OLDEST = 1
 export interface LogHeader {
   readonly pawl: number
   readonly n: number
-  /** Unique to this object: how its writer knows it again after a lost answer. */
+  /** A random word, by which the writer recognises its own object after a lost answer. */
   readonly writer: string
   readonly at: Instant
   /** The newest snapshot the writer knows of. */
   readonly snapshot: number
-  /** Lines behind this one. */
+  /** The number of lines after the header. */
   readonly lines: number
 }
 
@@ -82,7 +83,7 @@ export function decodeEntry(key: string, body: string): LogEntry {
   return { ...header, changes, ...(archive && { archive }) }
 }
 
-/** Keeps book of the log object in which a run ended. One that begins again has not. */
+/** Updates in which log object each run ended. A run that a new generation reopens is removed. */
 export function noteEnd(endedIn: Map<string, number>, { runId, set }: RunChange, n: number): void {
   if (set?.endedAt) endedIn.set(runId, n)
   else if (set?.endedAt === null) endedIn.delete(runId)
@@ -92,7 +93,7 @@ function text(lines: readonly unknown[]): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
 }
 
-/** The header and the lines of an object, if this version can read them. */
+/** Returns the header and the lines of an object; throws if this version cannot read them. */
 export function parse<Header, Each>(key: string, body: string): [Header, ...Each[]] {
   let lines: unknown[]
   try {
@@ -101,19 +102,16 @@ export function parse<Header, Each>(key: string, body: string): [Header, ...Each
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line))
   } catch (error) {
-    throw new PawlError(
-      'STORE_UNSUITABLE',
-      `${key} is not readable: ${String(error)}. Run \`pawl doctor\`.`,
-    )
+    throw damagedObject(key, `is not readable: ${String(error)}`)
   }
   const { pawl: version, lines: count } = (lines[0] ?? {}) as { pawl?: number; lines?: number }
   if (version !== undefined && version > VERSION) {
     throw new PawlError(
       'SCHEMA_TOO_NEW',
-      `${key} was written by a newer pawl (format ${version}, this one knows ${VERSION}). Upgrade pawl in this process.`,
+      `${key} was written by a newer pawl (format ${version}; this one reads up to ${VERSION}). Upgrade pawl in this process.`,
     )
   }
   if (version !== undefined && version >= OLDEST && count === lines.length - 1)
     return lines as [Header, ...Each[]]
-  throw new PawlError('STORE_UNSUITABLE', `${key} is not whole. Run \`pawl doctor\`.`)
+  throw damagedObject(key, 'is incomplete, or has a header that does not fit its lines')
 }

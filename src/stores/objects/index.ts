@@ -1,2 +1,2 @@
-// Loaded only when a store on object storage is asked for.
+// Loaded only when a program opens a store on object storage.
 export { openObjects } from './open.ts'

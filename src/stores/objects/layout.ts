@@ -1,9 +1,9 @@
-// Where things are in the bucket. Numbers are padded, so that keys sort as numbers do.
+// The keys of all objects in the bucket. Numbers are padded, so that keys sort in the order of their numbers.
 import { deriveUuid } from '../../core/base/digest.ts'
 
 const DIGITS = 12
 
-/** Says to people what this is, and to pawl that the bucket was found suitable. */
+/** Tells people what this prefix is, and tells pawl that the bucket passed the probe. */
 export const ABOUT = 'pawl.json'
 export const LOG = 'log/'
 export const SNAPSHOTS = 'snapshots/'
@@ -24,7 +24,7 @@ export function partKey(n: number, index: number, writer: string): string {
   return `${PARTS}${padded(n)}-${writer}-${index}.jsonl`
 }
 
-/** The number in a key of the log or of a snapshot. */
+/** Returns the number in the key of a log object or of a snapshot. */
 export function numberIn(key: string): number {
   return Number(/(\d+)\.jsonl$/.exec(key)?.[1] ?? Number.NaN)
 }
@@ -34,25 +34,25 @@ export function segmentKey(from: number, to: number, writer: string): string {
 }
 
 export function runKey(runId: string, rest: string): string {
-  return `${RUNS}${segmentOf(runId)}/${rest}`
+  return `${RUNS}${keySegment(runId)}/${rest}`
 }
 
 export function stepKey(runId: string, step: string): string {
-  return runKey(runId, `steps/${segmentOf(step)}.json`)
+  return runKey(runId, `steps/${keySegment(step)}.json`)
 }
 
 export function nameKey(workflowId: string): string {
-  return `${NAMES}${segmentOf(workflowId)}.json`
+  return `${NAMES}${keySegment(workflowId)}.json`
 }
 
 const LENGTH_MAX = 200
 
 /**
- * Any text as one segment of a key: different texts give different segments, and none can leave its folder. What
- * would be too long ends in a digest, after a character that nothing else here produces. The escape is a full stop,
- * because what is escaped with % gets lost in URLs.
+ * Encodes any text as one segment of a key. Different texts give different segments, and no segment leaves its folder.
+ * A long text is cut and ends in `~` and a digest; no other segment has a `~` behind its first character. The escape
+ * character is a full stop, because URLs decode %.
  */
-export function segmentOf(text: string): string {
+export function keySegment(text: string): string {
   const safe = [...Buffer.from(text, 'utf8')].map(encoded).join('') || '~'
   return safe.length <= LENGTH_MAX ? safe : `${safe.slice(0, LENGTH_MAX / 2)}~${deriveUuid(text)}`
 }

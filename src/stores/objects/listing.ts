@@ -1,8 +1,8 @@
-// Long lists, page by page.
+// Lists of any length, page by page.
 import { limits } from '../../core/base/limits.ts'
 import type { Bucket, Listing } from './bucket.ts'
 
-/** Everything whose key begins with `prefix`, behind the key `after`. */
+/** Yields the pages of all objects whose keys begin with `prefix` and come after the key `after`. */
 export async function* pages(
   bucket: Bucket,
   prefix: string,

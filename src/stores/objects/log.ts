@@ -1,18 +1,19 @@
-// Reads the log: objects of known numbers, or whatever others have added behind a position.
-import { PawlError } from '../../core/base/errors.ts'
+// Reads the log: objects of known numbers, or those that other processes have added after a position.
+import type { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import type { Bucket } from './bucket.ts'
-import type { Certainty } from './certainty.ts'
+import { damagedObject } from './errors.ts'
 import { decodeEntry, type LogEntry } from './format.ts'
+import type { Freshness } from './freshness.ts'
 import { LOG, logKey, numberIn } from './layout.ts'
-import type { Pacing } from './pacing.ts'
+import type { WriteBackoff } from './write-backoff.ts'
 
 const READS_AT_ONCE = 32
 
-/** So many objects are read, one after the other or a few at once, before a list tells how many there are. */
+/** After reading this many objects without reaching the end of the log, the follower lists the log instead. */
 const READ_WITHOUT_LIST = 6
 
-/** Objects of the log in the order of `numbers`, read ahead. */
+/** Yields objects of the log in the order of `numbers`, reading ahead. */
 export async function* readLog(
   bucket: Bucket,
   numbers: readonly number[],
@@ -24,57 +25,54 @@ export async function* readLog(
   }
 }
 
-/** The numbers behind `position`, up to `last`. */
+/** The numbers after `position`, up to `last`. */
 export function numbersUpTo(position: number, last: number): number[] {
   return Array.from({ length: Math.max(0, last - position) }, (_, index) => position + 1 + index)
 }
 
 export function damaged(missing: string): PawlError {
-  return new PawlError(
-    'STORE_UNSUITABLE',
-    `${missing} is missing although later objects are there. Run \`pawl doctor\`, and restore it from a backup or a version of the bucket.`,
-  )
+  return damagedObject(missing, 'is missing, but later objects exist')
 }
 
-/** What a follower follows for. */
-export interface Followed {
+export interface FollowerOptions {
   readonly bucket: Bucket
-  readonly certainty: Certainty
-  readonly pacing: Pacing
+  readonly freshness: Freshness
+  readonly backoff: WriteBackoff
   readonly position: () => number
-  readonly makeCertain: () => Promise<void>
+  readonly refresh: () => Promise<void>
   readonly apply: (entry: LogEntry) => void
 }
 
 export class Follower {
-  readonly #of: Followed
+  readonly #of: FollowerOptions
 
-  constructor(of: Followed) {
+  constructor(of: FollowerOptions) {
     this.#of = of
   }
 
   /**
-   * Reads all that was durable when this was called, and no more than it takes to know that: the log may grow faster
-   * than it can be read. It looks `ahead` objects ahead at first, and asks for a list if there are many.
+   * Reads every object that was durable at the time of the call. It reads no further than needed to know that it has,
+   * because the log may grow faster than this process reads. It begins with `ahead` objects at a time, and lists the
+   * log if there are many.
    */
   async follow(ahead: number): Promise<void> {
-    const { certainty, pacing, makeCertain } = this.#of
+    const { freshness, backoff, refresh } = this.#of
     for (let width = ahead, read = 0; read < READ_WITHOUT_LIST; ) {
-      if (!certainty.holds) await makeCertain()
-      const asked = certainty.moment()
+      if (!freshness.holds) await refresh()
+      const asked = freshness.moment()
       const bodies = await this.#next(width)
-      // An answer that took too long to come may be about a number that was swept away and used once more.
-      if (!certainty.holds) continue
-      pacing.read(certainty.moment().monotonic - asked.monotonic)
+      // The answer took so long that a sweep may have deleted this number, and another process used it again.
+      if (!freshness.holds) continue
+      backoff.read(freshness.moment().monotonic - asked.monotonic)
       for (const body of bodies) this.#apply(body)
-      if (bodies.length < width) return certainty.renew(asked)
+      if (bodies.length < width) return freshness.renew(asked)
       read += width
       width = read === 1 ? 1 : width * 2
     }
     await this.#followList()
   }
 
-  // The objects behind this position, as far as they are there, at most so many.
+  // Returns up to `count` objects after the position, and stops at the first missing one.
   async #next(count: number): Promise<string[]> {
     const { bucket, position } = this.#of
     const found: string[] = []
@@ -85,21 +83,21 @@ export class Follower {
     return found
   }
 
-  // The goal is fixed before reading.
+  // Reads up to the end of one list. The goal is fixed first, so that a growing log cannot keep this going for ever.
   async #followList(): Promise<void> {
-    const { bucket, certainty, makeCertain, position } = this.#of
+    const { bucket, freshness, refresh, position } = this.#of
     for (;;) {
-      if (!certainty.holds) await makeCertain()
-      const asked = certainty.moment()
+      if (!freshness.holds) await refresh()
+      const asked = freshness.moment()
       const page = await bucket.list(LOG, { after: logKey(position()) })
       const goal = numberIn(page.at(-1)?.key ?? logKey(position()))
       for await (const { n, body } of readLog(bucket, numbersUpTo(position(), goal))) {
-        if (!certainty.holds) break
+        if (!freshness.holds) break
         if (body === undefined) throw damaged(logKey(n))
         this.#apply(body)
       }
-      if (!certainty.holds || page.length === limits.objectListPage) continue
-      return certainty.renew(asked)
+      if (!freshness.holds || page.length === limits.objectListPage) continue
+      return freshness.renew(asked)
     }
   }
 

@@ -1,11 +1,11 @@
-// Which run is the newest of a workflow id: the one that was born last, whoever asks, and wherever its row is by then.
+// The newest run of a workflow id is the one created last, for every process, and wherever its row is by then.
 import { expect, test } from 'vitest'
 import type { NewRun, Store } from '../../core/stores/store.ts'
 import { ALICE, beat } from '../../testing/conformance/builders.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../testing/memory-bucket.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import type { CompactorSettings } from './compactor.ts'
-import { examine } from './doctor.ts'
+import { examine } from './doctor/doctor.ts'
 import { ABOUT, ENDED, PARTS, SNAPSHOTS } from './layout.ts'
 import { ObjectStore } from './store.ts'
 
@@ -22,12 +22,12 @@ function newRun(n: number, overrides: Partial<NewRun> = {}): NewRun {
   return { runId: idOf(n), workflowId: NAME, ...rest, ...names, ...overrides }
 }
 
-/** Answers about segments only when it is let. */
-class SlowBucket extends SpaceBucket {
+/** Answers requests for segments only when the case releases them. */
+class SlowBucket extends MemoryBucket {
   held: Promise<void> | undefined
   asked = Promise.withResolvers<void>()
 
-  override async get(...args: Parameters<SpaceBucket['get']>): Promise<string | undefined> {
+  override async get(...args: Parameters<MemoryBucket['get']>): Promise<string | undefined> {
     if (this.held && args[0].startsWith(ENDED)) {
       this.asked.resolve()
       await this.held
@@ -36,10 +36,10 @@ class SlowBucket extends SpaceBucket {
   }
 }
 
-/** Stores on one bucket. Runs of the name are born when a case says so, in the same moment unless time passes. */
+/** Stores on one bucket. A case creates runs of one workflow id, at the same instant unless it moves time. */
 class World {
   readonly clock = new VirtualClock()
-  readonly space = new ObjectSpace(this.clock)
+  readonly space = new MemoryObjects(this.clock)
   readonly bucket = new SlowBucket(this.space, this.clock)
   readonly #settings: Partial<CompactorSettings>
   readonly #stores: ObjectStore[] = []
@@ -118,7 +118,7 @@ test('a run that was born and left memory between two snapshots is newer than on
   await end(store, 2, 'completed')
   await store.compactor.archive()
   await store.compactor.snapshot()
-  // The second is the first and what has changed since.
+  // The second snapshot is the first with the changes since.
   expect(world.space.list(PARTS).length).toBeGreaterThan(parts.length)
   expect(await newest(await world.store())).toBe(idOf(2))
   await world.close()
@@ -177,7 +177,7 @@ test('an answer about a name that took long is not remembered when a newer run h
   await end(store, 2, 'completed')
   await store.compactor.archive()
   gate.resolve()
-  // It was so when it was asked.
+  // The result was right when the search began.
   expect(await asking).toBe(idOf(1))
   expect(await newest(store)).toBe(idOf(2))
   const refused = { outcome: 'refused', runId: idOf(2) }

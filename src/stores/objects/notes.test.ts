@@ -1,4 +1,4 @@
-// What notes cost in the log, and that they are read from logs of every age.
+// The cost of notes in the log, and reading them from logs of older versions.
 import { expect, test } from 'vitest'
 import { noteKey } from '../../core/stores/rules/read.ts'
 import type { Changes, RunChange } from '../../core/stores/rules/row.ts'
@@ -7,7 +7,7 @@ import { Tables } from '../../core/stores/rules/tables.ts'
 import { Transaction } from '../../core/stores/rules/transaction.ts'
 import type { Note, Store } from '../../core/stores/store.ts'
 import { apply, continued, hold, turn } from '../../testing/conformance/builders.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../testing/memory-bucket.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import { LOG } from './layout.ts'
 import { ObjectStore } from './store.ts'
@@ -27,10 +27,10 @@ async function bodyOf(store: Store, { key, generation }: Note): Promise<string |
 
 class World {
   readonly clock = new VirtualClock()
-  readonly space = new ObjectSpace(this.clock)
+  readonly space = new MemoryObjects(this.clock)
 
   store(snapshotEvery = 1_000): ObjectStore {
-    const bucket = new SpaceBucket(this.space, this.clock)
+    const bucket = new MemoryBucket(this.space, this.clock)
     const settings = { snapshotEvery }
     return new ObjectStore({ bucket, clock: this.clock, settings, projects: false })
   }

@@ -1,4 +1,4 @@
-// From a URL to a store on object storage, or on a folder that is used like one.
+// Opens a store from its URL: on S3, or on a folder used like a bucket.
 import { type Duration, milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
@@ -9,7 +9,7 @@ import { DirectoryBucket } from './directory-bucket.ts'
 import { ABOUT } from './layout.ts'
 import { probe } from './probe.ts'
 import { S3Bucket, type S3Options } from './s3-bucket.ts'
-import { placeOf } from './s3-place.ts'
+import { parseS3Url } from './s3-url.ts'
 import { ObjectStore, type ObjectStoreOptions } from './store.ts'
 
 export interface OpenObjectsOptions extends Omit<ObjectStoreOptions, 'bucket' | 'clock' | 'name'> {
@@ -28,7 +28,7 @@ export async function openObjects(
   const isFolder = /^file:/i.test(url)
   const bucket = isFolder
     ? await DirectoryBucket.open(url, clock)
-    : await S3Bucket.open(placeOf(url), clock, s3)
+    : await S3Bucket.open(parseS3Url(url), clock, s3)
   try {
     await prepare(bucket)
     const store = new ObjectStore({
@@ -48,29 +48,29 @@ export async function openObjects(
   }
 }
 
-/** Opens the bucket without looking at what is in it. */
+/** Opens the bucket without reading it. */
 export async function openBucket(given: string, clock: Clock, s3?: S3Options): Promise<Bucket> {
   const { url } = takeApart(given)
   return /^file:/i.test(url)
     ? DirectoryBucket.open(url, clock)
-    : S3Bucket.open(placeOf(url), clock, s3)
+    : S3Bucket.open(parseS3Url(url), clock, s3)
 }
 
-// A prefix that was found suitable once says so, and is not tried out again.
+// Probes a new prefix. One that passed has the object `pawl.json`, and is not probed again.
 async function prepare(bucket: Bucket): Promise<void> {
   if ((await bucket.get(ABOUT)) !== undefined) return
   await probe(bucket)
   const about = {
     pawl: 1,
     about:
-      'This is a store of pawl, a durable workflow engine. The truth is in log/ and snapshots/; runs/ is for people.',
+      'This is a store of pawl, a durable workflow engine. Do not change log/, snapshots/, parts/ and ended/; runs/ and names/ are readable copies.',
   }
   await bucket.create(ABOUT, `${JSON.stringify(about, null, 2)}\n`)
 }
 
 const OWN: ReadonlySet<string> = new Set(['retention', 'project'])
 
-/** The URL without the parameters that are the store's own. */
+/** Splits the store's own parameters from the URL; the rest of the URL is the bucket's. */
 function takeApart(given: string): { url: string; own: ReadonlyMap<string, string> } {
   const [base = '', query] = given.split(/\?(.*)/s)
   const own = new Map<string, string>()
@@ -90,7 +90,7 @@ function decoded(name: string, value: string): string {
   } catch {
     throw new PawlError(
       'STORE_URL_INVALID',
-      `the store URL's ${name} is not percent-encoded as it should be.`,
+      `the ${name} of the store URL has a % that is not followed by two hexadecimal digits. Write %25 for a %.`,
     )
   }
 }
@@ -99,7 +99,7 @@ function isProjecting(text: string | undefined): boolean {
   if (text === undefined || text === 'on' || text === 'off') return text !== 'off'
   throw new PawlError(
     'STORE_URL_INVALID',
-    `the store URL's project is '${text}'; expected on or off.`,
+    `the store URL has project=${text}, but project is on or off. Write project=off, or leave it out.`,
   )
 }
 
@@ -110,7 +110,7 @@ function retentionOf(text: string | undefined): { retentionMs?: number } {
   } catch (error) {
     throw new PawlError(
       'STORE_URL_INVALID',
-      `the store URL's retention is not a duration: ${String(error)}`,
+      `the store URL has retention=${text}, but retention is a duration: write for example 30d (${(error as Error).message}).`,
     )
   }
 }

@@ -1,18 +1,18 @@
-// A server that refuses every request for a while, in all the ways in which credentials, rights, names and clocks make it
-// do that. A store that is open waits, and goes on when it passes.
+// A server that refuses every request for a while, because of credentials, rights, names or clocks. An open store
+// waits, and continues when the outage is over.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isUnavailable } from '../../core/runtime/availability.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
 import type { Store } from '../../core/stores/store.ts'
 import { beat, ended, hold, newRun, request, turn } from '../../testing/conformance/builders.ts'
 import { idFor } from '../../testing/conformance/labels.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../testing/memory-bucket.ts'
 import { type S3Refusal, type S3Simulator, startS3Simulator } from '../../testing/s3-simulator.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import type { Credentials } from './credentials.ts'
 import { ENDED } from './layout.ts'
 import { S3Bucket } from './s3-bucket.ts'
-import { placeOf } from './s3-place.ts'
+import { parseS3Url } from './s3-url.ts'
 import { ObjectStore } from './store.ts'
 
 const refusals: readonly (S3Refusal & { readonly advice: string })[] = [
@@ -32,7 +32,7 @@ const refusals: readonly (S3Refusal & { readonly advice: string })[] = [
   { status: 501, code: 'NotImplemented', advice: 'lacks what pawl needs' },
 ]
 
-/** Its time is not that of the other, so no segment can have it. */
+/** An id with another time than those of the segments, so that no segment can have it. */
 const NEW = '01890000-0000-7000-8000-000000000001'
 const OLD = idFor('old')
 const SESSION = 77
@@ -44,14 +44,14 @@ beforeEach(async () => {
 afterEach(() => simulator.stop())
 
 async function openStore(credentials = async (): Promise<Credentials> => simulator.credentials) {
-  const bucket = await S3Bucket.open(placeOf(simulator.url), systemClock, { credentials })
+  const bucket = await S3Bucket.open(parseS3Url(simulator.url), systemClock, { credentials })
   const settings = { snapshotEvery: 1_000, archiveAt: 1 }
   const store = new ObjectStore({ bucket, clock: systemClock, settings, projects: false })
   await store.open()
   return store
 }
 
-/** Refuses everything until so many requests have met it, and then nothing. */
+/** Refuses every request until two were refused, then none. */
 async function refuse(refusal: S3Refusal, during: () => Promise<unknown>): Promise<void> {
   simulator.faults.refusal = refusal
   const before = simulator.requests.refused
@@ -62,7 +62,7 @@ async function refuse(refusal: S3Refusal, during: () => Promise<unknown>): Promi
   await done
 }
 
-/** As a client or a worker does it: again and again. */
+/** Retries a call, as clients and workers do. */
 async function insist<T>(call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -104,7 +104,7 @@ describe.each(refusals)('stores D1: $status $code', (refusal) => {
 
   test('a process that starts meanwhile is told, and one that tries again afterwards is not', async () => {
     simulator.faults.refusal = refusal
-    const bucket = await S3Bucket.open(placeOf(simulator.url), systemClock, {
+    const bucket = await S3Bucket.open(parseS3Url(simulator.url), systemClock, {
       credentials: async () => simulator.credentials,
     })
     const store = new ObjectStore({ bucket, clock: systemClock, projects: false })
@@ -140,7 +140,7 @@ test('stores D1: keys that were withdrawn are asked for again, though nothing sa
     { ...good, secretAccessKey: 'other' },
   ]) {
     current = wrong
-    // The server takes nothing signed with the old ones any more.
+    // The server refuses requests signed with the old credentials.
     simulator.faults.refusal = { status: 403, code: 'InvalidAccessKeyId' }
     await expect(store.load([{ type: 'sessions' }])).rejects.toSatisfy(isUnavailable)
     simulator.faults.refusal = undefined
@@ -160,9 +160,9 @@ async function endedRun(store: Store): Promise<void> {
 
 test('stores D1: a segment that is lost fails what needs it, and nothing that travels with it', async () => {
   const clock = new VirtualClock()
-  const space = new ObjectSpace(clock)
+  const space = new MemoryObjects(clock)
   const settings = { snapshotEvery: 1_000, archiveAt: 1 }
-  const bucket = new SpaceBucket(space, clock)
+  const bucket = new MemoryBucket(space, clock)
   const writer = new ObjectStore({ bucket, clock, settings, projects: false })
   await endedRun(writer)
   await writer.compactor.archive()

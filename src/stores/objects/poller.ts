@@ -1,5 +1,5 @@
-// Looks whether others have written, soon after they last did and ever more rarely while they do not. What this process
-// writes tells it as much, so a busy one does not ask.
+// Reads the log at intervals, to see what other processes have written. The interval is short after they have written,
+// and doubles while they have not. A process that writes sees the end of the log anyway, and does not poll.
 import { limits } from '../../core/base/limits.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 import type { Replica } from './replica.ts'
@@ -7,9 +7,9 @@ import type { Replica } from './replica.ts'
 export class Poller {
   readonly #replica: Replica
   readonly #clock: Clock
-  #callOff: (() => void) | undefined
+  #cancel: (() => void) | undefined
   #pauseMs: number = limits.objectPollMsMin
-  #asking = false
+  #isReading = false
 
   constructor(replica: Replica, clock: Clock) {
     this.#replica = replica
@@ -17,34 +17,34 @@ export class Poller {
   }
 
   start(): void {
-    if (!this.#callOff) this.#wait(this.#pauseMs)
+    if (!this.#cancel) this.#wait(this.#pauseMs)
   }
 
   stop(): void {
-    this.#callOff?.()
-    this.#callOff = undefined
+    this.#cancel?.()
+    this.#cancel = undefined
   }
 
-  /** Others are at work: there may be more to come. */
+  /** Shortens the interval after another process has written, because more may follow. */
   advanced(own: boolean): void {
     if (own || this.#pauseMs === limits.objectPollMsMin) return
     this.#pauseMs = limits.objectPollMsMin
-    if (this.#callOff && !this.#asking) this.#wait(this.#pauseMs)
+    if (this.#cancel && !this.#isReading) this.#wait(this.#pauseMs)
   }
 
   #wait(ms: number): void {
-    this.#callOff?.()
-    this.#callOff = this.#clock.after(ms, () => void this.#look())
+    this.#cancel?.()
+    this.#cancel = this.#clock.after(ms, () => void this.#look())
   }
 
   async #look(): Promise<void> {
     const left = this.#pauseMs - this.#replica.ageMs
     if (left > 1) return this.#wait(left)
-    this.#asking = true
+    this.#isReading = true
     this.#pauseMs = Math.min(this.#pauseMs * 2, limits.objectPollMsMax)
-    // Whoever needs the bucket will hear that it cannot be reached; this only asks again.
+    // An outage is reported by the calls that need the bucket; the poller only tries again.
     await this.#replica.catchUp().catch(() => {})
-    this.#asking = false
-    if (this.#callOff) this.#wait(this.#pauseMs)
+    this.#isReading = false
+    if (this.#cancel) this.#wait(this.#pauseMs)
   }
 }

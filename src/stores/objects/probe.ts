@@ -1,5 +1,5 @@
-// Whether a bucket keeps what the store relies on. Some servers take conditions and ignore them: on such a one two
-// workers would overwrite each other's turns, and nobody would notice. So it is found out before anything is written.
+// Tests whether a bucket does what the store depends on. Some servers accept conditions and ignore them: there, two
+// workers would overwrite each other's turns unnoticed. So a new prefix is tested before the store writes to it.
 import { PawlError } from '../../core/base/errors.ts'
 import { type Random, systemRandom } from '../../core/runtime/random.ts'
 import type { Bucket } from './bucket.ts'
@@ -7,9 +7,9 @@ import type { Bucket } from './bucket.ts'
 const RIVALS = 16
 
 const SUITABLE =
-  'Known to work: Ceph radosgw, and file: on a local disk. AWS S3 documents that it does, other than its directory buckets'
+  'Use another bucket. Ceph radosgw is known to work, and so is file: on a local disk; AWS S3, except its directory buckets, documents what is needed'
 
-/** Throws `STORE_UNSUITABLE` if the bucket cannot hold a store. It takes 24 requests, and leaves nothing behind. */
+/** Throws `STORE_UNSUITABLE` if the bucket cannot hold a store. Sends 24 requests, and leaves no objects behind. */
 export async function probe(bucket: Bucket, random: Random = systemRandom): Promise<void> {
   const folder = `probe/${random.integer().toString(36)}-${random.integer().toString(36)}/`
   const [contested, second] = [`${folder}a`, `${folder}b`]
@@ -19,7 +19,7 @@ export async function probe(bucket: Bucket, random: Random = systemRandom): Prom
   })
   await bucket.delete([contested, second])
   const stays = !problem && (await bucket.get(contested)) !== undefined
-  const what = stays ? 'still gives back what was deleted' : problem
+  const what = stays ? 'still returns an object that was deleted' : problem
   if (what) throw new PawlError('STORE_UNSUITABLE', `${bucket.name} ${what}. ${SUITABLE}.`)
 }
 
@@ -31,25 +31,25 @@ async function problemOf(
 ): Promise<string | undefined> {
   const winners = await race(bucket, contested)
   if (winners.length !== 1) {
-    return `let ${winners.length} of ${RIVALS} create the same object: it ignores If-None-Match`
+    return `let ${winners.length} of ${RIVALS} requests create the same object, so it ignores If-None-Match`
   }
   if ((await bucket.create(contested, 'too late')) !== 'exists') {
-    return 'created an object that was there already: it ignores If-None-Match'
+    return 'created an object that existed already, so it ignores If-None-Match'
   }
   if ((await bucket.get(contested)) !== winners[0]) {
-    return 'does not keep what was written by the one who created the object'
+    return 'does not return what the request that created the object wrote'
   }
   await bucket.put(second, 'second')
   if ((await keysIn(bucket, folder)) !== `${contested} ${second}`) {
-    return 'does not list, at once and in order, what was written'
+    return 'does not list new objects at once and in the order of their keys'
   }
   if ((await keysIn(bucket, folder, contested)) !== second) {
-    return 'does not list from a given key on: it ignores start-after'
+    return 'lists objects before the given key, so it ignores start-after'
   }
   return undefined
 }
 
-/** What those wrote who were told that they created the object. */
+/** Creates the object many times at once, and returns the bodies of the requests that were told `created`. */
 async function race(bucket: Bucket, key: string): Promise<string[]> {
   const bodies = Array.from({ length: RIVALS }, (_, index) => `rival ${index}`)
   const results = await Promise.allSettled(bodies.map((body) => bucket.create(key, body)))

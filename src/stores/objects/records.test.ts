@@ -1,4 +1,4 @@
-// Records, pins and marks in the log, in snapshots and in segments, and logs from before there were any.
+// Records, pins and compensating runs in the log, in snapshots and in segments, and logs of versions without them.
 import { expect, test } from 'vitest'
 import { PawlError } from '../../core/base/errors.ts'
 import type { RecordOperation } from '../../core/stores/store.ts'
@@ -11,9 +11,9 @@ import {
   turn,
 } from '../../testing/conformance/builders.ts'
 import { idFor } from '../../testing/conformance/labels.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../testing/memory-bucket.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
-import { examine } from './doctor.ts'
+import { examine } from './doctor/doctor.ts'
 import { ABOUT, ENDED, LOG, SNAPSHOTS } from './layout.ts'
 import { ObjectStore } from './store.ts'
 
@@ -21,7 +21,7 @@ const GRACE_MS = 1_000
 
 class World {
   readonly clock = new VirtualClock()
-  readonly space = new ObjectSpace(this.clock)
+  readonly space = new MemoryObjects(this.clock)
   readonly #stores: ObjectStore[] = []
 
   constructor() {
@@ -30,14 +30,14 @@ class World {
 
   store(snapshotEvery = 4): ObjectStore {
     const settings = { snapshotEvery, archiveAt: 1, graceMs: GRACE_MS }
-    const bucket = new SpaceBucket(this.space, this.clock)
+    const bucket = new MemoryBucket(this.space, this.clock)
     const store = new ObjectStore({ bucket, clock: this.clock, settings, projects: false })
     this.#stores.push(store)
     return store
   }
 
   async problems(): Promise<string[]> {
-    const { problems } = await examine(new SpaceBucket(this.space, this.clock))
+    const { problems } = await examine(new MemoryBucket(this.space, this.clock))
     return problems.map(({ problem }) => problem)
   }
 

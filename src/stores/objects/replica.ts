@@ -10,20 +10,21 @@ import { persist, unavailable } from '../../core/runtime/availability.ts'
 import { type Clock, sleep } from '../../core/runtime/clock.ts'
 import type { Random } from '../../core/runtime/random.ts'
 import { type Changes, type Hint, isEmpty, Tables, Transaction } from '../../core/stores/driver.ts'
-import { Archive, SegmentGone } from './archive.ts'
+import { Archive } from './archive.ts'
 import type { Bucket } from './bucket.ts'
-import { Certainty } from './certainty.ts'
+import { ChangedRows } from './changed-rows.ts'
+import { SegmentGone } from './errors.ts'
 import { decodeEntry, encodeEntry, type LogEntry, noteEnd } from './format.ts'
+import { Freshness } from './freshness.ts'
 import { LOG, logKey, numberIn, SNAPSHOTS } from './layout.ts'
 import { listAll, pages } from './listing.ts'
 import { damaged, Follower, numbersUpTo, readLog } from './log.ts'
-import { Pacing } from './pacing.ts'
 import { type ArchiveChange, changedArchive, firstFitting } from './segment.ts'
 import { notBefore } from './server-time.ts'
 import { beginning, restore, type Snapshot } from './snapshot.ts'
-import { Touched } from './touched.ts'
-import { answer, type Pending, Waiting } from './waiting.ts'
 import { isStale, judge, type Wish } from './wish.ts'
+import { WriteBackoff } from './write-backoff.ts'
+import { answer, type Pending, WriteQueue } from './write-queue.ts'
 
 /** An object on its way. */
 interface Sent {
@@ -53,28 +54,28 @@ export class Replica {
   /** In which log object runs ended that are not archived. */
   endedIn = new Map<string, number>()
   /** What the log behind the snapshot has changed. */
-  touched = new Touched()
+  touched = new ChangedRows()
   readonly #ports: ReplicaPorts
-  readonly #waiting = new Waiting()
-  readonly #pacing: Pacing
+  readonly #waiting = new WriteQueue()
+  readonly #pacing: WriteBackoff
   #pumping = false
   #idle: Promise<void> = Promise.resolve()
   readonly #over = new AbortController()
   #isOpen = false
-  readonly #certainty: Certainty
+  readonly #certainty: Freshness
   readonly #follower: Follower
 
   constructor(ports: ReplicaPorts) {
     this.#ports = ports
     this.archive = new Archive(ports.bucket)
-    this.#certainty = new Certainty(ports.clock, ports.graceMs)
-    this.#pacing = new Pacing(ports.clock, ports.random)
+    this.#certainty = new Freshness(ports.clock, ports.graceMs)
+    this.#pacing = new WriteBackoff(ports.clock, ports.random)
     this.#follower = new Follower({
       bucket: ports.bucket,
-      certainty: this.#certainty,
-      pacing: this.#pacing,
+      freshness: this.#certainty,
+      backoff: this.#pacing,
       position: () => this.position,
-      makeCertain: () => this.#makeCertain(),
+      refresh: () => this.#makeCertain(),
       apply: (entry) => {
         if (this.#waiting.hasWishes) this.#pacing.met()
         this.#apply(entry, false)
@@ -171,7 +172,7 @@ export class Replica {
     this.tables = tables
     this.endedIn = new Map(endedIn)
     this.archive.become(archive)
-    this.touched = new Touched()
+    this.touched = new ChangedRows()
     this.position = n
     this.snapshot = n
     this.at = at

@@ -10,7 +10,7 @@ import { type Clock, systemClock } from '../../core/runtime/clock.ts'
 import { type S3Simulator, startS3Simulator } from '../../testing/s3-simulator.ts'
 import { probe } from './probe.ts'
 import { S3Bucket, type S3Options } from './s3-bucket.ts'
-import { placeOf } from './s3-place.ts'
+import { parseS3Url } from './s3-url.ts'
 
 const SECRET = 'hush/hush+hush'
 
@@ -32,7 +32,7 @@ async function openAt(
   clock = systemClock,
 ): Promise<S3Bucket> {
   const credentials = async () => simulator.credentials
-  const bucket = await S3Bucket.open(placeOf(url), clock, { credentials, ...options })
+  const bucket = await S3Bucket.open(parseS3Url(url), clock, { credentials, ...options })
   opened.push(bucket)
   return bucket
 }
@@ -97,7 +97,7 @@ test('S3 store: no answer in time is unavailable, and the timer is gone with the
   simulator.faults.latencyMs = 300
   await expect(bucket.put('a', 'x')).rejects.toMatchObject({
     ...unavailable,
-    message: expect.stringContaining('no answer in'),
+    message: expect.stringContaining('no response in'),
   })
   simulator.faults.latencyMs = 0
   fireAtOnce = false
@@ -140,7 +140,9 @@ test('S3 store, P1: a server that ignores conditions is refused by the probe', a
   const bucket = await openAt(simulator.url)
   await expect(probe(bucket)).rejects.toMatchObject({
     code: 'STORE_UNSUITABLE',
-    message: expect.stringMatching(/s3:\/\/simulated\/ .*If-None-Match.*Known to work/),
+    message: expect.stringMatching(
+      /s3:\/\/simulated\/ .*If-None-Match.*Use another bucket.*known to work/,
+    ),
   })
   expect(simulator.space.list('')).toEqual([])
 })
@@ -155,7 +157,7 @@ test('S3 store: a probe that cannot reach the server has found nothing out', asy
   await expect(probe(await openAt(simulator.url))).rejects.toMatchObject(unavailable)
 })
 
-/** What somebody sees who makes a mistake; the same of the simulator and of the real server. */
+/** The errors for common mistakes, on the simulator and on the real server. */
 function mistakes(server: () => Promise<{ url: string } & Pick<Radosgw, 'credentials'>>): void {
   test('S3 store: a wrong secret is refused with what to do, and not shown', async () => {
     const { url, credentials } = await server()

@@ -1,5 +1,5 @@
-// A bucket of S3, or of a server that speaks as it does. Each method is one request, or as many as it takes; none is
-// sent again when it may have been carried out, because only the store can tell what an unanswered write has done.
+// A bucket on S3 or a compatible server. A request that may have been carried out is never sent again here, because
+// only the store can tell what an unanswered write has done.
 import { hash } from 'node:crypto'
 import type * as aws4fetch from 'aws4fetch'
 import { PawlError } from '../../core/base/errors.ts'
@@ -15,36 +15,37 @@ import {
   type Credentials,
   findCredentials,
 } from './credentials.ts'
+import { forEach } from './for-each.ts'
 import { checkKey } from './keys.ts'
-import type { S3Place } from './s3-place.ts'
-import { type Answer, errorCode, isAboutCredentials, refusal } from './s3-refusals.ts'
+import { errorCode, isAboutCredentials, type S3Response, s3Error } from './s3-errors.ts'
+import type { S3Location } from './s3-url.ts'
 import { readList } from './s3-xml.ts'
 import { ServerTime } from './server-time.ts'
 
 export interface S3Options {
   readonly credentials?: CredentialProvider
-  /** Another clock than the server's. */
+  /** Replaces the server's clock. */
   readonly now?: () => Instant
   readonly random?: Random
 }
 
 type Driver = typeof aws4fetch
 
-interface Message {
+interface S3Request {
   readonly method: 'GET' | 'PUT' | 'DELETE'
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Buffer
 }
 
-/** A signing key for each day, made once. They belong to one set of credentials. */
+/** The signing keys of one set of credentials, one for each day. */
 type SigningKeys = Map<string, ArrayBuffer>
 
 export class S3Bucket implements Bucket {
   readonly name: string
   readonly serverTime: ServerTime
   readonly #driver: Driver
-  readonly #place: S3Place
+  readonly #location: S3Location
   readonly #clock: Clock
   readonly #random: Random
   readonly #now: () => Instant
@@ -52,23 +53,27 @@ export class S3Bucket implements Bucket {
   readonly #signingKeys = new WeakMap<Credentials, SigningKeys>()
   readonly #closing = new AbortController()
 
-  private constructor(driver: Driver, place: S3Place, clock: Clock, options: S3Options) {
-    this.name = `s3://${place.bucket}/${place.prefix}`
+  private constructor(driver: Driver, location: S3Location, clock: Clock, options: S3Options) {
+    this.name = `s3://${location.bucket}/${location.prefix}`
     this.serverTime = new ServerTime(clock)
     this.#driver = driver
-    this.#place = place
+    this.#location = location
     this.#clock = clock
     this.#random = options.random ?? systemRandom
     this.#now = options.now ?? (() => this.serverTime.now())
     this.#credentials = new CredentialSource(
-      options.credentials ?? findCredentials(place.profile),
+      options.credentials ?? findCredentials(location.profile),
       clock,
     )
   }
 
-  /** Sends nothing yet, but refuses when there is no driver or nothing to sign with. */
-  static async open(place: S3Place, clock: Clock, options: S3Options = {}): Promise<S3Bucket> {
-    const bucket = new S3Bucket(await loadDriver(), place, clock, options)
+  /** Sends no request; throws if the driver or the credentials are missing. */
+  static async open(
+    location: S3Location,
+    clock: Clock,
+    options: S3Options = {},
+  ): Promise<S3Bucket> {
+    const bucket = new S3Bucket(await loadDriver(), location, clock, options)
     await bucket.#credentials.get()
     return bucket
   }
@@ -78,7 +83,7 @@ export class S3Bucket implements Bucket {
   }
 
   async create(key: string, body: string): Promise<'created' | 'exists'> {
-    const message: Message = {
+    const request: S3Request = {
       method: 'PUT',
       url: this.#urlOf(key),
       headers: { 'if-none-match': '*' },
@@ -86,39 +91,39 @@ export class S3Bucket implements Bucket {
     }
     let pauseMs: number = limits.objectConflictPauseMs
     for (let retries: number = limits.objectConflictRetries; ; retries--) {
-      const answer = await this.#send(message)
-      if (answer.status === 200) return 'created'
-      if (answer.status === 412) return 'exists'
-      // Another write of this key is under way, and this one was refused for it. The next answer says who won.
-      if (answer.status !== 409 || retries === 0) throw this.#refusal(message, answer)
+      const response = await this.#send(request)
+      if (response.status === 200) return 'created'
+      if (response.status === 412) return 'exists'
+      // Refused because another write of this key is in progress. The next response tells which one won.
+      if (response.status !== 409 || retries === 0) throw this.#errorFor(request, response)
       await sleep(this.#clock, pauseMs * (0.5 + this.#random.fraction()), this.#closing.signal)
       pauseMs *= 1.5
     }
   }
 
   async put(key: string, body: string): Promise<void> {
-    const message: Message = { method: 'PUT', url: this.#urlOf(key), body: Buffer.from(body) }
-    const answer = await this.#send(message)
-    if (answer.status !== 200) throw this.#refusal(message, answer)
+    const request: S3Request = { method: 'PUT', url: this.#urlOf(key), body: Buffer.from(body) }
+    const response = await this.#send(request)
+    if (response.status !== 200) throw this.#errorFor(request, response)
   }
 
   async get(key: string, range?: ByteRange): Promise<string | undefined> {
-    // There is no way to ask for no bytes at all.
+    // A range header cannot express an empty range.
     const last = range && Math.max(range.from, range.to - 1)
     const headers = range && { range: `bytes=${range.from}-${last}` }
-    const message: Message = { method: 'GET', url: this.#urlOf(key), ...(headers && { headers }) }
-    const answer = await this.#send(message)
-    switch (answer.status) {
-      case 200: // Also if the server knows nothing of ranges.
-        return answer.body.subarray(range?.from, range?.to).toString('utf8')
+    const request: S3Request = { method: 'GET', url: this.#urlOf(key), ...(headers && { headers }) }
+    const response = await this.#send(request)
+    switch (response.status) {
+      case 200: // The whole object, also from a server that ignores ranges.
+        return response.body.subarray(range?.from, range?.to).toString('utf8')
       case 206:
-        return answer.body.subarray(0, range && range.to - range.from).toString('utf8')
-      case 416: // The object ends before.
+        return response.body.subarray(0, range && range.to - range.from).toString('utf8')
+      case 416: // The object ends before the range.
         return ''
       case 404:
-        if (errorCode(answer) === 'NoSuchKey') return undefined
+        if (errorCode(response) === 'NoSuchKey') return undefined
     }
-    throw this.#refusal(message, answer)
+    throw this.#errorFor(request, response)
   }
 
   async list(
@@ -133,22 +138,17 @@ export class S3Bucket implements Bucket {
       found.push(...listings)
       const last = listings.at(-1)
       if (!truncated || last === undefined) break
-      // The key serves as well as the server's own mark, and stays good for ever.
+      // The last key works like the server's continuation token, and does not expire.
       behind = last.key
     }
     return found
   }
 
   async delete(keys: readonly string[]): Promise<void> {
-    const left = [...keys].reverse()
-    const deleteOneByOne = async (): Promise<void> => {
-      for (let key = left.pop(); key !== undefined; key = left.pop()) await this.#deleteOne(key)
-    }
-    const lanes = Math.min(keys.length, limits.objectDeletesAtOnce)
-    await Promise.all(Array.from({ length: lanes }, deleteOneByOne))
+    await forEach(keys, limits.objectDeletesAtOnce, (key) => this.#deleteOne(key))
   }
 
-  /** Requests under way are called off: their effect is unknown. */
+  /** Aborts requests in progress; their effect is unknown. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('the bucket was closed'))
   }
@@ -158,7 +158,7 @@ export class S3Bucket implements Bucket {
     after: string,
     limit: number,
   ): Promise<ReturnType<typeof readList>> {
-    const own = this.#place.prefix
+    const own = this.#location.prefix
     const query = {
       'list-type': '2',
       'encoding-type': 'url',
@@ -167,63 +167,63 @@ export class S3Bucket implements Bucket {
       ...(after && { 'start-after': own + after }),
     }
     const pairs = Object.entries(query).map(([name, value]) => `${name}=${encoded(value)}`)
-    const message: Message = { method: 'GET', url: `${this.#place.base}?${pairs.join('&')}` }
-    const answer = await this.#send(message)
-    if (answer.status !== 200) throw this.#refusal(message, answer)
-    const { truncated, listings } = this.#understood(() => readList(answer.body.toString('utf8')))
+    const request: S3Request = { method: 'GET', url: `${this.#location.base}?${pairs.join('&')}` }
+    const response = await this.#send(request)
+    if (response.status !== 200) throw this.#errorFor(request, response)
+    const { truncated, listings } = this.#understood(() => readList(response.body.toString('utf8')))
     const inside = listings.map((each) => ({ ...each, key: each.key.slice(own.length) }))
     return { truncated, listings: inside }
   }
 
   async #deleteOne(key: string): Promise<void> {
-    const message: Message = { method: 'DELETE', url: this.#urlOf(key) }
-    const answer = await this.#send(message)
-    if (answer.status === 204 || answer.status === 200) return
-    if (answer.status === 404 && errorCode(answer) === 'NoSuchKey') return
-    throw this.#refusal(message, answer)
+    const request: S3Request = { method: 'DELETE', url: this.#urlOf(key) }
+    const response = await this.#send(request)
+    if (response.status === 204 || response.status === 200) return
+    if (response.status === 404 && errorCode(response) === 'NoSuchKey') return
+    throw this.#errorFor(request, response)
   }
 
   #urlOf(key: string): string {
-    const whole = this.#place.prefix + key
+    const whole = this.#location.prefix + key
     checkKey(whole)
-    return this.#place.base + whole.split('/').map(encoded).join('/')
+    return this.#location.base + whole.split('/').map(encoded).join('/')
   }
 
-  async #send(message: Message): Promise<Answer> {
+  async #send(request: S3Request): Promise<S3Response> {
     const credentials = await this.#credentials.get()
-    const answer = await this.#exchange(message, credentials)
-    if (answer.status < 400) return answer
-    // Whoever tries again asks for others: keys are renewed and withdrawn while a process runs.
-    if (isAboutCredentials(answer)) this.#credentials.forget(credentials)
-    // It was refused for the time in its signature. The answer has told the right one.
-    const isSkewed = errorCode(answer) === 'RequestTimeTooSkewed'
-    return isSkewed ? this.#exchange(message, credentials) : answer
+    const response = await this.#exchange(request, credentials)
+    if (response.status < 400) return response
+    // The next attempt gets new credentials: keys are renewed and withdrawn while a process runs.
+    if (isAboutCredentials(response)) this.#credentials.forget(credentials)
+    // The time in the signature was wrong. The response has corrected it, so the request is sent once more.
+    const isSkewed = errorCode(response) === 'RequestTimeTooSkewed'
+    return isSkewed ? this.#exchange(request, credentials) : response
   }
 
-  async #exchange(message: Message, credentials: Credentials): Promise<Answer> {
+  async #exchange(request: S3Request, credentials: Credentials): Promise<S3Response> {
     const tooLong = new AbortController()
-    const error = new Error(`no answer in ${limits.objectRequestMsMax} ms`)
-    const callOff = this.#clock.after(limits.objectRequestMsMax, () => tooLong.abort(error))
+    const error = new Error(`no response in ${limits.objectRequestMsMax} ms`)
+    const cancel = this.#clock.after(limits.objectRequestMsMax, () => tooLong.abort(error))
     const signal = AbortSignal.any([tooLong.signal, this.#closing.signal])
     const sentAt = this.#clock.monotonic()
     try {
-      const { url, method, headers } = await this.#signed(message, credentials)
-      const { body = null } = message
-      // A redirection would take the request to where its signature does not hold.
-      const response = await fetch(url, { method, headers, body, signal, redirect: 'manual' })
-      this.serverTime.heard(response.headers.get('date'), sentAt)
-      const bucketRegion = response.headers.get('x-amz-bucket-region')
-      const answer = { status: response.status, body: Buffer.from(await response.arrayBuffer()) }
-      return bucketRegion ? { ...answer, bucketRegion } : answer
+      const { url, method, headers } = await this.#signed(request, credentials)
+      const { body = null } = request
+      // The signature is not valid for the target of a redirect.
+      const fetched = await fetch(url, { method, headers, body, signal, redirect: 'manual' })
+      this.serverTime.heard(fetched.headers.get('date'), sentAt)
+      const bucketRegion = fetched.headers.get('x-amz-bucket-region')
+      const response = { status: fetched.status, body: Buffer.from(await fetched.arrayBuffer()) }
+      return bucketRegion ? { ...response, bucketRegion } : response
     } catch (error) {
       throw unavailable(`S3 bucket ${this.name}`, rootOf(error))
     } finally {
-      callOff()
+      cancel()
     }
   }
 
   async #signed(
-    { method, url, headers, body }: Message,
+    { method, url, headers, body }: S3Request,
     credentials: Credentials,
   ): Promise<{ url: URL; method: string; headers: Headers }> {
     const { accessKeyId, secretAccessKey, sessionToken } = credentials
@@ -232,21 +232,21 @@ export class S3Bucket implements Bucket {
     const signer = new this.#driver.AwsV4Signer({
       method,
       url,
-      // With its digest signed, a body that was damaged on the way is refused.
+      // The server rejects a body that was damaged on the way, because its digest is signed.
       headers: { ...headers, 'x-amz-content-sha256': hash('sha256', body ?? '', 'hex') },
       accessKeyId,
       secretAccessKey,
       ...(sessionToken && { sessionToken }),
       service: 's3',
-      region: this.#place.region,
+      region: this.#location.region,
       cache: keys,
       datetime: new Date(this.serverTime.guess()).toISOString().replace(/[:-]|\.\d{3}/g, ''),
     })
     return signer.sign()
   }
 
-  #refusal({ method }: Message, answer: Answer): PawlError {
-    return refusal(this.name, method, answer)
+  #errorFor({ method }: S3Request, response: S3Response): PawlError {
+    return s3Error(this.name, method, response)
   }
 
   #understood<T>(read: () => T): T {
@@ -270,7 +270,7 @@ async function loadDriver(): Promise<Driver> {
   }
 }
 
-/** As SigV4 wants it: everything but letters, digits and `-._~`. What is signed is then what is sent. */
+/** Encodes everything but letters, digits and `-._~`, as SigV4 requires, so that the signed URL is the one sent. */
 function encoded(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
@@ -278,7 +278,7 @@ function encoded(text: string): string {
   )
 }
 
-/** `fetch failed` has a cause that says why. */
+/** Returns the innermost cause, because the error of `fetch` itself only says `fetch failed`. */
 function rootOf(error: unknown): unknown {
   return error instanceof Error && error.cause instanceof Error ? rootOf(error.cause) : error
 }

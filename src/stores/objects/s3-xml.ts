@@ -1,4 +1,4 @@
-// The little XML that S3 speaks. What comes from the server is not trusted to be what it should.
+// Reads the XML of S3's responses. The server is not trusted: malformed responses are rejected.
 import type { Listing } from './bucket.ts'
 
 export interface ListAnswer {
@@ -6,10 +6,10 @@ export interface ListAnswer {
   readonly listings: readonly Listing[]
 }
 
-/** An answer to ListObjectsV2 that was asked for with encoding-type=url. */
+/** Reads a response to ListObjectsV2 with encoding-type=url. */
 export function readList(xml: string): ListAnswer {
   const [list] = elements(xml, 'ListBucketResult')
-  if (list === undefined) throw new Error('the answer is not a list of objects')
+  if (list === undefined) throw new Error('the response is not a list of objects')
   return {
     truncated: text(list, 'IsTruncated') === 'true',
     listings: elements(list, 'Contents').map(readListing),
@@ -21,17 +21,17 @@ function readListing(contents: string): Listing {
   const bytes = Number(text(contents, 'Size') ?? Number.NaN)
   const modifiedAt = Date.parse(text(contents, 'LastModified') ?? '')
   if (key === undefined || !Number.isInteger(bytes) || Number.isNaN(modifiedAt)) {
-    throw new Error('the list of objects has an entry that cannot be read')
+    throw new Error('the list of objects has an entry without a valid key, size or date')
   }
-  // In this encoding a plus is a space, and a real plus is %2B.
+  // In this encoding a plus stands for a space, and %2B for a plus.
   return { key: decodeURIComponent(key.replaceAll('+', ' ')), bytes, modifiedAt }
 }
 
 export interface ErrorAnswer {
-  /** Empty if the answer is not S3's. */
+  /** Empty if the body is not an error of S3. */
   readonly code: string
   readonly message: string
-  /** The region where the bucket is, if the error is that it is not here. */
+  /** The region of the bucket, if the request went to another one. */
   readonly region?: string
 }
 
@@ -45,7 +45,7 @@ export function readError(xml: string): ErrorAnswer {
   }
 }
 
-/** What is inside each element of this name. None of S3's elements contains one of its own name. */
+/** Returns the content of each element of this name. No element of S3 contains one of its own name. */
 function elements(xml: string, name: string): string[] {
   const found = xml.matchAll(new RegExp(`<${name}(?:\\s[^>]*)?>([^]*?)</${name}\\s*>`, 'g'))
   return Array.from(found, ([, inside = '']) => inside)

@@ -1,40 +1,40 @@
-// Runs that have ended, packed into objects that never change. A segment's first line is a filter, if it has one: which
-// ids and names are certainly not in it. Then comes its index; every further line is one run with all its turns, found by
-// its place.
-import { PawlError } from '../../core/base/errors.ts'
+// Segments: ended runs in objects that never change. The first line is a filter, which tells the ids and names that are
+// certainly not in the segment; some segments have none. Then comes the index. Every further line is one run with all
+// its turns, found by its position.
 import type { Instant } from '../../core/base/instant.ts'
 import type { Attributes, RowTurn, RunRow } from '../../core/stores/driver.ts'
 import { Bloom } from './bloom.ts'
+import { damagedObject } from './errors.ts'
 
-/** What everybody knows of a segment without reading it. */
+/** A segment in the list that every process has in memory. */
 export interface Segment {
   readonly key: string
-  /** Bytes of its filter, which comes first; none if nothing would be in it. Segments of older releases have none. */
+  /** Bytes of the filter; 0 if it would be empty. Absent for segments of older releases, which have no filter. */
   readonly filter?: number
   /** Bytes of the index. */
   readonly index: number
-  /** Bytes of all of it. Older releases do not tell. */
+  /** Bytes of the whole segment. Absent for segments of older releases. */
   readonly bytes?: number
   readonly runs: number
-  /** How often it was merged. */
+  /** How often its runs were merged. */
   readonly level: number
-  /** The span of ids that are sorted by time, and whether there are others. */
+  /** The range of run ids that are sorted by time, and whether there are other ids. */
   readonly ids?: readonly [string, string]
   readonly others: boolean
-  /** The span of those among the others that seem to begin with a time, too. */
+  /** The range of those other ids that seem to begin with a time as well. */
   readonly near?: readonly [string, string]
   readonly endedTo: Instant
-  /** Runs by workflow and status, as JSON pairs. */
+  /** The number of runs by workflow and status; the keys are pairs in JSON. */
   readonly counts: Readonly<Record<string, number>>
 }
 
 export interface ArchiveState {
-  /** Runs that ended in log objects up to this one are in the segments, and nowhere else. */
+  /** Runs that ended in log objects up to this number are in segments only. */
   readonly upTo: number
   readonly segments: readonly Segment[]
 }
 
-/** From one state of the archive to the next. */
+/** Changes one state of the archive into the next. */
 export interface ArchiveChange {
   readonly from: number
   readonly upTo: number
@@ -42,10 +42,10 @@ export interface ArchiveChange {
   readonly added: readonly Segment[]
 }
 
-/** A change that somebody wants. Its segments may be swept away as nobody's if it comes too late. */
-export interface ArchiveWish extends ArchiveChange {
+/** A change that is written if it still fits. After `until`, a sweep may delete its segments as orphans. */
+export interface ArchiveProposal extends ArchiveChange {
   readonly until: Instant
-  /** Runs that leave memory by it. */
+  /** Runs that leave memory with this change. */
   readonly packed: readonly string[]
 }
 
@@ -56,50 +56,50 @@ export function changedArchive(state: ArchiveState, change: ArchiveChange): Arch
   return { upTo: change.upTo, segments: [...kept, ...change.added] }
 }
 
-/** Whether a change still fits: nobody was faster. */
+/** True if no other process has changed the archive since the change was proposed. */
 function fits(state: ArchiveState, change: ArchiveChange): boolean {
   const keys = new Set(state.segments.map(({ key }) => key))
   return state.upTo === change.from && change.dropped.every((key) => keys.has(key))
 }
 
-/** The first of these changes that can still be made. All runs that leave memory by it must rest. */
+/** Returns the first proposal that still fits. All runs that leave memory with it must still have ended. */
 export function firstFitting(
-  wishes: readonly ArchiveWish[],
+  proposals: readonly ArchiveProposal[],
   state: ArchiveState,
   now: Instant,
-  rests: (runId: string, upTo: number) => boolean,
+  hasEnded: (runId: string, upTo: number) => boolean,
 ): ArchiveChange | undefined {
-  const wish = wishes
+  const proposal = proposals
     .filter((each) => each.until > now && fits(state, each))
-    .find(({ packed, upTo }) => packed.every((runId) => rests(runId, upTo)))
-  if (!wish) return undefined
-  const { until: _, packed: __, ...change } = wish
+    .find(({ packed, upTo }) => packed.every((runId) => hasEnded(runId, upTo)))
+  if (!proposal) return undefined
+  const { until: _, packed: __, ...change } = proposal
   return change
 }
 
 export interface EndedRun {
   readonly row: RunRow
   readonly turns: readonly RowTurn[]
-  /** It was not the newest of its workflow id when it left memory. */
+  /** Set if it was not the newest run of its workflow id when it left memory. */
   readonly older?: true
 }
 
-/** Column by column, one entry per run, in the order of the lines. */
+/** Columns with one entry per run, in the order of the lines. */
 export interface SegmentIndex {
   readonly ids: readonly string[]
   readonly workflowIds: readonly string[]
   readonly names: readonly string[]
   readonly statuses: readonly RunRow['status'][]
   readonly created: readonly Instant[]
-  /** Each of these is absent if no run has any. */
+  /** Each of these columns is absent if no run has a value. */
   readonly attributes?: readonly (Attributes | null)[]
   readonly pins?: readonly (string | null)[]
   readonly older?: readonly boolean[]
-  /** Where each line ends, in bytes behind the index; it begins where the one before ended. */
+  /** Where each line ends, in bytes after the index. A line begins where the one before ends. */
   readonly ends: readonly number[]
 }
 
-/** `isFiltered` is false only for a segment as older releases made it. */
+/** `isFiltered` is false only to check a segment of an older release. */
 export function encodeSegment(
   key: string,
   runs: readonly EndedRun[],
@@ -140,7 +140,7 @@ export function encodeSegment(
   return { segment, head, body: filter + head + lines.join('') }
 }
 
-// Ids that are sorted by time need none, and a run that has no name of its own is found by its id.
+// The filter leaves out ids sorted by time, which ranges find, and workflow ids that equal the run id.
 function filterOf({ ids, workflowIds }: SegmentIndex): string {
   const texts = ids.filter((id) => !isSortedByTime(id)).map(filteredId)
   for (const [line, workflowId] of workflowIds.entries()) {
@@ -153,7 +153,7 @@ export function decodeFilter(line: string): Bloom {
   return Bloom.decode(JSON.parse(line) as string)
 }
 
-/** As a filter knows them. */
+/** The texts by which a filter knows run ids and workflow ids. */
 export function filteredId(runId: string): string {
   return `run ${runId}`
 }
@@ -167,7 +167,7 @@ function spanOf(ids: readonly string[]): readonly [string, string] | undefined {
   return first === undefined || last === undefined ? undefined : [first, last]
 }
 
-/** The lines of a segment: its index, and its runs. */
+/** Splits a segment into its index and the lines of its runs. */
 export function linesIn({ filter = 0 }: Segment, body: string): { index: string; runs: string[] } {
   const lines = body.split('\n').filter((line) => line !== '')
   const [index = '', ...runs] = filter > 0 ? lines.slice(1) : lines
@@ -178,18 +178,18 @@ export function decodeRun(key: string, line: string): EndedRun {
   try {
     return JSON.parse(line) as EndedRun
   } catch (error) {
-    throw new PawlError('STORE_UNSUITABLE', `a line of ${key} is not readable: ${String(error)}`)
+    throw damagedObject(key, `has a line that is not readable: ${String(error)}`)
   }
 }
 
-/** Whether the run could be in the segment, as far as that is known without reading it. */
+/** False if the run is certainly not in the segment, as far as the list tells. */
 export function mayHold({ ids, others, near, filter }: Segment, runId: string): boolean {
   if (isSortedByTime(runId)) return isWithin(ids, runId)
   if (filter !== undefined && isNearTime(runId)) return isWithin(near, runId)
   return others
 }
 
-/** Whether the filter, if the segment has one, has to be asked about this id. */
+/** True if filters contain ids of this kind. */
 export function isFilteredId(runId: string): boolean {
   return !isSortedByTime(runId)
 }
@@ -211,15 +211,15 @@ function countsOf(rows: readonly RunRow[]): Record<string, number> {
   return counts
 }
 
-/** Ids of version 7 begin with the time they were made at. Derived ones are spread over the whole space. */
+/** UUIDs of version 7 begin with the time of their creation. Derived ids are spread over the whole range. */
 function isSortedByTime(runId: string): boolean {
   return runId[14] === '7'
 }
 
-/** 2020 and 2100, as the beginnings of ids have them. */
+/** The beginnings of ids from 2020 and 2100. */
 const [EARLIEST, LATEST] = ['016f5e66-e800', '03bb2cc3-d800']
 
-/** Derived ids of children begin with the time of their parent. Of others, one in a hundred seems to. */
+/** Derived ids of children begin with the time of their parent. One in a hundred other ids seems to. */
 function isNearTime(runId: string): boolean {
   return !isSortedByTime(runId) && EARLIEST <= runId && runId < LATEST
 }

@@ -4,12 +4,12 @@ import { limits } from '../../core/base/limits.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import { ServerTime } from './server-time.ts'
 
-/** What a server whose clock is at `instant` writes into its answer. */
+/** The `Date` header of a server whose clock is at `instant`. */
 function dateOf(instant: number): string {
   return new Date(instant).toUTCString()
 }
 
-/** One request: it takes `there` ms to the server and `back` ms to return. `lead` is how far the server's clock is ahead. */
+/** One request: `there` ms to the server and `back` ms to return. The server's clock is ahead by `lead`. */
 async function exchange(
   clock: VirtualClock,
   time: ServerTime,
@@ -40,7 +40,7 @@ test('S3 store, P15: the server’s true time is within the uncertainty, whateve
           await clock.advance(wait)
           const error = Math.abs(time.now() - (clock.now() + lead))
           expect(error).toBeLessThanOrEqual(time.uncertaintyMs)
-          // What one answer can say at worst; and drift over the pauses.
+          // The worst precision of one response, and the drift over the pauses.
           expect(time.uncertaintyMs).toBeLessThan(700)
         }
       }

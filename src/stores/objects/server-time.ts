@@ -1,29 +1,29 @@
-// The server's clock, from the `Date` of its answers. One answer says little: whole seconds, and only that they were
-// so at some moment between sending and receiving. Many answers leave little room.
+// Estimates the server's clock from the `Date` header of its responses. One response is imprecise: it has whole
+// seconds, from some moment between request and response. Many responses narrow the range.
 
 import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 
-/** Two clocks that are both right for their makers part by at most this share of the time that passes. */
+/** The maximum drift between two working clocks, as a share of the time that passes. */
 const DRIFT = 0.0002
 
-/** The machines behind one name do not agree more closely than this. */
+/** How far the clocks of the machines behind one server name may be apart. */
 const APART_MS = 25
 
 /**
- * The time now, and not before `last`: whoever tells it may be a little behind the one before. If it is far behind, the
- * storage's clock was set back, and it counts. Otherwise time would stand still until it has caught up.
+ * Returns `now`, but not before `last`, because readings of one clock differ a little. If `now` is far before `last`,
+ * the storage's clock was set back, and `now` is used; otherwise time would stand still until that clock has caught up.
  */
 export function notBefore(last: Instant, now: Instant): Instant {
   return now < last - limits.clockAheadMsMax ? now : Math.max(last, now)
 }
 
-/** What is added to the local monotonic clock to get the server's time lies strictly between these. */
+/** The bounds of the server's time minus the local monotonic clock. */
 interface Offset {
   readonly low: number
   readonly high: number
-  /** When, by the monotonic clock, this was known. */
+  /** The monotonic time of the last response. */
   readonly at: number
 }
 
@@ -36,7 +36,9 @@ export class ServerTime {
     this.#clock = clock
   }
 
-  /** An answer to what was sent at `sentAt` has come just now. `date` is its header; one that cannot be read says nothing. */
+  /**
+   * Takes the `Date` header of a response that has just arrived to a request sent at `sentAt`. Ignores invalid dates.
+   */
   heard(date: string | null | undefined, sentAt: number): void {
     const second = Date.parse(date ?? '')
     if (Number.isNaN(second)) return
@@ -45,24 +47,24 @@ export class ServerTime {
     const high = second + 1_000 + APART_MS - sentAt
     const known = this.#widened(at)
     const both = known && { low: Math.max(known.low, low), high: Math.min(known.high, high), at }
-    // Nothing in common: the server's clock was set, or ours stood still while the machine slept.
+    // The ranges do not overlap: the server's clock was set, or the local one stopped while the machine slept.
     this.#offset = both && both.low < both.high ? both : { low, high, at }
   }
 
-  /** The best guess. It does not go back by little; before any answer it is the local time. */
+  /** The estimated server time; the local time before the first response. It goes back only if the clock was set. */
   now(): Instant {
     this.#shown = notBefore(this.#shown, this.guess())
     return this.#shown
   }
 
-  /** As `now`, but it may go back by little, too. */
+  /** The estimated server time, which may also go back a little. */
   guess(): Instant {
     const at = this.#clock.monotonic()
     const offset = this.#widened(at)
     return offset ? Math.floor((offset.low + offset.high) / 2 + at) : this.#clock.now()
   }
 
-  /** How far `now()` may be from the server's time. */
+  /** The maximum distance of `now()` from the server's time. */
   get uncertaintyMs(): number {
     const now = this.now()
     const at = this.#clock.monotonic()

@@ -1,6 +1,6 @@
-// The state after a number of the log, as objects: so that the log need not be read from its beginning. A small state is
-// one object. A large one is a list of parts: first those of a whole state, then what has changed since, which the parts
-// behind them put in place of what was before. So a snapshot costs what has changed, and no object gets too large.
+// A snapshot: the state after a number of the log, so that the log need not be read from its beginning. A small state
+// is one object. A large one is a list of parts: those of a whole state, then those of later changes, in which a row
+// replaces the one before. So a snapshot costs as much as has changed, and no object becomes too large.
 
 import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
@@ -14,16 +14,16 @@ import type {
   TaskRow,
 } from '../../core/stores/driver.ts'
 import type { Bucket } from './bucket.ts'
+import type { ChangedRows } from './changed-rows.ts'
 import { parse, VERSION } from './format.ts'
 import { type ArchiveState, emptyArchive } from './segment.ts'
-import type { Touched } from './touched.ts'
 
 export interface Snapshot {
   readonly n: number
   readonly at: Instant
   readonly archive: ArchiveState
   readonly tables: Tables
-  /** In which log object a run ended, for those that are not archived yet. */
+  /** The log object in which each run ended, for runs that are not in a segment yet. */
   readonly endedIn: ReadonlyMap<string, number>
 }
 
@@ -33,11 +33,11 @@ export const beginning = { n: 0, at: 0, archive: emptyArchive, endedIn: new Map<
 export interface Part {
   readonly key: string
   readonly bytes: number
-  /** What it was made at: the number of the log. */
+  /** The number of the log at which it was written. */
   readonly n: number
 }
 
-/** What a snapshot says of itself. Its lines, if it has any, come behind those of its parts. */
+/** The header of a snapshot. Its own lines, if any, come after those of its parts. */
 export interface Manifest {
   readonly n: number
   readonly at: Instant
@@ -54,14 +54,14 @@ interface RunLine {
   readonly row: RunRow
   readonly turns: readonly RowTurn[]
   readonly endedIn?: number
-  /** It is not the newest of its workflow id, which may have left memory. */
+  /** Set if it is not the newest run of its workflow id, even if that one has left memory. */
   readonly older?: true
 }
 
-/** What is in one line of a snapshot or of a part. */
+/** One line of a snapshot or of a part. */
 export type StateLine =
   | RunLine
-  /** Further turns of a run whose line is before. */
+  /** Further turns of a run with an earlier line. */
   | { readonly of: string; readonly turns: readonly RowTurn[] }
   | { readonly runGone: string }
   | { readonly task: TaskRow }
@@ -70,7 +70,7 @@ export type StateLine =
   | { readonly sessionGone: number }
   | { readonly record: RecordRow }
 
-/** Turns of a run, as many as there were when it was captured: what is added later is not part of it. */
+/** A run, with the number of its turns when it was captured: turns added later are not part of the snapshot. */
 interface CapturedRun {
   readonly row: RunRow
   readonly turns: readonly RowTurn[]
@@ -81,7 +81,7 @@ interface CapturedRun {
 
 type Captured = CapturedRun | Exclude<StateLine, { readonly turns: readonly RowTurn[] }>
 
-/** Everything as it is at this moment. Rows are never changed in place, so this only notes which there are. */
+/** Captures the whole state at this moment. Rows are never changed in place, so this only collects references. */
 export function captureAll({ tables, endedIn }: Snapshot): Captured[] {
   const captured: Captured[] = []
   for (const rows of [tables.live, tables.ended]) {
@@ -95,26 +95,26 @@ export function captureAll({ tables, endedIn }: Snapshot): Captured[] {
   return captured
 }
 
-/** What has changed behind a number of the log, as it is at this moment. */
+/** Captures, at this moment, the rows that changed after a number of the log. */
 export function captureChanged(
   { tables, endedIn }: Snapshot,
-  touched: Touched,
+  changed: ChangedRows,
   since: number,
 ): Captured[] {
   return [
-    ...touched.runs(since).map((runGone) => {
+    ...changed.runs(since).map((runGone) => {
       const row = tables.run(runGone)
       return row ? captureRun(row, tables, endedIn) : { runGone }
     }),
-    ...touched.tasks(since).map((taskGone) => {
+    ...changed.tasks(since).map((taskGone) => {
       const task = tables.tasks.get(taskGone)
       return task ? { task } : { taskGone }
     }),
-    ...touched.sessions(since).map((sessionGone) => {
+    ...changed.sessions(since).map((sessionGone) => {
       const session = tables.sessions.get(sessionGone)
       return session ? { session } : { sessionGone }
     }),
-    ...touched.records(since).flatMap(([space, key]) => {
+    ...changed.records(since).flatMap(([space, key]) => {
       const record = tables.records.get(space)?.get(key)
       return record ? [{ record }] : []
     }),
@@ -132,7 +132,7 @@ function captureRun(
   return { row, turns, count: turns.length, endedIn: endedIn.get(runId), older }
 }
 
-/** The lines of what was captured. A long history is several. */
+/** Yields the lines of what was captured. A long history takes several. */
 export function* linesOf(captured: Iterable<Captured>): Generator<StateLine> {
   for (const each of captured) {
     if (!('row' in each)) {
@@ -163,8 +163,8 @@ function chunks(turns: readonly RowTurn[], count: number): RowTurn[][] {
 }
 
 /**
- * What was captured, as texts of lines, none much longer than `bytes`. It takes a few milliseconds at a time, so
- * that the process goes on with everything else meanwhile.
+ * Yields the lines of what was captured as texts of about `bytes`. Works in slices of a few milliseconds, so that the
+ * process can do other work meanwhile.
  */
 export async function* textsOf(
   captured: Iterable<Captured>,
@@ -190,7 +190,7 @@ export async function* textsOf(
   if (texts.length > 0) yield { text: texts.join(''), lines: texts.length }
 }
 
-/** An object with these lines behind its header. */
+/** Returns the body of an object: a header, then these lines. */
 export function withHeader(about: object, text: string, lines: number): string {
   return `${JSON.stringify({ pawl: VERSION, lines, ...about })}\n${text}`
 }
@@ -202,11 +202,11 @@ export function manifestIn(key: string, body: string): Manifest {
 
 export interface Restored extends Manifest {
   readonly endedIn: Map<string, number>
-  /** The key of an object that should be there and is not. */
+  /** The key of a missing object; absent if the snapshot was restored. */
   readonly missing?: undefined
 }
 
-/** Reads a snapshot and its parts into tables that are empty. */
+/** Reads a snapshot and its parts into empty tables. */
 export async function restore(
   bucket: Bucket,
   key: string,
@@ -232,7 +232,7 @@ export async function restore(
 
 const PARTS_AT_ONCE = 4
 
-/** Rows as the lines say, each in the place of what an earlier line said. */
+/** Collects rows from lines; a later line replaces an earlier one of the same row. */
 class StateRows {
   readonly #runs = new Map<string, RunLine & { readonly turns: RowTurn[] }>()
   readonly #tasks = new Map<string, TaskRow>()
@@ -251,7 +251,7 @@ class StateRows {
     else this.#records.push(line.record)
   }
 
-  /** Answers with the log objects in which runs ended. */
+  /** Fills the tables, and returns the log object in which each run ended. */
   fill(tables: Tables): Map<string, number> {
     const ends = new Map<string, number>()
     for (const [runId, { row, turns, endedIn, older }] of this.#runs) {

@@ -1,12 +1,12 @@
-// Snapshots in parts: what they cost, that they say what the log says, and that a death anywhere harms nothing.
+// Snapshots in parts: their cost, their agreement with the log, and crashes at every request.
 import { expect, test } from 'vitest'
 import { sleep, systemClock } from '../../core/runtime/clock.ts'
 import type { NewRun } from '../../core/stores/store.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../testing/memory-bucket.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import type { Bucket } from './bucket.ts'
 import type { CompactorSettings } from './compactor.ts'
-import { examine } from './doctor.ts'
+import { examine } from './doctor/doctor.ts'
 import { ABOUT, LOG, PARTS, SNAPSHOTS } from './layout.ts'
 import { captureAll, linesOf, type Manifest, manifestIn } from './snapshot.ts'
 import { ObjectStore } from './store.ts'
@@ -21,7 +21,7 @@ function newRun(n: number, bytes = 100): NewRun {
   return { runId, workflowId: runId, reuse: 'allow', input, ...names }
 }
 
-/** Dies at a request: before it arrives, or after. */
+/** A bucket whose process dies at one request, before or after it arrives. */
 class Mortal {
   requests = 0
   dies: { at: number; before: boolean } | undefined
@@ -52,7 +52,7 @@ class Mortal {
 
 class World {
   readonly clock = new VirtualClock()
-  readonly space = new ObjectSpace(this.clock)
+  readonly space = new MemoryObjects(this.clock)
   readonly #settings: Partial<CompactorSettings>
 
   constructor(settings: Partial<CompactorSettings> = {}) {
@@ -63,7 +63,7 @@ class World {
 
   store(mortal = new Mortal()): ObjectStore {
     const { clock } = this
-    const bucket = mortal.wrap(new SpaceBucket(this.space, clock))
+    const bucket = mortal.wrap(new MemoryBucket(this.space, clock))
     return new ObjectStore({ bucket, clock, settings: this.#settings, projects: false })
   }
 
@@ -76,11 +76,11 @@ class World {
   }
 
   async problems(): Promise<string[]> {
-    const { problems } = await examine(new SpaceBucket(this.space, this.clock))
+    const { problems } = await examine(new MemoryBucket(this.space, this.clock))
     return problems.map(({ problem }) => problem)
   }
 
-  /** What a process that starts now finds, against what another has in memory. */
+  /** Compares what a process that starts now reads with what another has in memory. */
   async same(store: ObjectStore): Promise<void> {
     const fresh = this.store()
     await fresh.open()
@@ -112,7 +112,7 @@ test('stores, object storage at size: a snapshot writes what has changed, and al
     const { parts = [], n } = world.manifests().at(-1) ?? {}
     sizes.push(parts.filter((part) => part.n === n).length)
   }
-  // Most wrote little; now and then one wrote everything.
+  // Most snapshots write little; now and then one writes everything.
   expect(sizes.filter((count) => count <= 2).length).toBeGreaterThan(30)
   expect(sizes.filter((count) => count >= whole).length).toBeGreaterThan(0)
   expect(await world.problems()).toEqual([])
@@ -175,8 +175,8 @@ test('a long history is several lines, and comes back whole', async () => {
 })
 
 test('writing a snapshot lets everything else have its turn', async () => {
-  const space = new ObjectSpace(systemClock)
-  const bucket = new SpaceBucket(space, systemClock)
+  const space = new MemoryObjects(systemClock)
+  const bucket = new MemoryBucket(space, systemClock)
   const settings = { snapshotEvery: 1_000_000 }
   const store = new ObjectStore({ bucket, clock: systemClock, settings, projects: false })
   for (let from = 0; from < 20_000; from += 1_000) {
@@ -193,7 +193,7 @@ test('writing a snapshot lets everything else have its turn', async () => {
   await store.compactor.snapshot()
   isOver = true
   await others
-  // Forty megabytes take at least some forty milliseconds, in slices of five.
+  // Forty megabytes take at least forty milliseconds, in slices of five.
   expect(turns).toBeGreaterThan(3)
   expect(space.list(PARTS).length).toBeGreaterThan(3)
   await store.close()
@@ -226,7 +226,7 @@ test('a death before or after any object of a snapshot or a sweep harms nothing'
       if (died) deaths++
       await world.same(other)
       expect(await world.problems()).toEqual([])
-      // Whoever comes next makes a snapshot, and sweeps what is left over.
+      // The next process writes a snapshot, and deletes what is left over.
       await other.create([newRun(102)])
       await other.compactor.snapshot()
       await world.clock.advance(3 * GRACE_MS)
@@ -256,12 +256,12 @@ test('a snapshot that was finished after its parts were swept away is passed ove
   const { parts = [] } = world.manifests().at(-1) ?? {}
   world.space.remove(parts.at(-1)?.key ?? '')
   await world.same(late)
-  // It is old enough now, but the log behind the other one stays.
+  // The incomplete snapshot is old enough now, but the log after the complete one stays.
   await world.clock.advance(3 * GRACE_MS)
   const log = world.keys(LOG)
   await store.compactor.sweep(store.replica.at)
   expect(world.keys(LOG)).toEqual(log)
-  // The next one is whole again, and then the broken one goes.
+  // The next snapshot is complete, and then the incomplete one is deleted.
   await store.create([newRun(101)])
   await store.compactor.snapshot()
   await world.same(store)

@@ -1,5 +1,5 @@
-// Writes snapshots: what has changed since the newest one, or everything when the changes have become half as large as
-// that. Whoever dies over it leaves parts that no snapshot lists, and they are swept away later.
+// Writes snapshots: the changes since the newest one, or the whole state once the changes are half as large. A process
+// that dies meanwhile leaves parts that no snapshot lists; a later sweep deletes them.
 import { limits } from '../../core/base/limits.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 import type { Random } from '../../core/runtime/random.ts'
@@ -19,9 +19,9 @@ import {
 } from './snapshot.ts'
 
 export interface SnapshotSettings {
-  /** A snapshot up to this size is one object. */
+  /** The maximum size of a snapshot in one object. */
   readonly snapshotBytes: number
-  /** About the size of one part of a larger one. */
+  /** The approximate size of one part of a larger snapshot. */
   readonly partBytes: number
 }
 
@@ -37,7 +37,7 @@ type Texts = ReturnType<typeof textsOf>
 
 export class Snapshotter {
   readonly #ports: SnapshotterPorts
-  /** Of snapshots that were read or written here. They never change. */
+  /** The manifests of snapshots that this process read or wrote, by key. They never change. */
   #manifests = new Map<string, Manifest>()
 
   constructor(ports: SnapshotterPorts) {
@@ -49,7 +49,7 @@ export class Snapshotter {
     if (replica.position <= replica.snapshot) return
     const base = await this.#base(replica.snapshot)
     const { position, snapshot } = replica
-    // Somebody else has just made one.
+    // Another process has just written a snapshot.
     if (position <= snapshot || (base && base.n !== snapshot)) return
     const state = replica.dump()
     const captured = base ? captureChanged(state, replica.touched, base.n) : captureAll(state)
@@ -57,7 +57,7 @@ export class Snapshotter {
     replica.heardOf(position)
   }
 
-  /** The keys of the parts of each of these that is whole. */
+  /** Returns the complete snapshots among these, with the keys of their parts. */
   async whole(
     snapshots: readonly Listing[],
     parts: ReadonlySet<string>,
@@ -75,7 +75,7 @@ export class Snapshotter {
     return found
   }
 
-  // The newest snapshot, if it is worth adding to, and nobody has swept anything of it away.
+  // Returns the newest snapshot if changes can be added to it: it is large enough, and no part of it was deleted.
   async #base(n: number): Promise<Manifest | undefined> {
     const manifest = n === 0 ? undefined : await this.#manifest(snapshotKey(n))
     const { parts = [] } = manifest ?? {}

@@ -1,5 +1,5 @@
-// The object store on everything it can be kept on: a simulated bucket in memory, a folder, a simulated S3 server over
-// HTTP, a real radosgw, and a real bucket if PAWL_TEST_S3_URL names one.
+// Runs the conformance cases on every bucket: in memory, in a folder, on a simulated S3 server over HTTP, on radosgw,
+// and on a real bucket if PAWL_TEST_S3_URL names one.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,22 +8,22 @@ import { freshBucket, radosgwStartMsMax, sharedRadosgw } from '../../../test/sup
 import { systemClock } from '../../core/runtime/clock.ts'
 import { systemRandom, uuidV7 } from '../../core/runtime/random.ts'
 import { conformance, type OpenFixture, runCase } from '../../testing/conformance/index.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { MemoryBucket, MemoryObjects } from '../../testing/memory-bucket.ts'
 import { type S3Simulator, startS3Simulator } from '../../testing/s3-simulator.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import type { Bucket } from './bucket.ts'
 import { DirectoryBucket } from './directory-bucket.ts'
 import { S3Bucket, type S3Options } from './s3-bucket.ts'
-import { placeOf } from './s3-place.ts'
+import { parseS3Url } from './s3-url.ts'
 import { ObjectStore } from './store.ts'
 
-/** Something empty to keep objects in, opened as often as asked. */
+/** An empty bucket that can be opened several times. */
 interface Place {
   open(clock: VirtualClock): Promise<Bucket>
   close?(): Promise<void>
 }
 
-// Compaction at every turn, so that the cases meet archived runs and snapshots too.
+// Compacts at every turn, so that the cases meet archived runs and snapshots as well.
 const restless = {
   snapshotEvery: 2,
   archiveAt: 1,
@@ -48,12 +48,12 @@ async function fixtureOn(place: Place, settings = {}): Promise<OpenFixture> {
 }
 
 function inMemory(): Place {
-  const spaces = new Map<VirtualClock, ObjectSpace>()
+  const spaces = new Map<VirtualClock, MemoryObjects>()
   return {
     open: async (clock) => {
-      const space = spaces.get(clock) ?? new ObjectSpace(clock)
+      const space = spaces.get(clock) ?? new MemoryObjects(clock)
       spaces.set(clock, space)
-      return new SpaceBucket(space, clock)
+      return new MemoryBucket(space, clock)
     },
   }
 }
@@ -66,13 +66,13 @@ async function inFolder(): Promise<Place> {
   }
 }
 
-/** Each case gets a prefix of its own in one bucket. */
+/** Each case gets its own prefix in one bucket. */
 function behind(url: string, options: S3Options = {}): Place {
   const [base = '', query = ''] = url.split('?')
   const own = `${base.replace(/\/$/, '')}/${uuidV7(systemClock, systemRandom)}?${query}`
   return {
     open: (clock) =>
-      S3Bucket.open(placeOf(own), systemClock, { ...options, now: () => clock.now() }),
+      S3Bucket.open(parseS3Url(own), systemClock, { ...options, now: () => clock.now() }),
   }
 }
 

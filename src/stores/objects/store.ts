@@ -40,11 +40,11 @@ import {
   Transaction,
   type TurnCommit,
 } from '../../core/stores/driver.ts'
-import { SegmentGone } from './archive.ts'
 import type { Bucket } from './bucket.ts'
 import { Compactor, type CompactorSettings } from './compactor.ts'
+import { SegmentGone } from './errors.ts'
 import { Poller } from './poller.ts'
-import { Projector } from './projector.ts'
+import { Projector } from './projections/projector.ts'
 import { Replica } from './replica.ts'
 import type { Wish } from './wish.ts'
 

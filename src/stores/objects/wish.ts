@@ -1,6 +1,6 @@
 // What is wanted of a replica.
 import type { Transaction } from '../../core/stores/driver.ts'
-import type { ArchiveWish } from './segment.ts'
+import type { ArchiveProposal } from './segment.ts'
 
 /** Something somebody wants done. It is judged against the newest state, perhaps several times. */
 export interface Wish<Out> {
@@ -14,7 +14,7 @@ export interface Wish<Out> {
   /** Goes before all others, and never pauses for other processes. */
   readonly urgent?: true
   /** Written along with it, if it still fits. */
-  readonly archive?: ArchiveWish
+  readonly archive?: ArchiveProposal
 }
 
 /** What a wish came to. */

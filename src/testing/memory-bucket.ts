@@ -10,7 +10,7 @@ interface StoredObject {
 }
 
 /** The objects themselves. Several buckets may look at one space, as several processes look at one bucket. */
-export class ObjectSpace {
+export class MemoryObjects {
   readonly #objects = new Map<string, StoredObject>()
   readonly #clock: Clock
   /** Hears of every object that was not there before. */
@@ -52,12 +52,12 @@ export class ObjectSpace {
 }
 
 /** A bucket without a network in between. */
-export class SpaceBucket implements Bucket {
+export class MemoryBucket implements Bucket {
   readonly name = 'simulated bucket'
-  readonly #space: ObjectSpace
+  readonly #space: MemoryObjects
   readonly #clock: Clock
 
-  constructor(space: ObjectSpace, clock: Clock) {
+  constructor(space: MemoryObjects, clock: Clock) {
     this.#space = space
     this.#clock = clock
   }

@@ -1,4 +1,4 @@
-// What waits for a replica: wishes to be judged and written, and readers who want to know what others wrote.
+// The calls that wait for a replica: writes, and reads that need the end of the log first.
 import { limits } from '../../core/base/limits.ts'
 import type { Judged, Wish } from './wish.ts'
 
@@ -11,12 +11,12 @@ export interface Pending extends Settle<never> {
   readonly wish: Wish<unknown>
 }
 
-export class Waiting {
-  /** Those that cannot wait go first. */
+export class WriteQueue {
+  /** Writes that go before all others. */
   #urgent: Pending[] = []
   #wishes: Pending[] = []
   #readers: Settle<void>[] = []
-  /** Called when somebody comes who should not wait for a pause to end. */
+  /** Called when a read or an urgent write arrives, because neither waits for a pause of the writer. */
   onHurry: () => void = () => {}
 
   get isEmpty(): boolean {
@@ -49,7 +49,7 @@ export class Waiting {
     this.onHurry()
   }
 
-  /** As many wishes as one object may carry. */
+  /** Removes and returns as many writes as fit into one object, the urgent ones first. */
   take(): Pending[] {
     const all = [...this.#urgent, ...this.#wishes]
     let bytes = 0
@@ -65,13 +65,13 @@ export class Waiting {
     return all.slice(0, count)
   }
 
-  /** What was taken is to be tried again, before all that came later. */
+  /** Returns a batch to the front of the queue, to be tried again. */
   putBack(batch: readonly Pending[]): void {
     this.#urgent.unshift(...batch.filter(({ wish }) => wish.urgent))
     this.#wishes.unshift(...batch.filter(({ wish }) => !wish.urgent))
   }
 
-  /** Answers the readers who wait now when `look` has seen the end of the log, or could not. */
+  /** Calls `look`, which reads to the end of the log, and settles the readers that were waiting with its outcome. */
   async serve(look: () => Promise<void>): Promise<void> {
     const readers = this.#readers.splice(0)
     try {
@@ -83,7 +83,10 @@ export class Waiting {
     }
   }
 
-  /** As `serve`, if the attempt succeeds: whoever has added an object to the log has seen its end. Else they go on waiting. */
+  /**
+   * Settles the waiting readers if the attempt adds an object to the log, because the writer has then seen its end.
+   * Otherwise they keep waiting.
+   */
   async serveIf(attempt: () => Promise<boolean>): Promise<boolean> {
     const readers = this.#readers.splice(0)
     let isSeen = false
@@ -97,7 +100,7 @@ export class Waiting {
   }
 }
 
-/** Tells each of a batch what came of it. */
+/** Settles each write of a batch with its outcome. */
 export function answer(batch: readonly Pending[], outs: readonly Judged[]): void {
   for (const [index, { resolve, reject }] of batch.entries()) {
     const out = outs[index]

@@ -1,22 +1,22 @@
-// Writes the objects for people anew, as `pawl doctor --rebuild` does. Workers may go on meanwhile.
-import { PawlError } from '../../core/base/errors.ts'
-import type { Instant } from '../../core/base/instant.ts'
-import type { Bucket } from './bucket.ts'
-import { AT_ONCE, Examination, RESTORE } from './examination.ts'
-import { openSegment } from './faults.ts'
-import type { Fold } from './fold.ts'
-import { forEach } from './for-each.ts'
-import { NAMES, nameKey, RUNS, segmentOf } from './layout.ts'
-import { listAll, pages } from './listing.ts'
-import { type Projected, projectionOf, updatedAtIn } from './projection.ts'
-import type { EndedRun, Segment } from './segment.ts'
+// Writes all projections again (`pawl doctor --rebuild`). Workers may run meanwhile.
+import { PawlError } from '../../../core/base/errors.ts'
+import type { Instant } from '../../../core/base/instant.ts'
+import type { Bucket } from '../bucket.ts'
+import { forEach } from '../for-each.ts'
+import { keySegment, NAMES, nameKey, RUNS } from '../layout.ts'
+import { listAll, pages } from '../listing.ts'
+import { type Projected, projectionOf, updatedAtIn } from '../projections/projection.ts'
+import type { EndedRun, Segment } from '../segment.ts'
+import { AT_ONCE, BucketCheck, RESTORE } from './bucket-check.ts'
+import { openSegment } from './integrity.ts'
+import type { LogState } from './log-state.ts'
 
 export interface RebuildOptions {
-  /** Runs that are written at a time. */
+  /** Runs written at the same time. */
   readonly atOnce?: number
 }
 
-/** Writes the projections of every run, deletes those of runs that are gone, and says how many objects it changed. */
+/** Writes the projections of every run, deletes those of deleted runs, and returns how many objects it changed. */
 export function rebuild(bucket: Bucket, options: RebuildOptions = {}): Promise<number> {
   return new Rebuilding(bucket, options).rebuild()
 }
@@ -25,7 +25,7 @@ class Rebuilding {
   readonly #bucket: Bucket
   readonly #atOnce: number
   readonly #folders = new Set<string>()
-  /** The newest run of each name. */
+  /** The projection of the newest run of each workflow id, by key. */
   readonly #names = new Map<string, { readonly createdAt: Instant; readonly body: string }>()
   #changed = 0
 
@@ -35,7 +35,7 @@ class Rebuilding {
   }
 
   async rebuild(): Promise<number> {
-    // What is there before the state is read belongs to a run in that state, or to none.
+    // Projections are listed before the state is read, so that those of no run in it can be deleted safely.
     const folders = new Set<string>()
     for await (const page of pages(this.#bucket, RUNS)) {
       for (const { key } of page) folders.add(key.split('/')[1] ?? '')
@@ -55,10 +55,10 @@ class Rebuilding {
     return this.#changed
   }
 
-  /** Writes what is in segments, one at a time, and answers with the state that lists them. */
-  async #writeEnded(): Promise<Fold> {
+  /** Writes the runs of all segments, one segment at a time, and returns the state that lists the segments. */
+  async #writeEnded(): Promise<LogState> {
     const written = new Set<string>()
-    let fold = await new Examination(this.#bucket).state()
+    let fold = await new BucketCheck(this.#bucket).state()
     let lost: string | undefined
     for (;;) {
       const segment = fold.archive.segments.find(({ key }) => !written.has(key))
@@ -69,9 +69,9 @@ class Rebuilding {
         written.add(segment.key)
       } else if (lost === segment.key) throw damaged(segment.key, 'is missing')
       else {
-        // It may have been merged into another one meanwhile.
+        // A worker may have merged it into another segment meanwhile.
         lost = segment.key
-        fold = await new Examination(this.#bucket).state()
+        fold = await new BucketCheck(this.#bucket).state()
       }
     }
   }
@@ -79,7 +79,7 @@ class Rebuilding {
   async #write(runs: readonly EndedRun[]): Promise<void> {
     await forEach(runs, this.#atOnce, async ({ row, turns }) => {
       const { runId, workflowId, createdAt } = row.head
-      this.#folders.add(segmentOf(runId))
+      this.#folders.add(keySegment(runId))
       for (const { key, body } of projectionOf(row, turns)) {
         if (key !== nameKey(workflowId)) await this.#refresh({ key, body })
         else if (!((this.#names.get(key)?.createdAt ?? 0) > createdAt))
@@ -88,7 +88,7 @@ class Rebuilding {
     })
   }
 
-  // Reading costs less than writing, and a worker may have written something newer meanwhile.
+  // Writes only what differs, because reading is cheaper, and never replaces what a worker has written since.
   async #refresh({ key, body }: Projected): Promise<void> {
     const there = await this.#bucket.get(key)
     if (there === body) return

@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { compress, encrypt } from '../../addons/codecs/index.ts'
-import { activity } from '../../core/definitions/activity.ts'
-import { signal } from '../../core/definitions/messages.ts'
-import { Registry } from '../../core/definitions/registry.ts'
-import { workflow } from '../../core/definitions/workflow.ts'
-import { type Clock, systemClock } from '../../core/runtime/clock.ts'
-import { systemRandom } from '../../core/runtime/random.ts'
-import type { Codec } from '../../core/stores/codec.ts'
-import { Engine } from '../../engine.ts'
-import { ObjectSpace, SpaceBucket } from '../../testing/object-space.ts'
+import { compress, encrypt } from '../../../addons/codecs/index.ts'
+import { activity } from '../../../core/definitions/activity.ts'
+import { signal } from '../../../core/definitions/messages.ts'
+import { Registry } from '../../../core/definitions/registry.ts'
+import { workflow } from '../../../core/definitions/workflow.ts'
+import { type Clock, systemClock } from '../../../core/runtime/clock.ts'
+import { systemRandom } from '../../../core/runtime/random.ts'
+import type { Codec } from '../../../core/stores/codec.ts'
+import { Engine } from '../../../engine.ts'
+import { MemoryBucket, MemoryObjects } from '../../../testing/memory-bucket.ts'
+import { ABOUT, ENDED, LOG, NAMES, nameKey, RUNS, runKey, SNAPSHOTS } from '../layout.ts'
+import { ObjectStore } from '../store.ts'
 import { examine, type Findings, rebuild } from './doctor.ts'
-import { ABOUT, ENDED, LOG, NAMES, nameKey, RUNS, runKey, SNAPSHOTS } from './layout.ts'
-import { ObjectStore } from './store.ts'
 
 const greet = activity('greet', async (name: string) => `hello ${name}`)
 const go = signal<string>('go')
@@ -23,12 +23,12 @@ const patient = workflow('patient', async (ctx, name: string) => {
 
 const GRACE_MS = 60_000
 
-/** A prefix with ended runs in segments, live ones, snapshots, and a log behind the newest. */
+/** A prefix with ended runs in segments, live runs, snapshots, and a log after the newest snapshot. */
 class Prefix {
   #ahead = 0
   readonly clock: Clock = { ...systemClock, now: () => systemClock.now() + this.#ahead }
-  readonly space = new ObjectSpace(this.clock)
-  readonly bucket = new SpaceBucket(this.space, this.clock)
+  readonly space = new MemoryObjects(this.clock)
+  readonly bucket = new MemoryBucket(this.space, this.clock)
 
   pass(ms: number): void {
     this.#ahead += ms
@@ -37,7 +37,7 @@ class Prefix {
   store(settings: { readonly retentionMs?: number } = {}): ObjectStore {
     const small = { snapshotEvery: 4, archiveAt: 2, graceMs: GRACE_MS }
     return new ObjectStore({
-      bucket: new SpaceBucket(this.space, this.clock),
+      bucket: new MemoryBucket(this.space, this.clock),
       clock: this.clock,
       settings: { ...small, ...settings },
     })
@@ -75,7 +75,7 @@ class Prefix {
     this.space.write(key, after)
   }
 
-  /** The first line of the object that has a `what`, changed. */
+  /** Changes the first line of the object that has a `what`. */
   editLine(key: string, what: string, change: (line: string) => string): void {
     let done = false
     const edited = (line: string): string => {
@@ -102,7 +102,7 @@ beforeEach(async () => {
   await prefix.live(['a', 'b', 'c', 'd'])
 })
 
-/** Log objects behind the newest snapshot; the last few writes make sure that there are some. */
+/** Returns the log objects after the newest snapshot, and makes a few writes first so that there are some. */
 async function tail(): Promise<string[]> {
   const store = prefix.store()
   await store.open()
@@ -161,20 +161,24 @@ describe('object store, P15, V1: damage is found and named', () => {
     prefix.edit(second, () => '')
     const problems = await prefix.problems()
     expect(problems[0]).toMatch(new RegExp(`^${first} is not readable: SyntaxError.*\\.$`))
-    expect(problems[1]).toBe(`${second} is not whole.`)
+    expect(problems[1]).toBe(
+      `${second} is incomplete, or has a header that does not fit its lines.`,
+    )
   })
 
   test('a log object has the number of another', async () => {
     const [, second = ''] = await tail()
     prefix.edit(second, (text) => text.replace(/"n":\d+/, '"n":7777'))
-    expect(await prefix.problems()).toEqual([`${second} says that it is number 7777.`])
+    expect(await prefix.problems()).toEqual([`${second} has the number 7777 in its header.`])
   })
 
   test('time goes back by little, which no writer does', async () => {
     const [first = '', second = ''] = await tail()
     const at = /"at":(\d+)/.exec(prefix.text(first))?.[1]
     prefix.edit(second, (text) => text.replace(/"at":\d+/, `"at":${Number(at) - 5}`))
-    expect((await prefix.problems())[0]).toMatch(`${second} was written 5 ms before`)
+    expect((await prefix.problems())[0]).toMatch(
+      `${second} has a time 5 ms before that of the object before it`,
+    )
   })
 
   test('time goes back by much, because the clock was set: that is no problem', async () => {
@@ -206,7 +210,7 @@ describe('object store, P15, V1: damage is found and named', () => {
     prefix.editLine(newest, '"priority":', (line) => line.replace(/"priority":0/, '"priority":9'))
     const problems = await prefix.problems()
     expect(problems).toHaveLength(1)
-    expect(problems[0]).toMatch(`${newest} is not what the log comes to: run `)
+    expect(problems[0]).toMatch(`${newest} does not agree with the log: run `)
   })
 
   test('a turn of a snapshot is at another place', async () => {
@@ -216,9 +220,9 @@ describe('object store, P15, V1: damage is found and named', () => {
     )
     const problems = await prefix.problems()
     expect(problems.join('\n')).toMatch(
-      /has run \S+, which has a turn at event 1 where 0 is next\./,
+      /has run \S+, which has a turn at event 1 where event 0 is next\./,
     )
-    expect(problems.join('\n')).toMatch(`${newest} is not what the log comes to`)
+    expect(problems.join('\n')).toMatch(`${newest} does not agree with the log`)
   })
 
   test('a live run says that it is completed', async () => {
@@ -226,15 +230,13 @@ describe('object store, P15, V1: damage is found and named', () => {
     prefix.editLine(newest, '"status":"waiting"', (line) =>
       line.replace('"waiting"', '"completed"'),
     )
-    expect((await prefix.problems()).join('\n')).toMatch('is completed, and has not ended.')
+    expect((await prefix.problems()).join('\n')).toMatch('is completed, but has not ended.')
   })
 
   test('a segment is missing', async () => {
     const [segment = ''] = prefix.keys(ENDED)
     prefix.space.remove(segment)
-    expect((await prefix.problems())[0]).toMatch(
-      `${segment} is missing, with the ended runs in it (2)`,
-    )
+    expect((await prefix.problems())[0]).toMatch(`${segment} is missing, with its ended runs (2)`)
     await expect(rebuild(prefix.bucket)).rejects.toThrow(`${segment} is missing`)
   })
 
@@ -249,7 +251,7 @@ describe('object store, P15, V1: damage is found and named', () => {
         return [filter, JSON.stringify(index), ...lines].join('\n')
       })
       const problems = await prefix.problems()
-      const fault = `has an index whose '${column}' are not those of its lines.`
+      const fault = `has an index whose '${column}' do not match its runs.`
       expect(problems).toContain(`${segment} ${fault}`)
     },
   )
@@ -262,7 +264,9 @@ describe('object store, P15, V1: damage is found and named', () => {
       text.replace(/"lines":(\d+)/, (_, lines: string) => `"lines":${Number(lines) + 1}`)
     prefix.edit(newest, (text) => `${more(text)}${run}\n`)
     const { runId } = (JSON.parse(run) as { row: { head: { runId: string } } }).row.head
-    expect(await prefix.problems()).toContain(`${segment} has run ${runId}, which is also live.`)
+    expect(await prefix.problems()).toContain(
+      `${segment} has run ${runId}, which the log or a snapshot has as well.`,
+    )
   })
 })
 
@@ -275,7 +279,7 @@ test('object store, P15: what a sweep would delete is counted, and is gone after
   expect(before.segments.orphans).toBe(1)
   expect(before.log.covered).toBeGreaterThan(4)
   expect(before.log.ghosts).toBe(1)
-  // A ghost looks like something that the snapshot was made after.
+  // A sweep deletes what a snapshot covers only when the ghost is old enough as well.
   prefix.pass(2 * GRACE_MS)
   const store = prefix.store()
   await store.open()

@@ -5,7 +5,7 @@ import type { Clock } from '../core/runtime/clock.ts'
 import type { Store } from '../core/stores/store.ts'
 import { wrapped } from '../core/stores/wrapped.ts'
 
-export class MortalProcess {
+export class SimulatedProcess {
   readonly name: string
   readonly clock: Clock
   #dead = false
@@ -43,15 +43,15 @@ export class MortalProcess {
   }
 
   #after(ms: number, fire: () => void): () => void {
-    let callOff: () => void
+    let cancel: () => void
     const arrive = (): void => {
       if (this.#dead) return
       const late = this.#frozenUntil - this.#world.now()
-      if (late > 0) callOff = this.#world.after(late, arrive)
+      if (late > 0) cancel = this.#world.after(late, arrive)
       else fire()
     }
-    callOff = this.#world.after(ms, arrive)
-    return () => callOff()
+    cancel = this.#world.after(ms, arrive)
+    return () => cancel()
   }
 
   /** A promise that never settles once the process is dead, and waits while it is frozen. */

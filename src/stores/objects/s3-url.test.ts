@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { placeOf } from './s3-place.ts'
+import { parseS3Url } from './s3-url.ts'
 
 beforeEach(() => {
   vi.stubEnv('AWS_REGION', '')
@@ -11,33 +11,33 @@ afterEach(() => {
 })
 
 test('S3 store: a URL names bucket, prefix, endpoint, region and profile', () => {
-  expect(placeOf('s3://runs')).toEqual({
+  expect(parseS3Url('s3://runs')).toEqual({
     bucket: 'runs',
     prefix: '',
     base: 'https://runs.s3.us-east-1.amazonaws.com/',
     region: 'us-east-1',
   })
-  expect(placeOf('s3://runs/team%20a/pawl?region=eu-west-1&profile=work')).toEqual({
+  expect(parseS3Url('s3://runs/team%20a/pawl?region=eu-west-1&profile=work')).toEqual({
     bucket: 'runs',
     prefix: 'team a/pawl/',
     base: 'https://runs.s3.eu-west-1.amazonaws.com/',
     region: 'eu-west-1',
     profile: 'work',
   })
-  const local = placeOf('s3://runs/pawl/?endpoint=http%3A%2F%2F127.0.0.1%3A9000')
+  const local = parseS3Url('s3://runs/pawl/?endpoint=http%3A%2F%2F127.0.0.1%3A9000')
   expect(local).toMatchObject({ prefix: 'pawl/', base: 'http://127.0.0.1:9000/runs/' })
-  const below = placeOf('s3://runs?endpoint=https://example.com/storage/s3/')
+  const below = parseS3Url('s3://runs?endpoint=https://example.com/storage/s3/')
   expect(below.base).toBe('https://example.com/storage/s3/runs/')
-  expect(placeOf('s3://my.runs').base).toBe('https://s3.us-east-1.amazonaws.com/my.runs/')
-  expect(placeOf('s3://runs?region=cn-north-1').base).toContain('.cn-north-1.amazonaws.com.cn/')
+  expect(parseS3Url('s3://my.runs').base).toBe('https://s3.us-east-1.amazonaws.com/my.runs/')
+  expect(parseS3Url('s3://runs?region=cn-north-1').base).toContain('.cn-north-1.amazonaws.com.cn/')
 })
 
 test('S3 store: the region comes from the URL, then from the environment', () => {
   vi.stubEnv('AWS_DEFAULT_REGION', 'eu-north-1')
-  expect(placeOf('s3://runs').region).toBe('eu-north-1')
+  expect(parseS3Url('s3://runs').region).toBe('eu-north-1')
   vi.stubEnv('AWS_REGION', 'eu-south-1')
-  expect(placeOf('s3://runs').region).toBe('eu-south-1')
-  expect(placeOf('s3://runs?region=eu-west-2').region).toBe('eu-west-2')
+  expect(parseS3Url('s3://runs').region).toBe('eu-south-1')
+  expect(parseS3Url('s3://runs?region=eu-west-2').region).toBe('eu-west-2')
 })
 
 test.each([
@@ -63,7 +63,7 @@ test.each([
   's3://runs?endpoint=https://host/?query',
   's3://runs#fragment',
 ])('S3 store, P15: %s is refused', (url) => {
-  expect(() => placeOf(url)).toThrow(expect.objectContaining({ code: 'STORE_URL_INVALID' }))
+  expect(() => parseS3Url(url)).toThrow(expect.objectContaining({ code: 'STORE_URL_INVALID' }))
 })
 
 test.each([
@@ -72,6 +72,6 @@ test.each([
   's3://runs?secret=hush-hush',
   's3://runs?endpoint=hush-hush',
 ])('S3 store: a secret in a URL is refused without being shown', (url) => {
-  expect(() => placeOf(url)).toThrow(expect.objectContaining({ code: 'STORE_URL_INVALID' }))
-  expect(() => placeOf(url)).not.toThrow(/hush/)
+  expect(() => parseS3Url(url)).toThrow(expect.objectContaining({ code: 'STORE_URL_INVALID' }))
+  expect(() => parseS3Url(url)).not.toThrow(/hush/)
 })

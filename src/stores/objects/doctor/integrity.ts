@@ -1,10 +1,11 @@
-// What can be wrong with a run, or with a segment of runs that have ended. Pure functions; each fault is what follows
-// the name of the object in a sentence.
+// Checks a run, or a segment of ended runs. Pure functions; each fault is the rest of a sentence that begins with the
+// name of the object.
 
-import { codecsOf, isEncoded } from '../../core/base/envelope.ts'
-import { PawlError } from '../../core/base/errors.ts'
-import { decodeTurn } from '../../core/index.ts'
-import { hasEnded, type RowTurn, type RunRow } from '../../core/stores/driver.ts'
+import { codecsOf, isEncoded } from '../../../core/base/envelope.ts'
+import { PawlError } from '../../../core/base/errors.ts'
+import { decodeTurn } from '../../../core/index.ts'
+import { hasEnded, type RowTurn, type RunRow } from '../../../core/stores/driver.ts'
+import { withoutAdvice } from '../errors.ts'
 import {
   decodeRun,
   type EndedRun,
@@ -12,8 +13,8 @@ import {
   linesIn,
   type Segment,
   type SegmentIndex,
-} from './segment.ts'
-import type { Snapshot } from './snapshot.ts'
+} from '../segment.ts'
+import type { Snapshot } from '../snapshot.ts'
 
 const endings: ReadonlySet<RunRow['status']> = new Set(['completed', 'failed', 'cancelled'])
 
@@ -24,25 +25,23 @@ export function faultsOfRun(row: RunRow, turns: readonly RowTurn[]): string[] {
   for (const { generation = 1, seq, count, body } of turns) {
     if (generation !== reading) reached = 0
     reading = generation
-    if (seq !== reached) faults.push(`has a turn at event ${seq} where ${reached} is next`)
+    if (seq !== reached) faults.push(`has a turn at event ${seq} where event ${reached} is next`)
     reached = seq + count
     const events = eventsIn(body) ?? count
     if (typeof events === 'string') faults.push(`has a turn at event ${seq} that ${events}`)
-    else if (events !== count)
-      faults.push(`has a turn of ${events} events that is said to have ${count}`)
+    else if (events !== count) faults.push(`has a turn with ${events} events that claims ${count}`)
   }
   if (reached !== row.reached)
-    faults.push(`is said to have ${row.reached} events, and its turns end at ${reached}`)
+    faults.push(`claims ${row.reached} events, but its turns end at ${reached}`)
   if (endings.has(row.status) !== hasEnded(row))
-    faults.push(`is ${row.status}, and ${hasEnded(row) ? 'has' : 'has not'} ended`)
+    faults.push(`is ${row.status}, but ${hasEnded(row) ? 'has' : 'has not'} ended`)
   return faults
 }
 
-/** Unknown of a body that only codecs can read. */
+/** Returns the number of events or a fault; `undefined` for an encoded body, of which only the envelope is checked. */
 function eventsIn(body: string): number | string | undefined {
   try {
     if (!isEncoded(body)) return decodeTurn(body).events.length
-    // Its envelope can be judged, and what is in it cannot.
     codecsOf(body)
     return undefined
   } catch (error) {
@@ -50,28 +49,29 @@ function eventsIn(body: string): number | string | undefined {
   }
 }
 
-/** What is wrong with a run that is in memory, beside what could be wrong with any. */
+/** Returns the faults of a run in memory: those of any run, and contradictions to the rest of the state. */
 export function faultsInState({ tables, endedIn, archive }: Snapshot, row: RunRow): string[] {
   const { runId } = row.head
   const faults = faultsOfRun(row, tables.turns.get(runId) ?? [])
   const end = endedIn.get(runId)
   if (hasEnded(row) && end === undefined)
-    faults.push('has ended, and nothing says in which log object')
-  if (!hasEnded(row) && end !== undefined) faults.push(`has not ended, and is said to in ${end}`)
+    faults.push('has ended, but no log object is noted for its end')
+  if (!hasEnded(row) && end !== undefined)
+    faults.push(`has not ended, but its end is noted for log object ${end}`)
   if (end !== undefined && end <= archive.upTo)
-    faults.push(`ended in log object ${end}, and should be in a segment`)
+    faults.push(`ended in log object ${end}, but is not in a segment`)
   if (row.session !== 0 && !tables.sessions.has(row.session))
-    faults.push(`is held by session ${row.session}, which is gone`)
+    faults.push(`is held by session ${row.session}, which does not exist`)
   return faults
 }
 
 export interface OpenedSegment {
-  /** As many as could be read. */
+  /** Empty if the segment is not readable. */
   readonly runs: readonly EndedRun[]
   readonly faults: readonly string[]
 }
 
-/** Reads a segment whole, and holds what is known of it against its lines. */
+/** Reads a whole segment, and compares its index, its filter and its entry in the list with its lines. */
 export function openSegment(known: Segment, body: string): OpenedSegment {
   try {
     const lines = linesIn(known, body)
@@ -85,9 +85,9 @@ export function openSegment(known: Segment, body: string): OpenedSegment {
     return {
       runs,
       faults: [
-        ...columns.map((column) => `has an index whose '${column}' are not those of its lines`),
-        ...(isFiltered ? [] : ['has a filter that is not that of its lines']),
-        ...facts.map((fact) => `is listed with '${fact}' other than it has`),
+        ...columns.map((column) => `has an index whose '${column}' do not match its runs`),
+        ...(isFiltered ? [] : ['has a filter that does not match its runs']),
+        ...facts.map((fact) => `is listed with another '${fact}' than it has`),
         ...runs.flatMap(({ row, turns }) => {
           const faults = hasEnded(row) ? [] : ['has not ended']
           return [...faults, ...faultsOfRun(row, turns)].map(
@@ -109,11 +109,13 @@ function different(one: object, other: object): string[] {
   )
 }
 
-/** Why an object is not readable. One that a newer pawl has written is not faulty: that is not for this one to judge. */
+/**
+ * Returns why an object is not readable. Rethrows if a newer pawl wrote it: this one cannot tell whether it is faulty.
+ */
 export function unreadable(key: string, error: unknown): string {
   if (error instanceof PawlError && error.code === 'SCHEMA_TOO_NEW') throw error
   const text = error instanceof Error ? error.message : String(error)
-  const because = text.replace(/\.? Run `pawl doctor`\.$/, '')
+  const because = withoutAdvice(text)
   return because.startsWith(`${key} `)
     ? because.slice(key.length + 1)
     : `is not readable: ${because}`

@@ -1,10 +1,10 @@
-// A run as objects a person can find by its id and read: `runs/<id>/state.json`, one object per step beside it, and the
-// way there from a workflow id. They follow the log and are never read by pawl.
+// A run as readable objects: `runs/<id>/state.json`, one object per step beside it, and `names/<workflow id>.json`,
+// which names the run. They are written after the log, for people and scripts; pawl never reads a run from them.
 
-import { codecsOf, isEncoded } from '../../core/base/envelope.ts'
-import type { Instant } from '../../core/base/instant.ts'
-import type { Payload } from '../../core/base/value.ts'
-import { decodeFailure, decodePayload, decodeTurn, type Event } from '../../core/index.ts'
+import { codecsOf, isEncoded } from '../../../core/base/envelope.ts'
+import type { Instant } from '../../../core/base/instant.ts'
+import type { Payload } from '../../../core/base/value.ts'
+import { decodeFailure, decodePayload, decodeTurn, type Event } from '../../../core/index.ts'
 import {
   NEVER,
   type RowTurn,
@@ -12,8 +12,8 @@ import {
   type StoredTurn,
   statusOf,
   turnsOf,
-} from '../../core/stores/driver.ts'
-import { nameKey, runKey, stepKey } from './layout.ts'
+} from '../../../core/stores/driver.ts'
+import { nameKey, runKey, stepKey } from '../layout.ts'
 
 export interface Projected {
   readonly key: string
@@ -32,7 +32,10 @@ interface StepState {
   readonly failure?: unknown
 }
 
-/** All objects of a run; steps only if they ended at event `since` or later, and the name only if it is `newest`. */
+/**
+ * Returns the objects of a run: its state, the steps that ended at event `since` or later, and, for the newest run of a
+ * workflow id, the object that names it.
+ */
 export function projectionOf(
   row: RunRow,
   turns: readonly RowTurn[],
@@ -57,7 +60,7 @@ export function projectionOf(
   ]
 }
 
-/** What codecs have made of a turn is not for people: its events are known by their number only. */
+/** The events of a turn. Of an encoded turn only the number of events is known. */
 function eventsOf({ body, count }: StoredTurn): readonly (Event | undefined)[] {
   return isEncoded(body) ? Array.from({ length: count }, () => undefined) : decodeTurn(body).events
 }
@@ -148,7 +151,7 @@ function unlessEncoded(text: string, read: (text: string) => unknown): unknown {
   return isEncoded(text) ? { encoded: codecsOf(text) } : read(text)
 }
 
-/** As JSON alone can say it. */
+/** The value as plain JSON, without what only pawl's encoding can express. */
 function plain(payload: Payload): unknown {
   return payload.json
 }
@@ -161,7 +164,7 @@ function readable(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`
 }
 
-/** The instant a projection tells of; NaN if it tells nothing. */
+/** Returns the time of the state in a projection; NaN if it has none. */
 export function updatedAtIn(body: string): Instant {
   try {
     return Date.parse((JSON.parse(body) as { readonly updatedAt: string }).updatedAt)

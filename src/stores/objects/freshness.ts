@@ -1,7 +1,8 @@
-// Since when it is certain that no number of the log was used and deleted without this process knowing.
+// How recently this process has seen the end of the log, and so whether a missing log object means an unused number.
 //
-// What a snapshot has made needless is deleted only after a time of grace. So whoever saw the end of the log less than
-// that ago can believe that a number is new because there is no object for it; all others have to ask for snapshots.
+// Log objects that a snapshot covers are deleted, but only after a grace period. A process that saw the end of the log
+// within that time may conclude that a number without an object is new. Any other process must list snapshots first,
+// because the number may have been used and deleted.
 import type { Clock } from '../../core/runtime/clock.ts'
 
 export interface Moment {
@@ -9,7 +10,7 @@ export interface Moment {
   readonly wall: number
 }
 
-export class Certainty {
+export class Freshness {
   readonly #clock: Clock
   readonly #graceMs: number
   #since: Moment | undefined
@@ -19,7 +20,7 @@ export class Certainty {
     this.#graceMs = graceMs
   }
 
-  /** To be taken before the request that makes certain is sent. */
+  /** The current moment. Take it before sending the request that sees the end of the log, and pass it to `renew`. */
   moment(): Moment {
     return { monotonic: this.#clock.monotonic(), wall: this.#clock.now() }
   }
@@ -28,7 +29,7 @@ export class Certainty {
     this.#since = asked
   }
 
-  /** How long ago the end of the log was seen. A machine that slept knows it from one of its two clocks. */
+  /** How long ago the end of the log was seen. It compares both clocks, because one may stop while a machine sleeps. */
   get ageMs(): number {
     if (!this.#since) return Number.POSITIVE_INFINITY
     const { monotonic, wall } = this.moment()

@@ -1,18 +1,18 @@
-// Writes projections of the runs this process has changed, behind everything else and at a pace that costs little: a few
-// at once, then one a second, those that rest first. What is left is written when the store is closed. What a crash left
-// behind is found by the next worker, and by the one that frees the session of a worker that died.
-import { limits } from '../../core/base/limits.ts'
-import { type Clock, sleep } from '../../core/runtime/clock.ts'
-import type { RowTurn, RunChange, RunRow } from '../../core/stores/driver.ts'
-import type { Bucket } from './bucket.ts'
-import { forEach } from './for-each.ts'
-import type { LogEntry } from './format.ts'
-import { runKey } from './layout.ts'
+// Writes the projections of the runs that this process has changed, in the background and at low cost: a few at once,
+// then one a second, runs that wait, are paused or have ended first. The rest is written when the store is closed.
+// After a crash, the next worker that starts, or the one that frees the dead worker's session, writes what is missing.
+import { limits } from '../../../core/base/limits.ts'
+import { type Clock, sleep } from '../../../core/runtime/clock.ts'
+import type { RowTurn, RunChange, RunRow } from '../../../core/stores/driver.ts'
+import type { Bucket } from '../bucket.ts'
+import { forEach } from '../for-each.ts'
+import type { LogEntry } from '../format.ts'
+import { runKey } from '../layout.ts'
+import type { Replica } from '../replica.ts'
 import { type Projected, projectionOf, updatedAtIn } from './projection.ts'
-import type { Replica } from './replica.ts'
 
-/** What this process has shown of a run: how many events, and until when, by the storage's clock, it was writing. */
-interface Shown {
+/** What this process has written of a run: how many of its events, and when that write ended by the storage's clock. */
+interface Written {
   readonly reached: number
   readonly at: number
 }
@@ -21,16 +21,18 @@ export class Projector {
   readonly #replica: Replica
   readonly #bucket: Bucket
   readonly #clock: Clock
-  /** Runs whose projections are old: those that rest, which are written first, and those that move. */
-  readonly #resting = new Set<string>()
-  readonly #moving = new Set<string>()
-  readonly #shown = new Map<string, Shown>()
+  /** Runs with outdated projections: idle ones, which are written first, and running ones. */
+  readonly #idle = new Set<string>()
+  readonly #running = new Set<string>()
+  readonly #written = new Map<string, Written>()
   #allowance: number = limits.projectionsAtOnce
   #allowedAt: number
   #failures = 0
-  /** Whether projections that others should have written are to be looked at; undefined before there is a worker. */
-  #looks: boolean | undefined
-  #callOff: (() => void) | undefined
+  /**
+   * Whether to check projections that other processes should have written; undefined before this process has a worker.
+   */
+  #mustCheck: boolean | undefined
+  #cancel: (() => void) | undefined
   #busy: Promise<void> | undefined
   #closed = false
 
@@ -41,23 +43,23 @@ export class Projector {
     this.#allowedAt = clock.monotonic()
   }
 
-  /** Hears of every log object that was added here or read. */
+  /** Called after each log object that this process added or read. */
   advanced({ changes, at }: LogEntry, own: boolean): void {
     for (const change of changes.runs) {
-      if (!isShown(change)) continue
-      if (own) this.#touch(change.runId, doesRest(change))
-      else this.#leave(change.runId, at)
+      if (!isVisible(change)) continue
+      if (own) this.#markOutdated(change.runId, becomesIdle(change))
+      else this.#changedElsewhere(change.runId, at)
     }
     if (!own) return
-    const isFirst = this.#looks === undefined && changes.sessions.length > 0
-    if (isFirst || changes.sessionsGone.length > 0) this.#looks = true
-    this.#go()
+    const isFirst = this.#mustCheck === undefined && changes.sessions.length > 0
+    if (isFirst || changes.sessionsGone.length > 0) this.#mustCheck = true
+    this.#schedule()
   }
 
-  /** Writes what is left, for as long as that takes a few seconds at most. */
+  /** Writes what is left, for at most a few seconds. */
   async close(): Promise<void> {
     this.#closed = true
-    this.#callOff?.()
+    this.#cancel?.()
     await this.#busy
     const over = new AbortController()
     const late = sleep(this.#clock, limits.projectionsCloseMs, over.signal).then(() => over.abort())
@@ -66,49 +68,50 @@ export class Projector {
   }
 
   async #writeLeft(over: AbortSignal): Promise<void> {
-    while (this.#resting.size + this.#moving.size > 0 && !over.aborted) {
-      // Those that others have changed meanwhile are theirs.
+    while (this.#idle.size + this.#running.size > 0 && !over.aborted) {
+      // A run that another process has changed meanwhile is left to that process.
       await this.#replica.catchUp()
-      const left = [...this.#resting, ...this.#moving]
-      this.#resting.clear()
-      this.#moving.clear()
+      const left = [...this.#idle, ...this.#running]
+      this.#idle.clear()
+      this.#running.clear()
       await forEach(left, limits.projectionLanes, async (runId) => {
         if (!over.aborted) await this.#project(runId).catch(() => {})
       })
-      // And those that were changed while they were written may have been overwritten with what was.
+      // A run that changed during its write may now have an older projection; following the log marks it again.
       if (left.length > 0) await this.#replica.catchUp()
     }
   }
 
-  #touch(runId: string, rests: boolean): void {
-    this.#moving.delete(runId)
-    this.#resting.delete(runId)
-    const among = rests ? this.#resting : this.#moving
+  #markOutdated(runId: string, isIdle: boolean): void {
+    this.#running.delete(runId)
+    this.#idle.delete(runId)
+    const among = isIdle ? this.#idle : this.#running
     among.add(runId)
     const [oldest] = among
     if (among.size > limits.projectionsKnown && oldest !== undefined) among.delete(oldest)
   }
 
-  // Whoever has changed a run shows it. But what this process wrote later than that may have been the older state.
-  #leave(runId: string, at: number): void {
-    this.#moving.delete(runId)
-    this.#resting.delete(runId)
-    const shown = this.#shown.get(runId)
-    if (shown && at <= shown.at + limits.projectionOverlapMs) this.#touch(runId, true)
-    else this.#shown.delete(runId)
+  // The process that changed a run writes its projection. If this process was writing it at about the same time, it may
+  // have replaced the newer projection with an older one, so it writes the run once more.
+  #changedElsewhere(runId: string, at: number): void {
+    this.#running.delete(runId)
+    this.#idle.delete(runId)
+    const written = this.#written.get(runId)
+    if (written && at <= written.at + limits.projectionOverlapMs) this.#markOutdated(runId, true)
+    else this.#written.delete(runId)
   }
 
-  #go(): void {
+  #schedule(): void {
     if (this.#closed || this.#busy) return
-    const isReady = this.#resting.size > 0 && this.#failures === 0 && this.#isAllowed()
+    const isReady = this.#idle.size > 0 && this.#failures === 0 && this.#isAllowed()
     if (isReady) this.#busy = this.#write(false)
-    else if (this.#resting.size + this.#moving.size > 0 || this.#looks === true) this.#wait()
+    else if (this.#idle.size + this.#running.size > 0 || this.#mustCheck === true) this.#wait()
   }
 
   #wait(): void {
     const ms = (1_000 / limits.projectionsPerSecond) * 2 ** Math.min(this.#failures, 6)
-    this.#callOff ??= this.#clock.after(ms, () => {
-      this.#callOff = undefined
+    this.#cancel ??= this.#clock.after(ms, () => {
+      this.#cancel = undefined
       if (!this.#closed && !this.#busy && this.#isAllowed()) this.#busy = this.#write(true)
     })
   }
@@ -121,11 +124,11 @@ export class Projector {
     return this.#allowance >= 1
   }
 
-  /** `any`: also a run that moves, if none rests. */
+  /** With `any`, also writes a running run if no idle one is left. */
   async #write(any: boolean): Promise<void> {
-    // Behind whatever made the run move, so that nobody waits for this.
+    // Lets the work that changed the run go first.
     await this.#clock.breathe()
-    if (any && this.#looks) await this.#look().catch(() => this.#failures++)
+    if (any && this.#mustCheck) await this.#checkOthers().catch(() => this.#failures++)
     for (let next = this.#next(any); next !== undefined; next = this.#next(false)) {
       this.#allowance--
       await this.#project(next).then(
@@ -134,13 +137,13 @@ export class Projector {
       )
     }
     this.#busy = undefined
-    this.#go()
+    this.#schedule()
   }
 
   #next(any: boolean): string | undefined {
-    // After a failure one at a time is tried.
+    // After a failure, each attempt waits for the timer.
     if (this.#closed || !this.#isAllowed() || (this.#failures > 0 && !any)) return undefined
-    const among = this.#resting.size > 0 || !any ? this.#resting : this.#moving
+    const among = this.#idle.size > 0 || !any ? this.#idle : this.#running
     const [next] = among
     if (next !== undefined) among.delete(next)
     return next
@@ -148,12 +151,12 @@ export class Projector {
 
   #failed(runId: string): void {
     this.#failures++
-    if (!this.#moving.has(runId)) this.#resting.add(runId)
+    if (!this.#running.has(runId)) this.#idle.add(runId)
   }
 
-  /** Finds runs whose projections are missing or old, the newest first. */
-  async #look(): Promise<void> {
-    this.#looks = false
+  /** Finds runs whose projections are missing or outdated, the newest first. */
+  async #checkOthers(): Promise<void> {
+    this.#mustCheck = false
     const { live, ended } = this.#replica.tables
     const rows = [...live.values(), ...ended.values()]
     const newest = rows
@@ -163,31 +166,31 @@ export class Projector {
       if (this.#closed) return
       const body = await this.#bucket.get(runKey(runId, 'state.json'))
       const row = this.#replica.tables.run(runId)
-      // One that was changed while it was looked at has been seen to.
+      // A run that changed during the check is already marked.
       if (row?.updatedAt !== updatedAt) return
       if (body === undefined || !(updatedAtIn(body) >= updatedAt))
-        this.#touch(runId, row.endedAt !== undefined || row.status !== 'running')
+        this.#markOutdated(runId, row.endedAt !== undefined || row.status !== 'running')
     })
   }
 
   async #project(runId: string): Promise<void> {
-    const since = this.#shown.get(runId)?.reached ?? 0
-    // What others do to it from here on may be overwritten with what was.
+    const since = this.#written.get(runId)?.reached ?? 0
+    // Until this write ends, it may replace the projection of any change that another process makes.
     this.#remember(runId, { reached: since, at: Number.POSITIVE_INFINITY })
     const reached = await this.#put(runId, since).catch((error: unknown) => {
-      this.#shown.delete(runId)
+      this.#written.delete(runId)
       throw error
     })
     this.#remember(runId, { reached, at: this.#bucket.now() })
   }
 
-  /** Answers with how many of its events are shown now. */
+  /** Writes the objects of a run, and returns how many of its events they cover. */
   async #put(runId: string, since: number): Promise<number> {
     const found = await this.#find(runId)
     if (!found) return since
     const { row, turns, newest } = found
     const [state, second, ...others] = readable(() => projectionOf(row, turns, { since, newest }))
-    // Of a run of very many steps the rest is left to the doctor: it would hold up everybody else's requests.
+    // A run with very many steps would delay other requests, so its older steps are left to `pawl doctor --rebuild`.
     const steps = others.slice(-limits.projectionObjectsMax)
     await forEach(second ? [second, ...steps] : [], limits.projectionLanes, ({ key, body }) =>
       this.#bucket.put(key, body),
@@ -209,16 +212,16 @@ export class Projector {
     return { row: ended.row, turns: ended.turns, newest: named === runId }
   }
 
-  #remember(runId: string, shown: Shown): void {
-    this.#shown.delete(runId)
-    this.#shown.set(runId, shown)
-    const [oldest] = this.#shown.keys()
-    if (this.#shown.size > limits.projectionsKnown && oldest !== undefined)
-      this.#shown.delete(oldest)
+  #remember(runId: string, written: Written): void {
+    this.#written.delete(runId)
+    this.#written.set(runId, written)
+    const [oldest] = this.#written.keys()
+    if (this.#written.size > limits.projectionsKnown && oldest !== undefined)
+      this.#written.delete(oldest)
   }
 }
 
-/** Nothing, of a run whose turns this process cannot read: to try again would not help. */
+/** Returns no objects for a run whose turns this process cannot read, because trying again would not help. */
 function readable(project: () => readonly Projected[]): readonly Projected[] {
   try {
     return project()
@@ -227,11 +230,11 @@ function readable(project: () => readonly Projected[]): readonly Projected[] {
   }
 }
 
-/** Whether there is something to see of it. */
-function isShown({ born, set, turns }: RunChange): boolean {
+/** True if the change is visible in a projection. */
+function isVisible({ born, set, turns }: RunChange): boolean {
   return born !== undefined || turns !== undefined || set?.updatedAt !== undefined
 }
 
-function doesRest({ set }: RunChange): boolean {
+function becomesIdle({ set }: RunChange): boolean {
   return Boolean(set?.endedAt) || set?.status === 'waiting' || set?.status === 'paused'
 }

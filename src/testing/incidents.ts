@@ -6,16 +6,16 @@ import type { SeededRandom } from './seeded-random.ts'
 import type { SharedStore } from './shared-store.ts'
 
 /** How often, per second of virtual time. */
-export interface Misfortunes {
+export interface IncidentRates {
   readonly clockJumps: number
   readonly outages: number
   readonly failOvers: number
 }
 
-export const noMisfortunes: Misfortunes = { clockJumps: 0, outages: 0, failOvers: 0 }
+export const noIncidents: IncidentRates = { clockJumps: 0, outages: 0, failOvers: 0 }
 
-/** Misfortunes of a seed: most seeds have one kind or none, some have all. */
-export function misfortunesOf(random: SeededRandom): Misfortunes {
+/** IncidentRates of a seed: most seeds have one kind or none, some have all. */
+export function incidentRatesOf(random: SeededRandom): IncidentRates {
   return {
     clockJumps: random.pick([0, 0.5, 2]),
     outages: random.pick([0, 0, 0.5]),
@@ -28,16 +28,16 @@ const JUMPS_MS = [200, 3_000, 10_000, 60_000, 3_600_000]
 const BEHIND_MS_MAX = 400
 const OUTAGE_MS_MAX = 2_500
 
-export class Fate {
+export class Incidents {
   readonly #store: SharedStore
   readonly #ledger: Ledger
   readonly #random: SeededRandom
-  readonly #rates: Misfortunes
+  readonly #rates: IncidentRates
   #outageUntil = 0
   #outageOverAt = 0
   #copiedAt = Number.NEGATIVE_INFINITY
 
-  constructor(store: SharedStore, ledger: Ledger, random: SeededRandom, rates: Misfortunes) {
+  constructor(store: SharedStore, ledger: Ledger, random: SeededRandom, rates: IncidentRates) {
     this.#store = store
     this.#ledger = ledger
     this.#random = random

@@ -1,7 +1,7 @@
-// In which object of the log each row was last changed, as far as a next snapshot has to know.
+// The log object that last changed each row, for rows that the next snapshot must write.
 import type { LogEntry } from './format.ts'
 
-export class Touched {
+export class ChangedRows {
   readonly #runs = new Map<string, number>()
   readonly #tasks = new Map<string, number>()
   readonly #sessions = new Map<number, number>()
@@ -12,7 +12,7 @@ export class Touched {
   note({ n, changes }: LogEntry, names: ReadonlyMap<string, string>): void {
     for (const { runId, born } of changes.runs) {
       this.#runs.set(runId, n)
-      // Its row says from now on that it is not the newest any more.
+      // The run before it is no longer the newest of its workflow id, and its line in a snapshot says so.
       const older = born && names.get(born.head.workflowId)
       if (older !== undefined) this.#runs.set(older, n)
     }
@@ -23,12 +23,12 @@ export class Touched {
     for (const { space, key } of changes.records) this.#records.set(JSON.stringify([space, key]), n)
   }
 
-  /** A run has left memory. */
+  /** Notes that log object n moved the run from memory to a segment. */
   noteGone(runId: string, n: number): void {
     this.#runs.set(runId, n)
   }
 
-  /** What was changed up to this number need not be known any more. */
+  /** Drops the changes up to this number, because a snapshot covers them. */
   forget(upTo: number): void {
     for (const map of [this.#runs, this.#tasks, this.#records]) forgetIn(map, upTo)
     forgetIn(this.#sessions, upTo)

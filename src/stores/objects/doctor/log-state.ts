@@ -1,11 +1,11 @@
-// What a snapshot and the log behind it say, without following them: what a replica would hold, made at leisure.
-import { Tables } from '../../core/stores/driver.ts'
-import { type LogEntry, noteEnd } from './format.ts'
-import { logKey } from './layout.ts'
-import { changedArchive } from './segment.ts'
-import { beginning, captureAll, linesOf, type Snapshot, type StateLine } from './snapshot.ts'
+// The state that a snapshot and the log after it amount to: what a replica would hold, without following the log.
+import { Tables } from '../../../core/stores/driver.ts'
+import { type LogEntry, noteEnd } from '../format.ts'
+import { logKey } from '../layout.ts'
+import { changedArchive } from '../segment.ts'
+import { beginning, captureAll, linesOf, type Snapshot, type StateLine } from '../snapshot.ts'
 
-export class Fold implements Snapshot {
+export class LogState implements Snapshot {
   readonly tables: Tables
   readonly endedIn: Map<string, number>
   readonly #snapshot: string | undefined
@@ -13,7 +13,7 @@ export class Fold implements Snapshot {
   n: number
   at: number
 
-  /** Of nothing, or of a snapshot. */
+  /** Begins with a snapshot and its key, or with an empty state. */
   constructor(from: Snapshot = { ...beginning, tables: new Tables() }, key?: string) {
     this.tables = from.tables
     this.#snapshot = key
@@ -23,12 +23,12 @@ export class Fold implements Snapshot {
     this.at = from.at
   }
 
-  /** The object that has most of it. */
+  /** The object to name in a problem: the snapshot, or the last log object. */
   get origin(): string {
     return this.#snapshot ?? logKey(this.n)
   }
 
-  /** What was read, as a person would look for it. */
+  /** Names the objects that the state was read from. */
   get name(): string {
     const log = `the log up to ${logKey(this.n)}`
     return this.#snapshot === undefined ? log : `${this.#snapshot} with ${log}`
@@ -49,7 +49,7 @@ export class Fold implements Snapshot {
   }
 }
 
-/** Where two states differ, in words; `undefined` if nowhere. The order of rows means nothing. */
+/** Names the first difference of two states; `undefined` if there is none. The order of rows does not matter. */
 export function differenceOf(one: Snapshot, other: Snapshot): string | undefined {
   const [left, right] = [textsOf(one), textsOf(other)]
   for (const [name, line] of left) if (right.get(name) !== line) return name

@@ -3,7 +3,7 @@
 import type { Instant } from '../core/base/instant.ts'
 import type { Clock } from '../core/runtime/clock.ts'
 
-export class SetClock implements Clock {
+export class AdjustableClock implements Clock {
   readonly #world: Clock
   #offset = 0
   /** The most it was ever ahead. */
