@@ -14,7 +14,7 @@ import { visibleJson } from './core/base/visible.ts'
 import { Catalogue } from './core/catalogue/catalogue.ts'
 import { activityClient } from './core/client/activity-client.ts'
 import { Client, untilClosed } from './core/client/client.ts'
-import { LIVE, queryOf, type RunFilter, runFilter } from './core/client/filter.ts'
+import { queryOf, type RunFilter, runFilter } from './core/client/filter.ts'
 import {
   aroundActivities,
   checkInterceptors,
@@ -27,6 +27,7 @@ import type { ParseGraph } from './core/definitions/graph-document.ts'
 import { Registry } from './core/definitions/registry.ts'
 import type { AnyWorkflow } from './core/definitions/workflow.ts'
 import type { Status } from './core/kernel/run.ts'
+import { LIVE } from './core/kernel/run.ts'
 import { type Clock, systemClock } from './core/runtime/clock.ts'
 import { consoleLogger, type Logger } from './core/runtime/logger.ts'
 import { nodeProblem } from './core/runtime/node-version.ts'

@@ -363,7 +363,7 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'a run that was cancelled before it began is replayed with its code',
-    patch('core/kernel/begun.ts', 'cancel && {', 'undefined && {'),
+    patch('core/kernel/endings.ts', 'cancel && {', 'undefined && {'),
   ),
   ...graphMutants,
   ...edgeMutants,

@@ -9,7 +9,8 @@ import type { Args } from '../definitions/contract.ts'
 import { checkPayload } from '../definitions/messages.ts'
 import { SCHEDULE } from '../definitions/own-workflows.ts'
 import type { Status } from '../kernel/run.ts'
-import { LIVE, type Page, queryOf, type RunFilter } from './filter.ts'
+import { LIVE } from '../kernel/run.ts'
+import { type Page, queryOf, type RunFilter } from './filter.ts'
 import { type Migration, migrationOptions, type RunHandle } from './run-handle.ts'
 
 export const batchOptions = {

@@ -17,22 +17,10 @@ import { checkKnownName } from '../base/names.ts'
 import { type AttributeScalar, isNamed, storedScalar } from '../definitions/attributes.ts'
 import type { Startable } from '../definitions/contract.ts'
 import { runNameOf } from '../definitions/standalone.ts'
-import type { Status } from '../kernel/run.ts'
+import { ENDED, LIVE, type Status } from '../kernel/run.ts'
 import type { AttributeTest, ListQuery } from '../stores/store.ts'
 
-const statuses = [
-  'pending',
-  'running',
-  'waiting',
-  'paused',
-  'compensating',
-  'completed',
-  'failed',
-  'cancelled',
-] as const satisfies readonly Status[]
-
-/** The statuses of runs that have not ended. */
-export const LIVE: readonly Status[] = ['pending', 'running', 'waiting', 'paused', 'compensating']
+const statuses: readonly unknown[] = [...LIVE, ...ENDED]
 
 function isStartable(value: unknown): boolean {
   const { is } = (value ?? {}) as { readonly is?: unknown }
@@ -52,7 +40,7 @@ export const runFilter = {
   status: option<Status | readonly Status[]>(
     'Runs in one of these states.',
     `one or several of ${statuses.join(', ')}`,
-    (value) => [value].flat().every((each) => (statuses as readonly unknown[]).includes(each)),
+    (value) => [value].flat().every((each) => statuses.includes(each)),
   ),
   /**
    * Runs with these attributes, each equal to a value or within bounds: `{ region: 'eu', total: { gte: 100 } }`. An

@@ -3,9 +3,9 @@
 import { PawlError } from '../base/errors.ts'
 import type { Instant } from '../base/instant.ts'
 import type { Payload } from '../base/value.ts'
-import { endedUnbegun } from '../kernel/begun.ts'
 import type { Command } from '../kernel/command.ts'
 import type { Execution, LogEntry, StepPlan } from '../kernel/decider.ts'
+import { endedUnbegun } from '../kernel/endings.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 
 export abstract class Interpreter implements Execution {

@@ -3,7 +3,14 @@ import { unreachable } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
 import type { Instant } from '../base/instant.ts'
 import type { AnswerUpdate, EndRun, StartChild } from './command.ts'
-import type { Ending, EventBody, LeftUndone } from './event.ts'
+import {
+  type Ending,
+  type EventBody,
+  type HistoryEvent,
+  hasTrait,
+  isEnding,
+  type LeftUndone,
+} from './event.ts'
 import type { ChildOutcome, Message, StepOutcome, Stop } from './message.ts'
 import type { OpenStep } from './requests.ts'
 import type { Head } from './run.ts'
@@ -155,4 +162,20 @@ function outcomeOf(ending: Ending): ChildOutcome {
     default:
       return unreachable(ending)
   }
+}
+
+/**
+ * The end of a run that was cancelled before it began, so that a replay ends the same way. Messages alone do not begin a
+ * run, and a run that has not begun has no code that could clean up.
+ */
+export function endedUnbegun(events: readonly HistoryEvent[]): EndRun | undefined {
+  if (events[0]?.seq !== 1) return undefined
+  let cancel: Extract<HistoryEvent, { type: 'CancelRequested' }> | undefined
+  for (const event of events) {
+    if (event.type === 'CancelRequested') cancel ??= event
+    else if (!hasTrait(event, 'message') && !isEnding(event)) return undefined
+  }
+  return (
+    cancel && { type: 'CancelRun', ...(cancel.reason !== undefined && { reason: cancel.reason }) }
+  )
 }

@@ -5,22 +5,16 @@ import type { Instant } from '../base/instant.ts'
 import { limits } from '../base/limits.ts'
 import type { Payload } from '../base/value.ts'
 import type { AttributeChanges } from './attributes.ts'
-import { begins } from './begun.ts'
 import { type Ending, type Event, type EventWith, type HistoryEvent, hasTrait } from './event.ts'
 import type { Extras } from './extras.ts'
 import { type OpenRequest, RequestIndex } from './requests.ts'
 
-/** Where a run stands. */
-export type Status =
-  | 'pending'
-  | 'running'
-  | 'waiting'
-  | 'paused'
-  | 'compensating'
-  | 'completed'
-  | 'failed'
-  | 'cancelled'
-export type EndedStatus = Extract<Status, 'completed' | 'failed' | 'cancelled'>
+/** Statuses of runs that have not ended, and of runs that have. */
+export const LIVE = ['pending', 'running', 'waiting', 'paused', 'compensating'] as const
+export const ENDED = ['completed', 'failed', 'cancelled'] as const
+export type EndedStatus = (typeof ENDED)[number]
+/** The status of a run. */
+export type Status = (typeof LIVE)[number] | EndedStatus
 
 /** What a run is created with. Only a new generation changes it. */
 export interface Head {
@@ -92,7 +86,7 @@ export class RunState {
     this.seq++
     this.at = event.at
     this.beganAt ??= (event.type === 'GenerationBegan' ? event.beganAt : undefined) ?? event.at
-    this.begun ||= begins(event)
+    this.begun ||= !hasTrait(event, 'message')
     if (hasTrait(event, 'message')) this.#know(event.id)
     if (hasTrait(event, 'request')) this.requests.apply(event)
     if (hasTrait(event, 'run')) this.#fold(event)
@@ -166,4 +160,19 @@ export class RunState {
     this.#messageIds ??= new Set()
     this.#messageIds.add(messageId)
   }
+}
+
+/** When the run fails for lack of time, and by which of its limits. */
+export function deadlineOf(
+  { extras, createdAt }: Pick<Head, 'extras' | 'createdAt'>,
+  { beganAt }: Pick<RunState, 'beganAt'>,
+  now: Instant,
+): { readonly at: Instant; readonly code: 'RUN_TIMEOUT' | 'EXECUTION_TIMEOUT' } | undefined {
+  const { runTimeoutMs, executionTimeoutMs, delayMs = 0, from = createdAt + delayMs } = extras
+  if (runTimeoutMs === undefined && executionTimeoutMs === undefined) return undefined
+  const run = (beganAt ?? now) + (runTimeoutMs ?? Number.POSITIVE_INFINITY)
+  const execution = from + (executionTimeoutMs ?? Number.POSITIVE_INFINITY)
+  return run <= execution
+    ? { at: run, code: 'RUN_TIMEOUT' }
+    : { at: execution, code: 'EXECUTION_TIMEOUT' }
 }

@@ -4,7 +4,6 @@ import { assert, unreachable } from '../base/assert.ts'
 import type { Instant } from '../base/instant.ts'
 import { type AttributeChanges, foundBy } from './attributes.ts'
 import type { Command, ContinueRun, Receiver, RunStep, SendMessage, StartChild } from './command.ts'
-import { childId } from './derived-ids.ts'
 import {
   answered,
   becauseOf,
@@ -19,6 +18,7 @@ import {
   stopChild,
 } from './endings.ts'
 import type { Ending, Event, EventBody, HistoryEvent } from './event.ts'
+import { childId } from './ids.ts'
 import { isShielded } from './key.ts'
 import { endingBy, type Message, type StepOutcome, type Stop, TERMINATED } from './message.ts'
 import { awaitsEnd } from './requests.ts'

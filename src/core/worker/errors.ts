@@ -3,10 +3,10 @@ import { PawlError } from '../base/errors.ts'
 import type { Failure } from '../base/failure.ts'
 import type { Instant } from '../base/instant.ts'
 import { limits } from '../base/limits.ts'
-import { deadlineOf } from '../kernel/deadline.ts'
 import type { Ending } from '../kernel/event.ts'
 import { BY_HAND } from '../kernel/message.ts'
 import type { Head, RunState } from '../kernel/run.ts'
+import { deadlineOf } from '../kernel/run.ts'
 
 const SHORTER =
   'Begin a new history now and then with ctx.continueAsNew, or split the work into child workflows.'

@@ -2,9 +2,8 @@
 // turn to turn, `turn-cycle.ts` has one turn, `pausing.ts` and `ending.ts` the ways in which the worker stops holding
 // it.
 import type { Instant } from '../base/instant.ts'
-import { deadlineOf } from '../kernel/deadline.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
-import { type Head, RunState } from '../kernel/run.ts'
+import { deadlineOf, type Head, RunState } from '../kernel/run.ts'
 import type { ClaimedRun, Lease, StoredMessage } from '../stores/store.ts'
 import { announceEvents } from './announce.ts'
 import type { WorkerContext } from './context.ts'

@@ -3,7 +3,7 @@
 import type { Instant } from '../base/instant.ts'
 import type { Payload } from '../base/value.ts'
 import type { GivenOptions, StepPlan } from '../kernel/decider.ts'
-import { taskId } from '../kernel/derived-ids.ts'
+import { taskId } from '../kernel/ids.ts'
 import { awaitsEnd, type OpenStep } from '../kernel/requests.ts'
 import type { Head, RunState } from '../kernel/run.ts'
 import type { Turn } from '../kernel/turn.ts'
