@@ -44,6 +44,9 @@ export interface Closing {
   readonly dropped: readonly string[]
 }
 
+type Receivers = ReadonlyMap<string, Receiver>
+const NO_RECEIVERS: Receivers = new Map()
+
 export class Turn {
   /** Whether a replay from the start would decide everything in this turn the same way. */
   derivable = true
@@ -59,7 +62,7 @@ export class Turn {
   ending: Ending | undefined
   continuation: ContinueRun | undefined
   attributes: AttributeChanges | undefined
-  #receivers: ReadonlyMap<string, Receiver> = new Map()
+  #receivers: Receivers = NO_RECEIVERS
   readonly #head: Head
   readonly #state: RunState
   readonly #now: Instant
@@ -130,7 +133,7 @@ export class Turn {
   command(
     commands: readonly Command[],
     queued: (step: RunStep) => boolean,
-    receivers: ReadonlyMap<string, Receiver> = new Map(),
+    receivers: Receivers = NO_RECEIVERS,
   ): void {
     this.#receivers = receivers
     for (const command of commands) {
