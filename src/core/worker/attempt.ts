@@ -14,7 +14,7 @@ import type { StepLeft, StepOutcome } from '../kernel/message.ts'
 import { backoffMs, givesUp } from '../policies/retry.ts'
 import { type AttemptOf, CompletedLater, LazyAbort, StepContext } from './activity-context.ts'
 import type { WorkerContext } from './context.ts'
-import { loadNotes, type NotesOf, StepNotes } from './step-notes.ts'
+import { loadNotes, type Notes, type NotesOf, StepNotes } from './step-notes.ts'
 
 /** What an attempt calls. */
 export interface Work {
@@ -93,8 +93,8 @@ export class Attempt {
   async #run(): Promise<void> {
     if (!this.#mayBegin) return
     // The first attempt finds no notes, so it does not ask for them.
-    const found = this.of.attempt === 1 ? {} : await loadNotes(this.#context, this.of)
-    if (!this.#mayBegin) return
+    const found = this.of.attempt === 1 ? {} : await this.#earlierNotes()
+    if (!found || !this.#mayBegin) return
     const notes = new StepNotes(this.of, this.#context, found)
     this.#notes = notes
     const result = await this.#underLimits(notes)
@@ -102,6 +102,17 @@ export class Attempt {
     const closed = notes.close(isDone ? 'drop' : 'keep')
     if (!isDone) await closed
     this.#resolve(this.#endOf(result))
+  }
+
+  // An attempt that cannot read the notes of earlier ones fails, so that its step says why it does not end.
+  async #earlierNotes(): Promise<Notes | undefined> {
+    try {
+      return await loadNotes(this.#context, this.of)
+    } catch (error) {
+      if (this.#mayBegin)
+        this.#resolve(this.#endOf({ ok: false, failure: failureOf(error), timedOut: false }))
+      return undefined
+    }
   }
 
   #underLimits(notes: StepNotes): Promise<BodyResult> {

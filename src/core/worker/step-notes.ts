@@ -11,7 +11,7 @@ import type { StoreLine } from './store-line.ts'
 
 /** Which step of which run the notes are for. */
 export type NotesOf = Pick<Note, 'runId' | 'generation' | 'key'>
-type Notes = Readonly<Record<string, string>>
+export type Notes = Readonly<Record<string, string>>
 /** What notes need of their worker. */
 export type NotesContext = Pick<WorkerContext, 'clock' | 'random'> & {
   readonly line: Pick<StoreLine, 'send'>
