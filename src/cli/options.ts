@@ -5,14 +5,8 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { isUuid } from '../core/base/digest.ts'
 import { PawlError } from '../core/base/errors.ts'
 import { shellWord } from '../core/base/shell.ts'
-import {
-  type AttributeScalar,
-  type Attributes,
-  type Engine,
-  type OpenOptions,
-  open,
-  type RunRef,
-} from '../index.ts'
+import type { AttributeScalar } from '../core/index.ts'
+import { type Attributes, type Engine, type OpenOptions, open, type RunRef } from '../index.ts'
 import { installedCommand } from './invocation.ts'
 import { loadCodecs } from './load-definitions.ts'
 import { showStore } from './output.ts'

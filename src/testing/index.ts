@@ -1,4 +1,11 @@
-// What users import from 'pawl/testing'.
+/**
+ * `pawl/testing`: a test engine with virtual time, simulation, replay of histories, and the conformance cases of stores.
+ *
+ * Stable: an exported name changes incompatibly only in a minor version before 1.0, and only in a major version after.
+ *
+ * @packageDocumentation
+ */
+
 export type { Case, Fixture } from './conformance/case.ts'
 export { conformance, runCase } from './conformance/index.ts'
 export { type CrashReport, crashAtEveryAwait } from './crash-at-every-await.ts'

@@ -7,8 +7,6 @@ import {
   type InputOf,
   type OutputOf,
   type Schema,
-  type SchemaIssue,
-  type SchemaResult,
   type Signal,
   signal,
   typed,
@@ -26,7 +24,6 @@ export declare const OrderSchema: Schema<Given, Order>
 
 same<Equal<ReturnType<typeof typed<Order>>, Schema<Order>>>(true)
 same<Equal<Schema<Order>, Schema<Order, Order>>>(true)
-same<Equal<SchemaResult<number>['issues'], undefined | readonly SchemaIssue[]>>(true)
 const zod: Schema<{ id: string; n?: number | undefined }, { id: string; n: number }> = z.object({
   id: z.string(),
   n: z.number().default(1),

@@ -1,5 +1,6 @@
 // Schemas as a library would make them, small enough to read.
-import type { Schema, SchemaIssue, SchemaResult } from 'pawl'
+import type { Schema } from 'pawl'
+import type { SchemaIssue, SchemaResult } from '../../src/core/definitions/schema.ts'
 
 type Found<Parsed> = { readonly value: Parsed } | { readonly issues: readonly SchemaIssue[] }
 

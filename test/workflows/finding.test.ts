@@ -1,9 +1,9 @@
 // How runs are told apart and found: workflow ids, attributes, memo, messages that come with a start, and webhooks.
 import {
-  type Compare,
   type Engine,
   type PawlError,
   type RunError,
+  type RunFilter,
   signal,
   TIMEOUT,
   update,
@@ -53,7 +53,7 @@ describe.each(kinds)('on %s', (kind) => {
   test('O2: runs are found by attributes: equal, in a range, all of them, and by their type', async () => {
     const engine = await bench.engine()
     await regions(engine)
-    const count = (attributes: Readonly<Record<string, Compare>>): Promise<number> =>
+    const count = (attributes: RunFilter['attributes'] & {}): Promise<number> =>
       engine.count({ attributes })
     expect(await count({ region: 'eu' })).toBe(2)
     expect(await count({ region: 'eu', urgent: true })).toBe(1)
@@ -101,7 +101,7 @@ describe.each(kinds)('on %s', (kind) => {
     const engine = await bench.serve({ workflows: [region] }, { warm: 0 })
     const run = await engine.start(region, 'eu', { attributes: { owner: 'ops' } })
     await waitsFor(run, 'signal')
-    const found = async (attributes: Readonly<Record<string, Compare>>): Promise<string[]> =>
+    const found = async (attributes: RunFilter['attributes'] & {}): Promise<string[]> =>
       (await engine.list({ attributes })).items.map(({ runId }) => runId)
     expect(await found({ region: 'eu', seen: 1, owner: 'ops' })).toEqual([run.runId])
     await run.signal(close)

@@ -1,4 +1,4 @@
-import { activity, type Reuse, RunError, signal, workflow } from 'pawl'
+import { activity, RunError, type StartOptions, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
@@ -45,7 +45,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await engine.get(order, { workflowId: run.runId }).result()).toBe('a')
   })
 
-  test.each<[Reuse, string, string, string]>([
+  test.each<[StartOptions['reuse'] & {}, string, string, string]>([
     ['reject', 'refused', 'refused', 'refused'],
     ['allowIfFailed', 'refused', 'refused', 'new'],
     ['allowIfEnded', 'refused', 'new', 'new'],

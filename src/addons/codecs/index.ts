@@ -1,4 +1,11 @@
-// What users import from 'pawl/codecs'.
+/**
+ * `pawl/codecs`: codecs that compress, encrypt or offload stored values.
+ *
+ * Stable: an exported name changes incompatibly only in a minor version before 1.0, and only in a major version after.
+ *
+ * @packageDocumentation
+ */
+
 export type { Codec } from '../../core/stores/driver.ts'
 export { type CompressOptions, compress } from './compress.ts'
 export { type EncryptOptions, encrypt, type Key } from './encrypt.ts'

@@ -1,4 +1,11 @@
-// What users import from 'pawl/handlers': ready-made activities for workflows and graph documents.
+/**
+ * `pawl/handlers`: ready-made activities for HTTP, language models, webhooks and mail.
+ *
+ * Stable: an exported name changes incompatibly only in a minor version before 1.0, and only in a major version after.
+ *
+ * @packageDocumentation
+ */
+
 export type { CallInput, CallOutput, HttpOptions } from './call-external-service.ts'
 export { callExternalService } from './call-external-service.ts'
 export type { EmailAddress, EmailAttachment } from './email-input.ts'

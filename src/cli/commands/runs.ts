@@ -1,8 +1,9 @@
 import { Command } from 'commander'
 import { defined } from '../../core/base/defined.ts'
 import { shellWord } from '../../core/base/shell.ts'
+import type { AttributeScalar } from '../../core/index.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
-import type { AttributeScalar, RunFilter, RunRecord, Status } from '../../index.ts'
+import type { RunFilter, RunRecord, Status } from '../../index.ts'
 import {
   type CommonOptions,
   isMissingDefault,

@@ -3,8 +3,9 @@ import { Command } from 'commander'
 import { defined } from '../../core/base/defined.ts'
 import type { Duration } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
+import type { OneTiming } from '../../core/index.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
-import type { OneTiming, Schedule, ScheduleChange, ScheduleDescription } from '../../index.ts'
+import type { Schedule, ScheduleChange, ScheduleDescription } from '../../index.ts'
 import {
   type CommonOptions,
   parseJson,

@@ -140,10 +140,6 @@ export type BranchValue<B> = B extends (ctx: Context) => Promise<infer T>
   : B extends Promise<infer T>
     ? T
     : never
-/** The result of `ctx.race`: the name of the first branch to settle, and its value. */
-export type Winner<B> = {
-  [Name in keyof B]: { readonly winner: Name; readonly value: BranchValue<B[Name]> }
-}[keyof B]
 
 /** An outcome: a value or a failure. */
 export type Settled<T> =
@@ -290,7 +286,11 @@ export interface Context<in In = never> {
    * const { winner } = await ctx.race({ paid: ctx.wait(paid), late: ctx.sleep('24h') })
    * ```
    */
-  race<const B extends Branches>(branches: B): DurablePromise<Winner<B>>
+  race<const B extends Branches>(
+    branches: B,
+  ): DurablePromise<
+    { [Name in keyof B]: { readonly winner: Name; readonly value: BranchValue<B[Name]> } }[keyof B]
+  >
   /** Waits for all branches. If one fails, the others are cancelled. */
   all<const B extends Branches>(
     branches: B,

@@ -1,3 +1,10 @@
-// What those who write a store of their own import from 'pawl/store'. Before 1.0 any version may change it.
+/**
+ * `pawl/store`: the interface of stores, for authors of a store.
+ *
+ * Unstable: before 1.0 any version, including a patch, may change it.
+ *
+ * @packageDocumentation
+ */
+
 export { NEVER } from './never.ts'
 export * from './store.ts'

@@ -1,1 +1,9 @@
+/**
+ * `pawl/postgres`: the Postgres store.
+ *
+ * Stable: an exported name changes incompatibly only in a minor version before 1.0, and only in a major version after.
+ *
+ * @packageDocumentation
+ */
+
 export { type PostgresOptions, PostgresStore } from './store.ts'
