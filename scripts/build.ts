@@ -1,5 +1,5 @@
-// Makes what users load: declarations by the compiler, and the code in one file for each entry point, with what they share in
-// a few chunks. Hundreds of small modules take several times as long to load, and as much room in the package.
+// Builds the package: declarations by the compiler, and one file of code for each entry point, with shared code in a
+// few chunks. Hundreds of small modules would take several times as long to load, and as much space in the package.
 import { execFileSync } from 'node:child_process'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
@@ -13,10 +13,10 @@ interface Manifest {
 }
 
 const dist = join(root, 'dist')
-/** Modules that run as processes of their own, besides what the manifest names. */
+/** Modules that run as separate processes, besides those that the manifest names. */
 const processes = ['./dist/cli/demo/worker.js']
 
-// Nothing is left of what was built before: a file that was renamed would be in the package under both names.
+// Deletes the previous build: a renamed file would be in the package under both names.
 await rm(dist, { recursive: true, force: true })
 const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest
 const exported = Object.values(manifest.exports).map((each) => nameOf(each.default))
@@ -28,7 +28,7 @@ await bundle([...exported, ...[...Object.values(manifest.bin), ...processes].map
 await importFromOrigin(['core/index', 'core/stores/driver'])
 await keepReachable(exported)
 
-/** `client/index` of `./dist/client/index.js`. */
+/** Returns `client/index` for `./dist/client/index.js`. */
 function nameOf(path: string): string {
   return /^\.\/dist\/(.+)\.js$/.exec(path)?.[1] ?? path
 }
@@ -37,7 +37,7 @@ async function bundle(names: readonly string[]): Promise<void> {
   const build = await rolldown({
     input: Object.fromEntries(names.map((name) => [name, join(root, 'src', `${name}.ts`)])),
     platform: 'node',
-    // Everything that is not a file of ours is the user's to install.
+    // Packages are not bundled: users install them.
     external: /^[^./]/,
     preserveEntrySignatures: 'allow-extension',
   })
@@ -50,7 +50,7 @@ async function bundle(names: readonly string[]): Promise<void> {
       includeDependenciesRecursively: false,
       groups: [{ name: 'conformance', test: /testing\/conformance\// }],
     },
-    // Names of functions and classes stay: stacks and errors are read by people.
+    // Names of functions and classes are kept, because people read stacks and errors.
     minify: {
       compress: true,
       mangle: { toplevel: true, keepNames: true },
@@ -62,7 +62,7 @@ async function bundle(names: readonly string[]): Promise<void> {
   for (const name of ['conformance', 'program']) await shrink(join(dist, 'chunks', `${name}.js`))
 }
 
-/** What no stack of a user's leads into need not be legible: cases for stores, and the command line. */
+/** Removes whitespace from chunks that no stack of a user leads into: conformance cases and the command line. */
 async function shrink(file: string): Promise<void> {
   const text = await readFile(file, 'utf8')
   const { code, errors } = minifySync(file, text, {
@@ -70,11 +70,11 @@ async function shrink(file: string): Promise<void> {
     mangle: false,
     codegen: { removeWhitespace: true },
   })
-  if (errors.length > 0) throw new Error(`${file} cannot be made smaller: ${errors[0]?.message}`)
+  if (errors.length > 0) throw new Error(`${file} cannot be minified: ${errors[0]?.message}`)
   await writeFile(file, code)
 }
 
-/** The declarations that a file of them imports. */
+/** Returns the declaration files that a declaration file imports. */
 async function importsOf(file: string): Promise<string[]> {
   const text = await readFile(file, 'utf8')
   return [...text.matchAll(/(?:from|import\()\s*["'](\.[^"']+)["']/g)].map(([, specifier = '']) =>
@@ -83,8 +83,8 @@ async function importsOf(file: string): Promise<string[]> {
 }
 
 /**
- * Has declarations import each name from the file that declares it, and not from an entry that only passes it on: that would
- * lead to everything else the entry passes on.
+ * Makes declarations import each name from the file that declares it. An import from an entry that re-exports the name
+ * would keep everything else that the entry re-exports.
  */
 async function importFromOrigin(entries: readonly string[]): Promise<void> {
   const files = (await readdir(dist, { recursive: true })).filter((file) => file.endsWith('.d.ts'))
@@ -116,7 +116,7 @@ function namesIn(list: string): string[] {
   return list.split(',').flatMap((name) => name.trim() || [])
 }
 
-/** `Out` of `type Out as Result`. */
+/** Returns `Out` for `type Out as Result`. */
 function plainName(name: string): string {
   return name.replace(/^type (?=\w)/, '').replace(/ as .*$/, '')
 }
@@ -127,8 +127,8 @@ async function dropComments(file: string): Promise<void> {
 }
 
 /**
- * Keeps the declarations that an entry point leads to. Those that no entry point exports from are only there for the compiler,
- * and need no comments.
+ * Deletes the declarations that no entry point needs, and the comments of those that no entry point exports from,
+ * because only the compiler reads them.
  */
 async function keepReachable(names: readonly string[]): Promise<void> {
   const entries = names.map((name) => join(dist, `${name}.d.ts`))

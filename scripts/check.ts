@@ -1,5 +1,5 @@
-// The whole gate, behind `npm test`: every stage in order, stopping at the first that fails. The last
-// line printed is always `N passed, N failed`. `--only unit,package` runs a selection.
+// `npm test`: runs every stage in order and stops at the first that fails. The last line printed is always
+// `N passed, N failed`. `--only unit,package` runs a selection.
 
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -20,7 +20,7 @@ function selectStages(): readonly Stage[] {
   const unknown = wanted.filter((name) => !stages.some((stage) => stage.name === name))
   if (unknown.length > 0) {
     const names = stages.map((stage) => stage.name).join(', ')
-    throw new Error(`no stage ${unknown.join(', ')}; there are ${names}`)
+    throw new Error(`--only has ${unknown.join(', ')}, but the stages are ${names}.`)
   }
   return stages.filter((stage) => wanted.includes(stage.name))
 }
@@ -49,13 +49,12 @@ async function runStage(stage: Stage, context: Context): Promise<boolean> {
   })
   const seconds = ((performance.now() - start) / 1000).toFixed(1)
   console.log(`── ${stage.name}: ${ok ? 'ok' : 'FAILED'} in ${seconds} s`)
-  // A stage without tests, or one that broke before its tests ran, counts as one failure, so that
-  // the last line never looks green after a red stage.
+  // A failed stage without failed tests counts as one failure, so that the last line shows it.
   if (!ok && context.tally.failed === failedBefore) context.tally.failed += 1
   return ok
 }
 
-/** True when the command ends with code 0; its output goes straight to ours. */
+/** True if the command ends with code 0. Its output is not captured. */
 function run(
   program: string,
   args: readonly string[],
@@ -69,11 +68,11 @@ function run(
       ...options,
     })
     child.on('error', (error) => {
-      console.error(`${program} could not be started: ${error.message}`)
+      console.error(`${program} did not start: ${error.message}`)
       resolve(false)
     })
     child.on('close', (code, signal) => {
-      if (signal !== null) console.error(`${program} was ended by ${signal}`)
+      if (signal !== null) console.error(`${program} was killed by ${signal}`)
       resolve(code === 0)
     })
   })

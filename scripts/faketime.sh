@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Prints the path of libfaketime, which gives a process a clock that tests can set. If it is missing it is installed from
-# Debian's packages, which takes root.
+# Prints the path of libfaketime, which gives a process a clock that tests can set. Installs the Debian package if it is
+# missing, which requires root.
 set -euo pipefail
 
-# The one for programs with threads, which Node is.
+# The variant for programs with threads, such as Node.
 find_library() {
   find /usr/lib -name libfaketimeMT.so.1 -print -quit 2>/dev/null
 }

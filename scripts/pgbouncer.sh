@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs PgBouncer in transaction mode on the loopback interface, in front of a Postgres there, until its own input ends. A
-# missing program is installed from Debian's packages, which takes root.
+# Runs PgBouncer in transaction mode on the loopback interface, in front of a Postgres there, until standard input ends.
+# Installs the Debian package if it is missing, which requires root.
 #
 #   pgbouncer.sh FOLDER PORT POSTGRES_PORT
 #
-# Prints `ready` when one can connect. FOLDER is removed at the end, however that comes about.
+# Prints `ready` when it accepts connections. FOLDER is always removed at the end.
 set -euo pipefail
 
 mkdir -p "$1"
@@ -29,15 +29,15 @@ fail() {
 
 install_program() {
   command -v pgbouncer >/dev/null && return
-  [ "$(id -u)" = 0 ] || fail 'it is missing. Run as root: apt-get install pgbouncer'
+  [ "$(id -u)" = 0 ] || fail 'PgBouncer is missing. Run as root: apt-get install pgbouncer'
   local apt='apt-get -qq -o DPkg::Lock::Timeout=120'
   $apt update >/dev/null || fail 'apt-get update failed'
-  # One that the package starts by itself is of no use here.
+  # RUNLEVEL=1 keeps the package from starting its own PgBouncer.
   RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive $apt install -y --no-install-recommends pgbouncer >/dev/null ||
     fail 'apt-get install failed'
 }
 
-# Few connections to the server, so that transactions of one client do meet different ones.
+# Few connections to the server, so that transactions of one client use different ones.
 write_configuration() {
   cat >pgbouncer.ini <<X
 [databases]
@@ -58,7 +58,7 @@ install_program
 cd "$folder"
 write_configuration
 user=()
-# It refuses to run as root.
+# PgBouncer refuses to run as root.
 if [ "$(id -u)" = 0 ]; then
   chmod 755 "$folder"
   user=(-u nobody)
@@ -66,13 +66,13 @@ fi
 pgbouncer -q "${user[@]}" pgbouncer.ini >out 2>&1 &
 bouncer=$!
 for _ in $(seq 150); do
-  kill -0 "$bouncer" 2>/dev/null || fail 'it ended'
+  kill -0 "$bouncer" 2>/dev/null || fail 'PgBouncer ended'
   if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
     echo ready
-    # Our input ends with the process that holds its other end, even if that is killed.
+    # Standard input ends when the process that started this script ends, even if it is killed.
     while read -r _; do :; done
     exit 0
   fi
   sleep 0.1
 done
-fail 'gave up waiting for it'
+fail 'PgBouncer did not accept connections within 15 s'

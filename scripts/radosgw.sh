@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs a real S3 server, Ceph's radosgw, on the loopback interface until its own input ends: one monitor, one OSD that
-# keeps everything in memory, one gateway. Missing programs are installed from Debian's packages, which takes root.
+# Runs a real S3 server, Ceph's radosgw, on the loopback interface until standard input ends: one monitor, one OSD that
+# keeps everything in memory, one gateway. Installs missing Debian packages, which requires root.
 #
 #   radosgw.sh FOLDER PORT MONITOR_PORT OLD_MONITOR_PORT ACCESS_KEY SECRET_KEY
 #
-# Prints `ready` when requests can be sent. FOLDER is removed at the end, however that comes about.
+# Prints `ready` when it accepts requests. FOLDER is always removed at the end.
 set -euo pipefail
 
 mkdir -p "$1"
@@ -16,7 +16,7 @@ secret_key=$6
 daemons=()
 
 end() {
-  # Nothing is kept, so nothing needs to be stopped in good order.
+  # The data is discarded, so the daemons need no clean shutdown.
   for daemon in "${daemons[@]}"; do kill -KILL "$daemon" 2>/dev/null || true; done
   wait 2>/dev/null || true
   cd / && rm -rf "$folder"
@@ -51,7 +51,7 @@ install_programs() {
     ceph-mon ceph-osd radosgw ceph-common >/dev/null || fail 'apt-get install failed'
 }
 
-# Without tcp_nodelay an answer to a GET waits for the kernel's delayed acknowledgement: 45 ms instead of 2.
+# Without tcp_nodelay a response to a GET waits for the kernel's delayed acknowledgement: 45 ms instead of 2.
 write_configuration() {
   cat >ceph.conf <<X
 [global]
@@ -90,7 +90,7 @@ rgw_run_sync_thread = false
 X
 }
 
-# The keys of all must be there before the monitor is made.
+# All keys must exist before the monitor is created.
 make_monitor() {
   local keys="ceph-authtool keyring --gen-key"
   ceph-authtool --create-keyring keyring --gen-key -n mon. --cap mon 'allow *'
@@ -118,18 +118,18 @@ cd "$folder"
 mkdir -p mon osd rgw log
 fsid=$(cat /proc/sys/kernel/random/uuid)
 write_configuration "$fsid"
-make_monitor "$fsid" >log/setup.out 2>&1 || fail 'the monitor could not be made'
+make_monitor "$fsid" >log/setup.out 2>&1 || fail 'the monitor could not be created'
 start ceph-mon -c ceph.conf -i a -f
 wait_for timeout 5 ceph -c ceph.conf status
-make_osd >>log/setup.out 2>&1 || fail 'the OSD could not be made'
+make_osd >>log/setup.out 2>&1 || fail 'the OSD could not be created'
 start ceph-osd -c ceph.conf -i 0 -f
 timeout 20 ceph -c ceph.conf osd crush add osd.0 1.0 root=default >>log/setup.out 2>&1 || true
-# A gateway that comes before its OSD does not find it later.
+# A gateway that starts before its OSD never finds it.
 wait_for sh -c 'timeout 5 ceph -c ceph.conf osd stat | grep -q "1 up"'
 start radosgw -c ceph.conf -n client.rgw -f
 wait_for bash -c "exec 3<>/dev/tcp/127.0.0.1/$port"
 radosgw-admin -c ceph.conf -n client.rgw user create --uid=test --display-name=test \
-  --access-key="$access_key" --secret-key="$secret_key" >>log/setup.out 2>&1 || fail 'no user could be made'
+  --access-key="$access_key" --secret-key="$secret_key" >>log/setup.out 2>&1 || fail 'the user could not be created'
 echo ready
-# Our input ends with the process that holds its other end, even if that is killed.
+# Standard input ends when the process that started this script ends, even if it is killed.
 while read -r _; do :; done

@@ -1,4 +1,4 @@
-// What the gate consists of. A stage answers whether it passed, and adds the tests it ran to the tally.
+// The stages of `npm test`. A stage returns whether it passed, and adds its tests to the tally.
 
 import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile } from 'node:fs/promises'
@@ -20,8 +20,8 @@ export type Context = {
 
 export type Stage = {
   readonly name: string
-  /** Test projects that may run beside those of a neighbouring stage: one of them waits while another computes. */
-  readonly sociable?: readonly string[]
+  /** Test projects that may run in parallel with those of the next stage, because they wait at different times. */
+  readonly parallel?: readonly string[]
   readonly run: (context: Context) => Promise<boolean>
 }
 
@@ -33,8 +33,8 @@ export const stages: readonly Stage[] = [
   { name: 'types', run: checkTypes },
   { name: 'build', run: build },
   vitestStage(['unit']),
-  sociable('simulation'),
-  sociable('crash'),
+  parallelStage('simulation'),
+  parallelStage('crash'),
   vitestStage(['load']),
   { name: 'examples', run: runExamples },
   vitestStage(['package']),
@@ -53,17 +53,17 @@ function build({ run }: Context): Promise<boolean> {
   return run('node', [join(root, 'scripts', 'build.ts')])
 }
 
-/** Neighbours that may run beside each other become one stage. */
+/** Joins neighbouring stages that may run in parallel. */
 export function joined(selected: readonly Stage[]): readonly Stage[] {
   return selected.reduce<readonly Stage[]>((done, stage) => {
     const last = done.at(-1)
-    if (!last?.sociable || !stage.sociable) return [...done, stage]
-    return [...done.slice(0, -1), sociable(...last.sociable, ...stage.sociable)]
+    if (!last?.parallel || !stage.parallel) return [...done, stage]
+    return [...done.slice(0, -1), parallelStage(...last.parallel, ...stage.parallel)]
   }, [])
 }
 
-function sociable(...projects: readonly string[]): Stage {
-  return { ...vitestStage(projects), sociable: projects }
+function parallelStage(...projects: readonly string[]): Stage {
+  return { ...vitestStage(projects), parallel: projects }
 }
 
 function vitestStage(projects: readonly string[]): Stage {
@@ -84,7 +84,7 @@ function vitestStage(projects: readonly string[]): Stage {
   }
 }
 
-/** Each example runs alone in an empty folder, so that it can neither need nor leave anything. */
+/** Runs each example in its own empty folder, so that it cannot depend on files or leave any. */
 async function runExamples({ run, scratchFolder }: Context): Promise<boolean> {
   const folder = join(root, 'examples')
   const names = existsSync(folder) ? await readdir(folder) : []

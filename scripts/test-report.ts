@@ -1,4 +1,4 @@
-// Reads what vitest's JSON reporter wrote.
+// Counts the tests in a report of vitest's JSON reporter.
 
 type FileResult = { readonly status: string; readonly assertionResults: readonly unknown[] }
 
@@ -10,11 +10,11 @@ type Report = {
 
 export type TestCount = { readonly passed: number; readonly failed: number }
 
-/** No report, because there were no test files or vitest broke down, counts nothing. */
+/** Without a report, because there were no test files or vitest crashed, both counts are 0. */
 export function countTests(report: string | undefined): TestCount {
   if (report === undefined) return { passed: 0, failed: 0 }
   const { numPassedTests, numFailedTests, testResults } = JSON.parse(report) as Report
-  // A file that could not even be loaded has no tests to fail, yet it is a failure.
+  // A file that failed to load has no tests, but counts as one failure.
   const unloaded = testResults.filter(
     ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
   )

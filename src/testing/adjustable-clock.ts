@@ -1,12 +1,12 @@
-// A clock that somebody sets, forwards and backwards, as administrators and time servers do. Only its time of day jumps:
-// what measures durations goes on.
+// A clock that can be set forwards and backwards, as administrators and time servers do. Only the time of day jumps;
+// the monotonic clock and timers do not.
 import type { Instant } from '../core/base/instant.ts'
 import type { Clock } from '../core/runtime/clock.ts'
 
 export class AdjustableClock implements Clock {
   readonly #world: Clock
   #offset = 0
-  /** The most it was ever ahead. */
+  /** The largest offset it ever had. */
   #ahead = 0
 
   constructor(world: Clock) {
@@ -29,7 +29,7 @@ export class AdjustableClock implements Clock {
     return this.#world.breathe()
   }
 
-  /** What it would show now if nobody had ever set it back. */
+  /** The time it would show now if it had never been set back. */
   get latest(): Instant {
     return this.#world.now() + this.#ahead
   }
@@ -38,13 +38,13 @@ export class AdjustableClock implements Clock {
     return this.#offset
   }
 
-  /** Sets it so many milliseconds off the true time. */
+  /** Sets it `offset` milliseconds ahead of the true time. */
   set(offset: number): void {
     this.#offset = offset
     this.#ahead = Math.max(this.#ahead, offset)
   }
 
-  /** Sets it so that no time it has shown lies ahead. */
+  /** Sets it so that no time it has shown is in the future. */
   correct(): void {
     this.set(this.#ahead)
   }

@@ -1,17 +1,17 @@
-// Step bodies that run in a test. A body may wait for real things, such as a request to a local server, and then virtual
-// time stands still for it; or for virtual time, and then it must not.
+// The running step bodies of a test. While a body waits for something real, such as a request to a local server,
+// virtual time stands still. While it waits for virtual time, virtual time must move.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Clock, systemClock } from '../core/runtime/clock.ts'
 
 interface Body {
   readonly of: Bodies
-  /** Since when, in real time, it has had the chance to end. */
+  /** The real time at which it began, or last woke from a sleep. */
   since: number
-  /** How many sleeps of virtual time it waits for. */
+  /** The number of its sleeps in virtual time. */
   asleep: number
 }
 
-/** The body that the code which is running belongs to. */
+/** The body of the running code. */
 const current = new AsyncLocalStorage<Body>()
 
 export class Bodies {
@@ -19,12 +19,12 @@ export class Bodies {
   readonly #running = new Set<Body>()
   #dead = false
 
-  /** A body that has neither ended nor slept for so long in real time is taken to wait for virtual time. */
+  /** A body that runs longer than `patienceMs` of real time is assumed to wait for virtual time. */
   constructor(patienceMs: number) {
     this.#patienceMs = patienceMs
   }
 
-  /** Whether nobody could end before virtual time passes. */
+  /** True if no body can end before virtual time moves. */
   get atRest(): boolean {
     const now = systemClock.monotonic()
     for (const { asleep, since } of this.#running)
@@ -32,7 +32,7 @@ export class Bodies {
     return true
   }
 
-  /** Takes no longer than the body itself: one that is done at once is not made to wait. */
+  /** Runs a body. A synchronous result is returned as it is, so that it takes no extra turn of the event loop. */
   around(body: () => unknown): unknown {
     const running: Body = { of: this, since: systemClock.monotonic(), asleep: 0 }
     const result = current.run(running, body)
@@ -41,11 +41,11 @@ export class Bodies {
     return Promise.resolve(result).finally(() => this.#running.delete(running))
   }
 
-  /** Has the body that calls this sleep; answers undefined if nobody's body does. */
+  /** Lets the calling body sleep in virtual time; returns undefined if no body calls it. */
   static sleep(clock: Clock, ms: number): Promise<void> | undefined {
     const body = current.getStore()
     if (!body) return undefined
-    // Its process was killed: it does not get any further.
+    // The body's process was killed, so the body never continues.
     if (body.of.#dead) return new Promise(() => {})
     body.asleep++
     return new Promise((resolve) => {
@@ -57,7 +57,7 @@ export class Bodies {
     })
   }
 
-  /** Their process was killed: nobody waits for them. */
+  /** Drops the bodies of a killed process, so that virtual time no longer waits for them. */
   kill(): void {
     this.#dead = true
     this.#running.clear()

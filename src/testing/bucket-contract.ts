@@ -1,11 +1,11 @@
-// What every bucket must do, as data: any runner can run the cases against any implementation. A case gets a bucket
-// that is empty and that nobody else uses.
+// What every bucket must do, as data: any test runner can run the cases on any implementation. Each case needs its own
+// empty bucket.
 import type { Bucket, ListPage } from '../stores/objects/bucket.ts'
 import { holds, only, present, same } from './conformance/check.ts'
 
 export interface BucketCase {
   readonly name: string
-  /** More requests than one wants to send to a server that is far away or slow. */
+  /** Set for cases with too many requests for a remote or slow server. */
   readonly manyRequests?: true
   run(bucket: Bucket): Promise<void>
 }
@@ -24,7 +24,7 @@ const writing: readonly BucketCase[] = [
     },
   },
   {
-    name: 'of 16 that create the same object at once, exactly one does',
+    name: 'of 16 concurrent creations of one object, exactly one succeeds',
     async run(bucket) {
       for (const key of ['race/1', 'race/2', 'race/3']) {
         const bodies = Array.from({ length: 16 }, (_, index) => `rival ${index}`)
@@ -47,7 +47,7 @@ const writing: readonly BucketCase[] = [
     },
   },
   {
-    name: 'put writes over what is there, and what it writes exists',
+    name: 'put replaces an object, and creates a missing one',
     async run(bucket) {
       await bucket.put('state', 'one, and longer than two')
       await bucket.put('state', 'two')
@@ -56,7 +56,7 @@ const writing: readonly BucketCase[] = [
     },
   },
   {
-    name: 'delete takes what is there and does not mind what is not',
+    name: 'delete removes objects and ignores missing ones',
     async run(bucket) {
       const all = Array.from({ length: 40 }, (_, index) => `some/${index}`)
       await Promise.all(all.map((key) => bucket.put(key, 'x')))
@@ -80,7 +80,7 @@ const TEXTS = [
 
 const reading: readonly BucketCase[] = [
   {
-    name: 'what is not there is undefined, also where keys begin or go on like it',
+    name: 'a missing object is undefined, also if other keys begin like its key',
     async run(bucket) {
       await bucket.put('a/b/c', 'x')
       for (const key of ['a', 'a/b', 'a/b/c/d', 'a/b/cc', 'z']) {
@@ -90,7 +90,7 @@ const reading: readonly BucketCase[] = [
     },
   },
   {
-    name: 'text comes back as it was written, whatever is in it',
+    name: 'any text is returned exactly as it was written',
     async run(bucket) {
       for (const [index, text] of TEXTS.entries()) {
         await bucket.create(`text/${index}`, text)
@@ -131,7 +131,7 @@ const reading: readonly BucketCase[] = [
   },
 ]
 
-/** In the order of their bytes, which is neither that of UTF-16 nor that of a walk through folders. */
+/** In the order of their bytes, which differs from the order of UTF-16 and from that of a walk through folders. */
 const ODD_KEYS = [
   ' ',
   '...',
@@ -179,7 +179,7 @@ const listing: readonly BucketCase[] = [
     },
   },
   {
-    name: 'a list is what begins with the prefix, behind the key, and no more than the limit',
+    name: 'a list has the keys with the prefix, after the given key, up to the limit',
     async run(bucket) {
       const all = ['log/1', 'log/2', 'log/3', 'log/4', 'logs', 'lo', 'snapshot/1']
       await Promise.all(all.map((key) => bucket.put(key, key)))
@@ -194,7 +194,7 @@ const listing: readonly BucketCase[] = [
     },
   },
   {
-    name: 'a list tells sizes, and when each was written by the clock of the bucket',
+    name: 'a list has sizes, and write times by the clock of the bucket',
     async run(bucket) {
       await bucket.put('sized', '12345')
       const found = only(await bucket.list('sized'), 'listings')
@@ -204,7 +204,7 @@ const listing: readonly BucketCase[] = [
     },
   },
   {
-    name: 'what was written or deleted is listed so at once',
+    name: 'a list shows writes and deletes at once',
     async run(bucket) {
       for (let round = 1; round <= 10; round++) {
         await bucket.create(`now/${round}`, 'x')
@@ -215,7 +215,7 @@ const listing: readonly BucketCase[] = [
     },
   },
   {
-    name: 'more than a thousand keys are listed by pages, and in one go when asked for',
+    name: 'more than a thousand keys are listed by pages, or at once with a higher limit',
     manyRequests: true,
     async run(bucket) {
       const all = Array.from(

@@ -1,19 +1,19 @@
-// Knows how many calls the store of a test has not answered, and how many its workers have made.
+// Counts the store calls of a test: those in progress, and those that its workers have made.
 import type { Store } from '../core/stores/store.ts'
 import { wrapped } from '../core/stores/wrapped.ts'
 
 export class CallCounter {
   readonly #inner: Store
-  /** As clients reach it. */
+  /** The store for clients. */
   readonly store: Store
-  /** As workers reach it. */
+  /** The store for workers. */
   readonly workerStore: Store
   inProgress = 0
-  /** Calls of workers. */
+  /** The number of calls that workers have made. */
   made = 0
-  /** A worker has noted something. */
+  /** Called after a worker has written notes. */
   onNoted: () => void = () => {}
-  /** Stands between workers and the store. */
+  /** Wraps the workers' calls. */
   around: (method: string, call: () => Promise<unknown>) => Promise<unknown> = (_, call) => call()
 
   constructor(inner: Store) {
@@ -32,7 +32,7 @@ export class CallCounter {
     })
   }
 
-  /** Every worker is dead: nobody waits for their leases to end. */
+  /** Closes all sessions after their workers were killed, so that no test waits for their leases to expire. */
   async endSessions(): Promise<void> {
     const [loaded] = await this.#inner.load([{ type: 'sessions' }])
     for (const { session, worker } of loaded?.type === 'sessions' ? loaded.sessions : []) {

@@ -1,5 +1,5 @@
-// The invariants of a run of the system, checked against what is stored and what really happened. Each answers with
-// the violations it found; none is the only good answer.
+// Checks the invariants of a simulation against the rows in the store and the ledger. Each check returns the violations
+// it found.
 
 import { deciderOf } from '../core/deciders/of.ts'
 import type { AnyActivity } from '../core/definitions/activity.ts'
@@ -17,7 +17,7 @@ import type { StoredTurn } from '../core/stores/store.ts'
 import { headOf, headSince } from '../core/worker/history.ts'
 import { inGeneration, type Ledger } from './ledger.ts'
 
-/** What the client was promised. */
+/** What was acknowledged to the client. */
 export interface Acknowledged {
   readonly runs: ReadonlySet<string>
   /** Message ids of signals by run. */
@@ -39,7 +39,7 @@ export function checkAll(tables: Tables, ledger: Ledger, acknowledged: Acknowled
   ]
 }
 
-/** INV1: what was acknowledged is there, and has ended now that faults have stopped. */
+/** INV1: every acknowledged run is in the store, and has ended after the faults stopped. */
 export function checkNothingLost(tables: Tables, { runs }: Acknowledged): string[] {
   return [...runs].flatMap((runId) => {
     const row = tables.run(runId)
@@ -48,7 +48,7 @@ export function checkNothingLost(tables: Tables, { runs }: Acknowledged): string
   })
 }
 
-/** INV3: history has no gaps, is what was written turn by turn, and could have happened. */
+/** INV3: a history has no gaps, equals the turns as written, and is valid for the kernel. */
 export function checkHistories(tables: Tables, ledger: Ledger): string[] {
   return rowsOf(tables).flatMap((row) => {
     const { runId } = row.head
@@ -72,7 +72,7 @@ export function checkHistories(tables: Tables, ledger: Ledger): string[] {
   })
 }
 
-/** Where a history leads, unless it could not have happened. */
+/** Returns the state after a history; undefined if the kernel rejects the history. */
 function foldOf(
   events: readonly Event[],
   onError: (error: unknown) => void = () => {},
@@ -112,7 +112,7 @@ export function checkOrder(tables: Tables, ledger: Ledger): string[] {
   })
 }
 
-/** INV8: no timer fires before its time, and none twice (the fold refuses that). */
+/** INV8: no timer fires before its time, and none twice (the kernel rejects that). */
 export function checkTimers(tables: Tables): string[] {
   return rowsOf(tables).flatMap((row) => {
     const until = new Map<string, number>()
@@ -145,7 +145,7 @@ export function checkExecutions(ledger: Ledger): string[] {
     if (!sessionAlive) found.push(`INV6: ${process} began ${id} after its lease had ended`)
     const times = (counts.get(id) ?? 0) + 1
     counts.set(id, times)
-    // Attempts that a fail-over has lost are made once more.
+    // Attempts that a fail-over has lost are repeated.
     if (times > maxAttempts && ledger.failOvers === 0)
       found.push(`INV14: ${id} ran ${times} times; its policy allows ${maxAttempts}`)
     const before = attempts.get(id) ?? 0
@@ -158,13 +158,13 @@ export function checkExecutions(ledger: Ledger): string[] {
   })
 }
 
-/** INV10: every child a history names exists once and its parent was told how it ended. */
+/** INV10: every child in a history exists, and its parent received its result. */
 export function checkChildren(tables: Tables): string[] {
   return rowsOf(tables).flatMap((row) =>
     eventsOf(tables, row).flatMap((event) => {
       if (event.type !== 'ChildStarted') return []
       const child = tables.run(event.child)
-      if (!child && isCalledOff(tables, row, event.key)) return []
+      if (!child && isCancelled(tables, row, event.key)) return []
       if (!child) return [`INV10: child ${event.child} of ${row.head.runId} was never created`]
       const told = eventsOf(tables, row).find(
         (each) => 'key' in each && each.key === event.key && each.type !== 'ChildStarted',
@@ -176,19 +176,19 @@ export function checkChildren(tables: Tables): string[] {
         JSON.stringify(ending.value) === JSON.stringify(told.value)
       return same
         ? []
-        : [`INV10: ${row.head.runId} was told another result than child ${event.child} had`]
+        : [`INV10: ${row.head.runId} received another result than child ${event.child} had`]
     }),
   )
 }
 
-/** Asked for and let go in one turn, a child is never created. */
-function isCalledOff(tables: Tables, row: RunRow, key: string): boolean {
+/** True if the child was cancelled in the turn that requested it, and so never created. */
+function isCancelled(tables: Tables, row: RunRow, key: string): boolean {
   return eventsOf(tables, row).some(
     (event) => event.type === 'CalledOff' && event.keys.includes(key),
   )
 }
 
-/** INV13: every run that has not ended is due, held, or waits for something that can still happen. */
+/** INV13: every run that has not ended is due, held, paused, or waits for something that can still happen. */
 export function checkNoWedge(tables: Tables): string[] {
   return rowsOf(tables).flatMap((row) => {
     if (row.endedAt !== undefined || row.session !== 0 || row.paused || row.at < NEVER) return []
@@ -202,19 +202,19 @@ export function checkNoWedge(tables: Tables): string[] {
   })
 }
 
-/** O2: a run is found by what it was started with, as its history has changed it. */
+/** O2: a run has the attributes of its start, with the changes in its history. */
 export function checkAttributes(tables: Tables): string[] {
   return rowsOf(tables).flatMap((row) => {
     const events = eventsOf(tables, row).map((event, index) => ({ ...event, seq: index + 1 }))
     const { attributes = {} } = headSince(headOf({ head: headNow(row) }), events).extras
     const state = foldOf(events)
-    // What could not have happened is told by INV3.
+    // INV3 reports an invalid history.
     if (!state) return []
     const expected = sorted(changedAttributes(attributes, state.changes ?? {}))
     const found = sorted(row.attributes ?? {})
     return found === expected
       ? []
-      : [`O2: run ${row.head.runId} is found by ${found}, and its history says ${expected}`]
+      : [`O2: run ${row.head.runId} has attributes ${found}, but its history says ${expected}`]
   })
 }
 
@@ -222,7 +222,7 @@ function sorted(attributes: StoredAttributes): string {
   return JSON.stringify(Object.entries(attributes).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** INV4: the code, given the history once more from the start, comes to the same end. */
+/** INV4: replaying the code over the whole history leads to the same end. */
 export async function checkReplay(
   tables: Tables,
   definitions: { workflows: readonly AnyWorkflow[]; activities: readonly AnyActivity[] },
@@ -251,7 +251,7 @@ async function endOfReplay(
   const head = headSince(headOf({ head: headNow(row) }), events)
   const world = { breathe: async () => {}, secret: () => '' }
   const execution = decider.open(head, world)
-  // A machine goes on from its last move, and so would not be asked at all.
+  // A machine resumes from its last StateMoved, and would not run its code at all.
   const told = events.filter((event) => event.type !== 'StateMoved' && !isEnding(event))
   const commands = await execution.advance(told, events.at(-1)?.at ?? 0, events.length)
   execution.dispose()
@@ -272,7 +272,7 @@ function rowsOf(tables: Tables): RunRow[] {
   return [...tables.live.values(), ...tables.ended.values()]
 }
 
-/** Of the newest generation. */
+/** The turns of the newest generation. */
 function turnsOf(tables: Tables, row: RunRow): readonly StoredTurn[] {
   return turnsOfRun(tables.turns.get(row.head.runId) ?? [], row.generation)
 }

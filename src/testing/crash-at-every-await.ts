@@ -1,4 +1,4 @@
-// Runs a workflow once for every place where its worker could die, and expects the same outcome each time.
+// Runs a workflow once for every write at which its worker could die, and expects the same outcome each time.
 import { isDeepStrictEqual } from 'node:util'
 import { CancelledError, PawlError, RunError } from '../core/base/errors.ts'
 import type { Failure } from '../core/base/failure.ts'
@@ -6,22 +6,22 @@ import type { Args, WorkflowContract } from '../core/definitions/contract.ts'
 import type { TestEngine } from './test-engine.ts'
 
 export type CrashReport<Out> = {
-  /** How many places there were. */
+  /** The number of crashes, one for each run of the workflow after the first. */
   readonly crashes: number
 } & Outcome<Out>
 
-/** What became of the run: what it gave, or how it failed. */
+/** The outcome of the run: its output, or its failure. */
 type Outcome<Out> =
   | { readonly output: Out; readonly failure?: undefined }
-  | { readonly output?: undefined; readonly failure: Told }
+  | { readonly output?: undefined; readonly failure: RootFailure }
 
-/** What was at the root of the failure. */
-type Told = Pick<Failure, 'type' | 'message'> & { readonly code?: string }
+/** The root cause of the failure. */
+type RootFailure = Pick<Failure, 'type' | 'message'> & { readonly code?: string }
 
 /**
- * Each turn a worker writes ends at an await of the workflow. The worker is killed just before one of them is written,
- * in another run just after, and so on for all of them. Steps may run twice where they were not recorded yet: their
- * stubs, if they count, should expect that. A workflow that fails must fail the same way each time.
+ * Each turn that a worker writes ends at an await of the workflow. For each turn the workflow runs twice: the worker is
+ * killed just before the turn is written, and just after. Steps that were not recorded yet run twice; a stub that
+ * counts should expect that. A workflow that fails must fail the same way each time.
  */
 export async function crashAtEveryAwait<In, Out>(
   engine: TestEngine,
@@ -35,20 +35,20 @@ export async function crashAtEveryAwait<In, Out>(
   const first = await begin()
   for (let crashes = 0; ; crashes++) {
     const [turn, when] = [(crashes >> 1) + 1, crashes % 2 === 0 ? 'before' : 'after'] as const
-    const met = engine.crashAtTurn(turn, when)
+    const hasCrashed = engine.crashAtTurn(turn, when)
     const other = await begin()
-    if (!met()) {
+    if (!hasCrashed()) {
       engine.calm()
       return { crashes, ...first }
     }
     if (isDeepStrictEqual(other, first)) continue
-    const message = `workflow '${workflow.name}' gave ${show(other)} when its worker died ${when} it wrote turn ${turn}, and ${show(first)} otherwise.`
+    const message = `workflow '${workflow.name}' ended with ${show(other)} after its worker died ${when} writing turn ${turn}, but ${show(first)} without a crash. Make its steps idempotent and its code deterministic.`
     throw new PawlError('DETERMINISM', message)
   }
 }
 
-// Only an end of the run is an outcome; anything else went wrong with the test.
-function failureOf(error: unknown): { readonly failure: Told } {
+// Only the end of the run is an outcome; any other error is thrown, because the test itself failed.
+function failureOf(error: unknown): { readonly failure: RootFailure } {
   if (error instanceof CancelledError)
     return { failure: { type: 'Cancelled', message: error.message } }
   if (!(error instanceof RunError)) throw error
@@ -56,7 +56,7 @@ function failureOf(error: unknown): { readonly failure: Told } {
   return { failure: { type, message, ...(code !== undefined && { code }) } }
 }
 
-// What wraps it tells how often it was tried, and names runs: a crash may change both.
+// Compares root causes only, because the failures around them contain attempts and run ids, which a crash may change.
 function rootOf(failure: Failure): Failure {
   return failure.cause ? rootOf(failure.cause) : failure
 }

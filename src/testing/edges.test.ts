@@ -1,4 +1,4 @@
-// The edges of the test kit: what is refused, what a dead worker may not do, and what time does while somebody waits.
+// Edge cases of testEngine: invalid calls, what a dead worker must not do, and time while a call waits.
 import { afterEach, describe, expect, test } from 'vitest'
 import { activity, PawlError, signal, TIMEOUT, update, workflow } from '../index.ts'
 import { crashAtEveryAwait } from './crash-at-every-await.ts'

@@ -1,5 +1,5 @@
-// SIMULATOR of a bad way to a bucket: requests are late, get lost, lose their answers, or arrive long after their sender
-// has given up on them.
+// SIMULATOR of a bad network to a bucket: requests are late, get lost, lose their answers, or arrive long after their
+// sender has given up.
 import { unavailable } from '../core/runtime/availability.ts'
 import { type Clock, sleep } from '../core/runtime/clock.ts'
 import type { Bucket } from '../stores/objects/bucket.ts'
@@ -7,10 +7,10 @@ import type { Faults } from './faulty-store.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 
-/** Wraps whatever travels. */
+/** Wraps each call that a process sends. */
 export type Around = <T>(process: SimulatedProcess, call: () => Promise<T>) => Promise<T>
 
-/** How late a request may arrive that its sender has given up. */
+/** The maximum delay of a request that its sender has given up. */
 const LATE_MS_MAX = 3_000
 
 export class FaultyBucket {
@@ -34,7 +34,7 @@ export class FaultyBucket {
     this.#faults = faults
   }
 
-  /** The bucket as a process reaches it, for as long as that lives. */
+  /** The bucket as a process reaches it, until the process dies. */
   within(process: SimulatedProcess, around: Around): Bucket {
     const inner = this.#inner
     const send = <T>(call: () => Promise<T>): Promise<T> =>
@@ -55,7 +55,7 @@ export class FaultyBucket {
     const { failBefore, loseAnswer, duplicate } = this.#faults()
     await this.#travel()
     if (this.#random.chance(failBefore)) {
-      // Given up, and perhaps still on its way.
+      // The sender gives up, but the request may still arrive.
       if (this.#random.chance(0.5)) this.#later(call)
       throw unavailable('simulated network', new Error('no answer in time'))
     }

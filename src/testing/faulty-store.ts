@@ -1,5 +1,5 @@
-// A store behind a bad network. Every call may be late, fail on the way there, be carried out and lose its answer on
-// the way back, or arrive twice. Hints may be lost. All of it from one seed.
+// A store behind a bad network: a call may be late, fail on the way, be carried out but lose its answer, or arrive
+// twice. Hints may be lost. All faults are drawn from one seed.
 import { unavailable } from '../core/runtime/availability.ts'
 import { type Clock, sleep } from '../core/runtime/clock.ts'
 import type { Store } from '../core/stores/store.ts'
@@ -13,8 +13,8 @@ export interface Faults {
   readonly duplicate: number
   readonly loseHint: number
   /**
-   * Milliseconds a call takes each way, at most; now and then ten times that, and once in a while so late
-   * that everybody has given up on it.
+   * The maximum delay each way in milliseconds; some calls take ten times that, and few so long that the caller gives
+   * up.
    */
   readonly delayMsMax: number
 }
@@ -36,9 +36,9 @@ export const badNetwork: Faults = {
 }
 
 export class FaultyStore {
-  /** May be changed while it runs: faults begin, and stop. */
+  /** May be changed while the store is in use. */
   faults: Faults
-  /** While there is one, every call fails with an error that it makes. */
+  /** While it returns an error, every call fails with it. */
   readonly #trouble: () => Error | undefined
   readonly store: Store
   readonly #clock: Clock
@@ -96,6 +96,7 @@ export class FaultyStore {
   }
 }
 
-function lost(method: string, what: string): Error {
+/** The error for a call that did not arrive, or whose answer was lost. */
+export function lost(method: string, what: string): Error {
   return unavailable(`simulated network: ${method}`, new Error(what))
 }

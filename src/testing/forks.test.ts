@@ -1,4 +1,4 @@
-// Forks with results that were given: of steps and children that had ended, that were open, or that had been tried.
+// Forks with given results: of steps and children that had ended, were open, or had been attempted.
 import { afterEach, expect, test } from 'vitest'
 import { activity, graph, type RunHandle, signal, workflow } from '../index.ts'
 import { type TestEngine, testEngine } from './test-engine.ts'

@@ -1,4 +1,4 @@
-// Histories as files: exported from a store, and replayed with today's code in a test.
+// Reads exported histories from files, and replays them with the current code in a test.
 
 import { readFile } from 'node:fs/promises'
 import { parseGraph } from '../addons/documents/parse.ts'
@@ -10,7 +10,7 @@ import { Deciders } from '../core/worker/deciders.ts'
 import { checkRun } from '../core/worker/replay.ts'
 import { type ExportedRun, registryOf } from '../engine.ts'
 
-/** Reads what `pawl export`, or `engine.export`, wrote: one run a line. */
+/** Reads a file of `pawl export` or `engine.export`: one run per line. */
 export async function readHistory(file: string): Promise<readonly ExportedRun[]> {
   const text = await readFile(file, 'utf8')
   return text
@@ -19,12 +19,12 @@ export async function readHistory(file: string): Promise<readonly ExportedRun[]>
     .map((line, index) => {
       const run = parse(line)
       if (run) return run
-      const message = `line ${index + 1} of ${file} is not a run that \`pawl export\` wrote.`
+      const message = `line ${index + 1} of ${file} is not an exported run: expected an object with head and turns. Write the file with \`pawl export\`.`
       throw new PawlError('INPUT_INVALID', message)
     })
 }
 
-/** Throws if today's code would not go on with one of these runs, and says where they part. */
+/** Throws if the current code does not fit the history of one of these runs; the error says where they differ. */
 export async function replay(
   definitions: readonly (AnyWorkflow | AnyActivity)[],
   histories: readonly ExportedRun[] | Promise<readonly ExportedRun[]>,
@@ -35,7 +35,10 @@ export async function replay(
     const found = await checkRun(deciders, systemClock, run)
     const { runId, name } = run.head
     if (found.verdict === 'noCode') {
-      throw new PawlError('NO_CODE_HERE', `there is no workflow '${name}' to replay run ${runId}.`)
+      throw new PawlError(
+        'NO_CODE_HERE',
+        `run ${runId} is of workflow '${name}', which replay was not given. Add it to the definitions.`,
+      )
     }
     if (found.verdict === 'differs') {
       throw new PawlError('DETERMINISM', `run ${runId}: ${found.failure.message}`)

@@ -1,11 +1,11 @@
-// What befalls a simulated deployment beside crashes and a bad network: clocks that are set, times in which the store
-// answers every call with an error of its infrastructure, and fail-overs to a copy that lacks the last writes.
+// Incidents of a simulated deployment besides crashes and a bad network: clocks that jump, outages in which the store
+// answers every call with an error, and fail-overs to a copy that lacks the last writes.
 import { PawlError } from '../core/base/errors.ts'
 import type { Ledger } from './ledger.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { SharedStore } from './shared-store.ts'
 
-/** How often, per second of virtual time. */
+/** The rates of incidents, per second of virtual time. */
 export interface IncidentRates {
   readonly clockJumps: number
   readonly outages: number
@@ -14,7 +14,7 @@ export interface IncidentRates {
 
 export const noIncidents: IncidentRates = { clockJumps: 0, outages: 0, failOvers: 0 }
 
-/** IncidentRates of a seed: most seeds have one kind or none, some have all. */
+/** Draws the rates of a seed: most seeds have one kind of incident or none, some have all. */
 export function incidentRatesOf(random: SeededRandom): IncidentRates {
   return {
     clockJumps: random.pick([0, 0.5, 2]),
@@ -24,7 +24,7 @@ export function incidentRatesOf(random: SeededRandom): IncidentRates {
 }
 
 const JUMPS_MS = [200, 3_000, 10_000, 60_000, 3_600_000]
-/** A copy is at most this far behind. */
+/** The maximum age of the copy that a fail-over restores. */
 const BEHIND_MS_MAX = 400
 const OUTAGE_MS_MAX = 2_500
 
@@ -44,18 +44,18 @@ export class Incidents {
     this.#rates = rates
   }
 
-  /** Time has passed; chance may strike. */
-  strike(now: number, seconds: number): void {
+  /** Draws whether incidents begin in the `seconds` that have passed. */
+  draw(now: number, seconds: number): void {
     const { clockJumps, outages, failOvers } = this.#rates
     if (this.#outageUntil > 0 && now >= this.#outageUntil) this.#endOutage(now)
     if (this.#random.chance(clockJumps * seconds)) this.#setClock()
-    // Not one after the other: a client is patient, but not for ever.
+    // Outages do not follow each other at once, because clients give up after a while.
     const mayBegin = this.#outageUntil === 0 && now - this.#outageOverAt > OUTAGE_MS_MAX
     if (this.#random.chance(outages * seconds) && mayBegin) this.#beginOutage(now)
     if (failOvers > 0) this.#failOver(now, failOvers * seconds)
   }
 
-  /** Nothing more befalls anybody, and the clock is right. */
+  /** Ends all incidents and corrects the clock. */
   calm(): void {
     this.#endOutage(0)
     this.#store.clock.correct()
@@ -64,7 +64,7 @@ export class Incidents {
   #setClock(): void {
     const { clock } = this.#store
     const off = this.#random.pick(JUMPS_MS) * (this.#random.chance(0.5) ? 1 : -1)
-    // Whoever sets a clock wrong is often corrected.
+    // Half of the time a wrong clock is corrected.
     if (clock.offset !== 0 && this.#random.chance(0.5)) clock.set(0)
     else clock.set(clock.offset + off)
     this.#ledger.note(`the store's clock is set ${clock.offset} ms off`)
@@ -94,7 +94,7 @@ export class Incidents {
   }
 }
 
-/** Errors that say nothing about what was sent. Only some of them are known to pawl. */
+/** Errors after which the effect of a call is unknown. pawl knows only some of them. */
 function errorOf(random: SeededRandom): Error {
   return random.pick([
     new PawlError('STORE_URL_INVALID', 'role "app" is not permitted to log in'),

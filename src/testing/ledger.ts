@@ -1,5 +1,5 @@
-// What really happened in a simulation, seen from outside: every execution of a step body, every durable result,
-// every lease. The checkers compare it with what the store says.
+// Records what really happened in a simulation: every execution of a step body, every durable result, every lease. The
+// checkers compare it with the rows in the store.
 
 import type { Instant } from '../core/base/instant.ts'
 import { decodeTurn } from '../core/kernel/codec.ts'
@@ -28,7 +28,7 @@ export interface Execution {
   readonly maxAttempts: number
   /** Whether the store considered the session of this process alive. */
   readonly sessionAlive: boolean
-  /** Whether its process may have leases that a fail-over has lost, and not know it yet. */
+  /** Whether its process began before the last fail-over, and so may hold leases that were lost without knowing it. */
   readonly isOlder: boolean
   /** Position among everything that happened. */
   readonly order: number
@@ -39,11 +39,11 @@ export interface RunningBody {
   readonly runId: string
   readonly key: string
   readonly process: string
-  /** Whether it was told to stop, or its process cannot go on. */
+  /** Whether it was aborted, or its process is dead or frozen. */
   isOver(): boolean
 }
 
-/** What was known when the store was copied. */
+/** The ledger's state when the store was copied. */
 interface Copy {
   readonly durable: ReadonlyMap<string, number>
   readonly epochs: ReadonlyMap<string, number>
@@ -61,7 +61,7 @@ const nothing: Copy = {
 
 export class Ledger {
   readonly executions: Execution[] = []
-  /** When the result of a step became durable, by run and key. */
+  /** When the result of each step became durable, as a position in `order`, by run and key. */
   readonly durable = new Map<string, number>()
   /** Message ids by run, in the order the store accepted them. */
   readonly accepted = new Map<string, readonly string[]>()
@@ -71,15 +71,14 @@ export class Ledger {
   readonly #epochs = new Map<string, number>()
   readonly #histories = new Map<string, string[]>()
   readonly #ended = new Set<string>()
-  /** When timers were set, and for how long. */
+  /** When each timer may fire: in true time, and by the store's clock. */
   readonly #timers = new Map<string, { readonly at: Instant; readonly until: Instant }>()
   readonly #bodies = new Map<string, RunningBody[]>()
-  /** Until when the last renewal of each worker is good, in true time. */
+  /** Until when the last renewal of each worker is valid, in true time. */
   readonly #renewals = new Map<string, Instant>()
   readonly #begunAt = new Map<string, Instant>()
   #failedOverAt = Number.NEGATIVE_INFINITY
   #copy: Copy | undefined
-  /** Fail-overs so far. */
   failOvers = 0
   #order = 0
   #claims = { at: 0, count: 0 }
@@ -104,9 +103,9 @@ export class Ledger {
     this.note(`${process} runs ${key} of ${short(runId)}, attempt ${attempt}`)
   }
 
-  /** A body that runs is not begun once more, by anybody. The answer says that it has ended. */
+  /** INV6: no process begins a body that is running. Call the returned function when the body has ended. */
   begins(body: RunningBody): () => void {
-    // A lease from before a fail-over may be granted once more, and its holder cannot know that yet.
+    // After a fail-over a lease may be granted twice, and its first holder cannot know that yet.
     if (this.failOvers > 0) return () => {}
     const { runId, key } = body
     const id = `${runId} ${key}`
@@ -125,12 +124,12 @@ export class Ledger {
     if (!this.#begunAt.has(worker)) this.#begunAt.set(worker, this.#clock.now())
   }
 
-  /** Whether the last renewal of a worker is still good, whatever clocks say. */
+  /** Whether the last renewal of a worker is still valid, by true time. */
   isGood(worker: string): boolean {
     return (this.#renewals.get(worker) ?? 0) > this.#clock.now()
   }
 
-  /** A copy of the store was made. */
+  /** Called when the store is copied. */
   copy(): void {
     this.#copy = {
       durable: new Map(this.durable),
@@ -140,7 +139,7 @@ export class Ledger {
     }
   }
 
-  /** The store is as it was when it was copied. What happened since may happen again. */
+  /** Called when the store is restored from its copy. Whatever happened since may happen again. */
   failOver(): void {
     this.failOvers++
     this.#failedOverAt = this.#clock.now()
@@ -150,12 +149,12 @@ export class Ledger {
     this.#ended.clear()
     for (const runId of ended) this.#ended.add(runId)
     for (const [id, history] of this.#histories) history.length = lengths.get(id) ?? 0
-    // Attempts that nobody remembers cannot be counted, and what runs under a lease that is gone is not known to run.
+    // The store has lost attempts and leases, so executions are counted anew and running bodies are not tracked.
     this.executions.length = 0
     this.#bodies.clear()
   }
 
-  /** Wraps the true store, below all faults, and writes down what it did. */
+  /** Wraps the true store, below all faults, and records what it did. */
   watch(store: Store, clock: AdjustableClock): Store {
     return wrapped(store, asItIs, {
       renew: async (beat) => {
@@ -181,7 +180,7 @@ export class Ledger {
     })
   }
 
-  /** Takes down what became of a run, where a store shows it as it becomes durable. */
+  /** Records a change of a run, for a store that shows each change when it becomes durable. */
   changed({ runId, born, posted, turns, set }: RunChange, clock: AdjustableClock): void {
     if (born) this.note(`create ${short(runId)}`)
     if (set?.endedAt === null) this.#ended.delete(runId)
@@ -200,17 +199,17 @@ export class Ledger {
     }
   }
 
-  // Whoever claims again and again without time passing would do so for ever: it is told of, and gets no answer.
+  // Reports a worker that claims again and again at one instant, and stops answering it, so that the simulation ends.
   #standsStill(): boolean {
     const now = this.#clock.now()
     this.#claims =
       this.#claims.at === now ? { at: now, count: this.#claims.count + 1 } : { at: now, count: 1 }
     if (this.#claims.count === CLAIMS_PER_INSTANT_MAX)
-      this.violate('livelock: claims go round in circles')
+      this.violate(`livelock: ${CLAIMS_PER_INSTANT_MAX} claims at one instant`)
     return this.#claims.count >= CLAIMS_PER_INSTANT_MAX
   }
 
-  // The same message may be accepted again once it was taken; it counts where it came first.
+  // A message may be accepted again after it was consumed; its first place in the order counts.
   #accept(runId: string, messageId: string): void {
     const order = this.accepted.get(runId) ?? []
     if (!order.includes(messageId)) this.accepted.set(runId, [...order, messageId])
@@ -228,7 +227,7 @@ export class Ledger {
         this.#accept(each.runId, message.id)
       if (each?.outcome !== 'created') continue
       if (message) this.#accept(runId, message.id)
-      // A run that had ended begins again.
+      // A new generation reopens a run that had ended.
       this.#ended.delete(runId)
       if (past) {
         const epoch = this.#epochs.get(runId) ?? 0
@@ -296,7 +295,7 @@ export class Ledger {
     if ('key' in event) this.#timed(`${id} ${event.key}`, event, clock)
   }
 
-  // Early is what fires before its time by the store's clock, and before as much time has really passed.
+  // A timer is early if it fires before its time by the store's clock and before its duration has passed in true time.
   #timed(timer: string, event: Event, clock: AdjustableClock): void {
     const at = this.#clock.now()
     if (event.type === 'TimerStarted') {
@@ -323,7 +322,7 @@ function refill<Key, Value>(map: Map<Key, Value>, from: ReadonlyMap<Key, Value>)
   for (const [key, value] of from) map.set(key, value)
 }
 
-/** What a run is called in one of its generations; the first is the run itself. */
+/** Names a generation of a run; the first has the run's own id. */
 export function inGeneration(runId: string, generation: number): string {
   return generation === 1 ? runId : `${runId}/${generation}`
 }

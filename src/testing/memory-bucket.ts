@@ -1,4 +1,4 @@
-// SIMULATOR of object storage, in memory: what a bucket means, without a network.
+// SIMULATOR of object storage, in memory, without a network.
 import type { Instant } from '../core/base/instant.ts'
 import type { Clock } from '../core/runtime/clock.ts'
 import { compareKeys } from '../core/stores/byte-order.ts'
@@ -9,13 +9,13 @@ interface StoredObject {
   readonly modifiedAt: Instant
 }
 
-/** The objects themselves. Several buckets may look at one space, as several processes look at one bucket. */
+/** The objects. Several `MemoryBucket`s may share them, as several processes share one bucket. */
 export class MemoryObjects {
   readonly #objects = new Map<string, StoredObject>()
   readonly #clock: Clock
-  /** Hears of every object that was not there before. */
+  /** Called for each new object. */
   onNew: (key: string, body: string) => void = () => {}
-  /** Keys in order; made anew when one comes or goes. */
+  /** The keys in order; computed again after an object was added or removed. */
   #sorted: string[] | undefined
 
   constructor(clock: Clock) {
@@ -51,7 +51,7 @@ export class MemoryObjects {
   }
 }
 
-/** A bucket without a network in between. */
+/** One process's view of the objects. */
 export class MemoryBucket implements Bucket {
   readonly name = 'simulated bucket'
   readonly #space: MemoryObjects

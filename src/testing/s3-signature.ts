@@ -1,5 +1,5 @@
-// SIMULATOR of the part of S3 that checks signatures (AWS Signature Version 4, in the header). Written from the
-// specification and not from the signer we use, so that an error in one does not hide in the other.
+// SIMULATOR of S3's check of signatures (AWS Signature Version 4, in the header). It is written from the specification
+// and shares no code with the signer, so that an error in one does not hide in the other.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
@@ -10,7 +10,7 @@ export interface SigningIdentity {
 
 export interface SignedRequest {
   readonly method: string
-  /** As it came: path and query, not decoded. */
+  /** Path and query as received, not decoded. */
   readonly target: string
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
@@ -70,7 +70,7 @@ function partsOf(authorization: string): Parts | undefined {
   return { accessKeyId, scope: scope.split('/'), signedHeaders: signed.split(';'), signature }
 }
 
-/** Everything of Amazon's own must be signed, and so must be what a write depends on. */
+/** True if every `x-amz-` header is signed. */
 function headersComplete(headers: IncomingHttpHeaders, signed: readonly string[]): boolean {
   return Object.keys(headers)
     .filter((name) => name.startsWith('x-amz-'))
@@ -102,7 +102,7 @@ function canonicalPair(pair: string): string {
   return `${recoded(name)}=${recoded(value)}`
 }
 
-/** Decoded and encoded again, by the one rule: all but letters, digits and `-._~`. */
+/** Decodes a text and encodes everything but letters, digits and `-._~`. */
 function recoded(text: string): string {
   return encodeURIComponent(decodeURIComponent(text)).replace(
     /[!'()*]/g,

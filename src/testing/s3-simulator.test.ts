@@ -1,5 +1,5 @@
-// Whether the simulator answers as a real server does. What they do not agree on is listed here, with the reason why
-// the simulator says otherwise: it is a finding about one of them, and the store must live with both.
+// Compares the simulator with a real server. Differences are listed here with their reasons, and the store must work
+// with both.
 import { AwsClient } from 'aws4fetch'
 import { expect, inject, test } from 'vitest'
 import {
@@ -21,7 +21,7 @@ interface Request {
   readonly unsigned?: true
 }
 
-/** One after another, on an empty bucket. `5d41…` is the MD5 of `hello`. */
+/** Requests in sequence on an empty bucket. `5d41…` is the MD5 of `hello`. */
 const requests: Readonly<Record<string, Request>> = {
   create: { method: 'PUT', path: 'a', headers: { 'if-none-match': '*' }, body: 'hello' },
   'create again': { method: 'PUT', path: 'a', headers: { 'if-none-match': '*' }, body: 'x' },
@@ -69,11 +69,11 @@ const requests: Readonly<Record<string, Request>> = {
 }
 
 const KNOWN_DIFFERENCES = [
-  // AWS takes a tag with its quotes, as it gave it. radosgw wants it without: the store does not use If-Match.
+  // AWS accepts an ETag with its quotes, radosgw only without. The store does not use If-Match.
   'replace, quoted: 200, radosgw 412 PreconditionFailed',
   // As AWS documents it.
   'replace what is missing: 404 NoSuchKey, radosgw 412 PreconditionFailed',
-  // AWS takes nothing but `*` here.
+  // AWS accepts only `*` here.
   'create unless this tag: 501 NotImplemented, radosgw 412 PreconditionFailed',
   'a key that is too long: 400 KeyTooLongError, radosgw 400 InvalidObjectName',
 ]

@@ -1,5 +1,5 @@
-// SIMULATOR of an S3 server, over HTTP, with objects in memory: what is documented of AWS, and the ways in which a
-// server and the network before it fail. It is ours, so what it says about S3 is only what we believe about S3.
+// SIMULATOR of an S3 server over HTTP, with objects in memory: what AWS documents, and the failures of a server and of
+// its network. It shows only how pawl believes that S3 behaves; tests on a real server show the rest.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -10,21 +10,21 @@ import { MemoryObjects } from './memory-bucket.ts'
 import { type SignedRequest, signatureProblem } from './s3-signature.ts'
 import { SeededRandom } from './seeded-random.ts'
 
-/** All may be changed while the server runs. Probabilities are from 0 to 1. */
+/** The faults may be changed while the server runs. Probabilities are from 0 to 1. */
 export interface S3Faults {
   latencyMs: number
-  /** A conditional write is refused with 409 because another one is under way. */
+  /** A conditional write is refused with 409, as if another one were in progress. */
   conflict: number
-  /** The request is refused with a 5xx, without having been carried out. */
+  /** The request is refused with a 5xx and not carried out. */
   failure: number
   /** The request is carried out, and the connection breaks before the answer. */
   lostAnswer: number
   /** The answer comes `slowMs` late. */
   slow: number
   slowMs: number
-  /** A server that takes every condition and heeds none. */
+  /** The server accepts conditions and ignores them. */
   ignoresConditions: boolean
-  /** Every request is refused like this, without having been carried out. */
+  /** Every request is refused with this error and not carried out. */
   refusal?: S3Refusal | undefined
 }
 
@@ -40,7 +40,7 @@ export interface S3Requests {
   head: number
   list: number
   delete: number
-  /** Of all these, those that met `faults.refusal`. */
+  /** How many of these requests `faults.refusal` refused. */
   refused: number
 }
 
@@ -91,7 +91,7 @@ interface Reply {
   readonly body?: string | Buffer
 }
 
-/** A request whose path has been understood; without a key it is about the bucket. */
+/** A parsed request. Without a key it is for the bucket. */
 interface Call {
   readonly request: SignedRequest
   readonly key: string
@@ -127,7 +127,7 @@ class SimulatedS3 {
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer)
     } catch {
-      return // The client has gone.
+      return // The client has closed the connection.
     }
     const { method = '', url: target = '', headers } = request
     const signed: SignedRequest = { method, target, headers, body: Buffer.concat(chunks) }
@@ -280,7 +280,7 @@ function xml(status: number, content: string): Reply {
   }
 }
 
-/** As AWS does it here: a space is a plus. */
+/** Encodes a key as AWS does in lists: a space becomes a plus. */
 function urlEncoded(key: string): string {
   return encodeURIComponent(key).replaceAll('%20', '+').replaceAll('%2F', '/')
 }

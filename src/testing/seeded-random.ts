@@ -1,5 +1,5 @@
-// Randomness that can be replayed: the same seed gives the same numbers on every machine. The generator is
-// xoshiro128**, its state filled by splitmix32 so that neighbouring seeds have nothing in common.
+// Reproducible random numbers: the same seed gives the same numbers on every machine. The generator is xoshiro128**;
+// splitmix32 fills its state, so that neighbouring seeds are unrelated.
 import type { Random } from '../core/runtime/random.ts'
 
 export class SeededRandom implements Random {
@@ -8,7 +8,7 @@ export class SeededRandom implements Random {
 
   constructor(seed: number) {
     this.#seed = seed
-    // Both halves count: a seed may be larger than 32 bits.
+    // A seed may be larger than 32 bits, so both halves are used.
     let state = mix((seed >>> 0) ^ mix(Math.floor(seed / 2 ** 32) >>> 0))
     for (let index = 0; index < 4; index++) {
       state = (state + 0x9e3779b9) >>> 0
@@ -41,7 +41,7 @@ export class SeededRandom implements Random {
     return list[this.below(list.length)] as T
   }
 
-  /** A stream of its own, the same however much was drawn from this one. */
+  /** Returns an independent stream, which does not depend on how much was drawn from this one. */
   fork(label: string): SeededRandom {
     let hash = mix(this.#seed >>> 0)
     for (const char of label) hash = mix((hash ^ (char.codePointAt(0) ?? 0)) + 0x9e3779b9)

@@ -1,4 +1,4 @@
-// A store that many simulated processes share, and a view of what is really in it.
+// A store that many simulated processes share, and a view of its rows for the checkers.
 import type { Clock } from '../core/runtime/clock.ts'
 import { MemoryDatabase, MemoryStore } from '../core/stores/memory/store.ts'
 import { Tables } from '../core/stores/rules/tables.ts'
@@ -21,26 +21,26 @@ export interface SharedWorld {
   readonly clock: Clock
   readonly ledger: Ledger
   readonly faults: Faults
-  /** Around everything that travels from a process to what is shared. */
+  /** Wraps each call that a process sends. */
   readonly around?: Around
 }
 
 export interface SharedStore {
-  /** A process's own access to it, over a network of its own. */
+  /** Opens the store for one process, over its own network. */
   open(process: SimulatedProcess, random: SeededRandom): Store
   readonly tables: Tables
-  /** The store's own. */
+  /** The clock of the store. */
   readonly clock: AdjustableClock
-  /** While there is one, every call fails with an error that it makes. */
+  /** While it is set, every call fails with the error it returns. */
   trouble: (() => Error) | undefined
-  /** Makes a copy of all there is, and goes back to the last one. */
+  /** `copy` copies all rows; `failOver` restores the last copy. Absent if the store cannot lose writes. */
   readonly copy?: () => void
   readonly failOver?: () => void
-  /** From now on nothing goes wrong on the way. */
+  /** Ends all network faults. */
   calm(): void
 }
 
-/** The store is elsewhere, and every call to it travels. */
+/** A store in memory; every call of a process goes over its network. */
 export function sharedMemory(
   { clock: world, ledger, faults, around = simply }: SharedWorld,
   delivery: 'atomic' | 'deferred',
@@ -91,7 +91,7 @@ export function sharedMemory(
   return shared
 }
 
-/** What clients were told is safe, since the last copy: they send it again after a fail-over that lost it. */
+/** Records what was acknowledged to clients since the last copy, and sends it again after a fail-over has lost it. */
 class Resent {
   readonly #calls: ((store: Store) => Promise<unknown>)[] = []
 
@@ -105,7 +105,7 @@ class Resent {
       },
       post: async (posts) => {
         const posted = await store.post(posts)
-        // Not what pauses: the run may have ended before it was resumed, and then nobody resumes it any more.
+        // A pause is not sent again: if the run had ended before the fail-over, the program no longer resumes it.
         const taken = posts.filter(
           ({ message }, index) =>
             posted[index]?.outcome === 'accepted' && !message.id.startsWith('pause:'),
@@ -121,12 +121,12 @@ class Resent {
   }
 
   send(store: Store): void {
-    // A store in memory does all of it before anybody else has a turn.
+    // A store in memory carries out all of these calls before any other.
     for (const call of this.#calls) void call(store)
   }
 }
 
-/** The store is a part of each process; the objects are elsewhere, and every request for one travels. */
+/** An object store in each process, on shared objects; every request for an object goes over the network. */
 export function sharedObjects(
   { clock: world, ledger, faults, around = simply }: SharedWorld,
   settings: Partial<CompactorSettings>,
@@ -139,7 +139,7 @@ export function sharedObjects(
   space.onNew = (key, body) => {
     if (!key.startsWith(LOG)) return
     const entry = decodeEntry(key, body)
-    // A number that was used before, and swept away: nobody may believe in it.
+    // The number was used before and swept away, so no process may apply this object.
     if (entry.n <= position) return ledger.note(`ghost ${entry.n}`)
     if (entry.n !== position + 1) ledger.violate(`the log has a gap before ${entry.n}`)
     position = entry.n

@@ -1,28 +1,28 @@
-// The same program in many futures: each seed has its own order of events, its own lost calls and its own crashes.
+// Runs a program with many seeds: each has its own order of events, lost calls and crashes.
 import { checkOptions, type Described, flag, whole } from '../core/base/described.ts'
 import { type TestEngine, type TestOptions, testEngine, testOptions } from './test-engine.ts'
 
 const SEEDS_MAX = 1_000_000
 
 export const simulateOptions = {
-  /** How many seeds, beginning with `seed`. 100 */
-  seeds: whole('How many seeds, beginning with `seed`.', [1, SEEDS_MAX], { otherwise: '100' }),
-  /** Workers at once. 2 */
-  workers: whole('Workers at once.', [1, 16], { otherwise: '2' }),
-  /** Calls to the store get lost, or their answers. true */
-  faults: flag('Calls to the store get lost, or their answers.', { otherwise: 'true' }),
-  /** Workers die. true */
-  crashes: flag('Workers die.', { otherwise: 'true' }),
+  /** The number of seeds, beginning with `seed`. 100 */
+  seeds: whole('The number of seeds, beginning with `seed`.', [1, SEEDS_MAX], { otherwise: '100' }),
+  /** The number of workers. 2 */
+  workers: whole('The number of workers.', [1, 16], { otherwise: '2' }),
+  /** Store calls, or their answers, get lost. true */
+  faults: flag('Store calls, or their answers, get lost.', { otherwise: 'true' }),
+  /** Workers die while they write. true */
+  crashes: flag('Workers die while they write.', { otherwise: 'true' }),
 } as const
 export interface SimulateOptions
   extends Omit<TestOptions, 'store'>,
     Described<typeof simulateOptions> {}
 
 const { store: _, ...testing } = testOptions
-/** All that `simulate` takes: every seed has a store in memory of its own. */
+/** The options of `simulate`. There is no `store`, because every seed has its own store in memory. */
 export const allSimulateOptions = { ...testing, ...simulateOptions } as const
 
-/** A seed whose program failed. The same seed fails the same way. */
+/** The program failed with this seed. It fails the same way each time. */
 export class SeedFailed extends Error {
   override readonly name: string = 'SeedFailed'
   readonly seed: number
@@ -38,8 +38,8 @@ export class SeedFailed extends Error {
 }
 
 /**
- * Runs the program with a new engine for each seed. It asserts what must hold whatever happens; what it throws is thrown,
- * with the seed.
+ * Runs the program with a new engine for each seed. The program asserts what must always hold; if it throws, `simulate`
+ * throws `SeedFailed` with the seed.
  */
 export async function simulate(
   options: SimulateOptions,

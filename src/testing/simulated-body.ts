@@ -1,8 +1,8 @@
-// A step body in a simulation: everything that the checkers want to know of it is written down.
+// Wraps a step body in a simulation, and records in the ledger what the checkers need.
 import type { ActivityContext } from '../core/definitions/contract.ts'
 import type { SimulatedWorld } from './simulator.ts'
 
-/** W2: an activity begins only where its queue is served, on whichever attempt. */
+/** W2: every attempt of an activity begins on a worker that serves its queue. */
 export function checkPlace(
   world: SimulatedWorld,
   queue: string,
@@ -10,7 +10,9 @@ export function checkPlace(
 ): void {
   if (world.serves(queue)) return
   const { process, ledger } = world
-  ledger.violate(`W2: ${stepKey} of ${runId} began on ${process.name}, which is not for '${queue}'`)
+  ledger.violate(
+    `W2: ${stepKey} of ${runId} began on ${process.name}, which does not serve '${queue}'`,
+  )
 }
 
 export async function simulatedBody<T>(

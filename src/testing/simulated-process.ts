@@ -1,5 +1,6 @@
-// A process that can die. Its clock and what it guards are its only ways to the world; once it is dead, no timer of its
-// own fires and no answer reaches it, as after `kill -9`. What it had already sent may still arrive.
+// A process that can be killed or frozen. It reaches the world only through its clock and what `guard` and `answer`
+// wrap. Once it is dead, none of its timers fires and no answer reaches it, as after `kill -9`. Calls it has already
+// sent may still arrive.
 import type { Instant } from '../core/base/instant.ts'
 import type { Clock } from '../core/runtime/clock.ts'
 import type { Store } from '../core/stores/store.ts'
@@ -12,7 +13,7 @@ export class SimulatedProcess {
   #frozenUntil: Instant = 0
   readonly #world: Clock
 
-  /** `skewMs` is how far this machine's clock is off. */
+  /** `skewMs` is the error of this machine's clock. */
   constructor(name: string, world: Clock, skewMs = 0) {
     this.name = name
     this.#world = world
@@ -28,7 +29,7 @@ export class SimulatedProcess {
     return this.#dead
   }
 
-  /** Stopped, or just about to find out that it was. */
+  /** True while the process is frozen, and at the instant at which it resumes. */
   get frozen(): boolean {
     return this.#world.now() <= this.#frozenUntil
   }
@@ -37,7 +38,9 @@ export class SimulatedProcess {
     this.#dead = true
   }
 
-  /** Stops the process for a while, as SIGSTOP does: the world goes on, and it does not notice. */
+  /**
+   * Stops the process for a while, as SIGSTOP does: the rest of the world continues, and the process does not notice.
+   */
   freeze(ms: number): void {
     this.#frozenUntil = Math.max(this.#frozenUntil, this.#world.now() + ms)
   }
@@ -54,7 +57,7 @@ export class SimulatedProcess {
     return () => cancel()
   }
 
-  /** A promise that never settles once the process is dead, and waits while it is frozen. */
+  /** Wraps a promise: it settles after a freeze, and never once the process is dead. */
   answer<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const pass = (then: () => void): void => {

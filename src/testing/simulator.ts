@@ -1,5 +1,5 @@
-// A whole deployment in one thread: several workers and a client around one store, on virtual time, under faults and
-// crashes, all drawn from one seed. The same seed gives the same future, to the last line of the trace.
+// Simulates a deployment in one thread: several workers and a client around one store, in virtual time, with faults and
+// crashes drawn from one seed. The same seed gives the same trace, line by line.
 
 import { digest } from '../core/base/digest.ts'
 import { failureOf } from '../core/base/failure.ts'
@@ -23,15 +23,15 @@ export interface SimulatedWorld {
   readonly process: SimulatedProcess
   readonly ledger: Ledger
   readonly seed: number
-  /** Whether the store believes that this process may work. */
+  /** Whether the last renewal of this process's session is still valid. */
   sessionAlive(): boolean
   /** Whether the worker of this process serves a queue. */
   serves(queue: string): boolean
-  /** Whether no process is ever killed. */
+  /** Whether the simulation kills no process. */
   readonly calm: boolean
 }
 
-/** A world after the end, in which bodies may be looked at and none is begun. */
+/** The world for replays after the simulation: definitions can be opened, but no body runs. */
 export function worldOfReplays(clock: VirtualClock, ledger: Ledger, seed: number): SimulatedWorld {
   const process = new SimulatedProcess('replay', clock)
   return { process, ledger, seed, sessionAlive: () => true, serves: () => true, calm: true }
@@ -52,17 +52,17 @@ export interface SimulationOptions {
   readonly incidents?: IncidentRates
   readonly store: (world: SharedWorld) => SharedStore
   readonly alwaysReplay: boolean
-  /** Suspended executions each worker keeps. */
+  /** The number of suspended executions that each worker keeps in memory. */
   readonly warm?: number
   readonly leaseMs: number
-  /** Workers serve the first of these, and some of them the others too. */
+  /** All workers serve the first queue; some of them serve the others as well. */
   readonly queues: readonly string[]
   readonly definitions: (world: SimulatedWorld) => Definitions
-  /** What a client does. Its store is as bad as everybody's. */
+  /** What the client does. Its network has the same faults as those of the workers. */
   readonly program: (client: Engine, world: ProgramWorld) => Promise<void>
 }
 
-/** What a simulated client has besides its engine. */
+/** What the simulated client can use besides its engine. */
 export interface ProgramWorld {
   readonly random: SeededRandom
   readonly ledger: Ledger
@@ -71,12 +71,12 @@ export interface ProgramWorld {
 }
 
 export interface SimulationEnd {
-  /** What is in the store. */
+  /** The rows in the store. */
   readonly tables: Tables
   readonly ledger: Ledger
   readonly traceHash: string
   readonly crashes: number
-  /** Whether every run came to its end before virtual time ran out. */
+  /** Whether every run ended before virtual time ran out. */
   readonly settled: boolean
 }
 
@@ -91,7 +91,7 @@ export class Simulation {
   readonly #random: SeededRandom
   readonly #chaos: SeededRandom
   #workers: SimulatedProcess[] = []
-  /** Which queues the worker of a process serves. */
+  /** The queues that the worker of each process serves. */
   readonly #served = new Map<string, readonly string[]>()
   #spawned = 0
   #crashes = 0
@@ -142,7 +142,7 @@ export class Simulation {
     }
   }
 
-  // Time jumps from timer to timer; between them chance may strike a worker.
+  // Time jumps from timer to timer; after each, crashes, freezes and incidents are drawn.
   async #advanceUntil(done: () => boolean): Promise<void> {
     const end = this.clock.now() + VIRTUAL_MS_MAX
     await this.clock.advance(0)
@@ -151,14 +151,14 @@ export class Simulation {
       if (next === undefined) return
       const before = this.clock.now()
       await this.clock.advance(Math.max(0, next - before))
-      if (!this.#calm) this.#strike((this.clock.now() - before) / 1_000)
+      if (!this.#calm) this.#disturb((this.clock.now() - before) / 1_000)
     }
   }
 
-  #strike(seconds: number): void {
+  #disturb(seconds: number): void {
     const { crashesPerSecond, freezesPerSecond, leaseMs } = this.#options
     const bound = Math.min(seconds, 1)
-    this.#incidents.strike(this.clock.now(), bound)
+    this.#incidents.draw(this.clock.now(), bound)
     if (this.#chaos.chance(crashesPerSecond * bound)) this.#crash(this.#chaos.pick(this.#workers))
     if (this.#chaos.chance(freezesPerSecond * bound)) {
       const ms = this.#chaos.below(leaseMs * 3)
@@ -181,7 +181,7 @@ export class Simulation {
     this.#calm = true
     this.#shared.calm()
     this.#incidents.calm()
-    // One more, so that whatever was needed is served.
+    // A worker that serves all queues.
     this.#spawnWorker()
   }
 
@@ -208,7 +208,7 @@ export class Simulation {
   }
 
   #process(name: string): SimulatedProcess {
-    // Nobody's clock is right but the store's.
+    // The clocks of all processes are wrong; only the store's is right.
     const skewMs = this.#random.fork(`skew ${name}`).below(8_000) - 4_000
     return new SimulatedProcess(name, this.clock, skewMs)
   }
@@ -234,7 +234,7 @@ export class Simulation {
     )
   }
 
-  // A fail-over may have lost the session, and its worker cannot know that yet.
+  // Uses the ledger, not the store: a fail-over may have lost the session, and the worker cannot know that yet.
   #sessionAlive(name: string): boolean {
     return this.ledger.isGood(name)
   }

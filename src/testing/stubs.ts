@@ -1,9 +1,9 @@
-// The code of a test: what it was given, and stubs in front of it or in place of what is only declared.
+// The definitions of a test, with stubs that replace activities or stand in for declared ones.
 import type { AnyActivityContract } from '../core/definitions/contract.ts'
 import type { ActivityOptions } from '../core/definitions/options.ts'
 import { type RegisteredActivity, Registry } from '../core/definitions/registry.ts'
 
-/** What stands for an activity: a definition, or a contract alone. */
+/** An activity that can be stubbed: a definition, or a contract alone. */
 export type Stubbed = AnyActivityContract & { readonly options?: ActivityOptions }
 
 /** @internal */
@@ -21,7 +21,7 @@ export class StubbedRegistry extends Registry {
     return names && [...new Set([...names, ...this.#stubs.keys()])]
   }
 
-  /** Answers for the activity until the function it returns is called, or another stub is set. */
+  /** Replaces the activity until the returned function is called, or another stub is set. */
   stub({ name, options = {} }: Stubbed, handler: RegisteredActivity['handler']): () => void {
     const stub = { name, options, handler }
     this.#stubs.set(name, stub)

@@ -1,6 +1,5 @@
-// Looks at runs that a test waits for. One that nothing in the test can move any more fails the call that waits for it, with
-// what `why` knows; of one that only somebody else can move, a line in the log says so.
-
+// Watches the runs that a test waits for. If a run cannot progress, the waiting call fails with the answer of `why`. If
+// only a message from outside can move it, a line in the log says so.
 import type { Client } from '../core/client/client.ts'
 import { notEnded } from '../core/client/errors.ts'
 import type { WaitingCall } from '../core/client/waits.ts'
@@ -10,13 +9,15 @@ import { systemClock } from '../core/runtime/clock.ts'
 import type { Logger } from '../core/runtime/logger.ts'
 
 interface Watched {
-  /** In real time. */
+  /** When the call began to wait, in real time. */
   readonly since: number
   looks: number
   isTold: boolean
 }
 
-/** The test had this long, in real time, to do something about it; and time itself this long, if something is due. */
+/**
+ * How long, in real time, a test may take to move the run; longer if a timer is due, because time itself may move it.
+ */
 const GIVEN_MS = 1_000
 const GIVEN_TIME_MS = 5_000
 
@@ -30,7 +31,7 @@ export class StuckWatch {
     this.#logger = logger
   }
 
-  /** Asked whenever nothing moves before time does: often, so it looks less and less often. */
+  /** Called whenever only time can move anything. That is often, so each call is checked at growing intervals. */
   async look(calls: readonly WaitingCall[], isSomethingDue: boolean): Promise<void> {
     for (const call of calls) {
       const watched = this.#watched.get(call) ?? newlyWatched()
@@ -54,7 +55,7 @@ export class StuckWatch {
     }
   }
 
-  /** The run itself, or the child that it waits for. */
+  /** Returns the run that blocks: the run itself, or the child it waits for. */
   async #inTheWay(runId: string): Promise<{ readonly runId: string; readonly why: Why }> {
     const why = await this.#client.get(runId).why()
     return why.reason === 'child' ? this.#inTheWay(why.runId) : { runId, why }
@@ -65,7 +66,7 @@ function newlyWatched(): Watched {
   return { since: systemClock.monotonic(), looks: 0, isTold: false }
 }
 
-/** Whether neither time nor a message would move it; but a worker might that the test adds, or a resume. */
+/** True if only a new worker or a resume can move the run. */
 function isStuck({ reason }: Why): boolean {
   return reason === 'noWorker' || reason === 'paused'
 }

@@ -1,4 +1,4 @@
-// A copy of all rows of a store in memory, as a standby has it.
+// Copies all rows of a store in memory, like a standby server.
 import type { RunChange, RunRow } from '../core/stores/rules/row.ts'
 import { Tables } from '../core/stores/rules/tables.ts'
 

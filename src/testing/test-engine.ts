@@ -1,5 +1,5 @@
 // An engine for users' tests: its time is virtual, its randomness comes from a seed, and its workers can be killed.
-// Time stands still unless the test moves it, or waits for a run: then it jumps to whatever is due next.
+// Time stands still until the test moves it or waits for a run; then it jumps to the next thing that is due.
 
 import { schedule } from '../addons/schedules/workflow.ts'
 import { assert } from '../core/base/assert.ts'
@@ -20,7 +20,6 @@ import { checkInterceptors } from '../core/client/interceptors.ts'
 import type { WaitingCall } from '../core/client/waits.ts'
 import type { AnyActivity } from '../core/definitions/activity.ts'
 import type { InputOf } from '../core/definitions/contract.ts'
-import { unavailable } from '../core/runtime/availability.ts'
 import { type Clock, sleep, systemClock } from '../core/runtime/clock.ts'
 import { consoleLogger } from '../core/runtime/logger.ts'
 import { encoded } from '../core/stores/encoded.ts'
@@ -31,6 +30,7 @@ import { Engine, type EngineWorld, openOptions, type StoreUrl } from '../engine.
 import { openStore } from '../stores/open.ts'
 import { Bodies } from './bodies.ts'
 import { CallCounter } from './call-counter.ts'
+import { lost } from './faulty-store.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { type Stubbed, StubbedRegistry } from './stubs.ts'
 import { StuckWatch } from './stuck-watch.ts'
@@ -42,36 +42,30 @@ const { workflows, activities, listeners, logger, codecs, interceptors } = openO
 export const testOptions = {
   ...{ workflows, activities, listeners, logger, codecs, interceptors },
   /** 'memory:' */
-  store: given<StoreUrl>(
-    'Where the runs are kept: `memory:`, `sqlite:` or `file:`.',
-    'a store URL',
-    {
-      otherwise: "`'memory:'`",
-    },
-  ),
-  seed: whole('Where randomness comes from: jitter, ids.', [0, 2 ** 31], { otherwise: '1' }),
-  /** The queues that its worker serves; by default `default` and all that the definitions name. */
-  queues: strings('The queues that its worker serves.', 'a list of names', {
-    otherwise: '`default`, and all that the definitions name',
+  store: given<StoreUrl>('The store: `memory:`, `sqlite:` or `file:`.', 'a store URL', {
+    otherwise: "`'memory:'`",
   }),
-  build: named('The build that its workers are of.', 'the build', { otherwise: "`'test'`" }),
+  seed: whole('The seed of all randomness: jitter, ids.', [0, 2 ** 31], { otherwise: '1' }),
+  /** The queues that its worker serves; by default `default` and every queue that a definition names. */
+  queues: strings('The queues that its worker serves.', 'a list of names', {
+    otherwise: '`default`, and every queue that a definition names',
+  }),
+  build: named('The build of its workers.', 'the build', { otherwise: "`'test'`" }),
   /** Waiting for a run lets time jump. true */
   skipTime: flag('Waiting for a run lets time jump.', { otherwise: 'true' }),
-  /** Every turn replays from the start, so that code which cannot be replayed is found at once. true */
+  /** Every turn replays from the start, so that nondeterministic code fails at once. true */
   alwaysReplay: flag(
-    'Every turn replays from the start, so that code which cannot be replayed is found at once.',
+    'Every turn replays from the start, so that nondeterministic code fails at once.',
     { otherwise: 'true' },
   ),
-  /** A run that completes with steps it did not await, or with handlers at work, fails. true */
+  /** A run fails if it completes without awaiting its steps, or while message handlers run. true */
   strict: flag(
-    'A run that completes with steps it did not await, or with handlers at work, fails.',
-    {
-      otherwise: 'true',
-    },
+    'A run fails if it completes without awaiting its steps, or while message handlers run.',
+    { otherwise: 'true' },
   ),
-  /** How long, in real time, a step body may take before virtual time goes on without it. 250ms */
+  /** How long, in real time, a step body may take before virtual time moves on without it. 250ms */
   patience: duration(
-    'How long, in real time, a step body may take before virtual time goes on without it.',
+    'How long, in real time, a step body may take before virtual time moves on without it.',
     { otherwise: '250ms' },
   ),
 } as const
@@ -79,38 +73,38 @@ export interface TestOptions extends Described<typeof testOptions> {}
 
 const PATIENCE_MS = 250
 
-/** Rounds of the event loop without any call that show that nothing moves. */
+/** After this many rounds of the event loop without a store call, nothing moves. */
 const QUIET_ROUNDS = 4
 
-/** More steps than this at one instant are a loop that will not end. */
+/** More steps than this at one instant are an endless loop. */
 const STEPS_PER_INSTANT_MAX = 10_000
 
-/** The client of a test need not wait long for what happens in its own process. */
+/** The client polls often, because the workers are in its own process. */
 const CLIENT_POLL_MS = 5
 
 export interface TestClock {
   now(): number
-  /** Lets time pass, and everything happen that is due on the way. */
+  /** Lets time pass, with everything that is due meanwhile. */
   advance(duration: Duration): Promise<void>
   set(time: Date): Promise<void>
-  /** Resolves after so much virtual time: for stubs that take some. */
+  /** Resolves after this virtual time: for stubs that take some. */
   sleep(duration: Duration): Promise<void>
 }
 
-/** Fewer than make a run look like poison. */
+/** Fewer crashes than pause a run because its workers keep dying. */
 const CRASHES_MAX = 5
 
 export const disturbances = {
-  /** How often workers die, at most. 5 */
-  crashes: whole('How often workers die, at most.', [0, Number.MAX_SAFE_INTEGER], {
+  /** The maximum number of crashes of workers. 5 */
+  crashes: whole('The maximum number of crashes of workers.', [0, Number.MAX_SAFE_INTEGER], {
     otherwise: String(CRASHES_MAX),
   }),
-  /** Whether calls to the store are lost. true */
-  faults: flag('Calls to the store get lost, or their answers.', { otherwise: 'true' }),
+  /** Store calls, or their answers, get lost. true */
+  faults: flag('Store calls, or their answers, get lost.', { otherwise: 'true' }),
 } as const
 export interface Disturbances extends Described<typeof disturbances> {}
 
-/** How often a call gets lost on its way, or its answer; and how often a turn is the last of its worker. */
+/** The probability that a call, or its answer, gets lost; and that a worker dies when it writes a turn. */
 const LOST = 0.03
 const DEADLY = 0.25
 
@@ -126,12 +120,12 @@ export async function testEngine(options: TestOptions = {}): Promise<TestEngine>
   checkInterceptors(options.interceptors ?? [])
   const { store: url = 'memory:', codecs: given = [] } = options
   if (!/^(memory|sqlite|file):/.test(url)) {
-    const message = `testEngine has a clock of its own, and '${url.split(':')[0]}:' keeps its own time. Use 'memory:', 'sqlite:' or 'file:'.`
+    const message = `testEngine cannot use '${url.split(':')[0]}:', because that store has its own clock. Use 'memory:', 'sqlite:' or 'file:'.`
     throw new PawlError('NOT_SUPPORTED', message)
   }
   const clock = new VirtualClock()
   const raw = await openStore(url, clock.background)
-  // Around the store here, and not in the engine: what a codec is at counts as a call in progress.
+  // Codecs wrap the store here, not in the engine, so that their work counts as a call in progress.
   return new TestEngine(given.length === 0 ? raw : encoded(raw, given), clock, options)
 }
 
@@ -142,7 +136,7 @@ export class TestEngine extends Engine {
   readonly #calls: CallCounter
   readonly #registry: StubbedRegistry
   readonly #world: TestWorld
-  /** Whether the test says which queues are served. */
+  /** Whether the test named the queues. */
   readonly #namesQueues: boolean
   readonly #stuck: StuckWatch
   readonly #skips: boolean
@@ -159,7 +153,7 @@ export class TestEngine extends Engine {
     const registry = new StubbedRegistry(options.workflows ?? [], options.activities ?? [], [
       schedule,
     ])
-    // Waiting for a run is not a matter of virtual time: it is what lets virtual time pass.
+    // The client waits in real time, because its waiting is what makes virtual time move.
     const world: EngineWorld = {
       clock: clientClock(time),
       random: new SeededRandom(seed),
@@ -170,7 +164,7 @@ export class TestEngine extends Engine {
     this.seed = seed
     this.#time = time
     this.#calls = calls
-    // Leases do not end here, so nothing is renewed, and nobody looks at its notes by the clock.
+    // Leases do not expire in a test, so workers do not renew them, and must be told to look at their notes.
     calls.onNoted = () => this.#workers.forEach(({ worker }) => worker.checkTasks())
     this.#registry = registry
     this.#namesQueues = options.queues !== undefined
@@ -202,7 +196,7 @@ export class TestEngine extends Engine {
     this.work({ queues: options.queues ?? queuesOf(options) })
   }
 
-  /** Adds a worker, in virtual time. There is one from the beginning. */
+  /** Adds a worker to the one that every test engine begins with. */
   override work(options: WorkerOptions = {}): Worker {
     this.#refuseClosed()
     const worker = new TestWorker(`test-worker-${++this.#begun}`, this.#world, options)
@@ -210,15 +204,20 @@ export class TestEngine extends Engine {
     return worker.worker
   }
 
-  /** Answers for an activity, in every worker of this engine: for its code, or in place of it if it is only declared. */
+  /** Replaces an activity, or stands in for a declared one, in every worker of this engine. */
   stub<A extends Stubbed>(activity: A, handler: A['~handler']): Stub<InputOf<A>> {
     if (activity?.is !== 'activity')
-      throw refused('engine.stub takes an activity, or the contract of one, and a function.')
+      throw refused(
+        `engine.stub expects an activity or its contract, but got ${typeof activity}. Write engine.stub(activity, async (input) => …).`,
+      )
     const { name, options = {} } = activity
-    if (typeof handler !== 'function') throw refused(`the stub of '${name}' is not a function.`)
+    if (typeof handler !== 'function')
+      throw refused(
+        `the stub of '${name}' is not a function, but ${typeof handler}. Write engine.stub(activity, async (input) => …).`,
+      )
     const calls: InputOf<A>[] = []
     const restore = this.#registry.stub(activity, async (input, context) => {
-      // As the code gave it, whatever the stub does to it.
+      // A copy, because the stub may change its input.
       calls.push(structuredClone(input) as InputOf<A>)
       return (handler as unknown as Handler)(input as never, context)
     })
@@ -226,7 +225,7 @@ export class TestEngine extends Engine {
     return { calls, restore }
   }
 
-  // The queue of what is only declared was not known when the engine was opened.
+  // Serves the queue of a declared activity, which was not known when the engine was opened.
   #serve(queue: string | undefined): void {
     if (queue === undefined || this.#namesQueues) return
     if (!this.#workers.some(({ options }) => options.queues?.includes(queue)))
@@ -234,17 +233,21 @@ export class TestEngine extends Engine {
   }
 
   #refuseClosed(): void {
-    if (this.#closed) throw new PawlError('WORKER_STOPPED', 'this engine is closed.')
+    if (this.#closed)
+      throw new PawlError('WORKER_STOPPED', 'this test engine is closed. Open another one.')
   }
 
   #later(when: Date): Instant {
     const time = when instanceof Date ? when.getTime() : Number.NaN
     if (time >= this.#time.now()) return time
     const now = new Date(this.#time.now()).toISOString()
-    throw refused(`clock.set takes a Date that is not before ${now}, which it is now.`)
+    const given = Number.isNaN(time) ? 'no valid Date' : when.toISOString()
+    throw refused(
+      `clock.set got ${given}, but virtual time only moves forward. Give it a Date from ${now} on.`,
+    )
   }
 
-  /** Resolves when no run can move before time does. */
+  /** Resolves when no run can progress until time moves. */
   async idle(): Promise<void> {
     let seen = this.#calls.made
     for (let quiet = 0; quiet < QUIET_ROUNDS && !this.#closed; ) {
@@ -255,7 +258,7 @@ export class TestEngine extends Engine {
     }
   }
 
-  /** Lets time pass while no worker is there, and starts them again. */
+  /** Kills the workers, lets time pass without any, and starts others. */
   async away(duration: Duration): Promise<void> {
     this.#refuseClosed()
     await this.idle()
@@ -265,7 +268,7 @@ export class TestEngine extends Engine {
     await this.idle()
   }
 
-  /** Ends the workers as `kill -9` would, lets their leases end, and starts others in their place. */
+  /** Kills the workers as `kill -9` would, frees their leases, and starts others. */
   async crash(): Promise<void> {
     this.#refuseClosed()
     this.#restart(await this.#kill())
@@ -285,12 +288,14 @@ export class TestEngine extends Engine {
   }
 
   /**
-   * Kills the workers when one writes its nth turn from now, before or after the store has it, and starts others. The
-   * answer says whether that has happened.
+   * Kills the workers when one writes the nth turn from now, before or after the store has it, and starts others. The
+   * returned function says whether that has happened.
    */
   crashAtTurn(n: number, when: 'before' | 'after'): () => boolean {
     if (!Number.isInteger(n) || n < 1 || !['before', 'after'].includes(when))
-      throw refused("crashAtTurn takes the number of a turn, from 1, and 'before' or 'after'.")
+      throw refused(
+        `crashAtTurn got ${String(n)} and ${String(when)}, but expects the number of a turn, from 1, and 'before' or 'after'.`,
+      )
     let turns = 0
     let isMet = false
     this.#calls.around = async (method, call) => {
@@ -302,8 +307,8 @@ export class TestEngine extends Engine {
   }
 
   /**
-   * From now on calls of workers to the store take their time, fail, or lose their answers, and workers die when they write
-   * a turn: all by the seed, and so the same for the same seed.
+   * From now on, store calls of workers are late, fail or lose their answers, and workers die when they write a turn.
+   * The seed decides, so the same seed gives the same faults.
    */
   disturb(options: Disturbances = {}): void {
     checkOptions(disturbances, options, { of: 'disturb' })
@@ -323,7 +328,7 @@ export class TestEngine extends Engine {
     }
   }
 
-  // What a dead process asked for has no answer; the store may have it all the same.
+  // The dead worker gets no answer, even if the store has carried out the call.
   async #dieAt(call: () => Promise<unknown>, when: 'before' | 'after'): Promise<unknown> {
     if (when === 'after') await call()
     this.#crashing = this.crash().catch((error: unknown) => {
@@ -332,7 +337,7 @@ export class TestEngine extends Engine {
     return undefined
   }
 
-  /** Ends what `crashAtTurn` and `disturb` asked for. */
+  /** Ends the effects of `crashAtTurn` and `disturb`. */
   calm(): void {
     this.#calls.around = (_, call) => call()
   }
@@ -344,7 +349,7 @@ export class TestEngine extends Engine {
     await super.close()
   }
 
-  // A stub sleeps in the time of the test; whoever else does lets time pass.
+  // A stub sleeps until virtual time has passed; any other caller makes virtual time pass.
   #sleep(ms: number): Promise<void> {
     return Bodies.sleep(this.#time, ms) ?? this.#advanceTo(this.#time.now() + ms)
   }
@@ -366,14 +371,14 @@ export class TestEngine extends Engine {
     await this.idle()
   }
 
-  // Jumps only as far as something is due, and only while somebody waits for a run.
+  // Jumps from one due time to the next, while a call waits for a run.
   async #skip(): Promise<void> {
     if (this.#skipping) return
     this.#skipping = true
     try {
       while (await this.#isAwaited()) {
         const { calls } = this.waits
-        // Whoever has what it waits for says so before time moves on.
+        // A call whose run has ended returns before time moves on.
         this.waits.nudge()
         await this.idle()
         if (this.#areReady)
@@ -384,21 +389,21 @@ export class TestEngine extends Engine {
         else await this.#advanceTo(due)
       }
     } catch (error) {
-      // Told to whoever waits: of a rejection that nobody hears of, the process of the test would die.
+      // The waiting calls fail with the error: an unhandled rejection would end the process of the test.
       for (const call of this.waits.calls) call.giveUp(error)
     }
     this.#skipping = false
-    // Somebody may have begun to wait between the last look and now.
+    // A call may have begun to wait since the last look.
     if (!this.#closed && this.waits.calls.length > 0) void this.#skip()
   }
 
-  /** Whether the same calls wait as before: another may have what it waits for, and was not asked. */
+  /** True if the same calls wait as before. A new call may have what it waits for already. */
   #areStill(calls: readonly WaitingCall[]): boolean {
     const now = this.waits.calls
     return now.length === calls.length && calls.every((call) => now.includes(call))
   }
 
-  // Before that nobody can say who could take a run.
+  // Before all workers are ready, nothing can tell which runs they would take.
   get #areReady(): boolean {
     return this.#workers.length > 0 && this.#workers.every(({ isReady }) => isReady)
   }
@@ -413,16 +418,12 @@ function refused(message: string): PawlError {
   return new PawlError('INPUT_INVALID', message)
 }
 
-function lost(method: string, what: string): Error {
-  return unavailable(`simulated network: ${method}`, new Error(what))
-}
-
 function queuesOf({ workflows = [], activities = [] }: TestOptions): readonly string[] {
   const named = [...workflows, ...activities].map(({ options }) => options?.queue ?? 'default')
   return [...new Set(['default', ...named])]
 }
 
-// The client's own waiting is real: in virtual time its polls would keep time from ever standing still.
+// The client polls in real time, because polls in virtual time would never let it stand still.
 function clientClock(time: VirtualClock): Clock {
   const after: Clock['after'] = (ms, fire) => systemClock.after(Math.min(ms, CLIENT_POLL_MS), fire)
   return { ...systemClock, now: () => time.now(), after }

@@ -1,4 +1,4 @@
-// A worker of a test: a process of its own in virtual time, that can be killed.
+// A worker of a test: a simulated process in virtual time that can be killed.
 import type { Registry } from '../core/definitions/registry.ts'
 import type { Clock } from '../core/runtime/clock.ts'
 import type { Store } from '../core/stores/store.ts'
@@ -24,9 +24,9 @@ export class TestWorker {
   readonly options: WorkerOptions
   readonly worker: Worker
   readonly bodies: Bodies
-  /** Whether it has found its store, and tells what it can do. */
+  /** Whether its session is open and lists what it serves. */
   isReady = false
-  /** Drained: it is not brought back after a crash. */
+  /** Whether it was drained; then no worker replaces it after a crash. */
   isStopped = false
   readonly #process: SimulatedProcess
   readonly #timers = new Set<() => void>()
@@ -64,7 +64,7 @@ export class TestWorker {
     for (const cancel of this.#timers) cancel()
   }
 
-  // Time does not stop for what a dead process was waiting for.
+  // Collects the timers, so that `kill` can cancel them: virtual time must not stop for a dead process.
   #world(time: VirtualClock): Clock {
     const after: Clock['after'] = (ms, fire) => {
       const cancel = time.after(ms, () => {

@@ -1,5 +1,5 @@
-// Time that passes only when a test says so. Timers fire in the order of their instants, and between two of
-// them everything that can run without time passing has run.
+// A clock that moves only when a test moves it. Timers fire in the order of their instants; before each, everything
+// that can run without time has run.
 import type { Instant } from '../core/base/instant.ts'
 import { type Clock, systemClock } from '../core/runtime/clock.ts'
 
@@ -8,7 +8,7 @@ interface Timer {
   /** Timers of the same instant fire in the order they were set. */
   readonly order: number
   readonly fire: () => void
-  /** Time does not stop for it: it fires when time has passed it, perhaps by far. */
+  /** Time does not stop at this timer: it fires once time has passed it, perhaps much later. */
   readonly background?: true
 }
 
@@ -40,7 +40,7 @@ export class VirtualClock implements Clock {
     return this.#set({ at: this.#at(ms), order: this.#order++, fire })
   }
 
-  /** The same time for who only looks around now and then: time does not stop for its timers. */
+  /** The same time, for periodic checks: time does not stop at these timers. */
   get background(): Clock {
     return {
       now: () => this.now(),
@@ -64,17 +64,17 @@ export class VirtualClock implements Clock {
 
   async breathe(): Promise<void> {}
 
-  /** How many timers are set. */
+  /** The number of timers that are set. */
   get pending(): number {
     return this.#timers.length
   }
 
-  /** When the next timer fires for which time stops. */
+  /** When the next timer fires, not counting background timers. */
   next(): Instant | undefined {
     return this.#earliest()?.at
   }
 
-  /** Lets `ms` pass, stopping at every timer on the way, including those set on the way. */
+  /** Lets `ms` pass and fires every timer that is due meanwhile, including new ones. */
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms
     await settle()
@@ -94,7 +94,7 @@ export class VirtualClock implements Clock {
     await this.#lookAround()
   }
 
-  // Each fires once, however late; what it sets anew is for later.
+  // Fires each background timer once, however late. Timers that they set fire the next time.
   async #lookAround(): Promise<void> {
     const passed = this.#timers.filter(({ background, at }) => background && at <= this.#now)
     if (passed.length === 0) return
@@ -103,7 +103,7 @@ export class VirtualClock implements Clock {
     await settle()
   }
 
-  /** Jumps to an instant without firing anything, also backwards, as a machine's clock does when corrected. */
+  /** Jumps to an instant, also backwards, without firing timers, as when a machine's clock is corrected. */
   set(instant: Instant): void {
     this.#now = instant
   }
@@ -120,7 +120,7 @@ function isBefore(a: Timer, b: Timer): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order)
 }
 
-// Promises and ticks feed each other in deep chains. The loop goes round only when both queues have run empty.
+// Waits for one round of the event loop, which begins only when the queues of promises and ticks are empty.
 function settle(): Promise<void> {
   return systemClock.breathe()
 }

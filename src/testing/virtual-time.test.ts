@@ -1,4 +1,4 @@
-// How virtual time passes while something waits, and what a test is told about a run that cannot move.
+// How virtual time passes while a call waits, and the errors for runs that cannot progress.
 import { afterEach, describe, expect, test } from 'vitest'
 import { activity, PawlError, PermanentError, signal, TIMEOUT, update, workflow } from '../index.ts'
 import { crashAtEveryAwait } from './crash-at-every-await.ts'
@@ -11,7 +11,7 @@ const open = async (options: TestOptions = {}): Promise<TestEngine> => {
 }
 afterEach(() => engine.close())
 
-/** Until it is told to stop. */
+/** Waits until it is aborted. */
 const hangs = (_: void, { signal: stop }: { readonly signal: AbortSignal }): Promise<string> =>
   new Promise((_resolve, reject) => {
     stop.addEventListener('abort', () => reject(stop.reason))

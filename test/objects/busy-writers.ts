@@ -1,4 +1,4 @@
-// SIMULATOR of several processes that write to one bucket, on virtual time: requests take their time, more or less.
+// SIMULATOR of several processes that write to one bucket, in virtual time, with varying latencies.
 import { ObjectStore } from '../../src/stores/objects/store.ts'
 import { MemoryBucket, MemoryObjects } from '../../src/testing/memory-bucket.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
@@ -8,7 +8,7 @@ import { during, farBucket, Requests } from './far-bucket.ts'
 export interface Latency {
   readonly putMs: number
   readonly getMs: number
-  /** A request takes its time give or take this share of it. */
+  /** The latency of a request varies by this share. */
   readonly jitter: number
 }
 
@@ -40,7 +40,7 @@ export class BusyWorld {
     return { store: new ObjectStore({ bucket, clock, random, projects: false }), requests }
   }
 
-  /** Creates runs one after the other, so many at a time, for as long as asked. Answers how many there were. */
+  /** Creates runs, `atOnce` at the same time, until `isOver`, and returns their number. */
   async create(store: ObjectStore, atOnce: number, isOver: () => boolean): Promise<number> {
     let created = 0
     const lane = async (): Promise<void> => {
@@ -55,7 +55,7 @@ export class BusyWorld {
     return created
   }
 
-  /** Lets time pass until the promise is settled; an error if that takes longer than `msMax`. */
+  /** Lets time pass until the promise settles; throws if that takes longer than `msMax`. */
   during<T>(promise: Promise<T>, msMax: number): Promise<{ value: T; ms: number }> {
     return during(this.clock, promise, msMax)
   }

@@ -1,4 +1,4 @@
-// What a run on object storage costs: requests, and round trips until it is done. Counted, not timed.
+// The cost of a run on object storage: requests, and round trips until it ends. Counted, not timed.
 import { expect, test } from 'vitest'
 import { workflow } from '../../src/index.ts'
 import { ROUND_TRIP_MS } from './far-bucket.ts'
@@ -34,7 +34,7 @@ test('P1: a run started by another process is picked up and its result is heard 
   const { engine } = world.engine([chain])
   const { value, ms } = await world.during(engine.execute(chain, 1))
   expect(value).toBe(1)
-  // The worker looks every two seconds when nobody writes, and the other process soon after it has written.
+  // The worker polls every two seconds while no process writes; the other process polls soon after its own write.
   expect(ms).toBeLessThan(4_000)
 })
 
@@ -44,7 +44,7 @@ test('P15: a single run costs at most 4 requests a step, with all that is writte
   for (const steps of [1, 10]) {
     const before = requests.copy()
     await world.during(engine.execute(chain, steps))
-    // Until the projections are written, and no longer: what an idle worker costs is another question.
+    // Stops when the projections are written; another test counts the requests of an idle worker.
     await world.pass(100)
     const spent = requests.since(before)
     expect(spent.all / steps, JSON.stringify(spent)).toBeLessThanOrEqual(4)
@@ -71,6 +71,6 @@ test('P1: an idle worker never lists, and asks for one object every two seconds'
   const spent = requests.since(before)
   expect(spent.list).toBe(0)
   expect(spent.get, JSON.stringify(spent)).toBeLessThanOrEqual(10 * 42 + 5)
-  // Its session is renewed three times in its life of thirty seconds.
+  // The session is renewed three times in its 30 seconds.
   expect(spent.put, JSON.stringify(spent)).toBeLessThanOrEqual(10 * 6 + 5)
 })

@@ -29,7 +29,7 @@ test('stores D4: busy writers on radosgw starve neither each other nor a renewal
   }
   const writers = await Promise.all(Array.from({ length: WRITERS }, open))
   const renewer = await open()
-  // The first request to a new bucket takes very long.
+  // The first request to a new bucket is very slow.
   for (const store of writers) await store.create([newRun()])
   let isOver = false
   const created = writers.map(() => 0)
@@ -44,7 +44,7 @@ test('stores D4: busy writers on radosgw starve neither each other nor a renewal
     expect(await renewer.renew({ beat, ...about })).toMatchObject({ alive: true })
     await renewer.load([{ type: 'sessions' }])
   }
-  // Whoever starves would never get there.
+  // A process that starves would never finish.
   while (Math.min(...created) < RENEWALS) await systemClock.breathe()
   isOver = true
   await Promise.all(loops)

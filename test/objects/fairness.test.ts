@@ -1,13 +1,13 @@
-// Several processes write to one log. Who gets how much, and how long a renewal and a reader wait, on virtual time.
+// Several processes write to one log, in virtual time: the share of each, and how long renewals and readers wait.
 import { describe, expect, test } from 'vitest'
 import type { SessionBeat } from '../../src/core/stores/store.ts'
 import { BusyWorld, type Latency } from './busy-writers.ts'
 
 const DURING_MS = 20_000
-/** A lease lives for thirty seconds and is renewed every ten. */
+/** A lease of 30 seconds is renewed every 10. */
 const RENEWAL_MS_MAX = 5_000
 const LOAD_MS_MAX = 500
-/** Of what each would get if all got the same. */
+/** The minimum of a process, as a share of an equal distribution. */
 const SHARE_MIN = 0.3
 
 const latencies: readonly Latency[] = [
@@ -24,13 +24,13 @@ function beat(n: number): SessionBeat {
 }
 
 interface Outcome {
-  /** Runs that each of the busy ones created. */
+  /** The number of runs that each busy process created. */
   readonly created: readonly number[]
   readonly renewalMs: number
   readonly loadMs: number
 }
 
-/** So many processes always have something to write; one more only renews its session and reads. */
+/** `busy` processes always have something to write; one more only renews its session and reads. */
 async function contend(latency: Latency, busy: number): Promise<Outcome> {
   const world = new BusyWorld(latency)
   const writers = Array.from({ length: busy }, () => world.store().store)
@@ -93,7 +93,7 @@ test('stores D4: a process that writes alone never waits for others', async () =
     2 * DURING_MS,
   )
   const { put, get } = requests.since(before)
-  // Of 64 writes in a row, one waits for a write and a read that somebody else may need.
+  // After 64 writes in a row, the writer waits as long as another process needs to read and write.
   expect(put).toBeGreaterThan((DURING_MS / 30) * 0.97)
   expect(get).toBe(0)
 })
@@ -106,7 +106,7 @@ test('stores D4: readers are answered while their process waits for others to wr
   await world.clock.advance(60_000)
   for (let n = 0; n < 20; n++) {
     const { ms } = await world.during(one.load([{ type: 'sessions' }]), DURING_MS)
-    // At most one write that is on its way, and what a reader needs itself.
+    // At most one write in progress, and the reader's own requests.
     expect(ms).toBeLessThan(1_200)
     await world.clock.advance(333)
   }

@@ -1,4 +1,4 @@
-// SIMULATOR of a bucket that is a round trip away, on virtual time, and counts what it is asked for.
+// SIMULATOR of a remote bucket in virtual time, which counts its requests.
 import { type Clock, sleep } from '../../src/core/runtime/clock.ts'
 import type { Bucket } from '../../src/stores/objects/bucket.ts'
 import type { VirtualClock } from '../../src/testing/virtual-clock.ts'
@@ -30,7 +30,7 @@ export class Requests {
 
 type Kind = 'put' | 'get' | 'list' | 'delete'
 
-/** `halfMs` is how long a request takes to arrive, and again how long its answer takes. */
+/** `halfMs` is the latency of a request, and again that of its answer. */
 export function farBucket(
   inner: Bucket,
   clock: Clock,
@@ -56,7 +56,7 @@ export function farBucket(
   }
 }
 
-/** Lets time pass until the promise is settled; an error if that takes longer than `msMax`. Answers how long it took. */
+/** Lets time pass until the promise settles, and returns how long that took; throws after `msMax`. */
 export async function during<T>(
   clock: VirtualClock,
   promise: Promise<T>,

@@ -1,4 +1,4 @@
-// An engine on a bucket that is a round trip away. Time is virtual: it passes as fast as there is nothing to do.
+// An engine on a remote bucket, in virtual time.
 
 import { Registry } from '../../src/core/definitions/registry.ts'
 import { Engine } from '../../src/engine.ts'
@@ -28,7 +28,7 @@ export class FarWorld {
     return { engine, requests, store }
   }
 
-  /** Lets time pass until the promise is settled. Answers how long that took. */
+  /** Lets time pass until the promise settles, and returns how long that took. */
   during<T>(promise: Promise<T>): Promise<{ value: T; ms: number }> {
     return during(this.clock, promise)
   }

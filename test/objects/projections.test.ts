@@ -1,5 +1,5 @@
-// `runs/<id>/state.json` is what people read. After a clean close it says what `describe()` says, of every run; after a crash
-// the next worker sees to that.
+// `runs/<id>/state.json` agrees with `describe()` for every run: after a clean close, and after a crash once the next
+// worker has written what was missing.
 import { graph, PermanentError, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/core/runtime/clock.ts'
@@ -46,7 +46,7 @@ async function shown(bucket: Bucket, runId: string): Promise<Record<string, unkn
   return text === undefined ? undefined : (JSON.parse(text) as Record<string, unknown>)
 }
 
-/** What differs between what is shown and what is so. */
+/** Returns the differences between the projections and the store. */
 async function stale(bench: Bench): Promise<string[]> {
   const bucket = await bucketOf(bench)
   const engine = await bench.engine()
@@ -55,7 +55,7 @@ async function stale(bench: Bench): Promise<string[]> {
   for (const { runId, workflowId, status, updatedAt } of items) {
     const state = await shown(bucket, runId)
     const is = [state?.['status'], state?.['updatedAt']].join(' ')
-    // A turn may be stamped a little ahead of the storage's clock, which `describe` does not show.
+    // A turn may have a time a little ahead of the storage's clock, which `describe` does not show.
     const isCurrent =
       state?.['status'] === status && new Date(String(state['updatedAt'])) >= updatedAt
     if (!isCurrent) found.push(`${workflowId}: ${is}, and is ${status} ${updatedAt.toISOString()}`)

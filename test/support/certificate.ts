@@ -1,5 +1,5 @@
-// A certificate for tests, signed by itself, for secure.test, localhost and 127.0.0.1 until 2126. Its key is published
-// right here, so it protects nothing.
+// A self-signed certificate for tests, for secure.test, localhost and 127.0.0.1 until 2126. Its key is public, so it
+// protects nothing.
 
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBqTCCAU6gAwIBAgIURuPh1OEDBjtidIgq90iFfb1+CFQwCgYIKoZIzj0EAwIw

@@ -1,4 +1,4 @@
-// Tests are kept apart by a database each, never by truncating one they share.
+// Creates a database for each test, so that tests do not share any data.
 
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
@@ -13,7 +13,7 @@ export async function freshDatabase(baseUrl: string): Promise<FreshDatabase> {
   url.pathname = `/${name}`
   return {
     url: url.href,
-    // With force, because a test about lost connections may leave some open.
+    // With force, because a test of lost connections may leave some open.
     drop: () => runOnce(baseUrl, `drop database if exists ${name} with (force)`),
   }
 }

@@ -1,5 +1,5 @@
-// A wall clock that a test can set, for the processes that get its environment: libfaketime reads how far the clock is
-// off from a file each time somebody asks for the time. The monotonic clock stays as it is.
+// A wall clock that a test can set, for processes with its environment: libfaketime reads the offset of the clock from
+// a file each time a process reads the time. The monotonic clock does not change.
 
 import { execFile } from 'node:child_process'
 import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** Long enough for the package to be downloaded and installed. */
+/** Long enough to download and install the package. */
 export const faketimeInstallMsMax = 120_000
 
 const script = fileURLToPath(new URL('../../scripts/faketime.sh', import.meta.url))
@@ -17,7 +17,7 @@ const FILE = 'FAKETIME_TIMESTAMP_FILE'
 export class SettableClock {
   readonly #file: string
 
-  /** The clock that this process itself has, as its environment says. */
+  /** The clock of this process, from its environment. */
   static own(): SettableClock | undefined {
     const file = process.env[FILE]
     return file === undefined ? undefined : new SettableClock(file)
@@ -27,7 +27,7 @@ export class SettableClock {
     this.#file = file
   }
 
-  /** How far the clock is off from now on. Whole, whenever somebody reads it. */
+  /** Sets the offset of the clock. Replaces the file atomically, so that a reader never sees half of it. */
   set(offsetMs: number): void {
     const sign = offsetMs < 0 ? '-' : '+'
     writeFileSync(`${this.#file}.new`, `${sign}${Math.abs(offsetMs) / 1_000}s\n`)
@@ -37,14 +37,14 @@ export class SettableClock {
 
 export interface FakedTime {
   readonly clock: SettableClock
-  /** For processes that shall have this clock. */
+  /** The environment for processes with this clock. */
   readonly environment: Readonly<Record<string, string>>
   readonly remove: () => void
 }
 
 export async function fakeTime(): Promise<FakedTime> {
   const { stdout } = await promisify(execFile)(script)
-  // Servers run as another user, and must be able to read it.
+  // Servers run as another user, and must be able to read the file.
   const folder = mkdtempSync(join(tmpdir(), 'pawl-clock-'))
   chmodSync(folder, 0o755)
   const file = join(folder, 'offset')

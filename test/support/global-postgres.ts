@@ -1,5 +1,5 @@
-// Vitest's global set-up: one Postgres server for the whole run. It throws when there is none to be
-// had, because a store test that cannot reach its store must fail, never skip.
+// Vitest's global set-up: one Postgres server for the whole run. It throws if there is none, because a store test
+// without its store must fail, never be skipped.
 
 import type { TestProject } from 'vitest/node'
 import { startPostgres } from './postgres.ts'

@@ -1,5 +1,5 @@
-// Vitest's global set-up: a door behind which radosgw is started when the first test knocks. Tests run in processes
-// of their own, so the one that lives as long as all of them has to own the server.
+// Vitest's global set-up: an HTTP endpoint that starts radosgw at the first request. Tests run in separate processes,
+// so the process that outlives them all must own the server.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -22,7 +22,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       (error: unknown) => response.writeHead(503).end(String(error)),
     )
   })
-  // A test that waits must not hear of a time-out of the door instead of what went wrong behind it.
+  // No time-out here, so that a waiting test gets the real error of the server.
   door.requestTimeout = 0
   door.listen(0, '127.0.0.1')
   await once(door, 'listening')

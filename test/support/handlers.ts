@@ -1,4 +1,4 @@
-// For tests of handlers: the context of a step, real servers on this machine, and what a promise was refused with.
+// For tests of handlers: the context of a step, real servers on this machine, and the error of a rejected promise.
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
@@ -52,7 +52,7 @@ export interface TestServer {
   readonly seen: readonly Seen[]
 }
 
-/** Reads each request to its end, keeps it, and lets the listener answer. */
+/** Starts a server that reads and keeps each request, and lets the listener answer. */
 export async function serve(answer: RequestListener, secure = false): Promise<TestServer> {
   const seen: Seen[] = []
   const listener: RequestListener = (request, response) => {
@@ -96,7 +96,7 @@ export interface Refusal {
   readonly afterMs: number | undefined
 }
 
-/** What it was refused with; fails if it was not. */
+/** Returns the error of a rejected promise; fails if it was not rejected. */
 export async function refusal(promise: Promise<unknown>): Promise<Refusal> {
   const error: unknown = await promise.then(
     (value) => {

@@ -1,4 +1,4 @@
-// The architecture as data: who may import whom under src, and the functions that judge it.
+// The architecture as data: which layer under src may import which, and the functions that check it.
 
 import {
   builtinName,
@@ -11,10 +11,10 @@ import {
 } from './source-files.ts'
 
 const seam = 'core/stores/store.ts'
-/** Values, errors, limits and texts, and the ports to the world: every layer may use them. */
+/** Values, errors, limits, texts, clocks and randomness: every layer may use them. */
 const common = ['core/base', 'core/runtime'] as const
 
-/** The engine: each layer, and what it may import besides itself. */
+/** The layers of the engine, and what each may import besides itself. */
 const core: Readonly<Record<string, readonly string[]>> = {
   'core/base': [],
   'core/runtime': ['core/base'],
@@ -35,11 +35,11 @@ const core: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** What the upper floor sees of the engine: two entries, for those who use it and for those who write a store. */
+/** The two entries by which the upper floor uses the engine: one for all, one for stores. */
 const entry = 'core/index.ts'
 const storeEntry = 'core/stores/driver.ts'
 
-/** What stands on the engine, and uses it only through its entries. */
+/** The upper floor: layers that use the engine only through its entries. */
 const upper: Readonly<Record<string, readonly string[]>> = {
   'stores/sql': [...common, storeEntry],
   'stores/sqlite': [...common, storeEntry, 'stores/sql', 'stores/url-parameters.ts'],
@@ -54,12 +54,12 @@ const upper: Readonly<Record<string, readonly string[]>> = {
   'addons/codecs': [...common, storeEntry, 'stores/objects'],
 }
 
-/** They put the parts together; what users import. */
+/** The files that users import, which put the parts together. */
 const root = ['engine.ts', 'index.ts'] as const
 
 /**
- * A layer is a folder, or a file beside one. It may import itself and what is listed here: a layer, or one file of a
- * layer. What is not in the table may not exist.
+ * A layer is a folder, or a file beside one. It may import itself and what is listed here: layers, or single files of
+ * layers. Every layer must be in the table.
  */
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
   ...core,
@@ -71,10 +71,10 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   testing: [...Object.keys(core), ...Object.keys(upper), ...root, 'cli'],
 }
 
-/** Folders whose folders are layers. */
+/** Folders whose subfolders are layers. */
 const nested = new Set(['core', 'stores', 'addons'])
 
-/** The pure layers, and all they may take from Node. Layers not named here may use any of it. */
+/** The pure layers, and what each may import from Node. Other layers may import anything from Node. */
 export const mayImportFromNode: Readonly<Record<string, Readonly<Record<string, string[]>>>> = {
   'core/base': { 'node:crypto': ['createHash', 'hash'] },
   'core/kernel': {},
@@ -86,7 +86,7 @@ export const mayImportFromNode: Readonly<Record<string, Readonly<Record<string, 
   },
 }
 
-/** Tests may reach anywhere: they judge the layers from outside. */
+/** Tests are exempt: they may import anything. */
 export function layerViolations(file: SourceFile): Violation[] {
   if (!file.path.startsWith('src/') || isTestFile(file.path)) return []
   const layer = layerOf(file.path)
@@ -142,7 +142,7 @@ function packageProblem(layer: string, specifier: string): string | undefined {
   return undefined
 }
 
-/** Each cycle once, as the files along it, beginning with the first by name. */
+/** Returns each cycle once, as the list of its files, beginning with the first by name. */
 export function importCycles(files: readonly SourceFile[]): string[][] {
   const graph = new Map(files.map((file) => [file.path, relativeTargets(file)]))
   const cycles = new Map<string, string[]>()

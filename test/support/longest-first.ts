@@ -1,5 +1,5 @@
-// The order in which test files begin. A long one that comes last keeps one core busy and leaves the others idle, and
-// where vitest has not seen them before it goes by their size, which says little.
+// Starts the longest test files first, because a long file at the end would leave the other cores idle. Without earlier
+// results, vitest orders files by size, which says little about their duration.
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const longest = [

@@ -1,4 +1,4 @@
-/** A name without a letter, with one twice, with two swapped, and in another case. */
+/** Returns misspellings of a name: a letter left out, doubled, or swapped with the next, and another case. */
 export function misspelt(name: string): string[] {
   const middle = Math.floor(name.length / 2)
   const [before, after] = [name.slice(0, middle), name.slice(middle)]

@@ -1,4 +1,4 @@
-// Every call that takes an options object, and the description of what it takes: `test/options.test.ts` fuzzes them all.
+// Every call that takes an options object, with the description of its options. `test/options.test.ts` fuzzes them all.
 import {
   type AnyActivity,
   type AnyWorkflow,
@@ -80,11 +80,11 @@ import { stepContext } from './handlers.ts'
 export interface Given {
   readonly title: string
   readonly options: Description
-  /** Hands them in; throws, or gives a promise that is rejected. */
+  /** Passes the options; throws, or returns a rejected promise, if they are invalid. */
   readonly give: (options: never) => unknown
-  /** Names that an option may be taken for, because another style has them. */
+  /** Names of options that another style has, and that may be used by mistake. */
   readonly besides?: readonly string[]
-  /** They are part of a larger object. */
+  /** Whether the options are part of a larger object. */
   readonly isPart?: true
 }
 
@@ -95,7 +95,7 @@ export const job = workflow('job', nothing)
 const go = signal('go')
 const post = activity('post', nothing)
 
-/** Runs the body of a workflow that hands in the options, and throws what it failed with. */
+/** Runs a workflow whose body passes the options, and throws its error. */
 function within(body: (ctx: Context) => Promise<unknown>): () => Promise<void> {
   return run(workflow('asks', body as never))
 }
@@ -128,7 +128,7 @@ export async function onEngine(
   }
 }
 
-/** Runs a machine whose first move hands in the options. */
+/** Runs a machine whose first handler passes the options. */
 function moving(move: (act: Act) => unknown): () => Promise<void> {
   const shape = { input: typed<void>(), state: typed<void>(), output: typed<void>() }
   const handlers = {

@@ -1,5 +1,5 @@
-// A primary and a standby that follows it, of the same programs as the server of all tests. The URL stays the same when
-// the standby is promoted: it leads through a proxy, as it would through a name or an address that moves.
+// A primary and a standby, run with the same programs as the server of the other tests. The URL stays the same when the
+// standby is promoted, because it leads through a proxy, like a DNS name or an address that moves.
 
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { findPostgresPrograms } from './postgres-programs.ts'
 import { Proxy } from './proxy.ts'
 import { createServerFolder, giveToServerUser, runAsServerUser } from './server-user.ts'
 
-/** What a standby needs that joins late must still be there. */
+/** Keeps enough of the log for a standby that joins late. */
 const settings = { wal_keep_size: '256MB', hot_standby: 'on' } as const
 const standbyName = 'standby'
 const lookMs = 20
@@ -40,12 +40,12 @@ export class PostgresCluster {
     this.#synchronous = synchronous
   }
 
-  /** Of whichever server is the primary. */
+  /** The URL of the current primary. */
   get url(): string {
     return urlOf(this.#door.port)
   }
 
-  /** Resolves once the standby has all that was written before the call. */
+  /** Resolves when the standby has everything that was written before the call. */
   async caughtUp(): Promise<void> {
     const [row] = await query(this.#primary.url, 'select pg_current_wal_lsn() as written')
     const written = String(row?.['written'])
@@ -56,14 +56,14 @@ export class PostgresCluster {
     })
   }
 
-  /** From now on nothing reaches the standby, and what is written is lost with the primary. */
+  /** Cuts off the standby: later writes are lost with the primary. */
   holdReplication(): void {
     this.#standby.stream.hold()
   }
 
   /**
-   * The primary is killed, the standby promoted in its place, and another standby set up. `look` sees the new primary
-   * before anybody else does.
+   * Kills the primary, promotes the standby in its place, and sets up another standby. `look` sees the new primary
+   * before any client.
    */
   async failOver(look: (url: string) => Promise<void> = async () => {}): Promise<void> {
     this.#door.lead(undefined)
@@ -91,7 +91,7 @@ export class PostgresCluster {
   }
 }
 
-// A copy of the primary's files, made while it runs, and a server that follows from there.
+// Copies the files of the running primary, and starts a server that follows from there.
 async function follow(primary: RunningServer, synchronous: boolean): Promise<Standby> {
   const folder = await createServerFolder()
   const programs = await findPostgresPrograms(folder)
@@ -123,7 +123,7 @@ async function copyData(primary: RunningServer, data: string): Promise<void> {
   const client = await connected(primary.url)
   try {
     await client.query(`select pg_backup_start('standby', true)`)
-    // Files that are gone when they are to be copied were temporary.
+    // Files that vanish before they are copied were temporary.
     await runAsServerUser('cp', ['-R', '-p', join(primary.folder, 'data'), data])
     const { rows } = await client.query('select labelfile from pg_backup_stop(false)')
     await writeFile(join(data, 'backup_label'), String(rows[0]?.labelfile))

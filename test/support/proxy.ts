@@ -1,4 +1,4 @@
-// A door to a server that may move: clients keep the address, and whoever is behind it changes.
+// A proxy with a fixed address in front of a server that may change.
 
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
@@ -9,7 +9,7 @@ export class Proxy {
   #target: number | undefined
   readonly #pairs = new Set<readonly [Socket, Socket]>()
 
-  /** A door that leads to this port of 127.0.0.1. */
+  /** Opens a proxy to this port of 127.0.0.1. */
   static async to(target: number): Promise<Proxy> {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -25,12 +25,12 @@ export class Proxy {
     server.on('connection', (client) => this.#join(client))
   }
 
-  /** Answers of the server do not arrive any more, and nobody is told. */
+  /** Silently drops all answers of the server. */
   hold(): void {
     for (const [, server] of this.#pairs) server.unpipe().pause()
   }
 
-  /** Cuts all connections. Until the door leads somewhere again, nobody gets through. */
+  /** Cuts all connections, and refuses new ones until the proxy has a target again. */
   lead(target: number | undefined): void {
     this.#target = target
     for (const pair of this.#pairs) for (const socket of pair) socket.destroy()

@@ -1,5 +1,5 @@
-// A real S3 server for tests: Ceph's radosgw. It takes a quarter of a minute to start, so there is one for a whole
-// run of the tests, and only if some test asks for it. It never outlives the process that started it.
+// A real S3 server for tests: Ceph's radosgw. It takes 15 s to start, so all tests of a run share one, and it starts
+// only if a test needs it. It never outlives the process that started it.
 
 import { randomBytes } from 'node:crypto'
 import { AwsClient } from 'aws4fetch'
@@ -25,14 +25,14 @@ export async function startRadosgw(): Promise<RunningRadosgw> {
   return { endpoint: `http://127.0.0.1:${ports[0]}`, credentials, stop }
 }
 
-/** The one that all tests share. `door` is `inject('radosgwDoor')`. */
+/** Returns the server that all tests share. `door` is `inject('radosgwDoor')`. */
 export async function sharedRadosgw(door: string): Promise<Radosgw> {
   const response = await fetch(door)
   if (!response.ok) throw new Error(await response.text())
   return (await response.json()) as Radosgw
 }
 
-/** A bucket of its own, as a store URL. */
+/** Creates a bucket, and returns its store URL. */
 export async function freshBucket({ endpoint, credentials }: Radosgw): Promise<string> {
   const name = `pawl-test-${randomBytes(8).toString('hex')}`
   const client = new AwsClient({

@@ -1,4 +1,5 @@
-// A server that a script of ours runs: it prints `ready`, lives as long as its input, and never outlives this process.
+// Runs a server by a script of `scripts/`: it prints `ready`, runs until its standard input ends, and never outlives
+// this process.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,18 +15,18 @@ export interface RunningScript {
 }
 
 export interface Script {
-  /** In the folder of scripts, without its ending. */
+  /** The name of the script in `scripts/`, without its extension. */
   readonly name: string
-  /** What to say of it if it does not start. */
+  /** The text of the error if the server does not start. */
   readonly what: string
   readonly ports: number
-  /** What the script is given behind its folder. */
+  /** The arguments of the script after its folder. */
   readonly args: (ports: readonly number[]) => readonly string[]
 }
 
 const startAttemptsMax = 3
 
-/** Long enough for packages to be downloaded and installed. */
+/** Long enough to download and install packages. */
 export const scriptStartMsMax = 300_000
 
 export async function startScript(script: Script): Promise<RunningScript> {
@@ -33,7 +34,7 @@ export async function startScript(script: Script): Promise<RunningScript> {
     try {
       return await startOnce(script)
     } catch (error) {
-      // A port that was free a moment ago may have been taken since.
+      // Another process may have taken the port meanwhile.
       if (attempt === startAttemptsMax) throw error
     }
   }
@@ -43,7 +44,7 @@ async function startOnce({ name, what, ports: count, args }: Script): Promise<Ru
   const folder = await mkdtemp(join(tmpdir(), `pawl-${name}-`))
   const ports = await freePorts(count)
   const program = fileURLToPath(new URL(`../../scripts/${name}.sh`, import.meta.url))
-  // Apart from our group, so that an interrupt from the keyboard reaches us first.
+  // In its own process group, so that Ctrl-C reaches this process first.
   const child = spawn(program, [folder, ...args(ports)], {
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],

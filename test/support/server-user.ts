@@ -1,5 +1,5 @@
-// Postgres refuses to run as root, so as root every one of its programs runs as `nobody`; otherwise
-// they run as whoever runs the tests.
+// The user of the Postgres programs: `nobody` if the tests run as root, because Postgres refuses to run as root;
+// otherwise the user of the tests.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,17 +9,17 @@ import { dirname, join } from 'node:path'
 
 const nobody = { uid: 65534, gid: 65534 } as const
 
-/** What to spread into the options of `spawn`; empty when we are not root. */
+/** Options for `spawn`; empty if the tests do not run as root. */
 export const serverUser: Partial<typeof nobody> = process.getuid?.() === 0 ? nobody : {}
 
-/** A new folder, owned by the server's user, that this user can really reach. */
+/** Creates a folder that the server's user owns and can reach. */
 export async function createServerFolder(): Promise<string> {
   const folder = await mkdtemp(join(await reachableTemporaryFolder(), 'pawl-postgres-'))
   if (serverUser.uid !== undefined) await chown(folder, nobody.uid, nobody.gid)
   return folder
 }
 
-/** Hands over a whole tree, links included but not followed. */
+/** Changes the owner of a whole tree; links are changed, not followed. */
 export async function giveToServerUser(folder: string): Promise<void> {
   if (serverUser.uid === undefined) return
   await chown(folder, nobody.uid, nobody.gid)
@@ -30,7 +30,7 @@ export async function giveToServerUser(folder: string): Promise<void> {
 
 export type ProgramResult = { readonly code: number | null; readonly output: string }
 
-/** Runs a program as the server's user; a program that cannot be started is a result too. */
+/** Runs a program as the server's user. A program that does not start is a result, not an error. */
 export async function runAsServerUser(
   program: string,
   args: readonly string[],
@@ -52,7 +52,7 @@ export async function runAsServerUser(
   }
 }
 
-/** The locale is fixed and no PG* variable of the developer's shell leaks into the server. */
+/** The environment of the server: a fixed locale, and no PG* variable of the developer's shell. */
 export const serverEnvironment = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C' }
 
 async function reachableTemporaryFolder(): Promise<string> {

@@ -1,4 +1,4 @@
-// A real SMTP server on this machine, with STARTTLS by the certificate of the tests. It keeps what it is sent.
+// A real SMTP server on this machine, with STARTTLS and the certificate of the tests. It keeps the mails it receives.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -40,7 +40,7 @@ export async function serveMail(options: SMTPServerOptions = {}): Promise<MailSe
     },
     ...options,
   })
-  // A client that is cut off is no concern of the test.
+  // A broken connection to a client is no error of the test.
   server.on('error', () => {})
   const listening = server.listen(0, '127.0.0.1')
   await once(listening, 'listening')
@@ -48,7 +48,7 @@ export async function serveMail(options: SMTPServerOptions = {}): Promise<MailSe
   return { port: (listening.address() as AddressInfo).port, received }
 }
 
-/** An answer with this code. */
+/** An SMTP reply with this code. */
 export function answer(responseCode: number, message: string): Error {
   return Object.assign(new Error(message), { responseCode })
 }

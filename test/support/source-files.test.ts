@@ -1,4 +1,4 @@
-// Proves that tidy catches what it forbids, and lets pass what it allows, by feeding it strings.
+// Tests that the tidy rules find what they forbid and accept what they allow, on source texts.
 
 import { describe, expect, test } from 'vitest'
 import { importCycles, layerViolations } from './layers.ts'

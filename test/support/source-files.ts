@@ -1,5 +1,5 @@
-// Reads source text into the facts that the tidy rules judge: its imports, functions and comments.
-// Built on the parser that Vite ships, because TypeScript 7 has no programming interface.
+// Parses source text for the tidy rules: imports, functions and comments. It uses the parser that Vite ships, because
+// TypeScript 7 has no API.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
@@ -27,7 +27,7 @@ export type Import = {
   readonly line: number
 }
 
-/** One broken rule, ready to print. */
+/** One violation of a rule, as text. */
 export type Violation = string
 
 export function parseSource(file: TextFile): SourceFile {
@@ -45,7 +45,7 @@ export function lineAt(file: TextFile, offset: number): number {
   return file.text.slice(0, offset).split('\n').length
 }
 
-/** Calls `visit` on every node, parents first, with the node that holds it. */
+/** Calls `visit` for every node, parents first, with its parent. */
 export function walk(
   node: SyntaxNode,
   visit: (node: SyntaxNode, parent: SyntaxNode | undefined) => void,
@@ -63,7 +63,7 @@ export function isNode(value: unknown): value is SyntaxNode {
   return typeof value === 'object' && value !== null && 'type' in value && 'start' in value
 }
 
-/** Type-only imports count: a type is a dependency on whoever owns it. */
+/** Includes type-only imports, because a type is a dependency as well. */
 export function importsOf(file: SourceFile): Import[] {
   const imports: Import[] = []
   walk(file.program, (node) => {
@@ -104,13 +104,13 @@ export function nameOf(node: unknown): string | undefined {
   return typeof node['name'] === 'string' ? node['name'] : undefined
 }
 
-/** The file a relative import names, or undefined for a package or a built-in. */
+/** Returns the file that a relative import names; undefined for a package or a built-in module. */
 export function resolveRelative(importer: string, specifier: string): string | undefined {
   if (!specifier.startsWith('.')) return undefined
   return posix.join(posix.dirname(importer), specifier)
 }
 
-/** `fs` and `node:fs` alike give `node:fs`. */
+/** Returns `node:fs` for `fs` and `node:fs`. */
 export function builtinName(specifier: string): string | undefined {
   if (!isBuiltin(specifier)) return undefined
   return specifier.startsWith('node:') ? specifier : `node:${specifier}`
@@ -120,7 +120,7 @@ export function isTestFile(path: string): boolean {
   return path.endsWith('.test.ts')
 }
 
-/** Every text file that git would keep; works without git, as in an unpacked archive. */
+/** Returns every text file that git would track. Does not need git, so that it works in an unpacked archive. */
 export function readRepository(root: string): TextFile[] {
   const ignored = parseIgnoreFile(readFileSync(join(root, '.gitignore'), 'utf8'))
   const paths = listFiles(root, '', (path) => !ignored(path))
@@ -131,7 +131,7 @@ export function readRepository(root: string): TextFile[] {
 
 const textFile = /(?:\.(?:[cm]?[jt]sx?|json|md|ya?ml|toml|sql|sh|html|css|txt)|(?:^|\/)[^.]+|rc)$/
 
-/** Knows the forms our .gitignore uses: `folder/`, `path/to/folder/`, `*.suffix`, and a name of whatever it is. */
+/** Supports the patterns in .gitignore: `folder/`, `path/to/folder/`, `*.suffix`, and the name of a file or folder. */
 export function parseIgnoreFile(text: string): (path: string) => boolean {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   const suffixes = lines.filter((line) => line.startsWith('*.')).map((line) => line.slice(1))

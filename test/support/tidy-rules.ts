@@ -1,4 +1,4 @@
-// The rules of tidiness other than the layers. Each is a pure function from a file to violations.
+// The tidy rules except the layers. Each is a pure function from a file to violations.
 
 import {
   builtinName,
@@ -34,13 +34,15 @@ const clockMembers = new Set([
   'Math.random',
   'process.hrtime',
   'Temporal.Now',
-  // A timer by another name.
+  // A timer under another name.
   'AbortSignal.timeout',
 ])
 
 const clockModules = new Set(['node:timers', 'node:timers/promises', 'node:perf_hooks'])
 
-/** Time, timers, randomness and the environment come in by parameter everywhere but in runtime. */
+/**
+ * Only core/runtime may use time, timers, randomness and the environment directly; other layers get them as parameters.
+ */
 export function worldViolations(file: SourceFile): Violation[] {
   const { path } = file
   if (!path.startsWith('src/') || path.startsWith('src/core/runtime/') || isTestFile(path))
@@ -124,7 +126,7 @@ const functionNodes = new Set([
   'ArrowFunctionExpression',
 ])
 
-/** The function given to `describe` is a chapter of a file, not a function anybody calls. */
+/** Exempts the function given to `describe`, which groups tests and is as long as they are. */
 function isDescribeCall(node: SyntaxNode | undefined): boolean {
   return node?.type === 'CallExpression' && rootName(node['callee']) === 'describe'
 }
@@ -143,7 +145,7 @@ const bannedComments: readonly (readonly [RegExp, string])[] = [
   [/(?:biome-ignore|(?:oxlint|eslint)-disable)/, 'the linter has no exceptions'],
 ]
 
-/** Tests of types may say what must not compile; nothing else may silence the type checker. */
+/** Only tests of types may expect type errors; no other file may silence the type checker. */
 export function shortcutViolations(file: SourceFile): Violation[] {
   const found: Violation[] = []
   for (const { text, line } of file.comments) {
@@ -167,7 +169,7 @@ function isTypeTest(path: string): boolean {
 const testFunctions = new Set(['describe', 'it', 'suite', 'test', 'bench'])
 const escapes = new Set(['only', 'skip', 'todo'])
 
-/** A test runs or does not exist. */
+/** Tests may not be skipped. */
 export function skippedTestViolations(file: SourceFile): Violation[] {
   const found: Violation[] = []
   walk(file.program, (node) => {
@@ -182,7 +184,7 @@ export function skippedTestViolations(file: SourceFile): Violation[] {
 
 const proseFile = /^(?:(?:README|ARCHITECTURE|CONTRIBUTING|CHANGELOG)\.md|docs\/.+\.md)$/
 
-/** Prose fits a terminal and a diff. Code blocks and table rows cannot be wrapped, so they may be wider. */
+/** Limits the width of prose, so that it fits a terminal and a diff. Code blocks and table rows may be wider. */
 export function proseViolations({ path, text }: TextFile): Violation[] {
   if (!proseFile.test(path)) return []
   const found: Violation[] = []
@@ -199,7 +201,7 @@ export function proseViolations({ path, text }: TextFile): Violation[] {
   return found
 }
 
-// Written in halves, so that this file does not break its own rule.
+// Split in two, so that this file does not violate its own rule.
 const registryHosts = [
   ['registry.', 'npmjs'],
   ['registry.', 'yarnpkg'],
@@ -216,7 +218,7 @@ const sharedFolders = [
   ['/work/', 'shared'],
 ].map((halves) => halves.join(''))
 
-/** The repository must build wherever it is cloned: from any mirror, and with no neighbours. */
+/** The repository must build wherever it is cloned, from any registry and without neighbouring folders. */
 export function portabilityViolations(file: TextFile): Violation[] {
   return [...registryHosts, ...sharedFolders].flatMap((text) => {
     const offset = file.text.indexOf(text)
@@ -224,7 +226,7 @@ export function portabilityViolations(file: TextFile): Violation[] {
   })
 }
 
-/** Every built file that package.json names must have a source. */
+/** Requires a source for every built file that package.json names. */
 export function exportViolations(
   manifest: TextFile,
   exists: (path: string) => boolean,

@@ -25,7 +25,7 @@ const tagged = (value: string): readonly AttributeTest[] => [{ name: 'tags', is:
 
 const removing: readonly Case[] = [
   {
-    name: 'api gap 8: a turn removes attributes, and the run is found by them no longer',
+    name: 'a turn removes attributes, and the run is found by them no longer',
     async run({ store }) {
       const run = await hold(store, 'run', { attributes: { ...mixed, tags: ['a', 'b'] } })
       await created(store, newRun('other', { attributes: { text: mixed['text'] ?? '' } }))
@@ -44,7 +44,7 @@ const removing: readonly Case[] = [
     },
   },
   {
-    name: 'api gap 8: what was removed stays removed when the run continues, begins again, and ends',
+    name: 'what was removed stays removed when the run continues, restarts, and ends',
     async run({ store }) {
       const run = await hold(store, 'run', { attributes: { a: 1, tags: ['x', 'y'], c: 3 } })
       await apply(store, turn(run, { attributes: { a: null }, next: continued() }))
@@ -68,7 +68,7 @@ const removing: readonly Case[] = [
 
 const lists: readonly Case[] = [
   {
-    name: 'api gap 8: a list is found by each of its texts, and by nothing else',
+    name: 'a list is found by each of its texts, and by nothing else',
     async run({ store }) {
       await createEach(store, { list: ['b', '', 'é'], text: 'b', empty: [], number: 1 })
       same((await snapshot(store, 'list')).attributes, { x: ['b', '', 'é'] }, 'the list')
@@ -89,7 +89,7 @@ const lists: readonly Case[] = [
     },
   },
   {
-    name: 'api gap 8: a value takes the place of a list, and a list that of a value or another list',
+    name: 'a value takes the place of a list, and a list that of a value or another list',
     async run({ store }) {
       const run = await hold(store, 'run', { attributes: { tags: 'a', other: ['a'] } })
       await apply(store, turn(run, { attributes: { tags: ['a', 'b'] } }))
@@ -106,7 +106,7 @@ const lists: readonly Case[] = [
     },
   },
   {
-    name: 'api gap 8: lists go together with other tests, other filters, pages and counting',
+    name: 'lists go together with other tests, other filters, pages and counting',
     async run({ store, clock }) {
       const done = await hold(store, 'done', { attributes: { tags: ['odd'] } })
       await apply(store, turn(done, { next: ended }))
@@ -128,7 +128,7 @@ const lists: readonly Case[] = [
     },
   },
   {
-    name: 'api gap 8: the longest lists of the longest texts under odd names come back in their order',
+    name: 'the longest lists of the longest texts under unusual names keep their order',
     async run({ store }) {
       const long = (n: number) =>
         `${n}`.padEnd(limits.attributeBytesMax, 'é日'.repeat(9)).slice(0, 600)

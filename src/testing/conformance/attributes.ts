@@ -1,4 +1,4 @@
-// Attributes: what runs are found by. Values of different kinds are never equal and have no order among each other.
+// Attributes, by which runs are found. Values of different types are never equal and have no order.
 import { limits } from '../../core/base/limits.ts'
 import type {
   Attributes,
@@ -35,7 +35,7 @@ import { only, same } from './check.ts'
 
 type Value = AttributeTest['value']
 
-/** One run for each value, called by its label. */
+/** Creates one run for each value, with its label as id. */
 export async function createEach(
   store: Store,
   values: Readonly<Record<string, AttributeValue>>,
@@ -55,7 +55,7 @@ export async function found(
   return ids.toSorted()
 }
 
-/** Which of the runs of `createEach` are found by each comparison with a value. */
+/** Returns which runs of `createEach` each comparison with a value finds. */
 export async function compared(
   store: Store,
   value: Value,
@@ -126,7 +126,7 @@ const keeping: readonly Case[] = [
     },
   },
   {
-    name: 'attributes stay when the run continues, is paused, begins again, and ends',
+    name: 'attributes stay when the run continues, is paused, restarts, and ends',
     async run({ store }) {
       const run = await hold(store, 'run', { attributes: { a: 1 } })
       const check = async (expected: Attributes, what: string): Promise<void> => {
@@ -168,7 +168,7 @@ const keeping: readonly Case[] = [
     },
   },
   {
-    name: 'runs that others start have their attributes, and so have those with a past',
+    name: 'runs started by other runs have their attributes, and so do runs with an initial history',
     async run({ store }) {
       const run = await hold(store)
       const child = newRun('child', { attributes: mixed, past: beginning() })
@@ -233,7 +233,7 @@ const exact: readonly Case[] = [
   {
     name: 'the longest texts under the longest names, and as many as there may be',
     async run({ store }) {
-      // Digits of a number that no compression makes short.
+      // Digits that do not compress.
       let seed = 1
       const noise = (length: number): string =>
         Array.from({ length }, () => {

@@ -1,4 +1,4 @@
-// Batches: answers element for element, and no element suffers for its neighbours.
+// Batches: each element gets its own answer, and a refused element does not affect the others.
 import { coalesced } from '../../core/stores/coalesced.ts'
 import type { ClaimedRun, Store } from '../../core/stores/store.ts'
 import {
@@ -61,7 +61,7 @@ export const batchCases: readonly Case[] = [
     },
   },
   {
-    name: 'H18: in a batch of a hundred every kind of refusal stands alone',
+    name: 'H18: in a batch of a hundred, each kind of refusal affects only its own element',
     async run({ store, clock }) {
       const runs = await holdMany(store, 100)
       await store.post([postTo('run-50', 'm1')])

@@ -1,5 +1,5 @@
-// What cases are made of, with defaults that a case overrides where it matters. Sessions, nonces and turn ids are
-// as large as real ones: a store that keeps them in 32 bits, or reads them back as text, fails everywhere.
+// Builders for cases, with defaults that a case overrides where it matters. Sessions, nonces and turn ids are as large
+// as real ones, so that a store which keeps them in 32 bits, or reads them back as text, fails everywhere.
 import type {
   Beginning,
   Claimed,
@@ -26,7 +26,7 @@ import { holds, only, present } from './check.ts'
 import { idFor } from './labels.ts'
 
 const LARGE = 2 ** 47
-/** Long enough that a case which does not speak of sessions never loses one. */
+/** Long enough that no session expires in a case that is not about sessions. */
 export const TTL_MS = 3_600_000
 
 export const ALICE = LARGE + 1
@@ -34,12 +34,12 @@ export const BOB = LARGE + 2
 export const CAROL = LARGE + 3
 
 let drawn = 0
-/** A number no other nonce or turn of the process has. */
+/** Returns a number that no other nonce or turn id of the process has. */
 export function fresh(): number {
   return LARGE + 1_000 + drawn++
 }
 
-/** Unless told otherwise, a run that nobody named: its workflow id is its own id. */
+/** By default a run without a workflow id of its own: its workflow id is its run id. */
 export function newRun(runId: string, overrides: Partial<NewRun> = {}): NewRun {
   return {
     runId,
@@ -93,7 +93,7 @@ export function released(wakeAt?: number): Next {
 
 export const ended: Next = { type: 'end', status: 'completed' }
 
-/** The first turn of a generation, or of a run that is born with a past. */
+/** The first turn of a generation, or of a run that is created with a history. */
 export function beginning(count = 1): Beginning {
   const turnId = fresh()
   return { turnId, count, body: `{"begins":${turnId}}` }
@@ -107,7 +107,7 @@ export function pausedBy(build: string): Next {
   return { type: 'pause', build, failure: '{"message":"met a failure"}' }
 }
 
-/** A run that is there, as the next generation of itself. */
+/** Restarts an existing run as its next generation. */
 export function again(runId: string, generation: number, past = beginning()): NewRun {
   return newRun(runId, { generation, past })
 }
@@ -141,7 +141,7 @@ export function request(session: number, overrides: Partial<ClaimRequest> = {}):
   }
 }
 
-/** A claim by somebody who has watched all sessions for long: those whose time is over are silent. */
+/** A claim by a worker that has watched all sessions long enough: those that have expired are silent. */
 export async function claim(
   store: Store,
   overrides: Partial<ClaimRequest> = {},
@@ -153,7 +153,7 @@ export async function claim(
   return store.claim(request(session, { silent, ...overrides }))
 }
 
-/** Takes nothing, but frees what the dead held and completes deliveries, as every claim does. */
+/** Claims nothing, but frees the leases of dead sessions and completes deliveries, as every claim does. */
 export async function sweep(store: Store, session = ALICE): Promise<Claimed> {
   return claim(store, { runs: 0, tasks: 0 }, session)
 }
@@ -162,7 +162,7 @@ export async function created(store: Store, run: NewRun): Promise<Created> {
   return only(await store.create([run]), 'answers to one create')
 }
 
-/** Begins again what has ended, or is paused; false if the store keeps it only to be read. */
+/** Restarts an ended or paused run; false if the store keeps it for reading only. */
 export async function reopen(
   store: Store,
   past: Beginning = beginning(),
@@ -186,7 +186,7 @@ export async function hold(
   return take(store, runId, session)
 }
 
-/** Claims, and expects exactly this run. */
+/** Claims and expects exactly this run. */
 export async function take(store: Store, runId: string, session = ALICE): Promise<ClaimedRun> {
   const { runs } = await claim(store, { suspects: 10 }, session)
   const run = only(runs, `runs claimed when '${runId}' is due`)
@@ -208,7 +208,7 @@ export async function release(store: Store, run: ClaimedRun, wakeAt?: number): P
   await apply(store, turn(run, { next: released(wakeAt) }))
 }
 
-/** A session that claims and then dies of silence. The session of the sweeper must be open. */
+/** Opens a session that claims and then expires. The session of the sweeper must be open. */
 export async function dieHolding(
   { store, clock }: Fixture,
   overrides: Partial<ClaimRequest> = {},
@@ -222,7 +222,7 @@ export async function dieHolding(
   return claimed
 }
 
-/** Commits tasks to a run that is held, and claims them. */
+/** Commits tasks to a held run, and claims them. */
 export async function holdTasks(
   store: Store,
   run: ClaimedRun,
@@ -233,7 +233,7 @@ export async function holdTasks(
   return (await claim(store, { runs: 0 }, session)).tasks
 }
 
-/** A run with one task, which is claimed; the run is released. */
+/** Creates a run with one task, claims the task, and releases the run. */
 export async function holdTask(
   store: Store,
   taskId = 'task',
@@ -305,7 +305,7 @@ export function messageIds(messages: readonly { readonly id: string }[]): string
   return messages.map((each) => each.id)
 }
 
-/** `prefix-00`, `prefix-01` …, so that text sorts as numbers do. */
+/** `prefix-00`, `prefix-01` …, so that texts sort in the order of their numbers. */
 export function numbered(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}-${String(index).padStart(2, '0')}`)
 }

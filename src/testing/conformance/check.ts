@@ -1,7 +1,7 @@
-// Assertions that say what was expected in words before they show the difference.
+// Assertions whose messages say what was expected, then show the difference.
 import assert from 'node:assert/strict'
 
-/** Equal in depth. Rows without a prototype, as some drivers make them, count as plain objects. */
+/** Deep equality. Objects without a prototype, which some drivers return, count as plain objects. */
 export function same<T>(actual: T, expected: NoInfer<T>, what: string): void {
   try {
     assert.deepEqual(structuredClone(actual), expected)
@@ -14,7 +14,7 @@ export function holds(condition: boolean, what: string): asserts condition {
   assert.ok(condition, what)
 }
 
-/** The one element of a list that must have exactly one. */
+/** Returns the element of a list that must have exactly one. */
 export function only<T>(list: readonly T[], what: string): T {
   const [first] = list
   holds(list.length === 1 && first !== undefined, `${what}: expected one, got ${list.length}`)

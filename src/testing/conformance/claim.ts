@@ -1,4 +1,4 @@
-// Claiming: who gets what, in which order, how often, and what is read with it.
+// Claiming: which runs and tasks a worker gets, in which order, how often, and what it reads with them.
 import type { ClaimRequest } from '../../core/stores/store.ts'
 import {
   ALICE,
@@ -85,7 +85,7 @@ const choice: readonly Case[] = [
     },
   },
   {
-    name: 'house: a higher priority goes first across names and queues',
+    name: 'a higher priority goes first across names and queues',
     async run({ store, clock }) {
       await openSession(store)
       for (const [index, name] of ['a', 'b', 'c', 'd'].entries()) {
@@ -102,7 +102,7 @@ const choice: readonly Case[] = [
     },
   },
   {
-    name: 'house: a long line of runs of one name does not starve another; each is in order',
+    name: 'a long line of runs of one name does not starve another; each is in order',
     async run({ store, clock }) {
       await openSession(store)
       const many = numbered('many', 60)
@@ -120,7 +120,7 @@ const choice: readonly Case[] = [
     },
   },
   {
-    name: 'house: a long line of tasks of one name does not starve another',
+    name: 'a long line of tasks of one name does not starve another',
     async run({ store, clock }) {
       await openSession(store)
       const lease = await hold(store, 'run')
@@ -274,7 +274,7 @@ const leases: readonly Case[] = [
     },
   },
   {
-    name: 'H2: a run passed from hand to hand never shows a message that was taken',
+    name: 'H2: a run that changes holders never shows a message that was consumed',
     async run({ store, other }) {
       const stores = [store, await other()]
       await openSession(store)

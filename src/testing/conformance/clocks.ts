@@ -1,5 +1,5 @@
-// Clocks that are set. What was promised by one time must hold by another: nobody loses a lease because a clock jumped,
-// and what was decided before is taken after.
+// Clocks that jump. No worker loses a lease because a clock jumped, and a turn decided before the jump is still
+// accepted.
 import { limits } from '../../core/base/limits.ts'
 import type { Claimed, ClaimRequest, Store } from '../../core/stores/store.ts'
 import {
@@ -30,7 +30,7 @@ import { holds, same } from './check.ts'
 const HOUR = 3_600_000
 const LEASE_MS = 3_000
 
-/** Alice holds a run under a short lease, and Bob is there. */
+/** Alice holds a run under a short lease, and Bob has a session. */
 async function two(store: Store) {
   await openSession(store, ALICE, LEASE_MS)
   await openSession(store, BOB, HOUR * 3)
@@ -38,17 +38,17 @@ async function two(store: Store) {
   return take(store, 'run')
 }
 
-/** A claim by somebody who has watched nobody yet. */
+/** A claim by a worker that has not watched any session yet. */
 function look(store: Store, overrides: Partial<ClaimRequest> = {}): Promise<Claimed> {
   return claim(store, { suspects: 9, silent: [], ...overrides }, BOB)
 }
 
-/** When a session that is renewed now has missed the next renewal. */
+/** The time at which a session renewed now has missed its next renewal. */
 const MISSED_MS = LEASE_MS / limits.leaseRenewalsPerLife + LEASE_MS / 12
 
 const jumps: readonly Case[] = [
   {
-    name: 'a session that has missed a renewal is late, and who claims is told when one will be',
+    name: 'a session that has missed a renewal is late, and a claim tells when the next one will be',
     async run({ store, clock }) {
       await two(store)
       const first = await look(store)
@@ -86,7 +86,7 @@ const jumps: readonly Case[] = [
     },
   },
   {
-    name: 'nobody finds its own session silent, or one that is gone',
+    name: 'a claim does not find its own session silent, or a deleted one',
     async run({ store }) {
       await two(store)
       const ghosts = [BOB, CAROL].map((session) => ({ session, beat: 1 }))
@@ -161,19 +161,19 @@ const stamped: readonly Case[] = [
     },
   },
   {
-    name: 'stores D2: a turn decided before the clock was set back is taken: its holder’s session was good for it',
+    name: 'stores D2: a turn decided before the clock was set back is applied, because its session was valid then',
     async run({ store, clock }) {
       const run = await hold(store)
       const at = clock.now() + 20_000
       clock.set(clock.now() - HOUR)
       await apply(store, turn(run, { at }))
-      // A renewal that was answered meanwhile changes nothing about that.
+      // A renewal in between does not change that.
       await store.renew(beat(ALICE, { beat: 2 }))
       await apply(store, turn(run, { seq: 1, at: at + 1, next: released() }))
     },
   },
   {
-    name: 'stores D2: a turn no later than the run’s own past is taken, whoever holds it and whatever time it is',
+    name: 'stores D2: a turn no later than the last turn of its run is applied, for any holder and at any time',
     async run({ store, clock }) {
       const run = await hold(store)
       const at = clock.now()
@@ -188,7 +188,7 @@ const stamped: readonly Case[] = [
     },
   },
   {
-    name: 'stores D2: turns of a dead holder may be stamped ahead of the time in which another goes on',
+    name: 'stores D2: turns of a dead holder may have later times than those of the next holder',
     async run({ store, clock }) {
       const run = await two(store)
       const at = clock.now() + 1_000

@@ -1,4 +1,4 @@
-// Committing: all of a turn or nothing of it, once, and only under the lease in force.
+// Committing: a turn is written whole or not at all, once, and only under the current lease.
 import type { ClaimedRun, Store, TurnCommit } from '../../core/stores/store.ts'
 import {
   ALICE,
@@ -27,7 +27,7 @@ import {
 import type { Case } from './case.ts'
 import { holds, only, same } from './check.ts'
 
-/** The turn is refused, and nothing of it can be seen. */
+/** Expects that the turn is refused and leaves no trace. */
 async function refused(store: Store, run: ClaimedRun, overrides: Partial<TurnCommit>) {
   const before = await history(store, run.head.runId)
   const stray = newTask(`stray ${fresh()}`)
@@ -40,7 +40,7 @@ async function refused(store: Store, run: ClaimedRun, overrides: Partial<TurnCom
 
 const applied: readonly Case[] = [
   {
-    name: 'the lease of nobody fits a run that nobody holds, until somebody claims it',
+    name: 'a turn without a lease is applied to a run that is not held, until it is claimed',
     async run({ store }) {
       const nobody = async (): Promise<ClaimedRun['lease']> => {
         const { epoch } = await snapshot(store, 'run')

@@ -1,4 +1,4 @@
-// A run that undoes what it did: a mark that a turn sets, and that shows in the status wherever it runs or waits.
+// Compensating runs: a turn sets a mark, which the status shows while the run runs or waits.
 import type { Status } from '../../core/kernel/run.ts'
 import type { Next, Store } from '../../core/stores/store.ts'
 import {
@@ -40,7 +40,7 @@ async function counted(store: Store, ...statuses: Status[]): Promise<number | un
 
 const living: readonly Case[] = [
   {
-    name: 'a run that undoes what it did is compensating while it is held, released and claimed',
+    name: 'a compensating run is compensating while it is held, released and claimed',
     async run({ store, clock }) {
       const run = await hold(store)
       same(await statusOf(store), 'running', 'before')
@@ -58,7 +58,7 @@ const living: readonly Case[] = [
     },
   },
   {
-    name: 'the turn that releases a run may say that it undoes what it did, or no longer does',
+    name: 'the turn that releases a run may set or clear the mark',
     async run({ store }) {
       const run = await hold(store)
       await apply(store, turn(run, { compensating: true, next: released() }))
@@ -70,7 +70,7 @@ const living: readonly Case[] = [
     },
   },
   {
-    name: 'a turn that holds on may say that it no longer undoes anything',
+    name: 'a turn that keeps the lease may clear the mark',
     async run({ store }) {
       const run = await hold(store)
       await apply(store, turn(run, { compensating: true }))
@@ -83,7 +83,7 @@ const living: readonly Case[] = [
     },
   },
   {
-    name: 'a run whose holder died is compensating still',
+    name: 'a run whose holder died is still compensating',
     async run(fixture) {
       const { store } = fixture
       const run = await hold(store)
@@ -125,7 +125,7 @@ const living: readonly Case[] = [
     },
   },
   {
-    name: 'of the turns of a batch, each says it of its own run',
+    name: 'each turn of a batch sets the mark of its own run',
     async run({ store }) {
       await openSession(store)
       await store.create(['a', 'b', 'c', 'd'].map((id) => newRun(id)))
@@ -145,7 +145,7 @@ const living: readonly Case[] = [
 
 const ending: readonly Case[] = [
   {
-    name: 'runs that undo what they did are listed and counted as compensating, and as nothing else',
+    name: 'compensating runs are listed and counted as compensating, and as nothing else',
     async run({ store }) {
       await openSession(store)
       await store.create(['held', 'free', 'plain', 'idle'].map((id) => newRun(id)))
@@ -168,7 +168,7 @@ const ending: readonly Case[] = [
     },
   },
   {
-    name: 'INV12: a run that ends while it undoes what it did has ended, and nothing else',
+    name: 'INV12: a compensating run that ends has the status of its end',
     async run({ store }) {
       const run = await hold(store)
       await apply(store, turn(run, { compensating: true }))
@@ -179,7 +179,7 @@ const ending: readonly Case[] = [
     },
   },
   {
-    name: 'the next generation of a run that continues begins without',
+    name: 'the next generation of a run that continues begins without the mark',
     async run({ store }) {
       const run = await hold(store)
       await apply(store, turn(run, { compensating: true }))
@@ -190,7 +190,7 @@ const ending: readonly Case[] = [
     },
   },
   {
-    name: 'a run that begins again begins without, whether it was paused or had ended',
+    name: 'a run that restarts begins without the mark, whether it was paused or had ended',
     async run({ store }) {
       await openSession(store)
       await store.create([newRun('paused'), newRun('ended')])

@@ -1,11 +1,11 @@
-// Creating runs: the id is the idempotency and the workflow id has a policy.
+// Creating runs: the run id makes a create idempotent, and a policy governs the workflow id.
 import { apply, created, ended, find, hold, newRun, snapshot, turn } from './builders.ts'
 import type { Case } from './case.ts'
 import { holds, only, outcomes, same } from './check.ts'
 
 const identity: readonly Case[] = [
   {
-    name: 'INV1: a created run is there, pending, with all it was born with',
+    name: 'INV1: a created run is pending, with everything it was created with',
     async run({ store, clock }) {
       const parent = { runId: 'mother', generation: 3, key: 'child#1' }
       const run = newRun('run', { priority: 7, extras: '{"json":"note"}', parent })
@@ -87,7 +87,7 @@ const identity: readonly Case[] = [
   },
 ]
 
-/** Creates `first`, ends it as told, and answers what creating `second` under the same name says. */
+/** Creates `first`, ends it, and returns the outcome of creating `second` with the same workflow id. */
 async function follow(
   store: Parameters<Case['run']>[0]['store'],
   reuse: ReturnType<typeof newRun>['reuse'],
@@ -186,7 +186,7 @@ const policies: readonly Case[] = [
     },
   },
   {
-    name: 'reuse returnExisting: the open run is given back',
+    name: 'reuse returnExisting: the open run is returned',
     async run({ store }) {
       same(await follow(store, 'returnExisting'), 'existing by first', 'while the first is open')
     },

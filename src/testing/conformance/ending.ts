@@ -1,4 +1,4 @@
-// Ending a run: only when it has heard everything it was told, and for good.
+// Ending a run: only after it has consumed all its messages, and for good.
 import type { Next } from '../../core/stores/store.ts'
 import {
   ALICE,

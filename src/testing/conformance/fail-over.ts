@@ -1,5 +1,5 @@
-// A fail-over that loses the last writes: the store is as it was, and everybody else remembers what it is not any more.
-// For stores whose durability is that of one server; the fixture must have `losing`.
+// A fail-over that loses the last writes: the store is older than what its clients remember. For stores whose
+// durability is that of one server; the fixture must have `losing`.
 import type { Store } from '../../core/stores/store.ts'
 import {
   ALICE,
@@ -27,7 +27,7 @@ import {
 import type { Case, Fixture } from './case.ts'
 import { holds, only, present, same } from './check.ts'
 
-/** What `work` writes is lost; what it answers is remembered. */
+/** Loses the writes of `work`, and returns its result. */
 async function lost<T>({ losing }: Fixture, work: () => Promise<T>): Promise<T> {
   let out: { readonly value: T } | undefined
   await present(
@@ -139,7 +139,7 @@ export const failOverCases: readonly Case[] = [
     },
   },
   {
-    name: 'a task that was settled before its result was lost is given out again',
+    name: 'a task that was settled before its result was lost is granted again',
     async run(fixture) {
       const { store } = fixture
       const run = await hold(store)
@@ -174,7 +174,7 @@ export const failOverCases: readonly Case[] = [
     },
   },
   {
-    name: 'a record is as it was, and whoever knows a version that was lost is told so',
+    name: 'a record is restored, and a put that expects a lost version is told so',
     async run(fixture) {
       const { store } = fixture
       const put = (version: number, body: string) =>

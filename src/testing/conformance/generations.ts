@@ -1,5 +1,4 @@
-// A run that continues as new: the next generation begins in the turn that ends the one before. And runs that are born
-// with a past.
+// Continue-as-new: the next generation begins in the turn that ends the one before. And runs created with a history.
 import { limits } from '../../core/base/limits.ts'
 import type { StoredTurn } from '../../core/stores/store.ts'
 import {
@@ -250,7 +249,7 @@ const continuing: readonly Case[] = [
 
 const born: readonly Case[] = [
   {
-    name: 'a run that is born with a past goes on behind it',
+    name: 'a run created with an initial history continues after it',
     async run({ store }) {
       const past = beginning(4)
       const run = await hold(store, 'run', { past })
@@ -263,7 +262,7 @@ const born: readonly Case[] = [
     },
   },
   {
-    name: 'INV9: a run with a past, created again, is existing',
+    name: 'INV9: a run with an initial history, created again, is existing',
     async run({ store }) {
       const run = newRun('run', { past: beginning(2) })
       await created(store, run)
@@ -272,7 +271,7 @@ const born: readonly Case[] = [
     },
   },
   {
-    name: 'an eager create with a past grants the lease behind it, and the next holder is there, too',
+    name: 'an eager create with an initial history grants a lease after it, and so does the next claim',
     async run({ store, clock }) {
       await openSession(store)
       await openSession(store, BOB, 1_000)
@@ -286,7 +285,7 @@ const born: readonly Case[] = [
     },
   },
   {
-    name: 'runs with and without a past can be created in one batch',
+    name: 'runs with and without an initial history can be created in one batch',
     async run({ store }) {
       await openSession(store)
       const runs = [newRun('a', { past: beginning(2) }), newRun('b'), newRun('a')]

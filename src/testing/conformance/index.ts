@@ -1,5 +1,5 @@
-// The conformance suite: what every store must do, as cases any runner can run.
-import { againCases } from './again.ts'
+// The conformance suite: what every store must do, as cases that any test runner can run.
+
 import { attributeChangeCases } from './attribute-changes.ts'
 import { attributeCases } from './attributes.ts'
 import { batchCases } from './batches.ts'
@@ -11,11 +11,9 @@ import { compensatingCases } from './compensating.ts'
 import { createCases } from './create.ts'
 import { endingCases } from './ending.ts'
 import { generationCases } from './generations.ts'
-import { handleCases } from './handles.ts'
 import { Labels } from './labels.ts'
 import { listCases } from './list.ts'
 import { loadCases } from './load.ts'
-import { nameCases } from './names.ts'
 import { noteCases } from './notes.ts'
 import { outboxCases } from './outbox.ts'
 import { pauseCases } from './pause.ts'
@@ -23,11 +21,14 @@ import { pinCases } from './pins.ts'
 import { postCases } from './post.ts'
 import { reconcileCases } from './reconcile.ts'
 import { recordCases } from './records.ts'
+import { restartCases } from './restarts.ts'
 import { sessionCases } from './sessions.ts'
 import { startCases } from './start.ts'
 import { startWithCases } from './start-with.ts'
 import { suspectCases } from './suspects.ts'
 import { taskCases } from './tasks.ts'
+import { textCases } from './texts.ts'
+import { handleCases } from './two-handles.ts'
 
 export type { Case, Fixture, OpenFixture } from './case.ts'
 export { failOverCases } from './fail-over.ts'
@@ -44,7 +45,7 @@ export const conformance: readonly Case[] = [
   ...commitCases,
   ...endingCases,
   ...generationCases,
-  ...againCases,
+  ...restartCases,
   ...taskCases,
   ...sessionCases,
   ...clockCases,
@@ -59,10 +60,10 @@ export const conformance: readonly Case[] = [
   ...attributeCases,
   ...attributeChangeCases,
   ...batchCases,
-  ...nameCases,
+  ...textCases,
 ]
 
-/** Runs one case on an empty store of its own. */
+/** Runs one case on its own empty store. */
 export async function runCase(one: Case, makeFixture: () => Promise<OpenFixture>): Promise<void> {
   const fixture = await makeFixture()
   const labels = new Labels()

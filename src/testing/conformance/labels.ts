@@ -1,9 +1,9 @@
-// Ids of runs and tasks are UUIDs at the seam. Cases call them by labels people can read; this translates between
-// the two on the way in and out, and touches nothing else: names, workflow ids and message ids are free text.
+// Stores use UUIDs as ids of runs and tasks; cases use readable labels. This translates between the two on the way in
+// and out. Names, workflow ids and message ids are free text and stay as they are.
 import { deriveUuid } from '../../core/base/digest.ts'
 import type { Store } from '../../core/stores/store.ts'
 
-/** The id that stands for a label. */
+/** Returns the id of a label. */
 export function idFor(label: string): string {
   return deriveUuid('conformance', label)
 }
@@ -11,7 +11,7 @@ export function idFor(label: string): string {
 export class Labels {
   readonly #known = new Map<string, string>()
 
-  /** The same store, spoken to in labels. */
+  /** Wraps a store so that its callers use labels. */
   on(store: Store): Store {
     const id = <T>(value: T): T => translate(value, (label) => this.#idFor(label))
     const label = <T>(value: T): T => translate(value, (each) => this.#known.get(each) ?? each)
@@ -40,7 +40,7 @@ export class Labels {
 }
 
 const idFields = new Set(['runId', 'taskId', 'alongside'])
-/** Where a list holds texts and not records, they are ids. */
+/** Texts in these lists are ids; some of the lists contain records instead. */
 const idLists = new Set(['held', 'heldTasks', 'dropped', 'tasks', 'lostTasks'])
 
 function translate<T>(value: T, map: (text: string) => string): T {

@@ -1,4 +1,4 @@
-// Listing: newest first, filters that mean what they say, pages without gaps or repeats.
+// Listing: newest first, with exact filters, and pages without gaps or repeats.
 import type { ListQuery, Store } from '../../core/stores/store.ts'
 import {
   apply,
@@ -21,7 +21,7 @@ async function listed(store: Store, query: Partial<ListQuery> = {}): Promise<str
   return idsOf((await store.list({ limit: 100, ...query })).runs)
 }
 
-/** Runs a millisecond apart, so that their order is certain. */
+/** Creates runs a millisecond apart, so that their order is certain. */
 async function createApart({ store, clock }: Fixture, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     await created(store, newRun(id))
@@ -29,7 +29,7 @@ async function createApart({ store, clock }: Fixture, ids: readonly string[]): P
   }
 }
 
-/** Every page, until there is none; stops anyway if a store never ends. */
+/** Returns all pages; stops if a store never ends. */
 async function pages(store: Store, query: ListQuery): Promise<string[][]> {
   const found: string[][] = []
   let cursor: string | undefined

@@ -1,4 +1,4 @@
-// Reading single things: exact, in pages where they may be long, and without leaving a trace.
+// Loading single things: exact, in pages where they may be long, and without side effects.
 import {
   ALICE,
   apply,
@@ -179,7 +179,7 @@ export const loadCases: readonly Case[] = [
     },
   },
   {
-    name: 'the tasks of a run are its own, whoever holds them',
+    name: 'the tasks of a run are loaded whether they are held or not, and no others',
     async run({ store }) {
       await holdTask(store, 't1')
       const other = await hold(store, 'other')

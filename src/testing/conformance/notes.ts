@@ -1,5 +1,4 @@
-// Notes: small texts that steps leave behind for their next attempt. They are the run's as long as it is under way, and
-// nobody's afterwards.
+// Notes: small texts that steps leave for their next attempt. They belong to the run, and are deleted when it ends.
 import type { Note, Store } from '../../core/stores/store.ts'
 import {
   again,
@@ -26,7 +25,7 @@ function note(overrides: Partial<Note> = {}): Note {
   return { ...of, name: 'heartbeat', body: '{"json":1}', ...overrides }
 }
 
-/** What is kept for the step, by name. */
+/** Returns the notes of the step, by name. */
 async function notesOf(store: Store, of: Partial<Note> = {}): Promise<Record<string, string>> {
   const { runId, generation, key } = note(of)
   const loaded = only(await store.load([{ type: 'notes', runId, generation, key }]), 'answers')
@@ -174,7 +173,7 @@ const gone: readonly Case[] = [
     },
   },
   {
-    name: 'notes are gone when the run begins again',
+    name: 'notes are gone when the run restarts',
     async run({ store }) {
       const run = await hold(store)
       await kept(store, note())

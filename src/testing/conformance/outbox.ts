@@ -1,5 +1,5 @@
-// What a turn sends to other runs: it leaves with the turn or not at all, and arrives exactly once, if need be
-// after the sender has ended. A store may deliver later; one claim by anybody is enough for it to catch up.
+// The outbox: what a turn sends to other runs leaves with the turn or not at all, and arrives exactly once, even after
+// the sender has ended. A store may deliver later; the next claim by any worker makes it catch up.
 import type { NewRun, Outbound, Store } from '../../core/stores/store.ts'
 import {
   ALICE,

@@ -1,5 +1,5 @@
-// A paused run met a failure of its code. The same code would meet it again; other code may not. Or somebody paused it
-// by hand: then only a hand wakes it.
+// Paused runs. A run is paused because its code failed: the same build would fail again, another may not. Or an
+// operator paused it: then only a resume wakes it.
 import type { Next } from '../../core/stores/store.ts'
 import {
   ALICE,
@@ -156,7 +156,7 @@ const byBuild: readonly Case[] = [
     },
   },
   {
-    name: 'H10: a run that was paused after its holder died is given only to a claim that asks for suspects',
+    name: 'H10: a run that was paused after its holder died is granted only to a claim that asks for suspects',
     async run(fixture) {
       const { store } = fixture
       await openSession(store)

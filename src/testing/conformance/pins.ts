@@ -1,4 +1,4 @@
-// Runs that are for workers of one build, and who gets those that are for nobody in particular.
+// Pins: runs for workers of one build, and how unpinned runs are shared among builds.
 import type { ClaimRequest, Next, Store } from '../../core/stores/store.ts'
 import {
   ALICE,
@@ -35,12 +35,12 @@ const everything = { from: 0, to: 65_536 }
 const nothing = { from: 0, to: 0 }
 const due: Next = { type: 'release', status: 'running', wakeAt: 1 }
 
-/** The number that the last four digits of its id are. */
+/** The number in the last four digits of a run id. */
 function shareOf(runId: string): number {
   return Number.parseInt(idFor(runId).slice(-4), 16)
 }
 
-/** A run that is pinned and due at once, or when it is told. */
+/** Creates a pinned run that is due at once, or at the given time. */
 async function pinned({ store }: Fixture, runId = 'run', wakeAt?: number): Promise<void> {
   const run = await hold(store, runId)
   const { now } = await sweep(store)
@@ -53,7 +53,7 @@ async function idsFor(store: Store, overrides: Partial<ClaimRequest>): Promise<s
 
 const granting: readonly Case[] = [
   {
-    name: 'a pinned run is given to its build and to no other',
+    name: 'a pinned run is granted to its build and to no other',
     async run(fixture) {
       const { store, clock } = fixture
       await pinned(fixture)
@@ -69,7 +69,7 @@ const granting: readonly Case[] = [
     },
   },
   {
-    name: 'a run is given to a build that says it serves what is pinned to another',
+    name: 'a run is granted to a build that declares to serve the pin of another',
     async run(fixture) {
       const { store } = fixture
       await pinned(fixture)
@@ -84,7 +84,7 @@ const granting: readonly Case[] = [
     },
   },
   {
-    name: 'a run that is pinned to nothing is given to all whose share it is in',
+    name: 'an unpinned run is granted to every build whose share contains it',
     async run({ store }) {
       await openSession(store)
       const ids = numbered('run', 12)
@@ -99,7 +99,7 @@ const granting: readonly Case[] = [
     },
   },
   {
-    name: 'api gap 10: a run in progress that is pinned to nothing is given by its share, too, however it became due',
+    name: 'an unpinned run in progress is granted by its share as well, however it became due',
     async run(fixture) {
       const { store, clock } = fixture
       await openSession(store)
@@ -225,7 +225,7 @@ const granting: readonly Case[] = [
 
 const waiting: readonly Case[] = [
   {
-    name: 'runs of another build at the head of a lane keep nobody waiting',
+    name: 'runs of another build at the head of a lane do not block the runs after them',
     async run({ store }) {
       await openSession(store)
       const count = 500
@@ -243,7 +243,7 @@ const waiting: readonly Case[] = [
     },
   },
   {
-    name: 'when something is due next is not told of runs that the asker may not have',
+    name: 'nextDue ignores runs that the claim may not get',
     async run(fixture) {
       const { store, clock } = fixture
       await pinned(fixture, 'run', clock.now() + 1_000)
@@ -261,7 +261,7 @@ const waiting: readonly Case[] = [
     },
   },
   {
-    name: 'when something is due next is found behind many runs that the asker may not have',
+    name: 'nextDue is found after many runs that the claim may not get',
     async run({ store, clock }) {
       await openSession(store)
       const ids = Array.from({ length: 60 }, (_, index) => `other-${index}`)
@@ -276,7 +276,7 @@ const waiting: readonly Case[] = [
     },
   },
   {
-    name: 'a pinned run whose holder died is a suspect for its build, and for others not there',
+    name: 'a pinned run whose holder died is a suspect for its build, and not visible to others',
     async run(fixture) {
       const { store } = fixture
       await pinned(fixture)
@@ -289,7 +289,7 @@ const waiting: readonly Case[] = [
     },
   },
   {
-    name: 'suspects of another build do not stand before the sound runs of this one',
+    name: 'suspects of another build do not block the other runs of this one',
     async run(fixture) {
       const { store } = fixture
       await pinned(fixture)
@@ -300,7 +300,7 @@ const waiting: readonly Case[] = [
     },
   },
   {
-    name: 'what a session holds is given again, also if it may not ask for it any more',
+    name: 'what a session holds is granted again, even if it no longer serves it',
     async run(fixture) {
       const { store } = fixture
       await pinned(fixture)
@@ -338,7 +338,7 @@ const waiting: readonly Case[] = [
 
 const staying: readonly Case[] = [
   {
-    name: 'a pin stays in the next generation, whether the run continues or begins again',
+    name: 'a pin stays in the next generation, whether the run continues or restarts',
     async run({ store }) {
       await openSession(store)
       await store.create(['continued', 'paused', 'ended'].map((id) => newRun(id)))
@@ -362,7 +362,7 @@ const staying: readonly Case[] = [
     },
   },
   {
-    name: 'runs are listed and counted by their pin, under way or ended',
+    name: 'runs are listed and counted by their pin, in progress or ended',
     async run(fixture) {
       const { store } = fixture
       await openSession(store)
@@ -415,7 +415,7 @@ const staying: readonly Case[] = [
     },
   },
   {
-    name: 'a run that is released without its pin having been set is for everybody',
+    name: 'a run released without a pin is for every build',
     async run({ store }) {
       const run = await hold(store)
       await apply(store, turn(run, { next: due }))

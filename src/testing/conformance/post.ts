@@ -1,4 +1,4 @@
-// Messages: accepted once, kept in order, and never lost between a post and whoever holds the run.
+// Messages: accepted once, kept in order, and never lost between a post and the holder of the run.
 import {
   ALICE,
   apply,

@@ -1,4 +1,4 @@
-// A claim whose answer was lost leaves leases with a session that does not know of them. Reconciling gives them again.
+// A claim whose answer was lost leaves leases with a session that does not know of them. Reconciling returns them.
 import type { Claimed, ClaimRequest } from '../../core/stores/store.ts'
 import {
   ALICE,
@@ -32,7 +32,7 @@ function inOrder({ runs, tasks }: Claimed) {
 
 export const reconcileCases: readonly Case[] = [
   {
-    name: 'H33: runs of a lost answer are given again under the same lease, and not charged',
+    name: 'H33: runs of a lost answer are granted again under the same lease, and not charged',
     async run({ store, clock }) {
       await openSession(store)
       await store.create(numbered('run', 6).map((id) => newRun(id)))
@@ -45,7 +45,7 @@ export const reconcileCases: readonly Case[] = [
     },
   },
   {
-    name: 'H33: tasks of a lost answer are given again under the same lease, and not charged',
+    name: 'H33: tasks of a lost answer are granted again under the same lease, and not charged',
     async run({ store }) {
       const run = await hold(store)
       const tasks = [newTask('a'), newTask('b'), newTask('c')]
@@ -57,7 +57,7 @@ export const reconcileCases: readonly Case[] = [
     },
   },
   {
-    name: 'H33: what the session knows it holds is not given again',
+    name: 'H33: what the session knows it holds is not granted again',
     async run({ store }) {
       await openSession(store)
       await store.create(numbered('run', 4).map((id) => newRun(id)))
@@ -71,7 +71,7 @@ export const reconcileCases: readonly Case[] = [
     },
   },
   {
-    name: 'H33: tasks the session knows it holds are not given again',
+    name: 'H33: tasks the session knows it holds are not granted again',
     async run({ store }) {
       const run = await hold(store)
       const tasks = numbered('task', 4).map((id) => newTask(id))
@@ -83,7 +83,7 @@ export const reconcileCases: readonly Case[] = [
     },
   },
   {
-    name: 'H33: the lease of an eager create whose answer was lost is given again',
+    name: 'H33: the lease of an eager create whose answer was lost is granted again',
     async run({ store }) {
       await openSession(store)
       const nonce = fresh()
@@ -93,7 +93,7 @@ export const reconcileCases: readonly Case[] = [
     },
   },
   {
-    name: 'H33: a run given again brings the messages that came since',
+    name: 'H33: a run granted again brings the messages that came since',
     async run({ store }) {
       await hold(store)
       await store.post([postTo('run', 'm1')])
@@ -102,7 +102,7 @@ export const reconcileCases: readonly Case[] = [
     },
   },
   {
-    name: 'H33: a run given again has what was committed under the lease behind it',
+    name: 'H33: a run granted again has what was committed under the lease behind it',
     async run({ store }) {
       const run = await hold(store)
       await apply(store, turn(run, { count: 2 }))
@@ -112,7 +112,7 @@ export const reconcileCases: readonly Case[] = [
     },
   },
   {
-    name: 'H33: what others hold is never given',
+    name: 'H33: what other sessions hold is never granted',
     async run({ store }) {
       await hold(store, 'theirs', {}, BOB)
       await openSession(store)
@@ -120,7 +120,7 @@ export const reconcileCases: readonly Case[] = [
     },
   },
   {
-    name: 'H33: what was released or ended meanwhile is not given again',
+    name: 'H33: what was released or ended meanwhile is not granted again',
     async run({ store }) {
       const a = await hold(store, 'a')
       const b = await hold(store, 'b')
@@ -138,7 +138,7 @@ export const reconcileCases: readonly Case[] = [
     },
   },
   {
-    name: 'stores D13: what a session holds is given again whatever it serves now',
+    name: 'stores D13: what a session holds is granted again whatever it serves now',
     async run({ store }) {
       const run = await hold(store, 'run')
       const tasks = await holdTasks(store, await hold(store, 'other'), [newTask('task')])
@@ -155,7 +155,7 @@ export const reconcileCases: readonly Case[] = [
     },
   },
   {
-    name: 'H33: without reconcile nothing is given again',
+    name: 'H33: without reconcile nothing is granted again',
     async run({ store }) {
       await openSession(store)
       await store.create([newRun('a'), newRun('b')])

@@ -1,4 +1,4 @@
-// Shared values: read, listed, and changed by whoever knows the version.
+// Records: shared values that are read, listed, and changed by compare-and-swap on their version.
 import type {
   RecordOperation,
   RecordOutcome,
@@ -198,7 +198,7 @@ const together: readonly Case[] = [
     },
   },
   {
-    name: 'H17: those who put the same keys in other orders all get through',
+    name: 'H17: batches that put the same keys in different orders all succeed',
     async run({ store, other }) {
       const stores = [store, await other()]
       const keys = ['a', 'b', 'c', 'd']
@@ -291,7 +291,7 @@ const listing: readonly Case[] = [
     },
   },
   {
-    name: 'records and runs do not know of each other',
+    name: 'records and runs are independent',
     async run({ store }) {
       const run = await hold(store)
       await one(store, put(run.head.runId, 0))

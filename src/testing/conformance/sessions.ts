@@ -1,4 +1,4 @@
-// Sessions: one renewal for all a worker holds, and silence frees it.
+// Sessions: one renewal keeps all leases of a worker, and a missing renewal frees them.
 import {
   ALICE,
   apply,
@@ -66,7 +66,7 @@ const living: readonly Case[] = [
     },
   },
   {
-    name: 'a session that is late and still has all its leases goes on: nobody has missed it',
+    name: 'a late session that still has all its leases continues after a renewal',
     async run({ store, clock }) {
       await openSession(store, ALICE, 1_000)
       await store.create([newRun('run')])
@@ -154,7 +154,7 @@ const dying: readonly Case[] = [
     },
   },
   {
-    name: 'a session that closes gives back at once what it held, and is dead',
+    name: 'a session that closes releases at once what it held, and is dead',
     async run({ store }) {
       await openSession(store, BOB)
       const task = await holdTask(store)
@@ -231,7 +231,7 @@ const told: readonly Case[] = [
     },
   },
   {
-    name: 'house: every beat replaces what a session can do',
+    name: 'every beat replaces what a session can do',
     async run({ store }) {
       const known = async (): Promise<string> => {
         const loaded = only(await store.load([{ type: 'sessions' }]), 'answers')

@@ -1,4 +1,4 @@
-// What comes along with a start: a message that is told in the same write, and a run that must make room.
+// Starts with a message in the same write, and starts that replace the open run of a workflow id.
 import type { Created, NewRun, Store } from '../../core/stores/store.ts'
 import {
   ALICE,
@@ -25,13 +25,13 @@ import {
 import type { Case } from './case.ts'
 import { holds, only, outcomes, present, same } from './check.ts'
 
-/** A start that goes to the open run of its workflow id, if there is one. */
+/** A start whose message goes to the open run of its workflow id, if there is one. */
 function told(runId: string, id: string, overrides: Partial<NewRun> = {}): NewRun {
   const named = { workflowId: 'w', reuse: 'returnExisting' } as const
   return newRun(runId, { ...named, message: message(id), ...overrides })
 }
 
-/** A start that makes the open run of its workflow id give way. */
+/** A start that terminates the open run of its workflow id. */
 function displacing(runId: string, overrides: Partial<NewRun> = {}): NewRun {
   const named = { workflowId: 'w', reuse: 'terminateRunning' } as const
   return newRun(runId, { ...named, displaced: message(`give way to ${runId}`), ...overrides })
@@ -100,7 +100,7 @@ const messages: readonly Case[] = [
     },
   },
   {
-    name: 'a message for a run that has ended is told to nobody, and the answer says so',
+    name: 'a message for a run that has ended is not delivered, and the answer says so',
     async run({ store }) {
       const run = await hold(store)
       await apply(store, turn(run, { next: ended }))
@@ -110,7 +110,7 @@ const messages: readonly Case[] = [
     },
   },
   {
-    name: 'a start that is a conflict or refused tells its message to nobody',
+    name: 'a start that is a conflict or refused does not deliver its message',
     async run({ store }) {
       await created(store, newRun('run', { workflowId: 'w' }))
       const conflict = newRun('run', { workflowId: 'w', digest: 'other', message: message('m') })
@@ -216,7 +216,7 @@ async function giveWay(store: Store, overrides: Partial<NewRun> = {}): Promise<C
 
 const making: readonly Case[] = [
   {
-    name: 'reuse terminateRunning: the open run is told to give way, and the new one is there',
+    name: 'reuse terminateRunning: the open run gets the message to end, and the new run exists',
     async run({ store, clock }) {
       const run = await hold(store, 'first', { workflowId: 'w' })
       await apply(store, turn(run, { next: released() }))
@@ -233,7 +233,7 @@ const making: readonly Case[] = [
     },
   },
   {
-    name: 'reuse terminateRunning: a run that is held hears of it as news',
+    name: 'reuse terminateRunning: the holder of a run gets it as news',
     async run({ store }) {
       await hold(store, 'first', { workflowId: 'w' })
       await giveWay(store)
@@ -256,7 +256,7 @@ const making: readonly Case[] = [
     },
   },
   {
-    name: 'reuse terminateRunning: a run that has ended is told nothing',
+    name: 'reuse terminateRunning: a run that has ended gets no message',
     async run({ store }) {
       const run = await hold(store, 'first', { workflowId: 'w' })
       await apply(store, turn(run, { next: ended }))
@@ -266,7 +266,7 @@ const making: readonly Case[] = [
     },
   },
   {
-    name: 'reuse terminateRunning: without anything to tell, it is only a new run',
+    name: 'reuse terminateRunning: without a message to end, it only creates the new run',
     async run({ store }) {
       await hold(store, 'first', { workflowId: 'w' })
       const second = newRun('second', { workflowId: 'w', reuse: 'terminateRunning' })
@@ -275,7 +275,7 @@ const making: readonly Case[] = [
     },
   },
   {
-    name: 'reuse terminateRunning: sent again, it is existing, and nobody is told again',
+    name: 'reuse terminateRunning: sent again, it is existing, and no run gets another message',
     async run({ store }) {
       const run = await hold(store, 'first', { workflowId: 'w' })
       await giveWay(store)
@@ -295,7 +295,7 @@ const making: readonly Case[] = [
     },
   },
   {
-    name: 'H21: of runs that make each other give way, all but the newest are told to',
+    name: 'H21: of runs that terminate each other, all but the newest get the message to end',
     async run({ store, other }) {
       const stores = [store, await other()]
       const ids = Array.from({ length: 8 }, (_, index) => `run-${index}`)
@@ -309,7 +309,7 @@ const making: readonly Case[] = [
     },
   },
   {
-    name: 'a batch may hold several that make each other give way',
+    name: 'a batch may contain several starts that terminate each other',
     async run({ store }) {
       const batch = [displacing('a'), displacing('b'), newRun('c'), displacing('d')]
       same(new Set(outcomes(await store.create(batch))), new Set(['created'] as const), 'answers')
@@ -318,7 +318,7 @@ const making: readonly Case[] = [
     },
   },
   {
-    name: 'runs that a turn starts may bring a message, or make another give way',
+    name: 'runs that a turn starts may have a message, or terminate another run',
     async run({ store }) {
       const mother = await hold(store, 'mother')
       await created(store, newRun('first', { workflowId: 'w' }))

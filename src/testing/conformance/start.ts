@@ -1,4 +1,4 @@
-// When a new run begins: at once with its creator, at once with anybody, or at a time ahead.
+// When a new run begins: at once on its creator, at once on any worker, or at a later time.
 import { NEVER } from '../../core/stores/never.ts'
 import {
   ALICE,
@@ -78,7 +78,7 @@ const eager: readonly Case[] = [
     },
   },
   {
-    name: 'an eager create for a session that does not live makes an ordinary run',
+    name: 'an eager create for a dead session creates a run without a lease',
     async run({ store, clock }) {
       const eager = { session: BOB, nonce: fresh() }
       const answer = await created(store, newRun('run', { eager }))
@@ -130,7 +130,7 @@ const delayed: readonly Case[] = [
     name: 'a start time in the past means at once',
     async run({ store, clock }) {
       await openSession(store)
-      // Later ones may begin to look where this one ended.
+      // Later claims may begin their search where this one ended.
       await claim(store)
       await created(store, newRun('run', { startAt: clock.now() - 60_000 }))
       await take(store, 'run')
@@ -172,7 +172,7 @@ const delayed: readonly Case[] = [
     },
   },
   {
-    name: 'a created run is claimed once, by whoever comes first',
+    name: 'a created run is claimed once, by the first worker',
     async run({ store, other }) {
       await openSession(store)
       await openSession(store, BOB)
@@ -187,7 +187,7 @@ const delayed: readonly Case[] = [
 
 const pending: readonly Case[] = [
   {
-    name: 'a run that is to begin never is pending, due at no time, and given to nobody',
+    name: 'a run without a start time is pending, never due, and never granted',
     async run({ store, clock }) {
       await openSession(store)
       const eager = { session: ALICE, nonce: fresh() }
@@ -205,7 +205,7 @@ const pending: readonly Case[] = [
     },
   },
   {
-    name: 'an ordinary message does not wake a run that is to begin never; an urgent one does, at once',
+    name: 'an ordinary message does not wake a run without a start time; an urgent one does, at once',
     async run({ store }) {
       await openSession(store)
       await created(store, newRun('run', { startAt: NEVER, message: message('m0') }))
@@ -222,7 +222,7 @@ const pending: readonly Case[] = [
     },
   },
   {
-    name: 'a run that was to begin never and was woken is like any other, also if its holder dies',
+    name: 'a run without a start time that was woken is like any other, also if its holder dies',
     async run(fixture) {
       const { store } = fixture
       await openSession(store)

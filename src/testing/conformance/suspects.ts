@@ -1,5 +1,5 @@
-// Runs whose last holder died may be what killed it. They are given out apart from all others, and those that
-// lost several holders one at a time, so that a poisonous run takes no neighbours with it.
+// Suspects: a run whose last holder died may have caused that. Suspects are granted apart from other runs, and those
+// that lost several holders one at a time, so that a run which kills its worker affects no others.
 import {
   ALICE,
   apply,
@@ -21,7 +21,7 @@ import { holds, only, same } from './check.ts'
 
 export const suspectCases: readonly Case[] = [
   {
-    name: 'H10: a run whose holder died is given only to a claim that asks for suspects',
+    name: 'H10: a run whose holder died is granted only to a claim that asks for suspects',
     async run(fixture) {
       const { store } = fixture
       await openSession(store)
@@ -34,7 +34,7 @@ export const suspectCases: readonly Case[] = [
     },
   },
   {
-    name: 'H10: there is no talk of suspects when there are none',
+    name: 'H10: a claim reports no suspects when there are none',
     async run(fixture) {
       const { store } = fixture
       await openSession(store)
@@ -46,7 +46,7 @@ export const suspectCases: readonly Case[] = [
     },
   },
   {
-    name: 'H10: suspects of other queues and names are not talked of',
+    name: 'H10: a claim does not report suspects of other queues and names',
     async run(fixture) {
       const { store } = fixture
       await openSession(store)
@@ -71,7 +71,7 @@ export const suspectCases: readonly Case[] = [
     },
   },
   {
-    name: 'H10: at 0 the sound runs are given as if there were no suspects',
+    name: 'H10: a claim for 0 suspects gets the other runs as if there were none',
     async run(fixture) {
       const { store } = fixture
       await openSession(store)
@@ -113,7 +113,7 @@ export const suspectCases: readonly Case[] = [
     },
   },
   {
-    name: 'H10: a suspect that is released is sound again',
+    name: 'H10: a suspect that is released is no longer a suspect',
     async run(fixture) {
       const { store } = fixture
       await openSession(store)

@@ -1,4 +1,4 @@
-// Tasks: born with a turn, leased like runs, settled once, and their results handed to the run in the same write.
+// Tasks: created with a turn, leased like runs, settled once; their results go to the run in the same write.
 import {
   ALICE,
   apply,
@@ -184,7 +184,7 @@ const settling: readonly Case[] = [
     },
   },
   {
-    name: 'INV14: a task whose holder died is given again, and the death is charged',
+    name: 'INV14: a task whose holder died is granted again, and the death is charged',
     async run(fixture) {
       const { store } = fixture
       const run = await hold(store)

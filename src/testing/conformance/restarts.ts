@@ -1,5 +1,5 @@
-// Beginning again: a run that has ended, or that is paused and held by nobody, goes on as the next generation of itself.
-// A store may keep runs that ended long ago only to be read; then it says so, and the case has nothing more to ask.
+// Restarts: a run that has ended, or that is paused and not held, continues as its next generation. A store may keep
+// runs that ended long ago for reading only; it then refuses the restart, and the case ends there.
 import type { Store } from '../../core/stores/store.ts'
 import {
   ALICE,
@@ -42,7 +42,7 @@ async function pauseRun({ store }: Fixture): Promise<void> {
   await apply(store, turn(run, { next: pausedBy('build-1') }))
 }
 
-/** What must not have changed when beginning again was refused. */
+/** What must not have changed after a refused restart. */
 async function untouched(store: Store, status: string): Promise<void> {
   const run = await snapshot(store, 'run')
   same([run.status as string, run.head.generation], [status, 1], 'the run')
@@ -50,7 +50,7 @@ async function untouched(store: Store, status: string): Promise<void> {
 
 const afterTheEnd: readonly Case[] = [
   {
-    name: 'a run that has ended begins again, from the history it is given',
+    name: 'a run that has ended restarts with the given history',
     async run({ store, clock }) {
       const run = await hold(store, 'run', { workflowId: 'w', extras: '"note"' })
       await apply(store, turn(run, { count: 5, next: failed }))
@@ -68,7 +68,7 @@ const afterTheEnd: readonly Case[] = [
     },
   },
   {
-    name: 'a run that begins again leaves the list of those that ended, and ends again',
+    name: 'a run that restarts leaves the list of those that ended, and ends again',
     async run({ store }) {
       const run = await hold(store)
       const first = turn(run, { next: failed })
@@ -91,7 +91,7 @@ const afterTheEnd: readonly Case[] = [
     },
   },
   {
-    name: 'INV5: the last holder before the end cannot write what begins again',
+    name: 'INV5: the last holder before the end cannot write to the restarted run',
     async run({ store }) {
       const run = await hold(store)
       const last = turn(run, { next: failed })
@@ -106,7 +106,7 @@ const afterTheEnd: readonly Case[] = [
     },
   },
   {
-    name: 'a workflow id is in use again when its run begins again',
+    name: 'a workflow id is in use again when its run restarts',
     async run({ store }) {
       const run = await hold(store, 'run', { workflowId: 'w' })
       await apply(store, turn(run, { next: failed }))
@@ -119,7 +119,7 @@ const afterTheEnd: readonly Case[] = [
     },
   },
   {
-    name: 'INV7: a run that began again in another process takes messages here',
+    name: 'INV7: a run that restarted in another process takes messages here',
     async run({ store, other }) {
       const elsewhere = await other()
       const run = await hold(store)
@@ -135,7 +135,7 @@ const afterTheEnd: readonly Case[] = [
 
 const paused: readonly Case[] = [
   {
-    name: 'a paused run that nobody holds begins again, for every build',
+    name: 'a paused run that is not held restarts, for every build',
     async run(fixture) {
       const { store } = fixture
       await pauseRun(fixture)
@@ -149,7 +149,7 @@ const paused: readonly Case[] = [
     },
   },
   {
-    name: 'INV7: what a paused run is told while it begins again is accepted, and not lost',
+    name: 'INV7: a message to a paused run while it restarts is accepted, and not lost',
     async run(fixture) {
       const { store } = fixture
       const elsewhere = await fixture.other()
@@ -174,7 +174,7 @@ const paused: readonly Case[] = [
     },
   },
   {
-    name: 'a run that was paused by hand begins again',
+    name: 'a run that was paused by hand restarts',
     async run({ store }) {
       const run = await hold(store)
       await apply(store, turn(run, { next: { type: 'pause', failure: '{}' } }))
@@ -217,7 +217,7 @@ const paused: readonly Case[] = [
     },
   },
   {
-    name: 'a generation may begin again, too',
+    name: 'a restarted run may restart again',
     async run(fixture) {
       const { store } = fixture
       await pauseRun(fixture)
@@ -236,7 +236,7 @@ const paused: readonly Case[] = [
 
 const refusals: readonly Case[] = [
   {
-    name: 'a run that is under way does not begin again, whether it is held or not',
+    name: 'a run that is in progress does not restart, whether it is held or not',
     async run({ store }) {
       await openSession(store)
       await created(store, newRun('run'))
@@ -252,7 +252,7 @@ const refusals: readonly Case[] = [
     },
   },
   {
-    name: 'a paused run that another build holds does not begin again',
+    name: 'a paused run that another build holds does not restart',
     async run(fixture) {
       const { store } = fixture
       await pauseRun(fixture)
@@ -263,7 +263,7 @@ const refusals: readonly Case[] = [
     },
   },
   {
-    name: 'a paused run that was woken goes its own way, and does not begin again',
+    name: 'a paused run that was woken continues, and does not restart',
     async run(fixture) {
       const { store } = fixture
       await pauseRun(fixture)
@@ -274,7 +274,7 @@ const refusals: readonly Case[] = [
     },
   },
   {
-    name: 'nothing begins again that is not there, skips a generation, or has nothing to begin with',
+    name: 'a restart of a missing run, of a later generation, or without a history is refused',
     async run(fixture) {
       const { store } = fixture
       const missing = await created(store, again('ghost', 2))
@@ -319,7 +319,7 @@ const refusals: readonly Case[] = [
     },
   },
   {
-    name: 'INV9: of many that begin a run again at the same time, one does',
+    name: 'INV9: of many concurrent restarts of one run, one succeeds',
     async run(fixture) {
       const { store } = fixture
       await pauseRun(fixture)
@@ -335,7 +335,7 @@ const refusals: readonly Case[] = [
     },
   },
   {
-    name: 'beginning again says nothing new about a run but its history',
+    name: 'a restart changes nothing about a run but its history',
     async run(fixture) {
       const { store } = fixture
       await pauseRun(fixture)
@@ -348,7 +348,7 @@ const refusals: readonly Case[] = [
     },
   },
   {
-    name: 'one batch may begin runs again and create others',
+    name: 'one batch may restart runs and create others',
     async run(fixture) {
       const { store } = fixture
       await pauseRun(fixture)
@@ -360,4 +360,4 @@ const refusals: readonly Case[] = [
   },
 ]
 
-export const againCases: readonly Case[] = [...afterTheEnd, ...paused, ...refusals]
+export const restartCases: readonly Case[] = [...afterTheEnd, ...paused, ...refusals]

@@ -1,5 +1,5 @@
-// Two handles on one store, as two processes have: what one of them was told is done is done for the other at once, even
-// if that other one had looked a moment before.
+// Two handles on one store, as in two processes: what one has written, the other sees at once, even if it had read just
+// before.
 import {
   ALICE,
   apply,

@@ -1,4 +1,4 @@
-// Texts: whatever a run is named and whatever is written in it comes back as it was, and only it is meant.
+// Texts: every name and body comes back unchanged, and is never confused with another.
 import type { NewRun } from '../../core/stores/store.ts'
 import {
   apply,
@@ -54,7 +54,7 @@ const bodies: readonly (readonly [string, string])[] = [
 
 const alike = ['a', 'A', 'a ', ' a', 'é', 'e\u0301', 'ß', 'ss', 'ﬁ', 'fi', '1', '01', '1.0']
 
-/** Uses one text as every name there is, through the life of a run. */
+/** Uses one text as every name through the life of a run. */
 async function live({ store }: Fixture, text: string): Promise<void> {
   const run = newRun(text, { name: text, queue: text, workflowId: text })
   await openSession(store)
@@ -82,7 +82,7 @@ async function live({ store }: Fixture, text: string): Promise<void> {
   same(idsOf((await store.list(query)).runs), [text], 'listed')
 }
 
-/** Puts one text everywhere a body goes, and reads it back. */
+/** Writes one text as every kind of body, and reads it back. */
 async function carry({ store }: Fixture, body: string): Promise<void> {
   await openSession(store)
   const about: Partial<NewRun> = { input: body, extras: body }
@@ -219,7 +219,7 @@ const confusions: readonly Case[] = [
   },
 ]
 
-export const nameCases: readonly Case[] = [
+export const textCases: readonly Case[] = [
   ...odd.map(([what, text]) => ({
     name: `ids and names with ${what} work everywhere`,
     run: (fixture: Fixture) => live(fixture, text),
