@@ -7,9 +7,10 @@ import type { WorkerContext } from './context.ts'
 
 const of: AttemptOf = {
   ...{ runId: 'r', generation: 1, key: 'activity:pay#1', name: 'pay', attempt: 2 },
-  idempotencyKey: 'r',
+  ...{ workflowId: 'w', keysOf: 1 },
+  ...{ startToCloseMs: undefined, heartbeatMs: undefined, closeBy: undefined },
   retry: retryRule({ maxAttempts: 3, jitter: 0 }),
-} as AttemptOf
+}
 
 function contextThat(send: () => Promise<never>): WorkerContext {
   const slots = { run: (work: () => Promise<void>) => void work() }
