@@ -1,7 +1,7 @@
 // The invariants of a run of the system, checked against what is stored and what really happened. Each answers with
 // the violations it found; none is the only good answer.
 
-import { deciderOf } from '../core/deciders/of.ts'
+import { deciderOf } from '../core/deciders/decider.ts'
 import type { AnyActivity } from '../core/definitions/activity.ts'
 import { Registry } from '../core/definitions/registry.ts'
 import type { AnyWorkflow } from '../core/definitions/workflow.ts'
