@@ -47,10 +47,7 @@ export abstract class Interpreter implements Execution {
 
 type Style = 'graph' | 'machine'
 
-/**
- * Updates that no code of the run has answered. Graphs and machines refuse every update, so that its sender hears of
- * it.
- */
+/** Updates without an answer. Graphs and machines refuse them all, so that their senders get one. */
 export class UnansweredUpdates {
   readonly #style: Style
   readonly #ids = new Set<string>()

@@ -15,7 +15,7 @@ export function requestError(name: string, event: RequestFailed): ActivityError 
   return new ActivityError({ failure, activity: name, attempts, reason }, { cause })
 }
 
-/** The same as the failure of the run. */
+/** The same error as a failure. */
 export function requestFailure(name: string, event: RequestFailed): Failure {
   return failureOf(requestError(name, event))
 }

@@ -38,7 +38,7 @@ export interface Assembly {
   readonly generation: NewGeneration
   readonly again: ReadonlySet<string>
   readonly now: Instant
-  /** The event with which the run began to fail: the code may not take the path after it again. */
+  /** The event with which the run began to fail: the code need not take the path after it again. */
   readonly failing?: number
   /** True if the code may give steps other inputs than were recorded. */
   readonly edited?: boolean
@@ -234,7 +234,7 @@ function refuseImpossible(events: readonly Event[]): void {
   try {
     RunState.of(events)
   } catch (error) {
-    const message = `this run cannot begin again from that step: ${String(error)}. Choose another step.`
+    const message = `this run cannot be rewound to that place: ${String(error)}. Reset or fork it at another step.`
     throw new PawlError('NOT_SUPPORTED', message)
   }
 }

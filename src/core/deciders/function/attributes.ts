@@ -1,5 +1,4 @@
-// The attributes of a run as its code sees them: those it was started with, and what the code has set and removed
-// since.
+// The attributes of a run as its code sees them: those of its start, with what the code has set and removed.
 import { type Attributes, attributesFrom, checkCount } from '../../definitions/attributes.ts'
 import {
   type AttributeChanges,

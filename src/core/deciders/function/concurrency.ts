@@ -11,10 +11,10 @@ import type { FunctionExecution } from './execution.ts'
 import { misuse } from './misuse.ts'
 import type { Scope } from './scope.ts'
 
-export type Branches = Readonly<Record<string, unknown>>
+export type NamedBranches = Readonly<Record<string, unknown>>
 
 /** A branch that has begun. */
-interface Branch {
+interface BegunBranch {
   readonly name: string
   readonly promise: Promise<unknown>
   stop(error: CancelledError): void
@@ -40,7 +40,7 @@ export class Concurrency<Ctx> {
     this.#open = open
   }
 
-  race(segment: string, given: Branches): Promise<unknown> {
+  race(segment: string, given: NamedBranches): Promise<unknown> {
     const branches = this.#begin(segment, given, 'ctx.race')
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     let isOver = false
@@ -59,7 +59,7 @@ export class Concurrency<Ctx> {
     return this.#composite(promise, (error) => stopAll(branches, error))
   }
 
-  all(segment: string, given: Branches): Promise<unknown> {
+  all(segment: string, given: NamedBranches): Promise<unknown> {
     const branches = this.#begin(segment, given, 'ctx.all')
     const values: Record<string, unknown> = {}
     const joined = branches.map(async ({ name, promise }) => {
@@ -156,7 +156,7 @@ export class Concurrency<Ctx> {
     return this.#composite(promise, (error) => this.#execution.cancelScope(scope, error))
   }
 
-  #begin(segment: string, branches: Branches, what: string): Branch[] {
+  #begin(segment: string, branches: NamedBranches, what: string): BegunBranch[] {
     if (typeof branches !== 'object' || branches === null || Array.isArray(branches)) {
       const example = `${what}({ a: ctx.run(…), b: (ctx) => … })`
       throw misuse(what, 'an object of named branches', branches, example)
@@ -211,7 +211,7 @@ export class ScopeControl {
   }
 }
 
-function stopAll(branches: readonly Branch[], error: CancelledError, except?: string): void {
+function stopAll(branches: readonly BegunBranch[], error: CancelledError, except?: string): void {
   for (const branch of branches) if (branch.name !== except) branch.stop(error)
 }
 

@@ -49,10 +49,10 @@ import {
   optionsAndFunction,
 } from './call-options.ts'
 import {
-  type Branches,
   begun,
   Concurrency,
   mapPlan,
+  type NamedBranches,
   type OpenedScope,
   ScopeControl,
 } from './concurrency.ts'
@@ -253,11 +253,11 @@ export class FunctionContext implements Context {
     })
   }
 
-  race(branches: Branches): Durable {
+  race(branches: NamedBranches): Durable {
     return this.#structure.race(this.#count('race'), branches) as Durable
   }
 
-  all(branches: Branches): Durable {
+  all(branches: NamedBranches): Durable {
     return this.#structure.all(this.#count('all'), branches) as Durable
   }
 

@@ -35,7 +35,7 @@ export class Journal {
   readonly unrequested = new Map<string, RecordedRequest>()
   /** How often each kind and name is recorded in a scope. */
   readonly #occurrences = new Map<string, number>()
-  /** Keys of requests that the code cancelled. */
+  /** Keys that the history has as cancelled, until the replayed code cancels them. */
   readonly cancelled = new Set<string>()
   readonly patches = new Set<string>()
   /** Keys that an earlier generation requested and did not see settled: known steps, although they are not recorded. */

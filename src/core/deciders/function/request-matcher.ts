@@ -83,7 +83,7 @@ export class RequestMatcher {
     return this.#changedInputs?.get(key.slice(0, key.lastIndexOf('#')))
   }
 
-  /** True if the request was made since the code last came to rest: cancelled now, it counts as never made. */
+  /** True if the request is new and the code has not come to rest since: cancelled now, it counts as never made. */
   forget(pending: PendingRequest): boolean {
     const index = this.#fresh.indexOf(pending)
     if (index >= 0) this.#fresh.splice(index, 1)

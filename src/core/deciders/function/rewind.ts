@@ -44,7 +44,7 @@ export const codeRewind: Rewind = {
     const past = withoutLastMove(events).filter(isOfTheCode)
     const again = new Set([...openIn(past), ...stoppedIn(events, keysIn(past))])
     if (failed) again.add(failed.key)
-    // The code may not request again what it requested after its failure or cancellation.
+    // The code need not request again what it requested after its failure or cancellation.
     const cancelled = events.find(({ type }) => type === 'CancelRequested')
     const failing = Math.min(failed?.seq ?? Infinity, cancelled?.seq ?? Infinity)
     const kept = standingMoves(events, without(past, again))
@@ -127,7 +127,7 @@ function failureOf(
   return undefined
 }
 
-// Keeps the requests before an event, their results however late, and all events that belong to no request.
+// Keeps the requests before an event, their results, however late, and all events that belong to no request.
 function beforeStep(events: readonly HistoryEvent[], place: number): HistoryEvent[] {
   const late = new Set(
     events.flatMap((event) => ('after' in event && event.seq >= place ? [event.key] : [])),

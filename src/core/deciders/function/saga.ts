@@ -3,7 +3,7 @@ import { failureOf } from '../../base/failure.ts'
 import { type Compensations, Continued } from './compensations.ts'
 import { misuse } from './misuse.ts'
 
-type Undo = (ctx: CompensationContext) => Promise<unknown>
+type Compensation = (ctx: CompensationContext) => Promise<unknown>
 
 /** The context of compensations: a shield in the scope of the saga. */
 interface CompensationContext {
@@ -16,7 +16,7 @@ interface SagaContext {
 
 export class Saga {
   readonly #compensations: Compensations
-  readonly #undos: Undo[] = []
+  readonly #undos: Compensation[] = []
   /** The context to compensate in. Set once the saga has failed. */
   #failed: SagaContext | undefined
   #isCompensating = false
@@ -29,7 +29,7 @@ export class Saga {
   add(undo: unknown): void {
     if (typeof undo !== 'function')
       throw misuse('saga.compensate', 'a function', undo, 'saga.compensate(async (ctx) => …)')
-    this.#undos.push(undo as Undo)
+    this.#undos.push(undo as Compensation)
     if (this.#failed) void this.#undo(this.#failed)
   }
 

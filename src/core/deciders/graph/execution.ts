@@ -19,7 +19,7 @@ import type { Head } from '../../kernel/run.ts'
 import { Interpreter, unknownQuery } from '../interpreter.ts'
 import { type KeyKind, nodeKey, parseNodeKey } from './node-key.ts'
 import type { NodeState } from './nodes.ts'
-import { OUTPUT_KEY, Progress } from './progress.ts'
+import { GraphProgress, OUTPUT_KEY } from './progress.ts'
 import { undoKey } from './undoing.ts'
 import { type UndoScope, undoPlan, undoRequest, workPlan, workRequest } from './work.ts'
 
@@ -29,7 +29,7 @@ const SETTLES: ReadonlySet<string> = new Set(['StepCompleted', 'StepFailed'])
 export class GraphExecution extends Interpreter {
   readonly #plan: GraphPlan
   readonly #activities: ActivityOf
-  readonly #progress: Progress
+  readonly #progress: GraphProgress
   readonly #plans = new Map<string, StepPlan>()
 
   constructor(
@@ -41,7 +41,7 @@ export class GraphExecution extends Interpreter {
     super()
     this.#plan = graph.plan
     this.#activities = activities
-    this.#progress = new Progress(graph, head, dependents)
+    this.#progress = new GraphProgress(graph, head, dependents)
   }
 
   get unasked(): readonly string[] {

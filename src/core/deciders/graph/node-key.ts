@@ -17,7 +17,7 @@ const form =
 
 export function nodeKey({ kind, name, round, index }: NodeKey): string {
   const item = index === undefined ? '' : `[${index}]`
-  // The shield keeps a cancellation of the run from stopping what undoes it.
+  // With this prefix, a cancellation of the run does not stop the undoing.
   return `${kind === 'undo' ? SHIELDED : ''}${kind}:${escapeKey(name)}#${round}${item}`
 }
 

@@ -46,7 +46,7 @@ type BadOutcome =
   | { readonly failure: Failure }
   | { readonly cancelled: true; readonly reason?: string }
 
-export class Progress {
+export class GraphProgress {
   readonly nodes: Nodes
   readonly definition: Definition
   readonly input: InputSchema

@@ -56,7 +56,7 @@ export class MachineExecution extends Interpreter {
   readonly #unhandled: HandledEvent[] = []
   #taken: DefinitionTaken | undefined
   #isReconciled = false
-  /** The end of a run that ends before a handler is called. */
+  /** The end of the run, if no handler decides it. */
   #outcome: EndRun | undefined
   /** The end of a cancelled run that is cleaning up: it ends once no request is open. */
   #cancelled: EndRun | undefined

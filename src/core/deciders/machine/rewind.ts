@@ -23,7 +23,7 @@ export function movesHoldUntil(
   const same = new Set(kept)
   let until = Infinity
   for (const event of all) {
-    // Moves after a cancellation may be due to it.
+    // Moves from a cancellation on are due to it, so they do not hold.
     if (event.type === 'CancelRequested') until = Math.min(until, event.seq)
     if (same.has(event) || event.type === 'CalledOff' || !isOfTheCode(event)) continue
     until = Math.min(until, 'after' in event ? event.after : event.seq)
@@ -31,7 +31,7 @@ export function movesHoldUntil(
   return until
 }
 
-// The move with which a machine failed itself is made again, by the code of then.
+// The move with which a machine failed itself is made again, by the code that the retry runs.
 export function withoutLastMove(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
   if (events.at(-1)?.type !== 'RunFailed') return events
   const last = events.findLastIndex(({ type }) => type === 'StateMoved')
