@@ -1,7 +1,7 @@
 // Checks the invariants of a simulation against the rows in the store and the ledger. Each check returns the violations
 // it found.
 
-import { deciderOf } from '../core/deciders/of.ts'
+import { deciderOf } from '../core/deciders/decider.ts'
 import type { AnyActivity } from '../core/definitions/activity.ts'
 import { Registry } from '../core/definitions/registry.ts'
 import type { AnyWorkflow } from '../core/definitions/workflow.ts'

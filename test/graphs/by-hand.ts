@@ -1,7 +1,7 @@
 // A run that a test moves by hand, turn by turn: what comes in a turn, how often and in which order is the test's to say.
 
 import { encode } from '../../src/core/base/value.ts'
-import { deciderOf } from '../../src/core/deciders/of.ts'
+import { deciderOf } from '../../src/core/deciders/decider.ts'
 import { Registry } from '../../src/core/definitions/registry.ts'
 import type { Execution } from '../../src/core/kernel/decider.ts'
 import type { HistoryEvent } from '../../src/core/kernel/event.ts'

@@ -178,7 +178,7 @@ describe.each(['memory', 'sqlite'] as const)('on %s', (kind) => {
     const unknown = await rejection(run.migrate({ definitionHash, steps: { aa: 'alpha' } }))
     expect((unknown as PawlError).message).toContain("no step 'aa'")
     await run.migrate({ definitionHash })
-    await paused("step 'a' has ended and is gone, and 'alpha' is new")
+    await paused("step 'a' has ended and was removed, and 'alpha' is new")
     await run.migrate({ definitionHash, steps: { a: 'alhpa' } })
     await paused("'alhpa'")
     await run.migrate({ definitionHash, steps: { alhpa: 'alpha' } })

@@ -47,7 +47,7 @@ export const graphMutants: readonly Mutant[] = [
   inGraphs(
     'D9: what is under way when the run fails is not called off',
     progress,
-    'for (const key of this.nodes.stop(false)) this.toCallOff.add(key)',
+    'for (const key of this.nodes.stop(false)) this.toCancel.add(key)',
     'this.nodes.stop(false)',
   ),
   inGraphs(

@@ -323,7 +323,7 @@ export const mutants: readonly Mutant[] = [
   ),
   inPrograms(
     'C7: signals nobody waited for are not carried over to the next generation',
-    patch('core/deciders/function/request.ts', 'carried: unread }', 'carried: [] }'),
+    patch('core/deciders/function/pending-request.ts', 'carried: unread }', 'carried: [] }'),
   ),
   inPrograms(
     'webhooks: each replay makes a token of its own',

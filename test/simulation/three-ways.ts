@@ -1,6 +1,6 @@
 // What code asks for, given a history once more: told turn by turn as an execution that stays warm is, and each time from
 // the start by a new execution, as after an eviction. Both must ask for what was recorded, in the same order.
-import { deciderOf } from '../../src/core/deciders/of.ts'
+import { deciderOf } from '../../src/core/deciders/decider.ts'
 import { Registry } from '../../src/core/definitions/registry.ts'
 import type { Command } from '../../src/core/kernel/command.ts'
 import type { Execution } from '../../src/core/kernel/decider.ts'

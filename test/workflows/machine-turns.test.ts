@@ -200,10 +200,16 @@ describe('A4 actions', () => {
 
   test('a promise, a stranger among the actions and an unknown name are told apart', async () => {
     const wrong: [unknown, RegExp][] = [
-      [Promise.resolve([1]), /'start' must give \[state, \.\.\.actions\], and gave a promise/],
-      [undefined, /must give/],
-      [[{ seen: [] }, { run: 'work' }], /no action/],
-      [[{ seen: [] }, undefined], /no action/],
+      [
+        Promise.resolve([1]),
+        /'start' must return \[state, \.\.\.actions\], but returned a promise/,
+      ],
+      [undefined, /must return .*, but returned undefined\. To change only the state/],
+      [
+        [{ seen: [] }, { run: 'work' }],
+        /'start' returned an object behind the state, but only actions/,
+      ],
+      [[{ seen: [] }, undefined], /returned undefined behind the state, but only actions/],
     ]
     for (const [given, message] of wrong) {
       const [, failed] = await new Play(noting({ start: () => given as never })).begin()
@@ -348,7 +354,9 @@ describe('definitions', () => {
     })
     const [, failed] = await new Play(bad).begin()
     expect(failed).toMatchObject({
-      failure: { message: expect.stringMatching(/state that 'start' of machine 'm' gave.*seen/) },
+      failure: {
+        message: expect.stringMatching(/state that 'start' of machine 'm' returned.*seen/),
+      },
     })
     const loose = new Play(noting({ start: (_, act) => [{} as never, act.run('work', 1)] }))
     await loose.begin()

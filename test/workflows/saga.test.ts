@@ -270,7 +270,8 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
       log.length = 0
       const error = (await rejection(run.retry())) as Error
       expect(error).toMatchObject({ code: 'NOT_SUPPORTED' })
-      const step = /Reset it to its first step instead: '(.*)'/.exec(error.message)?.[1] ?? ''
+      const step =
+        /Reset the run to the first step of the saga instead: '(.*)'/.exec(error.message)?.[1] ?? ''
       expect(step).toBe('saga#1/step:flight#1')
       await run.reset({ step })
       await rejection(run.result())

@@ -325,7 +325,7 @@ export function kindOf(value: unknown): string {
   return shown(value)
 }
 
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (typeof value === 'string') return `'${visible(value).slice(0, 100)}'`
   if (Array.isArray(value)) return `[${value.slice(0, 5).map(shown).join(', ')}]`
   if (typeof value === 'function') return 'a function'

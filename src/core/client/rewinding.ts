@@ -6,7 +6,7 @@ import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { encode } from '../base/value.ts'
 import { rewindOf } from '../deciders/rewind.ts'
-import type { Begins } from '../deciders/rewind-history.ts'
+import type { NewGeneration } from '../deciders/rewind-history.ts'
 import { type AttributeChanges, changedAttributes } from '../kernel/attributes.ts'
 import { decodePayload, decodeTurn, encodePayload, encodeTurn } from '../kernel/codec.ts'
 import type { Event, HistoryEvent } from '../kernel/event.ts'
@@ -127,7 +127,7 @@ export class Rewinding {
   }
 
   /** The input of this generation. `parsed` and `triggeredAt` are absent if only the head of the run knows them. */
-  get #input(): Pick<Begins, 'input' | 'parsed' | 'triggeredAt'> {
+  get #input(): Pick<NewGeneration, 'input' | 'parsed' | 'triggeredAt'> {
     if (this.#began) {
       const { input, parsed, triggeredAt } = this.#began
       return defined({ input, parsed, triggeredAt })
@@ -138,7 +138,7 @@ export class Rewinding {
   }
 
   /** The attributes at the start of this generation; absent if only the head of the run knows them. */
-  get #foundBy(): Pick<Begins, 'attributes'> {
+  get #foundBy(): Pick<NewGeneration, 'attributes'> {
     return defined({ attributes: this.#began?.attributes })
   }
 

@@ -1,5 +1,5 @@
-// The input of a run: as it was given, or as the schema of its workflow made it. What nobody has parsed yet is parsed in a
-// step, and so once.
+// The input of a graph or machine: as the caller gave it, or as the schema of its workflow parsed it. Parsing is a
+// step, so that it happens once and its result is recorded.
 
 import type { Failure } from '../base/failure.ts'
 import { decode, type Payload } from '../base/value.ts'
@@ -11,49 +11,53 @@ import type { StepPlan } from '../kernel/decider.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 import { INPUT_KEY } from '../kernel/key.ts'
 import type { Head } from '../kernel/run.ts'
+import type { Unplaced } from './requests.ts'
 
 type Definition = Pick<RegisteredWorkflow, 'style' | 'name' | 'schemas'>
+
+/** The step that parses the input, in every style. */
+export const PARSE_INPUT: Unplaced<RunStep> = {
+  type: 'RunStep',
+  kind: 'sideEffect',
+  key: INPUT_KEY,
+  name: 'input schema',
+}
 
 export class InputSchema {
   readonly #definition: Definition
   readonly #given: Payload
   #parsed: Payload | undefined
-  #needed: boolean
-  #asked = false
-  /** It is another input than the one its past began with. */
-  readonly #isOther: boolean
+  #isNeeded: boolean
+  #isRequested = false
+  /** The run has got another input than the one its history began with. */
+  readonly #isReplaced: boolean
 
   constructor(definition: Definition, head: Head) {
     this.#definition = definition
     this.#given = head.input
-    this.#isOther = head.extras.parsed === false
-    this.#needed = definition.schemas.input !== undefined && head.extras.parsed !== true
+    this.#isReplaced = head.extras.parsed === false
+    this.#isNeeded = definition.schemas.input !== undefined && head.extras.parsed !== true
   }
 
   get isKnown(): boolean {
-    return !this.#needed || this.#parsed !== undefined
+    return !this.#isNeeded || this.#parsed !== undefined
   }
 
-  /** Made anew for whoever asks, who may change it. */
+  /** A new copy for each caller, because the caller may change it. */
   value(): unknown {
     return decode(this.#parsed ?? this.#given)
   }
 
-  /** A run that began before there was a schema goes on with what it began with, unless that is known not to be parsed. */
+  /** A run that began before its workflow had a schema keeps its input, unless that input was replaced since. */
   begunWithout(): void {
-    if (!this.#asked && !this.#isOther) this.#needed = false
+    if (!this.#isRequested && !this.#isReplaced) this.#isNeeded = false
   }
 
-  ask(after: number): RunStep | undefined {
-    if (this.isKnown || this.#asked) return undefined
-    this.#asked = true
-    return {
-      type: 'RunStep',
-      kind: 'sideEffect',
-      key: INPUT_KEY,
-      name: 'input schema',
-      after,
-    }
+  /** The command that parses the input, if that is needed and has not been requested. */
+  request(after: number): RunStep | undefined {
+    if (this.isKnown || this.#isRequested) return undefined
+    this.#isRequested = true
+    return { ...PARSE_INPUT, after }
   }
 
   get plan(): StepPlan {
@@ -65,8 +69,8 @@ export class InputSchema {
 
   fold(event: HistoryEvent, fail: (failure: Failure) => void): void {
     if (event.type === 'StepStarted') {
-      this.#asked = true
-      this.#needed = true
+      this.#isRequested = true
+      this.#isNeeded = true
     } else if (event.type === 'StepCompleted') this.#parsed = event.value
     else if (event.type === 'StepFailed') fail(event.failure)
   }

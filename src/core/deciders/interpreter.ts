@@ -1,4 +1,4 @@
-// What styles have in common that keep no code of the user's alive between turns: they read events and answer with commands.
+// The base of graphs and machines, which keep no user code alive between turns: they read events and return commands.
 
 import { PawlError } from '../base/errors.ts'
 import type { Instant } from '../base/instant.ts'
@@ -29,7 +29,7 @@ export abstract class Interpreter implements Execution {
     )
   }
 
-  /** What was seen before by another execution, and what is new. */
+  /** `old` are events that another execution has answered; `fresh` are new. */
   protected abstract react(
     old: readonly HistoryEvent[],
     fresh: readonly HistoryEvent[],
@@ -45,13 +45,36 @@ export abstract class Interpreter implements Execution {
   dispose(): void {}
 }
 
-/** Nobody there answers updates, and whoever sent one is told so. */
-export function refuseUpdate(id: string, style: string): Command {
-  const message = `a ${style} takes no updates. Send it a signal.`
-  const failure = { type: 'UpdateRejected', message, retryable: false }
-  return { type: 'AnswerUpdate', id, answer: { ok: false, failure, rejected: true } }
+type Style = 'graph' | 'machine'
+
+/** Updates without an answer. Graphs and machines refuse them all, so that their senders get one. */
+export class UnansweredUpdates {
+  readonly #style: Style
+  readonly #ids = new Set<string>()
+
+  constructor(style: Style) {
+    this.#style = style
+  }
+
+  fold({ type, id }: Extract<HistoryEvent, { type: 'UpdateReceived' | 'UpdateFailed' }>): void {
+    if (type === 'UpdateReceived') this.#ids.add(id)
+    else this.#ids.delete(id)
+  }
+
+  takeRefusals(): readonly Command[] {
+    const message = `a ${this.#style} has no updates; only workflow functions answer them. Send it a signal instead.`
+    const failure = { type: 'UpdateRejected', message, retryable: false }
+    const ids = [...this.#ids]
+    this.#ids.clear()
+    return ids.map((id) => ({
+      type: 'AnswerUpdate',
+      id,
+      answer: { ok: false, failure, rejected: true },
+    }))
+  }
 }
 
-export function unknownQuery(name: string, style: string, known: string): PawlError {
-  return new PawlError('QUERY_NOT_FOUND', `a ${style} answers the query '${known}', not '${name}'.`)
+export function unknownQuery(name: string, style: Style, known: string): PawlError {
+  const message = `the run has no query '${name}': a ${style} answers only '${known}'. Query that instead.`
+  return new PawlError('QUERY_NOT_FOUND', message)
 }

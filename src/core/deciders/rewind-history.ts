@@ -1,5 +1,5 @@
-// Going back in a history: what every style needs. What is kept of a history is renumbered behind a `GenerationBegan`;
-// requests that were made and not settled are made again, and settled ones keep their results.
+// Rewinding a history: what all styles share. The events that are kept are renumbered behind a `GenerationBegan`. Open
+// requests are made again, and settled ones keep their results.
 import { PawlError } from '../base/errors.ts'
 import type { Instant } from '../base/instant.ts'
 import type { Payload } from '../base/value.ts'
@@ -13,45 +13,50 @@ import {
 import { RunState } from '../kernel/run.ts'
 
 type Began = Extract<Passage, { type: 'GenerationBegan' }>
-/** What is known of a new beginning, besides what follows from its past. */
-export type Begins = Omit<Began, 'type' | 'again' | 'looseFrom' | 'beganAt' | 'messageIds'>
+/** What the caller knows of the new generation; the rest follows from the events that are kept. */
+export type NewGeneration = Omit<Began, 'type' | 'again' | 'looseFrom' | 'beganAt' | 'messageIds'>
 
-/** How a style goes back in its histories. */
+/** How a style rewinds its histories. */
 export interface Rewind {
-  retried(events: readonly HistoryEvent[], begins: Begins, now: Instant): Event[]
-  resetTo(events: readonly HistoryEvent[], step: string, begins: Begins, now: Instant): Event[]
+  retried(events: readonly HistoryEvent[], generation: NewGeneration, now: Instant): Event[]
+  resetTo(
+    events: readonly HistoryEvent[],
+    step: string,
+    generation: NewGeneration,
+    now: Instant,
+  ): Event[]
   forkedAt(
     events: readonly HistoryEvent[],
     step: string,
     change: { readonly results: ReadonlyMap<string, Payload>; readonly dropped?: string },
-    begins: Begins,
+    generation: NewGeneration,
     now: Instant,
   ): Event[]
 }
 
 export interface Assembly {
-  readonly begins: Begins
+  readonly generation: NewGeneration
   readonly again: ReadonlySet<string>
   readonly now: Instant
-  /** From here on the code went a way it may not go again. */
-  readonly turned?: number
-  /** Whether steps may have been recorded with other inputs than the code will give them. */
+  /** The event with which the run began to fail: the code need not take the path after it again. */
+  readonly failing?: number
+  /** True if the code may give steps other inputs than were recorded. */
   readonly edited?: boolean
 }
 
-// Numbers what is kept anew. Times stay, so time begins with the first of them.
+// Renumbers the events that are kept. Their times stay, so the generation begins at the time of the first one.
 export function assembled(
   all: readonly HistoryEvent[],
   kept: readonly HistoryEvent[],
-  { begins, again, now, turned = Infinity, edited = false }: Assembly,
+  { generation, again, now, failing = Infinity, edited = false }: Assembly,
 ): Event[] {
   const sorted = kept.toSorted((a, b) => a.seq - b.seq)
   const seqs = sorted.map(({ seq }) => seq)
-  const loose = seqs.findIndex((seq) => seq > turned)
+  const loose = seqs.findIndex((seq) => seq > failing)
   const messageIds = knownBefore(all)
   const began: Event = {
     type: 'GenerationBegan',
-    ...begins,
+    ...generation,
     ...(messageIds.length > 0 && { messageIds }),
     ...(again.size > 0 && { again: [...again] }),
     ...(loose >= 0 && { looseFrom: loose + 2 }),
@@ -63,9 +68,9 @@ export function assembled(
   return events
 }
 
-type Asked = Requested & { readonly seq: number; readonly at: Instant }
+type RequestEvent = Requested & HistoryEvent
 
-export function isRequested(event: HistoryEvent): event is Asked & HistoryEvent {
+export function isRequested(event: HistoryEvent): event is RequestEvent {
   return event.type.endsWith('Started') && 'key' in event
 }
 
@@ -128,7 +133,7 @@ export function withResult(
   }
 }
 
-/** What comes of a step or child that was asked for, if somebody says what it gives. */
+/** The event that completes a requested step or child, if its result is given. */
 export function completedBy(
   event: HistoryEvent,
   given: (key: string) => Payload | undefined,
@@ -147,8 +152,8 @@ export function completedBy(
 }
 
 /**
- * What was open, and has a result now, has it behind everything else: that went its way without it. What had been tried is
- * forgotten.
+ * Completes open requests whose results are given. Their results come last, because everything else happened without
+ * them. Events of their attempts are dropped.
  */
 export function settledNow(
   events: readonly HistoryEvent[],
@@ -157,7 +162,7 @@ export function settledNow(
 ): HistoryEvent[] {
   const isSettled = (key: string | undefined): boolean =>
     key !== undefined && open.has(key) && given(key) !== undefined
-  const kept = events.filter((event) => !(TRIED.has(event.type) && isSettled(keyIn(event))))
+  const kept = events.filter((event) => !(ATTEMPTED.has(event.type) && isSettled(keyIn(event))))
   const last = events.reduce((latest, { seq }) => Math.max(latest, seq), 0)
   const at = events.reduce((latest, event) => Math.max(latest, event.at), 0)
   const settled = kept
@@ -166,7 +171,7 @@ export function settledNow(
   return [...kept, ...settled]
 }
 
-const TRIED: ReadonlySet<string> = new Set(['StepRetried', 'StepQueued', 'StepBegun'])
+const ATTEMPTED: ReadonlySet<string> = new Set(['StepRetried', 'StepQueued', 'StepBegun'])
 
 export function isGiven(event: HistoryEvent, given: (key: string) => Payload | undefined): boolean {
   return completedBy(event, given, 0).length > 0
@@ -176,20 +181,20 @@ export function upTo(events: readonly HistoryEvent[], place: number): HistoryEve
   return events.filter(({ seq }) => seq <= place)
 }
 
-// A result that no step has would be lost without a word.
+// A result for a step that does not exist would be dropped silently, so it is refused.
 export function refuseUnknown(
   events: readonly HistoryEvent[],
   results: ReadonlyMap<string, Payload>,
   otherName: (key: string) => string = (key) => key,
 ): void {
-  const asked = events.filter(
+  const requested = events.filter(
     (event) => event.type === 'StepStarted' || event.type === 'ChildStarted',
   )
-  const known = new Set(asked.flatMap((event) => [event.key, event.name, otherName(event.key)]))
+  const known = new Set(requested.flatMap((event) => [event.key, event.name, otherName(event.key)]))
   const unknown = [...results.keys()].find((step) => !known.has(step))
   if (unknown === undefined) return
-  const keys = asked.slice(0, 20).map(({ key }) => key)
-  const message = `the run has no step or child '${unknown}' up to there, so its result would be lost. It has: ${keys.join(', ') || 'none'}.`
+  const keys = requested.slice(0, 20).map(({ key }) => key)
+  const message = `the run has no step or child '${unknown}' up to that place, so its result would be lost. Give the name or key of one it has: ${keys.join(', ') || 'none'}.`
   throw new PawlError('INPUT_INVALID', message)
 }
 
@@ -197,7 +202,7 @@ function knownBefore([first]: readonly HistoryEvent[]): readonly string[] {
   return first?.type === 'GenerationBegan' ? (first.messageIds ?? []) : []
 }
 
-// `after` and `by` name events, which have other numbers now, or are gone.
+// `after` and `by` refer to events, which now have other numbers or were removed.
 function placed(event: HistoryEvent, seqs: readonly number[], edited: boolean): Event {
   const { seq: _, ...body } = event
   if (body.type === 'StateMoved') return { ...body, by: placeNow(seqs, body.by) }
@@ -208,13 +213,13 @@ function placed(event: HistoryEvent, seqs: readonly number[], edited: boolean): 
   return { ...rest, after }
 }
 
-// Of the last event that is left, up to this one. The new beginning stands before all of them.
+// The new number of the last event that is kept, up to this one. `GenerationBegan` comes before all of them.
 function placeNow(seqs: readonly number[], old: number): number {
   const left = firstAbove(seqs, old)
   return left === 0 ? 0 : left + 1
 }
 
-/** How many of these numbers, which are sorted, are not above another. */
+/** How many of these sorted numbers are at most `than`. */
 function firstAbove(sorted: readonly number[], than: number): number {
   let low = 0
   for (let high = sorted.length; low < high; ) {
@@ -229,12 +234,12 @@ function refuseImpossible(events: readonly Event[]): void {
   try {
     RunState.of(events)
   } catch (error) {
-    const message = `this run cannot begin again from there: ${String(error)}. Fork it from another step.`
+    const message = `this run cannot be rewound to that place: ${String(error)}. Reset or fork it at another step.`
     throw new PawlError('NOT_SUPPORTED', message)
   }
 }
 
-/** Whether an event is kept when its run goes back in history. */
+/** False for events that belong to their generation only: a rewind drops them. */
 export function isOfTheCode(event: HistoryEvent): boolean {
   return !hasTrait(event, 'passing')
 }

@@ -1,4 +1,4 @@
-// Who goes back in a history: the style it was made by.
+// Chooses how to rewind a history: by the style that made it.
 import type { HistoryEvent } from '../kernel/event.ts'
 import { codeRewind } from './function/rewind.ts'
 import { graphRewind, isOfGraph } from './graph/rewind.ts'

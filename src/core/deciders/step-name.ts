@@ -1,4 +1,4 @@
-// The key of a step as people would say it.
+// The key of a step as people read it.
 import { unescapeKey } from '../kernel/key.ts'
 import { parseNodeKey } from './graph/node-key.ts'
 
@@ -8,7 +8,7 @@ export function stepName(key: string): string {
   if (node?.kind === 'undo') return `undo ${node.name}`
   const places = key.split('/')
   const last = places.pop() ?? key
-  // That it is part of a saga, or goes on when the run is cancelled, says nothing about which step it is.
+  // A saga or shield around a step does not help to tell which step it is.
   const around = places.filter((place) => !/^(saga|shield)#\d+$/.test(place))
   return [...around, lastName(last)].join('/')
 }

@@ -1,5 +1,9 @@
-// A run that began by one definition of its workflow, and code that is another which it cannot go on by. The run is paused.
+// The error of a graph or machine run that follows one definition of its workflow while this worker's code is another
+// definition that does not fit. The run is paused.
 import { PawlError } from '../base/errors.ts'
+import type { Decision } from '../kernel/event.ts'
+
+export type DefinitionTaken = Extract<Decision, { type: 'DefinitionTaken' }>
 
 export interface Incompatible {
   readonly step: string
@@ -7,25 +11,26 @@ export interface Incompatible {
   readonly message: string
 }
 
-/** `way` is what can be done about it, besides deploying code that fits. */
+/** `fix` is what the reader can do besides deploying code that fits. */
 export function versionMismatch(
   workflow: string,
   { taken, code }: { readonly taken: string; readonly code: string },
   steps: readonly Incompatible[],
-  way: string,
+  fix: string,
 ): PawlError {
   const lines = steps.slice(0, 20).map(({ message }) => `\n  ${message}`)
   const rest = steps.length > 20 ? `\n  and ${steps.length - 20} more` : ''
-  const parted =
+  const problem =
     taken === code
       ? 'does not fit this code'
-      : `began by definition ${taken}, and this code is definition ${code}`
-  const error = new PawlError(
-    'VERSION_MISMATCH',
-    `this run of ${workflow} ${parted}:${lines.join('')}${rest}
-To go on, deploy code that fits, or ${way}.`,
-    { details: { taken, code, steps: steps.map((each) => ({ ...each })) } },
-  )
+      : `follows definition ${taken}, but this code is definition ${code}, which does not fit`
+  const message = `this run of ${workflow} ${problem}:${lines.join('')}${rest}
+To continue the run, deploy code that fits, or ${fix}.`
+  return mismatch(message, { taken, code, steps: steps.map((each) => ({ ...each })) })
+}
+
+export function mismatch(message: string, details: Readonly<Record<string, unknown>>): PawlError {
+  const error = new PawlError('VERSION_MISMATCH', message, { details })
   error.name = 'VersionMismatch'
   return error
 }

@@ -3,7 +3,7 @@
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Catalogue, StoredDefinition } from '../catalogue/catalogue.ts'
-import { deciderOf } from '../deciders/of.ts'
+import { deciderOf } from '../deciders/decider.ts'
 import { type ParseGraph, registeredDocument } from '../definitions/graph-document.ts'
 import type { Registry } from '../definitions/registry.ts'
 import type { Decider } from '../kernel/decider.ts'

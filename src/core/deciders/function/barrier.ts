@@ -1,18 +1,18 @@
-// Knows when the code of a workflow has run as far as it can. Node runs ticks scheduled from a microtask when
-// the microtask queue has just become empty, and before any timer or I/O: that is exactly the moment wanted.
-// `setImmediate` would let I/O callbacks slip in between.
+// The rest barrier: resolves when the code of a workflow has run as far as it can. Node runs a tick that was scheduled
+// from a microtask as soon as the microtask queue is empty, before any timer or I/O. That is the moment needed here;
+// with `setImmediate`, I/O callbacks could run first.
 
 /** Resolves when the code has come to rest. Code that itself uses process.nextTick gets one more round. */
 export function rest(): Promise<void> {
   return new Promise((resolve) => whenDrained(() => whenDrained(resolve)))
 }
 
-/** Calls back when no microtask is left to run. */
+/** Calls back when no microtask is left. */
 function whenDrained(then: () => void): void {
   queueMicrotask(() => process.nextTick(then))
 }
 
-/** Whether this JavaScript engine orders ticks and microtasks the way the barrier needs. */
+/** True if this JavaScript engine orders ticks and microtasks as the barrier needs. */
 export async function barrierIsExact(): Promise<boolean> {
   let depth = 0
   void (async () => {

@@ -1,10 +1,14 @@
-// What the calls of `ctx` take besides a function: checked where they are called.
+// Checks the arguments of `ctx` calls, where they are called.
 
-import { checkOptions } from '../../base/described.ts'
+import { checkOptions, isObject } from '../../base/described.ts'
+import { isUuid } from '../../base/digest.ts'
 import { type Duration, milliseconds } from '../../base/duration.ts'
 import { PawlError } from '../../base/errors.ts'
 import { instantOf } from '../../base/instant.ts'
+import { checkKnownId } from '../../base/names.ts'
+import type { RunRef } from '../../definitions/context.ts'
 import type { AnyActivityContract, AnyWorkflowContract } from '../../definitions/contract.ts'
+import type { Sent as SignalToSend } from '../../definitions/messages.ts'
 import {
   type ChildOptions,
   childOptions,
@@ -13,13 +17,14 @@ import {
   mapOptions,
   type RunOptions,
   runOptions,
+  runReference,
   scopeOptions,
   signalWithStartOptions,
   sleepOptions,
   stepOptions,
   waitOptions,
 } from '../../definitions/options.ts'
-import { misuse } from './misuse.ts'
+import { marksOf, misuse } from './misuse.ts'
 
 const calls = {
   run: stepOptions,
@@ -37,13 +42,16 @@ const calls = {
   wait: waitOptions,
 } as const
 
-/** When a wait is over, at the latest. */
+/** The time at which a wait ends at the latest. */
 export function deadlineOf(
   { timeout, until }: { readonly timeout?: Duration; readonly until?: Date | number },
   now: number,
 ): { readonly until?: number } {
   if (timeout !== undefined && until !== undefined)
-    throw new PawlError('INPUT_INVALID', 'ctx.wait takes `timeout` or `until`, not both.')
+    throw new PawlError(
+      'INPUT_INVALID',
+      'ctx.wait got both `timeout` and `until`; expected `timeout` or `until`, not both. Remove one of them.',
+    )
   if (timeout !== undefined) return { until: now + milliseconds(timeout, 'timeout') }
   return until === undefined ? {} : { until: instantOf(until, '`until` of ctx.wait') }
 }
@@ -54,7 +62,7 @@ export function checkCall(call: keyof typeof calls, options: unknown): void {
   checkOptions(calls[call], options, { of: `ctx.${call}` })
 }
 
-/** The options, which may be left out, and the function that comes last. */
+/** Sorts out the arguments of a call that takes optional options, and then a function. */
 export function optionsAndFunction(
   call: keyof typeof calls,
   first: unknown,
@@ -62,12 +70,12 @@ export function optionsAndFunction(
 ): [options: object, fn: AnyFunction] {
   const [options = {}, fn] = typeof first === 'function' ? [{}, first] : [first, second]
   if (typeof fn !== 'function')
-    throw misuse(`ctx.${call} takes a function as its last argument`, fn)
+    throw misuse(`ctx.${call}`, 'a function as its last argument', fn, `ctx.${call}(…, () => …)`)
   checkCall(call, options)
   return [options as object, fn as AnyFunction]
 }
 
-/** `ctx.bind`: the options of all calls are checked once, those of each when it is made. */
+/** `ctx.bind`: the shared options are checked once, those of a call with the call. */
 export function bound<Result>(
   to: AnyActivityContract | AnyWorkflowContract,
   options: RunOptions | ChildOptions,
@@ -77,7 +85,7 @@ export function bound<Result>(
   },
 ): (input?: unknown, each?: { key?: string }) => Result {
   if (to?.is !== 'activity' && to?.is !== 'workflow')
-    throw misuse('ctx.bind takes an activity or a workflow', to)
+    throw misuse('ctx.bind', 'an activity or a workflow', to, 'ctx.bind(activity, options)')
   checkCall(to.is === 'activity' ? 'bind' : 'bind of a workflow', options)
   return (input, each = {}) => {
     checkCall('bind, of each call,', each)
@@ -85,4 +93,25 @@ export function bound<Result>(
       ? ctx.run(to, input, { ...(options as RunOptions), ...each })
       : ctx.child(to, input, { ...(options as ChildOptions), ...each })
   }
+}
+
+/** Checks the first two arguments of `ctx.signal`, and returns the signal. */
+export function checkSignal(to: RunRef, signal: unknown): SignalToSend {
+  const { is, name, schema } = marksOf(signal)
+  if (is !== 'signal' || name === undefined)
+    throw misuse('ctx.signal', 'a signal', signal, 'ctx.signal(runId, signal, payload)')
+  checkTarget('ctx.signal', to)
+  return { name, ...(schema && { schema }) }
+}
+
+export function checkTarget(call: string, to: unknown): void {
+  if (isObject(to)) {
+    checkOptions(runReference, to, { of: call })
+    checkKnownId(to['workflowId'], 'a workflow id')
+  } else if (typeof to !== 'string' || !isUuid(to))
+    throw misuse(call, 'a run id or { workflowId }', to, `${call}(run.runId, …)`)
+}
+
+export function checkFunction(call: string, fn: unknown, example: string): void {
+  if (typeof fn !== 'function') throw misuse(call, 'a function', fn, example)
 }

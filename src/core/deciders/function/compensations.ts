@@ -1,19 +1,21 @@
+// What the sagas of one run have in common: how many are compensating, and which compensations failed.
 import type { Failure } from '../../base/failure.ts'
 import type { ContinueRun, EndRun } from '../../kernel/command.ts'
 
-/** How the code is left when it continues as new: not a failure, and nothing to be undone for. */
+/**
+ * Thrown by `ctx.continueAsNew` to leave the workflow function. It is not a failure, so sagas do not compensate for it.
+ */
 export class Continued extends Error {
   constructor() {
-    super('the run continues as new. Do not catch this: let it end the function.')
+    super('the run continues as new. Do not catch this error: let it end the function.')
   }
 }
 
-/** What the sagas of a run undo, and what they could not undo. */
 export class Compensations {
-  underWay = 0
+  inProgress = 0
   readonly failures: Failure[] = []
 
-  /** How the run ends, with what could not be undone. */
+  /** Adds the failed compensations to a failed or cancelled end. */
   tell(ending: EndRun | ContinueRun): EndRun | ContinueRun {
     const isBad = ending.type === 'FailRun' || ending.type === 'CancelRun'
     if (this.failures.length === 0 || !isBad) return ending

@@ -1,4 +1,4 @@
-// The `ctx` of a workflow function: names every request, and passes it on to the execution.
+// The `ctx` of a workflow function: gives every request its key, and passes it to the execution.
 
 import { type Duration, milliseconds } from '../../base/duration.ts'
 import { instantOf } from '../../base/instant.ts'
@@ -22,7 +22,6 @@ import type {
   Args,
   Log,
 } from '../../definitions/contract.ts'
-import type { Sent } from '../../definitions/messages.ts'
 import type {
   ActivityOptions,
   ChildOptions,
@@ -33,42 +32,56 @@ import type {
 } from '../../definitions/options.ts'
 import { stepPlan } from '../../definitions/plan.ts'
 import { type AnySchema, checking, checkNow } from '../../definitions/schema.ts'
-import type { SendMessage, StartChild } from '../../kernel/command.ts'
+import type { Request, SendMessage } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
 import type { StepKind } from '../../kernel/event.ts'
 import { childId } from '../../kernel/ids.ts'
 import { escapeKey, SHIELD } from '../../kernel/key.ts'
 import { webhookName, webhookSignal } from '../../kernel/webhook.ts'
-import { activityAsk, checkTarget, childAsk, signalAsk, signalTo } from '../asks.ts'
-import { bound, checkCall, deadlineOf, optionsAndFunction } from './call-options.ts'
-import type { FunctionExecution } from './execution.ts'
-import { logOf, runInfo } from './info.ts'
-import type { Identity, Wanted } from './matching.ts'
-import { misuse, mixed } from './misuse.ts'
-import { Saga } from './saga.ts'
-import { Scope } from './scope.ts'
-import { SeededNumbers } from './seeded.ts'
+import { activityRequest, childRequest, signalRequest, type Unplaced } from '../requests.ts'
 import {
-  type Branches,
+  bound,
+  checkCall,
+  checkFunction,
+  checkSignal,
+  checkTarget,
+  deadlineOf,
+  optionsAndFunction,
+} from './call-options.ts'
+import {
   begun,
+  Concurrency,
   mapPlan,
+  type NamedBranches,
   type OpenedScope,
   ScopeControl,
-  Structure,
-} from './structure.ts'
+} from './concurrency.ts'
+import type { FunctionExecution } from './execution.ts'
+import { logOf, runInfo } from './info.ts'
+import { marksOf, misuse, mixed } from './misuse.ts'
+import type { Identity } from './request-matcher.ts'
+import { Saga } from './saga.ts'
+import { Scope } from './scope.ts'
+import { SeededNumbers } from './seeded-numbers.ts'
+
+interface WebhookParts {
+  readonly name: string
+  readonly token: string
+  readonly schema?: AnySchema
+}
 
 type StepBody = (step: ActivityContext) => unknown
 
-/** What the death of a worker cut off is run again; what failed is not. */
+/** Runs the step again after the death of a worker, but not after a failure. */
 const UNLESS_IT_FAILS = { maxAttempts: limits.poisonDeliveries * 2, nonRetryable: ['*'] }
 
-/** What it gives is known only where it is asked for: the types of the interface say what it is. */
+/** `Context` says what each promise resolves with; the implementation does not know. */
 type Durable = DurablePromise<never>
 
 export class FunctionContext implements Context {
   readonly #execution: FunctionExecution
   readonly #scope: Scope
-  #structures: Structure<FunctionContext> | undefined
+  #concurrency: Concurrency<FunctionContext> | undefined
   #info: RunInfo | undefined
   #numbers: SeededNumbers | undefined
   readonly #occurrences = new Map<string, number>()
@@ -109,12 +122,13 @@ export class FunctionContext implements Context {
     given?: unknown,
     options: ChildOptions = {},
   ): TerminableChild {
-    if (workflow?.is !== 'workflow') throw misuse('ctx.child takes a workflow', workflow)
+    if (workflow?.is !== 'workflow')
+      throw misuse('ctx.child', 'a workflow', workflow, 'ctx.child(workflow, input)')
     checkCall('child', options)
     const [key, identity] = this.#identify('child', workflow.name, options)
-    const wanted = childAsk(key, workflow, given, options)
-    const runId = childId(this.#execution.head, this.#execution.keyOf(wanted, identity))
-    const { workflowId = runId } = wanted
+    const request = childRequest(key, workflow, given, options)
+    const runId = childId(this.#execution.head, this.#execution.keyOf(request, identity))
+    const { workflowId = runId } = request
     const child: Omit<TerminableChild, keyof Durable> = {
       runId,
       started: Promise.resolve({ runId, workflowId }) as TerminableChild['started'],
@@ -124,15 +138,15 @@ export class FunctionContext implements Context {
         void this.#stop(runId, { type: 'cancel', ...(reason !== undefined && { reason }) }),
       terminate: (reason) => void this.#stop(runId, { type: 'terminate', reason }),
     }
-    return Object.assign(this.#ask(wanted, identity), child)
+    return Object.assign(this.#request(request, identity), child)
   }
 
   signal(to: RunRef, signal: unknown, ...[given]: Args<unknown, never>): DurablePromise<void> {
-    const sent = signalTo(to, signal)
+    const sent = checkSignal(to, signal)
     const [key, identity] = this.#identify('signal', sent.name, {})
-    // What was sent has passed before.
-    const wanted = signalAsk(key, to, sent, given, this.#execution.hasRecorded(key))
-    return this.#ask(wanted, identity)
+    // A recorded payload has passed its schema before.
+    const isChecked = this.#execution.hasRecorded(key)
+    return this.#request(signalRequest(key, to, sent, given, isChecked), identity)
   }
 
   start(
@@ -146,19 +160,21 @@ export class FunctionContext implements Context {
 
   signalWithStart(
     workflow: AnyWorkflowContract,
-    request: ChildOptions & { signal: unknown; input?: unknown; payload?: unknown },
+    given: ChildOptions & { signal: unknown; input?: unknown; payload?: unknown },
   ): DurablePromise<void> {
-    if (workflow?.is !== 'workflow') throw misuse('ctx.signalWithStart takes a workflow', workflow)
-    checkCall('signalWithStart', request)
-    const { signal, input, payload, ...options } = request
+    const call = 'ctx.signalWithStart'
+    if (workflow?.is !== 'workflow')
+      throw misuse(call, 'a workflow', workflow, `${call}(workflow, { workflowId, signal })`)
+    checkCall('signalWithStart', given)
+    const { signal, input, payload, ...options } = given
     checkKnownId(options.workflowId, 'the workflow id of ctx.signalWithStart')
-    const sent = signalTo({ workflowId: options.workflowId ?? '' }, signal)
+    const sent = checkSignal({ workflowId: options.workflowId ?? '' }, signal)
     const [key, identity] = this.#identify('child', workflow.name, options)
-    const wanted = childAsk(key, workflow, input, { ...options, parentClose: 'abandon' })
-    const { message } = signalAsk(key, '', sent, payload, this.#execution.hasRecorded(key))
-    const told = { ...wanted, signal: message as StartChild['signal'] & object }
-    const asked = this.#ask(told, identity)
-    return (this.#scope.cancelled ? asked : Promise.resolve()) as DurablePromise<void>
+    const start = childRequest(key, workflow, input, { ...options, parentClose: 'abandon' })
+    const isChecked = this.#execution.hasRecorded(key)
+    const { message } = signalRequest(key, '', sent, payload, isChecked)
+    const started = this.#request({ ...start, signal: message }, identity)
+    return (this.#scope.cancelled ? started : Promise.resolve()) as DurablePromise<void>
   }
 
   cancelRun(run: RunRef, reason?: string): DurablePromise<void> {
@@ -169,7 +185,7 @@ export class FunctionContext implements Context {
 
   #stop(to: RunRef, message: SendMessage['message']): Durable {
     const [key, identity] = this.#identify(message.type, message.type, {})
-    return this.#ask({ type: 'SendMessage', key, to, message }, identity)
+    return this.#request({ type: 'SendMessage', key, to, message }, identity)
   }
 
   sleep(duration: Duration, options: Pick<StepIdentity, 'key'> = {}): DurablePromise<void> {
@@ -188,17 +204,14 @@ export class FunctionContext implements Context {
     const until = deadlineOf(options, this.#execution.now)
     if (typeof source === 'function')
       return this.#condition(source as () => unknown, options, until)
-    const { is, name, schema } = (source ?? {}) as { is?: string } & Partial<Sent>
-    if (is === 'webhook' && name !== undefined) {
-      const { token } = source as Webhook<unknown>
+    const { is, name, token, schema } = marksOf(source)
+    if (is === 'webhook' && name !== undefined && token !== undefined)
       return this.#webhook({ name, token, ...(schema && { schema }) }, options, until)
-    }
-    if (is !== 'signal' || name === undefined) {
-      throw misuse('ctx.wait takes a signal, a webhook, or a function', source)
-    }
+    if (is !== 'signal' || name === undefined)
+      throw misuse('ctx.wait', 'a signal, a webhook or a function', source, 'ctx.wait(signal)')
     if (this.#execution.usesOf(name).handled) throw mixed(name)
     const [key, identity] = this.#identify('wait', name, options)
-    return this.#ask({ type: 'AwaitSignal', key, name, ...until }, identity)
+    return this.#request({ type: 'AwaitSignal', key, name, ...until }, identity)
   }
 
   webhook(name: string, schema?: AnySchema): Webhook<never> {
@@ -210,9 +223,9 @@ export class FunctionContext implements Context {
     return webhook
   }
 
-  // It can be waited for once, so the wait needs no name of its own.
+  // A webhook is waited for once, so its own key names the wait.
   #webhook(
-    { name: key, token, schema }: Sent & { readonly token: string },
+    { name: key, token, schema }: WebhookParts,
     options: { key?: string },
     until: { until?: number },
   ): Durable {
@@ -220,19 +233,15 @@ export class FunctionContext implements Context {
     const name = webhookSignal(key, token)
     const what = `the payload of webhook '${webhookName(name)}'`
     const check = schema && { check: (payload: unknown) => checkNow(schema, payload, what) }
-    return this.#ask({ type: 'AwaitSignal', key: own, name, ...until }, { explicit, ...check })
+    return this.#request({ type: 'AwaitSignal', key: own, name, ...until }, { explicit, ...check })
   }
 
   on(message: unknown, first: unknown, second?: unknown): void {
-    const { is, name } = (message ?? {}) as { is?: string; name?: string }
+    const { is, name } = marksOf(message)
     const [options, handler] = optionsAndFunction('on', first, second)
-    if (name === undefined) throw misuse('ctx.on takes a signal, a query or an update', message)
-    if (is === 'query') {
-      return this.#execution.handlers.onQuery(name, handler)
-    }
-    if (is !== 'signal' && is !== 'update') {
-      throw misuse('ctx.on takes a signal, a query or an update', message)
-    }
+    if (is === 'query' && name !== undefined) return this.#execution.handlers.onQuery(name, handler)
+    if (name === undefined || (is !== 'signal' && is !== 'update'))
+      throw misuse('ctx.on', 'a signal, a query or an update', message, 'ctx.on(signal, () => …)')
     if (is === 'signal' && this.#execution.usesOf(name).awaited) throw mixed(name)
     const { validate } = options as { validate?: (payload: unknown) => void }
     this.#execution.handle(`${is}:${name}`, {
@@ -244,11 +253,11 @@ export class FunctionContext implements Context {
     })
   }
 
-  race(branches: Branches): Durable {
+  race(branches: NamedBranches): Durable {
     return this.#structure.race(this.#count('race'), branches) as Durable
   }
 
-  all(branches: Branches): Durable {
+  all(branches: NamedBranches): Durable {
     return this.#structure.all(this.#count('all'), branches) as Durable
   }
 
@@ -263,7 +272,7 @@ export class FunctionContext implements Context {
     const { timeout } = options as { timeout?: Duration }
     const segment = this.#occurrence('scope', checkKnownName(name, 'the name of a scope'))
     const scope = new Scope(`${segment}/`, this.#scope)
-    const control = new ScopeControl((error) => this.#execution.cancel(scope, error))
+    const control = new ScopeControl((error) => this.#execution.cancelScope(scope, error))
     const timer =
       timeout === undefined
         ? undefined
@@ -274,12 +283,12 @@ export class FunctionContext implements Context {
   }
 
   shield(fn: (ctx: FunctionContext) => Promise<unknown>): Durable {
-    if (typeof fn !== 'function') throw misuse('ctx.shield takes a function', fn)
+    checkFunction('ctx.shield', fn, 'ctx.shield(async (ctx) => …)')
     return this.#structure.shield(`${this.#count(SHIELD)}/`, fn) as Durable
   }
 
   saga(fn: (ctx: PublicSaga) => Promise<unknown>): Durable {
-    if (typeof fn !== 'function') throw misuse('ctx.saga takes a function', fn)
+    checkFunction('ctx.saga', fn, 'ctx.saga(async (saga) => …)')
     const saga = new Saga(this.#execution.compensations)
     const scope = new Scope(`${this.#count('saga')}/`, this.#scope)
     const ctx = Object.assign(new FunctionContext(this.#execution, scope), {
@@ -289,9 +298,9 @@ export class FunctionContext implements Context {
     return this.#structure.saga(scope, saga.run(ctx, work)) as Durable
   }
 
-  /** Says where undoing begins and ends. */
+  /** Records where a compensation begins or ends. */
   mark(type: 'BeginCompensation' | 'EndCompensation'): void {
-    void this.#ask({ type, key: this.#count('compensation') }, { explicit: false })
+    void this.#request({ type, key: this.#count('compensation') }, { explicit: false })
   }
 
   continueAsNew(input: unknown): never {
@@ -301,33 +310,33 @@ export class FunctionContext implements Context {
   setAttributes(given: AttributesChange): void {
     const attributes = storedChanges(given)
     const key = this.#count('attributes')
-    // What was set has passed before.
-    if (!this.#execution.hasRecorded(key)) this.#execution.foundBy.check(attributes)
-    void this.#ask({ type: 'SetAttributes', key, attributes }, { explicit: false })
+    // Recorded attributes have passed this check before.
+    if (!this.#execution.hasRecorded(key)) this.#execution.attributes.check(attributes)
+    void this.#request({ type: 'SetAttributes', key, attributes }, { explicit: false })
   }
 
   transaction(name: string, fn: unknown): Durable {
-    if (typeof fn !== 'function') throw misuse('ctx.transaction takes a function', fn)
+    checkFunction('ctx.transaction', fn, "ctx.transaction('name', async (sql) => …)")
     const [key, identity] = this.#identify(
       'transaction',
       checkKnownName(name, 'the name of a step'),
       {},
     )
     const plan: StepPlan = { ...stepPlan({}), transaction: fn as StepPlan['transaction'] & object }
-    return this.#ask({ type: 'RunStep', kind: 'step', key, name }, identity, plan)
+    return this.#request({ type: 'RunStep', kind: 'step', key, name }, identity, plan)
   }
 
   patched(id: string): boolean {
     return this.#execution.patched(checkKnownName(id, 'the id of a patch'))
   }
 
-  // The mark stays in the histories that have it; nothing asks for it any more.
+  // Nothing to do: histories keep the mark, but no code reads it any more.
   deprecatePatch(id: string): void {
     checkKnownName(id, 'the id of a patch')
   }
 
   sideEffect(body: () => unknown): Durable {
-    if (typeof body !== 'function') throw misuse('ctx.sideEffect takes a function', body)
+    checkFunction('ctx.sideEffect', body, 'ctx.sideEffect(() => …)')
     return this.#inline('sideEffect', 'sideEffect', { retry: UNLESS_IT_FAILS }, body)
   }
 
@@ -344,9 +353,9 @@ export class FunctionContext implements Context {
     return this.#random().uuid()
   }
 
-  get #structure(): Structure<FunctionContext> {
-    this.#structures ??= new Structure(this.#execution, (...given) => this.#open(...given))
-    return this.#structures
+  get #structure(): Concurrency<FunctionContext> {
+    this.#concurrency ??= new Concurrency(this.#execution, (...given) => this.#open(...given))
+    return this.#concurrency
   }
 
   #random(): SeededNumbers {
@@ -361,27 +370,28 @@ export class FunctionContext implements Context {
     options: RunOptions = {},
   ): Durable {
     if (activity?.is !== 'activity') {
-      throw misuse('ctx.run takes an activity, or a name and a function', activity)
+      const expected = 'an activity, or a name and a function'
+      throw misuse('ctx.run', expected, activity, 'ctx.run(activity, input)')
     }
     checkCall('run with an activity', options)
     const [key, identity] = this.#identify('activity', activity.name, options)
     const { activities } = this.#execution
-    const { wanted, plan } = activityAsk(key, activity, given, options, activities)
-    return this.#ask(wanted, identity, plan)
+    const { request, plan } = activityRequest(key, activity, given, options, activities)
+    return this.#request(request, identity, plan)
   }
 
   #inline(kind: StepKind, name: string, options: StepOptions, body: unknown): Durable {
     const [key, identity] = this.#identify(kind, name, options)
     const plan: StepPlan = { ...stepPlan(options, `step '${name}'`), body: body as StepBody }
     const mark = options.onCancel === 'wait' ? { onCancel: 'wait' as const } : {}
-    return this.#ask({ type: 'RunStep', kind, key, name, ...mark }, identity, plan)
+    return this.#request({ type: 'RunStep', kind, key, name, ...mark }, identity, plan)
   }
 
-  // It is recorded as a wait, so that people see it; what ends it is the code's own doing.
+  // A condition is recorded as a wait, so that people see it. The code itself checks it, and no event settles it.
   #condition(isMet: () => unknown, options: { key?: string }, until: { until?: number }): Durable {
     const [key, identity] = this.#identify('wait', 'condition', options)
     const condition = { name: 'condition', condition: true, ...until } as const
-    const promise = this.#ask({ type: 'AwaitSignal', key, ...condition }, identity)
+    const promise = this.#request({ type: 'AwaitSignal', key, ...condition }, identity)
     this.#execution.handlers.await(key, {
       isMet: () => isMet() === true,
       meet: () => this.#execution.meet(promise),
@@ -396,21 +406,21 @@ export class FunctionContext implements Context {
   }
 
   #timer(key: string, until: number, explicit = false): DurablePromise<void> {
-    return this.#ask({ type: 'SetTimer', key, until }, { explicit })
+    return this.#request({ type: 'SetTimer', key, until }, { explicit })
   }
 
-  /** Runs a function in a scope of its own, inside this one. */
+  /** Calls a function in a new scope inside this one. */
   #open(path: string, fn: (ctx: FunctionContext) => unknown, shield = false): OpenedScope {
     const scope = new Scope(path, this.#scope, shield)
     const ctx = new FunctionContext(this.#execution, scope)
     return { scope, promise: begun(() => fn(ctx)) }
   }
 
-  #ask(wanted: Wanted, identity: Identity, plan?: StepPlan): Durable {
-    return this.#execution.request(this.#scope, wanted, identity, plan) as Durable
+  #request(request: Unplaced<Request>, identity: Identity, plan?: StepPlan): Durable {
+    return this.#execution.request(this.#scope, request, identity, plan) as Durable
   }
 
-  // kind:name#n, where n counts the calls of this kind and name; or the key the user gave.
+  // The key is kind:name#n, where n counts the calls with this kind and name, or the key that the user gave.
   #identify(kind: string, name: string, options: StepIdentity): [key: string, identity: Identity] {
     const { key, was, ifPast } = options
     const identity = {

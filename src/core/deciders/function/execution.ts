@@ -1,6 +1,6 @@
-// One execution of a workflow function: suspended code, kept alive between turns. Code runs only inside
-// `advance`, from one delivery to the next, until nothing more can be delivered; what it then still wants is
-// the turn's commands. Anything that wakes the code at another time is a wait pawl cannot see, and an error.
+// One execution of a workflow function: suspended code that is kept alive between turns. Code runs only inside
+// `advance`, from one delivery to the next, until nothing more can be delivered; its new requests are then the commands
+// of the turn. If the code continues at any other time, it awaited something that pawl cannot see, which is an error.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { assert } from '../../base/assert.ts'
 import { CancelledError } from '../../base/errors.ts'
@@ -8,39 +8,45 @@ import type { Instant } from '../../base/instant.ts'
 import { decode, encode, type Payload } from '../../base/value.ts'
 import type { ActivityOf } from '../../definitions/plan.ts'
 import type { RegisteredFunction } from '../../definitions/registry.ts'
-import type { Command } from '../../kernel/command.ts'
+import type { Command, Request } from '../../kernel/command.ts'
 import type { Execution, LogEntry, StepPlan, World } from '../../kernel/decider.ts'
 import { endedUnbegun } from '../../kernel/endings.ts'
 import { type HistoryEvent, isHeard } from '../../kernel/event.ts'
 import type { Head } from '../../kernel/run.ts'
 import { makeToken } from '../../kernel/webhook.ts'
+import type { Unplaced } from '../requests.ts'
+import { RunAttributes } from './attributes.ts'
 import { rest } from './barrier.ts'
 import { Compensations, Continued } from './compensations.ts'
-import { FoundBy } from './found-by.ts'
 import { Handlers, type MessageHandler } from './handlers.ts'
 import { isMessage, Journal, type Settlement } from './journal.ts'
-import type { Identity, Wanted } from './matching.ts'
-import { callSite, nestedCall, nonDurableAwait, queryAsked, stillWanted } from './nondeterminism.ts'
-import { Recognition } from './recognition.ts'
+import {
+  callSite,
+  nestedCall,
+  nonDurableAwait,
+  notCancelled,
+  requestInQuery,
+} from './nondeterminism.ts'
 import {
   awaitsEnd,
   changesOf,
   endingOf,
+  type FunctionOutcome,
   never,
-  type Outcome,
-  type Request,
+  type PendingRequest,
   settle,
-} from './request.ts'
+} from './pending-request.ts'
+import { type Identity, RequestMatcher } from './request-matcher.ts'
 import { Scope } from './scope.ts'
-import { Wishes } from './wishes.ts'
+import { TurnCommands } from './turn-commands.ts'
 
-/** Whose code is running: an execution's, or the body of a step. */
+/** The code that is running: that of an execution, or the body of a step. */
 export const running = new AsyncLocalStorage<FunctionExecution | 'step'>()
 
-/** The steps after which a long replay lets the rest of the process have a turn. */
+/** Deliveries after which a long replay lets other work of the process run. */
 const DELIVERIES_BETWEEN_BREATHS = 256
 
-/** Requests a cancelled workflow may make, all refused, before it is ended where it is. */
+/** Refused requests after which the code of a cancelled workflow is abandoned. */
 const REFUSALS_MAX = 1_000
 
 export interface FunctionCode {
@@ -53,15 +59,16 @@ export class FunctionExecution implements Execution {
   readonly head: Head
   readonly workflow: RegisteredFunction
   readonly activities: ActivityOf
-  /** The instant the code believes it is. */
+  /** The time as the code sees it: that of the last delivered event. */
   now: Instant = 0
-  /** The seq of the last event delivered, and of the last that moved the replay forward. */
+  /** The seq of the last delivered event. */
   delivered = 0
   readonly #journal = new Journal()
-  readonly #recognition: Recognition
-  readonly #open = new Map<string, Request>()
+  readonly #matcher: RequestMatcher
+  readonly #open = new Map<string, PendingRequest>()
+  /** The seq of the last event that moved the replay forward: deliveries to past requests do not. */
   #position = 0
-  readonly #wishes = new Wishes()
+  readonly #turn = new TurnCommands()
   #patches: Map<string, boolean> | undefined
   #logs: LogEntry[] = []
   #replayedThrough = 0
@@ -70,10 +77,10 @@ export class FunctionExecution implements Execution {
   #refusals = 0
   readonly root = new Scope()
   readonly compensations = new Compensations()
-  readonly foundBy: FoundBy
+  readonly attributes: RunAttributes
   readonly handlers = new Handlers((error) => this.#settleRoot({ ok: false, error }))
   #isQuery = false
-  #outcome: Outcome | undefined
+  #outcome: FunctionOutcome | undefined
   #dead: Error | 'disposed' | undefined
   #lastKey: string | undefined
   onBreak: () => void = () => {}
@@ -84,9 +91,9 @@ export class FunctionExecution implements Execution {
   constructor({ workflow, activities, start }: FunctionCode, head: Head, world: World) {
     this.workflow = workflow
     this.activities = activities
-    this.#recognition = new Recognition(workflow.name, this.#journal)
+    this.#matcher = new RequestMatcher(workflow.name, this.#journal)
     this.head = head
-    this.foundBy = new FoundBy(head.extras.attributes)
+    this.attributes = new RunAttributes(head.extras.attributes)
     this.#start = start
     this.#world = world
   }
@@ -125,42 +132,42 @@ export class FunctionExecution implements Execution {
     return this.#open.get(key)?.plan
   }
 
-  /** Sends messages of a channel to a handler from now on. */
+  /** From now on the handler gets the messages of this channel. */
   handle(channel: string, handler: MessageHandler): void {
     if (this.#isQuery || this.#dead) return
     this.handlers.on(channel, handler)
     this.#journal.handle(channel)
   }
 
-  /** Whether signals of this name go to a handler, and whether something waits for one. */
+  /** Whether a handler gets the signals of this name, and whether a wait is open for one. */
   usesOf(signal: string): { readonly handled: boolean; readonly awaited: boolean } {
     const channel = `signal:${signal}`
     return { handled: this.#journal.isHandled(channel), awaited: this.#journal.hasWaits(channel) }
   }
 
-  /** The key a request would go by: an older one, if it was recorded under that. */
-  keyOf(wanted: Wanted, identity: Identity): string {
-    return this.#recognition.under(wanted, identity).key
+  /** The key of a request in the history: its former key, if it was recorded under that. */
+  keyOf(request: Unplaced<Request>, identity: Identity): string {
+    return this.#matcher.underRecordedKey(request, identity).key
   }
 
-  /** Whether history has what the code is about to ask for. */
+  /** True if the history has the request that the code is about to make. */
   hasRecorded(key: string): boolean {
     return this.#journal.unrequested.has(key)
   }
 
-  /** Whether history begins with other things than this. */
+  /** True if the history has requests, but not this one. */
   beganWithout(key: string): boolean {
-    return this.#recognition.isBehind(0) && !this.hasRecorded(key)
+    return this.#matcher.isBehind(0) && !this.hasRecorded(key)
   }
 
-  /** Settles a request by something the code itself has seen, and not by an event. */
+  /** Settles a condition that holds. The code itself saw that, so no event settles it. */
   meet(promise: Promise<unknown>): void {
-    for (const request of this.#open.values()) {
-      if (request.promise === promise) return this.#callOff(request, undefined)
+    for (const pending of this.#open.values()) {
+      if (pending.promise === promise) return this.#cancelPending(pending, undefined)
     }
   }
 
-  /** Answers from where the code stands. It must change nothing, and can ask for nothing. */
+  /** Calls the handler of a query, which may change and request nothing. */
   query(name: string, payload: Payload): Payload {
     if (this.#dead) throw this.#deathError()
     this.#isQuery = true
@@ -188,20 +195,25 @@ export class FunctionExecution implements Execution {
   }
 
   /** Every durable call of `ctx` ends here. */
-  request(scope: Scope, wanted: Wanted, identity: Identity, plan?: StepPlan): Promise<unknown> {
-    if (running.getStore() === 'step') throw nestedCall(wanted.key)
-    if (this.#isQuery) throw queryAsked(wanted.key)
+  request(
+    scope: Scope,
+    request: Unplaced<Request>,
+    identity: Identity,
+    plan?: StepPlan,
+  ): Promise<unknown> {
+    if (running.getStore() === 'step') throw nestedCall(request.key)
+    if (this.#isQuery) throw requestInQuery(request.key)
     if (this.#dead === 'disposed') return never()
-    if (!this.#inTurn) return this.#foreignWake(wanted.key)
+    if (!this.#inTurn) return this.#foreignWake(request.key)
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    // A branch nobody waits for any more must not look like an unhandled rejection.
+    // Without a handler, a branch that lost would count as an unhandled rejection.
     promise.catch(() => {})
     if (scope.cancelled) return this.#refuse(scope.cancelled)
-    const taken = identity.explicit && this.#recognition.claim(wanted.key)
-    if (taken) return this.#die(taken)
+    const duplicate = identity.explicit && this.#matcher.claim(request.key)
+    if (duplicate) return this.#die(duplicate)
     const ifPast = identity.ifPast ?? this.workflow.options.ifPast ?? 'pause'
-    const request: Request = {
-      wanted: this.#recognition.under(wanted, identity),
+    const pending: PendingRequest = {
+      request: this.#matcher.underRecordedKey(request, identity),
       scope,
       promise,
       after: this.#position,
@@ -212,28 +224,28 @@ export class FunctionExecution implements Execution {
       resolve,
       reject,
     }
-    const { key } = request.wanted
+    const { key } = pending.request
     this.#lastKey = key
-    this.#open.set(key, request)
-    const misfit = this.#recognition.match(request, identity)
-    if (misfit) void this.#die(misfit)
-    const changes = changesOf(request)
-    if (changes) this.foundBy.change(key, changes)
-    if (!request.recorded) this.#wishes.ask(request)
+    this.#open.set(key, pending)
+    const mismatch = this.#matcher.match(pending, identity)
+    if (mismatch) void this.#die(mismatch)
+    const changes = changesOf(pending)
+    if (changes) this.attributes.change(key, changes)
+    if (!pending.recorded) this.#turn.add(pending)
     return promise
   }
 
-  /** What settles the wait for a webhook from outside: the same every time the code runs. */
+  /** The token that settles a webhook from outside: the same in every replay. */
   token(key: string): string {
     const known = this.#journal.tokens.get(key)
     if (known !== undefined) return known
     const token = makeToken(this.head.runId, this.#world.secret())
     this.#journal.tokens.set(key, token)
-    this.#wishes.makeToken(key, token)
+    this.#turn.makeToken(key, token)
     return token
   }
 
-  /** Ends this generation here, whatever the code does next. A cancelled run ends for good. */
+  /** Ends this generation, whatever the code does next. A cancelled run does not continue. */
   continueAsNew(given: unknown): never {
     if (this.root.cancelled) throw this.root.cancelled
     const input = encode(given, `the input workflow '${this.workflow.name}' continues with`)
@@ -241,66 +253,70 @@ export class FunctionExecution implements Execution {
     throw new Continued()
   }
 
-  /** Calls off what was asked for in a scope, and refuses whatever is asked for there later. */
-  cancel(scope: Scope, error: CancelledError): void {
+  /** Cancels the requests of a scope, and refuses further requests there. */
+  cancelScope(scope: Scope, error: CancelledError): void {
     scope.cancel(error)
-    for (const request of [...this.#open.values()]) {
-      if (scope.covers(request.scope)) this.#callOff(request, error)
+    for (const pending of [...this.#open.values()]) {
+      if (scope.covers(pending.scope)) this.#cancelPending(pending, error)
     }
   }
 
-  /** Calls off the one request that gave this promise, if it is open. */
-  callOff(promise: Promise<unknown>, error: CancelledError): void {
-    for (const request of this.#open.values()) {
-      if (request.promise === promise) return this.#callOff(request, error)
+  /** Cancels the request that has this promise, if it is open. */
+  cancelRequest(promise: Promise<unknown>, error: CancelledError): void {
+    for (const pending of this.#open.values()) {
+      if (pending.promise === promise) return this.#cancelPending(pending, error)
     }
   }
 
-  /** Whether this run goes the new way where the code changed; the same answer every time. */
+  /** Whether this run takes the new path of a patch; the same answer in every replay. */
   patched(id: string): boolean {
     const known = this.#patches?.get(id)
     if (known !== undefined) return known
     const marked = this.#journal.patches.has(id)
-    const answer = marked || !this.#recognition.isBehind(this.#position)
-    if (answer && !marked) this.#wishes.patch(id)
+    const answer = marked || !this.#matcher.isBehind(this.#position)
+    if (answer && !marked) this.#turn.patch(id)
     this.#patches ??= new Map()
     this.#patches.set(id, answer)
     return answer
   }
 
-  #callOff(request: Request, error: CancelledError | undefined): void {
-    const { key } = request.wanted
-    const isFresh = this.#recognition.forget(request)
-    if (error && !isFresh && awaitsEnd(request)) return this.#stop(request, error)
-    this.#drop(request)
-    if (isFresh) this.#unask(request)
-    // What the code once rested on is written down even if it is let go in the same turn: a replay rests there, too.
-    else if (!this.#journal.calledOff.delete(key)) this.#wishes.callOff(key, error === undefined)
-    if (error) request.reject(error)
-    else request.resolve(true)
+  /** Without an error the request is a condition that holds. */
+  #cancelPending(pending: PendingRequest, error: CancelledError | undefined): void {
+    const { key } = pending.request
+    const isFresh = this.#matcher.forget(pending)
+    if (error && !isFresh && awaitsEnd(pending)) return this.#stop(pending, error)
+    this.#drop(pending)
+    if (isFresh) this.#withdraw(pending)
+    // A request that was open when the code came to rest is recorded even if the same turn cancels it, because a replay
+    // comes to rest there, too.
+    else if (!this.#journal.cancelled.delete(key)) this.#turn.cancel(key, error === undefined)
+    if (error) pending.reject(error)
+    else pending.resolve(true)
   }
 
-  // It stays open: its end settles it. A cancelled run stops all that was recorded before, and need not be told.
-  #stop(request: Request, error: CancelledError, isTold = false): void {
-    if (request.stopped) return
-    const { key } = request.wanted
-    request.stopped = error
-    if (this.#journal.calledOff.delete(key) || (isTold && !this.#wishes.has(request))) return
-    this.#wishes.callOff(key)
+  // The request stays open until it ends. The event `CancelRequested` stops every recorded request by itself; with
+  // `isRunCancelled`, only requests of this turn need a command.
+  #stop(pending: PendingRequest, error: CancelledError, isRunCancelled = false): void {
+    if (pending.stopped) return
+    const { key } = pending.request
+    pending.stopped = error
+    if (this.#journal.cancelled.delete(key)) return
+    if (isRunCancelled && !this.#turn.has(pending)) return
+    this.#turn.cancel(key)
   }
 
-  #unask(request: Request): void {
-    this.#wishes.unask(request)
-    this.foundBy.forget(request.wanted.key)
+  #withdraw(pending: PendingRequest): void {
+    this.#turn.remove(pending)
+    this.attributes.forget(pending.request.key)
   }
 
-  #drop({ wanted }: Request): void {
-    this.#journal.forget(wanted.key)
-    this.#open.delete(wanted.key)
-    this.handlers.forget(wanted.key)
+  #drop({ request }: PendingRequest): void {
+    this.#journal.forget(request.key)
+    this.#open.delete(request.key)
+    this.handlers.forget(request.key)
   }
 
-  // Code that catches its cancellation and asks again, for ever, would never come to rest.
+  // Code that catches its cancellation and makes another request, in a loop, would never come to rest.
   #refuse(cancelled: CancelledError): Promise<unknown> {
     if (++this.#refusals <= REFUSALS_MAX) {
       const promise = Promise.reject(cancelled)
@@ -313,7 +329,7 @@ export class FunctionExecution implements Execution {
 
   async #runToFrontier(): Promise<void> {
     this.#inTurn = true
-    // It came to rest at the end of its last turn, and only a delivery may wake it.
+    // Code that has started came to rest at the end of its last turn; only a delivery continues it.
     let isAtRest = this.#started
     if (!this.#started) this.#begin()
     for (let deliveries = 1; ; deliveries++) {
@@ -321,8 +337,8 @@ export class FunctionExecution implements Execution {
       isAtRest = false
       if (this.#dead) throw this.#deathError()
       this.#inTurn = false
-      this.#recognition.markPast(this.#position)
-      this.foundBy.settle()
+      this.#matcher.markPast(this.#position)
+      this.attributes.settle()
       if (this.#hasEnded) return
       this.#inTurn = true
       if (this.handlers.meetNext()) continue
@@ -337,8 +353,8 @@ export class FunctionExecution implements Execution {
       const place = this.#lastKey === undefined ? 'before its first step' : `after ${this.#lastKey}`
       throw nonDurableAwait(this.workflow.name, place)
     }
-    for (const key of this.#journal.calledOff) {
-      if (this.#open.has(key)) throw stillWanted(this.workflow.name, key)
+    for (const key of this.#journal.cancelled) {
+      if (this.#open.has(key)) throw notCancelled(this.workflow.name, key)
     }
   }
 
@@ -351,27 +367,27 @@ export class FunctionExecution implements Execution {
     )
   }
 
-  #settleRoot(outcome: Outcome): void {
+  #settleRoot(outcome: FunctionOutcome): void {
     if (this.#dead) return
     if (this.#inTurn) this.#outcome ??= outcome
     else void this.#foreignWake(undefined)
   }
 
   async #deliver(settlement: Settlement, key: string | undefined): Promise<void> {
-    // A signal may have come long before it is waited for; time and place do not go back for it.
+    // A signal may be older than its wait; neither the time nor the place in the history goes back for it.
     this.now = Math.max(this.now, settlement.at)
     this.delivered = Math.max(this.delivered, settlement.seq)
-    if (settlement.type === 'CancelRequested') return this.#cancel(settlement)
+    if (settlement.type === 'CancelRequested') return this.#cancelRun(settlement)
     if (key === undefined) return this.#hear(settlement)
-    const request = this.#open.get(key)
-    assert(request, 'only open requests are settled')
+    const pending = this.#open.get(key)
+    assert(pending, 'only open requests are settled')
     this.#open.delete(key)
     this.handlers.forget(key)
-    if (!request.recorded?.past && !request.past) this.#reach(settlement.seq)
-    settle(request, settlement)
+    if (!pending.recorded?.past && !pending.past) this.#reach(settlement.seq)
+    settle(pending, settlement)
   }
 
-  // A message for a handler. One that was refused when it came is refused for good.
+  // Delivers a message to its handler. An update that was refused once stays refused.
   #hear(settlement: Settlement): void {
     assert(isMessage(settlement), 'all but cancellations and messages settle a key')
     this.#reach(settlement.seq)
@@ -383,22 +399,23 @@ export class FunctionExecution implements Execution {
     this.#position = Math.max(this.#position, seq)
   }
 
-  // One rejection per drain, in the order of the requests: the code sees the same order every time.
-  async #cancel(settlement: Extract<Settlement, { type: 'CancelRequested' }>): Promise<void> {
+  // Rejects one request at a time, in their order, and lets the code come to rest after each: every replay sees this
+  // order.
+  async #cancelRun(settlement: Extract<Settlement, { type: 'CancelRequested' }>): Promise<void> {
     this.#reach(settlement.seq)
     const error = new CancelledError(settlement.reason)
     this.root.cancel(error)
-    for (const request of [...this.#open.values()]) {
-      if (!this.root.covers(request.scope)) continue
-      const isFresh = this.#recognition.forget(request)
-      if (!isFresh && awaitsEnd(request)) {
-        this.#stop(request, error, true)
+    for (const pending of [...this.#open.values()]) {
+      if (!this.root.covers(pending.scope)) continue
+      const isFresh = this.#matcher.forget(pending)
+      if (!isFresh && awaitsEnd(pending)) {
+        this.#stop(pending, error, true)
         continue
       }
-      this.#drop(request)
-      if (isFresh) this.#unask(request)
-      else if (this.#wishes.has(request)) this.#wishes.callOff(request.wanted.key)
-      request.reject(error)
+      this.#drop(pending)
+      if (isFresh) this.#withdraw(pending)
+      else if (this.#turn.has(pending)) this.#turn.cancel(pending.request.key)
+      pending.reject(error)
       await rest()
     }
   }
@@ -409,12 +426,12 @@ export class FunctionExecution implements Execution {
     const answers = this.handlers.takeAnswers(this.#journal.answered)
     const ending = outcome && endingOf(this.workflow.name, outcome, this.root, this.#journal.unread)
     const { unfinished } = this.handlers
-    return this.#wishes.take(answers, ending && this.compensations.tell(ending), unfinished)
+    return this.#turn.take(answers, ending && this.compensations.tell(ending), unfinished)
   }
 
-  // What a saga that lost does is done before the run ends, though nobody waits for it.
+  // A saga that lost a race compensates before the run ends, although no code waits for it.
   get #hasEnded(): boolean {
-    return this.#outcome !== undefined && this.compensations.underWay === 0
+    return this.#outcome !== undefined && this.compensations.inProgress === 0
   }
 
   #foreignWake(key: string | undefined): Promise<never> {
@@ -431,6 +448,6 @@ export class FunctionExecution implements Execution {
   }
 
   #deathError(): Error {
-    return this.#dead instanceof Error ? this.#dead : new Error('this execution was disposed of')
+    return this.#dead instanceof Error ? this.#dead : new Error('this execution was disposed')
   }
 }

@@ -119,7 +119,12 @@ describe('waits pawl cannot see', () => {
     await play.begin()
     expect(play.ending).toMatchObject({
       type: 'RunFailed',
-      failure: { code: 'INPUT_INVALID', message: expect.stringContaining('takes an activity') },
+      failure: {
+        code: 'INPUT_INVALID',
+        message: expect.stringMatching(
+          /^ctx\.run expects an activity.*got workflow 'child'\. Call it as/,
+        ),
+      },
     })
   })
 })

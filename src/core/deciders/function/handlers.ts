@@ -1,5 +1,5 @@
-// What the code does about messages in the background, what it answers when it is asked, and what it waits to become
-// true. Handlers run in scopes of their own; the run ends when its function does, whatever they are at.
+// The handlers of a workflow function: for signals and updates, for queries, and for conditions that the code waits
+// for. A handler runs in a scope of its own. The run ends when its function does, even if handlers are still running.
 
 import { CancelledError, PawlError } from '../../base/errors.ts'
 import { failureOf } from '../../base/failure.ts'
@@ -9,7 +9,7 @@ import { channelOf, type Settlement } from './journal.ts'
 
 export interface MessageHandler {
   readonly run: (payload: unknown, messageId: string) => Promise<unknown>
-  /** Refuses an update by throwing. */
+  /** Throws to refuse an update. */
   readonly validate?: (payload: unknown) => void
 }
 
@@ -25,9 +25,9 @@ export class Handlers {
   readonly #queries = new Map<string, (payload: unknown) => unknown>()
   readonly #conditions = new Map<string, Condition>()
   #answers: (AcceptUpdate | AnswerUpdate)[] = []
-  /** Messages whose handlers are not done, by their ids. */
+  /** Messages whose handlers are running, by their ids. */
   readonly #inProgress = new Map<string, Delivered>()
-  /** A signal's handler has nobody to tell of its failure but the run. */
+  /** Fails the run: the sender of a signal gets no answer, so a failed handler must not go unnoticed. */
   readonly #fail: (error: unknown) => void
 
   constructor(fail: (error: unknown) => void) {
@@ -42,7 +42,7 @@ export class Handlers {
     this.#queries.set(name, handler)
   }
 
-  /** Starts the handler of a message. A validator is asked once, and never about what it has let pass. */
+  /** Starts the handler of a message. The validator is not called again for an update that it accepted. */
   deliver(message: Delivered, accepted: ReadonlySet<string>): void {
     const handler = this.#messages.get(channelOf(message))
     if (!handler) return
@@ -77,14 +77,14 @@ export class Handlers {
       const known = [...this.#queries.keys()].join(', ') || 'none'
       throw new PawlError(
         'QUERY_NOT_FOUND',
-        `the run has no handler for query '${name}'; it has: ${known}.`,
+        `the run has no handler for query '${name}'; it has: ${known}. Register one with ctx.on, or correct the name.`,
       )
     }
     const value = handler(decode(payload))
     if (value instanceof Promise) {
       throw new PawlError(
         'INPUT_INVALID',
-        `the handler of query '${name}' gave a promise. A query looks at what is there and answers at once.`,
+        `the handler of query '${name}' returned a promise, but a query must answer at once. Return a value that the workflow already has, or use an update.`,
       )
     }
     return encode(value, `the answer to query '${name}'`)
@@ -98,7 +98,7 @@ export class Handlers {
     this.#conditions.delete(key)
   }
 
-  /** Meets the first condition that has become true; asked whenever the code has come to rest. */
+  /** Settles the first condition that holds. Called whenever the code has come to rest. */
   meetNext(): boolean {
     for (const [key, { isMet, meet }] of this.#conditions) {
       if (!isMet()) continue
@@ -109,22 +109,22 @@ export class Handlers {
     return false
   }
 
-  /** The run goes on without them: whoever waits for an answer is told that there is none. */
+  /** Answers the updates in progress with a failure, because the run continues as new without them. */
   abandonUpdates(): void {
-    const message = 'the run continued as new before it had answered. Send the update again.'
+    const message = 'the run continued as new before it answered the update. Send the update again.'
     const failure = { type: 'UpdateAbandoned', message, retryable: true }
     for (const { id, type } of [...this.#inProgress.values()])
       if (type === 'UpdateReceived') this.#answer(id, { ok: false, failure })
   }
 
-  /** Handlers that are not done, as people would name them. */
+  /** The names of handlers in progress, for people. */
   get unfinished(): readonly string[] {
     return [...this.#inProgress.values()].map(
       ({ type, name }) => `${type === 'UpdateReceived' ? 'update' : 'signal'} '${name}'`,
     )
   }
 
-  /** What is to be said about updates, other than what was said before. */
+  /** The answers to updates that the history does not have yet. */
   takeAnswers(answered: ReadonlySet<string>): readonly (AcceptUpdate | AnswerUpdate)[] {
     const answers = this.#answers.filter(({ id }) => !answered.has(id))
     this.#answers = []
@@ -144,7 +144,7 @@ export class Handlers {
     this.#answers.push({ type: 'AnswerUpdate', id, answer })
   }
 
-  // Cancelled with the run: then that is what the run is told, too.
+  // A handler that was cancelled with its run does not make the run fail.
   #failed(id: string, error: unknown): void {
     this.#inProgress.delete(id)
     if (!(error instanceof CancelledError)) this.#fail(error)

@@ -1,4 +1,4 @@
-// What `ctx` tells the code about its run, and takes from it for the log.
+// `ctx.info` and `ctx.log`: what the code can read about its run, and how it logs.
 
 import { limits } from '../../base/limits.ts'
 import { decode } from '../../base/value.ts'
@@ -20,7 +20,7 @@ export function runInfo(execution: FunctionExecution): RunInfo {
     ...(head.parent && { parent: { runId: head.parent.runId } }),
     memo,
     get attributes() {
-      return execution.foundBy.attributes
+      return execution.attributes.current
     },
     queue: head.queue,
     priority: head.priority,

@@ -1,6 +1,6 @@
-// What history says about a run, indexed for replay: which requests were recorded, which of them are settled,
-// and which settlement comes next. It delivers the lowest-numbered settlement whose request is open, one at a
-// time, and does so live and in replay alike: that is why `Promise.all` and `race` come out the same.
+// The journal: the history of a run, indexed for replay. It knows which requests were recorded, which of them are
+// settled, and which settlement comes next. It delivers the lowest-numbered settlement whose request is open, one at a
+// time. Live execution and replay use the same rule; that is why `Promise.all` and `race` replay identically.
 import { assert, unreachable } from '../../base/assert.ts'
 import type { ContinueRun } from '../../kernel/command.ts'
 import type {
@@ -13,38 +13,42 @@ import type {
 } from '../../kernel/event.ts'
 import { MinHeap } from './heap.ts'
 
-export type Recorded = (Requested | Sent | AttributesSet | Compensated) & { readonly seq: number }
+/** A request as the history has it. */
+export type RecordedRequest = (Requested | Sent | AttributesSet | Compensated) & {
+  readonly seq: number
+}
+/** An event that settles a request, starts a handler, or cancels the run. */
 export type Settlement = (Resolution | Sent | AttributesSet | Compensated) & {
   readonly seq: number
   readonly at: number
 }
 
-/** A request that is open, as far as delivery is concerned. */
+/** What delivery needs to know of an open request. */
 export interface Waiter {
   readonly key: string
-  /** The name of the signal it waits for, if it does. */
+  /** The name of the signal that it waits for. */
   readonly signal?: string
 }
 
 export class Journal {
-  /** Recorded requests the code has not made again yet. */
-  readonly unrequested = new Map<string, Recorded>()
-  /** How often each kind and name was recorded in a scope. */
+  /** Recorded requests that the replayed code has not made yet. */
+  readonly unrequested = new Map<string, RecordedRequest>()
+  /** How often each kind and name is recorded in a scope. */
   readonly #occurrences = new Map<string, number>()
-  /** What the code let go of, and the patches it took. */
-  readonly calledOff = new Set<string>()
+  /** Keys that the history has as cancelled, until the replayed code cancels them. */
+  readonly cancelled = new Set<string>()
   readonly patches = new Set<string>()
-  /** What an earlier generation asked for and did not see settled: it is known, though it is not recorded. */
+  /** Keys that an earlier generation requested and did not see settled: known steps, although they are not recorded. */
   readonly again = new Set<string>()
-  /** Nobody expects the code to come to what was recorded from this event on. */
+  /** The code need not request again what was recorded from this event on. */
   looseFrom = Number.POSITIVE_INFINITY
-  /** By the key of the webhook they are for. */
+  /** Tokens by the keys of their webhooks. */
   readonly tokens = new Map<string, string>()
-  /** Updates whose validator let them pass, or refused them, and those that have their answer. */
+  /** Ids of updates: accepted by their validator, refused by it, and answered. */
   readonly accepted = new Set<string>()
   readonly rejected = new Set<string>()
   readonly answered = new Set<string>()
-  /** Channels whose messages go to a handler. */
+  /** Channels whose messages a handler gets. */
   readonly #handled = new Set<string>()
   readonly #settlements = new Map<number, Settlement>()
   readonly #seqByKey = new Map<string, number>()
@@ -65,7 +69,7 @@ export class Journal {
       case 'AttributesSet':
       case 'CompensationBegan':
       case 'CompensationEnded':
-        // Requested and settled at once.
+        // These events both record a request and settle it.
         this.#record(event)
         return this.#settle(event)
       case 'SignalReceived':
@@ -92,7 +96,7 @@ export class Journal {
       case 'ChildFailed':
         return this.#settle(event)
       case 'CalledOff':
-        for (const key of event.keys) this.calledOff.add(key)
+        for (const key of event.keys) this.cancelled.add(key)
         return
       case 'Patched':
         this.patches.add(event.id)
@@ -104,7 +108,7 @@ export class Journal {
         for (const key of event.again ?? []) this.again.add(key)
         this.looseFrom = event.looseFrom ?? this.looseFrom
         return
-      // Decisions of other styles, and what is said to a run or about it that its code does not hear of.
+      // Decisions of graphs and machines, and events that the code of a function does not hear of.
       case 'MigrationRequested':
       case 'DefinitionTaken':
       case 'StepSkipped':
@@ -120,7 +124,7 @@ export class Journal {
     }
   }
 
-  #record(event: Recorded): void {
+  #record(event: RecordedRequest): void {
     this.unrequested.set(event.key, event)
     this.#occurrences.set(nameOf(event.key), this.occurrences(event.key) + 1)
   }
@@ -142,8 +146,8 @@ export class Journal {
     return this.#occurrences.get(nameOf(key)) ?? 0
   }
 
-  /** The code asks for `key`. Answers what was recorded about it, if anything. */
-  request(waiter: Waiter): Recorded | undefined {
+  /** Opens a request of the code. Returns what is recorded under its key. */
+  request(waiter: Waiter): RecordedRequest | undefined {
     const { key, signal } = waiter
     const recorded = this.unrequested.get(key)
     this.unrequested.delete(key)
@@ -154,7 +158,7 @@ export class Journal {
     return recorded
   }
 
-  /** Nobody waits for this key any more. */
+  /** Closes the request, if it is open. */
   forget(key: string): void {
     const waiter = this.#open.get(key)
     if (!waiter) return
@@ -164,7 +168,7 @@ export class Journal {
     waits?.splice(waits.indexOf(key), 1)
   }
 
-  /** The next settlement to deliver, and the key it settles; none for a cancellation. */
+  /** The next settlement to deliver, and the key it settles, if it settles one. */
   next(): { readonly settlement: Settlement; readonly key?: string } | undefined {
     for (;;) {
       const seq = this.#deliverable.pop()
@@ -178,7 +182,7 @@ export class Journal {
       const key = isMessage(settlement)
         ? this.#waits?.get(channelOf(settlement))?.[0]
         : settlement.key
-      // A signal whose wait timed out stays queued for the next one.
+      // A signal whose wait has timed out stays queued for the next wait.
       if (key === undefined || !this.#open.has(key)) continue
       return this.#take(settlement, key)
     }
@@ -199,7 +203,7 @@ export class Journal {
     return key === undefined ? { settlement } : { settlement, key }
   }
 
-  /** Messages and a cancellation that the code has not seen, in the order they came. */
+  /** Messages and a cancellation that the code has not seen, in the order of their arrival. */
   get unread(): ContinueRun['carried'] {
     return [...this.#settlements.values()]
       .filter((each) => isMessage(each) || each.type === 'CancelRequested')
@@ -207,7 +211,7 @@ export class Journal {
       .map(({ seq: _, at: __, ...message }) => message)
   }
 
-  /** From now on messages of this channel go to a handler, those that came before among them. */
+  /** From now on a handler gets the messages of this channel, including those that arrived earlier. */
   handle(channel: string): void {
     this.#handled.add(channel)
     this.#offerNext(channel)
@@ -245,7 +249,7 @@ export function isMessage(settlement: Settlement): settlement is MessageSettleme
   return settlement.type === 'SignalReceived' || settlement.type === 'UpdateReceived'
 }
 
-/** Messages of one kind and name are taken in order. */
+/** Messages of one channel, that is of one kind and name, are taken in order. */
 export function channelOf({ type, name }: Pick<MessageSettlement, 'type' | 'name'>): string {
   return `${type === 'SignalReceived' ? 'signal' : 'update'}:${name}`
 }
@@ -256,7 +260,7 @@ function nameOf(key: string): string {
   return hash < 0 ? key : key.slice(0, hash)
 }
 
-// Most runs wait for no signal at all, so the lists are made when the first comes.
+// Most runs wait for no signal at all, so the map is made when the first one arrives.
 function push<T>(lists: Map<string, T[]> | undefined, name: string, item: T): Map<string, T[]> {
   const made = lists ?? new Map<string, T[]>()
   const list = made.get(name)

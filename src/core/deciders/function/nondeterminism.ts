@@ -1,122 +1,124 @@
-// The errors of a workflow whose code and history do not fit, said so that a person can act on them.
+// The errors of workflow code that does not fit its history, and of awaits that pawl cannot see.
 import { PawlError } from '../../base/errors.ts'
 import type { Payload } from '../../base/value.ts'
-import type { Recorded } from './journal.ts'
+import type { RecordedRequest } from './journal.ts'
 
 const FIXES = `
-To go on, do one of these and deploy again:
+To continue the run, do one of these and deploy again:
   was: 'old name'   if the step was renamed:  ctx.run(step, input, { was: 'old name' })
   ifPast: 'run'     if the step is new and may run now, after later steps have run
-  key: 'name'       if steps of one name are told apart by something better than their order`
+  key: 'name'       if something identifies steps of one name better than their order`
 
-export interface Asked {
+/** A request as an error shows it. */
+export interface RequestDescription {
   readonly key: string
   readonly name: string
   readonly input?: Payload
   readonly site?: string
 }
 
-/** A step that history does not know was asked for where history goes on with another. */
-export function unknownStep(workflow: string, asked: Asked, ahead: Iterable<Recorded>): PawlError {
+/** The code requests a step that the history lacks, although the history has later steps. */
+export function unknownStep(
+  workflow: string,
+  requested: RequestDescription,
+  ahead: Iterable<RecordedRequest>,
+): PawlError {
   const recorded = [...ahead].sort((a, b) => a.seq - b.seq).slice(0, 5)
-  return determinism(
-    workflow,
-    `the code asks for ${asked.key}, which this run never recorded, although it has recorded later steps. It is either a new step or an old one renamed, and pawl does not guess: guessing wrong could charge a customer twice.`,
-    recorded.map((each) => describe(each)),
-    [`${asked.key}${text(asked.input)}`],
-    asked.site,
-  )
+  const problem = `the code requests ${requested.key}, which this run never recorded, although it has recorded later steps. It is either a new step or an old one renamed, and pawl does not guess: guessing wrong could charge a customer twice.`
+  return determinism(workflow, problem, recorded, requested)
 }
 
-export function otherStep(workflow: string, asked: Asked, recorded: Recorded): PawlError {
-  return determinism(
-    workflow,
-    `the key ${asked.key} was recorded as ${describe(recorded)} and is now asked for as '${asked.name}'.`,
-    [describe(recorded)],
-    [`${asked.key}${text(asked.input)}`],
-    asked.site,
-  )
+export function otherStep(
+  workflow: string,
+  requested: RequestDescription,
+  recorded: RecordedRequest,
+): PawlError {
+  const problem = `the key ${requested.key} was recorded as ${recordedText(recorded)}, but the code requests it as '${requested.name}'.`
+  return determinism(workflow, problem, [recorded], requested)
 }
 
-export function otherInput(workflow: string, asked: Asked, recorded: Recorded): PawlError {
-  return determinism(
-    workflow,
-    `${asked.key} is asked for with another input than it was recorded with, and steps of this name repeat: its recorded result may belong to another item.`,
-    [describe(recorded)],
-    [`${asked.key}${text(asked.input)}`],
-    asked.site,
-  )
+export function otherInput(
+  workflow: string,
+  requested: RequestDescription,
+  recorded: RecordedRequest,
+): PawlError {
+  const problem = `the code requests ${requested.key} with another input than was recorded, and several steps have this name: the recorded result may belong to another item.`
+  return determinism(workflow, problem, [recorded], requested)
 }
 
-/** A step that was cancelled, by a race or a scope, and that the code now waits for. */
-export function stillWanted(workflow: string, key: string): PawlError {
-  return determinism(
-    workflow,
-    `${key} was cancelled when this run got there before, and the code now still waits for it.`,
-    [`${key} cancelled`],
-    [key],
-    undefined,
-  )
+/** The history says that the step was cancelled, by a race or a scope, but the code still waits for it. */
+export function notCancelled(workflow: string, key: string): PawlError {
+  const problem = `${key} was cancelled when this run got there before, but the code still waits for it.`
+  return mismatch(workflow, problem, [`${key} cancelled`], key)
 }
 
 export function nonDurableAwait(workflow: string, where: string): PawlError {
   return new PawlError(
     'NON_DURABLE_AWAIT',
-    `workflow '${workflow}' awaited something pawl cannot see ${where}. A run is kept alive only by what goes through ctx: put I/O into ctx.run('name', async () => …), timers into ctx.sleep, and await nothing else (fetch, setTimeout, fs, import(), crypto.subtle and the like).`,
+    `workflow '${workflow}' awaited something that pawl cannot see ${where}. A workflow may await only what ctx returns. Move I/O into ctx.run('name', async () => …) and timers into ctx.sleep, and await nothing else (fetch, setTimeout, fs, import(), crypto.subtle and the like).`,
   )
 }
 
 export function duplicateKey(workflow: string, key: string): PawlError {
   return new PawlError(
     'DUPLICATE_STEP_KEY',
-    `workflow '${workflow}' asked twice for the key '${key}'. An explicit key names one step of a run: make it unique, for example by the id of the item.`,
+    `workflow '${workflow}' used the key '${key}' twice. An explicit key names one step of a run. Make it unique, for example with the id of the item.`,
   )
 }
 
-export function queryAsked(key: string): PawlError {
+export function requestInQuery(key: string): PawlError {
   return new PawlError(
     'NOT_SUPPORTED',
-    `a query asked for ${key}. A query only looks: use an update to have something done.`,
+    `the handler of a query requested ${key}. A query may only read the state of the run. Use an update to do something.`,
   )
 }
 
 export function nestedCall(key: string): PawlError {
   return new PawlError(
     'NESTED_DURABLE_CALL',
-    `ctx was used inside the body of a step (${key} was asked for there). A step is recorded as a whole: return from it first, or move the inner call out of it.`,
+    `ctx was used inside the body of a step, to request ${key}. A step is recorded as a whole, so its body may not request others. Return from the step first, or move the inner call out of it.`,
   )
 }
 
 function determinism(
   workflow: string,
-  what: string,
+  problem: string,
+  recorded: readonly RecordedRequest[],
+  { key, input, site }: RequestDescription,
+): PawlError {
+  return mismatch(workflow, problem, recorded.map(recordedText), `${key}${inputText(input)}`, site)
+}
+
+function mismatch(
+  workflow: string,
+  problem: string,
   recorded: readonly string[],
-  requested: readonly string[],
-  site: string | undefined,
+  requested: string,
+  site?: string,
 ): PawlError {
   const lines = [
-    `the code of workflow '${workflow}' does not fit this run's history: ${what}`,
+    `the code of workflow '${workflow}' does not fit this run's history: ${problem}`,
     `  recorded:  ${recorded.join('\n             ') || '(nothing further)'}`,
-    `  requested: ${requested.join('\n             ')}`,
+    `  requested: ${requested}`,
     ...(site ? [`  at ${site}`] : []),
   ]
   return new PawlError('DETERMINISM', lines.join('\n') + FIXES, {
-    details: { recorded, requested },
+    details: { recorded, requested: [requested] },
   })
 }
 
-function describe(recorded: Recorded): string {
-  const input = 'input' in recorded ? text(recorded.input) : ''
+function recordedText(recorded: RecordedRequest): string {
+  const input = 'input' in recorded ? inputText(recorded.input) : ''
   return `#${recorded.seq} ${recorded.key}${input}`
 }
 
-function text(input: Payload | undefined): string {
+function inputText(input: Payload | undefined): string {
   if (!input) return ''
   const json = JSON.stringify(input.json)
   return ` ${json.length > 200 ? `${json.slice(0, 200)}…` : json}`
 }
 
-/** Where in the user's code a call was made: the first frame outside pawl. */
+/** The place in the user's code that made a call: the first frame outside pawl. */
 export function callSite(stack: string | undefined): string | undefined {
   const frames = stack?.split('\n').slice(1) ?? []
   // Stacks name files by URL or by path; this folder's path is part of both.

@@ -1,9 +1,9 @@
-// Going back in the history of a function or a machine. Their code runs again over what is kept, so a request keeps its
-// result unless the code is to make it again.
+// Rewinds the history of a function or a machine. Their code runs again over the events that are kept, so a request
+// keeps its result unless the code is to make it again.
 //
-//   events     1 asked a   2 a done   3 asked b   4 asked c   5 b failed   6 c done   7 the run failed by b
-//   retried    began(again: b)   asked a   a done   asked c   c done        so b runs, and a and c do not
-//   reset to b began             asked a   a done                           so b and c run
+//   events      1 a started   2 a done   3 b started   4 c started   5 b failed   6 c done   7 the run failed with b
+//   retried     began (again: b)   a started   a done   c started   c done   →  b runs, but not a and c
+//   reset to b  began              a started   a done                        →  b and c run
 import { PawlError } from '../../base/errors.ts'
 import type { Failure } from '../../base/failure.ts'
 import type { Payload } from '../../base/value.ts'
@@ -11,7 +11,7 @@ import type { HistoryEvent } from '../../kernel/event.ts'
 import { SHIELD } from '../../kernel/key.ts'
 import { RunState } from '../../kernel/run.ts'
 import {
-  movesStandUntil,
+  movesHoldUntil,
   standingMoves,
   withoutLastMove,
   withoutMovesFrom,
@@ -37,30 +37,30 @@ import {
 } from '../rewind-history.ts'
 
 export const codeRewind: Rewind = {
-  /** Everything that was settled, but for the failure the run ended with. */
-  retried(events, begins, now) {
+  /** Keeps every settled request, except the one whose failure ended the run. */
+  retried(events, generation, now) {
     refuseUndone(events)
     const failed = failureOf(events)
     const past = withoutLastMove(events).filter(isOfTheCode)
     const again = new Set([...openIn(past), ...stoppedIn(events, keysIn(past))])
     if (failed) again.add(failed.key)
-    // What the code did about its failure, or its cancellation, it may not come to this time.
+    // The code need not request again what it requested after its failure or cancellation.
     const cancelled = events.find(({ type }) => type === 'CancelRequested')
-    const turned = Math.min(failed?.seq ?? Infinity, cancelled?.seq ?? Infinity)
+    const failing = Math.min(failed?.seq ?? Infinity, cancelled?.seq ?? Infinity)
     const kept = standingMoves(events, without(past, again))
-    return assembled(events, kept, { begins, again, turned, now })
+    return assembled(events, kept, { generation, again, failing, now })
   },
 
-  /** What was asked for before a step was, with all that came of it, and every message. */
-  resetTo(events, step, begins, now) {
+  /** Keeps the requests before a step, with their results, and every message. */
+  resetTo(events, step, generation, now) {
     const past = beforeStep(events, placeOf(events, step))
     const again = new Set([...openIn(past), ...stoppedIn(events, keysIn(past))])
     const kept = standingMoves(events, without(past, again))
-    return assembled(events, kept, { begins, again, now })
+    return assembled(events, kept, { generation, again, now })
   },
 
-  /** The past up to a step. Results, by the key or name of a step, are in place of those it had. */
-  forkedAt(events, step, { results, dropped }, begins, now) {
+  /** Keeps the history up to a step. `results` replaces results, by the key or name of their step. */
+  forkedAt(events, step, { results, dropped }, generation, now) {
     const place = placeOf(events, step)
     const past = beforeStep(events, place).filter((event) => !isMessage(event) || event.seq < place)
     const names = namesIn(events)
@@ -72,15 +72,16 @@ export const codeRewind: Rewind = {
     const again = new Set([...open, ...stopped].filter((key) => given(key) === undefined))
     if (dropped !== undefined) again.add(dropped)
     const kept = without(past, again).map((event) => withResult(event, given))
-    const asked = events.filter((event) => event.seq === place && isGiven(event, given))
-    const done = asked.flatMap((event) => completedBy(event, given, place + 0.5))
-    const all = [...settledNow(kept, open, given), ...asked, ...done]
-    const until = dropped === undefined ? movesStandUntil(events, all) : 0
-    return assembled(events, withoutMovesFrom(until, all), { begins, again, now, edited: true })
+    const requested = events.filter((event) => event.seq === place && isGiven(event, given))
+    const done = requested.flatMap((event) => completedBy(event, given, place + 0.5))
+    const all = [...settledNow(kept, open, given), ...requested, ...done]
+    const until = dropped === undefined ? movesHoldUntil(events, all) : 0
+    const left = withoutMovesFrom(until, all)
+    return assembled(events, left, { generation, again, now, edited: true })
   },
 }
 
-// What the code did stands in its history, and does not stand any more outside.
+// A saga that has compensated: the history has its steps as done, but their effects are undone.
 function refuseUndone(events: readonly HistoryEvent[]): void {
   const undone = events.find(({ type }) => type === 'CompensationBegan')
   if (!undone || !('key' in undone)) return
@@ -89,24 +90,24 @@ function refuseUndone(events: readonly HistoryEvent[]): void {
   const step = first && 'key' in first ? first.key : 'a step before the saga'
   throw new PawlError(
     'NOT_SUPPORTED',
-    `this run's saga has already compensated its steps, so retrying would skip undone work. Reset it to its first step instead: '${step}'.`,
+    `this run's saga has already compensated its steps, so a retry would skip work that was undone. Reset the run to the first step of the saga instead: '${step}'.`,
   )
 }
 
-/** Where a step was asked for. A name must be that of one step only. */
+/** The seq of the event that requested a step. A name must be that of one step only. */
 function placeOf(events: readonly HistoryEvent[], step: string): number {
-  const asked = events.filter(isRequested)
-  const found = asked.filter((event) => event.key === step)
-  const named = found.length > 0 ? found : asked.filter((event) => nameOf(event) === step)
+  const requested = events.filter(isRequested)
+  const found = requested.filter((event) => event.key === step)
+  const named = found.length > 0 ? found : requested.filter((event) => nameOf(event) === step)
   const [only, another] = named
   if (only && !another) return only.seq
-  const keys = (named.length > 0 ? named : asked).map(({ key }) => key)
+  const keys = (named.length > 0 ? named : requested).map(({ key }) => key)
   const problem = only ? `'${step}' is the name of several steps` : `there is no step '${step}'`
   const message = `${problem}. Give the key of one of these: ${keys.slice(0, 20).join(', ') || 'none'}.`
   throw new PawlError('INPUT_INVALID', message)
 }
 
-/** The step or child whose failure the run ended with, if it ended with one. */
+/** The failure of the step or child that ended the run, if one did. */
 function failureOf(
   events: readonly HistoryEvent[],
 ): Extract<HistoryEvent, { type: 'StepFailed' | 'ChildFailed' }> | undefined {
@@ -126,7 +127,7 @@ function failureOf(
   return undefined
 }
 
-// What was asked for before an event, what came of it whenever that was, and all that nobody asked for.
+// Keeps the requests before an event, their results, however late, and all events that belong to no request.
 function beforeStep(events: readonly HistoryEvent[], place: number): HistoryEvent[] {
   const late = new Set(
     events.flatMap((event) => ('after' in event && event.seq >= place ? [event.key] : [])),
@@ -136,7 +137,9 @@ function beforeStep(events: readonly HistoryEvent[], place: number): HistoryEven
     .map((event) => (event.type === 'CalledOff' ? withoutKeys(event, late) : event))
 }
 
-/** Of these, what a cancellation stopped and the code waited for: it ended as it did because of that. */
+/**
+ * Of these keys, those that a cancellation stopped while the code waited for their end: their results are due to it.
+ */
 function stoppedIn(events: readonly HistoryEvent[], keys: ReadonlySet<string>): Set<string> {
   const cancelled = events.findIndex(({ type }) => type === 'CancelRequested')
   if (cancelled < 0) return new Set()

@@ -1,39 +1,40 @@
-// A saga: steps that are undone if what they are part of does not come to a good end.
+// `ctx.saga`: if its function fails or is cancelled, the compensations it registered run, newest first.
 import { failureOf } from '../../base/failure.ts'
 import { type Compensations, Continued } from './compensations.ts'
 import { misuse } from './misuse.ts'
 
-type Undo = (ctx: Undoing) => Promise<unknown>
+type Compensation = (ctx: CompensationContext) => Promise<unknown>
 
-/** Where undoing runs: in the scope of its saga, and shielded. */
-interface Undoing {
+/** The context of compensations: a shield in the scope of the saga. */
+interface CompensationContext {
   mark(type: 'BeginCompensation' | 'EndCompensation'): void
 }
 
-interface Shielding {
-  shield(fn: (ctx: Undoing) => Promise<unknown>): Promise<unknown>
+interface SagaContext {
+  shield(fn: (ctx: CompensationContext) => Promise<unknown>): Promise<unknown>
 }
 
 export class Saga {
   readonly #compensations: Compensations
-  readonly #undos: Undo[] = []
-  /** Where to undo, since it has failed. */
-  #failed: Shielding | undefined
-  #isUndoing = false
+  readonly #undos: Compensation[] = []
+  /** The context to compensate in. Set once the saga has failed. */
+  #failed: SagaContext | undefined
+  #isCompensating = false
 
   constructor(compensations: Compensations) {
     this.#compensations = compensations
   }
 
-  /** What goes on beside that which failed may still be done: it is undone at once. */
+  /** A branch that is still running when the saga fails may add compensations: they run at once. */
   add(undo: unknown): void {
-    if (typeof undo !== 'function') throw misuse('saga.compensate takes a function', undo)
-    this.#undos.push(undo as Undo)
+    if (typeof undo !== 'function')
+      throw misuse('saga.compensate', 'a function', undo, 'saga.compensate(async (ctx) => …)')
+    this.#undos.push(undo as Compensation)
     if (this.#failed) void this.#undo(this.#failed)
   }
 
-  /** Undoes everything if the work fails or is cancelled, newest first; then it fails as it did. */
-  async run(context: Shielding, work: Promise<unknown>): Promise<unknown> {
+  /** Compensates if the work fails or is cancelled, and then fails with the same error. */
+  async run(context: SagaContext, work: Promise<unknown>): Promise<unknown> {
     try {
       return await work
     } catch (error) {
@@ -44,16 +45,16 @@ export class Saga {
     }
   }
 
-  async #undo(context: Shielding): Promise<void> {
-    if (this.#isUndoing || this.#undos.length === 0) return
-    this.#isUndoing = true
+  async #undo(context: SagaContext): Promise<void> {
+    if (this.#isCompensating || this.#undos.length === 0) return
+    this.#isCompensating = true
     await context.shield((ctx) => this.#compensate(ctx))
   }
 
-  // Whoever won against it does not end the run before it has undone what it did.
-  async #compensate(ctx: Undoing): Promise<void> {
+  // A saga may lose a race and still be compensating: the run does not end before `inProgress` is back at zero.
+  async #compensate(ctx: CompensationContext): Promise<void> {
     const compensations = this.#compensations
-    compensations.underWay++
+    compensations.inProgress++
     ctx.mark('BeginCompensation')
     for (let undo = this.#undos.pop(); undo; undo = this.#undos.pop()) {
       try {
@@ -62,8 +63,8 @@ export class Saga {
         compensations.failures.push(failureOf(error))
       }
     }
-    this.#isUndoing = false
+    this.#isCompensating = false
     ctx.mark('EndCompensation')
-    compensations.underWay--
+    compensations.inProgress--
   }
 }

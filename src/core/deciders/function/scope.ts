@@ -1,11 +1,11 @@
-// Scopes: a tree of contexts. What is asked for belongs to the scope it was asked for in, and is called off with it.
+// Scopes: a tree of contexts. A request belongs to the scope in which it was made, and is cancelled with it.
 import type { CancelledError } from '../../base/errors.ts'
 
 export class Scope {
-  /** What the keys of this scope begin with. */
+  /** The prefix of all keys in this scope. */
   readonly path: string
   readonly #parent: Scope | undefined
-  /** It goes on when what surrounds it is cancelled. */
+  /** A shield is not cancelled with the scope around it. */
   readonly #isShield: boolean
   #cancelled: CancelledError | undefined
 
@@ -15,7 +15,7 @@ export class Scope {
     this.#isShield = isShield
   }
 
-  /** Why nothing may be asked for here any more. */
+  /** The reason why this scope allows no more requests. */
   get cancelled(): CancelledError | undefined {
     return this.#cancelled ?? (this.#isShield ? undefined : this.#parent?.cancelled)
   }
@@ -24,7 +24,7 @@ export class Scope {
     this.#cancelled ??= error
   }
 
-  /** Whether what happens to this scope happens to the other. */
+  /** True if cancelling this scope cancels the other, too. */
   covers(other: Scope): boolean {
     for (let scope: Scope | undefined = other; scope; scope = scope.#parent) {
       if (scope === this) return true

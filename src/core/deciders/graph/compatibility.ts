@@ -1,5 +1,6 @@
-// Whether a run that began by one definition of a graph may go on by another. Steps that are behind it may be gone, and
-// steps it has not come to may be new. Anything else could do a thing twice or leave one out, so it is for a person to say.
+// Whether a run that began with one definition of a graph may continue with another. Steps that have ended may be
+// removed, and steps may be added ahead of the run. Any other change could run work twice or skip it, so a person must
+// decide.
 
 import type { PawlError } from '../../base/errors.ts'
 import type { GraphPlan } from '../../definitions/graph-plan.ts'
@@ -7,7 +8,7 @@ import { shapeOf } from '../../definitions/graph-shape.ts'
 import type { StepShape } from '../../kernel/event.ts'
 import { type Incompatible, versionMismatch } from '../version-mismatch.ts'
 
-/** `shapes` are what the run knows. `isBehind` says of a step whether it has ended; of one that the run does not know, whether all it comes after has. */
+/** `shapes` are the steps that the run knows. `isBehind` tells whether a step has ended. */
 export function incompatibleSteps(
   shapes: readonly StepShape[],
   plan: GraphPlan,
@@ -15,42 +16,43 @@ export function incompatibleSteps(
 ): Incompatible[] {
   const found: Incompatible[] = []
   const known = new Map(shapes.map((shape) => [shape[0], shape]))
-  // What came after a step that has ended and is gone comes after the others as before.
-  const isGone = (step: string): boolean => !plan.nodes.has(step) && isBehind(step)
+  // A dependency on a removed step that has ended no longer counts.
+  const isRemoved = (step: string): boolean => !plan.nodes.has(step) && isBehind(step)
   for (const [name, shape] of known) {
     const node = plan.nodes.get(name)
     const [, what, ...after] = shape
-    const left: StepShape = [name, what, ...after.filter((step) => !isGone(step))]
+    const left: StepShape = [name, what, ...after.filter((step) => !isRemoved(step))]
     if (!node) {
-      if (!isBehind(name)) found.push(removed(name))
+      if (!isBehind(name)) found.push(removedStep(name))
     } else if (signature(shapeOf(node)) !== signature(left))
-      found.push(changed(shape, shapeOf(node)))
+      found.push(changedStep(shape, shapeOf(node)))
   }
   for (const { name, after } of plan.nodes.values()) {
-    if (!known.has(name) && after.every(isBehind)) found.push(inserted(name))
+    if (!known.has(name) && after.every(isBehind)) found.push(insertedStep(name))
   }
   return found
 }
 
 /**
- * What a migration must say and has not: it may give no name that is none, and leave out no step that has not ended. If
- * there are steps the run is past and does not know, one of them may be an old one renamed: then what became of every step
- * that is gone must be said.
+ * What a migration must name and did not. Every new name it gives must be a step of the code, and it must name every
+ * removed step that has not ended. If the code has a new step in a place that the run has passed, that step may be a
+ * removed one renamed: then the migration must name every removed step.
  */
-export function leftUnsaid(
+export function missingInMigration(
   known: ReadonlySet<string>,
   given: ReadonlySet<string>,
   plan: GraphPlan,
   isBehind: (step: string) => boolean,
 ): Incompatible[] {
-  const misnamed = [...given].filter((name) => !plan.nodes.has(name)).map(nameless)
-  const isNew = [...plan.nodes.values()].filter(
+  const misnamed = [...given].filter((name) => !plan.nodes.has(name)).map(unknownName)
+  const passed = [...plan.nodes.values()].filter(
     ({ name, after }) => !known.has(name) && after.every(isBehind) && !isBehind(name),
   )
-  const gone = [...known].filter((name) => !plan.nodes.has(name) && !given.has(name))
-  const unsaid = gone.filter((name) => !isBehind(name)).map(removed)
-  const doubtful = isNew.length === 0 ? [] : gone.filter(isBehind)
-  return [...misnamed, ...unsaid, ...doubtful.map((name) => perhapsRenamed(name, isNew[0]?.name))]
+  const removed = [...known].filter((name) => !plan.nodes.has(name) && !given.has(name))
+  const unnamed = removed.filter((name) => !isBehind(name)).map(removedStep)
+  const [first] = passed
+  const renamed = first ? removed.filter(isBehind) : []
+  return [...misnamed, ...unnamed, ...renamed.map((name) => perhapsRenamed(name, first?.name))]
 }
 
 export function otherDefinition(
@@ -59,33 +61,33 @@ export function otherDefinition(
   code: string,
   steps: readonly Incompatible[],
 ): PawlError {
-  const way = `say what became of the steps: run.migrate({ definitionHash: '${code}', steps: { 'old name': 'new name', 'gone': null } })`
-  return versionMismatch(`graph '${workflow}'`, { taken, code }, steps, way)
+  const fix = `migrate it: run.migrate({ definitionHash: '${code}', steps: { 'old name': 'new name', 'removed': null } })`
+  return versionMismatch(`graph '${workflow}'`, { taken, code }, steps, fix)
 }
 
-function nameless(step: string): Incompatible {
-  const message = `a step is to be called '${step}', and the code has no such step`
+function unknownName(step: string): Incompatible {
+  const message = `the migration names a step '${step}', but the code has no such step`
   return { step, problem: 'removed', message }
 }
 
 function perhapsRenamed(step: string, to: string | undefined): Incompatible {
-  const message = `step '${step}' has ended and is gone, and '${to}' is new: say whether it is that one ('${step}': '${to}') or not ('${step}': null)`
+  const message = `step '${step}' has ended and was removed, and '${to}' is new: say whether it was renamed ('${step}': '${to}') or not ('${step}': null)`
   return { step, problem: 'removed', message }
 }
 
-function removed(step: string): Incompatible {
-  const message = `step '${step}' has not ended, and the code has no such step: it was removed or renamed`
+function removedStep(step: string): Incompatible {
+  const message = `step '${step}' has not ended, but the code has no such step: it was removed or renamed`
   return { step, problem: 'removed', message }
 }
 
-function inserted(step: string): Incompatible {
-  const message = `step '${step}' is not known to the run, which is past the place where it stands: it is new, or another renamed`
+function insertedStep(step: string): Incompatible {
+  const message = `step '${step}' is unknown to the run, which has passed its place: it is new, or another step renamed`
   return { step, problem: 'inserted', message }
 }
 
-function changed(was: StepShape, is: StepShape): Incompatible {
+function changedStep(was: StepShape, is: StepShape): Incompatible {
   const [step] = was
-  const message = `step '${step}' was ${described(was)}, and is ${described(is)}`
+  const message = `step '${step}' was ${described(was)}, but is now ${described(is)}`
   return { step, problem: 'changed', message }
 }
 

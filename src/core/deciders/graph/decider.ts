@@ -4,7 +4,7 @@ import type { Decider } from '../../kernel/decider.ts'
 import { GraphExecution } from './execution.ts'
 import { dependentsIn } from './nodes.ts'
 
-/** Runs a graph: what it decided is in its history, and its code is not asked again. */
+/** Runs a graph: the history records what its code decided, so that code is not called again. */
 export function graphDecider(graph: RegisteredGraph, activities: ActivityOf): Decider {
   const dependents = dependentsIn(graph.plan)
   return {

@@ -1,13 +1,14 @@
-// One run of a graph. Events move its steps; what may begin then is asked for. Whatever code of the graph decided
-// (conditions, lists, inputs) is in the history, so the code may change while the run is under way.
+// One run of a graph. Events move its steps, and steps that may begin become requests. The history records what the
+// code of the graph decided (conditions, lists, inputs), so that code may change while the run is in progress.
 
 import { assert } from '../../base/assert.ts'
+import { shown } from '../../base/described.ts'
 import { PawlError } from '../../base/errors.ts'
 import { type Failure, failureOf } from '../../base/failure.ts'
 import type { Instant } from '../../base/instant.ts'
 import { limits } from '../../base/limits.ts'
 import { decode, encode, type Payload } from '../../base/value.ts'
-import type { GraphPlan } from '../../definitions/graph-plan.ts'
+import type { GraphPlan, GraphScope } from '../../definitions/graph-plan.ts'
 import type { ActivityOf } from '../../definitions/plan.ts'
 import type { RegisteredGraph } from '../../definitions/registry.ts'
 import type { AwaitSignal, Command } from '../../kernel/command.ts'
@@ -15,20 +16,20 @@ import type { StepPlan } from '../../kernel/decider.ts'
 import type { Decision, HistoryEvent } from '../../kernel/event.ts'
 import { INPUT_KEY } from '../../kernel/key.ts'
 import type { Head } from '../../kernel/run.ts'
-import { Interpreter, refuseUpdate, unknownQuery } from '../interpreter.ts'
+import { Interpreter, unknownQuery } from '../interpreter.ts'
 import { type KeyKind, nodeKey, parseNodeKey } from './node-key.ts'
 import type { NodeState } from './nodes.ts'
-import { OUTPUT_KEY, Progress } from './progress.ts'
+import { GraphProgress, OUTPUT_KEY } from './progress.ts'
 import { undoKey } from './undoing.ts'
-import { type UndoScope, undoAsk, undoPlan, workAsk, workPlan } from './work.ts'
+import { type UndoScope, undoPlan, undoRequest, workPlan, workRequest } from './work.ts'
 
-/** After these nobody asks for the plan of a step again. */
+/** After these events the plan of a step is not needed any more. */
 const SETTLES: ReadonlySet<string> = new Set(['StepCompleted', 'StepFailed'])
 
 export class GraphExecution extends Interpreter {
   readonly #plan: GraphPlan
   readonly #activities: ActivityOf
-  readonly #progress: Progress
+  readonly #progress: GraphProgress
   readonly #plans = new Map<string, StepPlan>()
 
   constructor(
@@ -40,11 +41,11 @@ export class GraphExecution extends Interpreter {
     super()
     this.#plan = graph.plan
     this.#activities = activities
-    this.#progress = new Progress(graph, head, dependents)
+    this.#progress = new GraphProgress(graph, head, dependents)
   }
 
   get unasked(): readonly string[] {
-    return this.#progress.definition.gone
+    return this.#progress.definition.removedSteps
   }
 
   protected react(
@@ -55,23 +56,23 @@ export class GraphExecution extends Interpreter {
     const progress = this.#progress
     progress.prepare([...old, ...fresh])
     progress.read(old)
-    // Whether the run may go by this definition depends on where it stood, and not on what has come since.
+    // Whether this definition fits depends on where the run stood, not on the new events.
     const taken = progress.definition.reconcile(progress.nodes)
     progress.read(fresh)
-    const { nodes, input, toCallOff, updates } = progress
+    const { nodes, input, toCancel, updates } = progress
     for (const event of fresh)
       if ('key' in event && SETTLES.has(event.type)) this.#plans.delete(event.key)
     const commands: Command[] = []
     if (taken) commands.push({ type: 'Decide', decision: taken })
-    for (const id of updates.splice(0)) commands.push(refuseUpdate(id, 'graph'))
-    const parsing = input.ask(progress.seq)
+    commands.push(...updates.takeRefusals())
+    const parsing = input.request(progress.seq)
     if (parsing) commands.push(parsing)
     if (input.isKnown) this.#begin(commands, now)
-    if (toCallOff.size > 0) {
-      commands.push({ type: 'CallOff', keys: [...toCallOff] })
-      toCallOff.clear()
+    if (toCancel.size > 0) {
+      commands.push({ type: 'CallOff', keys: [...toCancel] })
+      toCancel.clear()
     }
-    if (nodes.settled && (progress.doom || input.isKnown)) this.#finish(commands)
+    if (nodes.settled && (progress.outcome || input.isKnown)) this.#finish(commands)
     return commands
   }
 
@@ -113,7 +114,7 @@ export class GraphExecution extends Interpreter {
       const each = state
       const key = nodeKey({ kind: kindOf(each), name: each.node.name, round: each.round })
       this.#guarded(each, key, commands, () => this.#beginStep(each, key, commands, now))
-      // One that cannot be begun may let others begin.
+      // A step that could not begin has failed, which may let other steps begin.
       for (const list of lists) this.#beginItems(list, commands)
     }
     for (const list of lists) this.#beginItems(list, commands)
@@ -140,7 +141,7 @@ export class GraphExecution extends Interpreter {
       this.#decide(commands, { type: 'ListTaken', key, items })
       return this.#progress.listed(state, decode(items) as unknown[])
     }
-    if (node.work.type !== 'wait') return this.#ask(state, key, commands)
+    if (node.work.type !== 'wait') return this.#request(state, key, commands)
     const { signal, timeoutMs } = node.work
     const until = timeoutMs === undefined ? {} : { until: now + timeoutMs }
     const wait: AwaitSignal = {
@@ -163,16 +164,16 @@ export class GraphExecution extends Interpreter {
     for (const key of state.open) bytes += weights.get(key) ?? 0
     for (const index of items?.pending ?? []) {
       if (state.status !== 'begun' || state.open.size >= parallel) return
-      // The rest begins when some of them have ended: a turn that asks for all would be too large to be stored.
+      // The rest begins when some items have ended: a turn with all requests would be too large to store.
       if (bytes >= limits.graphItemsBytes) return
       const key = nodeKey({ kind: kindOf(state), name: node.name, round, index })
-      this.#guarded(state, key, commands, () => this.#ask(state, key, commands, index))
+      this.#guarded(state, key, commands, () => this.#request(state, key, commands, index))
       bytes += weights.get(key) ?? 0
     }
     this.#progress.lists.delete(state)
   }
 
-  // What a graph's own code throws while a step is begun is a failure of that step.
+  // An error of the graph's own code while a step begins is a failure of that step.
   #guarded(state: NodeState, key: string, commands: Command[], begin: () => void): void {
     try {
       begin()
@@ -183,15 +184,11 @@ export class GraphExecution extends Interpreter {
     }
   }
 
-  #ask(state: NodeState, key: string, commands: Command[], index?: number): void {
-    const ask = workAsk(
-      state.node,
-      key,
-      () => this.#progress.scopeOf(state, index),
-      this.#activities,
-    )
-    if (ask) commands.push({ ...ask, after: this.#progress.seq })
-    this.#progress.opened(state, key, index, ask?.input)
+  #request(state: NodeState, key: string, commands: Command[], index?: number): void {
+    const scope = (): GraphScope => this.#progress.scopeOf(state, index)
+    const request = workRequest(state.node, key, scope, this.#activities)
+    if (request) commands.push({ ...request, after: this.#progress.seq })
+    this.#progress.opened(state, key, index, request?.input)
   }
 
   #decide(commands: Command[], decision: Decision): void {
@@ -199,7 +196,7 @@ export class GraphExecution extends Interpreter {
   }
 
   #finish(commands: Command[]): void {
-    if (!this.#progress.doom) {
+    if (!this.#progress.outcome) {
       try {
         const value = encode(this.#output(), `the output of graph '${this.#plan.name}'`)
         commands.push({ type: 'CompleteRun', value })
@@ -226,15 +223,15 @@ export class GraphExecution extends Interpreter {
     commands.push(this.#ending(undoing.failures))
   }
 
-  // Whether it could be asked for. If what makes its input fails, it is one more that cannot be undone.
+  // Returns false if the input of the undo step could not be made: that step cannot be undone.
   #undoStep(state: NodeState, commands: Command[]): boolean {
     const key = undoKey(state)
     const { name, undo } = state.node
-    assert(undo, 'only what can be undone is undone')
+    assert(undo, 'only a step with `undo` is undone')
     const scope = (): UndoScope => this.#progress.undoScope(state)
     try {
-      const ask = undoAsk(undo, key, `undo ${name}`, scope, this.#activities)
-      commands.push({ ...ask, after: this.#progress.seq })
+      const request = undoRequest(undo, key, `undo ${name}`, scope, this.#activities)
+      commands.push({ ...request, after: this.#progress.seq })
     } catch (error) {
       const failure = failureOf(error)
       this.#decide(commands, { type: 'StepRefused', key, failure })
@@ -247,9 +244,10 @@ export class GraphExecution extends Interpreter {
 
   #ending(failures: readonly Failure[]): Command {
     const undone = failures.length > 0 ? { undone: { failures } } : {}
-    const doom = this.#progress.doom
-    if (doom && 'failure' in doom) return { type: 'FailRun', failure: doom.failure, ...undone }
-    const reason = doom?.reason === undefined ? {} : { reason: doom.reason }
+    const { outcome } = this.#progress
+    if (outcome && 'failure' in outcome)
+      return { type: 'FailRun', failure: outcome.failure, ...undone }
+    const reason = outcome?.reason === undefined ? {} : { reason: outcome.reason }
     return { type: 'CancelRun', ...reason, ...undone }
   }
 
@@ -267,14 +265,11 @@ function kindOf({ node: { work } }: NodeState): KeyKind {
 }
 
 function listOf(step: string, list: unknown): readonly unknown[] {
-  if (!Array.isArray(list))
-    throw new PawlError(
-      'INPUT_INVALID',
-      `step '${step}' is to be done for a list, and was given none.`,
-    )
+  if (!Array.isArray(list)) {
+    const message = `step '${step}' expects a list, but \`over\` returned ${shown(list)}. Return an array.`
+    throw new PawlError('INPUT_INVALID', message)
+  }
   if (list.length <= limits.graphItemsMax) return list
-  throw new PawlError(
-    'INPUT_INVALID',
-    `step '${step}' is to be done for ${list.length} items; the limit is ${limits.graphItemsMax}. Do it for pages of them, in runs of their own.`,
-  )
+  const message = `step '${step}' has a list of ${list.length} items; the limit is ${limits.graphItemsMax}. Split the list into pages, and process each in a run of its own.`
+  throw new PawlError('INPUT_INVALID', message)
 }

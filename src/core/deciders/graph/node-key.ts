@@ -1,5 +1,5 @@
-// Under which keys the steps of a graph are recorded: `activity:charge#1`, `step:pack#1[3]`, `shield#1/undo:charge#1`. The
-// number counts how often a step was begun from the start, which is once more after each time it was undone.
+// The keys of graph steps: `activity:charge#1`, `step:pack#1[3]`, `shield#1/undo:charge#1`. The number counts how often
+// the step has begun from the start: undoing a step lets it begin once more.
 import { escapeKey, SHIELD, unescapeKey } from '../../kernel/key.ts'
 
 export type KeyKind = 'step' | 'activity' | 'child' | 'wait' | 'delay' | 'undo'
@@ -17,7 +17,7 @@ const form =
 
 export function nodeKey({ kind, name, round, index }: NodeKey): string {
   const item = index === undefined ? '' : `[${index}]`
-  // Undoing goes on when the run is cancelled.
+  // With this prefix, a cancellation of the run does not stop the undoing.
   return `${kind === 'undo' ? SHIELDED : ''}${kind}:${escapeKey(name)}#${round}${item}`
 }
 

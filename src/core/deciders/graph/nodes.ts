@@ -1,5 +1,5 @@
-// Where each step of a graph stands, and what follows from that. A step begins when the set of distinct steps it comes
-// after has ended as its rule wants; since each ends once, it can begin neither early nor twice.
+// The state of each step of a graph. A step begins when the distinct steps it comes after have ended as its rule
+// demands. Each of them ends once, so the step can begin neither early nor twice.
 
 import { assert, unreachable } from '../../base/assert.ts'
 import type { Payload } from '../../base/value.ts'
@@ -7,22 +7,22 @@ import type { GraphNode, GraphPlan } from '../../definitions/graph-plan.ts'
 
 export type NodeStatus =
   | 'waiting'
-  /** It waits for its own delay. */
+  /** The step waits for its own delay. */
   | 'delayed'
   | 'begun'
   | 'succeeded'
   | 'failed'
   | 'skipped'
-  /** It was under way when the run began to fail, or was cancelled. */
+  /** The step was in progress when the run began to fail or was cancelled. */
   | 'stopped'
 
-/** The list a step is done for. */
+/** The items of a step that runs once for each item of a list. */
 export interface Items {
   readonly inputs: readonly Payload[]
   readonly results: (Payload | undefined)[]
-  /** Those that are not begun, and how many have ended. */
+  /** Indexes of items that have not begun. */
   readonly pending: Set<number>
-  /** What the inputs of those under way take, by their keys. */
+  /** The sizes of the inputs of items in progress, by their keys. */
   readonly weights: Map<string, number>
   ended: number
 }
@@ -30,18 +30,18 @@ export interface Items {
 export class NodeState {
   readonly node: GraphNode
   status: NodeStatus = 'waiting'
-  /** How often it has begun from the start. */
+  /** How often the step has begun from the start. */
   round = 1
-  /** Its condition and its delay are behind it. */
+  /** The condition of the step has held, and its delay has begun. */
   cleared = false
   items: Items | undefined
-  /** What it gave, made anew for whoever asks. */
+  /** The result of the step: a new copy for each caller. */
   value: (() => unknown) | undefined
-  /** Keys under which it has something open. */
+  /** Keys of the open requests of the step. */
   readonly open = new Set<string>()
-  /** Steps somewhere before it that were undone, and have not ended again. */
+  /** Steps before this one, direct or not, that were undone and have not ended again. */
   readonly undone = new Set<NodeState>()
-  // Of the steps it comes after.
+  /** How many of the steps it comes after have ended, and how. */
   readonly ended = { all: 0, succeeded: 0, failed: 0, stopped: 0 }
 
   constructor(node: GraphNode) {
@@ -54,12 +54,12 @@ type EndStatus = 'succeeded' | 'failed' | 'skipped' | 'stopped'
 export class Nodes {
   readonly #states = new Map<string, NodeState>()
   readonly #dependents: ReadonlyMap<string, readonly string[]>
-  /** Steps that may begin, in the order it came to that. */
+  /** Steps that may begin, in the order in which they became ready. */
   readonly #ready = new Set<NodeState>()
   #unsettled: number
-  /** Steps that have succeeded, in that order. */
+  /** Steps that have succeeded, the oldest first. */
   readonly completed = new Set<NodeState>()
-  /** Nothing begins any more but what comes after a step that failed or was stopped. */
+  /** From now on only steps that come after a failed or stopped step may begin. */
   failing = false
 
   constructor(plan: GraphPlan, dependents: ReadonlyMap<string, readonly string[]>) {
@@ -81,8 +81,8 @@ export class Nodes {
     return this.#unsettled === 0
   }
 
-  /** Keys with this name, up to this number, were those of another step. */
-  spend(name: string, round: number): void {
+  /** Another step used keys with this name up to this round, so this one begins with the next. */
+  skipRounds(name: string, round: number): void {
     const state = this.#states.get(name)
     if (state && state.round <= round) state.round = round + 1
   }
@@ -95,7 +95,7 @@ export class Nodes {
     return undefined
   }
 
-  /** Whether a step that has begun can go on: what it comes after may have been undone since, and is done anew first. */
+  /** False if a step before this one was undone since this one began: that step must run again first. */
   mayGoOn(state: NodeState): boolean {
     return state.undone.size === 0 && verdictOf(state) !== 'wait'
   }
@@ -106,7 +106,7 @@ export class Nodes {
     this.#ready.delete(state)
   }
 
-  /** It was let go of, and nobody is to blame: it begins again. */
+  /** The step was cancelled without failing: it begins again. */
   await(state: NodeState): void {
     state.status = 'waiting'
     state.open.clear()
@@ -125,13 +125,13 @@ export class Nodes {
         const dependent = this.#states.get(name)
         assert(dependent, 'what comes after a step is a step')
         count(dependent, as, 1)
-        // Skipping follows from the rules, and is not written down.
+        // That a rule skips a step follows from the events, so it is not recorded.
         if (this.#consider(dependent) === 'skip') settled.push([dependent, 'skipped'])
       }
     }
   }
 
-  /** Stops what is under way and skips what has nothing to do with it. Answers with what is open and to be called off. */
+  /** Stops the steps in progress, and skips those that do not depend on a broken one. Returns the keys to cancel. */
   stop(cancelled: boolean): readonly string[] {
     this.failing = true
     const open: string[] = []
@@ -142,7 +142,7 @@ export class Nodes {
       open.push(...state.open)
       broken.push(state)
     }
-    // Who comes after these decides by its rule. After a cancellation nobody does: what was done is undone, and that is all.
+    // A step that comes after a broken one is decided by its rule. After a cancellation no step begins.
     const after = cancelled ? new Set<NodeState>() : this.#after(broken)
     for (const state of this.#states.values()) {
       if (state.status === 'waiting' && !after.has(state)) this.settle(state, 'skipped')
@@ -151,7 +151,7 @@ export class Nodes {
     return open
   }
 
-  /** It was undone, done or not: it is as if it had not begun, and begins under another key. What comes after it waits. */
+  /** The step was undone: it begins again, under another key, and the steps after it wait for it. */
   undo(state: NodeState): void {
     if (isEnd(state.status)) this.#reopen(state, state.status)
     state.round++
@@ -165,7 +165,7 @@ export class Nodes {
     this.await(state)
   }
 
-  // Who waited for it because it was undone.
+  // Steps that waited because this one had been undone.
   #free(state: NodeState): readonly NodeState[] {
     if (state.round === 1) return []
     return [...this.#after([state])].filter((each) => each.undone.delete(state))
@@ -177,7 +177,7 @@ export class Nodes {
       if (!dependent) continue
       const isRuledOut = dependent.status === 'skipped' && verdictOf(dependent) === 'skip'
       count(dependent, status, -1)
-      // It was skipped for how this one had ended, and that is open again.
+      // The rule of the dependent skipped it because of how this step had ended, which is open again.
       if (isRuledOut && verdictOf(dependent) !== 'skip') {
         this.#reopen(dependent, 'skipped')
         dependent.status = 'waiting'
@@ -210,7 +210,7 @@ export class Nodes {
     return found
   }
 
-  #consider(state: NodeState): Verdict {
+  #consider(state: NodeState): RuleVerdict {
     if (state.status !== 'waiting') return 'wait'
     const verdict = state.undone.size > 0 ? 'wait' : verdictOf(state)
     if (verdict === 'run') this.#ready.add(state)
@@ -228,11 +228,11 @@ function count({ ended }: NodeState, status: EndStatus, by: 1 | -1): void {
   if (status !== 'skipped') ended[status] += by
 }
 
-type Verdict = 'run' | 'skip' | 'wait'
+type RuleVerdict = 'run' | 'skip' | 'wait'
 
-function verdictOf({ node, ended }: NodeState): Verdict {
+function verdictOf({ node, ended }: NodeState): RuleVerdict {
   const all = ended.all === node.after.length
-  const when = (run: boolean): Verdict => (run ? 'run' : all ? 'skip' : 'wait')
+  const when = (run: boolean): RuleVerdict => (run ? 'run' : all ? 'skip' : 'wait')
   switch (node.rule) {
     case 'allSucceeded':
       return ended.all > ended.succeeded ? 'skip' : all ? 'run' : 'wait'
@@ -251,7 +251,7 @@ function verdictOf({ node, ended }: NodeState): Verdict {
   }
 }
 
-/** Who comes directly after whom. */
+/** By step: the steps that come directly after it. */
 export function dependentsIn(plan: GraphPlan): ReadonlyMap<string, readonly string[]> {
   const dependents = new Map<string, string[]>()
   for (const { name, after } of plan.nodes.values()) {

@@ -1,5 +1,5 @@
-// How far a run of a graph has come, by its events alone: where its steps stand, what they gave, and whether it is to end
-// badly. The same for the same events, whoever reads them and in however many pieces.
+// The progress of a graph run, folded from its events alone: the states and results of its steps, and how the run ends
+// if it fails or is cancelled. The same events give the same progress, in one piece or in several.
 
 import { unreachable } from '../../base/assert.ts'
 import type { Failure } from '../../base/failure.ts'
@@ -12,15 +12,16 @@ import { type HeardEvent, type HistoryEvent, isHeard, type Requested } from '../
 import { INPUT_KEY } from '../../kernel/key.ts'
 import type { Head } from '../../kernel/run.ts'
 import { Signals } from '../../kernel/signals.ts'
-import { failureOfRequest } from '../failure-of-request.ts'
 import { InputSchema } from '../input-schema.ts'
+import { UnansweredUpdates } from '../interpreter.ts'
+import { requestFailure } from '../request-error.ts'
 import { Definition } from './definition.ts'
-import { lazily } from './lazily.ts'
+import { lazyProperty } from './lazy-property.ts'
 import { type NodeKey, parseNodeKey } from './node-key.ts'
 import { isEnd, type NodeState, Nodes } from './nodes.ts'
 import { Undoing } from './undoing.ts'
 
-/** The key under which it is recorded that a graph's output could not be made. */
+/** The key of the event that says that the output of the graph could not be made. */
 export const OUTPUT_KEY = 'output#1'
 
 /** An event about one step of the graph. */
@@ -40,23 +41,28 @@ type NodeEvent = Extract<
   }
 >
 
-/** Why the run does not come to a good end. */
-type Doom = { readonly failure: Failure } | { readonly cancelled: true; readonly reason?: string }
+/** How a run ends that does not complete. */
+type BadOutcome =
+  | { readonly failure: Failure }
+  | { readonly cancelled: true; readonly reason?: string }
 
-export class Progress {
+export class GraphProgress {
   readonly nodes: Nodes
   readonly definition: Definition
   readonly input: InputSchema
   readonly #signals = new Signals<NodeState | string, Payload>()
-  /** Steps with a list that is not begun to its end. */
+  /** Steps with a list of which some items have not begun. */
   readonly lists = new Set<NodeState>()
-  /** Undoings that have ended, and the one that is under way. */
+  /** Keys of steps whose undoing has ended, with its failure if it failed. */
   readonly undone = new Map<string, Failure | undefined>()
+  /** The key of the undoing in progress. */
   undoingKey: string | undefined
   undoing: Undoing | undefined
-  doom: Doom | undefined
-  toCallOff = new Set<string>()
-  updates: string[] = []
+  /** Undefined as long as the run may complete. */
+  outcome: BadOutcome | undefined
+  /** Keys of open requests that the next commands must cancel. */
+  toCancel = new Set<string>()
+  readonly updates = new UnansweredUpdates('graph')
   seq = 0
 
   constructor(
@@ -69,7 +75,7 @@ export class Progress {
     this.input = new InputSchema(graph, head)
   }
 
-  /** Of all that is to be read, before any of it is. */
+  /** Must see all events before `read` gets the first. */
   prepare(events: readonly HistoryEvent[]): void {
     this.definition.prepare(events)
   }
@@ -79,7 +85,7 @@ export class Progress {
       this.seq = event.seq
       if (isHeard(event)) this.#fold(event)
     }
-    for (const key of this.definition.takeOpen()) this.toCallOff.add(key)
+    for (const key of this.definition.takeOpen()) this.toCancel.add(key)
   }
 
   #fold(event: HeardEvent): void {
@@ -89,37 +95,35 @@ export class Progress {
         return this.definition.take(event)
       case 'MigrationRequested':
         for (const name of this.definition.migrate(event)) this.#skip(name)
-        for (const [name, round] of this.definition.spent) this.nodes.spend(name, round)
+        for (const [name, round] of this.definition.usedRounds) this.nodes.skipRounds(name, round)
         return
       case 'SignalReceived': {
         const waiter = this.#signals.receive(event.name, event.payload, (each) =>
           typeof each === 'string' ? !this.definition.hasEnded(each) : !isEnd(each.status),
         )
-        if (typeof waiter === 'string') this.definition.endGone(waiter)
+        if (typeof waiter === 'string') this.definition.endRemoved(waiter)
         else if (waiter) this.#succeed(waiter, () => decode(event.payload))
         return
       }
       case 'UpdateReceived':
-        this.updates.push(event.id)
-        return
       case 'UpdateFailed':
-        this.updates = this.updates.filter((id) => id !== event.id)
-        return
+        return this.updates.fold(event)
       case 'CancelRequested': {
         const { reason } = event
-        if (!this.doom) this.doom = { cancelled: true, ...(reason !== undefined && { reason }) }
+        if (!this.outcome)
+          this.outcome = { cancelled: true, ...(reason !== undefined && { reason }) }
         if (!this.undoing) this.nodes.stop(true)
-        this.toCallOff.clear()
+        this.toCancel.clear()
         return
       }
       case 'CompensationBegan':
         this.beginUndoing().begun = true
         return
       case 'CalledOff':
-        for (const key of event.keys) this.#letGo(key)
+        for (const key of event.keys) this.#cancelled(key)
         return
       case 'GenerationBegan':
-        for (const key of event.again ?? []) this.#anew(key)
+        for (const key of event.again ?? []) this.#nextRound(key)
         return
       case 'StepStarted':
       case 'StepCompleted':
@@ -134,7 +138,7 @@ export class Progress {
       case 'StepRefused':
       case 'ListTaken':
         return this.#foldNode(event)
-      // A graph makes no other requests, and nothing else tells it anything.
+      // A graph makes no other requests, and no other event concerns it.
       case 'MessageSent':
       case 'AttributesSet':
       case 'TokenMade':
@@ -159,7 +163,7 @@ export class Progress {
     const parsed = parseNodeKey(key)
     const name = parsed && this.definition.nameOf(key, parsed)
     const state = name === undefined ? undefined : this.nodes.get(name)
-    if (!parsed || !state) return this.#foldGone(event, name)
+    if (!parsed || !state) return this.#foldRemoved(event, name)
     if (parsed.kind === 'undo') return this.#foldUndo(event, state)
     switch (event.type) {
       case 'StepStarted':
@@ -182,7 +186,7 @@ export class Progress {
         return this.#completed(state, key, parsed.index, event.value)
       case 'StepFailed':
       case 'ChildFailed':
-        if (state.open.delete(key)) this.failed(state, failureOfRequest(state.node.name, event))
+        if (state.open.delete(key)) this.failed(state, requestFailure(state.node.name, event))
         return
       case 'StepSkipped':
         return this.nodes.settle(state, 'skipped')
@@ -195,11 +199,10 @@ export class Progress {
     }
   }
 
-  // Of a step that this graph does not have any more.
-  #foldGone(event: NodeEvent, name: string | undefined): void {
-    this.definition.foldGone(event, name)
+  #foldRemoved(event: NodeEvent, name: string | undefined): void {
+    this.definition.foldRemoved(event, name)
     if (event.type === 'WaitStarted' && name !== undefined && this.#signals.await(event.name, name))
-      this.definition.endGone(name)
+      this.definition.endRemoved(name)
   }
 
   #foldUndo(event: NodeEvent, state: NodeState): void {
@@ -208,14 +211,14 @@ export class Progress {
     if (type === 'StepRefused' && this.undoing) this.undone.set(key, event.failure)
     if (type !== 'StepCompleted' && type !== 'StepFailed') return
     this.undoingKey = undefined
-    // Of an earlier generation: what was undone then is done again.
+    // An earlier generation undid the step, so it begins again.
     if (!this.undoing) {
       if (type === 'StepCompleted') this.nodes.undo(state)
       return
     }
     this.undone.set(
       key,
-      type === 'StepFailed' ? failureOfRequest(`undo ${state.node.name}`, event) : undefined,
+      type === 'StepFailed' ? requestFailure(`undo ${state.node.name}`, event) : undefined,
     )
   }
 
@@ -243,9 +246,9 @@ export class Progress {
     this.#endList(state)
   }
 
-  // Also of what was to be called off and was quicker.
+  // A request that was to be cancelled may have ended first.
   #isEnd(state: NodeState, key: string): boolean {
-    return state.open.delete(key) || this.toCallOff.delete(key)
+    return state.open.delete(key) || this.toCancel.delete(key)
   }
 
   listed(state: NodeState, list: readonly unknown[]): void {
@@ -271,28 +274,28 @@ export class Progress {
   #succeed(state: NodeState, value: () => unknown): void {
     if (isEnd(state.status) && state.status !== 'stopped') return
     state.value = value
-    // Done before it could be told to stop: it is undone as all is that was done.
+    // The step ended before it could be stopped: like every completed step, it is undone.
     if (state.status === 'stopped') this.nodes.completed.add(state)
     else this.nodes.settle(state, 'succeeded')
   }
 
   failed(state: NodeState, failure: Failure): void {
     if (isEnd(state.status)) return
-    // Others of its list are let go.
-    for (const key of state.open) this.toCallOff.add(key)
+    // The failure of one item cancels the others.
+    for (const key of state.open) this.toCancel.add(key)
     this.nodes.settle(state, 'failed')
     this.fail(failure)
   }
 
   fail(failure: Failure): void {
-    this.doom ??= { failure }
+    this.outcome ??= { failure }
     if (this.nodes.failing) return
-    for (const key of this.nodes.stop(false)) this.toCallOff.add(key)
+    for (const key of this.nodes.stop(false)) this.toCancel.add(key)
   }
 
-  // By this run when it began to fail; or in an earlier generation, and then it is begun again.
-  #letGo(key: string): void {
-    this.toCallOff.delete(key)
+  // A step that is still open was cancelled in an earlier generation: it begins again.
+  #cancelled(key: string): void {
+    this.toCancel.delete(key)
     const parsed = parseNodeKey(key)
     const state = parsed && this.stateOf(key, parsed)
     if (!state?.open.delete(key)) return
@@ -305,8 +308,8 @@ export class Progress {
     this.nodes.await(state)
   }
 
-  // What an earlier generation did about its failure is not what is done this time: it has a key of its own.
-  #anew(key: string): void {
+  // An earlier generation ran the step after its failure. It runs for another reason now, so it gets another key.
+  #nextRound(key: string): void {
     const parsed = parseNodeKey(key)
     const state = parsed && this.stateOf(key, parsed)
     if (state) state.round = Math.max(state.round, parsed.round + 1)
@@ -315,7 +318,7 @@ export class Progress {
   #skip(name: string): void {
     const state = this.nodes.get(name)
     if (!state || isEnd(state.status)) return
-    for (const key of state.open) this.toCallOff.add(key)
+    for (const key of state.open) this.toCancel.add(key)
     this.nodes.settle(state, 'skipped')
   }
 
@@ -328,7 +331,7 @@ export class Progress {
     const item = index === undefined ? undefined : state.items?.inputs[index]
     const own = item && index !== undefined ? { item: decode(item), index } : {}
     const scope = { input: undefined, results: this.results(state.node.sees), ...own }
-    lazily(scope, 'input', () => this.input.value())
+    lazyProperty(scope, 'input', () => this.input.value())
     return scope
   }
 
@@ -342,7 +345,7 @@ export class Progress {
       const state = this.nodes.get(name)
       if (state?.status !== 'succeeded') continue
       const { value } = state
-      lazily(results, name, () => value?.())
+      lazyProperty(results, name, () => value?.())
     }
     return results
   }

@@ -1,6 +1,6 @@
-// Going back in the history of a graph. Its code is not asked again for what is recorded, so what is kept is what still
-// stands: not what failed, not what followed from that, and not what was let go. What was undone is kept with its undoing:
-// the graph begins it anew.
+// Rewinds the history of a graph. Its code is not called again for what is recorded, so only events that still hold are
+// kept: no failures, nothing that followed from them, and nothing that was cancelled. A step that was undone is kept
+// together with its undoing, so that the graph begins it again.
 import { PawlError } from '../../base/errors.ts'
 import type { Instant } from '../../base/instant.ts'
 import type { Payload } from '../../base/value.ts'
@@ -8,11 +8,11 @@ import type { Event, HistoryEvent } from '../../kernel/event.ts'
 import { RunState } from '../../kernel/run.ts'
 import {
   assembled,
-  type Begins,
   completedBy,
   isGiven,
   isOfTheCode,
   keyIn,
+  type NewGeneration,
   namesIn,
   openIn,
   type Rewind,
@@ -24,26 +24,27 @@ import {
 import { parseNodeKey } from './node-key.ts'
 
 export const graphRewind: Rewind = {
-  retried: (events, begins, now) => ofGraph(events, standing(events), begins, now),
-  resetTo: (events, step, begins, now) =>
-    ofGraph(events, standingBefore(events, step), begins, now),
-  forkedAt(events, step, { results, dropped }, begins, now) {
+  retried: (events, generation, now) => ofGraph(events, standing(events), generation, now),
+  resetTo: (events, step, generation, now) =>
+    ofGraph(events, standingBefore(events, step), generation, now),
+  forkedAt(events, step, { results, dropped }, generation, now) {
     const kept = forkedGraph(events, step, results).filter((event) => keyIn(event) !== dropped)
-    return ofGraph(events, kept, begins, now, true)
+    return ofGraph(events, kept, generation, now, true)
   },
 }
 
 function ofGraph(
   events: readonly HistoryEvent[],
   kept: readonly HistoryEvent[],
-  begins: Begins,
+  generation: NewGeneration,
   now: Instant,
   edited = false,
 ): Event[] {
-  return assembled(events, kept, { begins, again: doneSince(events), now, edited }).map(unqueued)
+  const again = rerunKeys(events)
+  return assembled(events, kept, { generation, again, now, edited }).map(unqueued)
 }
 
-// Of a graph what its code decided is recorded, too; what it decided after the step, it decides anew.
+// The history also has the decisions of the graph's code; those after the step are made again.
 function forkedGraph(
   events: readonly HistoryEvent[],
   step: string,
@@ -52,29 +53,32 @@ function forkedGraph(
   const names = namesIn(events)
   const given = (key: string): Payload | undefined =>
     results.get(key) ?? results.get(stepIn(key) ?? '') ?? results.get(names.get(key) ?? '')
-  const { kept: standing, asked, place } = standingUpTo(events, step)
-  // A step may wait before it is begun.
-  const known = upTo(events, Math.max(place, asked?.seq ?? 0))
+  const { kept: standing, requested, place } = standingUpTo(events, step)
+  // The step may have been delayed: then its work was requested after its place.
+  const known = upTo(events, Math.max(place, requested?.seq ?? 0))
   refuseUnknown(known, results, (key) => stepIn(key) ?? key)
-  const value = asked && given(asked.key)
-  // What does not stand, because it was open or has failed, does if somebody says what it gives.
+  const value = requested && given(requested.key)
+  // A step that was open or failed is kept if the fork gives its result.
   const stands = new Set(standing.map(keyIn))
   const besides = known.filter(
-    (event) => isGiven(event, given) && !stands.has(keyIn(event)) && keyIn(event) !== asked?.key,
+    (event) =>
+      isGiven(event, given) && !stands.has(keyIn(event)) && keyIn(event) !== requested?.key,
   )
   const kept = [...standing, ...besides]
   const open = new Set([...openIn(standing), ...besides.flatMap((event) => keyIn(event) ?? [])])
-  const past = [...settledNow(kept, open, given), ...(value ? [asked] : [])]
-  if (value) past.push(...completedBy(asked, given, asked.seq + 0.5))
-  // What somebody has said the result of is not done again for having been undone.
+  const past = [...settledNow(kept, open, given), ...(value ? [requested] : [])]
+  if (value) past.push(...completedBy(requested, given, requested.seq + 0.5))
+  // A step whose result the fork gives does not run again, even if it was undone.
   const isRedone = (event: HistoryEvent): boolean =>
     isUndo(event) && 'key' in event && given(event.key) !== undefined
   return past.filter((event) => !isRedone(event)).map((event) => withResult(event, given))
 }
 
-type StepAsked = Extract<HistoryEvent, { type: 'StepStarted' | 'ChildStarted' }>
+type StepRequested = Extract<HistoryEvent, { type: 'StepStarted' | 'ChildStarted' }>
 
-/** Whether it is the history of a graph, or of a machine that has not begun: for that it makes no difference. */
+/**
+ * True for the history of a graph. Also true for a machine that has not begun, for which the choice does not matter.
+ */
 export function isOfGraph(events: readonly HistoryEvent[]): boolean {
   return (
     events.some(({ type }) => type === 'DefinitionTaken') &&
@@ -82,7 +86,7 @@ export function isOfGraph(events: readonly HistoryEvent[]): boolean {
   )
 }
 
-/** The same as `standing`, but for a step and everything that was begun after it. */
+/** The same as `standing`, without a step and everything that began after it. */
 function standingBefore(events: readonly HistoryEvent[], step: string): HistoryEvent[] {
   const place = placeOf(events, step)
   const late = new Set(events.flatMap((event) => (event.seq >= place ? nameIn(event) : [])))
@@ -91,13 +95,13 @@ function standingBefore(events: readonly HistoryEvent[], step: string): HistoryE
   )
 }
 
-/** The same for another run, which was told nothing after that; and how the step was asked for, if it is done once. */
+/** The same for a fork, which gets no later messages; and the request of the step, unless the step has a list. */
 function standingUpTo(
   events: readonly HistoryEvent[],
   step: string,
 ): {
   readonly kept: HistoryEvent[]
-  readonly asked: StepAsked | undefined
+  readonly requested: StepRequested | undefined
   readonly place: number
 } {
   const place = placeOf(events, step)
@@ -105,46 +109,48 @@ function standingUpTo(
   const kept = standingBefore(events, step).filter(
     ({ type, seq }) => seq < place || (type !== 'SignalReceived' && type !== 'UpdateReceived'),
   )
-  const asked = events.find(
-    (event): event is StepAsked =>
+  const requested = events.find(
+    (event): event is StepRequested =>
       (event.type === 'StepStarted' || event.type === 'ChildStarted') &&
       !isUndo(event) &&
       parseNodeKey(event.key)?.index === undefined &&
       stepIn(event.key) === name,
   )
-  return { kept, asked, place }
+  return { kept, requested, place }
 }
 
-/** What a graph that failed, or was cancelled, goes on with. */
+/** The events that a graph which failed or was cancelled continues with. */
 function standing(events: readonly HistoryEvent[]): HistoryEvent[] {
-  const turned = events.find(isTurn)?.seq ?? Number.POSITIVE_INFINITY
-  const gone = new Set<string>()
+  const failing = failingSince(events)
+  const removed = new Set<string>()
   for (const event of events) {
-    if (event.type === 'CalledOff') for (const key of event.keys) gone.add(key)
+    if (event.type === 'CalledOff') for (const key of event.keys) removed.add(key)
     if (
       'key' in event &&
-      (isFailure(event) || (event.seq > turned && isBegun(event) && !isUndo(event)))
+      (isFailure(event) || (event.seq > failing && isBegun(event) && !isUndo(event)))
     )
-      gone.add(event.key)
+      removed.add(event.key)
   }
-  for (const key of openBefore(events, turned)) if (!isSettled(events, key)) gone.add(key)
+  for (const key of openBefore(events, failing)) if (!isSettled(events, key)) removed.add(key)
   return events.filter((event) => {
     if (!isKept(event)) return false
     if (!('key' in event)) return true
-    return !gone.has(event.key) && (event.seq <= turned || isUndo(event) || !isBegun(event))
+    return !removed.has(event.key) && (event.seq <= failing || isUndo(event) || !isBegun(event))
   })
 }
 
-/** Keys of steps that were done after the run had begun to go wrong: if they are done again, it is for something else. */
-function doneSince(events: readonly HistoryEvent[]): Set<string> {
-  const turned = events.find(isTurn)?.seq ?? Number.POSITIVE_INFINITY
-  const done = events.filter((event) => event.seq > turned && isBegun(event) && !isUndo(event))
+/**
+ * Keys of steps that ran after the run began to fail: if they run again, it is for another reason, under another key.
+ */
+function rerunKeys(events: readonly HistoryEvent[]): Set<string> {
+  const failing = failingSince(events)
+  const done = events.filter((event) => event.seq > failing && isBegun(event) && !isUndo(event))
   const [first] = events
   const before = first?.type === 'GenerationBegan' ? (first.again ?? []) : []
   return new Set([...before, ...done.flatMap((event) => ('key' in event ? [event.key] : []))])
 }
 
-/** A step that stays open is begun by whoever goes on; nothing is left of it in a queue. */
+/** The new generation begins open steps again, so no task of them is left in a queue. */
 function unqueued(event: Event): Event {
   if (event.type !== 'StepStarted') return event
   const { queued: _, startBy: __, ...rest } = event
@@ -160,12 +166,16 @@ function placeOf(events: readonly HistoryEvent[], step: string): number {
     names.add(name)
   }
   const known = [...names].slice(0, 20).join(', ') || 'none'
-  throw new PawlError('INPUT_INVALID', `no step '${step}' was begun; those that were: ${known}.`)
+  const message = `no step '${step}' was begun; these were: ${known}. Give the name or key of one of them.`
+  throw new PawlError('INPUT_INVALID', message)
 }
 
-/** Where the run began to go wrong. */
-function isTurn(event: HistoryEvent): boolean {
-  return event.type === 'CancelRequested' || (isFailure(event) && !isUndo(event))
+/** The seq of the event with which the run began to fail, or was cancelled. */
+function failingSince(events: readonly HistoryEvent[]): number {
+  const first = events.find(
+    (event) => event.type === 'CancelRequested' || (isFailure(event) && !isUndo(event)),
+  )
+  return first?.seq ?? Number.POSITIVE_INFINITY
 }
 
 function isFailure({ type }: HistoryEvent): boolean {
@@ -185,7 +195,7 @@ function isBegun({ type }: HistoryEvent): boolean {
   return BEGUN.has(type)
 }
 
-/** The name of the step that has this key in a graph. */
+/** The name of the graph step that has this key. */
 function stepIn(key: string): string | undefined {
   return parseNodeKey(key)?.name
 }
@@ -199,9 +209,9 @@ function nameIn(event: HistoryEvent): string[] {
   return name === undefined ? [] : [name]
 }
 
-function openBefore(events: readonly HistoryEvent[], turned: number): Iterable<string> {
+function openBefore(events: readonly HistoryEvent[], place: number): Iterable<string> {
   return RunState.of(
-    events.filter(({ seq, type }) => seq < turned && !type.startsWith('Run')),
+    events.filter(({ seq, type }) => seq < place && !type.startsWith('Run')),
   ).open.keys()
 }
 
@@ -211,7 +221,7 @@ function isSettled(events: readonly HistoryEvent[], key: string): boolean {
 
 const SETTLED = new Set(['StepCompleted', 'ChildCompleted', 'TimerFired'])
 
-// Whoever goes on begins what is open anew, so nothing is left of it in a queue, and nothing to cancel.
+// The new generation begins open steps again, so nothing of them is queued or cancelled.
 function isKept(event: HistoryEvent): boolean {
   return isOfTheCode(event) && event.type !== 'CalledOff' && event.type !== 'StepQueued'
 }

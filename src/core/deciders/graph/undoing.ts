@@ -1,17 +1,16 @@
-// What a run that fails, or is cancelled, undoes: steps that have succeeded, newest first, one after another. One that
-// cannot be undone stops nobody: the rest is undone all the same, and the run says what it could not undo.
+// How a graph run that fails or is cancelled undoes its succeeded steps: one after another, the newest first. If a step
+// cannot be undone, the rest is undone all the same, and the run reports the failure.
 import type { Failure } from '../../base/failure.ts'
 import { nodeKey } from './node-key.ts'
 import type { NodeState, Nodes } from './nodes.ts'
 
 export class Undoing {
-  /** It has begun. */
   begun = false
   readonly #chain: readonly NodeState[]
   #done = 0
   readonly #ended: ReadonlyMap<string, Failure | undefined>
 
-  /** `ended` are undoings by their keys, with what went wrong. */
+  /** `ended` has the keys of steps whose undoing has ended, with its failure if it failed. */
   constructor(nodes: Nodes, ended: ReadonlyMap<string, Failure | undefined>) {
     this.#chain = chainOf(nodes)
     this.#ended = ended
@@ -21,7 +20,7 @@ export class Undoing {
     return this.#chain.length === 0
   }
 
-  /** The step to be undone now. What is undone stays so, and is not looked at again. */
+  /** The next step to undo. */
   get next(): NodeState | undefined {
     for (; ; this.#done++) {
       const state = this.#chain[this.#done]
@@ -38,7 +37,8 @@ export function undoKey({ node, round }: NodeState): string {
   return nodeKey({ kind: 'undo', name: node.name, round })
 }
 
-// What failed or was stopped may have done half of what it was to do; it is undone only if it says so, and first.
+// A step that failed or was stopped may have done half of its work. It is undone only if it asks for that with
+// `ownFailure`, and then before all others.
 function chainOf(nodes: Nodes): NodeState[] {
   const broken = [...nodes.all()].filter((state) => isBroken(state) && !nodes.completed.has(state))
   const done = [...nodes.completed].filter(({ node }) => node.undo)

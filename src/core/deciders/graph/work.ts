@@ -1,35 +1,31 @@
-// From a step of a graph to what the run is asked for, and to what a worker does about it.
+// The work of a graph step, and what undoes it: as a request of the run, and as the plan by which a worker executes it.
 
-import type { ActivityContext, AnyWorkflowContract } from '../../definitions/contract.ts'
+import type { ActivityContext } from '../../definitions/contract.ts'
 import { withScope } from '../../definitions/graph-context.ts'
 import type { GraphNode, GraphScope, Undo } from '../../definitions/graph-plan.ts'
-import type { ActivityOptions } from '../../definitions/options.ts'
 import { type ActivityOf, activityPlan, stepPlan } from '../../definitions/plan.ts'
 import type { RunStep, StartChild } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
-import { activityAsk, childAsk } from '../asks.ts'
+import { activityRequest, childRequest, type Unplaced } from '../requests.ts'
 
-/** What a step is asked for with, before anybody has said when. */
-export type Ask = Omit<RunStep, 'after'> | Omit<StartChild, 'after'>
+type WorkRequest = Unplaced<RunStep> | Unplaced<StartChild>
 
-/** Asks for the work of a step. Waits are asked for elsewhere. */
-export function workAsk(
+/** The request for the work of a step. Undefined for a wait, which the execution requests itself. */
+export function workRequest(
   { name, work }: GraphNode,
   key: string,
   scope: () => GraphScope,
   activities: ActivityOf,
-): Ask | undefined {
+): WorkRequest | undefined {
   switch (work.type) {
     case 'step':
-      return { type: 'RunStep', kind: 'step', key, name, ...limitsOf(stepPlan(work.options)) }
+      return stepRequest(key, name, stepPlan(work.options))
     case 'activity': {
-      const { activity, options } = work
-      return activityAsked(key, activity, work.input(scope()), options, activities)
+      const activity = { name: work.activity }
+      return activityRequest(key, activity, work.input(scope()), work.options, activities).request
     }
-    case 'child': {
-      const child = { is: 'workflow', name: work.workflow } as unknown as AnyWorkflowContract
-      return childAsk(key, child, work.input(scope()), work.options)
-    }
+    case 'child':
+      return childRequest(key, { name: work.workflow }, work.input(scope()), work.options)
     case 'wait':
       return undefined
   }
@@ -56,17 +52,17 @@ export function workPlan(
 
 export type UndoScope = GraphScope & { readonly result: unknown }
 
-export function undoAsk(
+export function undoRequest(
   undo: Undo,
   key: string,
   name: string,
   scope: () => UndoScope,
   activities: ActivityOf,
-): Ask {
-  if ('body' in undo)
-    return { type: 'RunStep', kind: 'step', key, name, ...limitsOf(stepPlan(undo.options)) }
-  const { activity, options } = undo
-  return activityAsked(key, activity, undo.activityInput(scope()), options, activities)
+): WorkRequest {
+  if ('body' in undo) return stepRequest(key, name, stepPlan(undo.options))
+  const activity = { name: undo.activity }
+  const input = undo.activityInput(scope())
+  return activityRequest(key, activity, input, undo.options, activities).request
 }
 
 export function undoPlan(undo: Undo, scope: () => UndoScope, activities: ActivityOf): StepPlan {
@@ -79,17 +75,11 @@ export function undoPlan(undo: Undo, scope: () => UndoScope, activities: Activit
   return { ...stepPlan(undo.options), body: call }
 }
 
-function activityAsked(
+function stepRequest(
   key: string,
   name: string,
-  input: unknown,
-  options: ActivityOptions,
-  activities: ActivityOf,
-): Omit<RunStep, 'after'> {
-  const activity = { is: 'activity', name } as unknown as Parameters<typeof activityAsk>[1]
-  return activityAsk(key, activity, input, options, activities).wanted
-}
-
-function limitsOf({ scheduleToCloseMs }: StepPlan): { readonly scheduleToCloseMs?: number } {
-  return scheduleToCloseMs === undefined ? {} : { scheduleToCloseMs }
+  { scheduleToCloseMs }: StepPlan,
+): Unplaced<RunStep> {
+  const limits = scheduleToCloseMs === undefined ? {} : { scheduleToCloseMs }
+  return { type: 'RunStep', kind: 'step', key, name, ...limits }
 }

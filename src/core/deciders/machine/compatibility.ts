@@ -1,35 +1,34 @@
-// Whether a run that began by one definition of a machine may go on by another. Its code may change as it likes: what it
-// decided is recorded. But for what is under way there must be somebody to tell.
+// Whether a run that began with one definition of a machine may continue with another. The code of handlers may change
+// freely, because their decisions are recorded. But each open request needs a handler for its end.
 
 import type { PawlError } from '../../base/errors.ts'
 import { decode, type Payload } from '../../base/value.ts'
 import type { MachinePlan } from '../../definitions/machine-plan.ts'
 import { checkNow } from '../../definitions/schema.ts'
-import type { Decision } from '../../kernel/event.ts'
-import { type Incompatible, versionMismatch } from '../version-mismatch.ts'
-import { type OpenRequest, type Requests } from './requests.ts'
+import { type DefinitionTaken, type Incompatible, versionMismatch } from '../version-mismatch.ts'
+import type { MachineRequest, Requests } from './requests.ts'
 
-type Taken = Extract<Decision, { type: 'DefinitionTaken' }>
-
-/** What of a run has no place in the code, by the definition it went by so far. */
+/** Open requests for whose end the code has no handler. */
 export function incompatibleRequests(
-  taken: Taken,
+  taken: DefinitionTaken,
   plan: MachinePlan,
   requests: Requests,
 ): Incompatible[] {
-  const minded = taken.steps.some(([name, what]) => name === 'childEnded' && what === 'handler')
+  const hadChildEnded = taken.steps.some(
+    ([name, what]) => name === 'childEnded' && what === 'handler',
+  )
   return [...requests.all()].flatMap((request) => {
     const isKnown =
       request.kind === 'activity'
         ? plan.activities.has(request.name)
         : request.kind === 'timer'
           ? plan.timers.has(request.name)
-          : !minded || plan.handlers.childEnded !== undefined
-    return isKnown ? [] : [removed(request)]
+          : !hadChildEnded || plan.handlers.childEnded !== undefined
+    return isKnown ? [] : [withoutHandler(request)]
   })
 }
 
-/** A state that the code's own schema refuses was made by other code. */
+/** A problem if the code's own schema refuses the state: other code made it. */
 export function incompatibleState({ state: schema }: MachinePlan, state: Payload): Incompatible[] {
   if (!schema) return []
   try {
@@ -43,20 +42,20 @@ export function incompatibleState({ state: schema }: MachinePlan, state: Payload
 
 export function otherDefinition(
   plan: MachinePlan,
-  taken: Taken,
+  taken: DefinitionTaken,
   found: readonly Incompatible[],
 ): PawlError {
-  const way = 'let the machine keep handlers for these until such runs have ended'
+  const fix = 'keep handlers for these in the machine until such runs have ended'
   return versionMismatch(
     `machine '${plan.name}'`,
     { taken: taken.hash, code: plan.hash },
     found,
-    way,
+    fix,
   )
 }
 
-function removed({ kind, name, key }: OpenRequest): Incompatible {
+function withoutHandler({ kind, name, key }: MachineRequest): Incompatible {
   const handler = { activity: 'activityCompleted', timer: 'timerFired', child: 'childEnded' }[kind]
-  const message = `${kind} '${name}' (${key}) is under way, and the machine has no ${handler} for it any more`
+  const message = `${kind} '${name}' (${key}) is in progress, but the machine no longer has ${handler} for it`
   return { step: name, problem: 'removed', message }
 }

@@ -1,6 +1,6 @@
-// One run of a machine. Each event that concerns it is given to one handler, in the order of the history; what came of it
-// is written down under the number of the event (StateMoved) and never asked for again. So a run is opened by its last
-// state alone, and only events behind that are handled.
+// One run of a machine. One handler answers each event, in the order of the history, with a move. The move is recorded
+// with the seq of its event (StateMoved), so that no handler is called for that event again: a run is opened with its
+// last state alone, and only later events are handled.
 
 import { assert, unreachable } from '../../base/assert.ts'
 import { PawlError } from '../../base/errors.ts'
@@ -10,38 +10,38 @@ import { decode, encode, type Payload } from '../../base/value.ts'
 import type { MachinePlan } from '../../definitions/machine-plan.ts'
 import { type ActivityOf, activityPlan } from '../../definitions/plan.ts'
 import type { RegisteredMachine } from '../../definitions/registry.ts'
-import type { Command } from '../../kernel/command.ts'
+import type { Command, EndRun } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
 import { type Decision, type HeardEvent, type HistoryEvent, isHeard } from '../../kernel/event.ts'
 import { INPUT_KEY } from '../../kernel/key.ts'
 import type { Head } from '../../kernel/run.ts'
-import { failureOfRequest } from '../failure-of-request.ts'
 import { InputSchema } from '../input-schema.ts'
-import { Interpreter, refuseUpdate, unknownQuery } from '../interpreter.ts'
+import { Interpreter, UnansweredUpdates, unknownQuery } from '../interpreter.ts'
+import { requestFailure } from '../request-error.ts'
+import type { DefinitionTaken } from '../version-mismatch.ts'
 import { incompatibleRequests, incompatibleState, otherDefinition } from './compatibility.ts'
 import { idOf } from './keys.ts'
 import { type MadeMove, makeMove } from './moves.ts'
-import { type OpenRequest, Requests } from './requests.ts'
+import { type MachineRequest, Requests } from './requests.ts'
 
-type Taken = Extract<Decision, { type: 'DefinitionTaken' }>
 type Moved = Extract<Decision, { type: 'StateMoved' }>
 type Keyed<T extends HistoryEvent['type']> = Extract<HistoryEvent, { type: T; key: string }>
 
-/** What handlers are told of, besides the start. */
-type Concern =
+/** Events that a handler answers. */
+type HandledEvent =
   | Keyed<'StepCompleted' | 'StepFailed' | 'ChildCompleted' | 'ChildFailed' | 'TimerFired'>
   | Extract<HistoryEvent, { type: 'SignalReceived' }>
-  | Cancel
+  | CancelEvent
 
-type Cancel = Extract<HistoryEvent, { type: 'CancelRequested' }>
+type CancelEvent = Extract<HistoryEvent, { type: 'CancelRequested' }>
 
-/** The code to be asked about an event, and its name. */
-interface Question {
+/** The call of a handler, and its name. */
+interface HandlerCall {
   readonly handler: string
-  readonly ask: (state: unknown) => unknown
+  readonly call: (state: unknown) => unknown
 }
 
-/** Before the start, which is number 0. */
+/** The place before the start, which counts as event 0. */
 const NOT_BEGUN = -1
 
 export class MachineExecution extends Interpreter {
@@ -49,18 +49,19 @@ export class MachineExecution extends Interpreter {
   readonly #plan: MachinePlan
   readonly #input: InputSchema
   readonly #requests = new Requests()
-  readonly #plans = new WeakMap<OpenRequest, StepPlan>()
+  readonly #plans = new WeakMap<MachineRequest, StepPlan>()
   #state: Payload | undefined
-  /** The number of the last event that was dealt with. */
+  /** The seq of the last event that a move answered. */
   #moved = NOT_BEGUN
-  #unhandled: Concern[] = []
-  #taken: Taken | undefined
+  readonly #unhandled: HandledEvent[] = []
+  #taken: DefinitionTaken | undefined
   #isReconciled = false
-  #doom: Command | undefined
-  /** How it ends once nothing is in progress, if it was cancelled and cleans up. */
-  #cancelled: Command | undefined
+  /** The end of the run, if no handler decides it. */
+  #outcome: EndRun | undefined
+  /** The end of a cancelled run that is cleaning up: it ends once no request is open. */
+  #cancelled: EndRun | undefined
   #hasEnded = false
-  #updates: string[] = []
+  readonly #updates = new UnansweredUpdates('machine')
   #seq = 0
 
   readonly #activities: ActivityOf
@@ -83,18 +84,17 @@ export class MachineExecution extends Interpreter {
     now: Instant,
   ): readonly Command[] {
     const events = [...old, ...fresh]
-    for (const event of events) if (event.type === 'StateMoved') this.#recall(event)
+    for (const event of events) if (event.type === 'StateMoved') this.#applyMove(event)
     for (const event of events) {
       this.#seq = event.seq
       if (isHeard(event)) this.#fold(event)
     }
     if (this.#hasEnded) return []
-    const commands: Command[] = []
-    for (const id of this.#updates.splice(0)) commands.push(refuseUpdate(id, 'machine'))
-    if (this.#doom) return [...commands, this.#doom]
+    const commands: Command[] = [...this.#updates.takeRefusals()]
+    if (this.#outcome) return [...commands, this.#outcome]
     const taken = this.#reconcile()
     if (taken) commands.push({ type: 'Decide', decision: taken })
-    const parsing = this.#input.ask(this.#seq)
+    const parsing = this.#input.request(this.#seq)
     if (parsing) commands.push(parsing)
     if (this.#input.isKnown) this.#handleAll(commands, now)
     return commands
@@ -107,9 +107,9 @@ export class MachineExecution extends Interpreter {
     if (!request || !activity) return undefined
     const known = this.#plans.get(request)
     if (known) return known
-    const asked = { ...activity.options, ...request.options }
+    const requested = { ...activity.options, ...request.options }
     const own = this.#activities(request.name)?.options
-    const plan = activityPlan(asked, own, `activity '${request.name}'`)
+    const plan = activityPlan(requested, own, `activity '${request.name}'`)
     this.#plans.set(request, plan)
     return plan
   }
@@ -119,12 +119,12 @@ export class MachineExecution extends Interpreter {
     return this.#state ?? encode(undefined, 'the state of a machine')
   }
 
-  // ── what happened ──
+  // ── events ──
 
-  #recall({ by, state, options }: Moved): void {
+  #applyMove({ by, state, options }: Moved): void {
     this.#moved = Math.max(this.#moved, by)
     if (state) this.#state = state
-    if (options) this.#requests.learn(options)
+    if (options) this.#requests.addOptions(options)
   }
 
   #fold(event: HeardEvent): void {
@@ -137,25 +137,22 @@ export class MachineExecution extends Interpreter {
       case 'ChildStarted':
       case 'TimerStarted':
         if (event.key === INPUT_KEY) return this.#foldInput(event)
-        return this.#requests.recorded(event.key, event.after <= this.#moved)
+        return this.#requests.record(event.key, event.after <= this.#moved)
       case 'CalledOff':
         for (const key of event.keys) this.#requests.forget(key)
         return
       case 'StepCompleted':
       case 'StepFailed':
         if (event.key === INPUT_KEY) return this.#foldInput(event)
-        return this.#concern(event)
+        return this.#enqueue(event)
       case 'ChildCompleted':
       case 'ChildFailed':
       case 'TimerFired':
       case 'SignalReceived':
-        return this.#concern(event)
+        return this.#enqueue(event)
       case 'UpdateReceived':
-        this.#updates.push(event.id)
-        return
       case 'UpdateFailed':
-        this.#updates = this.#updates.filter((id) => id !== event.id)
-        return
+        return this.#updates.fold(event)
       case 'CancelRequested':
         return this.#foldCancel(event)
       case 'RunCompleted':
@@ -163,7 +160,7 @@ export class MachineExecution extends Interpreter {
       case 'RunCancelled':
         this.#hasEnded = true
         return
-      // Moves were read before. A machine makes no other requests, and nothing else tells it anything.
+      // Moves were applied before. A machine makes no other requests, and no other event concerns it.
       case 'StateMoved':
       case 'WaitStarted':
       case 'MessageSent':
@@ -185,11 +182,11 @@ export class MachineExecution extends Interpreter {
     }
   }
 
-  // One that has not been through its start has nothing to clean up.
-  #foldCancel(event: Cancel): void {
-    const end: Command = { type: 'CancelRun', ...reasonOf(event) }
+  // A machine whose start handler was not called has nothing to clean up.
+  #foldCancel(event: CancelEvent): void {
+    const end: EndRun = { type: 'CancelRun', ...reasonOf(event) }
     if (!this.#plan.handlers.cancelled || this.#moved === NOT_BEGUN) {
-      this.#doom = end
+      this.#outcome = end
       return
     }
     this.#cancelled = end
@@ -199,19 +196,19 @@ export class MachineExecution extends Interpreter {
 
   #foldInput(event: HistoryEvent): void {
     this.#input.fold(event, (failure) => {
-      this.#doom = { type: 'FailRun', failure }
+      this.#outcome = { type: 'FailRun', failure }
     })
   }
 
-  #concern(event: Concern): void {
+  #enqueue(event: HandledEvent): void {
     if (event.seq > this.#moved) this.#unhandled.push(event)
     else if ('key' in event) this.#requests.settle(event.key)
   }
 
-  // ── what follows from it ──
+  // ── moves ──
 
-  /** What is to be written down if the run goes by this definition from now on. Throws if it must not. */
-  #reconcile(): Taken | undefined {
+  /** The decision to record if the run follows this definition from now on. Throws if the definition does not fit. */
+  #reconcile(): DefinitionTaken | undefined {
     if (this.#isReconciled) return undefined
     const { hash, shapes } = this.#plan
     const taken = this.#taken
@@ -227,8 +224,8 @@ export class MachineExecution extends Interpreter {
 
   #handleAll(commands: Command[], now: Instant): void {
     if (this.#moved === NOT_BEGUN) {
-      const ask = (): unknown => this.#plan.handlers.start(this.#input.value())
-      commands.push(...this.#move(0, { handler: 'start', ask }, now))
+      const call = (): unknown => this.#plan.handlers.start(this.#input.value())
+      commands.push(...this.#move(0, { handler: 'start', call }, now))
     }
     for (const event of this.#unhandled.splice(0)) {
       if (this.#hasEnded) return
@@ -241,50 +238,51 @@ export class MachineExecution extends Interpreter {
     } else if (this.#plan.signals.size === 0) throw waitsForNothing(this.#plan.name)
   }
 
-  // What was asked for before is stopped, also if a move of this turn asked for it: the handler begins with nothing in progress.
-  #clean(event: Cancel, now: Instant): readonly Command[] {
+  // Cancels every open request, also those of this turn, so that the handler begins with nothing in progress.
+  #cleanUp(event: CancelEvent, now: Instant): readonly Command[] {
     const keys = this.#requests.clear()
-    const ask = (state: unknown): unknown => this.#plan.handlers.cancelled?.(state, reasonOf(event))
-    const moved = this.#move(event.seq, { handler: 'cancelled', ask }, now)
+    const call = (state: unknown): unknown =>
+      this.#plan.handlers.cancelled?.(state, reasonOf(event))
+    const moved = this.#move(event.seq, { handler: 'cancelled', call }, now)
     return keys.length === 0 ? moved : [{ type: 'CallOff', keys }, ...moved]
   }
 
-  #handle(event: Concern, now: Instant): readonly Command[] {
+  #handle(event: HandledEvent, now: Instant): readonly Command[] {
     const { seq } = event
     if (event.type === 'SignalReceived') return this.#move(seq, this.#signalled(event), now)
-    if (event.type === 'CancelRequested') return this.#clean(event, now)
+    if (event.type === 'CancelRequested') return this.#cleanUp(event, now)
     const request = this.#requests.settle(event.key)
-    // It was let go by a move that came before it in the same turn.
+    // An earlier move of this turn cancelled the request.
     if (!request) return this.#move(seq, undefined, now)
     const { name } = request
     const id = idOf(request)
     const { handlers } = this.#plan
     switch (event.type) {
       case 'StepCompleted': {
-        const told = { id, result: decode(event.value) }
-        const ask = (state: unknown): unknown => handlers.activityCompleted(name, state, told)
-        return this.#move(seq, { handler: `activityCompleted.${name}`, ask }, now)
+        const ended = { id, result: decode(event.value) }
+        const call = (state: unknown): unknown => handlers.activityCompleted(name, state, ended)
+        return this.#move(seq, { handler: `activityCompleted.${name}`, call }, now)
       }
       case 'StepFailed': {
         const { activityFailed } = handlers
-        if (!activityFailed) return this.#fail(failureOfRequest(this.#activityOf(name), event))
-        const told = { activity: name, id, failure: event.failure }
-        const ask = (state: unknown): unknown => activityFailed(state, told)
-        return this.#move(seq, { handler: 'activityFailed', ask }, now)
+        if (!activityFailed) return this.#fail(requestFailure(this.#activityOf(name), event))
+        const ended = { activity: name, id, failure: event.failure }
+        const call = (state: unknown): unknown => activityFailed(state, ended)
+        return this.#move(seq, { handler: 'activityFailed', call }, now)
       }
       case 'ChildCompleted':
       case 'ChildFailed': {
         const { childEnded } = handlers
         if (!childEnded && event.type === 'ChildFailed')
-          return this.#fail(failureOfRequest(name, event))
+          return this.#fail(requestFailure(name, event))
         if (!childEnded) return this.#move(seq, undefined, now)
-        const told = { id, outcome: outcomeOf(event) }
-        const ask = (state: unknown): unknown => childEnded(state, told)
-        return this.#move(seq, { handler: 'childEnded', ask }, now)
+        const ended = { id, outcome: outcomeOf(event) }
+        const call = (state: unknown): unknown => childEnded(state, ended)
+        return this.#move(seq, { handler: 'childEnded', call }, now)
       }
       case 'TimerFired': {
-        const ask = (state: unknown): unknown => handlers.timerFired(name, state)
-        return this.#move(seq, { handler: `timerFired.${name}`, ask }, now)
+        const call = (state: unknown): unknown => handlers.timerFired(name, state)
+        return this.#move(seq, { handler: `timerFired.${name}`, call }, now)
       }
     }
   }
@@ -292,23 +290,24 @@ export class MachineExecution extends Interpreter {
   #signalled({
     name,
     payload,
-  }: Extract<Concern, { type: 'SignalReceived' }>): Question | undefined {
+  }: Extract<HandledEvent, { type: 'SignalReceived' }>): HandlerCall | undefined {
     const own = this.#plan.signals.get(name)
     if (own === undefined) return undefined
-    const ask = (state: unknown): unknown => this.#plan.handlers.signal(own, state, decode(payload))
-    return { handler: `signal.${own}`, ask }
+    const call = (state: unknown): unknown =>
+      this.#plan.handlers.signal(own, state, decode(payload))
+    return { handler: `signal.${own}`, call }
   }
 
-  // What nobody is asked about is written down, too: then it is behind the run, whatever code goes on with it.
-  #move(by: number, question: Question | undefined, now: Instant): readonly Command[] {
+  // An event without a handler is recorded as answered, too, so that later code with a handler does not answer it.
+  #move(by: number, answer: HandlerCall | undefined, now: Instant): readonly Command[] {
     assert(by > this.#moved, 'events are handled once, in their order')
     this.#moved = by
-    if (!question) return [{ type: 'Decide', decision: { type: 'StateMoved', by } }]
+    if (!answer) return [{ type: 'Decide', decision: { type: 'StateMoved', by } }]
     try {
-      const { handler, ask } = question
-      const given = ask(this.#state && decode(this.#state))
-      const about = { by, now, handler: `'${handler}'`, activities: this.#activities }
-      const made = makeMove(this.#machine, this.#requests, given, about)
+      const { handler, call } = answer
+      const given = call(this.#state && decode(this.#state))
+      const origin = { by, now, handler: `'${handler}'`, activities: this.#activities }
+      const made = makeMove(this.#machine, this.#requests, given, origin)
       if (made.end) this.#hasEnded = true
       return [{ type: 'Decide', decision: this.#moveTo(by, made) }, ...made.commands]
     } catch (error) {
@@ -327,7 +326,7 @@ export class MachineExecution extends Interpreter {
     }
   }
 
-  // Not a move: if the run is tried again, the event is handled again.
+  // No move is recorded, so that a retry of the run handles the event again.
   #fail(failure: Failure): readonly Command[] {
     this.#hasEnded = true
     return [{ type: 'FailRun', failure }]
@@ -338,7 +337,7 @@ export class MachineExecution extends Interpreter {
   }
 }
 
-function reasonOf({ reason }: Cancel): { readonly reason?: string } {
+function reasonOf({ reason }: CancelEvent): { readonly reason?: string } {
   return reason === undefined ? {} : { reason }
 }
 
@@ -353,6 +352,6 @@ function isSamePayload(one: Payload, other: Payload): boolean {
 }
 
 function waitsForNothing(machine: string): PawlError {
-  const message = `machine '${machine}' waits for nothing: it has no activity, child or timer under way, and takes no signals. Ask for something in that state, or end the run by act.complete or act.fail.`
+  const message = `machine '${machine}' waits for nothing: it has no activity, child or timer in progress, and no signals. Request one of them in that state, or end the run with act.complete or act.fail.`
   return new PawlError('NON_DURABLE_AWAIT', message)
 }

@@ -1,12 +1,12 @@
-// Under which keys the activities, children and timers of a machine are recorded: `activity:model#1`, `child:report[may]#1`,
-// `timer:deadline#3`. The number counts the uses of the name, or of the id if there is one, so that no key occurs twice.
+// The keys of the requests of a machine: `activity:model#1`, `child:report[may]#1`, `timer:deadline#3`. The number
+// counts the uses of the name, or of the id if there is one, so that no key occurs twice.
 import { escapeKey, unescapeKey } from '../../kernel/key.ts'
 
 export interface RequestKey {
   readonly kind: 'activity' | 'child' | 'timer'
-  /** Of an activity or a timer as the machine calls it, of a child as everybody does. */
+  /** The machine's own name of an activity or timer, or the name of a child's workflow. */
   readonly name: string
-  /** The one a handler gave it. */
+  /** The id that a handler gave the request. */
   readonly id: string | undefined
   readonly n: number
 }
@@ -29,7 +29,7 @@ export function parseRequestKey(key: string): RequestKey | undefined {
   }
 }
 
-/** What handlers know it by. */
+/** The id by which handlers know the request. */
 export function idOf({ name, id, n }: RequestKey): string {
   return id ?? `${name}#${n}`
 }

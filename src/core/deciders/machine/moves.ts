@@ -1,6 +1,7 @@
-// From what a handler gave to what the run is asked for: the state is checked, and actions become commands in their order.
+// The move that a handler returned: its state is checked, and its actions become commands in their order.
 
 import { assert, unreachable } from '../../base/assert.ts'
+import { isObject, shown } from '../../base/described.ts'
 import { PawlError } from '../../base/errors.ts'
 import { type Failure, failureOf } from '../../base/failure.ts'
 import type { Instant } from '../../base/instant.ts'
@@ -11,7 +12,7 @@ import type { ActivityOf } from '../../definitions/plan.ts'
 import type { RegisteredMachine } from '../../definitions/registry.ts'
 import { checkNow, parseNow } from '../../definitions/schema.ts'
 import type { Command, EndRun } from '../../kernel/command.ts'
-import { activityAsk, childAsk } from '../asks.ts'
+import { activityRequest, childRequest } from '../requests.ts'
 import type { Requests } from './requests.ts'
 
 export interface MadeMove {
@@ -22,8 +23,8 @@ export interface MadeMove {
   readonly options?: Payload
 }
 
-/** `by` is the event it answers; `handler` is what people call the code that made it. */
-interface MoveOf {
+/** `by` is the seq of the event that the move answers; `handler` names its code for people. */
+interface MoveOrigin {
   readonly by: number
   readonly now: Instant
   readonly handler: string
@@ -34,29 +35,33 @@ export function makeMove(
   machine: RegisteredMachine,
   requests: Requests,
   given: unknown,
-  { by, now, handler, activities }: MoveOf,
+  { by, now, handler, activities }: MoveOrigin,
 ): MadeMove {
-  const [state, ...actions] = moveOf(given, handler)
-  const taken = takenState(machine.machine, state, handler)
-  const deeds = new Deeds({ machine, requests, activities }, by, now)
-  for (const action of actions) deeds.add(action, handler)
-  const { commands, end, options } = deeds
-  return { state: taken, commands, ...(end && { end }), ...(options && { options }) }
+  const { state, actions } = contentsOf(given, handler)
+  const checked = checkedState(machine.machine, state, handler)
+  const move = new MoveCommands({ machine, requests, activities }, by, now)
+  for (const action of actions) move.add(action, handler)
+  const { commands, end, options } = move
+  return { state: checked, commands, ...(end && { end }), ...(options && { options }) }
 }
 
-function takenState({ name, state: schema }: MachinePlan, state: unknown, handler: string) {
-  const what = `the state that ${handler} of machine '${name}' gave`
+function checkedState(
+  { name, state: schema }: MachinePlan,
+  state: unknown,
+  handler: string,
+): Payload {
+  const what = `the state that ${handler} of machine '${name}' returned`
   if (schema) checkNow(schema, state, what)
   return encode(state, what)
 }
 
-interface DeedsOf {
+interface MoveContext {
   readonly machine: RegisteredMachine
   readonly requests: Requests
   readonly activities: ActivityOf
 }
 
-class Deeds {
+class MoveCommands {
   readonly commands: Command[] = []
   end: EndRun | undefined
   readonly #machine: RegisteredMachine
@@ -66,10 +71,10 @@ class Deeds {
   readonly #now: Instant
   readonly #options: [string, ActivityOptions][] = []
 
-  constructor(of: DeedsOf, after: number, now: Instant) {
-    this.#machine = of.machine
-    this.#requests = of.requests
-    this.#activities = of.activities
+  constructor({ machine, requests, activities }: MoveContext, after: number, now: Instant) {
+    this.#machine = machine
+    this.#requests = requests
+    this.#activities = activities
     this.#after = after
     this.#now = now
   }
@@ -89,9 +94,9 @@ class Deeds {
       case 'timer':
         return this.#timer(action)
       case 'cancelTimer':
-        return this.#callOff(this.#requests.timer(action.timer))
+        return this.#cancel(this.#requests.timer(action.timer))
       case 'cancel':
-        return this.#callOff(this.#requests.byId(action.id))
+        return this.#cancel(this.#requests.byId(action.id))
       case 'complete':
         return this.#end({ type: 'CompleteRun', value: this.#output(action.output) })
       case 'fail':
@@ -104,28 +109,28 @@ class Deeds {
   #run({ activity: name, input, id, options }: Extract<MachineAction, { action: 'run' }>): void {
     const activity = this.#machine.machine.activities.get(name)
     assert(activity, 'act makes only actions of its machine')
-    const { key, isRecorded } = this.#requests.ask({ kind: 'activity', name, id }, options)
+    const { key, isRecorded } = this.#requests.open({ kind: 'activity', name, id }, options)
     if (Object.keys(options).length > 0) this.#options.push([key, options])
-    const { wanted } = activityAsk(key, activity, input, options, this.#activities)
-    if (!isRecorded) this.commands.push({ ...wanted, after: this.#after })
+    const { request } = activityRequest(key, activity, input, options, this.#activities)
+    if (!isRecorded) this.commands.push({ ...request, after: this.#after })
   }
 
   #child({ workflow, input, id, options }: Extract<MachineAction, { action: 'child' }>): void {
     const { name } = workflow
-    const { key, isRecorded } = this.#requests.ask({ kind: 'child', name, id })
-    const wanted = childAsk(key, workflow, input, options)
-    if (!isRecorded) this.commands.push({ ...wanted, after: this.#after })
+    const { key, isRecorded } = this.#requests.open({ kind: 'child', name, id })
+    const request = childRequest(key, workflow, input, options)
+    if (!isRecorded) this.commands.push({ ...request, after: this.#after })
   }
 
   #timer({ timer: name, ms }: Extract<MachineAction, { action: 'timer' }>): void {
-    this.#callOff(this.#requests.timer(name))
-    const { key, isRecorded } = this.#requests.ask({ kind: 'timer', name, id: undefined })
+    this.#cancel(this.#requests.timer(name))
+    const { key, isRecorded } = this.#requests.open({ kind: 'timer', name, id: undefined })
     const until = this.#now + ms
     if (!isRecorded) this.commands.push({ type: 'SetTimer', key, after: this.#after, until })
   }
 
-  // What has ended by now cannot be called off, and whoever wants that has it.
-  #callOff(key: string | undefined): void {
+  // A request that has ended needs no cancelling.
+  #cancel(key: string | undefined): void {
     if (key === undefined) return
     this.#requests.settle(key)
     this.commands.push({ type: 'CallOff', keys: [key] })
@@ -137,7 +142,7 @@ class Deeds {
     if (!schemas.output) return encode(given, what)
     const parsed = parseNow(schemas.output, given, what, 'OUTPUT_INVALID')
     if (parsed) return encode(parsed.value, what)
-    const message = `the schema of ${what} has to wait for something, and a machine cannot. Use one that answers at once, or check it in an activity.`
+    const message = `the schema of ${what} is asynchronous, but a machine needs the result at once. Use a synchronous schema, or check the output in an activity.`
     throw new PawlError('NOT_SUPPORTED', message)
   }
 
@@ -157,29 +162,41 @@ const ACTIONS: ReadonlySet<unknown> = new Set<MachineAction['action']>([
   'fail',
 ])
 
-function moveOf(given: unknown, handler: string): readonly [unknown, ...MachineAction[]] {
-  if (!Array.isArray(given) || given.length === 0) throw noMove(handler, given)
-  const [state, ...actions] = given as [unknown, ...(MachineAction | undefined)[]]
-  if (actions.every((each) => ACTIONS.has(each?.action))) return [state, ...actions] as never
-  const message = `${handler} gave something behind the state that is no action. Actions are what \`act\` makes, as in [state, act.run('name', input)].`
+interface MoveContents {
+  readonly state: unknown
+  readonly actions: readonly MachineAction[]
+}
+
+function contentsOf(given: unknown, handler: string): MoveContents {
+  if (!Array.isArray(given) || given.length === 0) throw notAMove(handler, given)
+  const [state, ...actions]: readonly unknown[] = given
+  if (actions.every(isAction)) return { state, actions }
+  const wrong = actions.find((each) => !isAction(each))
+  const message = `${handler} returned ${shown(wrong)} behind the state, but only actions may follow it. Make them with \`act\`, as in [state, act.run('name', input)].`
   throw new PawlError('INPUT_INVALID', message)
 }
 
-function noMove(handler: string, given: unknown): PawlError {
-  const isPromise = typeof (given as { then?: unknown } | null)?.then === 'function'
-  const why = isPromise
-    ? 'a promise; it must answer at once, and what takes time is for an activity'
-    : `${given === undefined ? 'nothing' : 'something else'}; to change the state alone, give [state]`
-  const message = `${handler} must give [state, ...actions], and gave ${why}.`
-  return new PawlError('INPUT_INVALID', message)
+function isAction(value: unknown): value is MachineAction {
+  return isObject(value) && ACTIONS.has(value['action'])
+}
+
+function notAMove(handler: string, given: unknown): PawlError {
+  const isPromise = isObject(given) && typeof given['then'] === 'function'
+  const problem = isPromise
+    ? 'returned a promise. A handler must answer at once: move what takes time into an activity'
+    : `returned ${shown(given)}. To change only the state, return [state]`
+  return new PawlError(
+    'INPUT_INVALID',
+    `${handler} must return [state, ...actions], but ${problem}.`,
+  )
 }
 
 function afterEnd(handler: string): PawlError {
-  const message = `${handler} gave an action behind act.complete or act.fail, which end the run. Put what is to happen before that first.`
+  const message = `${handler} returned an action behind act.complete or act.fail, which end the run. Put that action before them, or remove it.`
   return new PawlError('INPUT_INVALID', message)
 }
 
-// A text alone has no stack worth keeping: it would lead into pawl.
+// An error made of a string gets no stack, because that would point into pawl.
 function failureFor(error: unknown): Failure {
   if (typeof error !== 'string') return failureOf(error)
   const { stack: _, ...failure } = failureOf(new Error(error))

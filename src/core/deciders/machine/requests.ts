@@ -1,23 +1,24 @@
-// What a machine has asked for and not been told of yet, by the ids its handlers know.
+// The open requests of a machine, by the ids that its handlers know.
 
 import { PawlError } from '../../base/errors.ts'
 import { decode, type Payload } from '../../base/value.ts'
 import type { ActivityOptions } from '../../definitions/options.ts'
 import { idOf, parseRequestKey, type RequestKey, requestKey } from './keys.ts'
 
-export interface OpenRequest extends RequestKey {
+export interface MachineRequest extends RequestKey {
   readonly key: string
   readonly options: ActivityOptions
 }
 
-type Asked = Omit<RequestKey, 'n'>
+/** A request before it is numbered. */
+type NewRequest = Omit<RequestKey, 'n'>
 
 export class Requests {
-  readonly #open = new Map<string, OpenRequest>()
-  /** Keys by id, or by name for timers. */
-  readonly #known = new Map<string, string>()
+  readonly #open = new Map<string, MachineRequest>()
+  /** Keys of open requests by id, or by name for timers. */
+  readonly #keys = new Map<string, string>()
   readonly #counts = new Map<string, number>()
-  /** Recorded by a move that was taken back. If it is made again, these are not asked for a second time. */
+  /** Keys recorded by a move that a rewind dropped. When the move is made again, these requests are not repeated. */
   readonly #ahead = new Set<string>()
   readonly #options = new Map<string, ActivityOptions>()
 
@@ -25,11 +26,11 @@ export class Requests {
     return this.#open.size
   }
 
-  all(): Iterable<OpenRequest> {
+  all(): Iterable<MachineRequest> {
     return this.#open.values()
   }
 
-  get(key: string): OpenRequest | undefined {
+  get(key: string): MachineRequest | undefined {
     return this.#open.get(key)
   }
 
@@ -37,15 +38,15 @@ export class Requests {
     return [...this.#ahead]
   }
 
-  // ── what was recorded ──
+  // ── recorded events ──
 
-  /** What moves said about how activities are to be done. */
-  learn(options: Payload): void {
+  /** Options that a recorded move gave its activities, by their keys. */
+  addOptions(options: Payload): void {
     for (const [key, each] of Object.entries(decode(options) as Record<string, ActivityOptions>))
       this.#options.set(key, each)
   }
 
-  recorded(key: string, byKeptMove: boolean): void {
+  record(key: string, byKeptMove: boolean): void {
     const parsed = parseRequestKey(key)
     if (!parsed) return
     if (!byKeptMove) {
@@ -57,7 +58,7 @@ export class Requests {
     this.#begin(parsed, key, this.#options.get(key) ?? {})
   }
 
-  /** Forgets all that is open, and answers with their keys. */
+  /** Closes all requests, and returns their keys. */
   clear(): readonly string[] {
     const keys = [...this.#open.keys()]
     for (const key of keys) this.forget(key)
@@ -69,47 +70,47 @@ export class Requests {
     this.settle(key)
   }
 
-  // ── what happens ──
+  // ── new moves ──
 
-  /** It is nobody's business any more. Answers with what it was, if it was open. */
-  settle(key: string): OpenRequest | undefined {
+  /** Closes the request and returns it, if it was open. */
+  settle(key: string): MachineRequest | undefined {
     const request = this.#open.get(key)
     this.#options.delete(key)
     if (!request) return undefined
     this.#open.delete(key)
-    this.#known.delete(handleOf(request))
+    this.#keys.delete(handleOf(request))
     return request
   }
 
-  /** Answers with its key, and whether history has it already. */
-  ask(asked: Asked, options: ActivityOptions = {}): { key: string; isRecorded: boolean } {
-    const count = countOf(asked)
+  /** Opens a request. Returns its key, and whether the history has it already. */
+  open(given: NewRequest, options: ActivityOptions = {}): { key: string; isRecorded: boolean } {
+    const count = countOf(given)
     const n = (this.#counts.get(count) ?? 0) + 1
-    const request = { ...asked, n }
+    const request = { ...given, n }
     const key = requestKey(request)
-    if (this.#known.has(handleOf(request))) throw inUse(idOf(request))
+    if (this.#keys.has(handleOf(request))) throw idInUse(idOf(request))
     this.#counts.set(count, n)
     this.#begin(request, key, options)
     return { key, isRecorded: this.#ahead.delete(key) }
   }
 
-  /** The key under which something of this id is open. */
+  /** The key of the open activity or child with this id. */
   byId(id: string): string | undefined {
-    return this.#known.get(`id ${id}`)
+    return this.#keys.get(`id ${id}`)
   }
 
   timer(name: string): string | undefined {
-    return this.#known.get(`timer ${name}`)
+    return this.#keys.get(`timer ${name}`)
   }
 
   #begin(request: RequestKey, key: string, options: ActivityOptions): void {
     this.#open.set(key, { ...request, key, options })
-    this.#known.set(handleOf(request), key)
+    this.#keys.set(handleOf(request), key)
   }
 }
 
-// Names of activities and of children are counted together, so that no two of them get the same id.
-function countOf({ kind, name, id }: Asked): string {
+// Activities and children are counted together, so that no two of them get the same id.
+function countOf({ kind, name, id }: NewRequest): string {
   if (kind === 'timer') return `timer ${name}`
   return id === undefined ? `name ${name}` : `id ${id}`
 }
@@ -118,9 +119,9 @@ function handleOf(request: RequestKey): string {
   return request.kind === 'timer' ? `timer ${request.name}` : `id ${idOf(request)}`
 }
 
-function inUse(id: string): PawlError {
+function idInUse(id: string): PawlError {
   return new PawlError(
     'DUPLICATE_STEP_KEY',
-    `something of the id '${id}' is under way already. Give it another id, or cancel the first: act.cancel('${id}').`,
+    `a request with the id '${id}' is already in progress. Use another id, or cancel the first one: act.cancel('${id}').`,
   )
 }

@@ -1,29 +1,29 @@
-// What a machine's moves mean for going back in its history.
+// Rewinding a machine: which of its moves still hold.
 import type { HistoryEvent } from '../../kernel/event.ts'
 import { isOfTheCode } from '../rewind-history.ts'
 
-/** Without moves that do not stand any more. */
+/** The events that are kept, without moves that no longer hold. */
 export function standingMoves(
   all: readonly HistoryEvent[],
   kept: readonly HistoryEvent[],
 ): HistoryEvent[] {
-  return withoutMovesFrom(movesStandUntil(all, kept), kept)
+  return withoutMovesFrom(movesHoldUntil(all, kept), kept)
 }
 
 export function withoutMovesFrom(seq: number, events: readonly HistoryEvent[]): HistoryEvent[] {
   return events.filter((event) => event.type !== 'StateMoved' || event.by < seq)
 }
 
-// A machine's move answers one event. It stands as long as that, and all before it, is as it was, and as long as nothing
-// that such a move asked for is to be asked for again; from there on the events are answered anew.
-export function movesStandUntil(
+// A move answers one event. It holds as long as that event and all before it are kept unchanged, and as long as nothing
+// that such a move requested must be requested again. From there on, handlers answer the events again.
+export function movesHoldUntil(
   all: readonly HistoryEvent[],
   kept: readonly HistoryEvent[],
 ): number {
   const same = new Set(kept)
   let until = Infinity
   for (const event of all) {
-    // What a machine did about its cancellation, it did because of that.
+    // Moves from a cancellation on are due to it, so they do not hold.
     if (event.type === 'CancelRequested') until = Math.min(until, event.seq)
     if (same.has(event) || event.type === 'CalledOff' || !isOfTheCode(event)) continue
     until = Math.min(until, 'after' in event ? event.after : event.seq)
@@ -31,7 +31,7 @@ export function movesStandUntil(
   return until
 }
 
-// The move by which a machine ended itself is made again, by whatever code it has then.
+// The move with which a machine failed itself is made again, by the code that the retry runs.
 export function withoutLastMove(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
   if (events.at(-1)?.type !== 'RunFailed') return events
   const last = events.findLastIndex(({ type }) => type === 'StateMoved')

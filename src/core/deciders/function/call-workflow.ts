@@ -1,14 +1,13 @@
-// Where a workflow function begins and ends: its input and its output pass their schemas.
+// Calls a workflow function: its input and output pass their schemas.
 
 import { ActivityError } from '../../base/errors.ts'
 import { errorOf } from '../../base/failure.ts'
 import { stepPlan } from '../../definitions/plan.ts'
 import { type AnySchema, parse, parseNow } from '../../definitions/schema.ts'
-import { INPUT_KEY } from '../../kernel/key.ts'
+import { PARSE_INPUT } from '../input-schema.ts'
 import { FunctionContext } from './context.ts'
 import type { FunctionExecution } from './execution.ts'
 
-/** Starts the user's function with a `ctx` of its own. */
 export async function callWorkflow(execution: FunctionExecution, given: unknown): Promise<unknown> {
   const context = new FunctionContext(execution, execution.root)
   const { name, handler, schemas } = execution.workflow
@@ -17,28 +16,24 @@ export async function callWorkflow(execution: FunctionExecution, given: unknown)
   return schemas.output ? parsedOutput(context, schemas.output, output, name) : output
 }
 
-// What nobody has parsed yet is parsed here, as a step: then it is recorded, and a schema that makes up values, or that
-// changes, is not asked again. A run that began before there was a schema goes on with what it began with.
+// An input that has not been parsed yet is parsed in a step. Its result is recorded, so a schema that generates values,
+// or that changes later, is not called again. A run that began before its workflow had a schema keeps its input.
 async function parsedInput(
   execution: FunctionExecution,
   schema: AnySchema,
   given: unknown,
 ): Promise<unknown> {
   const { head, workflow } = execution
-  if (head.extras.parsed ?? execution.beganWithout(INPUT_KEY)) return given
+  if (head.extras.parsed ?? execution.beganWithout(PARSE_INPUT.key)) return given
   const body = (): unknown => parse(schema, given, `the input of workflow '${workflow.name}'`)
-  const step = {
-    type: 'RunStep',
-    kind: 'sideEffect',
-    key: INPUT_KEY,
-    name: 'input schema',
-  } as const
   const plan = { ...stepPlan({}), body }
-  return execution.request(execution.root, step, { explicit: false }, plan).catch(unwrapped)
+  return execution
+    .request(execution.root, PARSE_INPUT, { explicit: false }, plan)
+    .catch(throwFailure)
 }
 
-// The end is recorded in the turn that parses it. Only a schema that waits for something needs a step; one that a
-// cancelled run is allowed, too, because its function has ended well.
+// The turn that parses the output also records the end of the run. Only an asynchronous schema needs a step. That step
+// is shielded: the function has returned, so a cancellation must not stop its output.
 async function parsedOutput(
   context: FunctionContext,
   schema: AnySchema,
@@ -51,10 +46,10 @@ async function parsedOutput(
   const body = (): unknown => parse(schema, output, what, 'OUTPUT_INVALID')
   const step = (ctx: FunctionContext): Promise<unknown> =>
     ctx.run('output schema', { ifPast: 'run' }, body)
-  return context.shield(step).catch(unwrapped)
+  return context.shield(step).catch(throwFailure)
 }
 
-// The failure is the run's own, and not that of something it called.
-function unwrapped(error: unknown): never {
+// The run fails with the schema's failure itself, not with that of a step it called.
+function throwFailure(error: unknown): never {
   throw error instanceof ActivityError ? errorOf(error.failure) : error
 }

@@ -1,33 +1,37 @@
-// From what user code passes to `ctx` to what is wanted of the run: checked, encoded, and under its key.
+// Requests of all styles: what workflow code passes to `ctx`, `graph` or `act`, checked, encoded and under its key.
 
 import { checkOptions } from '../base/described.ts'
-import { digestPayload, isUuid } from '../base/digest.ts'
+import { digestPayload } from '../base/digest.ts'
 import { checkKnownId, checkKnownName } from '../base/names.ts'
 import { encode } from '../base/value.ts'
 import { storedAttributes } from '../definitions/attributes.ts'
 import type { RunRef } from '../definitions/context.ts'
-import type { AnyActivityContract, AnyWorkflowContract } from '../definitions/contract.ts'
-import { checkPayloadNow, type Sent } from '../definitions/messages.ts'
+import { checkPayloadNow, type Sent as SignalToSend } from '../definitions/messages.ts'
 import {
   type ActivityOptions,
   type ChildOptions,
   childOptions,
   type RunOptions,
-  runReference,
   type WorkflowOptions,
 } from '../definitions/options.ts'
 import { type ActivityOf, activityPlan } from '../definitions/plan.ts'
 import { checkPriority } from '../definitions/priority.ts'
 import { timeouts } from '../definitions/timeouts.ts'
-import type { RunStep, SendMessage, StartChild } from '../kernel/command.ts'
+import type { Request, RunStep, SendMessage, StartChild } from '../kernel/command.ts'
 import type { StepPlan } from '../kernel/decider.ts'
-import { misuse } from './function/misuse.ts'
 
-type Unplaced<T> = Omit<T, 'after' | 'past'>
+/** A request without its place in the history: the decider adds that when it makes the command. */
+export type Unplaced<T extends Request> = T extends unknown ? Omit<T, 'after' | 'past'> : never
 
-export function childAsk(
+/** What a request needs to know of the workflow or activity it names. */
+interface Named<Options> {
+  readonly name: string
+  readonly options?: Options
+}
+
+export function childRequest(
   key: string,
-  workflow: AnyWorkflowContract & { readonly options?: WorkflowOptions },
+  workflow: Named<WorkflowOptions>,
   given: unknown,
   options: ChildOptions,
 ): Unplaced<StartChild> {
@@ -57,17 +61,17 @@ export function childAsk(
   }
 }
 
-export function activityAsk(
+export function activityRequest(
   key: string,
-  activity: AnyActivityContract & { readonly options?: ActivityOptions },
+  activity: Named<ActivityOptions>,
   given: unknown,
   options: RunOptions,
   activities: ActivityOf,
-): { wanted: Unplaced<RunStep>; plan: StepPlan } {
+): { readonly request: Unplaced<RunStep>; readonly plan: StepPlan } {
   const { name } = activity
   const input = encode(given, `the input of activity '${name}'`)
-  const asked = { ...activity.options, ...options }
-  const plan = activityPlan(asked, activities(name)?.options, `activity '${name}'`)
+  const requested = { ...activity.options, ...options }
+  const plan = activityPlan(requested, activities(name)?.options, `activity '${name}'`)
   const { scheduleToStartMs, scheduleToCloseMs } = plan
   const digest = digestPayload(input)
   const marks = {
@@ -76,38 +80,23 @@ export function activityAsk(
     ...(scheduleToCloseMs !== undefined && { scheduleToCloseMs }),
   }
   return {
-    wanted: { type: 'RunStep', kind: 'activity', key, name, input, digest, ...marks },
+    request: { type: 'RunStep', kind: 'activity', key, name, input, digest, ...marks },
     plan,
   }
 }
 
-/** The signal, if there is one and somebody to send it to. */
-export function signalTo(to: RunRef, signal: unknown): Sent {
-  const { is, name } = (signal ?? {}) as { is?: string; name?: string }
-  if (is !== 'signal' || name === undefined)
-    throw misuse('ctx.signal takes a run id and a signal', signal)
-  checkTarget('ctx.signal', to)
-  return signal as Sent
-}
+type SignalMessage = Extract<SendMessage['message'], { type: 'signal' }>
 
-/** Refuses what names no run. */
-export function checkTarget(call: string, to: unknown): void {
-  if (typeof to === 'object' && to !== null) {
-    checkOptions(runReference, to, { of: call })
-    checkKnownId((to as { readonly workflowId: string }).workflowId, 'a workflow id')
-  } else if (typeof to !== 'string' || !isUuid(to))
-    throw misuse(`${call} takes the id of a run, or { workflowId }`, to)
-}
-
-export function signalAsk(
+/** `isChecked`: the payload has passed the schema of its signal before. */
+export function signalRequest(
   key: string,
   to: RunRef,
-  signal: Sent,
+  signal: SignalToSend,
   given: unknown,
-  checked: boolean,
-): Unplaced<SendMessage> {
+  isChecked: boolean,
+): Unplaced<SendMessage> & { readonly message: SignalMessage } {
   const { name } = signal
-  if (!checked) checkPayloadNow(signal, given)
+  if (!isChecked) checkPayloadNow(signal, given)
   const payload = encode(given, `the payload of signal '${name}'`)
   return { type: 'SendMessage', key, to, message: { type: 'signal', name, payload } }
 }

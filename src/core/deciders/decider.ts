@@ -1,4 +1,4 @@
-// The decider for a workflow of any style.
+// Chooses the decider of a workflow by its style.
 
 import { unreachable } from '../base/assert.ts'
 import type { ActivityOf } from '../definitions/plan.ts'

@@ -1,6 +1,7 @@
-// Several things at once: races, joins, maps, and scopes that can be cancelled as a whole. Whoever loses is called off, and
-// what comes of it later is dropped.
+// `ctx.race`, `ctx.all`, `ctx.map` and `ctx.scope`: several requests at once, cancelled as a whole. Losers are
+// cancelled, and their later results are dropped.
 
+import { shown } from '../../base/described.ts'
 import { CancelledError, PawlError } from '../../base/errors.ts'
 import { failureOf } from '../../base/failure.ts'
 import { checkKnownName } from '../../base/names.ts'
@@ -10,28 +11,28 @@ import type { FunctionExecution } from './execution.ts'
 import { misuse } from './misuse.ts'
 import type { Scope } from './scope.ts'
 
-export type Branches = Readonly<Record<string, unknown>>
+export type NamedBranches = Readonly<Record<string, unknown>>
 
-/** A branch that was begun, and how to stop it. */
-interface Branch {
+/** A branch that has begun. */
+interface BegunBranch {
   readonly name: string
   readonly promise: Promise<unknown>
   stop(error: CancelledError): void
 }
 
-/** Runs a function in a scope of its own. */
+/** Calls a function in a new scope. */
 type OpenScope<Ctx> = (path: string, fn: (ctx: Ctx) => unknown, shield?: boolean) => OpenedScope
 
-/** A scope, and what the function in it gives. */
+/** A scope, and the promise of the function that runs in it. */
 export interface OpenedScope {
   readonly scope: Scope
   readonly promise: Promise<unknown>
 }
 
-export class Structure<Ctx> {
+export class Concurrency<Ctx> {
   readonly #execution: FunctionExecution
   readonly #open: OpenScope<Ctx>
-  /** Promises that stand for several others. */
+  /** How to cancel promises that stand for several others. */
   static readonly #composites = new WeakMap<Promise<unknown>, (error: CancelledError) => void>()
 
   constructor(execution: FunctionExecution, open: OpenScope<Ctx>) {
@@ -39,7 +40,7 @@ export class Structure<Ctx> {
     this.#open = open
   }
 
-  race(segment: string, given: Branches): Promise<unknown> {
+  race(segment: string, given: NamedBranches): Promise<unknown> {
     const branches = this.#begin(segment, given, 'ctx.race')
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     let isOver = false
@@ -58,7 +59,7 @@ export class Structure<Ctx> {
     return this.#composite(promise, (error) => stopAll(branches, error))
   }
 
-  all(segment: string, given: Branches): Promise<unknown> {
+  all(segment: string, given: NamedBranches): Promise<unknown> {
     const branches = this.#begin(segment, given, 'ctx.all')
     const values: Record<string, unknown> = {}
     const joined = branches.map(async ({ name, promise }) => {
@@ -74,7 +75,7 @@ export class Structure<Ctx> {
     return this.#composite(promise, (error) => stopAll(branches, error))
   }
 
-  /** Items in order, so many at once; with `tolerated`, so many may fail. */
+  /** Processes items in order, up to `concurrency` at once; up to `tolerated` of them may fail. */
   map(segment: string, plan: MapPlan<Ctx>, surrounding: Scope): Promise<unknown> {
     const { items, keys, concurrency, tolerated, fn } = plan
     const begin = (index: number): OpenedScope =>
@@ -87,7 +88,7 @@ export class Structure<Ctx> {
     let failed = 0
     const stop = (error: CancelledError): void => {
       next = items.length
-      for (const { scope } of opened) this.#execution.cancel(scope, error)
+      for (const { scope } of opened) this.#execution.cancelScope(scope, error)
     }
     const lane = async (): Promise<void> => {
       while (next < items.length) {
@@ -97,7 +98,7 @@ export class Structure<Ctx> {
         const settled = await settledOf(item.promise)
         if (settled.ok) results[index] = tolerated === undefined ? settled.value : settled
         else {
-          // A cancellation from outside is nobody's failure, and not to be tolerated.
+          // A cancellation from outside is not the failure of an item, so it is not tolerated.
           if (tolerated === undefined || surrounding.cancelled) throw settled.error
           if (++failed > tolerated) throw tooMany(failed, items.length, settled.error)
           results[index] = { ok: false, failure: failureOf(settled.error) }
@@ -115,7 +116,7 @@ export class Structure<Ctx> {
     return this.#composite(promise, stop)
   }
 
-  /** A scope that ends by itself, by its own `cancel`, or when its time is over. */
+  /** A scope ends with its function, by its own `cancel`, or when its timeout has passed. */
   scope(
     opened: OpenedScope,
     control: ScopeControl,
@@ -129,64 +130,65 @@ export class Structure<Ctx> {
     const promise = opened.promise.then(
       (value) => {
         control.isOver = true
-        if (timer) this.#execution.callOff(timer, over)
+        if (timer) this.#execution.cancelRequest(timer, over)
         return value
       },
       (error: unknown) => {
         control.isOver = true
-        if (timer) this.#execution.callOff(timer, over)
+        if (timer) this.#execution.cancelRequest(timer, over)
         if (control.ended && error === control.error) return control.ended
         throw error
       },
     )
     return this.#composite(promise, (error) => {
-      this.#execution.cancel(opened.scope, error)
-      if (timer) this.#execution.callOff(timer, error)
+      this.#execution.cancelScope(opened.scope, error)
+      if (timer) this.#execution.cancelRequest(timer, error)
     })
   }
 
-  /** Nothing outside can stop it. */
+  /** A shield cannot be cancelled from outside. */
   shield(path: string, fn: (ctx: Ctx) => unknown): Promise<unknown> {
     return this.#composite(this.#open(path, fn, true).promise, () => {})
   }
 
-  /** What stops it has it undo what it did. */
+  /** A saga that is cancelled compensates. */
   saga(scope: Scope, promise: Promise<unknown>): Promise<unknown> {
-    return this.#composite(promise, (error) => this.#execution.cancel(scope, error))
+    return this.#composite(promise, (error) => this.#execution.cancelScope(scope, error))
   }
 
-  #begin(segment: string, branches: Branches, what: string): Branch[] {
+  #begin(segment: string, branches: NamedBranches, what: string): BegunBranch[] {
     if (typeof branches !== 'object' || branches === null || Array.isArray(branches)) {
-      throw misuse(`${what} takes an object with a branch under each name`, branches)
+      const example = `${what}({ a: ctx.run(…), b: (ctx) => … })`
+      throw misuse(what, 'an object of named branches', branches, example)
     }
     return Object.entries(branches).map(([name, branch]) => {
       if (typeof branch === 'function') {
         const path = `${segment}[${escapeKey(name)}]/`
         const { scope, promise } = this.#open(path, branch as (ctx: Ctx) => unknown)
-        return { name, promise, stop: (error) => this.#execution.cancel(scope, error) }
+        return { name, promise, stop: (error) => this.#execution.cancelScope(scope, error) }
       }
       if (!(branch instanceof Promise)) {
-        throw misuse(`${what}: branch '${name}' must be a promise of ctx, or a function`, branch)
+        const expected = `a promise of ctx or a function as branch '${name}'`
+        throw misuse(what, expected, branch, `${what}({ ${name}: ctx.run(…) })`)
       }
       return { name, promise: branch, stop: this.#stopper(branch) }
     })
   }
 
-  // What stops the promise of a durable call, or of several.
   #stopper(promise: Promise<unknown>): (error: CancelledError) => void {
-    const composite = Structure.#composites.get(promise)
-    return composite ?? ((error) => this.#execution.callOff(promise, error))
+    const composite = Concurrency.#composites.get(promise)
+    return composite ?? ((error) => this.#execution.cancelRequest(promise, error))
   }
 
   #composite(promise: Promise<unknown>, stop: (error: CancelledError) => void): Promise<unknown> {
-    // A branch nobody waits for any more must not look like an unhandled rejection.
+    // Without a handler, a branch that lost would count as an unhandled rejection.
     promise.catch(() => {})
-    Structure.#composites.set(promise, stop)
+    Concurrency.#composites.set(promise, stop)
     return promise
   }
 }
 
-/** How the function of a scope is told to end, and whether it was. */
+/** Ends a scope early, and remembers why. */
 export class ScopeControl {
   isOver = false
   ended: Cancelled | Timeout | undefined
@@ -209,15 +211,15 @@ export class ScopeControl {
   }
 }
 
-function stopAll(branches: readonly Branch[], error: CancelledError, except?: string): void {
+function stopAll(branches: readonly BegunBranch[], error: CancelledError, except?: string): void {
   for (const branch of branches) if (branch.name !== except) branch.stop(error)
 }
 
-type Ended =
+type BranchResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly error: unknown }
 
-async function settledOf(promise: Promise<unknown>): Promise<Ended> {
+async function settledOf(promise: Promise<unknown>): Promise<BranchResult> {
   try {
     return { ok: true, value: await promise }
   } catch (error) {
@@ -226,11 +228,11 @@ async function settledOf(promise: Promise<unknown>): Promise<Ended> {
 }
 
 function tooMany(failed: number, of: number, cause: unknown): PawlError {
-  const message = `${failed} of ${of} items failed, which is more than ctx.map was told to tolerate.`
+  const message = `${failed} of ${of} items failed, which is more than ctx.map may tolerate. See the cause for the last failure, or raise \`tolerate\`.`
   return new PawlError('TOO_MANY_FAILURES', message, { cause })
 }
 
-/** What the function gives, or throws even before it gives anything. */
+/** The promise of the function. What it throws before it returns a promise rejects this one. */
 export async function begun(fn: () => unknown): Promise<unknown> {
   return fn()
 }
@@ -248,7 +250,8 @@ export function mapPlan<Ctx>(
   options: unknown,
   fn: unknown,
 ): MapPlan<Ctx> {
-  if (!Array.isArray(items)) throw misuse('ctx.map takes an array', items)
+  if (!Array.isArray(items))
+    throw misuse('ctx.map', 'an array', items, 'ctx.map(items, (ctx, item) => …)')
   const { concurrency, key, tolerate } = (options ?? {}) as {
     concurrency?: number
     key?: (item: unknown) => string
@@ -258,7 +261,9 @@ export function mapPlan<Ctx>(
     key ? checkKnownName(key(item), 'the key of an item') : String(index),
   )
   if (new Set(keys).size < keys.length) {
-    throw new PawlError('DUPLICATE_STEP_KEY', 'ctx.map needs a key of its own for every item.')
+    const twice = keys.find((each, index) => keys.indexOf(each) < index)
+    const message = `\`key\` of ctx.map gave '${twice}' for two items. Return another key for each item, for example its id.`
+    throw new PawlError('DUPLICATE_STEP_KEY', message)
   }
   const tolerated = toleratedOf(tolerate, items.length)
   return {
@@ -276,8 +281,6 @@ function toleratedOf(tolerate: number | string | undefined, items: number): numb
     typeof tolerate === 'string' ? /^(\d+(?:\.\d+)?)%$/.exec(tolerate)?.[1] : undefined
   const count = percent === undefined ? tolerate : Math.floor((Number(percent) / 100) * items)
   if (typeof count === 'number' && Number.isFinite(count) && count >= 0) return count
-  throw new PawlError(
-    'INPUT_INVALID',
-    "ctx.map's tolerate is a number of items, or a share such as '5%'.",
-  )
+  const message = `\`tolerate\` of ctx.map is ${shown(tolerate)}; expected a number of items, or a share such as '5%'.`
+  throw new PawlError('INPUT_INVALID', message)
 }

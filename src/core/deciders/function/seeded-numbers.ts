@@ -1,4 +1,4 @@
-// Numbers that look random and are the same every time the code of a run runs: drawn from the run's own id.
+// Numbers that look random and are the same in every replay of a run: they are derived from a seed.
 import { digest } from '../../base/digest.ts'
 
 export class SeededNumbers {
@@ -8,7 +8,7 @@ export class SeededNumbers {
     this.#state = Number.parseInt(digest(seed).slice(0, 8), 16)
   }
 
-  /** A number in [0, 1). (mulberry32: small, fast, good enough for anything but secrets.) */
+  /** A number in [0, 1). Computed by mulberry32, which is small and fast but not fit for secrets. */
   fraction(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)

@@ -1,4 +1,4 @@
-// What the run is found by, as its code sees it: what it was started with, and what the code has set and removed since.
+// The attributes of a run as its code sees them: those of its start, with what the code has set and removed.
 import { type Attributes, attributesFrom, checkCount } from '../../definitions/attributes.ts'
 import {
   type AttributeChanges,
@@ -6,20 +6,20 @@ import {
   type StoredAttributes,
 } from '../../kernel/attributes.ts'
 
-export class FoundBy {
+export class RunAttributes {
   #settled: StoredAttributes
-  /** By the key of the call. The scope of a call that is cancelled in the same breath takes it back. */
+  /** Changes since the code last came to rest, by the key of the call: cancelling its scope takes a call back. */
   readonly #fresh = new Map<string, AttributeChanges>()
 
   constructor(began: StoredAttributes = {}) {
     this.#settled = began
   }
 
-  get attributes(): Attributes {
+  get current(): Attributes {
     return attributesFrom(this.#now)
   }
 
-  /** Throws if the run would have more attributes than it may, and more than it has. */
+  /** Throws if these changes add attributes and the run would have more than the limit. */
   check(changes: AttributeChanges): void {
     const [before, after] = [this.#now, changedAttributes(this.#now, changes)]
     const count = Object.keys(after).length
@@ -34,7 +34,7 @@ export class FoundBy {
     this.#fresh.delete(key)
   }
 
-  /** The code has come to rest: what it asked for stands. */
+  /** The code has come to rest: its changes can no longer be taken back. */
   settle(): void {
     if (this.#fresh.size === 0) return
     this.#settled = this.#now
