@@ -4,10 +4,10 @@ import { limits } from '../../core/base/limits.ts'
 import {
   type AttributeChanges,
   attributeColumns,
-  type Beginning,
   type ClaimedRun,
   type Created,
   type Hint,
+  type InitialTurn,
   isList,
   itemsOf,
   type NewRun,
@@ -79,7 +79,7 @@ export class SqliteCreator {
   }
 
   /** The first turn of a generation; those too old to be kept go. */
-  begin(runId: string, generation: number, epoch: number, past: Beginning): void {
+  begin(runId: string, generation: number, epoch: number, past: InitialTurn): void {
     const { count, turnId, body } = past
     this.#sql.insertTurn.run(runId, generation, 0, count, turnId, epoch, body)
     if (generation > limits.generationsKept) {

@@ -25,11 +25,11 @@ import type {
   RecordOutcome,
   Renewed,
   SessionBeat,
-  Settled,
   Sql,
   StepOf,
   Store,
   TaskOutcome,
+  TaskSettled,
   Traits,
   TurnCommit,
 } from '../../core/stores/driver.ts'
@@ -121,7 +121,7 @@ export class SqliteStore implements Store {
     return this.#write((now) => turns.map((turn) => this.#writer.commit(turn, now)))
   }
 
-  settle(outcomes: readonly TaskOutcome[]): Promise<readonly Settled[]> {
+  settle(outcomes: readonly TaskOutcome[]): Promise<readonly TaskSettled[]> {
     return this.#write((now) => outcomes.map((outcome) => this.#writer.settle(outcome, now)))
   }
 

@@ -22,9 +22,9 @@ import {
   type RecordOutcome,
   type Renewed,
   type SessionBeat,
-  type Settled,
   type StoredMessage,
   type TaskOutcome,
+  type TaskSettled,
   type TurnCommit,
 } from '../../core/stores/driver.ts'
 import {
@@ -135,7 +135,7 @@ export class SqliteWriter {
     return { outcome: 'applied' }
   }
 
-  settle({ taskId, lease, result }: TaskOutcome, now: number): Settled {
+  settle({ taskId, lease, result }: TaskOutcome, now: number): TaskSettled {
     const task = one<TaskColumns>(this.#sql.task, taskId)
     if (!task || !isHolder(task, lease)) return { outcome: 'fenced' }
     if (result.type === 'done') {

@@ -1,4 +1,4 @@
-// Beginning again: a run that has ended, or that is paused and held by nobody, goes on as the next generation of itself.
+// InitialTurn again: a run that has ended, or that is paused and held by nobody, goes on as the next generation of itself.
 // A store may keep runs that ended long ago only to be read; then it says so, and the case has nothing more to ask.
 import type { Store } from '../../core/stores/store.ts'
 import {
