@@ -2,8 +2,12 @@
 // method find where they differ from the rule book. To see a failure again, run its seed alone:
 //
 //   PAWL_DIFFERENTIAL_SEED=17 npx vitest run --project unit test/stores/differential.test.ts
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { PostgresStore } from '../../src/stores/postgres/index.ts'
+import { SqliteStore } from '../../src/stores/sqlite/index.ts'
 import { type FreshDatabase, freshDatabase } from '../support/database.ts'
 import { compareStores, type Other } from './differential.ts'
 
@@ -12,12 +16,17 @@ const SEEDS = Array.from({ length: 25 }, (_, index) => index + 1)
 const AT_ONCE = 4
 
 let database: FreshDatabase
+let folder: string
 
 beforeAll(async () => {
   database = await freshDatabase(inject('postgresUrl'))
+  folder = await mkdtemp(join(tmpdir(), 'pawl-differential-'))
 })
 
-afterAll(() => database.drop(), 180_000)
+afterAll(async () => {
+  await rm(folder, { recursive: true })
+  await database.drop()
+}, 180_000)
 
 function postgres(seed: number): Other {
   const url = `${database.url}?schema=seed_${seed}`
@@ -27,9 +36,14 @@ function postgres(seed: number): Other {
   }
 }
 
+function sqlite(seed: number): Other {
+  const url = `sqlite:${join(folder, `${seed}.db`)}`
+  return { name: 'sqlite', open: (clock) => SqliteStore.open(url, clock) }
+}
+
 async function compareAll(seeds: number[]): Promise<void> {
   for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift())
-    await compareStores(seed, BATCHES, [postgres(seed)])
+    await compareStores(seed, BATCHES, [sqlite(seed), postgres(seed)])
 }
 
 test('stores answer 10,000 random batches alike, and keep the same rows', async () => {

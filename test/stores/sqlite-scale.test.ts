@@ -225,10 +225,8 @@ describe('stores §2: plans of the statements of SQLite', () => {
     ['nextRunOfPins', 'pawl_live_due (session=? AND lane=? AND pin=? AND at>? AND at<?)'],
     ['parkedRuns', 'pawl_live_parked (lane=? AND pin=? AND parked_build>? AND parked_build<?)'],
     ['parkedLanes', 'pawl_live_parked (lane=? AND pin=? AND parked_build>? AND parked_build<?)'],
-    ['runsOfSession', 'pawl_live_due (session=?)'],
-    ['freeRuns', 'pawl_live_due (session=?)'],
-    ['tasksOfSession', 'pawl_task_due (session=?)'],
-    ['freeTasks', 'pawl_task_due (session=?)'],
+    ['heldRuns', 'pawl_live_due (session=?)'],
+    ['heldTasks', 'pawl_task_due (session=?)'],
     ['dueTasks', 'pawl_task_due (session=? AND lane=? AND at<?)'],
   ]
   test.each(['eq', 'gte', 'lt'] as const)('an attribute is tested by its run: %s', (is) => {

@@ -10,18 +10,20 @@ export function claim(tx: RowsTx, request: ClaimRequest): Claimed {
   return claimed.dead ? claimed : { ...claimed, ...outlook(tx, request) }
 }
 
-/** True if a claim has something to write: without it, `outlook` says all there is to say. */
-export function hasWork(tx: RowsTx, request: ClaimRequest): boolean {
-  if (request.reconcile || request.silent.length > 0 || !tx.session(request.session)) return true
-  if (request.runs > 0) {
-    if (tx.dueRuns(request, 1).length > 0) return true
-    if (request.suspects > 0 && tx.suspects(request, 1, 1).length > 0) return true
-  }
-  return request.tasks > 0 && tx.dueTasks(request, 1).length > 0
+/** A claim that has nothing to write: no lease to grant, to return or to free. `undefined` if it may have. */
+export function idleClaim(
+  tx: RowsTx,
+  request: ClaimRequest,
+  isAnythingDue: () => boolean,
+): Claimed | undefined {
+  if (request.reconcile || request.silent.length > 0 || !tx.session(request.session))
+    return undefined
+  if (isAnythingDue()) return undefined
+  return { now: tx.now, runs: [], tasks: [], ...outlook(tx, request) }
 }
 
 /** Frees silent sessions and grants leases. */
-export function grant(tx: RowsTx, request: ClaimRequest): Claimed {
+function grant(tx: RowsTx, request: ClaimRequest): Claimed {
   const { now } = tx
   freeSilent(tx, request)
   const session = tx.session(request.session)
@@ -32,7 +34,7 @@ export function grant(tx: RowsTx, request: ClaimRequest): Claimed {
   // The clock was set forward since the last renewal: turns under these leases are stamped later than it was good for.
   const isLate = (session.latest ?? session.expiresAt) < now
   const isNew = ({ session: holder }: Run | Task): boolean => holder !== request.session
-  if (isLate && [...dueRuns, ...dueTasks].some(isNew)) tx.putSession({ ...session, latest: now })
+  if (isLate && [...dueRuns, ...dueTasks].some(isNew)) tx.extendSession(session.session, now)
   return {
     now,
     runs: runs.map((run) => tx.claimedRun(run)),
@@ -110,8 +112,8 @@ function grantTask(tx: RowsTx, task: Task, request: ClaimRequest): Task {
 }
 
 function newsFor(tx: RowsTx, { held, session }: ClaimRequest): Claimed['news'] {
-  return held.flatMap((runId) => {
-    const run = tx.run(runId)
+  return tx.unreadAmong(held).flatMap((runId) => {
+    const run = tx.runInProgress(runId)
     const messages = run?.session === session ? tx.inbox(run) : []
     return messages.length > 0 ? [{ runId, messages }] : []
   })

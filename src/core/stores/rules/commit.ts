@@ -7,13 +7,13 @@ import { beginGeneration, nextGeneration } from './create.ts'
 import { isHolder, released } from './lease.ts'
 import { deliver } from './outbox.ts'
 import type { RunState } from './row.ts'
-import type { RowsTx, Run, RunInProgress } from './rows-tx.ts'
+import type { RowsTx, Run, RunForTurn } from './rows-tx.ts'
 
 /** Takes what a turn sends to other runs: delivers it at once, or keeps it for a later claim. */
 export type Send = (tx: RowsTx, sender: string, outbox: readonly Outbound[]) => void
 
 export function commit(tx: RowsTx, turn: TurnCommit, send: Send = deliver): Committed {
-  const run = tx.runInProgress(turn.runId)
+  const run = tx.runForTurn(turn.runId)
   const isCurrent = run?.generation === turn.generation
   const isNext = isCurrent && run.reached === turn.seq
   // This very turn was written before, and its answer was lost.
@@ -36,7 +36,7 @@ function isStored(tx: RowsTx, { runId, generation, seq, turnId }: TurnCommit): b
   return tx.turnAt(runId, generation, seq) === turnId
 }
 
-function applyTurn(tx: RowsTx, run: RunInProgress, turn: TurnCommit): void {
+function applyTurn(tx: RowsTx, run: RunForTurn, turn: TurnCommit): void {
   const { generation, seq, count, turnId, body, next } = turn
   const stored = { generation, seq, count, turnId, epoch: turn.lease.epoch, body }
   if (turn.consumed.length > 0) tx.take(run, turn.consumed)

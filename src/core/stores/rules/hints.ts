@@ -4,8 +4,8 @@ import type { Hint } from '../store.ts'
 import type { LeaseState } from './row.ts'
 
 export class Hints {
-  readonly #sessions = new Set<number>()
-  readonly #ended: string[] = []
+  #sessions: Set<number> | undefined
+  #ended: string[] | undefined
   #isReady = false
 
   /** A run or a task is new, or was changed. */
@@ -14,10 +14,13 @@ export class Hints {
   }
 
   posted({ session }: LeaseState): void {
-    if (session !== 0) this.#sessions.add(session)
+    if (session === 0) return
+    this.#sessions ??= new Set()
+    this.#sessions.add(session)
   }
 
   ended(runId: string): void {
+    this.#ended ??= []
     this.#ended.push(runId)
   }
 
@@ -27,10 +30,10 @@ export class Hints {
   }
 
   all(): Hint[] {
-    return [
-      ...[...this.#sessions].map((session) => ({ type: 'news' as const, session })),
-      ...this.#ended.map((runId) => ({ type: 'ended' as const, runId })),
-      ...(this.#isReady ? [{ type: 'ready' as const }] : []),
-    ]
+    const hints: Hint[] = []
+    for (const session of this.#sessions ?? []) hints.push({ type: 'news', session })
+    for (const runId of this.#ended ?? []) hints.push({ type: 'ended', runId })
+    if (this.#isReady) hints.push({ type: 'ready' })
+    return hints
   }
 }

@@ -1,5 +1,5 @@
 // Every rule of the seam, in its plainest form, over the rows of a store.
-export { claim, grant, hasWork, outlook } from './claim.ts'
+export { claim, idleClaim } from './claim.ts'
 export { commit, type Send } from './commit.ts'
 export { create } from './create.ts'
 export { deliver } from './outbox.ts'

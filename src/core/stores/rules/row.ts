@@ -83,6 +83,9 @@ export interface SessionRow {
   readonly about: string
 }
 
+/** When a session was renewed, and until when. */
+export type SessionTimes = Omit<SessionRow, 'worker' | 'about'>
+
 /** A shared value. */
 export interface RecordRow extends StoredRecord {
   readonly space: string

@@ -12,7 +12,7 @@ import type {
   Note,
   StoredMessage,
 } from '../store.ts'
-import type { LeaseState, RecordRow, RunState, SessionRow } from './row.ts'
+import type { LeaseState, RecordRow, RunState, SessionRow, SessionTimes } from './row.ts'
 
 /** A run as the rules see it. Its input, messages, notes and attributes are read where a rule needs them. */
 export interface Run extends Omit<RunState, 'paused' | 'seq' | 'turnId' | 'reached'> {
@@ -22,7 +22,7 @@ export interface Run extends Omit<RunState, 'paused' | 'seq' | 'turnId' | 'reach
   readonly paused?: { readonly build: string } | undefined
 }
 
-export interface RunInProgress extends Run {
+export interface RunForTurn extends Run {
   /** Events of its generation that are durable. */
   readonly reached: number
 }
@@ -55,8 +55,10 @@ export interface RowsTx {
   /** The digest of a run's input; `undefined` if there is no such run. */
   digest(runId: string): string | undefined
   run(runId: string): Run | undefined
-  /** The same for a run that a turn is checked against; `undefined` also if it has ended. */
-  runInProgress(runId: string): RunInProgress | undefined
+  /** The same; `undefined` also if the run has ended. */
+  runInProgress(runId: string): Run | undefined
+  /** A run in progress, with what a turn is checked against. */
+  runForTurn(runId: string): RunForTurn | undefined
   /** True if the run ended so long ago that it is only kept to be read. */
   isArchived(runId: string): boolean
   /** The newest run of a workflow id, and its status if it has ended. */
@@ -69,7 +71,7 @@ export interface RowsTx {
   claimedRun(run: Run): ClaimedRun
   task(taskId: string): Task | undefined
   claimedTask(task: Task): ClaimedTask
-  session(session: number): SessionRow | undefined
+  session(session: number): SessionTimes | undefined
   note(note: Omit<Note, 'body'>): string | undefined
   record(space: string, key: string): RecordRow | undefined
 
@@ -83,7 +85,9 @@ export interface RowsTx {
   dueTasks(request: ClaimRequest, limit: number): readonly Task[]
   /** When the next run or task that a claim may be granted is due, later than now. */
   nextDue(request: ClaimRequest): Instant | undefined
-  otherSessions(session: number): Iterable<SessionRow>
+  /** Of these runs, those with messages. */
+  unreadAmong(runIds: readonly string[]): readonly string[]
+  otherSessions(session: number): Iterable<SessionTimes>
   /** Records of a space behind a key, in the order of their keys. */
   recordsAfter(space: string, after: string | undefined, limit: number): readonly RecordRow[]
 
@@ -111,6 +115,8 @@ export interface RowsTx {
   dropTask(taskId: string): void
   dropTasksOf(runId: string): void
   putSession(session: SessionRow): void
+  /** Notes that a session was good until this instant. */
+  extendSession(session: number, latest: Instant): void
   dropSession(session: number): void
   putRecord(record: RecordRow): void
 }

@@ -4,7 +4,7 @@ import { isLate, lateAt } from '../lateness.ts'
 import { NEVER } from '../never.ts'
 import type { ClaimRequest, LateSession, Renewed, SessionBeat } from '../store.ts'
 import { released } from './lease.ts'
-import type { SessionRow } from './row.ts'
+import type { SessionTimes } from './row.ts'
 import type { RowsTx } from './rows-tx.ts'
 
 export function renew(tx: RowsTx, beat: SessionBeat): Renewed {
@@ -30,7 +30,7 @@ export function freeSilent(tx: RowsTx, { session, silent }: ClaimRequest): void 
   }
 }
 
-function free(tx: RowsTx, { session, latest = 0 }: SessionRow): void {
+function free(tx: RowsTx, { session, latest = 0 }: SessionTimes): void {
   tx.dropSession(session)
   // No turn of the session was stamped later than its latest renewal was good for.
   for (const run of tx.runsHeldBy(session)) {

@@ -2,7 +2,6 @@
 import type { Note, Noted, TaskOutcome, TaskSettled } from '../store.ts'
 import { isHolder, released } from './lease.ts'
 import { post } from './post.ts'
-import { hasEnded } from './row.ts'
 import type { RowsTx } from './rows-tx.ts'
 
 export function settle(tx: RowsTx, { taskId, lease, result }: TaskOutcome): TaskSettled {
@@ -21,8 +20,8 @@ export function settle(tx: RowsTx, { taskId, lease, result }: TaskOutcome): Task
 }
 
 export function note(tx: RowsTx, note: Note): Noted {
-  const run = tx.run(note.runId)
-  if (!run || hasEnded(run) || run.generation !== note.generation) return {}
+  const run = tx.runInProgress(note.runId)
+  if (run?.generation !== note.generation) return {}
   const there = note.once ? tx.note(note) : undefined
   if (there !== undefined) return { body: there }
   tx.putNote(run, note)

@@ -31,7 +31,7 @@ import {
   type SessionRow,
   type TaskRow,
 } from './row.ts'
-import type { RowsTx, Run, RunInProgress, RunStart, Task, TurnRow } from './rows-tx.ts'
+import type { RowsTx, Run, RunStart, Task, TurnRow } from './rows-tx.ts'
 import type { Tables } from './tables.ts'
 import { Visible } from './visible.ts'
 
@@ -82,9 +82,13 @@ export class Transaction implements RowsTx {
     return this.#drafts.get(runId)?.row ?? this.#tables.run(runId) ?? this.#archive.run(runId)
   }
 
-  runInProgress(runId: string): RunInProgress | undefined {
+  runInProgress(runId: string): RunRow | undefined {
     const row = this.run(runId)
     return row && !hasEnded(row) ? row : undefined
+  }
+
+  runForTurn(runId: string): RunRow | undefined {
+    return this.runInProgress(runId)
   }
 
   isArchived(runId: string): boolean {
@@ -170,6 +174,10 @@ export class Transaction implements RowsTx {
 
   nextDue(request: ClaimRequest): Instant | undefined {
     return nextFor(this.#runsDue, this.#tasksDue, request, this.now)
+  }
+
+  unreadAmong(runIds: readonly string[]): string[] {
+    return runIds.filter((runId) => (this.run(runId)?.inbox.length ?? 0) > 0)
   }
 
   *otherSessions(session: number): Iterable<SessionRow> {
@@ -297,6 +305,11 @@ export class Transaction implements RowsTx {
 
   putSession(row: SessionRow): void {
     this.#sessions.set(row.session, row)
+  }
+
+  extendSession(session: number, latest: Instant): void {
+    const row = this.session(session)
+    if (row) this.putSession({ ...row, latest })
   }
 
   dropSession(session: number): void {
