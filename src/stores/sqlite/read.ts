@@ -1,6 +1,5 @@
 // The reading half of the SQLite store. Nothing here writes.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { unreachable } from '../../core/base/assert.ts'
 import { limits } from '../../core/base/limits.ts'
 import {
   type HistoryPage,
@@ -8,28 +7,16 @@ import {
   type ListQuery,
   type LoadAsk,
   type Loaded,
-  type RunSnapshot,
   type StoredTurn,
 } from '../../core/stores/driver.ts'
-import {
-  type NoteColumns,
-  notesOf,
-  type SessionColumns,
-  type SnapshotColumns,
-  sessionOf,
-  snapshotOf,
-  type TaskColumns,
-  type TurnColumns,
-  taskSnapshotOf,
-  turnOf,
-} from '../sql/rows.ts'
+import { loadedOf, type PlainAsk, valuesOf } from '../sql/loaded.ts'
+import { type TurnColumns, turnOf } from '../sql/rows.ts'
 import { RunLister, type Slice } from './list.ts'
 import type { Statements } from './statements.ts'
 
 export class SqliteReader {
   readonly #database: DatabaseSync
   readonly #sql: Statements
-
   readonly #version: StatementSync
 
   constructor(database: DatabaseSync, sql: Statements) {
@@ -39,34 +26,15 @@ export class SqliteReader {
   }
 
   load(ask: LoadAsk, now: number): Loaded {
-    switch (ask.type) {
-      case 'run': {
-        const run = this.#snapshot(ask.runId, now)
-        return { type: 'run', ...(run && { run }) }
-      }
-      case 'named': {
-        const named = this.#sql.newest.get(ask.workflowId) as { run_id: string } | undefined
-        return { type: 'named', ...(named && { runId: named.run_id }) }
-      }
-      case 'history': {
-        const generation = ask.generation ?? this.#generation(ask.runId)
-        return { type: 'history', ...this.#page(ask.runId, generation, ask.after, ask.turns) }
-      }
-      case 'tasks': {
-        const rows = this.#sql.tasksOfRun.all(ask.runId) as unknown
-        return { type: 'tasks', tasks: (rows as TaskColumns[]).map(taskSnapshotOf) }
-      }
-      case 'notes': {
-        const rows = this.#sql.notes.all(ask.runId, ask.generation, ask.key) as unknown
-        return { type: 'notes', notes: notesOf(rows as NoteColumns[]) }
-      }
-      case 'sessions': {
-        const rows = this.#sql.sessions.all() as unknown
-        return { type: 'sessions', now, sessions: (rows as SessionColumns[]).map(sessionOf) }
-      }
-      default:
-        return unreachable(ask)
-    }
+    if (ask.type !== 'history')
+      return loadedOf(ask, this.#statementOf(ask).all(...valuesOf(ask)), now)
+    const generation = ask.generation ?? this.#generation(ask.runId)
+    return { type: 'history', ...this.#page(ask.runId, generation, ask.after, ask.turns) }
+  }
+
+  #statementOf({ type }: PlainAsk): StatementSync {
+    const { snapshot: run, newest: named, tasksOfRun: tasks, notes, sessions } = this.#sql
+    return { run, named, tasks, notes, sessions }[type]
   }
 
   list(query: ListQuery, slice: Slice): Promise<Listed> {
@@ -90,12 +58,7 @@ export class SqliteReader {
   }
 
   #generation(runId: string): number {
-    const row = this.#sql.generation.get(runId) as { generation: number } | undefined
+    const row = this.#sql.generation.get(runId, runId) as { generation: number } | undefined
     return row?.generation ?? 1
-  }
-
-  #snapshot(runId: string, now: number): RunSnapshot | undefined {
-    const row = this.#sql.snapshot.get(runId) as unknown
-    return row === undefined ? undefined : snapshotOf(row as SnapshotColumns, now)
   }
 }

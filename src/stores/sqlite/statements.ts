@@ -1,14 +1,17 @@
 // Every statement of the SQLite store, prepared once.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { NEVER } from '../../core/stores/driver.ts'
+import { type Dialect, HEAD, loadTexts, snapshot } from '../sql/texts.ts'
 import { updateText } from './run-row.ts'
 
-const HEAD = `run.run_id, l.name, l.queue, l.priority, run.workflow_id, run.parent_id, run.parent_generation,
-  run.parent_key, run.created_at, run.input, run.extras`
-
-/** Of a row of `live`. */
-export const LIVE_STATUS = `iif(live.compensating and live.status in ('running', 'waiting'), 'compensating', live.status)`
-export const STATUS = `coalesce(${LIVE_STATUS}, closed.status)`
+/** SQLite's way to word what it has in common with Postgres. */
+export const sqliteDialect: Dialect = {
+  table: (name) => `pawl_${name}`,
+  jsonRows: (fields, alias, order) => {
+    const values = fields.map((field) => `'${field}', ${alias}.${field}`).join(', ')
+    return `json_group_array(json_object(${values})${order === undefined ? '' : ` order by ${order}`})`
+  },
+}
 
 /** True if a run with this pin falls into the caller's share: what is pinned is shared out by its pin alone. */
 const inShare = (pin: string): string =>
@@ -28,20 +31,8 @@ const parked = (lane: string, pin: string, select: string): string => {
   return `${each(`parked_build > '' and parked_build < :build`)} union all ${each('parked_build > :build')}`
 }
 
-export const SNAPSHOT_JOINS = `join pawl_lane l on l.lane = run.lane
-  left join pawl_live live on live.run_id = run.run_id left join pawl_closed closed on closed.run_id = run.run_id`
-
-/** A run as `load` and `list` show it; both add their own conditions. */
-export const SNAPSHOT = `
-  select ${HEAD}, coalesce(live.generation, closed.generation) as generation,
-    ${STATUS} as status, coalesce(live.pin, closed.pin) as pin, coalesce(live.updated_at, closed.closed_at) as updated_at,
-    closed.closed_at, closed.body as last, live.at, live.session, live.epoch, live.deliveries, live.parked_build,
-    live.parked_failure, (select count(*) from pawl_inbox inbox where inbox.run_id = run.run_id) as unread,
-    (select json_group_array(json_object('name', a.name, 'kind', a.kind, 'text', a.text, 'number', a.number))
-      from pawl_attribute a where a.run_id = run.run_id) as attributes,
-    (select json_group_array(json_object('name', i.name, 'text', i.text) order by i.place)
-      from pawl_attribute_item i where i.run_id = run.run_id) as items
-  from pawl_run run ${SNAPSHOT_JOINS}`
+export const SNAPSHOT = snapshot(sqliteDialect)
+const load = loadTexts(sqliteDialect)
 
 /** A limit that is given as a value. SQLite prepares a statement anew whenever the value of a plain `limit ?` is set. */
 const bounded = (limit: string): string => `${limit} + 0`
@@ -77,8 +68,7 @@ export const texts = {
     from pawl_live live where run_id = ?1`,
   ended: `select closed.run_id, run.lane, closed.status, closed.closed_at, closed.generation, closed.epoch, closed.pin
     from pawl_closed closed join pawl_run run on run.run_id = closed.run_id where closed.run_id = ?`,
-  generation: `select generation from pawl_live where run_id = ?1 union all
-    select generation from pawl_closed where run_id = ?1`,
+  generation: load.generation,
   head: `select ${HEAD} from pawl_run run join pawl_lane l on l.lane = run.lane where run.run_id = ?`,
   heldRuns: `select ${LIVE}, ${UNREAD} from pawl_live live where session = ?`,
   dueRuns: `select ${LIVE}, ${UNREAD} from pawl_live live where ${due(':lane', ':pin')} order by at limit ${bounded(':limit')}`,
@@ -109,7 +99,7 @@ export const texts = {
   insertItem: 'insert into pawl_attribute_item (run_id, name, place, text) values (?, ?, ?, ?)',
   deleteItems: 'delete from pawl_attribute_item where run_id = ? and name = ?',
   note: 'select body from pawl_note where run_id = ? and generation = ? and key = ? and name = ?',
-  notes: 'select name, body from pawl_note where run_id = ? and generation = ? and key = ?',
+  notes: load.notes,
   putNote: `insert into pawl_note (run_id, generation, key, name, body) values (?, ?, ?, ?, ?) on conflict do update set body = excluded.body`,
   deleteNotes: 'delete from pawl_note where run_id = ?',
 
@@ -138,11 +128,10 @@ export const texts = {
     failure = coalesce(?, failure) where task_id = ?`,
   deleteTask: 'delete from pawl_task where task_id = ?',
   deleteTasks: 'delete from pawl_task where run_id = ?',
-  tasksOfRun: `select task.*, l.name, l.queue from pawl_task task join pawl_lane l on l.lane = task.lane
-    where run_id = ? order by task_id`,
+  tasksOfRun: load.tasks,
 
   session: `select session, beat, expires_at, ttl_ms, latest from pawl_session where session = ?`,
-  sessions: 'select session, worker, beat, expires_at, about from pawl_session order by session',
+  sessions: load.sessions,
   putSession: `insert into pawl_session (session, worker, beat, expires_at, about, ttl_ms, latest)
     values (?, ?, ?, ?, ?, ?, ?)
     on conflict (session) do update set worker = excluded.worker, beat = excluded.beat, about = excluded.about,
