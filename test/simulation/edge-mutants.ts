@@ -3,7 +3,8 @@ import { from, type Mutant, mutant, patch } from './planting.ts'
 
 const coalesced = 'core/stores/coalesced.ts'
 const availability = 'core/runtime/availability.ts'
-const rules = 'core/stores/rules/rules.ts'
+const commits = 'core/stores/rules/commit.ts'
+const sessions = 'core/stores/rules/session.ts'
 const worker = 'core/worker/worker.ts'
 const lateSessions = 'core/worker/late-sessions.ts'
 const storeClock = 'core/worker/store-clock.ts'
@@ -41,7 +42,7 @@ export const edgeMutants: readonly Mutant[] = [
   ),
   mutant(
     'D2: a session is freed although it has renewed since it was seen',
-    patch(rules, '&& row.beat === each.beat) free(tx, row)', ') free(tx, row)'),
+    patch(sessions, '&& row.beat === each.beat) free(tx, row)', ') free(tx, row)'),
     patch(
       lateSessions,
       'before?.beat === each.beat ? before.since : now',
@@ -54,18 +55,18 @@ export const edgeMutants: readonly Mutant[] = [
     mutant(
       'D2: an expired session is dead, whatever made it expire',
       patch(
-        rules,
+        sessions,
         '(beat.beat === 1 || known !== undefined)',
         '(beat.beat === 1 || (known !== undefined && known.expiresAt > now))',
       ),
-      patch(rules, 'return at > (tx.session(row.session)?.latest ?? 0)', 'return false'),
+      patch(commits, 'return at > (tx.session(run.session)?.latest ?? 0)', 'return false'),
     ),
   ),
   mutant(
     'D2: a turn that is stamped ahead of the clock loses its lease, and what it cut off is not counted',
     patch(
-      rules,
-      "if (isAhead(tx, row, turn)) return { outcome: 'ahead', now: tx.now }",
+      commits,
+      "if (isAhead(tx, run, turn)) return { outcome: 'ahead', now: tx.now }",
       "if (turn.at > tx.now + limits.clockAheadMsMax) return { outcome: 'fenced' }",
     ),
     patch(worker, 'if (session.alive && hasBegun) this.#leases.cutOff(held)', ''),
@@ -105,7 +106,7 @@ export const edgeMutants: readonly Mutant[] = [
   mutant(
     'D3: leases of before a fail-over are good after it',
     patch(
-      rules,
+      'core/stores/rules/lease.ts',
       'return isLeasedBy(row, lease) && row.epoch === lease.epoch',
       'return row.epoch === lease.epoch',
     ),
@@ -141,10 +142,18 @@ export const edgeMutants: readonly Mutant[] = [
   ),
   mutant(
     'faults 2.2: a resume does not wake a run that has just been paused',
-    patch(rules, '(!row.paused || urgent || resumes)', '(!row.paused || urgent)'),
+    patch(
+      'core/stores/rules/post.ts',
+      '(!run.paused || urgent || resumes)',
+      '(!run.paused || urgent)',
+    ),
   ),
   mutant(
     'INV7: a turn takes messages that it has not read',
-    patch(rules, 'tx.take(row, turn.consumed)', 'tx.take(row, row.inbox.map(({ id }) => id))'),
+    patch(
+      commits,
+      'if (turn.consumed.length > 0) tx.take(run, turn.consumed)',
+      'tx.take(\n    run,\n    tx.inbox(run).map(({ id }) => id),\n  )',
+    ),
   ),
 ]

@@ -19,7 +19,7 @@ const inPrograms = (name: string, ...patches: Patch[]): Mutant => ({
   patches,
 })
 
-const rules = 'core/stores/rules/rules.ts'
+const commits = 'core/stores/rules/commit.ts'
 const claims = 'core/stores/rules/claim.ts'
 const replica = 'stores/objects/replica.ts'
 const log = 'stores/objects/log.ts'
@@ -37,9 +37,9 @@ export const mutants: readonly Mutant[] = [
     mutant(
       'H1: a release does not look for messages that came meanwhile',
       patch(
-        rules,
-        'moved(turn, inbox.length > 0, tx.now)',
-        'moved(turn, inbox.length > 9, tx.now)',
+        commits,
+        'moved(run, turn, tx.inbox(run).length > 0, tx.now)',
+        'moved(run, turn, tx.inbox(run).length > 9, tx.now)',
       ),
     ),
   ),
@@ -54,14 +54,14 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'H3: what a finished run still has to send is forgotten',
     patch(
-      rules,
-      'for (const row of [...tx.undelivered()]) deliver(tx, row)',
-      'for (const row of [...tx.undelivered()]) if (!hasEnded(row)) deliver(tx, row)',
+      'core/stores/memory/store.ts',
+      'of tx.undelivered()) {',
+      'of tx.undelivered().filter(({ endedAt }) => endedAt === undefined)) {',
     ),
   ),
   mutant(
     'H4: a run ends although messages are unread',
-    patch(rules, 'if (closes && unread.length > 0)', 'if (closes && unread.length > 99)'),
+    patch(commits, 'if (unread.length > 0)', 'if (unread.length > 99)'),
   ),
   from(
     16_250,
@@ -87,9 +87,9 @@ export const mutants: readonly Mutant[] = [
     mutant(
       'INV5: the store does not compare leases',
       patch(
-        rules,
-        "if (!isHolder(row, turn.lease)) return { outcome: 'fenced' }",
-        "if (row.session === 0) return { outcome: 'fenced' }",
+        commits,
+        "if (!isCurrent || !isHolder(run, turn.lease)) return { outcome: 'fenced' }",
+        "if (!isCurrent || run.session === 0) return { outcome: 'fenced' }",
       ),
     ),
   ),
@@ -143,7 +143,11 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'INV7: a signal is acknowledged and not stored',
-    patch(rules, 'tx.post(row, message)\n', 'if (row.inbox.length === 0) tx.post(row, message)\n'),
+    patch(
+      'core/stores/rules/post.ts',
+      'if (!tx.post(run, message)) return',
+      'if (tx.inbox(run).length === 0 && !tx.post(run, message)) return',
+    ),
   ),
   from(
     7,
@@ -315,9 +319,9 @@ export const mutants: readonly Mutant[] = [
     inPrograms(
       'O2: attributes of a turn take the place of all that the run has',
       patch(
-        rules,
-        'changedAttributes(row.attributes ?? {}, attributes)',
-        'changedAttributes({}, attributes)',
+        'core/stores/rules/transaction.ts',
+        'changedAttributes(attributes, changes)',
+        'changedAttributes({}, changes)',
       ),
     ),
   ),

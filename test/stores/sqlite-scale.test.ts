@@ -9,10 +9,11 @@ import { limits } from '../../src/core/base/limits.ts'
 import type { Status } from '../../src/core/kernel/run.ts'
 import { type Clock, systemClock } from '../../src/core/runtime/clock.ts'
 import type { AttributeTest, HistoryPage, ListQuery } from '../../src/core/stores/store.ts'
+import { joins } from '../../src/stores/sql/texts.ts'
 import { SqliteStore } from '../../src/stores/sqlite/index.ts'
 import { migrations } from '../../src/stores/sqlite/schema.ts'
 import { conditionOf } from '../../src/stores/sqlite/sources.ts'
-import { SNAPSHOT_JOINS, texts } from '../../src/stores/sqlite/statements.ts'
+import { sqliteDialect, texts } from '../../src/stores/sqlite/statements.ts'
 
 const RUNS = 20_000
 const FIRST_AT = 1_700_000_000_000
@@ -225,16 +226,14 @@ describe('stores §2: plans of the statements of SQLite', () => {
     ['nextRunOfPins', 'pawl_live_due (session=? AND lane=? AND pin=? AND at>? AND at<?)'],
     ['parkedRuns', 'pawl_live_parked (lane=? AND pin=? AND parked_build>? AND parked_build<?)'],
     ['parkedLanes', 'pawl_live_parked (lane=? AND pin=? AND parked_build>? AND parked_build<?)'],
-    ['runsOfSession', 'pawl_live_due (session=?)'],
-    ['freeRuns', 'pawl_live_due (session=?)'],
-    ['tasksOfSession', 'pawl_task_due (session=?)'],
-    ['freeTasks', 'pawl_task_due (session=?)'],
+    ['heldRuns', 'pawl_live_due (session=?)'],
+    ['heldTasks', 'pawl_task_due (session=?)'],
     ['dueTasks', 'pawl_task_due (session=? AND lane=? AND at<?)'],
   ]
   test.each(['eq', 'gte', 'lt'] as const)('an attribute is tested by its run: %s', (is) => {
     for (const value of [7, 'seven']) {
       const { where } = conditionOf({ limit: 1, attributes: [{ name: 'n', is, value }] })
-      const plan = planOf(`select 1 from pawl_run run ${SNAPSHOT_JOINS} where ${where}`)
+      const plan = planOf(`select 1 from pawl_run run ${joins(sqliteDialect)} where ${where}`)
       expect(plan.join('\n')).toMatch(/SEARCH a .*USING PRIMARY KEY \(run_id=\? AND name=\?\)/)
       if (is === 'eq' && value === 'seven')
         expect(plan.join('\n')).toMatch(/SEARCH i .*USING PRIMARY KEY \(run_id=\? AND name=\?\)/)

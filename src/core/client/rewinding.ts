@@ -14,7 +14,14 @@ import { decodeExtras, encodeExtras } from '../kernel/extras.ts'
 import { INPUT_KEY } from '../kernel/key.ts'
 import type { Message } from '../kernel/message.ts'
 import { RunState } from '../kernel/run.ts'
-import type { Beginning, Created, NewRun, RunSnapshot, StoredTurn, Wakes } from '../stores/store.ts'
+import type {
+  Created,
+  InitialTurn,
+  NewRun,
+  RunSnapshot,
+  StoredTurn,
+  Wakes,
+} from '../stores/store.ts'
 
 /** Where a fork continues, and what it changes. */
 export interface ForkOptions {
@@ -205,7 +212,7 @@ export class Rewinding {
     }
   }
 
-  #beginning(events: readonly Event[]): Beginning {
+  #beginning(events: readonly Event[]): InitialTurn {
     try {
       const body = encodeTurn({ build: 'by hand', events })
       return { turnId: this.#ports.newTurnId(), count: events.length, body }

@@ -1,11 +1,11 @@
 // Where the opaque texts are in what is said to a store, and in what it answers. Each function gives its argument back
 // with every such text changed, always in the same order.
 import type {
-  Beginning,
   Claimed,
   ClaimedRun,
   Committed,
   Created,
+  InitialTurn,
   Listed,
   Loaded,
   NewRun,
@@ -160,6 +160,6 @@ function inMessages(messages: readonly StoredMessage[], change: Change): StoredM
   return messages.map((message) => withBody(message, change))
 }
 
-function withBody<T extends Pick<Beginning, 'body'>>(given: T, change: Change): T {
+function withBody<T extends Pick<InitialTurn, 'body'>>(given: T, change: Change): T {
   return { ...given, body: change(given.body) }
 }

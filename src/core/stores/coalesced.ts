@@ -6,6 +6,7 @@ import { limits } from '../base/limits.ts'
 import { checkRecord } from '../base/record.ts'
 import { isRefused, isUnavailable, outageOf, unavailable } from '../runtime/availability.ts'
 import { Apart, RowsLocked } from './locked.ts'
+import { batchOf, Pump } from './pump.ts'
 import type { Committed, NewRun, Post, Store, TaskOutcome, TurnCommit } from './store.ts'
 import { weightOfOutcome, weightOfPost, weightOfRun, weightOfTurn } from './weights.ts'
 import { type Around, wrapped } from './wrapped.ts'
@@ -65,9 +66,15 @@ interface Waiting<In, Out> {
   readonly reject: (error: unknown) => void
 }
 
+const BOUNDS = {
+  elements: limits.batchElements,
+  bytes: limits.batchBytes,
+  bytesOf: ({ bytes }: { readonly bytes: number }) => bytes,
+}
+
 class Lane<In, Out> {
-  #waiting: Waiting<In, Out>[] = []
-  #busy = false
+  readonly #waiting: Waiting<In, Out>[] = []
+  readonly #pump: Pump
   readonly #send: (items: In[]) => Promise<readonly Out[]>
   readonly #bytes: (item: In) => number
   readonly #key: (item: In) => string
@@ -94,6 +101,7 @@ class Lane<In, Out> {
     })
     this.#breathe = breathe
     this.#refused = refused
+    this.#pump = new Pump({ hasWork: () => this.#waiting.length > 0, step: () => this.#step() })
   }
 
   add(item: In): Promise<Out> {
@@ -102,31 +110,14 @@ class Lane<In, Out> {
       // Nothing overtakes what waits for a locked row.
       if (this.#apart.has(this.#key(item))) return this.#apart.add(each)
       this.#waiting.push(each)
-      if (this.#busy) return
-      this.#busy = true
-      // After whatever else this moment has to add.
-      queueMicrotask(() => process.nextTick(() => void this.#drain()))
+      this.#pump.start()
     })
   }
 
-  async #drain(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      await this.#flush(this.#take())
-      // Whoever was answered and goes on at once comes along, instead of missing every other batch.
-      if (this.#waiting.length > 0) await this.#breathe()
-    }
-    this.#busy = false
-  }
-
-  #take(): Waiting<In, Out>[] {
-    let bytes = 0
-    let count = 0
-    for (const each of this.#waiting) {
-      bytes += each.bytes
-      if (count === limits.batchElements || (count > 0 && bytes > limits.batchBytes)) break
-      count++
-    }
-    return this.#waiting.splice(0, count)
+  async #step(): Promise<void> {
+    await this.#flush(this.#waiting.splice(0, batchOf(this.#waiting, BOUNDS)))
+    // A caller that was answered and continues at once comes along, instead of missing every other batch.
+    if (this.#waiting.length > 0) await this.#breathe()
   }
 
   async #flush(batch: Waiting<In, Out>[]): Promise<void> {

@@ -3,29 +3,33 @@ export { isList } from '../kernel/attributes.ts'
 export type { Status } from '../kernel/run.ts'
 export { type AttributeColumns, attributeColumns, attributesOfRows, itemsOf } from './attributes.ts'
 export { compareKeys } from './byte-order.ts'
+export { placeInSql, placeOf } from './claim-order.ts'
 export type { Codec } from './codec.ts'
 export { isLate, lateAt } from './lateness.ts'
 export { RowsLocked } from './locked.ts'
 export { MemoryStore } from './memory/store.ts'
 export { BY_HAND, NEVER } from './never.ts'
+export { batchOf, Pump } from './pump.ts'
+export { Hints } from './rules/hints.ts'
+export * as rules from './rules/index.ts'
 export { holdAll, loadOne, matches, pageOf, position, snapshot } from './rules/read.ts'
-export { operate } from './rules/records.ts'
 export {
   type Changes,
   hasEnded,
   isEmpty,
+  type LeaseState,
   type RecordRow,
   type RowTurn,
   type RunChange,
   type RunRow,
+  type RunState,
   type SessionRow,
+  type SessionTimes,
   statusOf,
   type TaskRow,
   turnsOf,
 } from './rules/row.ts'
-
-export * as rules from './rules/rules.ts'
-
+export type { RowsTx, Run, RunStart, Task, TurnRow } from './rules/rows-tx.ts'
 export { Tables } from './rules/tables.ts'
-export { type Past, Transaction } from './rules/transaction.ts'
+export { type ArchivedRuns, Transaction } from './rules/transaction.ts'
 export * from './store.ts'

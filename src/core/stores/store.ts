@@ -51,7 +51,7 @@ export interface Store {
   commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]>
 
   /** Ends leases on tasks. `done` hands the result to the run the task belongs to, in the same write. */
-  settle(outcomes: readonly TaskOutcome[]): Promise<readonly Settled[]>
+  settle(outcomes: readonly TaskOutcome[]): Promise<readonly TaskSettled[]>
 
   /** Keeps small texts for the steps of a run until it ends. `once` never replaces what is there. */
   note(notes: readonly Note[]): Promise<readonly Noted[]>
@@ -116,7 +116,7 @@ export interface NewRun {
   /** 1 when absent. Above it: this is the next generation of a run that is there, and whatever else is said here was said before, but for `past` and `attributes`. */
   readonly generation?: number
   /** The history it begins with. */
-  readonly past?: Beginning
+  readonly past?: InitialTurn
   /** Told to the run in the same write: to this one, or to the one that is there if `reuse` gives that. */
   readonly message?: StoredMessage
   /** Told to the run under way that must make room for this one. */
@@ -141,7 +141,7 @@ export const REUSES = [
 export type Reuse = (typeof REUSES)[number]
 
 /** The first turn of a run or generation that does not begin with nothing. */
-export interface Beginning {
+export interface InitialTurn {
   readonly turnId: number
   readonly count: number
   readonly body: string
@@ -236,7 +236,7 @@ export type Next =
     }
   | { readonly type: 'end'; readonly status: 'completed' | 'failed' | 'cancelled' }
   /** The next generation begins in the same write. Messages that were not taken are for it. */
-  | { readonly type: 'continue'; readonly past: Beginning }
+  | { readonly type: 'continue'; readonly past: InitialTurn }
 
 export type Outbound =
   | {
@@ -285,7 +285,7 @@ export interface TaskOutcome {
     /** Given back unused: the delivery does not count. */
     | { readonly type: 'return' }
 }
-export interface Settled {
+export interface TaskSettled {
   readonly outcome: 'applied' | 'fenced'
 }
 

@@ -1,6 +1,11 @@
 // Reads ended runs that have left memory: finds the segments that may have a run, reads their indexes, then single
 // lines.
-import { holdAll, type ListQuery, type Past, type RunRow } from '../../core/stores/driver.ts'
+import {
+  type ArchivedRuns,
+  holdAll,
+  type ListQuery,
+  type RunRow,
+} from '../../core/stores/driver.ts'
 import type { Bloom } from './bloom.ts'
 import type { Bucket, ByteRange } from './bucket.ts'
 import { SegmentGone } from './errors.ts'
@@ -40,7 +45,7 @@ interface Namesake {
   readonly isOlder: boolean
 }
 
-export class Archive implements Past {
+export class Archive implements ArchivedRuns {
   state: ArchiveState = emptyArchive
   readonly #bucket: Bucket
   readonly #indexes = new Map<string, Promise<SegmentIndex>>()

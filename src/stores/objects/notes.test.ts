@@ -1,8 +1,8 @@
 // The cost of notes in the log, and reading them from logs of older versions.
 import { expect, test } from 'vitest'
+import { note } from '../../core/stores/rules/index.ts'
 import { noteKey } from '../../core/stores/rules/read.ts'
 import type { Changes, RunChange } from '../../core/stores/rules/row.ts'
-import { note } from '../../core/stores/rules/rules.ts'
 import { Tables } from '../../core/stores/rules/tables.ts'
 import { Transaction } from '../../core/stores/rules/transaction.ts'
 import type { Note, Store } from '../../core/stores/store.ts'
@@ -106,7 +106,7 @@ test('notes that go and come in one change leave only the new ones', () => {
   tables.apply(changesOf({ noted: { [noteKey(1, 'a', 'heartbeat')]: '1' } }), 0)
   const tx = new Transaction(tables, 0)
   const row = tx.run('run')
-  if (row) tx.change(row, { notes: undefined })
+  if (row) tx.dropNotes(row)
   note(tx, { ...of, key: 'b', body: '2' })
   tables.apply(tx.changes(), 0)
   expect(tables.run('run')?.notes).toEqual({ [noteKey(1, 'b', 'heartbeat')]: '2' })

@@ -9,7 +9,14 @@ import { limits } from '../../core/base/limits.ts'
 import { persist, unavailable } from '../../core/runtime/availability.ts'
 import { type Clock, sleep } from '../../core/runtime/clock.ts'
 import type { Random } from '../../core/runtime/random.ts'
-import { type Changes, type Hint, isEmpty, Tables, Transaction } from '../../core/stores/driver.ts'
+import {
+  type Changes,
+  type Hint,
+  isEmpty,
+  Pump,
+  Tables,
+  Transaction,
+} from '../../core/stores/driver.ts'
 import { Archive } from './archive.ts'
 import type { Bucket } from './bucket.ts'
 import { ChangedRows } from './changed-rows.ts'
@@ -58,8 +65,7 @@ export class Replica {
   readonly #ports: ReplicaPorts
   readonly #waiting = new WriteQueue()
   readonly #pacing: WriteBackoff
-  #pumping = false
-  #idle: Promise<void> = Promise.resolve()
+  readonly #pump: Pump
   readonly #over = new AbortController()
   #isOpen = false
   readonly #certainty: Freshness
@@ -70,6 +76,7 @@ export class Replica {
     this.archive = new Archive(ports.bucket)
     this.#certainty = new Freshness(ports.clock, ports.graceMs)
     this.#pacing = new WriteBackoff(ports.clock, ports.random)
+    this.#pump = new Pump({ hasWork: () => !this.#waiting.isEmpty, step: () => this.#step() })
     this.#follower = new Follower({
       bucket: ports.bucket,
       freshness: this.#certainty,
@@ -98,7 +105,7 @@ export class Replica {
       if (this.#over.signal.aborted)
         return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
       this.#waiting.wish({ wish: wish as Wish<unknown>, resolve, reject })
-      this.#pump()
+      this.#pump.start()
     })
   }
 
@@ -108,7 +115,7 @@ export class Replica {
       if (this.#over.signal.aborted)
         return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
       this.#waiting.reader({ resolve, reject })
-      this.#pump()
+      this.#pump.start()
     })
   }
 
@@ -128,7 +135,7 @@ export class Replica {
   /** Takes nothing new, and waits for what is under way. */
   async close(): Promise<void> {
     this.#over.abort()
-    await this.#idle
+    await this.#pump.idle()
   }
 
   // Reads everything anew: the newest snapshot, and the log behind it.
@@ -191,26 +198,14 @@ export class Replica {
     return undefined
   }
 
-  #pump(): void {
-    if (this.#pumping) return
-    this.#pumping = true
-    // After whatever else this moment has to add.
-    this.#idle = new Promise((resolve) => {
-      queueMicrotask(() => process.nextTick(() => void this.#run().then(resolve)))
-    })
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#waiting.isEmpty) {
-      const isHurried = this.#waiting.isUrgent || this.#over.signal.aborted
-      const pauseMs = isHurried ? 0 : this.#pacing.pauseMs
-      const grants = this.#waiting.hasWishes && pauseMs === 0
-      if (grants) await this.#grant(this.#waiting.take())
-      // Also those who came while something was written: they do not wait for the next write.
-      if (this.#waiting.hasReaders) await this.#look().catch(() => {})
-      else if (!grants) await this.#pause(pauseMs)
-    }
-    this.#pumping = false
+  async #step(): Promise<void> {
+    const isHurried = this.#waiting.isUrgent || this.#over.signal.aborted
+    const pauseMs = isHurried ? 0 : this.#pacing.pauseMs
+    const grants = this.#waiting.hasWishes && pauseMs === 0
+    if (grants) await this.#grant(this.#waiting.take())
+    // Also readers that came while something was written: they do not wait for the next write.
+    if (this.#waiting.hasReaders) await this.#look().catch(() => {})
+    else if (!grants) await this.#pause(pauseMs)
   }
 
   // Others may write meanwhile. Whoever only wants to read does not wait for it, and neither does what is urgent.

@@ -21,7 +21,6 @@ import {
   type Note,
   type Noted,
   type Outbound,
-  operate,
   type Post,
   type Posted,
   pageOf,
@@ -32,10 +31,10 @@ import {
   type RunSnapshot,
   rules,
   type SessionBeat,
-  type Settled,
   type Store,
   snapshot,
   type TaskOutcome,
+  type TaskSettled,
   type Traits,
   Transaction,
   type TurnCommit,
@@ -135,21 +134,21 @@ export class ObjectStore implements Store {
 
   claim(request: ClaimRequest): Promise<Claimed> {
     return this.replica.submit({
-      judge: (tx) => rules.claim(tx, request, 'atomic'),
+      judge: (tx) => rules.claim(tx, request),
       mayBeStale: ({ runs, tasks }) => runs.length + tasks.length === 0,
     })
   }
 
   commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]> {
     return this.#each(turns, (turn) => ({
-      judge: (tx) => rules.commit(tx, turn, 'atomic'),
+      judge: (tx) => rules.commit(tx, turn),
       runIds: [turn.runId, ...turn.outbox.map(targetOf)],
       workflowIds: turn.outbox.flatMap(nameOf),
       bytes: turn.body.length,
     }))
   }
 
-  settle(outcomes: readonly TaskOutcome[]): Promise<readonly Settled[]> {
+  settle(outcomes: readonly TaskOutcome[]): Promise<readonly TaskSettled[]> {
     return this.#each(outcomes, (outcome) => ({ judge: (tx) => rules.settle(tx, outcome) }))
   }
 
@@ -166,11 +165,11 @@ export class ObjectStore implements Store {
     if (operations.every(({ type }) => type !== 'put')) {
       return this.#read(async () => {
         const tx = new Transaction(this.replica.tables, this.replica.now)
-        return operations.map((operation) => operate(tx, operation))
+        return operations.map((operation) => rules.operate(tx, operation))
       })
     }
     return this.#each(operations, (operation) => ({
-      judge: (tx) => operate(tx, operation),
+      judge: (tx) => rules.operate(tx, operation),
       mayBeStale: () => true,
       bytes: operation.type === 'put' ? operation.body.length : 0,
     }))

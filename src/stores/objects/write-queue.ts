@@ -1,5 +1,6 @@
 // The calls that wait for a replica: writes, and reads that need the end of the log first.
 import { limits } from '../../core/base/limits.ts'
+import { batchOf } from '../../core/stores/driver.ts'
 import type { Judged, Wish } from './wish.ts'
 
 export interface Settle<Out> {
@@ -52,13 +53,11 @@ export class WriteQueue {
   /** Removes and returns as many writes as fit into one object, the urgent ones first. */
   take(): Pending[] {
     const all = [...this.#urgent, ...this.#wishes]
-    let bytes = 0
-    let count = 0
-    for (const { wish } of all) {
-      bytes += wish.bytes ?? 0
-      if (count === limits.objectWishes || (count > 0 && bytes > limits.objectBytes)) break
-      count++
-    }
+    const count = batchOf(all, {
+      elements: limits.objectWishes,
+      bytes: limits.objectBytes,
+      bytesOf: ({ wish }) => wish.bytes ?? 0,
+    })
     const left = all.slice(count)
     this.#urgent = left.filter(({ wish }) => wish.urgent)
     this.#wishes = left.filter(({ wish }) => !wish.urgent)

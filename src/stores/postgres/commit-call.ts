@@ -136,6 +136,6 @@ export function newRun(run: NewRun): object {
   return { ...run, ...(run.attributes && { attributes: attributeRows(run.attributes) }) }
 }
 
-function postOf({ runId, message, urgent }: Posting): object {
-  return { target: runId, id: message.id, body: message.body, urgent: urgent === true }
+function postOf({ runId, message, urgent, resumes }: Posting): object {
+  return { target: runId, ...message, urgent: urgent === true, resumes: resumes === true }
 }

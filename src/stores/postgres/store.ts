@@ -23,7 +23,6 @@ import {
   type Renewed,
   RowsLocked,
   type SessionBeat,
-  type Settled,
   type Sql,
   type SqlClient,
   type StepOf,
@@ -31,6 +30,7 @@ import {
   type StoredMessage,
   type StoredRecord,
   type TaskOutcome,
+  type TaskSettled,
   type Traits,
   type TurnCommit,
 } from '../../core/stores/driver.ts'
@@ -251,7 +251,7 @@ export class PostgresStore implements Store {
     return outcomes
   }
 
-  async settle(outcomes: readonly TaskOutcome[]): Promise<readonly Settled[]> {
+  async settle(outcomes: readonly TaskOutcome[]): Promise<readonly TaskSettled[]> {
     const given = outcomes.map(({ taskId, lease, result }) => {
       if (result.type !== 'done') return { taskId, ...lease, ...result }
       return { taskId, ...lease, type: result.type, ...result.message }
@@ -259,7 +259,7 @@ export class PostgresStore implements Store {
     const settled = await this.#parted(
       outcomes,
       ({ taskId }) => [taskId],
-      this.#calls.call<(Settled & { session?: number | null })[]>(
+      this.#calls.call<(TaskSettled & { session?: number | null })[]>(
         'settle_tasks',
         JSON.stringify(given),
       ),

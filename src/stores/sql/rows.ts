@@ -7,6 +7,7 @@ import {
   type Lease,
   type ListQuery,
   NEVER,
+  type NewRun,
   type RunSnapshot,
   type SessionSnapshot,
   type Status,
@@ -116,6 +117,41 @@ export function headOf(row: HeadColumns, generation: number): StoredHead {
     ...(hasParent && {
       parent: { runId: parent_id, generation: parent_generation, key: parent_key },
     }),
+  }
+}
+
+/** The columns of a head in the order in which statements name them. */
+export type HeadValues = readonly [
+  runId: string,
+  name: string,
+  queue: string,
+  priority: number,
+  workflowId: string | null,
+  parentId: string | null,
+  parentGeneration: number | null,
+  parentKey: string | null,
+  createdAt: number,
+  input: string,
+  extras: string | null,
+]
+
+export function headOfValues(values: HeadValues, generation: number): StoredHead {
+  const [run_id, name, queue, priority, workflow_id, parent_id, ...more] = values
+  const [parent_generation, parent_key, created_at, input, extras] = more
+  const parent = { parent_id, parent_generation, parent_key }
+  return headOf(
+    { run_id, name, queue, priority, workflow_id, ...parent, created_at, input, extras },
+    generation,
+  )
+}
+
+/** The head of a run that was created just now. */
+export function newHeadOf(run: NewRun, now: number): StoredHead {
+  const { runId, name, workflowId, queue, priority, input, extras, parent } = run
+  return {
+    ...{ runId, name, workflowId, queue, priority, generation: 1, createdAt: now, input },
+    ...(extras !== undefined && { extras }),
+    ...(parent && { parent }),
   }
 }
 

@@ -5,19 +5,16 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { limits } from '../../core/base/limits.ts'
 import type { Listed, ListQuery } from '../../core/stores/driver.ts'
+import { both, boundsOf, type Condition as SqlCondition } from '../sql/conditions.ts'
 import { cursorOf, type SnapshotColumns, snapshotOf } from '../sql/rows.ts'
-import {
-  aspectsOf,
-  both,
-  boundsOf,
-  type Condition,
-  conditionOf,
-  NEWEST,
-  type Plan,
-  plansOf,
-  type Source,
-} from './sources.ts'
-import { SNAPSHOT, SNAPSHOT_JOINS } from './statements.ts'
+import { joins } from '../sql/texts.ts'
+import { aspectsOf, conditionOf, NEWEST, type Plan, plansOf, type Source } from './sources.ts'
+import { SNAPSHOT, sqliteDialect } from './statements.ts'
+
+type Condition = SqlCondition<SQLInputValue>
+
+const JOINS = joins(sqliteDialect)
+const ALL: Condition = { where: 'true', values: [] }
 
 /** Does one short read, after a pause unless it is the first. */
 export type Slice = <T>(read: (now: number) => T) => Promise<T>
@@ -117,7 +114,7 @@ export class RunLister {
   async #count(plan: Plan): Promise<number> {
     const { sources } = plan
     const isCovered = this.#isCovered(plan)
-    const { where, values } = isCovered ? both() : this.#condition
+    const { where, values } = isCovered ? ALL : this.#condition
     const size = isCovered ? limits.countSliceRuns : limits.listSliceRuns
     let total = 0
     for (const source of sources) {
@@ -147,7 +144,7 @@ export class RunLister {
         const last = border.get(...rest.values, width - 1)
         const to = last && columns.map((column) => last[column] as SQLInputValue)
         const slice = to ? both(source, beyond(source, from), { where: until, values: to }) : rest
-        const isEnough = visit(both(slice, source.filter ?? both()))
+        const isEnough = visit(both(slice, source.filter ?? ALL))
         from = to
         width = Math.min(width * 4, Math.max(size, limits.listSliceRuns))
         return isEnough || to === undefined
@@ -163,7 +160,7 @@ export class RunLister {
   #rest(source: Source, from: Place): Condition {
     const { since } = boundsOf(this.#query)
     const isBounded = source.isOrdered && since !== undefined
-    const end = isBounded ? { where: 'created_at >= ?', values: [since] } : both()
+    const end = isBounded ? { where: 'created_at >= ?', values: [since] } : ALL
     return both(source, beyond(source, from), end)
   }
 
@@ -203,7 +200,7 @@ function walkOf({ isOrdered }: Source): {
 }
 
 function beyond(source: Source, from: Place): Condition {
-  return from ? { where: walkOf(source).behind, values: from } : both()
+  return from ? { where: walkOf(source).behind, values: from } : ALL
 }
 
 function tableOf({ table, index }: Source): string {
@@ -216,7 +213,7 @@ function rowsOf(source: Source, range: Condition): string {
 
 /** Rows of a source with all that is known of their runs; the source is walked first. */
 function joined(source: Source, range: Condition): string {
-  return `${rowsOf(source, range)} found cross join pawl_run run on run.run_id = found.run_id ${SNAPSHOT_JOINS}`
+  return `${rowsOf(source, range)} found cross join pawl_run run on run.run_id = found.run_id ${JOINS}`
 }
 
 function newestFirst(matches: Match[]): Match[] {

@@ -1,6 +1,5 @@
 // Where the runs of a query are to be looked for, and what they must fulfil.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import {
   type AttributeTest,
@@ -8,13 +7,15 @@ import {
   type ListQuery,
   type Status,
 } from '../../core/stores/driver.ts'
-import { COMPARISONS, readCursor, statusesOf } from '../sql/rows.ts'
-import { LIVE_STATUS, STATUS } from './statements.ts'
+import {
+  both,
+  type Condition as SqlCondition,
+  conditionOf as sqlConditionOf,
+} from '../sql/conditions.ts'
+import { COMPARISONS, statusesOf } from '../sql/rows.ts'
+import { LIVE_STATUS, STATUS } from '../sql/texts.ts'
 
-export interface Condition {
-  readonly where: string
-  readonly values: readonly SQLInputValue[]
-}
+type Condition = SqlCondition<SQLInputValue>
 
 /** Where some runs are found, in an order that a walk can be resumed in. */
 export interface Source extends Condition {
@@ -84,58 +85,28 @@ export function aspectsOf(query: ListQuery): Aspect[] {
 
 /** All that a run must fulfil, tested on its rows. */
 export function conditionOf(query: ListQuery): Condition {
-  const { names, statuses, workflowId, pin, attributes = [] } = query
-  const all: Condition[] = [createdWithin(query)]
-  const add = (where: string, ...values: SQLInputValue[]): void => {
-    all.push({ where, values })
-  }
-  if (names) add('l.name in (select value from json_each(?))', JSON.stringify(names))
-  if (statuses) add(`${STATUS} in (select value from json_each(?))`, JSON.stringify(statuses))
-  if (workflowId !== undefined) add('coalesce(run.workflow_id, run.run_id) = ?', workflowId)
-  if (pin !== undefined) add('coalesce(live.pin, closed.pin) = ?', pin)
-  for (const { name, is: comparison, value } of attributes) {
-    const { kind, text, number } = attributeColumns(value)
-    const [column, other] = text === null ? ['number', number] : ['text', text]
-    // The plus keeps SQLite from walking through all runs in the range for each run it tests.
-    const isSo = `exists (select 1 from pawl_attribute a where a.run_id = run.run_id and a.name = ? and a.kind = ?
-        and +a.${column} ${COMPARISONS[comparison]} ?)`
-    if (comparison !== 'eq' || text === null) add(isSo, name, kind, other)
-    else {
-      const isIn = `exists (select 1 from pawl_attribute_item i where i.run_id = run.run_id and i.name = ? and +i.text = ?)`
-      add(`(${isSo} or ${isIn})`, ...[name, kind, text], ...[name, text])
-    }
-  }
-  return both(...all)
+  return sqlConditionOf<SQLInputValue>(query, {
+    names: (names) => oneOf('l.name', names),
+    statuses: (statuses) => oneOf(STATUS, statuses),
+    workflowId: (workflowId) => is('coalesce(run.workflow_id, run.run_id)', workflowId),
+    attribute: hasAttribute,
+  })
 }
 
-/** Where a walk from the newest run begins, behind which place, and before which instant it ends. */
-export function boundsOf({ createdAfter, createdBefore, cursor }: ListQuery): {
-  readonly behind?: readonly [createdAt: number, runId: string]
-  readonly since?: number
-} {
-  const places: [number, string][] = [
-    ...(createdBefore === undefined ? [] : ([[createdBefore, '']] as [number, string][])),
-    ...(cursor === undefined ? [] : [placeOf(cursor)]),
-  ]
-  const [behind] = places.sort(([a, x], [b, y]) => a - b || (x < y ? -1 : 1))
-  return { ...(behind && { behind }), ...(createdAfter !== undefined && { since: createdAfter }) }
+function hasAttribute({ name, is: comparison, value }: AttributeTest): Condition {
+  const { kind, text, number } = attributeColumns(value)
+  const [column, other] = text === null ? ['number', number] : ['text', text]
+  // The plus keeps SQLite from walking through all runs in the range for each run it tests.
+  const isSo = `exists (select 1 from pawl_attribute a where a.run_id = run.run_id and a.name = ? and a.kind = ?
+      and +a.${column} ${COMPARISONS[comparison]} ?)`
+  if (comparison !== 'eq' || text === null) return { where: isSo, values: [name, kind, other] }
+  const isIn = `exists (select 1 from pawl_attribute_item i where i.run_id = run.run_id and i.name = ? and +i.text = ?)`
+  return { where: `(${isSo} or ${isIn})`, values: [name, kind, text, name, text] }
 }
 
-function createdWithin(query: ListQuery): Condition {
-  const { behind, since } = boundsOf(query)
-  return both(
-    ...(behind ? [{ where: '(run.created_at, run.run_id) < (?, ?)', values: behind }] : []),
-    ...(since === undefined ? [] : [{ where: 'run.created_at >= ?', values: [since] }]),
-  )
-}
-
-function placeOf(cursor: string): [createdAt: number, runId: string] {
-  const place = readCursor(cursor)
-  if (place) return [place.createdAt, place.runId]
-  throw new PawlError(
-    'INPUT_INVALID',
-    'the cursor is not one that list gave. Leave it out to begin at the newest run.',
-  )
+function oneOf(column: string, values: readonly string[]): Condition {
+  const where = `${column} in (select value from json_each(?))`
+  return { where, values: [JSON.stringify(values)] }
 }
 
 // A run that nobody named is called by its id, and its name is not written down.
@@ -148,10 +119,7 @@ function namesakes(workflowId: string): Source[] {
 // Those that have not ended come first: a run that ends meanwhile is then found twice rather than never.
 function withStatuses(statuses: readonly Status[]): Source[] {
   const { live, closed } = statusesOf([...new Set(statuses)])
-  const open = {
-    where: `${LIVE_STATUS} in (select value from json_each(?))`,
-    values: [JSON.stringify(live)],
-  }
+  const open = oneOf(LIVE_STATUS, live)
   return [...(live.length > 0 ? [filtered('pawl_live live', open)] : []), ...closed.map(ended)]
 }
 
@@ -203,13 +171,4 @@ function filtered(table: string, filter: Condition): Source {
 
 function is(column: string, value: SQLInputValue): Condition {
   return { where: `${column} = ?`, values: [value] }
-}
-
-export function both(...all: readonly Condition[]): Condition {
-  const tested = all.filter(({ where }) => where !== 'true')
-  if (tested.length === 0) return { where: 'true', values: [] }
-  return {
-    where: tested.map(({ where }) => where).join(' and '),
-    values: tested.flatMap(({ values }) => values),
-  }
 }

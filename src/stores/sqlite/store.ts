@@ -6,50 +6,60 @@ import type { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { isUnavailable, unavailable } from '../../core/runtime/availability.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
-import type {
-  Claimed,
-  ClaimRequest,
-  Committed,
-  Created,
-  Hint,
-  Listed,
-  ListQuery,
-  LoadAsk,
-  Loaded,
-  NewRun,
-  Note,
-  Noted,
-  Post,
-  Posted,
-  RecordOperation,
-  RecordOutcome,
-  Renewed,
-  SessionBeat,
-  Settled,
-  Sql,
-  StepOf,
-  Store,
-  TaskOutcome,
-  Traits,
-  TurnCommit,
+import {
+  type Claimed,
+  type ClaimRequest,
+  type Committed,
+  type Created,
+  type Hint,
+  type Listed,
+  type ListQuery,
+  type LoadAsk,
+  type Loaded,
+  type NewRun,
+  type Note,
+  type Noted,
+  type Post,
+  type Posted,
+  Pump,
+  type RecordOperation,
+  type RecordOutcome,
+  type Renewed,
+  rules,
+  type SessionBeat,
+  type Sql,
+  type StepOf,
+  type Store,
+  type TaskOutcome,
+  type TaskSettled,
+  type Traits,
+  type TurnCommit,
 } from '../../core/stores/driver.ts'
 import { explain, fileOf, openConnection, reserveLog } from './connection.ts'
 import { FileIdentity } from './identity.ts'
+import { Lanes } from './lanes.ts'
 import { type LockWait, whenFree } from './lock.ts'
 import { LogWatch } from './log-watch.ts'
 import { diagnose, refuseNewer } from './migrate.ts'
 import { SqliteReader } from './read.ts'
+import { SqliteRows } from './rows.ts'
+import { type Statements, statements, type Updates, updatesOf } from './statements.ts'
 import { SqliteTransactions } from './transactions.ts'
-import { SqliteWriter } from './write.ts'
 
 /** Whether a write is acknowledged only when it would survive the loss of power. */
 type Lasting = 'flushed' | 'written'
 
 interface Pending {
   readonly lasting: Lasting
-  readonly work: (now: number) => unknown
+  readonly work: (rows: SqliteRows) => unknown
   readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
+}
+
+interface Written {
+  readonly results: readonly unknown[]
+  /** What others should hear, now that it is durable. */
+  readonly hints: readonly Hint[]
 }
 
 const FLUSHES_BETWEEN_BREATHS = 4
@@ -59,7 +69,9 @@ export class SqliteStore implements Store {
   readonly #database: DatabaseSync
   readonly #file: string
   readonly #clock: Clock
-  readonly #writer: SqliteWriter
+  readonly #sql: Statements
+  readonly #updates: Updates
+  readonly #lanes: Lanes
   readonly #reader: SqliteReader
   readonly #transactions: SqliteTransactions
   readonly #identity: FileIdentity
@@ -70,8 +82,8 @@ export class SqliteStore implements Store {
   readonly #commit: StatementSync
   readonly #schema: StatementSync
   readonly #listeners = new Set<(hint: Hint) => void>()
-  #pending: Pending[] = []
-  #flushing = false
+  readonly #pending: Pending[] = []
+  readonly #pump: Pump
   /** How the connection is set to commit. */
   #lasting: Lasting = 'flushed'
   /** Since timers and I/O had their turn. */
@@ -94,9 +106,12 @@ export class SqliteStore implements Store {
     this.#file = file
     this.#clock = clock
     this.#wait = { clock, file }
+    this.#pump = new Pump({ hasWork: () => this.#pending.length > 0, step: () => this.#step() })
     try {
-      this.#writer = new SqliteWriter(this.#database)
-      this.#reader = new SqliteReader(this.#database)
+      this.#sql = statements(this.#database)
+      this.#updates = updatesOf(this.#database)
+      this.#lanes = new Lanes(this.#sql)
+      this.#reader = new SqliteReader(this.#database, this.#sql)
       this.#begin = this.#database.prepare('begin immediate')
       this.#commit = this.#database.prepare('commit')
       this.#schema = this.#database.prepare('pragma user_version')
@@ -110,30 +125,30 @@ export class SqliteStore implements Store {
   }
 
   create(runs: readonly NewRun[]): Promise<readonly Created[]> {
-    return this.#write((now) => runs.map((run) => this.#writer.create(run, now)))
+    return this.#write((rows) => runs.map((run) => rules.create(rows, run)))
   }
 
   post(messages: readonly Post[]): Promise<readonly Posted[]> {
-    return this.#write((now) => messages.map((message) => this.#writer.post(message, now)))
+    return this.#write((rows) => messages.map((message) => rules.post(rows, message)))
   }
 
   commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]> {
-    return this.#write((now) => turns.map((turn) => this.#writer.commit(turn, now)))
+    return this.#write((rows) => turns.map((turn) => rules.commit(rows, turn)))
   }
 
-  settle(outcomes: readonly TaskOutcome[]): Promise<readonly Settled[]> {
-    return this.#write((now) => outcomes.map((outcome) => this.#writer.settle(outcome, now)))
+  settle(outcomes: readonly TaskOutcome[]): Promise<readonly TaskSettled[]> {
+    return this.#write((rows) => outcomes.map((outcome) => rules.settle(rows, outcome)))
   }
 
   note(notes: readonly Note[]): Promise<readonly Noted[]> {
     const lasting = notes.some(({ once }) => once) ? 'flushed' : 'written'
-    return this.#write(() => notes.map((note) => this.#writer.note(note)), lasting)
+    return this.#write((rows) => notes.map((note) => rules.note(rows, note)), lasting)
   }
 
   async records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> {
     if (operations.every(({ type }) => type !== 'put'))
-      return this.#read(() => operations.map((operation) => this.#reader.operate(operation)))
-    return this.#write(() => operations.map((operation) => this.#writer.operate(operation)))
+      return this.#read((rows) => operations.map((operation) => rules.operate(rows, operation)))
+    return this.#write((rows) => operations.map((operation) => rules.operate(rows, operation)))
   }
 
   async transact(of: StepOf, body: (sql: Sql) => Promise<string>): Promise<string> {
@@ -144,27 +159,21 @@ export class SqliteStore implements Store {
   renew(beat: SessionBeat): Promise<Renewed> {
     // A worker is about to write much, and often.
     if (beat.beat === 1 && !this.#closed) reserveLog(this.#database, this.#file)
-    return this.#write((now) => this.#writer.renew(beat, now))
+    return this.#write((rows) => rules.renew(rows, beat))
   }
 
   // One instant for the whole claim: what is not due at it is due later, and is said so.
   async claim(request: ClaimRequest): Promise<Claimed> {
-    const look = await this.#read((now) => {
+    const idle = await this.#read((rows) => {
       // A worker that writes nothing must learn of a newer schema, too.
       this.#heedOthers()
-      return { now, due: this.#reader.isAnythingDue(request, this.#writer.lanes, now) }
+      return rules.idleClaim(rows, request, () => rows.isAnythingDue(request))
     })
-    const granted = look.due
-      ? await this.#write((now) => ({ now, ...this.#writer.claim(request, now) }), 'written')
-      : { now: look.now, runs: [], tasks: [] }
-    return this.#read(() => ({
-      ...granted,
-      ...this.#reader.outlook(request, this.#writer.lanes, granted.now),
-    }))
+    return idle ?? this.#write((rows) => rules.claim(rows, request), 'written')
   }
 
   async load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]> {
-    return this.#read((now) => asks.map((ask) => this.#reader.load(ask, now)))
+    return this.#read(({ now }) => asks.map((ask) => this.#reader.load(ask, now)))
   }
 
   async list(query: ListQuery): Promise<Listed> {
@@ -172,7 +181,7 @@ export class SqliteStore implements Store {
     return this.#reader.list(query, async (read) => {
       if (!isFirst) await this.#clock.breathe()
       isFirst = false
-      return this.#read(read)
+      return this.#read(({ now }) => read(now))
     })
   }
 
@@ -190,49 +199,41 @@ export class SqliteStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return
     await this.#transactions.over()
-    while (this.#flushing) await this.#clock.breathe()
+    await this.#pump.idle()
     this.#closed = true
     this.#watch?.close()
     this.#database.close()
   }
 
-  #write<T>(work: (now: number) => T, lasting: Lasting = 'flushed'): Promise<T> {
+  #write<T>(work: (rows: SqliteRows) => T, lasting: Lasting = 'flushed'): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#pending.push({ lasting, work, resolve, reject })
-      if (this.#flushing) return
-      this.#flushing = true
-      void this.#drain()
+      this.#pump.start()
     })
   }
 
-  // The call into SQLite blocks the process, so timers and I/O get their turn after a few; not before each, since
-  // whoever waits for a single write would wait for that, too.
-  async #drain(): Promise<void> {
-    // After whatever else this moment has to write.
-    await new Promise<void>((resolve) => process.nextTick(resolve))
-    while (this.#pending.length > 0) {
-      if (this.#flushes === 0) void this.#clock.breathe().then(() => (this.#flushes = 0))
-      if (this.#flushes++ >= FLUSHES_BETWEEN_BREATHS) await this.#clock.breathe()
-      await this.#flush(this.#pending.splice(0, limits.batchElements))
-    }
-    this.#flushing = false
+  // The call into SQLite blocks the process, so timers and I/O run after every few flushes; not before each, because a
+  // caller that waits for a single write would wait for them, too.
+  async #step(): Promise<void> {
+    if (this.#flushes === 0) void this.#clock.breathe().then(() => (this.#flushes = 0))
+    if (this.#flushes++ >= FLUSHES_BETWEEN_BREATHS) await this.#clock.breathe()
+    await this.#flush(this.#pending.splice(0, limits.batchElements))
   }
 
   async #flush(batch: Pending[]): Promise<void> {
     try {
-      const results = await this.#transaction(batch)
+      const { results, hints } = await this.#transaction(batch)
       for (const [index, each] of batch.entries()) each.resolve(results[index] as never)
-      this.#tell()
+      for (const hint of hints) for (const listener of this.#listeners) listener(hint)
     } catch (error) {
-      this.#writer.hints = []
-      this.#writer.lanes.forget()
+      this.#lanes.forget()
       if (batch.length > 1 && !isUnavailable(error)) {
         for (const each of batch) await this.#flush([each])
       } else for (const each of batch) each.reject(error)
     }
   }
 
-  async #transaction(batch: Pending[]): Promise<unknown[]> {
+  async #transaction(batch: Pending[]): Promise<Written> {
     try {
       return await whenFree(() => this.#transactOnce(batch), {
         ...this.#wait,
@@ -244,20 +245,19 @@ export class SqliteStore implements Store {
   }
 
   // Begun and ended without letting go of the process: a lock held across an await could meet itself.
-  #transactOnce(batch: Pending[]): unknown[] {
+  #transactOnce(batch: Pending[]): Written {
     if (this.#closed) throw closedAlready()
     this.#identity.checkNowAndThen()
     this.#commitsAre(batch.some(({ lasting }) => lasting === 'flushed') ? 'flushed' : 'written')
     this.#begin.run()
     try {
       this.#heedOthers()
-      const now = this.#clock.now()
-      const results = batch.map(({ work }) => work(now))
+      const rows = this.#rows()
+      const results = batch.map(({ work }) => work(rows))
       this.#commit.run()
-      return results
+      return { results, hints: rows.hints.all() }
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('rollback')
-      this.#writer.hints = []
       throw error
     }
   }
@@ -276,17 +276,21 @@ export class SqliteStore implements Store {
   #heedOthers(): void {
     const version = this.#reader.dataVersion()
     if (version === this.#writtenAt) return
-    this.#writer.lanes.forget()
+    this.#lanes.forget()
     refuseNewer((this.#schema.get() as { user_version: number }).user_version, this.#file)
     this.#writtenAt = version
   }
 
-  async #read<T>(read: (now: number) => T): Promise<T> {
+  #rows(): SqliteRows {
+    return new SqliteRows(this.#sql, this.#updates, this.#lanes, this.#clock.now())
+  }
+
+  async #read<T>(read: (rows: SqliteRows) => T): Promise<T> {
     try {
       return await whenFree(() => {
         if (this.#closed) throw closedAlready()
         this.#identity.checkNowAndThen()
-        return read(this.#clock.now())
+        return read(this.#rows())
       }, this.#wait)
     } catch (error) {
       throw this.#explained(error)
@@ -295,17 +299,6 @@ export class SqliteStore implements Store {
 
   #explained(error: unknown): unknown {
     return explain(diagnose(error, this.#database, this.#file), this.#file)
-  }
-
-  #tell(): void {
-    const hints = this.#writer.hints
-    this.#writer.hints = []
-    let ready = false
-    for (const hint of hints) {
-      if (hint.type === 'ready') ready = true
-      else for (const listener of this.#listeners) listener(hint)
-    }
-    if (ready) for (const listener of this.#listeners) listener({ type: 'ready' })
   }
 
   #watchLog(): LogWatch {

@@ -1,13 +1,13 @@
 // Builders for cases, with defaults that a case overrides where it matters. Sessions, nonces and turn ids are as large
 // as real ones, so that a store which keeps them in 32 bits, or reads them back as text, fails everywhere.
 import type {
-  Beginning,
   Claimed,
   ClaimedRun,
   ClaimedTask,
   ClaimRequest,
   Committed,
   Created,
+  InitialTurn,
   NewRun,
   NewTask,
   Next,
@@ -94,7 +94,7 @@ export function released(wakeAt?: number): Next {
 export const ended: Next = { type: 'end', status: 'completed' }
 
 /** The first turn of a generation, or of a run that is created with a history. */
-export function beginning(count = 1): Beginning {
+export function beginning(count = 1): InitialTurn {
   const turnId = fresh()
   return { turnId, count, body: `{"begins":${turnId}}` }
 }
@@ -165,7 +165,7 @@ export async function created(store: Store, run: NewRun): Promise<Created> {
 /** Restarts an ended or paused run; false if the store keeps it for reading only. */
 export async function reopen(
   store: Store,
-  past: Beginning = beginning(),
+  past: InitialTurn = beginning(),
   runId = 'run',
 ): Promise<boolean> {
   const answer = await created(store, again(runId, 2, past))

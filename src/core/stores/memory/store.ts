@@ -2,9 +2,8 @@
 // With `delivery: 'deferred'` it behaves like a store that can write only one run at a time: what a turn sends
 // to other runs is kept with the sender and carried over by a later claim.
 import type { Clock } from '../../runtime/clock.ts'
+import * as rules from '../rules/index.ts'
 import { listRuns, loadOne } from '../rules/read.ts'
-import { operate } from '../rules/records.ts'
-import * as rules from '../rules/rules.ts'
 import { Tables } from '../rules/tables.ts'
 import { Transaction } from '../rules/transaction.ts'
 import type {
@@ -26,9 +25,9 @@ import type {
   RecordOutcome,
   Renewed,
   SessionBeat,
-  Settled,
   Store,
   TaskOutcome,
+  TaskSettled,
   Traits,
   TurnCommit,
 } from '../store.ts'
@@ -39,17 +38,20 @@ export class MemoryDatabase {
   readonly listeners = new Set<(hint: Hint) => void>()
 }
 
+/** Whether what a turn sends to other runs arrives with it, or is delivered by a later claim. */
+type Delivery = 'atomic' | 'deferred'
+
 export interface MemoryOptions {
   readonly clock: Clock
   readonly database?: MemoryDatabase
-  readonly delivery?: rules.Delivery
+  readonly delivery?: Delivery
 }
 
 export class MemoryStore implements Store {
   readonly traits: Traits = { name: 'memory', durability: 'none', lanes: 1, push: true }
   readonly #clock: Clock
   readonly #database: MemoryDatabase
-  readonly #delivery: rules.Delivery
+  readonly #delivery: Delivery
 
   constructor(options: MemoryOptions) {
     this.#clock = options.clock
@@ -66,14 +68,17 @@ export class MemoryStore implements Store {
   }
 
   async claim(request: ClaimRequest): Promise<Claimed> {
-    return this.#transact((tx) => rules.claim(tx, request, this.#delivery))
+    return this.#transact((tx) => {
+      if (this.#delivery === 'deferred') deliverAll(tx)
+      return rules.claim(tx, request)
+    })
   }
 
   async commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]> {
-    return turns.map((turn) => this.#transact((tx) => rules.commit(tx, turn, this.#delivery)))
+    return turns.map((turn) => this.#transact((tx) => rules.commit(tx, turn, this.#sendOf(tx))))
   }
 
-  async settle(outcomes: readonly TaskOutcome[]): Promise<readonly Settled[]> {
+  async settle(outcomes: readonly TaskOutcome[]): Promise<readonly TaskSettled[]> {
     return outcomes.map((outcome) => this.#transact((tx) => rules.settle(tx, outcome)))
   }
 
@@ -82,7 +87,7 @@ export class MemoryStore implements Store {
   }
 
   async records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> {
-    return operations.map((operation) => this.#transact((tx) => operate(tx, operation)))
+    return operations.map((operation) => this.#transact((tx) => rules.operate(tx, operation)))
   }
 
   async renew(beat: SessionBeat): Promise<Renewed> {
@@ -104,6 +109,11 @@ export class MemoryStore implements Store {
 
   async close(): Promise<void> {}
 
+  #sendOf(tx: Transaction): rules.Send | undefined {
+    if (this.#delivery === 'atomic') return undefined
+    return (_tx, sender, outbox) => tx.send(sender, [...(tx.run(sender)?.outbox ?? []), ...outbox])
+  }
+
   #transact<T>(work: (tx: Transaction) => T): T {
     const { tables, listeners } = this.#database
     const tx = new Transaction(tables, this.#clock.now())
@@ -112,5 +122,12 @@ export class MemoryStore implements Store {
       for (const listener of listeners) listener(hint)
     }
     return result
+  }
+}
+
+function deliverAll(tx: Transaction): void {
+  for (const { head, outbox } of tx.undelivered()) {
+    tx.send(head.runId, [])
+    rules.deliver(tx, head.runId, outbox)
   }
 }

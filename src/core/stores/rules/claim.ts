@@ -1,130 +1,120 @@
-// Who gets what, and what is said along with it.
+// Who is granted what, and what a claim is told beside it.
+import { NEVER } from '../never.ts'
+import type { Claimed, ClaimRequest } from '../store.ts'
+import { granted } from './lease.ts'
+import type { RowsTx, Run, Task } from './rows-tx.ts'
+import { freeSilent, lateness } from './session.ts'
 
-import type { Instant } from '../../base/instant.ts'
-import { limits } from '../../base/limits.ts'
-import { isLate, lateAt } from '../lateness.ts'
-import { BY_HAND, NEVER } from '../never.ts'
-import type { Claimed, ClaimRequest, LateSession } from '../store.ts'
-import { type Lane, type RowKind, runKind, taskKind } from './due-index.ts'
-import type { RunRow, TaskRow } from './row.ts'
-import type { Transaction } from './transaction.ts'
+export function claim(tx: RowsTx, request: ClaimRequest): Claimed {
+  const claimed = grant(tx, request)
+  return claimed.dead ? claimed : { ...claimed, ...outlook(tx, request) }
+}
 
-export function chooseRuns(tx: Transaction, request: ClaimRequest): RunRow[] {
-  const strays = straysOf(tx.runsDue.heldBy(request.session), request, request.held, runKind)
-  if (strays.length > 0) return strays
+/** A claim that has nothing to write: no lease to grant, to return or to free. `undefined` if it may have. */
+export function idleClaim(
+  tx: RowsTx,
+  request: ClaimRequest,
+  isAnythingDue: () => boolean,
+): Claimed | undefined {
+  if (request.reconcile || request.silent.length > 0 || !tx.session(request.session))
+    return undefined
+  if (isAnythingDue()) return undefined
+  return { now: tx.now, runs: [], tasks: [], ...outlook(tx, request) }
+}
+
+/** Frees silent sessions and grants leases. */
+function grant(tx: RowsTx, request: ClaimRequest): Claimed {
+  const { now } = tx
+  freeSilent(tx, request)
+  const session = tx.session(request.session)
+  if (!session) return { now, runs: [], tasks: [], news: [], dead: true }
+  const [dueRuns, dueTasks] = [chooseRuns(tx, request), chooseTasks(tx, request)]
+  const runs = dueRuns.map((run) => grantRun(tx, run, request))
+  const tasks = dueTasks.map((task) => grantTask(tx, task, request))
+  // The clock was set forward since the last renewal: turns under these leases are stamped later than it was good for.
+  const isLate = (session.latest ?? session.expiresAt) < now
+  const isNew = ({ session: holder }: Run | Task): boolean => holder !== request.session
+  if (isLate && [...dueRuns, ...dueTasks].some(isNew)) tx.extendSession(session.session, now)
+  return {
+    now,
+    runs: runs.map((run) => tx.claimedRun(run)),
+    tasks: tasks.map((task) => tx.claimedTask(task)),
+    news: [],
+  }
+}
+
+/** What a claimer hears beside its grants. */
+export function outlook(
+  tx: RowsTx,
+  request: ClaimRequest,
+): Pick<Claimed, 'news' | 'suspects' | 'late' | 'nextDue'> {
+  const { late, next } = lateness(tx, request)
+  const due = Math.min(next, tx.nextDue(request) ?? NEVER)
+  return {
+    news: newsFor(tx, request),
+    ...(tx.suspects(request, 1, 1).length > 0 && { suspects: true as const }),
+    ...(late.length > 0 && { late }),
+    ...(due < NEVER && { nextDue: due }),
+  }
+}
+
+export function chooseRuns(tx: RowsTx, request: ClaimRequest): readonly Run[] {
+  const strays = straysOf(
+    () => tx.runsHeldBy(request.session),
+    request,
+    request.held,
+    ({ head }) => head.runId,
+  )
+  if (strays.length > 0 || request.runs === 0) return strays
   const suspects = chooseSuspects(tx, request)
-  return suspects.length > 0
-    ? suspects.slice(0, request.runs)
-    : dueRuns(tx, request, 0, request.runs)
+  return suspects.length > 0 ? suspects : tx.dueRuns(request, request.runs)
 }
 
-export function chooseTasks(tx: Transaction, request: ClaimRequest): TaskRow[] {
-  const { queues, activities, tasks } = request
-  const strays = straysOf(tx.tasksDue.heldBy(request.session), request, request.heldTasks, taskKind)
-  if (strays.length > 0) return strays
-  const free = tx.tasksDue.free(request.nonce, (lane) =>
-    isMine(lane, queues, activities) ? tx.now : undefined,
+export function chooseTasks(tx: RowsTx, request: ClaimRequest): readonly Task[] {
+  const strays = straysOf(
+    () => tx.tasksHeldBy(request.session),
+    request,
+    request.heldTasks,
+    ({ taskId }) => taskId,
   )
-  return take(free, tasks)
+  if (strays.length > 0 || request.tasks === 0) return strays
+  return tx.dueTasks(request, request.tasks)
 }
 
-export function hasSuspects(tx: Transaction, request: ClaimRequest): boolean {
-  return [1, 2].some((deaths) => dueRuns(tx, request, deaths, 1).length > 0)
-}
-
-export function newsFor(tx: Transaction, request: ClaimRequest): Claimed['news'] {
-  return request.held
-    .flatMap((runId) => tx.run(runId) ?? [])
-    .filter((row) => row.session === request.session && row.inbox.length > 0)
-    .map((row) => ({ runId: row.head.runId, messages: row.inbox }))
-}
-
-export function nextDue(tx: Transaction, request: ClaimRequest): Instant | undefined {
-  const { queues, workflows, activities } = request
-  let next = Math.min(
-    tx.runsDue.nextAfter(
-      tx.now,
-      (lane) => isMine(lane, queues, workflows) && isPinFor(lane.pin, request),
-      (row) => isInShare(row, request),
-    ),
-    tx.tasksDue.nextAfter(tx.now, (lane) => isMine(lane, queues, activities)),
-  )
-  for (const each of tx.sessions()) {
-    const late = lateAt(each, tx.now)
-    // Those that are late already are the claimer's to remember.
-    if (each.session !== request.session && late > tx.now) next = Math.min(next, late)
-  }
-  return next === NEVER ? undefined : next
-}
-
-export function lateSessions(tx: Transaction, request: ClaimRequest): LateSession[] {
-  return [...tx.sessions()]
-    .filter((each) => each.session !== request.session && isLate(each, tx.now))
-    .slice(0, limits.lateSessionsMax)
-    .map(({ session, beat, ttlMs = limits.leaseMs }) => ({ session, beat, ttlMs }))
-}
-
-function chooseSuspects(tx: Transaction, request: ClaimRequest): RunRow[] {
+function chooseSuspects(tx: RowsTx, request: ClaimRequest): readonly Run[] {
   if (request.suspects === 0) return []
-  const grave = dueRuns(tx, request, 2, 1)
-  return grave.length > 0 ? grave : dueRuns(tx, request, 1, request.suspects)
+  const worst = tx.suspects(request, 2, 1)
+  const most = Math.min(request.suspects, request.runs)
+  return worst.length > 0 ? worst : tx.suspects(request, 1, most)
 }
 
-/** Runs that are due and may be given to who asks, whose last holders died so often. */
-function dueRuns(tx: Transaction, request: ClaimRequest, deaths: number, most: number): RunRow[] {
-  const until = (lane: Lane): Instant | undefined => {
-    const isForThem = lane.deaths === deaths && isMine(lane, request.queues, request.workflows)
-    if (!isForThem || !isPinFor(lane.pin, request)) return undefined
-    if (lane.pausedBy === undefined) return tx.now
-    // A paused run is due for every build but the one that paused it, whatever the time.
-    return lane.pausedBy === BY_HAND || lane.pausedBy === request.build ? undefined : NEVER
-  }
-  return take(tx.runsDue.free(request.nonce, until), most, (row) => isInShare(row, request))
-}
-
-/** What a session holds without knowing is its own, whatever it serves now. */
+/** Leases that the session holds and did not list, whatever it serves now. */
 function straysOf<Row>(
-  rows: readonly Row[],
+  rows: () => readonly Row[],
   { reconcile }: ClaimRequest,
   held: readonly string[],
-  { idOf }: RowKind<Row>,
+  idOf: (row: Row) => string,
 ): Row[] {
   if (reconcile !== true) return []
   const known = new Set(held)
-  return rows.filter((row) => !known.has(idOf(row)))
+  return rows().filter((row) => !known.has(idOf(row)))
 }
 
-function take<Row>(
-  rows: Iterable<Row>,
-  most: number,
-  fits: (row: Row) => boolean = () => true,
-): Row[] {
-  const taken: Row[] = []
-  if (most <= 0) return taken
-  for (const row of rows) {
-    if (!fits(row)) continue
-    taken.push(row)
-    if (taken.length === most) break
-  }
-  return taken
+// A row that the session holds already is returned as it is.
+function grantRun(tx: RowsTx, run: Run, request: ClaimRequest): Run {
+  if (run.session === request.session) return run
+  const at = Math.min(run.at, tx.now)
+  return tx.change(run, { ...granted(run, request), status: 'running', at })
 }
 
-function isMine(
-  what: { readonly queue: string; readonly name: string },
-  queues: readonly string[],
-  names: readonly string[] | null,
-): boolean {
-  return queues.includes(what.queue) && (names === null || names.includes(what.name))
+function grantTask(tx: RowsTx, task: Task, request: ClaimRequest): Task {
+  return task.session === request.session ? task : tx.changeTask(task, granted(task, request))
 }
 
-/** Whether runs with this pin are for who asks. */
-function isPinFor(pin: string | undefined, { pins, build }: ClaimRequest): boolean {
-  return pin === undefined || (pins?.builds ?? [build]).includes(pin)
-}
-
-/** Of runs that are not pinned, only a share may be for who asks. */
-function isInShare({ pin, head }: RunRow, { pins }: ClaimRequest): boolean {
-  if (pin !== undefined || !pins) return true
-  const share = Number.parseInt(head.runId.slice(-4), 16)
-  return pins.from <= share && share < pins.to
+function newsFor(tx: RowsTx, { held, session }: ClaimRequest): Claimed['news'] {
+  return tx.unreadAmong(held).flatMap((runId) => {
+    const run = tx.runInProgress(runId)
+    const messages = run?.session === session ? tx.inbox(run) : []
+    return messages.length > 0 ? [{ runId, messages }] : []
+  })
 }

@@ -1,7 +1,7 @@
 // Finds rows by who holds them and, if nobody does, by what they wait for: so that a claim costs what it grants, however
 // much is unfinished.
 import type { Instant } from '../../base/instant.ts'
-import type { Grip, RunRow, TaskRow } from './row.ts'
+import type { LeaseState, RunRow, TaskRow } from './row.ts'
 import { SortedList } from './sorted-list.ts'
 
 /** What all rows of a lane have in common, and a claim may ask about. */
@@ -30,7 +30,7 @@ interface Entry<Row> {
 }
 
 /** What can be due. */
-export interface Due extends Grip {
+export interface Due extends LeaseState {
   readonly at: Instant
 }
 

@@ -4,6 +4,7 @@ import { unreachable } from '../../base/assert.ts'
 import type { Instant } from '../../base/instant.ts'
 import { isList } from '../../kernel/attributes.ts'
 import { comparable } from '../attributes.ts'
+import { compareKeys } from '../byte-order.ts'
 import { NEVER } from '../never.ts'
 import type {
   Attributes,
@@ -14,6 +15,7 @@ import type {
   LoadAsk,
   Loaded,
   RunSnapshot,
+  SessionSnapshot,
   StoredTurn,
   TaskSnapshot,
 } from '../store.ts'
@@ -36,15 +38,28 @@ export function loadOne(tables: Tables, ask: LoadAsk, now: Instant): Loaded {
     }
     case 'tasks': {
       const tasks = [...tables.tasksOf(ask.runId)].flatMap((id) => tables.tasks.get(id) ?? [])
-      return { type: 'tasks', tasks: tasks.map(taskSnapshot) }
+      const ordered = tasks.toSorted((a, b) => compareKeys(a.taskId, b.taskId))
+      return { type: 'tasks', tasks: ordered.map(taskSnapshot) }
     }
     case 'notes':
       return { type: 'notes', notes: notesOf(tables.run(ask.runId), ask) }
     case 'sessions':
-      return { type: 'sessions', now, sessions: [...tables.sessions.values()] }
+      return { type: 'sessions', now, sessions: sessionsOf(tables) }
     default:
       return unreachable(ask)
   }
+}
+
+function sessionsOf({ sessions }: Tables): SessionSnapshot[] {
+  return [...sessions.values()]
+    .map(({ session, worker, beat, expiresAt, about }) => ({
+      session,
+      worker,
+      beat,
+      expiresAt,
+      about,
+    }))
+    .sort((a, b) => a.session - b.session)
 }
 
 export function pageOf(
@@ -152,9 +167,9 @@ export function snapshot(
     deliveries,
     unread: inbox.length,
     now,
-    ...(endedAt !== undefined && { endedAt }),
+    ...(endedAt !== undefined && { endedAt: Math.min(endedAt, now) }),
     ...(last !== undefined && { last }),
-    ...(row.at < NEVER && { wakeAt: row.at }),
+    ...(row.at < NEVER && !paused && { wakeAt: row.at }),
     ...(session !== 0 && { session }),
     ...(paused && { paused }),
     ...(pin !== undefined && { pin }),

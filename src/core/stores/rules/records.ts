@@ -1,27 +1,22 @@
-// The rules of shared values: compare and swap by version.
-import { compareKeys } from '../byte-order.ts'
+// Shared values: compare and swap by version.
 import type { RecordOperation, RecordOutcome, StoredRecord } from '../store.ts'
 import type { RecordRow } from './row.ts'
-import type { Transaction } from './transaction.ts'
+import type { RowsTx } from './rows-tx.ts'
 
 type Put = Extract<RecordOperation, { type: 'put' }>
 
-export function operate(tx: Transaction, operation: RecordOperation): RecordOutcome {
+export function operate(tx: RowsTx, operation: RecordOperation): RecordOutcome {
   if (operation.type === 'put') return put(tx, operation)
   const { space } = operation
   if (operation.type === 'get') {
     const there = tx.record(space, operation.key)
     return { type: 'get', ...(there && { record: shown(there) }) }
   }
-  const { after, limit } = operation
-  const records = [...tx.records(space)]
-    .filter(({ key }) => after === undefined || compareKeys(key, after) > 0)
-    .sort((a, b) => compareKeys(a.key, b.key))
-    .slice(0, limit)
-  return { type: 'list', records: records.map(shown) }
+  const rows = tx.recordsAfter(space, operation.after, operation.limit)
+  return { type: 'list', records: rows.map(shown) }
 }
 
-function put(tx: Transaction, { space, key, version, body, writeId }: Put): RecordOutcome {
+function put(tx: RowsTx, { space, key, version, body, writeId }: Put): RecordOutcome {
   const there = tx.record(space, key)
   // Sent again, because its answer was lost.
   const isDone = there?.writeId === writeId && there.version === version + 1

@@ -12,41 +12,45 @@ import type {
   StoredTurn,
 } from '../store.ts'
 
-/** What is known of a run from its beginning. */
-export interface Birth {
+/** What never changes in a run's row. */
+export interface RunOrigin {
   readonly head: StoredHead
   readonly digest: string
-  /** It does not begin before this, whatever messages come. */
+  /** A run that has not started does not start before this, unless a message is urgent. */
   readonly startAt: Instant
 }
 
-/** Who holds a run or a task. Session 0 is nobody. */
-export interface Grip {
+/** The lease on a run or a task. Session 0 is nobody's. */
+export interface LeaseState {
   readonly session: number
   readonly epoch: number
   readonly nonce: number
   readonly deliveries: number
 }
 
-/** What changes in the life of a run. */
-export interface RunState extends Grip {
-  /** Never `compensating`: that is told apart, since it outlives every grant and release. */
+/** What changes in a run's row, and the rules of every store read. */
+export interface RunState extends LeaseState {
+  /** Never `compensating`: that is a field of its own, because it outlives every grant and release. */
   readonly status: Exclude<Status, 'compensating'>
   /** When it is due. */
   readonly at: Instant
   readonly updatedAt: Instant
   readonly endedAt?: Instant | undefined
   readonly generation: number
-  /** Events at the last release. */
+  /** Events of this generation at the last release, and the turn that wrote the last of them. */
   readonly seq: number
-  /** Events of this generation that are durable, and the turn that wrote the last of them. */
-  readonly reached: number
   readonly turnId: number
+  /** Events of this generation that are durable. */
+  readonly reached: number
   readonly paused?: { readonly build: string; readonly failure: string } | undefined
-  /** It undoes what it did. */
-  readonly compensating?: true | undefined
-  /** The build whose workers it is for. */
+  /** The run undoes what it did. */
+  readonly compensating?: boolean | undefined
+  /** The build whose workers the run is for. */
   readonly pin?: string | undefined
+}
+
+/** The same of a row in memory, with its attributes and notes. */
+export interface RowState extends RunState {
   readonly attributes?: Attributes | undefined
   /** By the step they are for, and their name. */
   readonly notes?: Readonly<Record<string, string>> | undefined
@@ -55,13 +59,13 @@ export interface RunState extends Grip {
 /** A turn, and the generation it belongs to; the first when absent. */
 export type RowTurn = StoredTurn & { readonly generation?: number }
 
-export interface RunRow extends Birth, RunState {
+export interface RunRow extends RunOrigin, RowState {
   readonly inbox: readonly StoredMessage[]
   /** Messages and runs for others that are not delivered yet. */
   readonly outbox: readonly Outbound[]
 }
 
-export interface TaskRow extends NewTask, Grip {
+export interface TaskRow extends NewTask, LeaseState {
   readonly runId: string
   readonly at: Instant
   readonly failed: number
@@ -79,6 +83,9 @@ export interface SessionRow {
   readonly about: string
 }
 
+/** When a session was renewed, and until when. */
+export type SessionTimes = Omit<SessionRow, 'worker' | 'about'>
+
 /** A shared value. */
 export interface RecordRow extends StoredRecord {
   readonly space: string
@@ -89,9 +96,10 @@ export interface RecordRow extends StoredRecord {
 /** What happened to one run. */
 export interface RunChange {
   readonly runId: string
-  readonly born?: Birth
-  /** Only what is different now; `null` where there is nothing any more. */
-  readonly set?: { readonly [Key in keyof RunState]?: RunState[Key] | null }
+  /** Present if the run is new. */
+  readonly born?: RunOrigin
+  /** Only what differs; `null` where a value was removed. */
+  readonly set?: { readonly [Key in keyof RowState]?: RowState[Key] | null }
   /** Notes that are new or different, beside those that `set` leaves. */
   readonly noted?: Readonly<Record<string, string>>
   readonly turns?: readonly RowTurn[]
@@ -126,7 +134,10 @@ export function headOf({ head, generation }: Pick<RunRow, 'head' | 'generation'>
 }
 
 /** The status as everybody else knows it. */
-export function statusOf({ status, compensating }: RunState): Status {
+export function statusOf({
+  status,
+  compensating,
+}: Pick<RunState, 'status' | 'compensating'>): Status {
   return compensating && (status === 'running' || status === 'waiting') ? 'compensating' : status
 }
 

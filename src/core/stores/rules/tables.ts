@@ -2,6 +2,7 @@
 import type { Instant } from '../../base/instant.ts'
 import type { Hint } from '../store.ts'
 import { DueIndex, runKind, taskKind } from './due-index.ts'
+import { Hints } from './hints.ts'
 import {
   type Changes,
   hasEnded,
@@ -9,7 +10,6 @@ import {
   type RowTurn,
   type RunChange,
   type RunRow,
-  type RunState,
   type SessionRow,
   type TaskRow,
 } from './row.ts'
@@ -43,19 +43,22 @@ export class Tables {
 
   /** Makes the changes, and says what others should hear of them. */
   apply(changes: Changes, now: Instant): Hint[] {
-    const hints = new Hints(now)
-    for (const change of changes.runs) hints.run(change, this.#applyRun(change))
+    const hints = new Hints()
+    for (const change of changes.runs) {
+      const row = this.#applyRun(change)
+      if (row) hear(hints, change, row, now)
+    }
     for (const task of changes.tasks) {
       this.putTask(task)
-      hints.ready ||= task.session === 0
+      if (task.session === 0) hints.ready()
     }
     for (const taskId of changes.tasksGone) this.#dropTask(taskId)
     for (const session of changes.sessions) this.sessions.set(session.session, session)
     for (const session of changes.sessionsGone) this.sessions.delete(session)
     for (const record of changes.records) {
       this.putRecord(record)
-      // It may say what there is to be done.
-      hints.ready = true
+      // A record may say what there is to do.
+      hints.ready()
     }
     return hints.all()
   }
@@ -102,7 +105,7 @@ export class Tables {
 
   #applyRun(change: RunChange): RunRow | undefined {
     const { runId, born } = change
-    const before = this.run(runId) ?? (born && { ...born, ...newborn })
+    const before = this.run(runId) ?? (born && { ...born, ...newRow })
     if (!before) return undefined
     if (born) this.names.set(born.head.workflowId, runId)
     const row = changed(before, change)
@@ -149,8 +152,8 @@ export class Tables {
   }
 }
 
-/** Before its first change says otherwise. */
-const newborn: Omit<RunRow, 'head' | 'digest' | 'startAt'> = {
+/** A run's row before its first change. */
+const newRow: Omit<RunRow, 'head' | 'digest' | 'startAt'> = {
   status: 'pending',
   at: 0,
   updatedAt: 0,
@@ -166,9 +169,6 @@ const newborn: Omit<RunRow, 'head' | 'digest' | 'startAt'> = {
   outbox: [],
 }
 
-/** What only some runs have. */
-const sometimes = { endedAt: 0, paused: 0, attributes: 0, compensating: 0, pin: 0 }
-
 function changed(row: RunRow, { set, noted, posted, taken, outbox }: RunChange): RunRow {
   const next: Record<string, unknown> = { ...row }
   for (const [key, value] of Object.entries(set ?? {})) {
@@ -182,56 +182,11 @@ function changed(row: RunRow, { set, noted, posted, taken, outbox }: RunChange):
   return next as unknown as RunRow
 }
 
-/** What is different between two states of a run. Of its notes, only whether those of before are gone. */
-export function difference(before: RunState, after: RunState): RunChange['set'] {
-  const set: Record<string, unknown> = {}
-  for (const key of Object.keys({ ...newborn, ...sometimes }) as (keyof RunRow)[]) {
-    if (key === 'inbox' || key === 'outbox') continue
-    const [old, now] = [before[key as keyof RunState], after[key as keyof RunState]]
-    if (old !== now) set[key] = now ?? null
-  }
-  if (before.notes && Object.keys(before.notes).some((id) => after.notes?.[id] === undefined)) {
-    set['notes'] = null
-  }
-  return set
-}
-
-/** The notes of `after` that are not what is left of those of `before`. Each may be large, and there may be many. */
-export function newNotes(
-  before: RunState['notes'],
-  after: RunState['notes'],
-  set: RunChange['set'],
-): RunChange['noted'] {
-  if (!after || after === before) return undefined
-  const left = set?.notes === null ? {} : before
-  const fresh = Object.entries(after).filter(([id, body]) => left?.[id] !== body)
-  return fresh.length > 0 ? Object.fromEntries(fresh) : undefined
-}
-
-class Hints {
-  ready = false
-  readonly #now: Instant
-  readonly #sessions = new Set<number>()
-  readonly #ended: string[] = []
-
-  constructor(now: Instant) {
-    this.#now = now
-  }
-
-  run(change: RunChange, row: RunRow | undefined): void {
-    if (!row) return
-    if (change.outbox && change.outbox.length > 0) this.ready = true
-    if (change.set?.endedAt) this.#ended.push(change.runId)
-    // Whoever sleeps until something later is due must hear of what is due before.
-    else if (row.session === 0) this.ready ||= change.born !== undefined || row.at <= this.#now
-    else if (change.posted) this.#sessions.add(row.session)
-  }
-
-  all(): Hint[] {
-    return [
-      ...[...this.#sessions].map((session) => ({ type: 'news' as const, session })),
-      ...this.#ended.map((runId) => ({ type: 'ended' as const, runId })),
-      ...(this.ready ? [{ type: 'ready' as const }] : []),
-    ]
-  }
+function hear(hints: Hints, change: RunChange, row: RunRow, now: Instant): void {
+  if (change.outbox && change.outbox.length > 0) hints.ready()
+  if (change.set?.endedAt) return hints.ended(change.runId)
+  // A worker that sleeps until something later must hear of a run that is due before.
+  if (change.born && row.session === 0) hints.ready()
+  hints.changed(row, now)
+  if (change.posted) hints.posted(row)
 }

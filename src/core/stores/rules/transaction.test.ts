@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { message, newRun } from '../../../testing/conformance/builders.ts'
-import { create, post } from './rules.ts'
+import { create, post } from './index.ts'
 import { Tables } from './tables.ts'
 import { Transaction } from './transaction.ts'
 

@@ -1,109 +1,140 @@
-// A change in the making: reads see what was changed so far, nobody else does. It becomes real when its changes are
-// applied, and costs nothing to throw away.
+// A transaction over rows in memory. Reads see what was changed so far, and nothing else does: it becomes real when its
+// changes are applied, and costs nothing to throw away.
+import { assert } from '../../base/assert.ts'
 import type { Instant } from '../../base/instant.ts'
-import type { Outbound, StoredMessage } from '../store.ts'
+import { changedAttributes } from '../../kernel/attributes.ts'
+import { compareKeys } from '../byte-order.ts'
+import { NEVER } from '../never.ts'
+import type {
+  AttributeChanges,
+  ClaimedRun,
+  ClaimedTask,
+  ClaimRequest,
+  NewRun,
+  NewTask,
+  Note,
+  Outbound,
+  StoredMessage,
+} from '../store.ts'
+import { changeOf, type Draft, isSomething } from './draft.ts'
 import { runKind, taskKind } from './due-index.ts'
+import { nextFor, runsFor, tasksFor } from './due-rows.ts'
+import { claimedRunOf, claimedTaskOf, newRunRow, newTaskRow } from './new-row.ts'
+import { noteKey } from './read.ts'
 import {
-  type Birth,
   type Changes,
   hasEnded,
   type RecordRow,
-  type RowTurn,
-  type RunChange,
+  type RowState,
   type RunRow,
   type RunState,
   type SessionRow,
   type TaskRow,
 } from './row.ts'
-import { difference, newNotes, type Tables } from './tables.ts'
+import type { RowsTx, Run, RunStart, Task, TurnRow } from './rows-tx.ts'
+import type { Tables } from './tables.ts'
 import { Visible } from './visible.ts'
 
-/** Runs that have ended and are no longer among the tables. */
-export interface Past {
+/** Runs that have ended and are no longer in the tables. */
+export interface ArchivedRuns {
   run(runId: string): RunRow | undefined
   newest(workflowId: string): string | undefined
 }
 
-export const noPast: Past = { run: () => undefined, newest: () => undefined }
+const noArchive: ArchivedRuns = { run: () => undefined, newest: () => undefined }
 
-interface Draft {
-  readonly before: RunRow | undefined
-  row: RunRow
-  readonly turns: RowTurn[]
-  forgotten?: number
-  /** What has come, without what went again: that is nobody's business. */
-  posted: StoredMessage[]
-  /** Of what was there before. One that is taken and then posted again is in both. */
-  readonly taken: string[]
-}
-
-export class Transaction {
+export class Transaction implements RowsTx {
   readonly now: Instant
   readonly #tables: Tables
-  readonly #past: Past
+  readonly #archive: ArchivedRuns
   readonly #drafts = new Map<string, Draft>()
   readonly #tasks = new Map<string, TaskRow | undefined>()
   readonly #sessions = new Map<number, SessionRow | undefined>()
   readonly #names = new Map<string, string>()
   /** By space and key. */
   readonly #records = new Map<string, Map<string, RecordRow>>()
-  /** Runs that have not ended, and tasks, by who holds them and by when they are due. */
-  readonly runsDue: Visible<RunRow>
-  readonly tasksDue: Visible<TaskRow>
+  /** Runs in progress, and tasks: by their holders, and by when they are due. */
+  readonly #runsDue: Visible<RunRow>
+  readonly #tasksDue: Visible<TaskRow>
 
-  constructor(tables: Tables, now: Instant, past: Past = noPast) {
+  constructor(tables: Tables, now: Instant, archive: ArchivedRuns = noArchive) {
     this.#tables = tables
     const [drafts, tasks] = [this.#drafts, this.#tasks]
-    this.runsDue = new Visible(
+    this.#runsDue = new Visible(
       tables.runsDue,
-      { has: (id) => drafts.has(id), rows: () => liveIn(drafts) },
+      { has: (id) => drafts.has(id), rows: () => inProgress(drafts) },
       runKind,
     )
-    this.tasksDue = new Visible(
+    this.#tasksDue = new Visible(
       tables.tasksDue,
       { has: (id) => tasks.has(id), rows: () => presentIn(tasks) },
       taskKind,
     )
-    this.#past = past
+    this.#archive = archive
     this.now = now
   }
 
+  digest(runId: string): string | undefined {
+    return this.run(runId)?.digest
+  }
+
   run(runId: string): RunRow | undefined {
-    return this.#drafts.get(runId)?.row ?? this.#tables.run(runId) ?? this.#past.run(runId)
+    return this.#drafts.get(runId)?.row ?? this.#tables.run(runId) ?? this.#archive.run(runId)
   }
 
-  newest(workflowId: string): string | undefined {
-    return (
-      this.#names.get(workflowId) ??
-      this.#tables.names.get(workflowId) ??
-      this.#past.newest(workflowId)
-    )
+  runInProgress(runId: string): RunRow | undefined {
+    const row = this.run(runId)
+    return row && !hasEnded(row) ? row : undefined
   }
 
-  /** Runs that still have something to deliver. */
-  *undelivered(): Iterable<RunRow> {
-    const changed = [...this.#drafts.values()].map(({ row }) => row)
-    for (const runId of this.#tables.undelivered) {
-      const row = this.#drafts.has(runId) ? undefined : this.#tables.run(runId)
-      if (row) yield row
-    }
-    for (const row of changed) if (row.outbox.length > 0) yield row
+  runForTurn(runId: string): RunRow | undefined {
+    return this.runInProgress(runId)
   }
 
-  turnAt(runId: string, generation: number, seq: number): RowTurn | undefined {
-    const turns = this.#tables.turns.get(runId) ?? []
-    return turns.findLast((turn) => turn.seq === seq && (turn.generation ?? 1) === generation)
+  isArchived(runId: string): boolean {
+    return !this.#drafts.has(runId) && this.#tables.run(runId) === undefined
+  }
+
+  newest(workflowId: string): { readonly runId: string; readonly endedAs?: string } | undefined {
+    const { names } = this.#tables
+    const runId =
+      this.#names.get(workflowId) ?? names.get(workflowId) ?? this.#archive.newest(workflowId)
+    const row = runId === undefined ? undefined : this.run(runId)
+    if (!row || runId === undefined) return undefined
+    return { runId, ...(hasEnded(row) && { endedAs: row.status }) }
+  }
+
+  turnAt(runId: string, generation: number, seq: number): number | undefined {
+    const isAt = (turn: { seq: number; generation?: number }): boolean =>
+      turn.seq === seq && (turn.generation ?? 1) === generation
+    const found =
+      this.#drafts.get(runId)?.turns.findLast(isAt) ?? this.#tables.turns.get(runId)?.findLast(isAt)
+    if (found) return found.turnId
+    // The turns of an archived run are not at hand, but its row names the last.
+    const archived = this.isArchived(runId) ? this.#archive.run(runId) : undefined
+    return archived?.generation === generation ? archived.turnId : undefined
+  }
+
+  lastTurn({ head: { runId }, generation }: Run): number {
+    const isOf = (turn: { generation?: number }): boolean => (turn.generation ?? 1) === generation
+    const drafted = this.#drafts.get(runId)?.turns.findLast(isOf)
+    return (drafted ?? this.#tables.turns.get(runId)?.findLast(isOf))?.turnId ?? 0
+  }
+
+  inbox({ head }: Run): readonly StoredMessage[] {
+    return this.run(head.runId)?.inbox ?? []
+  }
+
+  claimedRun({ head }: Run): ClaimedRun {
+    return claimedRunOf(this.#draft(head.runId).row)
   }
 
   task(taskId: string): TaskRow | undefined {
     return this.#tasks.has(taskId) ? this.#tasks.get(taskId) : this.#tables.tasks.get(taskId)
   }
 
-  /** The tasks of a run. */
-  tasksOf(runId: string): TaskRow[] {
-    const unchanged = [...this.#tables.tasksOf(runId)].filter((id) => !this.#tasks.has(id))
-    const rows = [...unchanged.map((id) => this.#tables.tasks.get(id)), ...this.#tasks.values()]
-    return rows.filter((row) => row !== undefined && row.runId === runId) as TaskRow[]
+  claimedTask({ taskId }: Task): ClaimedTask {
+    return claimedTaskOf(this.#task(taskId))
   }
 
   session(session: number): SessionRow | undefined {
@@ -112,84 +143,173 @@ export class Transaction {
       : this.#tables.sessions.get(session)
   }
 
-  *sessions(): Iterable<SessionRow> {
-    for (const [id, row] of this.#tables.sessions) if (!this.#sessions.has(id)) yield row
-    for (const row of this.#sessions.values()) if (row) yield row
+  note({ runId, generation, key, name }: Omit<Note, 'body'>): string | undefined {
+    return this.run(runId)?.notes?.[noteKey(generation, key, name)]
   }
 
   record(space: string, key: string): RecordRow | undefined {
     return this.#records.get(space)?.get(key) ?? this.#tables.records.get(space)?.get(key)
   }
 
-  *records(space: string): Iterable<RecordRow> {
-    const changed = this.#records.get(space)
-    for (const row of this.#tables.records.get(space)?.values() ?? []) {
-      if (!changed?.has(row.key)) yield row
-    }
-    yield* changed?.values() ?? []
+  runsHeldBy(session: number): RunRow[] {
+    return this.#runsDue.heldBy(session)
   }
 
-  bear(birth: Birth, state: RunState): RunRow {
-    const row: RunRow = { ...birth, ...state, inbox: [], outbox: [] }
-    const { runId, workflowId } = birth.head
+  tasksHeldBy(session: number): TaskRow[] {
+    return this.#tasksDue.heldBy(session)
+  }
+
+  dueRuns(request: ClaimRequest, limit: number): RunRow[] {
+    return runsFor(this.#runsDue, request, { now: this.now, deaths: [0], limit })
+  }
+
+  suspects(request: ClaimRequest, holders: 1 | 2, limit: number): RunRow[] {
+    const deaths = holders === 1 ? [1, 2] : [2]
+    return runsFor(this.#runsDue, request, { now: this.now, deaths, limit })
+  }
+
+  dueTasks(request: ClaimRequest, limit: number): TaskRow[] {
+    return tasksFor(this.#tasksDue, request, { now: this.now, limit })
+  }
+
+  nextDue(request: ClaimRequest): Instant | undefined {
+    return nextFor(this.#runsDue, this.#tasksDue, request, this.now)
+  }
+
+  unreadAmong(runIds: readonly string[]): string[] {
+    return runIds.filter((runId) => (this.run(runId)?.inbox.length ?? 0) > 0)
+  }
+
+  *otherSessions(session: number): Iterable<SessionRow> {
+    for (const [id, row] of this.#tables.sessions)
+      if (id !== session && !this.#sessions.has(id)) yield row
+    for (const [id, row] of this.#sessions) if (row && id !== session) yield row
+  }
+
+  recordsAfter(space: string, after: string | undefined, limit: number): RecordRow[] {
+    const changed = this.#records.get(space)
+    const there = [...(this.#tables.records.get(space)?.values() ?? [])]
+    return [...there.filter(({ key }) => !changed?.has(key)), ...(changed?.values() ?? [])]
+      .filter(({ key }) => after === undefined || compareKeys(key, after) > 0)
+      .sort((a, b) => compareKeys(a.key, b.key))
+      .slice(0, limit)
+  }
+
+  /** Runs with messages or new runs for others that are not delivered yet. */
+  undelivered(): RunRow[] {
+    const left = [...this.#tables.undelivered].filter((runId) => !this.#drafts.has(runId))
+    const rows = [
+      ...left.flatMap((runId) => this.#tables.run(runId) ?? []),
+      ...[...this.#drafts.values()].map(({ row }) => row),
+    ]
+    return rows.filter(({ outbox }) => outbox.length > 0)
+  }
+
+  insertRun(run: NewRun, start: RunStart): RunRow {
+    const row = newRunRow(run, start, this.now)
+    const { runId, workflowId } = run
     this.#drafts.set(runId, { before: undefined, row, turns: [], posted: [], taken: [] })
     this.#names.set(workflowId, runId)
     return row
   }
 
-  change(row: RunRow, set: Partial<RunState>): RunRow {
-    const draft = this.#draft(row)
-    draft.row = { ...draft.row, ...set }
-    return draft.row
+  change({ head }: Run, set: Partial<RunState>): RunRow {
+    return this.#set(head.runId, set)
   }
 
-  append(row: RunRow, turn: RowTurn): void {
-    this.#draft(row).turns.push(turn)
+  end(
+    run: Run,
+    last: TurnRow,
+    set: Pick<RunState, 'status' | 'pin'> & { readonly endedAt: Instant },
+  ): void {
+    if (last.count > 0) this.append(run, last)
+    this.dropNotes(run)
+    const { seq, count, turnId } = last
+    this.change(run, {
+      ...set,
+      ...{ session: 0, nonce: 0, deliveries: 0, at: NEVER, updatedAt: set.endedAt },
+      ...{ seq: seq + count, turnId, paused: undefined, compensating: undefined },
+    })
   }
 
-  /** Turns of generations before this one are needed no more. */
-  forgetBefore(row: RunRow, generation: number): void {
-    if (generation > 1) this.#draft(row).forgotten = generation
+  reopen(run: Run, set: Partial<RunState>): RunRow {
+    return this.change(run, set)
   }
 
-  /** Whether the run is at hand, and not packed away with what has ended. */
-  isAtHand(runId: string): boolean {
-    return this.#drafts.has(runId) || this.#tables.run(runId) !== undefined
+  append({ head }: Run, { generation, ...turn }: TurnRow): void {
+    const which = generation === 1 ? {} : { generation }
+    this.#draft(head.runId).turns.push({ ...turn, ...which })
+    this.#set(head.runId, { reached: turn.seq + turn.count })
   }
 
-  post(row: RunRow, message: StoredMessage): RunRow {
-    const draft = this.#draft(row)
+  forgetBefore({ head }: Run, generation: number): void {
+    this.#draft(head.runId).forgotten = generation
+  }
+
+  setAttributes({ head }: Run, changes: AttributeChanges): void {
+    const { attributes = {} } = this.#draft(head.runId).row
+    this.#set(head.runId, { attributes: changedAttributes(attributes, changes) })
+  }
+
+  post({ head }: Run, message: StoredMessage): boolean {
+    const draft = this.#draft(head.runId)
+    if (draft.row.inbox.some(({ id }) => id === message.id)) return false
     draft.posted.push(message)
     draft.row = { ...draft.row, inbox: [...draft.row.inbox, message] }
-    return draft.row
+    return true
   }
 
-  take(row: RunRow, ids: readonly string[]): RunRow {
-    const draft = this.#draft(row)
+  take({ head }: Run, ids: readonly string[]): void {
+    const draft = this.#draft(head.runId)
     const taken = draft.row.inbox.filter(({ id }) => ids.includes(id))
-    if (taken.length === 0) return draft.row
+    if (taken.length === 0) return
     const before = taken.filter((each) => !draft.posted.includes(each))
     draft.taken.push(...before.map(({ id }) => id))
     draft.posted = draft.posted.filter((each) => !taken.includes(each))
     draft.row = { ...draft.row, inbox: draft.row.inbox.filter((each) => !taken.includes(each)) }
-    return draft.row
   }
 
-  send(row: RunRow, outbox: readonly Outbound[]): void {
-    const draft = this.#draft(row)
+  putNote({ head }: Run, { generation, key, name, body }: Note): void {
+    const { notes } = this.#draft(head.runId).row
+    this.#set(head.runId, { notes: { ...notes, [noteKey(generation, key, name)]: body } })
+  }
+
+  dropNotes({ head }: Run): void {
+    this.#set(head.runId, { notes: undefined })
+  }
+
+  /** Keeps what a turn sends to other runs, for a later claim to deliver. */
+  send(runId: string, outbox: readonly Outbound[]): void {
+    const draft = this.#draft(runId)
     draft.row = { ...draft.row, outbox }
   }
 
-  putTask(row: TaskRow): void {
-    this.#tasks.set(row.taskId, row)
+  insertTask(task: NewTask, runId: string): void {
+    if (!this.task(task.taskId)) this.#tasks.set(task.taskId, newTaskRow(task, runId, this.now))
+  }
+
+  changeTask({ taskId }: Task, set: Partial<TaskRow>): TaskRow {
+    const row = { ...this.#task(taskId), ...set }
+    this.#tasks.set(taskId, row)
+    return row
   }
 
   dropTask(taskId: string): void {
     this.#tasks.set(taskId, undefined)
   }
 
+  dropTasksOf(runId: string): void {
+    for (const id of this.#tables.tasksOf(runId)) this.dropTask(id)
+    for (const task of this.#tasks.values()) if (task?.runId === runId) this.dropTask(task.taskId)
+  }
+
   putSession(row: SessionRow): void {
     this.#sessions.set(row.session, row)
+  }
+
+  extendSession(session: number, latest: Instant): void {
+    const row = this.session(session)
+    if (row) this.putSession({ ...row, latest })
   }
 
   dropSession(session: number): void {
@@ -216,43 +336,33 @@ export class Transaction {
     }
   }
 
-  #draft(row: RunRow): Draft {
-    const { runId } = row.head
+  #set(runId: string, set: Partial<RowState>): RunRow {
+    const draft = this.#draft(runId)
+    draft.row = { ...draft.row, ...set }
+    return draft.row
+  }
+
+  #draft(runId: string): Draft {
     const there = this.#drafts.get(runId)
     if (there) return there
+    const row = this.run(runId)
+    assert(row !== undefined, 'only a run that exists is changed')
     const draft: Draft = { before: row, row, turns: [], posted: [], taken: [] }
     this.#drafts.set(runId, draft)
     return draft
   }
+
+  #task(taskId: string): TaskRow {
+    const row = this.task(taskId)
+    assert(row !== undefined, 'only a task that exists is changed')
+    return row
+  }
 }
 
-function* liveIn(drafts: ReadonlyMap<string, Draft>): Generator<RunRow> {
+function* inProgress(drafts: ReadonlyMap<string, Draft>): Generator<RunRow> {
   for (const { row } of drafts.values()) if (!hasEnded(row)) yield row
 }
 
 function* presentIn(tasks: ReadonlyMap<string, TaskRow | undefined>): Generator<TaskRow> {
   for (const row of tasks.values()) if (row) yield row
-}
-
-function changeOf(runId: string, draft: Draft): RunChange {
-  const { before, row, turns, posted, taken } = draft
-  const { head, digest, startAt } = row
-  const set = difference(before ?? ({} as RunState), row)
-  const noted = newNotes(before?.notes, row.notes, set)
-  return {
-    runId,
-    ...(!before && { born: { head, digest, startAt } }),
-    ...(set && Object.keys(set).length > 0 && { set }),
-    ...(noted && { noted }),
-    ...(turns.length > 0 && { turns }),
-    ...(draft.forgotten !== undefined && { forgotten: draft.forgotten }),
-    ...(posted.length > 0 && { posted }),
-    ...(taken.length > 0 && { taken }),
-    ...(row.outbox !== (before?.outbox ?? row.outbox) && { outbox: row.outbox }),
-    ...(!before && row.outbox.length > 0 && { outbox: row.outbox }),
-  }
-}
-
-function isSomething(change: RunChange): boolean {
-  return Object.keys(change).length > 1
 }

@@ -1,5 +1,6 @@
 // What a transaction sees of rows that can be held: those of the index, and in their place what it has changed itself.
 import type { Instant } from '../../base/instant.ts'
+import { placeOf } from '../claim-order.ts'
 import { NEVER } from '../never.ts'
 import type { Due, DueIndex, Lane, RowKind } from './due-index.ts'
 
@@ -126,12 +127,6 @@ function compare<Row extends Due>(a: Candidate<Row>, b: Candidate<Row>): number 
   return lanes || a.row.at - b.row.at || a.order - b.order
 }
 
-// Any order would do that is another one each time: then no line, however long, keeps the others from ever coming first.
-export function rankOf({ queue, name, priority }: Lane, turn: number): Rank {
-  let place = turn | 0
-  for (const char of `${queue}\n${name}`) {
-    place = Math.imul(place ^ (char.codePointAt(0) ?? 0), 0x85ebca6b)
-    place ^= place >>> 13
-  }
-  return { priority, place }
+function rankOf({ queue, name, priority }: Lane, nonce: number): Rank {
+  return { priority, place: placeOf(queue, name, nonce) }
 }

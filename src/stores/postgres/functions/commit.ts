@@ -186,7 +186,7 @@ begin
   for x in select value from json_array_elements(p->'posts') loop
     continue when (x->>'n')::int4 <> all(p_applied);
     v_out := v_out || {schema}.deliver(p_now, (x->>'target')::uuid, x->>'id', x->>'body',
-      coalesce((x->>'urgent')::boolean, false), false);
+      coalesce((x->>'urgent')::boolean, false), coalesce((x->>'resumes')::boolean, false));
   end loop;
   return array_to_json(v_out);
 end $$;`

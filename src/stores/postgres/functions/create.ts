@@ -1,5 +1,6 @@
 // Accepting runs and messages.
 import { limits } from '../../../core/base/limits.ts'
+import { placeInSql } from '../../../core/stores/driver.ts'
 import { PLANS } from './plans.ts'
 import { DEAD } from './sessions.ts'
 import { DURABLE, DURABLE_ANYWHERE, togetherWait } from './transaction.ts'
@@ -19,10 +20,11 @@ begin
   return v_lane;
 end $$;
 
-create or replace function {schema}.lanes_of(p_kind text, p_queues json, p_names json, p_turn int8)
+-- In the claim order.
+create or replace function {schema}.lanes_of(p_kind text, p_queues json, p_names json, p_nonce int8)
 returns int4[] language plpgsql as $$
 begin
-  return (select coalesce(array_agg(lane order by priority desc, hashint8(lane + p_turn)), '{}')
+  return (select coalesce(array_agg(lane order by priority desc, ${placeInSql('queue', 'name', 'p_nonce')}), '{}')
     from {schema}.lane
     where kind = p_kind and queue in (select json_array_elements_text(p_queues))
       and (json_typeof(p_names) = 'null' or name in (select json_array_elements_text(p_names))));

@@ -69,12 +69,12 @@ begin
   elsif (b->>'beat')::int8 = 1 then
     insert into {schema}.session (session, worker, beat, expires_at, about, ttl_ms, latest)
       values (v_session, b->>'worker', 1, v_now + v_ttl, b->>'about', v_ttl, v_now + v_ttl)
-      on conflict (session) do update set expires_at = excluded.expires_at, ttl_ms = excluded.ttl_ms, about = excluded.about,
+      on conflict (session) do update set worker = excluded.worker, beat = 1, expires_at = excluded.expires_at, ttl_ms = excluded.ttl_ms, about = excluded.about,
         latest = greatest(session.latest, session.expires_at, excluded.latest) where session.expires_at > ${DEAD};
     v_alive := found;
   else
     -- An expired session that no claim has freed holds all its leases still: the clock may have jumped.
-    update {schema}.session set beat = (b->>'beat')::int8, about = b->>'about', expires_at = v_now + v_ttl, ttl_ms = v_ttl,
+    update {schema}.session set worker = b->>'worker', beat = (b->>'beat')::int8, about = b->>'about', expires_at = v_now + v_ttl, ttl_ms = v_ttl,
       latest = greatest(latest, expires_at, v_now + v_ttl) where session = v_session and expires_at > ${DEAD};
     v_alive := found;
     update {schema}.release set used_at = v_now where release = '{release}' and used_at < v_now - 3600000;

@@ -1,0 +1,73 @@
+// How Postgres words what the SQL stores have in common, and what it tests in its own way: in terms of columns that the
+// server has statistics of, and so that each part of a condition finds its rows in an index.
+import { isUuid } from '../../core/base/digest.ts'
+import { type AttributeTest, attributeColumns, type Status } from '../../core/stores/driver.ts'
+import type { Condition } from '../sql/conditions.ts'
+import { COMPARISONS, statusesOf } from '../sql/rows.ts'
+import type { Dialect } from '../sql/texts.ts'
+
+export function postgresDialect(schema: string): Dialect {
+  return {
+    table: (name) => `${schema}.${name}`,
+    jsonRows: (fields, alias, order) => {
+      const values = fields.map((field) => `'${field}', ${alias}.${field}`).join(', ')
+      return `json_agg(json_build_object(${values})${order === undefined ? '' : ` order by ${order}`})`
+    },
+  }
+}
+
+/** A text whose values are numbered, as the driver wants them. */
+export function numbered(text: string): string {
+  let count = 0
+  return text.replaceAll('?', () => `$${++count}`)
+}
+
+export function hasStatus(statuses: readonly Status[]): Condition {
+  const { live, closed } = statusesOf(statuses)
+  const marked = `live.compensating and live.status in ('running', 'waiting')`
+  const plain = `(live.status = any(?) and not (${marked}))`
+  const isLive = live.includes('compensating') ? `(${plain} or (${marked}))` : plain
+  const tests = [
+    ...(live.length > 0 ? [isLive] : []),
+    ...(closed.length > 0 ? ['closed.status = any(?)'] : []),
+  ]
+  const values = [live, closed].filter((each) => each.length > 0)
+  return { where: `(${tests.join(' or ') || 'false'})`, values }
+}
+
+/** A run without a name is called by its id. That is tested only where the name can be an id. */
+export function isNamed(workflowId: string): Condition {
+  if (!isUuid(workflowId)) return { where: '(run.workflow_id = ?)', values: [workflowId] }
+  const where = '(run.workflow_id = ? or (run.run_id = ? and run.workflow_id is null))'
+  return { where, values: [workflowId, workflowId] }
+}
+
+/** Whether runs have the text of a test as a value, in a list, or some the one and some the other. */
+type Where = 'values' | 'lists' | 'both'
+export type Places = ReadonlyMap<AttributeTest, Where>
+
+/** A value that an older release has set hides the list that it replaced. */
+export function hasAttribute(
+  { name, is, value }: AttributeTest,
+  where: Where,
+  { table }: Dialect,
+): Condition {
+  const { kind, text, number } = attributeColumns(value)
+  const [column, other] = text === null ? ['number', number] : ['text', text]
+  const isIn = `select i.run_id from ${table('attribute_item')} i where i.name = ? and i.text = ?`
+  const hidden = (by: string): string =>
+    `exists (select 1 from ${table('attribute')} a where a.run_id = ${by}.run_id and a.name = ?)`
+  if (where === 'lists')
+    return {
+      where: `run.run_id in (${isIn}) and not ${hidden('run')}`,
+      values: [name, other, name],
+    }
+  const isSo = `select a.run_id from ${table('attribute')} a where a.name = ? and a.kind = ?
+    and a.${column} ${COMPARISONS[is]} ?`
+  const values = [name, kind, other]
+  if (where === 'values') return { where: `run.run_id in (${isSo})`, values }
+  return {
+    where: `run.run_id in (${isSo} union all ${isIn} and not ${hidden('i')})`,
+    values: [...values, name, other, name],
+  }
+}
