@@ -193,7 +193,7 @@ describe('offload', () => {
   test('P12: storage that does not work is waited for', async () => {
     const codec = offload({ to: join(folder, 'not', 'there'), above: 0 })
     await expect(codec.encode(text)).rejects.toEqual(
-      refusal('STORE_UNAVAILABLE', /Create the folder/),
+      refusal('STORE_UNAVAILABLE', /Create the parent folder/),
     )
   })
 

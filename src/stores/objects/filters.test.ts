@@ -197,5 +197,5 @@ test('the doctor sees a filter that is not that of its segment', async () => {
   const [segment] = world.space.list(ENDED)
   const body = String(world.space.read(segment?.key ?? '')?.body)
   world.space.write(segment?.key ?? '', body.replace(/^"[^"]{8}/, '"AAAAAAAA'))
-  expect((await world.problems()).join()).toContain('has a filter that is not that of its lines')
+  expect((await world.problems()).join()).toContain('has a filter that does not match its runs')
 })

@@ -16,11 +16,11 @@ import { parseS3Url } from './s3-url.ts'
 import { ObjectStore } from './store.ts'
 
 const refusals: readonly (S3Refusal & { readonly advice: string })[] = [
-  { status: 403, code: 'AccessDenied', advice: 'pawl needs the right to' },
+  { status: 403, code: 'AccessDenied', advice: 'Allow these credentials s3:' },
   { status: 403, code: 'InvalidAccessKeyId', advice: 'Check the access key' },
   { status: 403, code: 'SignatureDoesNotMatch', advice: 'Check the access key' },
   { status: 400, code: 'InvalidToken', advice: 'Check the access key' },
-  { status: 403, code: 'RequestTimeTooSkewed', advice: 'Set the clock of this machine' },
+  { status: 403, code: 'RequestTimeTooSkewed', advice: 'Correct the clock of this machine' },
   { status: 404, code: 'NoSuchBucket', advice: 'Create the bucket' },
   {
     status: 301,
@@ -28,8 +28,8 @@ const refusals: readonly (S3Refusal & { readonly advice: string })[] = [
     headers: { 'x-amz-bucket-region': 'eu-west-1' },
     advice: 'region=eu-west-1',
   },
-  { status: 405, code: 'MethodNotAllowed', advice: 'does not answer as S3 does' },
-  { status: 501, code: 'NotImplemented', advice: 'lacks what pawl needs' },
+  { status: 405, code: 'MethodNotAllowed', advice: 'does not answer like S3' },
+  { status: 501, code: 'NotImplemented', advice: 'does not support a request that pawl needs' },
 ]
 
 /** An id with another time than those of the segments, so that no segment can have it. */
