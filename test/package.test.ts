@@ -4,7 +4,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -145,13 +145,25 @@ test('a strict TypeScript project finds the types of every entry point', async (
   const uses = entryPoints().map((_, index) => `entry${index}`)
   const text = `${lines.join('\n')}\nexport const all: object[] = [${uses.join(', ')}]\n`
   await writeFile(join(project, 'use.ts'), text)
-  const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2024']
-  const args = [...options, '--types', 'node', 'use.ts']
+  expect(await compiled('use.ts', '--noEmit')).toBe('')
+})
+
+test('a package of users can export definitions: their declarations name only what pawl exports', async () => {
+  await copyFile(join(root, 'test', 'types', 'exported.ts'), join(project, 'exported.ts'))
+  expect(await compiled('exported.ts', '--declaration', '--outDir', 'out')).toBe('')
+  const text = await readFile(join(project, 'out', 'exported.d.ts'), 'utf8')
+  const modules = [...text.matchAll(/(?:from |import\()['"](.+?)['"]/g)].map(([, name]) => name)
+  expect(new Set(modules)).toEqual(new Set(['pawl', 'pawl/testing']))
+})
+
+async function compiled(file: string, ...options: string[]): Promise<string> {
+  const strict = ['--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node']
+  const args = [...strict, ...options, file]
   const { stdout } = await execute('tsc', args, { cwd: project }).catch((error: unknown) => {
     throw new Error(`tsc: ${String((error as { stdout?: string }).stdout)}`, { cause: error })
   })
-  expect(stdout).toBe('')
-})
+  return stdout
+}
 
 test('the command line starts and shows its help', async () => {
   const [program] = Object.values(manifest.bin)

@@ -76,6 +76,8 @@ export interface ClientPorts {
 
 /**
  * How a client sends calls to its store: repeated while the store is unavailable, refused once the engine is closed.
+ *
+ * @internal
  */
 export function untilClosed(
   store: Store,
