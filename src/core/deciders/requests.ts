@@ -1,12 +1,13 @@
 // Requests of all styles: what workflow code passes to `ctx`, `graph` or `act`, checked, encoded and under its key.
 
+import { defined } from '../base/defined.ts'
 import { checkOptions } from '../base/described.ts'
 import { digestPayload } from '../base/digest.ts'
 import { checkKnownId, checkKnownName } from '../base/names.ts'
 import { encode } from '../base/value.ts'
 import { storedAttributes } from '../definitions/attributes.ts'
 import type { RunRef } from '../definitions/context.ts'
-import { checkPayloadNow, type Sent as SignalToSend } from '../definitions/messages.ts'
+import { checkPayloadNow, type SignalToSend } from '../definitions/messages.ts'
 import {
   type ActivityOptions,
   type ChildOptions,
@@ -76,8 +77,7 @@ export function activityRequest(
   const digest = digestPayload(input)
   const marks = {
     ...(options.onCancel === 'wait' && { onCancel: 'wait' as const }),
-    ...(scheduleToStartMs !== undefined && { scheduleToStartMs }),
-    ...(scheduleToCloseMs !== undefined && { scheduleToCloseMs }),
+    ...defined({ scheduleToStartMs, scheduleToCloseMs }),
   }
   return {
     request: { type: 'RunStep', kind: 'activity', key, name, input, digest, ...marks },

@@ -21,19 +21,19 @@ export function signal(name: string, schema?: AnySchema): Signal<unknown> {
 }
 
 /** Throws if the schema of the signal rejects the payload. */
-export async function checkPayload(signal: Sent, payload: unknown): Promise<void> {
+export async function checkPayload(signal: SignalToSend, payload: unknown): Promise<void> {
   const { name, schema } = signal
   if (schema) await parse(schema, payload, payloadOf(name))
 }
 
 /** Like `checkPayload`, for workflow code, where the schema must answer synchronously. */
-export function checkPayloadNow(signal: Sent, payload: unknown): void {
+export function checkPayloadNow(signal: SignalToSend, payload: unknown): void {
   const { name, schema } = signal
   if (schema) checkNow(schema, payload, payloadOf(name))
 }
 
 /** The parts of a signal that its sender needs. */
-export interface Sent {
+export interface SignalToSend {
   readonly name: string
   readonly schema?: AnySchema
 }

@@ -1,5 +1,6 @@
 // Checks the arguments of `ctx` calls, where they are called.
 
+import { defined } from '../../base/defined.ts'
 import { checkOptions, isObject } from '../../base/described.ts'
 import { isUuid } from '../../base/digest.ts'
 import { type Duration, milliseconds } from '../../base/duration.ts'
@@ -8,7 +9,7 @@ import { instantOf } from '../../base/instant.ts'
 import { checkKnownId } from '../../base/names.ts'
 import type { RunRef } from '../../definitions/context.ts'
 import type { AnyActivityContract, AnyWorkflowContract } from '../../definitions/contract.ts'
-import type { Sent as SignalToSend } from '../../definitions/messages.ts'
+import type { SignalToSend } from '../../definitions/messages.ts'
 import {
   type ChildOptions,
   childOptions,
@@ -101,7 +102,7 @@ export function checkSignal(to: RunRef, signal: unknown): SignalToSend {
   if (is !== 'signal' || name === undefined)
     throw misuse('ctx.signal', 'a signal', signal, 'ctx.signal(runId, signal, payload)')
   checkTarget('ctx.signal', to)
-  return { name, ...(schema && { schema }) }
+  return defined({ name, schema })
 }
 
 export function checkTarget(call: string, to: unknown): void {

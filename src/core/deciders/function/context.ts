@@ -1,5 +1,6 @@
 // The `ctx` of a workflow function: gives every request its key, and passes it to the execution.
 
+import { defined } from '../../base/defined.ts'
 import { type Duration, milliseconds } from '../../base/duration.ts'
 import { instantOf } from '../../base/instant.ts'
 import { limits } from '../../base/limits.ts'
@@ -134,8 +135,7 @@ export class FunctionContext implements Context {
       started: Promise.resolve({ runId, workflowId }) as TerminableChild['started'],
       signal: (signal: unknown, ...payload: Args<unknown, never>) =>
         this.signal(runId, signal, ...payload),
-      cancel: (reason) =>
-        void this.#stop(runId, { type: 'cancel', ...(reason !== undefined && { reason }) }),
+      cancel: (reason) => void this.#stop(runId, defined({ type: 'cancel', reason })),
       terminate: (reason) => void this.#stop(runId, { type: 'terminate', reason }),
     }
     return Object.assign(this.#request(request, identity), child)
@@ -179,8 +179,7 @@ export class FunctionContext implements Context {
 
   cancelRun(run: RunRef, reason?: string): DurablePromise<void> {
     checkTarget('ctx.cancelRun', run)
-    const because = reason === undefined ? {} : { reason }
-    return this.#stop(run, { type: 'cancel', ...because })
+    return this.#stop(run, defined({ type: 'cancel', reason }))
   }
 
   #stop(to: RunRef, message: SendMessage['message']): Durable {
@@ -206,7 +205,7 @@ export class FunctionContext implements Context {
       return this.#condition(source as () => unknown, options, until)
     const { is, name, token, schema } = marksOf(source)
     if (is === 'webhook' && name !== undefined && token !== undefined)
-      return this.#webhook({ name, token, ...(schema && { schema }) }, options, until)
+      return this.#webhook(defined({ name, token, schema }), options, until)
     if (is !== 'signal' || name === undefined)
       throw misuse('ctx.wait', 'a signal, a webhook or a function', source, 'ctx.wait(signal)')
     if (this.#execution.usesOf(name).handled) throw mixed(name)

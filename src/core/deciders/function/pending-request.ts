@@ -1,6 +1,7 @@
 // A request whose promise the code holds, and how the event that settles it settles that promise.
 
 import { AssertionFailure, unreachable } from '../../base/assert.ts'
+import { defined } from '../../base/defined.ts'
 import { CancelledError, PawlError, PermanentError } from '../../base/errors.ts'
 import { failureOf } from '../../base/failure.ts'
 import { decode, encode, type Payload } from '../../base/value.ts'
@@ -145,8 +146,7 @@ export function endingOf(
     }
   }
   if (outcome.error instanceof CancelledError && root.cancelled) {
-    const { reason } = outcome.error
-    return { type: 'CancelRun', ...(reason !== undefined && { reason }) }
+    return defined({ type: 'CancelRun', reason: outcome.error.reason })
   }
   return { type: 'FailRun', failure: failureOf(outcome.error) }
 }

@@ -1,5 +1,6 @@
 // Matches the requests of replayed code to the recorded ones by their keys, and tells an inserted, renamed or changed
 // step from the live edge, where nothing is recorded yet.
+import { defined } from '../../base/defined.ts'
 import type { IfPast } from '../../definitions/options.ts'
 import type { Request } from '../../kernel/command.ts'
 import type { Unplaced } from '../requests.ts'
@@ -167,5 +168,5 @@ function describe(request: Unplaced<Request>): RequestDescription {
   const name = 'name' in request ? request.name : request.type
   const input = 'input' in request ? request.input : undefined
   const site = callSite(new Error('here').stack)
-  return { key: request.key, name, ...(input && { input }), ...(site !== undefined && { site }) }
+  return defined({ key: request.key, name, input, site })
 }

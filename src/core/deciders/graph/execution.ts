@@ -2,6 +2,7 @@
 // code of the graph decided (conditions, lists, inputs), so that code may change while the run is in progress.
 
 import { assert } from '../../base/assert.ts'
+import { defined } from '../../base/defined.ts'
 import { shown } from '../../base/described.ts'
 import { PawlError } from '../../base/errors.ts'
 import { type Failure, failureOf } from '../../base/failure.ts'
@@ -247,8 +248,7 @@ export class GraphExecution extends Interpreter {
     const { outcome } = this.#progress
     if (outcome && 'failure' in outcome)
       return { type: 'FailRun', failure: outcome.failure, ...undone }
-    const reason = outcome?.reason === undefined ? {} : { reason: outcome.reason }
-    return { type: 'CancelRun', ...reason, ...undone }
+    return defined({ type: 'CancelRun', reason: outcome?.reason, ...undone })
   }
 
   #output(): unknown {

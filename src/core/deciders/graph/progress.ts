@@ -2,6 +2,7 @@
 // if it fails or is cancelled. The same events give the same progress, in one piece or in several.
 
 import { unreachable } from '../../base/assert.ts'
+import { defined } from '../../base/defined.ts'
 import type { Failure } from '../../base/failure.ts'
 import { decode, encode, type Payload } from '../../base/value.ts'
 import { TIMEOUT } from '../../definitions/context.ts'
@@ -110,8 +111,7 @@ export class GraphProgress {
         return this.updates.fold(event)
       case 'CancelRequested': {
         const { reason } = event
-        if (!this.outcome)
-          this.outcome = { cancelled: true, ...(reason !== undefined && { reason }) }
+        if (!this.outcome) this.outcome = defined({ cancelled: true, reason })
         if (!this.undoing) this.nodes.stop(true)
         this.toCancel.clear()
         return

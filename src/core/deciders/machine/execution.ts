@@ -3,6 +3,7 @@
 // last state alone, and only later events are handled.
 
 import { assert, unreachable } from '../../base/assert.ts'
+import { defined } from '../../base/defined.ts'
 import { PawlError } from '../../base/errors.ts'
 import { type Failure, failureOf } from '../../base/failure.ts'
 import type { Instant } from '../../base/instant.ts'
@@ -318,12 +319,7 @@ export class MachineExecution extends Interpreter {
   #moveTo(by: number, { state, options }: MadeMove): Moved {
     const isSame = this.#state !== undefined && isSamePayload(this.#state, state)
     this.#state = state
-    return {
-      type: 'StateMoved',
-      by,
-      ...(!isSame && { state }),
-      ...(options && { options }),
-    }
+    return defined({ type: 'StateMoved', by, state: isSame ? undefined : state, options })
   }
 
   // No move is recorded, so that a retry of the run handles the event again.
@@ -338,7 +334,7 @@ export class MachineExecution extends Interpreter {
 }
 
 function reasonOf({ reason }: CancelEvent): { readonly reason?: string } {
-  return reason === undefined ? {} : { reason }
+  return defined({ reason })
 }
 
 function outcomeOf(event: Keyed<'ChildCompleted' | 'ChildFailed'>) {

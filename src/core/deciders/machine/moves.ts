@@ -1,6 +1,7 @@
 // The move that a handler returned: its state is checked, and its actions become commands in their order.
 
 import { assert, unreachable } from '../../base/assert.ts'
+import { defined } from '../../base/defined.ts'
 import { isObject, shown } from '../../base/described.ts'
 import { PawlError } from '../../base/errors.ts'
 import { type Failure, failureOf } from '../../base/failure.ts'
@@ -42,7 +43,7 @@ export function makeMove(
   const move = new MoveCommands({ machine, requests, activities }, by, now)
   for (const action of actions) move.add(action, handler)
   const { commands, end, options } = move
-  return { state: checked, commands, ...(end && { end }), ...(options && { options }) }
+  return defined({ state: checked, commands, end, options })
 }
 
 function checkedState(
