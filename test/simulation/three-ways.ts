@@ -97,7 +97,7 @@ async function decide(
 
 // What has been settled needs no calling off, even if the code lets go of it before it sees that.
 function worthRecording(command: Command, { before, happened }: RecordedTurn): Command[] {
-  if (command.type !== 'CallOff') return [command]
+  if (command.type !== 'CancelRequests') return [command]
   const settled = new Set(
     [...before, ...happened].flatMap((event) =>
       'key' in event && !isAsked(event) && event.type !== 'StepRetried' ? [event.key] : [],
@@ -139,7 +139,7 @@ const commandOf: Readonly<Record<string, Command['type']>> = {
   ChildStarted: 'StartChild',
   MessageSent: 'SendMessage',
   AttributesSet: 'SetAttributes',
-  CalledOff: 'CallOff',
+  CalledOff: 'CancelRequests',
   CompensationBegan: 'BeginCompensation',
   CompensationEnded: 'EndCompensation',
   DefinitionTaken: 'Decide',

@@ -53,7 +53,7 @@ describe.each(kinds)('on %s', (kind) => {
     await first.worker.drain()
     const engine = await bench.engine({ workflows: [renamed], build: 'two' })
     const found = await verdicts(engine.check())
-    expect(found.get(early.runId)).toMatchObject({ verdict: 'moves', unasked: [] })
+    expect(found.get(early.runId)).toMatchObject({ verdict: 'moves', unrequested: [] })
     expect(found.get(stranger.runId)).toMatchObject({ verdict: 'noCode', name: 'other' })
     const differs = found.get(past.runId)
     expect(differs).toMatchObject({ verdict: 'differs', failure: { code: 'DETERMINISM' } })

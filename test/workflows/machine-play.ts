@@ -112,7 +112,7 @@ export function asked(commands: readonly Command[]): string[] {
       const { decision } = each
       return decision.type === 'StateMoved' ? [`moved by ${decision.by}`] : []
     }
-    if (each.type === 'CallOff') return [`off ${each.keys.join()}`]
+    if (each.type === 'CancelRequests') return [`off ${each.keys.join()}`]
     return ['key' in each ? each.key : each.type]
   })
 }

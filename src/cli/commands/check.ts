@@ -95,8 +95,8 @@ function findingOf(run: CheckedRun): Pick<Group, 'title' | 'style' | 'text'> | u
     return { title: incompatible, style: 'red', text }
   }
   if (run.verdict === 'noCode') return { title: noCode, style: 'red', text: '' }
-  if (run.unasked.length === 0) return undefined
-  const text = `recorded, but no longer in the code: ${run.unasked.join(', ')}`
+  if (run.unrequested.length === 0) return undefined
+  const text = `recorded, but no longer in the code: ${run.unrequested.join(', ')}`
   return { title: compatible, style: 'yellow', text }
 }
 

@@ -167,17 +167,17 @@ export const limits = {
   /** Time a worker must survive with a group of suspects before it tries the next. */
   probationMs: 100,
   /** Deaths of holders from which a run is tried alone. */
-  graveDeaths: 3,
+  soloDeaths: 3,
   /** Time after which a run that is tried alone no longer keeps other suspects waiting. */
   graveProbationMs: 2_000,
   /** Time a busy worker claims nothing else, so that it can try suspects. */
-  quietMsMax: 500,
+  holdBackMsMax: 500,
   /** Time a worker does not hold back for suspects after it did so in vain. */
-  restlessMs: 30_000,
+  holdBackPauseMs: 30_000,
   /** Time between two claims of an idle worker that received no hint. */
   idlePollMs: 5_000,
   /** Time between two reads of messages to held runs when no hint arrived. */
-  newsPollMs: 1_000,
+  inboxPollMs: 1_000,
   /** The first pause before a failed store call is repeated. */
   storeRetryMsMin: 10,
   /** The longest pause before a failed store call is repeated. */
@@ -234,7 +234,7 @@ export const limits = {
   /** Time a process works on a snapshot without a pause for other work. */
   snapshotSliceMs: 5,
   /** Writes in one log object; fewer than the rows of ended runs kept in memory. */
-  objectWishes: 2_000,
+  objectWritesMax: 2_000,
   /** Ended runs that are moved to one segment. */
   segmentRuns: 512,
   /** Segments of about the same size that are merged into one. */

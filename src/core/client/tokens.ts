@@ -15,7 +15,7 @@ import {
   stepOfToken,
   type WebhookAnswer,
   webhookSignal,
-} from '../kernel/webhook.ts'
+} from '../kernel/tokens.ts'
 import { generationsOf } from './history.ts'
 import type { HandleHost } from './run-handle.ts'
 

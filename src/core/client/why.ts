@@ -11,7 +11,7 @@ import { taskId } from '../kernel/ids.ts'
 import { TERMINATED } from '../kernel/message.ts'
 import { type OpenRequest } from '../kernel/requests.ts'
 import { RunState, type Status } from '../kernel/run.ts'
-import { isWebhook, webhookName } from '../kernel/webhook.ts'
+import { isWebhook, webhookName } from '../kernel/tokens.ts'
 import {
   isFor,
   noRollOut,

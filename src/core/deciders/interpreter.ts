@@ -12,7 +12,7 @@ export abstract class Interpreter implements Execution {
   readonly readClock = false
   readonly broken = undefined
   onBreak: () => void = () => {}
-  abstract readonly unasked: readonly string[]
+  abstract readonly unrequested: readonly string[]
 
   async advance(
     events: readonly HistoryEvent[],

@@ -5,14 +5,14 @@ import type { Instant } from '../base/instant.ts'
 import type { Payload } from '../base/value.ts'
 import {
   type Event,
+  type GenerationEvent,
   type HistoryEvent,
   hasTrait,
-  type Passage,
   type Requested,
 } from '../kernel/event.ts'
 import { RunState } from '../kernel/run.ts'
 
-type Began = Extract<Passage, { type: 'GenerationBegan' }>
+type Began = Extract<GenerationEvent, { type: 'GenerationBegan' }>
 /** What the caller knows of the new generation; the rest follows from the events that are kept. */
 export type NewGeneration = Omit<Began, 'type' | 'again' | 'looseFrom' | 'beganAt' | 'messageIds'>
 

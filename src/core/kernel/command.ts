@@ -10,19 +10,14 @@ import type {
   LeftUndone,
   OnCancel,
   OnClose,
+  RequestPlace,
   Resolution,
   StepKind,
   Undone,
 } from './event.ts'
 import type { Extras } from './extras.ts'
 
-interface Asked {
-  readonly key: string
-  readonly after: number
-  readonly past?: true
-}
-
-export interface RunStep extends Asked {
+export interface RunStep extends RequestPlace {
   readonly type: 'RunStep'
   readonly kind: StepKind
   readonly name: string
@@ -32,18 +27,18 @@ export interface RunStep extends Asked {
   readonly scheduleToCloseMs?: number
   readonly onCancel?: OnCancel
 }
-export interface SetTimer extends Asked {
+export interface SetTimer extends RequestPlace {
   readonly type: 'SetTimer'
   readonly until: Instant
 }
-export interface AwaitSignal extends Asked {
+export interface AwaitSignal extends RequestPlace {
   readonly type: 'AwaitSignal'
   readonly name: string
   readonly until?: Instant
   /** Not for a signal: the code itself looks whether the condition holds. */
   readonly condition?: true
 }
-export interface StartChild extends Asked {
+export interface StartChild extends RequestPlace {
   readonly type: 'StartChild'
   readonly name: string
   readonly input: Payload
@@ -59,8 +54,8 @@ export interface StartChild extends Asked {
   readonly signal?: { readonly name: string; readonly payload: Payload }
 }
 /** Cancels requests. */
-export interface CallOff {
-  readonly type: 'CallOff'
+export interface CancelRequests {
+  readonly type: 'CancelRequests'
   readonly keys: readonly string[]
   /** The conditions among them that came true. */
   readonly met?: readonly string[]
@@ -75,12 +70,12 @@ export interface MakeToken {
   readonly token: string
 }
 /** Sets attributes; null removes one. */
-export interface SetAttributes extends Asked {
+export interface SetAttributes extends RequestPlace {
   readonly type: 'SetAttributes'
   readonly attributes: AttributeChanges
 }
 /** The run starts or finishes undoing its steps. */
-export interface MarkCompensation extends Asked {
+export interface MarkCompensation extends RequestPlace {
   readonly type: 'BeginCompensation' | 'EndCompensation'
 }
 /** Records a decision as it is. */
@@ -114,7 +109,7 @@ export type EndRun =
   | { readonly type: 'CancelRun'; readonly reason?: string; readonly undone?: Undone }
 
 /** A message to another run. */
-export interface SendMessage extends Asked {
+export interface SendMessage extends RequestPlace {
   readonly type: 'SendMessage'
   /** A run id; or a workflow id, whose newest run is looked up when the message is sent. */
   readonly to: string | { readonly workflowId: string }
@@ -140,7 +135,7 @@ export type Request =
   | MarkCompensation
 export type Command =
   | Request
-  | CallOff
+  | CancelRequests
   | MarkPatch
   | MakeToken
   | Decide

@@ -37,7 +37,7 @@ export interface Execution {
   /** The plan of the step that was requested under `key`. */
   step(key: string): StepPlan | undefined
   /** Keys of recorded requests that the code has not made again. */
-  readonly unasked: readonly string[]
+  readonly unrequested: readonly string[]
   /** Why this execution cannot continue. It may become known between turns. */
   readonly broken: Error | undefined
   /** The code has read the time before its first event. The turn must be recorded, so that a replay reads the same. */

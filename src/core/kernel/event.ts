@@ -8,7 +8,7 @@ import type { Payload } from '../base/value.ts'
 import type { AttributeChanges, StoredAttributes } from './attributes.ts'
 
 /** Where a request was made: enough to recognise it when the code runs again. */
-interface Request {
+export interface RequestPlace {
   readonly key: string
   /** The seq of the last event that had been delivered to the code. */
   readonly after: number
@@ -31,15 +31,15 @@ export type Requested =
       readonly startBy?: Instant
       readonly closeBy?: Instant
       readonly onCancel?: OnCancel
-    } & Request)
-  | ({ readonly type: 'TimerStarted'; readonly until: Instant } & Request)
+    } & RequestPlace)
+  | ({ readonly type: 'TimerStarted'; readonly until: Instant } & RequestPlace)
   | ({
       readonly type: 'WaitStarted'
       readonly name: string
       readonly until?: Instant
       /** Not for a signal: the code itself looks whether the condition holds. */
       readonly condition?: true
-    } & Request)
+    } & RequestPlace)
   | ({
       readonly type: 'ChildStarted'
       readonly name: string
@@ -48,7 +48,7 @@ export type Requested =
       readonly digest?: string
       readonly onClose?: OnClose
       readonly onCancel?: OnCancel
-    } & Request)
+    } & RequestPlace)
 
 /** After a cancel the code waits for the end of its step or child. When absent, it goes on at once. */
 export type OnCancel = 'wait'
@@ -65,18 +65,18 @@ export type Sent = {
   readonly name?: string
   /** The run had ended, so the signal was not sent. */
   readonly ended?: true
-} & Request
+} & RequestPlace
 
 /** The run, or a part of its code, starts or finishes undoing its steps. */
 export type Compensated = {
   readonly type: 'CompensationBegan' | 'CompensationEnded'
-} & Request
+} & RequestPlace
 
 /** Attributes that were set; null removes one. */
 export type AttributesSet = {
   readonly type: 'AttributesSet'
   readonly attributes: AttributeChanges
-} & Request
+} & RequestPlace
 
 /** Which step, and what it is called. Histories of older releases lack the name. */
 interface OfStep {
@@ -230,7 +230,7 @@ export interface Undone {
 }
 
 /** One generation ends and the next begins: continue-as-new, retry, reset or fork. */
-export type Passage =
+export type GenerationEvent =
   | { readonly type: 'RunContinued' }
   | {
       readonly type: 'GenerationBegan'
@@ -266,7 +266,7 @@ export type EventBody =
   | Decision
   | Resolution
   | Progress
-  | Passage
+  | GenerationEvent
   | Ending
 export type Event = EventBody & { readonly at: Instant }
 /** An event and its number in the history. */

@@ -36,7 +36,7 @@ export type LocalResult =
       readonly left?: true
     }
 
-export interface Closing {
+export interface TurnEnd {
   readonly event: HistoryEvent
   /** The first events of the next generation, if there is one. */
   readonly beginning?: readonly HistoryEvent[]
@@ -146,7 +146,7 @@ export class Turn {
    * The ending as the last event, and what leaves with it. Changes nothing, so that messages which arrive meanwhile can
    * still be received and the turn closed again.
    */
-  close(): Closing {
+  close(): TurnEnd {
     if (this.continuation) return this.#passOn(this.continuation)
     assert(this.ending !== undefined, 'a turn is closed by its ending')
     const terminated = this.ending.type === 'RunFailed' && this.ending.failure.type === TERMINATED
@@ -159,7 +159,7 @@ export class Turn {
   }
 
   // What the next generation inherits. Open requests are cancelled, as if the run had ended.
-  #passOn({ input, carried }: ContinueRun): Closing {
+  #passOn({ input, carried }: ContinueRun): TurnEnd {
     const at = this.#now
     const { outgoing, dropped } = this.#callOff(this.#state.open.keys(), 'ended')
     const { messageIds } = this.#state
@@ -398,7 +398,7 @@ export class Turn {
         return this.#startChild(command)
       case 'SendMessage':
         return this.#send(command)
-      case 'CallOff':
+      case 'CancelRequests':
         return this.#letGo(command.keys, command.met)
       case 'MarkPatch':
         return this.#record({ type: 'Patched', id: command.id })

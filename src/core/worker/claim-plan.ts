@@ -107,7 +107,7 @@ export class ClaimPlan {
   // now and then.
   #mayAskForMessages(): boolean {
     const now = this.#clock.monotonic()
-    if (!this.mustReconcile && now - this.#askedForMessagesAt < limits.newsPollMs) return false
+    if (!this.mustReconcile && now - this.#askedForMessagesAt < limits.inboxPollMs) return false
     this.#askedForMessagesAt = now
     return true
   }

@@ -11,7 +11,7 @@ import { encodeExtras } from '../kernel/extras.ts'
 import { taskId } from '../kernel/ids.ts'
 import { isStop, type Message } from '../kernel/message.ts'
 import type { Head } from '../kernel/run.ts'
-import type { Closing, Turn } from '../kernel/turn.ts'
+import type { Turn, TurnEnd } from '../kernel/turn.ts'
 import type { Outbound, StoredMessage, TurnCommit } from '../stores/store.ts'
 
 /**
@@ -64,7 +64,7 @@ export type Rest = Pick<
 >
 
 /** The messages that a turn consumes and sends; `closing` is the end of the run or generation, if the turn has one. */
-export function sentBy(head: Head, turn: Turn, closing?: Closing): Omit<Rest, 'next'> {
+export function sentBy(head: Head, turn: Turn, closing?: TurnEnd): Omit<Rest, 'next'> {
   const outgoing = closing ? [...turn.outgoing, ...closing.outgoing] : turn.outgoing
   const dropped = closing ? [...turn.dropped, ...closing.dropped] : turn.dropped
   return {

@@ -19,8 +19,8 @@ export interface RecordedRun {
 }
 
 export type Verdict =
-  /** The code replays the whole history. `unasked` are recorded steps that it does not request any more. */
-  | { readonly verdict: 'moves'; readonly unasked: readonly string[] }
+  /** The code replays the whole history. `unrequested` are recorded steps that it does not request any more. */
+  | { readonly verdict: 'moves'; readonly unrequested: readonly string[] }
   /** The code does not fit: the run would be paused. The failure says where code and history differ. */
   | { readonly verdict: 'differs'; readonly failure: Failure }
   | { readonly verdict: 'noCode' }
@@ -54,11 +54,11 @@ export async function checkRun(
   run: RecordedRun,
 ): Promise<Verdict> {
   try {
-    const replayed = await replay(deciders, clock, run, ({ unasked }, commands) =>
+    const replayed = await replay(deciders, clock, run, ({ unrequested }, commands) =>
       // While the code waits for something new, it is unknown what it requests after that.
-      commands.some(({ type }) => AWAITED.has(type)) ? [] : unasked,
+      commands.some(({ type }) => AWAITED.has(type)) ? [] : unrequested,
     )
-    return replayed ? { verdict: 'moves', unasked: replayed.answer } : { verdict: 'noCode' }
+    return replayed ? { verdict: 'moves', unrequested: replayed.answer } : { verdict: 'noCode' }
   } catch (error) {
     return { verdict: 'differs', failure: failureOf(error) }
   }

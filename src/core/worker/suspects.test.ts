@@ -50,7 +50,7 @@ describe('runs whose last holder died', () => {
   test('INV14: one that lost many holders stays alone until it has come to something', async () => {
     const { clock, load, suspects } = world()
     suspects.take()
-    suspects.learn(answer(1, limits.graveDeaths, true), 1)
+    suspects.learn(answer(1, limits.soloDeaths, true), 1)
     load.idle = false
     await clock.advance(limits.graveProbationMs - 1)
     expect(suspects.holdsBack).toBe(true)
@@ -67,7 +67,7 @@ describe('runs whose last holder died', () => {
     expect(suspects.take()).toBe(0)
     suspects.learn(answer(0, 0, true), 0)
     expect([suspects.comeFirst, suspects.holdsBack, suspects.take()]).toEqual([true, true, 0])
-    await clock.advance(limits.quietMsMax + 1)
+    await clock.advance(limits.holdBackMsMax + 1)
     expect([suspects.holdsBack, suspects.take()]).toEqual([false, limits.suspectsTogether])
     suspects.learn(answer(32, 1, true), 1)
     expect(suspects.holdsBack).toBe(true)

@@ -47,7 +47,9 @@ export class Suspects {
     const now = this.#clock.monotonic()
     if (this.#isIdle()) return false
     if (this.#isOnProbation(now)) return true
-    return this.#holdingBackSince !== undefined && now - this.#holdingBackSince <= limits.quietMsMax
+    return (
+      this.#holdingBackSince !== undefined && now - this.#holdingBackSince <= limits.holdBackMsMax
+    )
   }
 
   /** How many suspects the next claim may bring: none if they would run beside other work. */
@@ -59,7 +61,7 @@ export class Suspects {
     if (this.#holdingBackSince !== undefined) {
       // The worker did not become idle, and suspects must not wait for ever.
       this.#holdingBackSince = undefined
-      this.#mixedUntil = now + limits.restlessMs
+      this.#mixedUntil = now + limits.holdBackPauseMs
     }
     return this.#isTrying || now < this.#mixedUntil ? this.#together : 0
   }
@@ -93,7 +95,7 @@ export class Suspects {
 
   // The group before this one did no harm, if there was one.
   #begin(lost: number, now: number): void {
-    const { suspectsTogether, suspectsTogetherMax, graveDeaths } = limits
+    const { suspectsTogether, suspectsTogetherMax, soloDeaths } = limits
     this.#tried++
     this.#together = Math.min(
       suspectsTogether * 2 ** Math.min(this.#tried, 16),
@@ -101,7 +103,7 @@ export class Suspects {
     )
     this.#isTrying ||= this.#wasIdle
     this.#holdingBackSince = undefined
-    const probationMs = lost >= graveDeaths ? limits.graveProbationMs : limits.probationMs
+    const probationMs = lost >= soloDeaths ? limits.graveProbationMs : limits.probationMs
     this.#probationUntil = now + probationMs
   }
 

@@ -5,7 +5,7 @@ import type { Instant } from '../base/instant.ts'
 import { limits } from '../base/limits.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 import { type Head, type RunState, statusOf } from '../kernel/run.ts'
-import type { Closing, Turn } from '../kernel/turn.ts'
+import type { Turn, TurnEnd } from '../kernel/turn.ts'
 import { sleep } from '../runtime/clock.ts'
 import type { Committed, Lease, Next, TurnCommit } from '../stores/store.ts'
 import { warn } from './announce.ts'
@@ -155,7 +155,7 @@ export class TurnWriter {
   }
 
   /** What follows the last turn of this generation; or why the next generation cannot be written. */
-  after({ ending }: Turn, { beginning }: Closing): Next | string {
+  after({ ending }: Turn, { beginning }: TurnEnd): Next | string {
     if (!beginning) {
       assert(ending, 'an ending turn ends')
       return { type: 'end', status: statusOf(ending) }

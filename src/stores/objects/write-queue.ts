@@ -54,7 +54,7 @@ export class WriteQueue {
   take(): Pending[] {
     const all = [...this.#urgent, ...this.#wishes]
     const count = batchOf(all, {
-      elements: limits.objectWishes,
+      elements: limits.objectWritesMax,
       bytes: limits.objectBytes,
       bytesOf: ({ wish }) => wish.bytes ?? 0,
     })

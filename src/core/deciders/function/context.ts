@@ -38,7 +38,7 @@ import type { StepPlan } from '../../kernel/decider.ts'
 import type { StepKind } from '../../kernel/event.ts'
 import { childId } from '../../kernel/ids.ts'
 import { escapeKey, SHIELD } from '../../kernel/key.ts'
-import { webhookName, webhookSignal } from '../../kernel/webhook.ts'
+import { webhookName, webhookSignal } from '../../kernel/tokens.ts'
 import { activityRequest, childRequest, signalRequest, type Unplaced } from '../requests.ts'
 import {
   bound,

@@ -13,7 +13,7 @@ import type { Execution, LogEntry, StepPlan, World } from '../../kernel/decider.
 import { endedUnbegun } from '../../kernel/endings.ts'
 import { type HistoryEvent, isHeard } from '../../kernel/event.ts'
 import type { Head } from '../../kernel/run.ts'
-import { makeToken } from '../../kernel/webhook.ts'
+import { makeToken } from '../../kernel/tokens.ts'
 import type { Unplaced } from '../requests.ts'
 import { RunAttributes } from './attributes.ts'
 import { rest } from './barrier.ts'
@@ -120,7 +120,7 @@ export class FunctionExecution implements Execution {
     }
   }
 
-  get unasked(): readonly string[] {
+  get unrequested(): readonly string[] {
     return [...this.#journal.unrequested.keys()]
   }
 

@@ -2,7 +2,7 @@
 import type {
   AcceptUpdate,
   AnswerUpdate,
-  CallOff,
+  CancelRequests,
   Command,
   ContinueRun,
   EndRun,
@@ -74,8 +74,8 @@ export class TurnCommands {
   }
 }
 
-function cancelCommand(keys: readonly string[], met: readonly string[]): readonly CallOff[] {
-  return keys.length === 0 ? [] : [{ type: 'CallOff', keys, ...(met.length > 0 && { met }) }]
+function cancelCommand(keys: readonly string[], met: readonly string[]): readonly CancelRequests[] {
+  return keys.length === 0 ? [] : [{ type: 'CancelRequests', keys, ...(met.length > 0 && { met }) }]
 }
 
 // Work that a completed run requested and never began most likely lacks an `await`: the end names it.

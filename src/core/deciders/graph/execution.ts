@@ -45,7 +45,7 @@ export class GraphExecution extends Interpreter {
     this.#progress = new GraphProgress(graph, head, dependents)
   }
 
-  get unasked(): readonly string[] {
+  get unrequested(): readonly string[] {
     return this.#progress.definition.removedSteps
   }
 
@@ -70,7 +70,7 @@ export class GraphExecution extends Interpreter {
     if (parsing) commands.push(parsing)
     if (input.isKnown) this.#begin(commands, now)
     if (toCancel.size > 0) {
-      commands.push({ type: 'CallOff', keys: [...toCancel] })
+      commands.push({ type: 'CancelRequests', keys: [...toCancel] })
       toCancel.clear()
     }
     if (nodes.settled && (progress.outcome || input.isKnown)) this.#finish(commands)

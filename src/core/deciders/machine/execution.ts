@@ -75,7 +75,7 @@ export class MachineExecution extends Interpreter {
     this.#input = new InputSchema(machine, head)
   }
 
-  get unasked(): readonly string[] {
+  get unrequested(): readonly string[] {
     return this.#requests.ahead
   }
 
@@ -245,7 +245,7 @@ export class MachineExecution extends Interpreter {
     const call = (state: unknown): unknown =>
       this.#plan.handlers.cancelled?.(state, reasonOf(event))
     const moved = this.#move(event.seq, { handler: 'cancelled', call }, now)
-    return keys.length === 0 ? moved : [{ type: 'CallOff', keys }, ...moved]
+    return keys.length === 0 ? moved : [{ type: 'CancelRequests', keys }, ...moved]
   }
 
   #handle(event: HandledEvent, now: Instant): readonly Command[] {

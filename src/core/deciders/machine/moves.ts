@@ -134,7 +134,7 @@ class MoveCommands {
   #cancel(key: string | undefined): void {
     if (key === undefined) return
     this.#requests.settle(key)
-    this.commands.push({ type: 'CallOff', keys: [key] })
+    this.commands.push({ type: 'CancelRequests', keys: [key] })
   }
 
   #output(given: unknown): Payload {
