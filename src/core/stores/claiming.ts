@@ -31,7 +31,7 @@ export interface ClaimRequest {
   readonly build: string
   /**
    * Of runs that are pinned to a build, those of these builds; of unpinned runs, started or not, those whose share lies
-   * in [from, to). The share of a run is the number that the last four hexadecimal digits of its id are, so 0 to 65,535.
+   * in [from, to). The share of a run is the last four hexadecimal digits of its id as a number, so 0 to 65,535.
    * When absent: runs that are pinned to `build`, and all that are not pinned.
    */
   readonly pins?: {

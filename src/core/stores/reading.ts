@@ -108,8 +108,8 @@ export interface ListQuery {
   readonly count?: true
 }
 /**
- * An attribute of another type than the value it is compared with never matches. A list is equal to each text in it, and
- * has no order.
+ * An attribute of another type than the value it is compared with never matches. A list is equal to each text in it,
+ * and has no order.
  */
 export interface AttributeTest {
   readonly name: string

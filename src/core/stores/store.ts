@@ -49,8 +49,8 @@ export interface Store {
    * name, the row that has been due longest; runs that another build paused come last. Rows that became due in the same
    * instant have no order.
    *
-   * With `reconcile`, first returns leases this session holds but did not list, because the answer that granted them was
-   * lost. If there are any runs among them, no other run is granted; the same holds for tasks.
+   * With `reconcile`, first returns leases this session holds but did not list, because the answer that granted them
+   * was lost. If there are any runs among them, no other run is granted; the same holds for tasks.
    *
    * A claim also frees the leases of silent sessions (see `LateSession`), returns unread messages of the runs in
    * `held`, and completes deliveries between runs that an earlier commit left undone. A run that is freed is due now,
@@ -87,7 +87,7 @@ export interface Store {
   /** Inserts runs within a transaction of the caller: they exist if it commits. */
   readonly createIn?: (client: SqlClient, runs: readonly NewRun[]) => Promise<readonly Created[]>
 
-  /** Reads small shared values, or changes them if their version is still the one given. In order, one after another. */
+  /** Reads small shared values, or changes them if their version is still the one given. In the order given. */
   records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]>
 
   /** Reads, and never writes. Tasks and sessions come in the order of their ids. */
@@ -129,7 +129,7 @@ export interface NewRun {
   /** Attributes the run is found by. Of a next generation: those that change. */
   readonly attributes?: AttributeChanges
   readonly parent?: ParentLink
-  /** 1 when absent. Above 1, only `past` and `attributes` count beside it: the rest was said when the run was created. */
+  /** 1 when absent. Above 1, only `past` and `attributes` count beside it: the rest is as when the run was created. */
   readonly generation?: number
   /** The history the run or generation starts with. */
   readonly past?: InitialTurn
@@ -239,7 +239,7 @@ export type Next =
   | {
       readonly type: 'release'
       readonly status: 'waiting' | 'running'
-      /** The run is due then, or now if it has unread messages; never before the release. Without it, messages wake it. */
+      /** The run is due then, not before the release; at once if it has unread messages. Absent: messages wake it. */
       readonly wakeAt?: Instant
     }
   /** Only another build, or an urgent or resuming message, wakes a paused run; if no build is named, only a message. */

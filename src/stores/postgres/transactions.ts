@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { PermanentError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import type { Sql, StepOf } from '../../core/stores/driver.ts'
-import { askedTooLate, endedInside, NOTE, notUnderWay } from '../sql/step.ts'
+import { askedTooLate, endedInside, NOTE, notInProgress } from '../sql/step.ts'
 import { isMissing } from './calls.ts'
 import { explain } from './connection.ts'
 import { nameOf } from './functions/index.ts'
@@ -105,7 +105,7 @@ export class PostgresTransactions {
     )
     const known = await this.#recorded(client, of)
     if (known !== undefined) return { text: known, keep: false }
-    if (!before?.live) throw notUnderWay(of)
+    if (!before?.live) throw notInProgress(of)
     const text = await ask(client, of, body)
     // Only now: a run that is locked while the body runs could not go on meanwhile.
     const [after] = await own<{ begun: string }>(
@@ -115,7 +115,7 @@ export class PostgresTransactions {
         where run_id = $1 and generation = $2 for share`,
       [runId, generation],
     )
-    if (!after) throw notUnderWay(of)
+    if (!after) throw notInProgress(of)
     if (after.begun !== before.begun) throw endedInside(of)
     const noted = await own(
       client,
