@@ -155,8 +155,8 @@ export const migrations: readonly string[] = [
   alter table pawl_live add column turn_id integer not null default 0;
   `,
   `
-  -- Held rows are apart from due ones, and found by their session. Runs that are pinned to other builds, or paused by the
-  -- claimer's own, are skipped in the index.
+  -- Held rows are apart from due ones, and found by their session. Runs that are pinned to other builds, or paused by
+  -- the claimer's own, are skipped in the index.
   drop index pawl_live_due;
   create index pawl_live_due on pawl_live (session, lane, pin, at);
   create index pawl_live_grave on pawl_live (lane, pin, at) where session = 0 and deliveries > 1;
