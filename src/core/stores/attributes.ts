@@ -1,13 +1,13 @@
-// What an attribute is compared by. Values of different kinds are never equal and have no order: the text '5' is not the
+// How attributes are compared. Values of different kinds are never equal and have no order: the text '5' is not the
 // number 5. Texts are compared by the bytes of their UTF-8, as SQLite and Postgres (collation C) do.
 //
-// In SQL a list has no row in the table of attributes, but one for each of its texts in another: so each is found by an
-// index, and an older release, which knows nothing of lists, reads and writes what it knows.
+// In SQL a list has no row in the table of attributes, but one row for each of its texts in another table. So each text
+// is found by an index, and an older release, which does not know lists, still reads and writes all other attributes.
 import type { AttributeScalar, Attributes, AttributeValue } from './store.ts'
 
 export type AttributeKind = 'text' | 'number' | 'boolean' | 'instant'
 
-/** Its kind, and something that JavaScript compares within the kind as every store does. */
+/** The kind of a value, and something that JavaScript compares within the kind as every store does. */
 export function comparable(value: AttributeScalar): [AttributeKind, string | number] {
   switch (typeof value) {
     case 'string':
@@ -27,14 +27,14 @@ export interface AttributeColumns {
   readonly number: number | null
 }
 
-/** As a row of a table: its kind, and a column for text or one for numbers. */
+/** A value as a row of a table: its kind, and a column for text or one for numbers. */
 export function attributeColumns(value: AttributeScalar): AttributeColumns {
   const [kind, number] = comparable(value)
   if (typeof value === 'string') return { kind, text: value, number: null }
   return { kind, text: null, number: number as number }
 }
 
-/** And back. */
+/** The value of a row. */
 export function attributeOf(row: AttributeColumns): AttributeScalar {
   switch (row.kind) {
     case 'text':
@@ -53,7 +53,7 @@ export function itemsOf(list: readonly string[]): readonly (string | null)[] {
   return list.length === 0 ? [null] : list
 }
 
-/** Rows of both tables as attributes. A row of an older release hides the list that it took the place of. */
+/** Rows of both tables as attributes. A value of an older release hides the list that it replaced. */
 export function attributesOfRows(
   rows: readonly (AttributeColumns & { readonly name: string })[],
   items: readonly { readonly name: string; readonly text: string | null }[],

@@ -1,5 +1,5 @@
-// Where the opaque texts are in what is said to a store, and in what it answers. Each function gives its argument back
-// with every such text changed, always in the same order.
+// Where the opaque texts are in calls to a store, and in its answers. Each function returns its argument with every
+// such text changed, always in the same order.
 import type {
   Claimed,
   ClaimedRun,

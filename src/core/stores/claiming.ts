@@ -1,4 +1,4 @@
-// The part of the store seam that hands out leases: what a claim says, and what it is answered.
+// The part of the store seam that grants leases: what a claim asks for, and what it returns.
 import type { Instant } from '../base/instant.ts'
 import type { StoredHead, StoredMessage } from './values.ts'
 
@@ -13,9 +13,9 @@ export interface Lease {
  * A session that has missed a renewal, as far as the store's clock tells: it was renewed longer than a third of `ttlMs`
  * ago, or later than it can have been.
  *
- * Clocks are set, forwards and backwards, so a clock alone never says that somebody is dead. A claimer that has found a
- * session late at the same beat for two thirds of its `ttlMs`, by a clock of its own that never jumps, knows that its
- * holder has not renewed, and so has stopped itself. It names the session in its next claim, and that frees it.
+ * Clocks are set, forwards and backwards, so a clock alone never proves that a worker is dead. A claimer that has found
+ * a session late at the same beat for two thirds of its `ttlMs`, by a clock of its own that never jumps, knows that its
+ * worker has not renewed, and so has stopped itself. The claimer names the session in its next claim, which frees it.
  */
 export interface LateSession {
   readonly session: number
@@ -25,14 +25,14 @@ export interface LateSession {
 
 export interface ClaimRequest {
   readonly session: number
-  /** Sessions to free, if they are at these beats still. Never the claimer's own. */
+  /** Sessions to free, if they are still at these beats. Never the claimer's own. */
   readonly silent: readonly Pick<LateSession, 'session' | 'beat'>[]
   readonly nonce: number
   readonly build: string
   /**
-   * Of runs that are pinned to a build, those of these builds; of the others, begun or not, those whose share lies in
-   * [from, to). The share of a run is the number that the last four digits of its id are, so 0 to 65,535. When absent: runs
-   * that are pinned to `build`, and all that are not pinned.
+   * Of runs that are pinned to a build, those of these builds; of unpinned runs, started or not, those whose share lies
+   * in [from, to). The share of a run is the last four hexadecimal digits of its id as a number, so 0 to 65,535.
+   * When absent: runs that are pinned to `build`, and all that are not pinned.
    */
   readonly pins?: {
     readonly builds: readonly string[]
@@ -45,17 +45,14 @@ export interface ClaimRequest {
   readonly activities: readonly string[] | null
   readonly runs: number
   /**
-   * Above 0, and if there are any: only runs whose last holder died, at most this many of those that lost one
-   * holder, or a single one that lost more. At 0 such runs are not given out.
+   * Suspects are runs whose last holder died. Above 0, and if there are any, only suspects are granted: at most this
+   * many of those that lost one holder, or a single one that lost more. At 0 no suspect is granted.
    */
   readonly suspects: number
   readonly tasks: number
   readonly held: readonly string[]
   readonly heldTasks: readonly string[]
-  /**
-   * An answer may have been lost: leases of this session that are not in `held` and `heldTasks` are given again. If
-   * there are any, nothing new is granted.
-   */
+  /** An answer may have been lost: return leases of this session that are not in `held` and `heldTasks`. */
   readonly reconcile?: true
 }
 
@@ -66,11 +63,11 @@ export interface Claimed {
   readonly news: readonly { readonly runId: string; readonly messages: readonly StoredMessage[] }[]
   /** Sessions of others that have missed a renewal. */
   readonly late?: readonly LateSession[]
-  /** When something in these queues is due next, if nothing happens before. */
+  /** When the next run or task that this claimer may be granted is due, or the next session is late; after now. */
   readonly nextDue?: Instant
-  /** There are runs whose last holder died, waiting for a worker that asks for them. */
+  /** There are suspects that this claimer may be granted, if it asks for them. */
   readonly suspects?: true
-  /** The session is dead; nothing was granted and nothing is held any more. */
+  /** The session does not live: nothing was granted, and it holds nothing. All else is absent or empty. */
   readonly dead?: true
 }
 
@@ -79,8 +76,10 @@ export interface ClaimedRun {
   readonly lease: Lease
   /** Grants since the run was last released; above 1 the previous holder died. */
   readonly deliveries: number
-  /** Events at the last release, and the turn that wrote the last of them (0: none). History may reach further if a
-   * holder died since. */
+  /**
+   * Events at the last release, and the turn that wrote the last of them (0 for none). History may reach further if a
+   * holder died since.
+   */
   readonly seq: number
   readonly turnId: number
   readonly messages: readonly StoredMessage[]

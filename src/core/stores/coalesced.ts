@@ -1,7 +1,6 @@
-// Group commit. Wraps a store so that single calls travel in batches: while one batch is under way the next
-// collects, so an idle system adds no delay and a busy one pays for a durable write once per batch. An element
-// that the store refuses is found by halving, and refused alone. Any other error says nothing about the elements, so
-// it goes to all callers of the batch, who send again.
+// Group commit: wraps a store so that single calls travel in batches. An element that the store refuses is found by
+// halving, and refused alone. Any other error says nothing about the elements, so all callers of the batch get it and
+// send again.
 import { limits } from '../base/limits.ts'
 import { checkRecord } from '../base/record.ts'
 import { isRefused, isUnavailable, outageOf, unavailable } from '../runtime/availability.ts'
@@ -11,7 +10,7 @@ import type { Committed, NewRun, Post, Store, TaskOutcome, TurnCommit } from './
 import { weightOfOutcome, weightOfPost, weightOfRun, weightOfTurn } from './weights.ts'
 import { type Around, wrapped } from './wrapped.ts'
 
-/** `breathe` lets the process have a turn: those who were just answered get to say what they want next. */
+/** `breathe` lets the process run: callers that were just answered get to make their next call. */
 export function coalesced(store: Store, breathe: () => Promise<void> = async () => {}): Store {
   const lanes = Array.from({ length: store.traits.lanes }, () => commitLane(store, breathe))
   const create = new Lane(
@@ -36,7 +35,7 @@ export function coalesced(store: Store, breathe: () => Promise<void> = async () 
     create: (runs) => Promise.all(runs.map((run) => create.add(run))),
     post: (posts) => Promise.all(posts.map((each) => post.add(each))),
     settle: (outcomes) => Promise.all(outcomes.map((each) => settle.add(each))),
-    // Few and small, so they travel as they come; but nothing that no store takes is sent.
+    // Few and small, so each call travels alone. What no store takes is not sent.
     records: async (operations) => {
       for (const operation of operations) checkRecord(operation)
       return store.records(operations).catch((error: unknown) => {
@@ -48,7 +47,7 @@ export function coalesced(store: Store, breathe: () => Promise<void> = async () 
   })
 }
 
-/** What a store throws without an explanation is unavailability, from whatever method. */
+/** An error that a store throws without an explanation means that it is unavailable. */
 const explained: Around =
   (_method, call) =>
   async (...args) => {
@@ -107,7 +106,7 @@ class Lane<In, Out> {
   add(item: In): Promise<Out> {
     return new Promise((resolve, reject) => {
       const each = { item, bytes: this.#bytes(item), resolve, reject }
-      // Nothing overtakes what waits for a locked row.
+      // Nothing overtakes an element that waits for a locked row.
       if (this.#apart.has(this.#key(item))) return this.#apart.add(each)
       this.#waiting.push(each)
       this.#pump.start()
@@ -136,7 +135,7 @@ class Lane<In, Out> {
     else await this.#bisect(batch, known)
   }
 
-  /** Whose rows are locked wait for them on their own; if the store does not know whose, they are found by halving. */
+  /** Elements whose rows are locked wait alone. If the store does not know which they are, halving finds them. */
   async #part(batch: Waiting<In, Out>[], { which }: RowsLocked): Promise<void> {
     if (which.size === 0 && batch.length > 1) return this.#halve(batch)
     const free: Waiting<In, Out>[] = []
@@ -174,7 +173,7 @@ function commitLane(store: Store, breathe: () => Promise<void>): Lane<TurnCommit
     (turn) => turn.runId,
     breathe,
     (error) => {
-      // Only what the store refuses may end a run.
+      // Only a turn that the store refuses may end a run.
       if (!isRefused(error)) throw unavailable('the store failed', error)
       return { outcome: 'rejected', reason: String(error) }
     },

@@ -1,4 +1,4 @@
-// Codecs: what changes bodies between pawl and its store, one after the other, and back in reverse.
+// Codecs change bodies between pawl and its store, one after the other, and back in reverse.
 import { digest } from '../base/digest.ts'
 import {
   isEncoded,
@@ -12,27 +12,27 @@ import { PawlError, RetryableError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { isUnavailable, unavailable } from '../runtime/availability.ts'
 
-/** What bodies go through on their way to a store, and back. */
+/** Encodes bodies on their way to a store, and decodes them on their way back. */
 export interface Codec {
   /**
-   * Written beside what this codec has encoded, which is how it is found again. What follows a colon is for people, such as
-   * the id of a key: `encrypt:k2` is decoded by whichever codec is called `encrypt`.
+   * Stored with every body that this codec has encoded, so that the codec is found again. What follows a colon is for
+   * people, such as the id of a key: `encrypt:k2` is decoded by the codec whose name is `encrypt`.
    */
   readonly id: string
-  /** The very array it is given means: left alone. Then it is not asked to decode it either. */
+  /** Returns the very array it is given to leave a body as it is. Then it is not asked to decode the body either. */
   encode(bytes: Uint8Array): Promise<Uint8Array>
-  /** Throws what it cannot decode; a RetryableError if it may be able to later. */
+  /** Throws if it cannot decode the bytes; a RetryableError if it may be able to later. */
   decode(bytes: Uint8Array): Promise<Uint8Array>
   /**
-   * Differs when it can decode something else, such as with another key. Workers that differ in it try runs again that the
-   * others have paused because they could not read them.
+   * Differs between codecs that can decode different bodies, such as with another key. A worker retries runs that
+   * workers with another value have paused because they could not read them.
    */
   readonly fingerprint?: string
 }
 
 const ID = /^[A-Za-z0-9._-]{1,64}(?::[A-Za-z0-9._-]{1,64})?$/
 
-/** Codecs as they are used: checked, in order, and not too many bodies at once. */
+/** Codecs in use: checked, in order, and with a bound on the bodies that are encoded or decoded at once. */
 export class Codecs {
   readonly #codecs: readonly Codec[]
   readonly #byName: ReadonlyMap<string, Codec>
@@ -44,7 +44,7 @@ export class Codecs {
     this.#byName = new Map(codecs.map((codec) => [nameOf(codec.id), codec]))
   }
 
-  /** Stands for all that can be decoded with them. */
+  /** Differs between sets of codecs that can decode different bodies. */
   get fingerprint(): string {
     const parts = this.#codecs.map(({ id, fingerprint = '' }) => [id, fingerprint])
     return digest(JSON.stringify(parts)).slice(0, 8)
@@ -52,12 +52,12 @@ export class Codecs {
 
   async encode(text: string): Promise<string> {
     if (text === '') return text
-    // Written down, it would take the place of what it stands for.
+    // Stored, the text would replace the body that it stands for.
     if (isUnreadable(text)) throw whyUnreadable(text)
     return this.#gate.pass(() => this.#encode(text))
   }
 
-  /** What cannot be decoded comes out as a text that says why. Throws only what may pass. */
+  /** A body that cannot be decoded becomes a text that says why. Throws only errors that may pass. */
   async decode(text: string): Promise<string> {
     if (!isEncoded(text)) return text
     try {
@@ -96,7 +96,8 @@ export class Codecs {
     const given = [...this.#byName.keys()].join(', ')
     throw new PawlError(
       'CODEC_MISSING',
-      `this was encoded with ${ids.join(', ')}, and there is no codec '${nameOf(id)}' here, only ${given}. Add it to the codecs that the store is opened with.`,
+      `this body was encoded with ${ids.join(', ')}, and this process has no codec '${nameOf(id)}', only ${given}. ` +
+        'Add it to the codecs that the store is opened with.',
     )
   }
 }
@@ -115,7 +116,7 @@ async function called(
   try {
     const out: unknown = await codec[method](bytes)
     if (out instanceof Uint8Array) return out
-    throw new TypeError(`it gave ${typeof out} instead of a Uint8Array`)
+    throw new TypeError(`it returned ${typeof out}; expected a Uint8Array`)
   } catch (error) {
     const what = `codec '${codec.id}' could not ${method}`
     if (error instanceof RetryableError) throw unavailable(what, error)
@@ -128,13 +129,14 @@ function failed(what: string, cause: unknown): PawlError {
   return new PawlError('CODEC_FAILED', `${what}: ${because}`, { cause })
 }
 
-/** Refuses what could not be found again by its name. */
+/** Refuses codecs that could not be found again by their names. */
 export function checkCodecs(codecs: readonly Codec[]): void {
   for (const codec of codecs) checkCodec(codec)
   if (new Set(codecs.map(({ id }) => nameOf(id))).size === codecs.length) return
   throw new PawlError(
     'DEFINITION_CONFLICT',
-    `two codecs share a name: ${codecs.map(({ id }) => id).join(', ')}. A body says by name what it was encoded with; rename one of them.`,
+    `two codecs share a name: ${codecs.map(({ id }) => id).join(', ')}. ` +
+      'A body names the codec that encoded it, so names must differ: rename one of them.',
   )
 }
 
@@ -143,7 +145,8 @@ function checkCodec(codec: Codec): void {
   if (typeof id !== 'string' || !ID.test(id)) {
     throw new PawlError(
       'DEFINITION_INVALID',
-      `the id of a codec is ${typeof id === 'string' ? `'${id.slice(0, 80)}'` : typeof id}; expected up to 64 letters, digits, '.', '_' or '-', and perhaps a colon and as many more.`,
+      `the id of a codec is ${typeof id === 'string' ? `'${id.slice(0, 80)}'` : typeof id}; expected up to 64 ` +
+        "letters, digits, '.', '_' or '-', optionally followed by a colon and up to 64 more.",
     )
   }
   if (typeof encode !== 'function' || typeof decode !== 'function') {
@@ -151,7 +154,7 @@ function checkCodec(codec: Codec): void {
   }
 }
 
-/** Lets so many through at once. The others wait in line. */
+/** Runs so many calls at once. The others wait in line. */
 class Gate {
   #free: number
   readonly #line: (() => void)[] = []

@@ -1,4 +1,4 @@
-// What a store in this package uses of the engine: the contract, the rule book, and what stores have in common.
+// What the stores of this package use of the engine: the seam, the rules, and what stores have in common.
 export { isList } from '../kernel/attributes.ts'
 export type { Status } from '../kernel/run.ts'
 export { type AttributeColumns, attributeColumns, attributesOfRows, itemsOf } from './attributes.ts'

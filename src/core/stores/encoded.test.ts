@@ -240,7 +240,7 @@ describe('envelopes', () => {
     expect(() => decodePayload(without)).toThrow(
       expect.objectContaining({
         code: 'CODEC_MISSING',
-        message: expect.stringMatching(/no codec 'encrypt' here, only compress/),
+        message: expect.stringMatching(/no codec 'encrypt', only compress/),
       }),
     )
     const other = encrypt({ keys: { k2: key }, current: 'k2' })

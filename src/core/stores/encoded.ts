@@ -1,5 +1,5 @@
-// A store around another one that sees nothing but encoded bodies. Names, ids, queues, attributes, keys and times stay
-// as they are: a store works with those.
+// Wraps a store that sees only encoded bodies. Names, ids, queues, attributes, keys and times stay as they are, because
+// a store works with those.
 import { isEncoded } from '../base/envelope.ts'
 import { unavailable } from '../runtime/availability.ts'
 import * as bodies from './bodies.ts'
@@ -9,7 +9,7 @@ import { asItIs, wrapped } from './wrapped.ts'
 
 type Walk<T> = (value: T, change: bodies.Change) => T
 
-/** `tell` hears of what keeps a worker from going on, which tries again by itself. */
+/** `tell` hears of errors that keep a worker from continuing. The worker retries by itself. */
 export function encoded(
   store: Store,
   given: readonly Codec[],
@@ -23,8 +23,8 @@ export function encoded(
   const fromAll = async <T>(items: readonly T[], walk: Walk<T>): Promise<readonly T[]> =>
     Promise.all(items.map((item) => from(item, walk)))
 
-  // A worker does not give up on what it has to write: it waits, as it does for a store that is away. What is ready goes
-  // its way meanwhile, and is a duplicate when it is sent again with the rest.
+  // A worker does not give up on a write: it waits, as for a store that is unavailable. Elements that are ready are
+  // written meanwhile, and are duplicates when they are sent again with the rest.
   const insist = async <T, Out>(
     items: readonly T[],
     walk: Walk<T>,
@@ -90,7 +90,7 @@ function textsIn<T>(value: T, walk: Walk<T>): string[] {
   return texts
 }
 
-// The texts are found in one walk and put back in another, so that the walks need not wait for anything.
+// One walk finds the texts and another replaces them, so that the walks themselves need not be asynchronous.
 async function through<T>(
   value: T,
   walk: Walk<T>,

@@ -14,9 +14,9 @@ export function isLate(session: Renewed, now: Instant): boolean {
   return lateAt(session, now) <= now
 }
 
-/** When the session is late, if it is not renewed before. */
+/** When the session will have missed a renewal, unless it is renewed before. */
 export function lateAt({ expiresAt, ttlMs = limits.leaseMs }: Renewed, now: Instant): Instant {
-  // No renewal by a clock like today's says so: it was set back since.
+  // No renewal by today's clock lasts so long: the clock was set back since.
   if (expiresAt > now + ttlMs + limits.clockStepMs) return now
   const renewedAt = expiresAt - ttlMs
   const latenessMs = Math.min(ttlMs / 12, limits.renewalLateMsMax)

@@ -1,8 +1,8 @@
-// A row that a transaction of somebody else has locked holds up its own run, and nobody who travels with it.
+// A row that another transaction has locked delays its own run, and none that travels in the same batch.
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 
-/** Nothing of the batch was written, because somebody has locked what elements of it need: these, as far as is known. */
+/** Nothing of the batch was written, because another transaction has locked rows of it: those of `which`, if known. */
 export class RowsLocked extends PawlError {
   readonly which: ReadonlySet<number>
 
@@ -15,15 +15,15 @@ export class RowsLocked extends PawlError {
 export interface ApartPorts<Each> {
   key(each: Each): string
   send(each: Each): Promise<void>
-  /** What becomes of one that could not be sent. */
+  /** Called for an element that could not be sent. */
   fail(each: Each, error: unknown): void
 }
 
-/** Sends elements whose rows were locked, each alone, in their order for each key, and until they are through. */
+/** Sends elements whose rows were locked, each alone and in the order of its key, until the store takes them. */
 export class Apart<Each> {
   readonly #ports: ApartPorts<Each>
   readonly #waiting = new Map<string, Each[]>()
-  /** Keys that nobody sends for now. */
+  /** Keys whose elements are not being sent. */
   readonly #idle: string[] = []
   #senders = 0
 
@@ -31,7 +31,7 @@ export class Apart<Each> {
     this.#ports = ports
   }
 
-  /** Whether one that comes now must wait behind others. */
+  /** True if a new element of this key must wait behind others. */
   has(key: string): boolean {
     return this.#waiting.has(key)
   }
@@ -59,7 +59,7 @@ export class Apart<Each> {
     this.#senders--
   }
 
-  // The store waits a while at each try; after some of them the caller shall know.
+  // The store waits a while at each try; after several, the caller is told.
   async #send(each: Each): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {

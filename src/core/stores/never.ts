@@ -1,4 +1,4 @@
 export { NEVER } from '../base/instant.ts'
 
-/** The build that a run names which was paused by hand: none. */
+/** The build of a run that was paused by hand. */
 export const BY_HAND = ''

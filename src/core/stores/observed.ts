@@ -1,4 +1,4 @@
-// Announces every call to a store, once, in one place; the stores themselves know nothing of telemetry.
+// Announces every call to a store, so that stores need to know nothing of telemetry.
 import type { Clock } from '../runtime/clock.ts'
 import type { Bus } from '../telemetry/bus.ts'
 import type { Store } from './store.ts'

@@ -38,7 +38,7 @@ export type Loaded =
 
 export interface HistoryPage {
   readonly turns: readonly StoredTurn[]
-  /** The page ends early, because its turns are large: there may be more, although it has fewer than asked for. */
+  /** The page ends early because its turns are large: there may be more, although it has fewer than were asked for. */
   readonly more?: true
 }
 
@@ -54,19 +54,21 @@ export interface RunSnapshot {
   readonly head: StoredHead
   readonly attributes: Attributes
   readonly status: Status
+  /** When the run was created, last released or freed. Turns that keep the lease do not change it. */
   readonly updatedAt: Instant
   readonly endedAt?: Instant
   /** The turn that ended the run, when it has ended. */
   readonly last?: string
+  /** When the run is due; absent if only a message or another build wakes it. */
   readonly wakeAt?: Instant
   readonly session?: number
-  /** Grants so far: whoever writes a turn of it under no session names this. 0 when it has ended. */
+  /** Grants so far: a turn that is written without a session names this. 0 when the run has ended. */
   readonly epoch: number
   readonly deliveries: number
-  /** The failure that paused it, and the build that met it. */
+  /** The failure that paused the run, and the build that met it. */
   readonly paused?: { readonly build: string; readonly failure: string }
   readonly unread: number
-  /** The build whose workers it is for. */
+  /** The build the run is pinned to. */
   readonly pin?: string
   readonly now: Instant
 }
@@ -102,12 +104,12 @@ export interface ListQuery {
   readonly attributes?: readonly AttributeTest[]
   readonly limit: number
   readonly cursor?: string
-  /** Only the number is wanted. */
+  /** Return only the number of matching runs. */
   readonly count?: true
 }
 /**
- * A value of another type than the one it is compared with is not found, whatever the comparison. A list is equal to
- * each text in it, and has no order.
+ * An attribute of another type than the value it is compared with never matches. A list is equal to each text in it,
+ * and has no order.
  */
 export interface AttributeTest {
   readonly name: string
@@ -127,5 +129,5 @@ export type Hint =
   | { readonly type: 'news'; readonly session: number }
   /** A run has ended. */
   | { readonly type: 'ended'; readonly runId: string }
-  /** Something was written by another process; which, is not known. */
+  /** Another process wrote something. */
   | { readonly type: 'changed' }

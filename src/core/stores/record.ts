@@ -1,4 +1,4 @@
-// Shared values, as the store seam speaks of them.
+// The part of the store seam about shared values.
 
 export type RecordOperation =
   | { readonly type: 'get'; readonly space: string; readonly key: string }
@@ -6,13 +6,13 @@ export type RecordOperation =
       readonly type: 'put'
       readonly space: string
       readonly key: string
-      /** What is there must have this version; 0 is nothing. The new one is one higher. */
+      /** The version the record must have; 0 if it must not exist. The new version is one higher. */
       readonly version: number
       readonly body: string
       /** Unique to this write: sent again, it is applied once. */
       readonly writeId: number
     }
-  /** Records of a space in the order of their keys (by UTF-8 bytes), from behind `after`. */
+  /** Records of a space behind `after`, in the order of their keys (by UTF-8 bytes). */
   | {
       readonly type: 'list'
       readonly space: string
@@ -28,7 +28,7 @@ export interface StoredRecord {
 
 export type RecordOutcome =
   | { readonly type: 'get'; readonly record?: StoredRecord }
-  /** `applied` also if this very write was applied before and is still the newest. Otherwise what is there now. */
+  /** `applied` also if this very write was applied before and is still the newest; else the record as it is now. */
   | { readonly type: 'put'; readonly outcome: 'applied' }
   | { readonly type: 'put'; readonly outcome: 'conflict'; readonly record?: StoredRecord }
   | { readonly type: 'list'; readonly records: readonly StoredRecord[] }

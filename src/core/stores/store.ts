@@ -1,10 +1,15 @@
-// The store seam. A store keeps runs, their histories, inboxes and tasks, and hands out leases. It decides
-// nothing: bodies are opaque text to it, and every rule it enforces is written here.
+// The store seam. A store keeps runs, their histories, inboxes and tasks, and grants leases. It decides nothing: bodies
+// are opaque text to it, and every rule it enforces is written here. `rules/` has the same rules as code.
 //
-// Rules for every method: it takes and returns arrays, element for element; each element is applied wholly or
-// not at all, whatever happens to its neighbours; what is acknowledged is durable; and everything is idempotent
-// by id, so that a caller whose answer was lost sends the same thing again until it gets one. A method that
-// throws has said nothing: the write may have happened.
+// Rules for every method:
+//
+// - It takes and returns arrays, element for element. Each element is applied wholly or not at all, whatever happens
+//   to its neighbours. The order in which a store applies independent elements of one batch is its own.
+// - What is acknowledged is durable.
+// - Everything is idempotent by id, so that a caller whose answer was lost sends the same call again until it gets one.
+// - A method that throws has said nothing: the write may have happened.
+//
+// All instants are those of the store's own clock, except the `at` of a turn.
 import type { Instant } from '../base/instant.ts'
 import type { ParentLink } from '../kernel/run.ts'
 import type { Claimed, ClaimedRun, ClaimRequest, Lease } from './claiming.ts'
@@ -21,61 +26,71 @@ export interface Store {
   readonly traits: Traits
 
   /**
-   * Inserts runs that are not there yet. With `eager` the creator gets the lease in the same write. With a `generation`
-   * above 1, a run that has ended, or is paused and held by nobody, begins again.
+   * Inserts runs that do not exist yet. A run is due at its start, and never before it was written. With `eager` the
+   * creator gets the lease in the same write, if the start has come and the session lives and its time is not over.
+   * With a `generation` above 1, a run that has ended, or is paused and not held, starts again as that generation; its
+   * tasks and notes are dropped.
    */
   create(runs: readonly NewRun[]): Promise<readonly Created[]>
 
   /**
-   * Accepts messages for runs and fixes their order per run. After `accepted` the run is claimable, or its
-   * holder's next `claim` that names the run brings the message: no interleaving with `commit` may lose it.
+   * Accepts messages for runs and fixes their order per run. After `accepted` the run is claimable, or its holder's
+   * next `claim` that names the run returns the message: no interleaving with `commit` may lose it. A message makes a
+   * waiting run due now; a run that has not started, at its start; a paused run stays paused. See `Post` for others.
    */
   post(messages: readonly Post[]): Promise<readonly Posted[]>
 
   /**
-   * Leases runs that are due or have messages, and tasks, to a living session; counts the delivery. Higher priorities
-   * come first. Among equals one queue and name comes after another, in an order that `nonce` decides, so that a long line
-   * of one never starves the others; within them, whatever has been due longest. What it
-   * returns about a run was read after the lease was granted. With `reconcile` it first returns leases this session
-   * holds but did not list: the answer that granted them was lost. Also brings unread messages of the runs in `held`,
-   * frees what silent sessions held (see `LateSession`), and completes deliveries between runs that an earlier commit left
-   * undone.
+   * Leases runs that are due, and tasks, to a living session, and counts the delivery. What it returns about a run was
+   * read after the lease was granted.
+   *
+   * The claim order: higher priorities first. Among equals, one queue and name after another, in an order that `nonce`
+   * decides (`placeOf` in claim-order.ts), so that a long line of one name never starves the others. Within a queue and
+   * name, the row that has been due longest; runs that another build paused come last. Rows that became due in the same
+   * instant have no order.
+   *
+   * With `reconcile`, first returns leases this session holds but did not list, because the answer that granted them
+   * was lost. If there are any runs among them, no other run is granted; the same holds for tasks.
+   *
+   * A claim also frees the leases of silent sessions (see `LateSession`), returns unread messages of the runs in
+   * `held`, and completes deliveries between runs that an earlier commit left undone. A run that is freed is due now,
+   * and so is a task.
    */
   claim(request: ClaimRequest): Promise<Claimed>
 
   /**
-   * Appends a turn to a run, fenced on the lease, and keeps the lease, releases the run, or ends it. All of a
-   * turn becomes visible at once; messages and new runs for others may follow later but are never lost. A lease of
-   * session 0 and nonce 0 is nobody's: with the epoch of the last grant it fits as long as nobody holds the run.
+   * Appends a turn to a run, fenced on the lease, and keeps the lease, releases the run, or ends it. All of a turn
+   * becomes visible at once; messages and new runs for others may follow later but are never lost. A lease of session 0
+   * and nonce 0 belongs to no session: with the epoch of the last grant it fits as long as no session holds the run.
    */
   commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]>
 
-  /** Ends leases on tasks. `done` hands the result to the run the task belongs to, in the same write. */
+  /** Ends leases on tasks. `done` posts the result to the task's run, in the same write. */
   settle(outcomes: readonly TaskOutcome[]): Promise<readonly TaskSettled[]>
 
-  /** Keeps small texts for the steps of a run until it ends. `once` never replaces what is there. */
+  /** Keeps small texts for the steps of a run until its generation ends. `once` never replaces a text. */
   note(notes: readonly Note[]): Promise<readonly Noted[]>
 
   /**
-   * Opens (beat 1), extends, or closes a session. One write for all that the worker holds. A session lives until a
-   * claim frees it, so a renewal that comes late still extends it.
+   * Opens (beat 1), extends, or closes a session: one write for all that the worker holds. Every beat replaces what is
+   * known of the session. A session lives until a claim frees it, so a renewal that comes late still extends it.
    */
   renew(beat: SessionBeat): Promise<Renewed>
 
   /**
-   * Runs a body in a transaction of this database, unless one has been run for this step: then it answers with the text
-   * that one gave. What the body writes and the note of it become durable together. A PermanentError says that the run is
-   * not under way in this generation, and that nothing was written. Only a store that is a database can.
+   * Runs a body in a transaction of this database, unless one has committed for this step: then it returns the text
+   * that one gave. What the body writes and the note of it become durable together. A PermanentError says that the run
+   * is not in progress in this generation, and that nothing was written. Only a store that is a database has this.
    */
   readonly transact?: (of: StepOf, body: (sql: Sql) => Promise<string>) => Promise<string>
 
-  /** Inserts runs within a transaction that is the caller's: they are there if it commits. */
+  /** Inserts runs within a transaction of the caller: they exist if it commits. */
   readonly createIn?: (client: SqlClient, runs: readonly NewRun[]) => Promise<readonly Created[]>
 
-  /** Small shared values, each with a version: read, or changed if nobody was faster. Not for what changes often. */
+  /** Reads small shared values, or changes them if their version is still the one given. In the order given. */
   records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]>
 
-  /** Reads, and never writes. */
+  /** Reads, and never writes. Tasks and sessions come in the order of their ids. */
   load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]>
 
   /** A page of runs, newest first, or their number. May lag behind `commit`. */
@@ -89,11 +104,11 @@ export interface Store {
 
 export interface Traits {
   readonly name: 'memory' | 'sqlite' | 'postgres' | 's3' | 'file' | (string & {})
-  /** What survives after an acknowledgement: not the process, the machine's crash, or what the storage service promises. */
+  /** What an acknowledged write survives: nothing, a crash of the machine, or what the storage service promises. */
   readonly durability: 'none' | 'fsync' | 'service'
-  /** Batches that may be under way at once; the turns of one run always travel in the same lane. */
+  /** Batches that may be in progress at once; the turns of one run always travel in the same lane. */
   readonly lanes: number
-  /** Whether hints cross processes. Without it others find out by polling. */
+  /** True if hints cross processes. Without it, other processes find out by polling. */
   readonly push: boolean
 }
 
@@ -101,27 +116,28 @@ export interface NewRun {
   readonly runId: string
   readonly name: string
   readonly queue: string
+  /** Any whole number; among due runs of the queues a claim names, higher ones are granted first. */
   readonly priority: number
   readonly workflowId: string
   /** What to do if the workflow id is in use, or was. */
   readonly reuse: Reuse
-  /** Text of the input, and a digest of it: the same id with another digest is a conflict. */
+  /** Text of the input, and a digest of it: the same run id with another digest is a conflict. */
   readonly input: string
   readonly digest: string
-  /** What else is known of it from the beginning, as text. */
+  /** What else is known when the run is created, as text. */
   readonly extras?: string
-  /** What it is found by. Of a next generation: what changes. */
+  /** Attributes the run is found by. Of a next generation: those that change. */
   readonly attributes?: AttributeChanges
   readonly parent?: ParentLink
-  /** 1 when absent. Above it: this is the next generation of a run that is there, and whatever else is said here was said before, but for `past` and `attributes`. */
+  /** 1 when absent. Above 1, only `past` and `attributes` count beside it: the rest is as when the run was created. */
   readonly generation?: number
-  /** The history it begins with. */
+  /** The history the run or generation starts with. */
   readonly past?: InitialTurn
-  /** Told to the run in the same write: to this one, or to the one that is there if `reuse` gives that. */
+  /** Posted in the same write: to this run, or to the existing one that the answer names. */
   readonly message?: StoredMessage
-  /** Told to the run under way that must make room for this one. */
+  /** Posted, as urgent, to the run in progress that `terminateRunning` replaces. */
   readonly displaced?: StoredMessage
-  /** Not before this instant of the store's clock; at once when absent. */
+  /** The run does not start before this instant; at once when absent. */
   readonly startAt?: Instant
   /** Or this long after the store accepts it. */
   readonly delayMs?: number
@@ -137,10 +153,10 @@ export const REUSES = [
   'returnExisting',
   'terminateRunning',
 ] as const
-/** What becomes of a start if its workflow id has a run already. */
+/** What becomes of a start if its workflow id has a run. The newest run of the workflow id decides. */
 export type Reuse = (typeof REUSES)[number]
 
-/** The first turn of a run or generation that does not begin with nothing. */
+/** The first turn of a run or generation that starts with a history. */
 export interface InitialTurn {
   readonly turnId: number
   readonly count: number
@@ -155,7 +171,7 @@ export type Created =
       /** The newest run of the workflow id, if that is in progress beside this one, as `reuse: 'allow'` lets it. */
       readonly alongside?: string
     }
-  /** The run was there, with the same input. `run` is present if it is still leased to the caller. */
+  /** The run exists, with the same input. `run` is present if it is still leased to the caller. */
   | {
       readonly outcome: 'existing'
       readonly runId: string
@@ -164,11 +180,11 @@ export type Created =
       readonly posted?: Posted['outcome']
     }
   | { readonly outcome: 'conflict'; readonly runId: string }
-  /** The workflow id is taken and the policy says no; or the run that should begin again is under way. */
+  /** `reuse` forbids another run of the workflow id; or the run that should start again is in progress. */
   | {
       readonly outcome: 'refused'
       readonly runId: string
-      /** It ended so long ago that it is only kept to be read. */
+      /** The run ended so long ago that it is only kept to be read. */
       readonly archived?: true
     }
 
@@ -180,7 +196,7 @@ export interface Post {
   /** Wakes a paused run, whatever paused it. One whose start lies in the future still waits for that. */
   readonly resumes?: true
 }
-/** Which runs a message wakes beside those that wait for one. */
+/** Which runs a message wakes beside those that wait. */
 export type Wakes = Pick<Post, 'urgent' | 'resumes'>
 
 export interface Posted {
@@ -193,26 +209,27 @@ export interface TurnCommit {
   readonly generation: number
   /** Unique to this turn. The same turn sent again is a duplicate; another turn at the same place is fenced. */
   readonly turnId: number
-  /** Events before this turn, and in it. */
+  /** Events of the generation before this turn, and in it: at least one if the turn ends the run. */
   readonly seq: number
   readonly count: number
   /** The instant the turn was decided at. */
   readonly at: Instant
   readonly body: string
-  /** Ids of messages this turn took. */
+  /** Ids of messages this turn consumed. */
   readonly consumed: readonly string[]
   readonly outbox: readonly Outbound[]
+  /** A task whose id exists stays as it is. */
   readonly tasks: readonly NewTask[]
-  /** Tasks that are not needed any more. */
+  /** Ids of tasks that are not needed any more. */
   readonly dropped: readonly string[]
-  /** Added to those the run has, or put in their place; null removes one. */
+  /** Added to those of the run, or replacing them; null removes one. */
   readonly attributes?: AttributeChanges
   /**
-   * From this turn on the run undoes what it did, or no longer does. While it does, its status is `compensating` wherever
-   * it would be `running` or `waiting`, whoever holds it. A next generation begins without.
+   * From this turn on the run undoes what it did, or no longer does. While it does, its status is `compensating`
+   * wherever it would be `running` or `waiting`, whoever holds it. A next generation starts without.
    */
   readonly compensating?: boolean
-  /** The run is for workers of this build from now on, unless it is pinned to one already. It stays so in all generations. */
+  /** Pins the run to this build, unless it is pinned. A pin stays, in all generations. */
   readonly pin?: string
   readonly next: Next
 }
@@ -222,20 +239,21 @@ export type Next =
   | {
       readonly type: 'release'
       readonly status: 'waiting' | 'running'
+      /** The run is due then, not before the release; at once if it has unread messages. Absent: messages wake it. */
       readonly wakeAt?: Instant
     }
-  /** Nothing wakes a paused run but another build, or somebody's hand; if no build is named, only that. */
+  /** Only another build, or an urgent or resuming message, wakes a paused run; if no build is named, only a message. */
   | {
       readonly type: 'pause'
       readonly build?: string
       readonly failure: string
-      /** Messages it has seen and does not take, because it cannot read them: they are for the next holder. */
+      /** Ids of messages the holder has seen and cannot read: they stay for the next holder. */
       readonly left?: readonly string[]
-      /** This delivery does not count: the deaths of earlier holders are still to be made up for by the next. */
+      /** This delivery does not count: if earlier holders died, the run is still suspect. */
       readonly uncounted?: true
     }
   | { readonly type: 'end'; readonly status: 'completed' | 'failed' | 'cancelled' }
-  /** The next generation begins in the same write. Messages that were not taken are for it. */
+  /** The next generation starts in the same write. Unread messages are for it. */
   | { readonly type: 'continue'; readonly past: InitialTurn }
 
 export type Outbound =
@@ -257,15 +275,15 @@ export interface NewTask {
 
 export type Committed =
   | { readonly outcome: 'applied' | 'duplicate' }
-  /** The lease is no longer the caller's, or another turn stands at this place. Nothing was written. */
+  /** Nothing was written: the lease is no longer the caller's, or another turn stands at this place. */
   | { readonly outcome: 'fenced' }
   /**
    * Nothing was written: the turn is stamped more than five seconds ahead of the store's clock, later than the run was
-   * last updated, and later than the holder's session was ever good for. The lease is the caller's still, who may send
+   * last updated, and later than the holder's session was ever good for. The caller still has the lease, and may send
    * the same turn later.
    */
   | { readonly outcome: 'ahead'; readonly now: Instant }
-  /** Nothing was written: the turn would end or pause the run, and there are messages it has neither taken nor left. */
+  /** Nothing was written: the turn would end or pause the run, and there are messages it neither consumed nor left. */
   | { readonly outcome: 'more'; readonly messages: readonly StoredMessage[] }
   /** Nothing was written, and this turn can never be. */
   | { readonly outcome: 'rejected'; readonly reason: string }
@@ -282,7 +300,7 @@ export interface TaskOutcome {
         readonly failed: number
         readonly failure: string
       }
-    /** Given back unused: the delivery does not count. */
+    /** Returned unused: the delivery does not count, and the task is due now. */
     | { readonly type: 'return' }
 }
 export interface TaskSettled {
@@ -296,17 +314,17 @@ export interface StepOf {
   readonly key: string
 }
 
-/** Asks the database something, inside a transaction. */
+/** Queries the database, inside a transaction. */
 export interface Sql {
   query(text: string, values?: readonly unknown[]): Promise<readonly unknown[]>
 }
 
-/** A connection of the caller's, as drivers have it. */
+/** A connection of the caller, as drivers have it. */
 export interface SqlClient {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
 }
 
-/** The store keeps one text for each name of each step, and all of them until the run ends. */
+/** The store keeps one text for each name of each step. */
 export interface Note {
   readonly runId: string
   readonly generation: number
@@ -316,7 +334,7 @@ export interface Note {
   readonly once?: true
 }
 export interface Noted {
-  /** What is kept now. Nothing if there is no such run under way. */
+  /** The text that is kept now; absent if the run is not in progress in this generation. */
   readonly body?: string
 }
 
@@ -327,14 +345,14 @@ export interface SessionBeat {
   readonly ttlMs: number
   /** Tasks the worker believes it holds. */
   readonly tasks: readonly string[]
-  /** What the worker can do, for `why` and for people; every beat replaces it. */
+  /** What the worker can do, for `why` and for people. Every beat replaces it. */
   readonly about: string
-  /** Gives back everything and forgets the session. */
+  /** Releases everything the session holds, and ends it. */
   readonly close?: true
 }
 export interface Renewed {
   readonly now: Instant
   readonly alive: boolean
-  /** Of the tasks in the beat, those that are no longer the session's. */
+  /** Of the tasks in the beat, those that the session no longer holds. */
   readonly lostTasks: readonly string[]
 }

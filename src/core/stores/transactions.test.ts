@@ -229,7 +229,7 @@ describe.each(['sqlite', 'postgres'] as const)('transactions on %s', (kind) => {
       kept = sql
       return ''
     })
-    await expect(kept?.query('select 1')).rejects.toThrow(/is over. Await every query/)
+    await expect(kept?.query('select 1')).rejects.toThrow(/has ended. Await every query/)
   })
 
   test.each(['commit', 'rollback'])('a function that says %s itself is refused', async (end) => {
@@ -305,7 +305,7 @@ describe('transactions on postgres alone', () => {
     await apply(store, turn(run))
     await apply(store, turn(run, { seq: 1, next: ended }))
     gate.resolve()
-    await expect(late).rejects.toThrow(/not under way/)
+    await expect(late).rejects.toThrow(/not in progress/)
     const other = await hold(store, randomUUID())
     expect(await rowsOf(store, other, table)).toEqual([])
   })

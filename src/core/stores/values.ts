@@ -1,4 +1,4 @@
-// What both halves of the store seam speak of.
+// Values that all parts of the store seam use.
 import type { Instant } from '../base/instant.ts'
 import type { ParentLink } from '../kernel/run.ts'
 

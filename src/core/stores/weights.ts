@@ -1,8 +1,8 @@
-// What an element of a batch takes on its way to a store, near enough to bound batches by it.
+// How many bytes an element of a batch takes, near enough to bound batches by it.
 import { type Change, inNewRun, inOutcome, inPost, inTurn } from './bodies.ts'
 import type { AttributeChanges, NewRun, Post, TaskOutcome, TurnCommit } from './store.ts'
 
-/** Ids, names, numbers, and what stands around them. */
+/** For ids, names, numbers, and the text around them. */
 const EACH_BYTES = 256
 const ID_BYTES = 64
 

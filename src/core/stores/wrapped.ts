@@ -1,4 +1,4 @@
-// A store around another one: every call goes through one function, and what differs is given apart.
+// A store around another one: every call goes through one function, except those given as `different`.
 import type { Store } from './store.ts'
 
 export type StoreMethod = Exclude<
@@ -6,7 +6,7 @@ export type StoreMethod = Exclude<
   'traits' | 'wake' | 'close' | 'transact' | 'createIn'
 >
 
-/** Makes a call out of a call. */
+/** Wraps a call of a store. */
 export type Around = <Args extends unknown[], Out>(
   method: StoreMethod,
   call: (...args: Args) => Promise<Out>,

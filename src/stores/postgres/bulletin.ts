@@ -1,4 +1,4 @@
-// What one notification carries. Postgres takes less than 8,000 bytes; what does not fit goes into the next one.
+// Hints that one notification carries. Postgres takes less than 8,000 bytes; what does not fit goes into the next.
 import type { Hint } from '../../core/stores/driver.ts'
 
 export interface Bulletin {
@@ -8,16 +8,16 @@ export interface Bulletin {
   readonly ended?: readonly string[]
 }
 
-/** Without the names of the fields and the number of who tells it. */
+/** Bytes for hints: all without the names of the fields and the number of the sender. */
 const BYTES_MAX = 7_800
 
-/** What there is to tell. */
+/** Hints that wait to be sent. */
 export class News {
   #ready = false
   readonly #sessions = new Set<number>()
   readonly #ended = new Set<string>()
 
-  /** Whether it is more than ends, which only those care about who wait for them. */
+  /** True if there are hints beside ended runs, which only callers that wait for them need. */
   get isUrgent(): boolean {
     return this.#ready || this.#sessions.size > 0
   }
@@ -32,7 +32,7 @@ export class News {
     else if (hint.type === 'ended') this.#ended.add(hint.runId)
   }
 
-  /** As much as fits into one notification. */
+  /** As many hints as fit into one notification. */
   take(from: number): Bulletin {
     const room = { bytes: BYTES_MAX }
     const sessions = takeFrom(this.#sessions, room)

@@ -1,4 +1,4 @@
-// Calling the functions of this release on the pool of the store.
+// Calls the functions of this release on the pool of the store.
 import type pg from 'pg'
 import type { Clock } from '../../core/runtime/clock.ts'
 import { RowsLocked } from '../../core/stores/driver.ts'
@@ -10,20 +10,20 @@ import { withClient } from './pool-client.ts'
 
 export interface CallPorts {
   readonly pool: pg.Pool
-  /** For lists and counts: they may read whole tables, and take long while renewals may not wait. */
+  /** For lists and counts, which may read whole tables and take long, while renewals must not wait. */
   readonly lists: pg.Pool
   readonly place: Place
   readonly clock: Clock
-  /** The time that is handed in, for tests; else the server's counts. */
+  /** The time that tests hand in; `null` for the server's own. */
   readonly now: () => number | null
-  /** Behind a pooler, where a statement that was prepared may be unknown to the next connection. */
+  /** Behind a pooler, the next connection may not know a prepared statement. */
   readonly isPooled: boolean
-  /** Hears of every call that failed: another server may answer the next one. */
+  /** Called after every failed call, because another server may answer the next one. */
   readonly failed: () => void
 }
 
-// A function, table or column that is not there: a newer release has changed the tables, the functions were dropped as
-// unused, or a server has taken over that never had them.
+// Codes for a function, table or column that does not exist: a newer release has changed the tables, the functions were
+// dropped as unused, or another server has taken over that never had them.
 const MISSING = new Set(['42883', '42P01', '42703', '3F000'])
 
 export function isMissing(error: unknown): boolean {
@@ -50,7 +50,7 @@ export class PostgresCalls {
   }
 
   /**
-   * A statement with a name is parsed and planned once for each connection, and looks things up in indexes. One without is
+   * A statement with a name is parsed and planned once for each connection, and uses indexes. One without a name is
    * planned each time, and may read whole tables if that is best.
    */
   async query<Row>(text: string, values: readonly unknown[], name?: string): Promise<Row[]> {
@@ -76,7 +76,7 @@ export class PostgresCalls {
     return (await pool.query({ ...query, ...(!isPooled && { name }) })).rows as Row[]
   }
 
-  /** Those who miss something at the same time wait for one installation. */
+  /** Calls that miss something at the same time wait for one installation. */
   install(): Promise<void> {
     this.#installing ??= this.#installOnce().finally(() => {
       this.#installing = undefined

@@ -1,4 +1,4 @@
-// Reading what is told of runs that were granted.
+// Reads the answer of a claim about granted runs.
 
 import type { ClaimedRun, StoredMessage } from '../../core/stores/driver.ts'
 import { type ClaimedColumns, claimedRunOf } from '../sql/rows.ts'

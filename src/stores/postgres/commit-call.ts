@@ -1,5 +1,5 @@
 // A batch of turns as the arguments of one function call. Columns travel as array literals of numbers and ids, bodies
-// as one text joined by a character JSON never contains raw; the rare parts travel together as JSON.
+// as one text joined by a character that JSON never contains raw, and the rare parts together as JSON.
 
 import { limits } from '../../core/base/limits.ts'
 import {
@@ -20,7 +20,7 @@ export const SEPARATOR = '\x1e'
 export function commitArguments(turns: readonly TurnCommit[]): unknown[] {
   const column = (value: (turn: TurnCommit) => string | number): string =>
     `{${turns.map(value).join(',')}}`
-  // What a turn leaves unread travels with what it takes, under the negative of its number.
+  // Ids that a turn leaves unread travel with those it consumes, under the negative of its number.
   const taken = turns.flatMap(({ consumed, next }, index) => {
     const left = next.type === 'pause' ? (next.left ?? []) : []
     const numbered = (ids: readonly string[], n: number) => ids.map((id) => ({ n, id }))
@@ -46,8 +46,8 @@ export function commitArguments(turns: readonly TurnCommit[]): unknown[] {
   ]
 }
 
-/** The arguments of the everyday call, if the batch is an everyday one. */
-export function everydayArguments(turns: readonly TurnCommit[]): unknown[] | undefined {
+/** The arguments of `commit_turn`, if the batch is a single plain turn. */
+export function plainTurnArguments(turns: readonly TurnCommit[]): unknown[] | undefined {
   const [turn, another] = turns
   if (!turn || another || turn.count === 0 || !isPlain(turn)) return undefined
   const { runId, lease, generation, seq, count, turnId, at, next, body } = turn
@@ -69,7 +69,7 @@ function nextCode(next: Next): number {
       return 0
     case 'release':
       return next.status === 'waiting' ? 1 : 2
-    // Released as one that goes on at once; the rest is told apart.
+    // Released as a run that continues at once; the rest travels with the rare parts.
     case 'continue':
       return 2
     case 'pause':
@@ -108,7 +108,7 @@ function extras(turns: readonly TurnCommit[]): string | null {
   })
 }
 
-/** Attributes as rows of their tables; one that is removed as its name alone. */
+/** Attributes as rows of their tables; a removed one as its name alone. */
 export function attributeRows(changes: AttributeChanges): object[] {
   return Object.entries(changes).map(([name, value]) => {
     if (value === null) return { name }

@@ -1,4 +1,4 @@
-// Reaching a Postgres database: the driver, the pool, the schema, or an error that says what to do.
+// Options of connections to Postgres, and its errors as errors that say what to do.
 import type pg from 'pg'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
@@ -21,15 +21,15 @@ export async function loadDriver(): Promise<typeof pg> {
   }
 }
 
-/** What a connection is for: it says what the server should do if it hangs. */
+/** What a connection is for, which decides its options. */
 export type Purpose = 'pawl' | 'pawl hints' | 'pawl lists' | 'pawl steps'
 
-/** Set by a start-up option. Where it is missing, a pooler has dropped the options. */
+/** A setting that a start-up option makes. If it is missing, a pooler has dropped the options. */
 export const MARK = 'pawl.direct'
 
 /**
- * Behind a pooler in transaction mode (`isPooled`) there are no start-up options, since connections of the server are
- * shared; the functions set what a transaction needs.
+ * Behind a pooler in transaction mode (`isPooled`) there are no start-up options, because connections of the server are
+ * shared. The functions set what a transaction needs.
  */
 export function connectionOptions(
   place: Place,
@@ -42,7 +42,7 @@ export function connectionOptions(
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    // A connection that has silently died must not hold up what waits behind it.
+    // A connection that has silently died must not delay the calls that wait behind it.
     query_timeout: 30_000,
     ...(!isPooled && { options: startUpOptions(place, purpose) }),
   }
@@ -51,10 +51,10 @@ export function connectionOptions(
 // A host that has vanished keeps its locks until the server notices, which takes hours by default.
 const ALIVE = '-c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3'
 
-// The server takes the last of two that say the same: what pawl relies on stands behind what the URL says.
+// Of two options with the same name the server takes the last, so those that pawl relies on follow those of the URL.
 function startUpOptions({ options }: Place, purpose: Purpose): string {
   const relied = `-c ${MARK}=on`
-  // What a body in a transaction may do, and in which isolation, is its author's business.
+  // The author of a body decides what it may do in its transaction, and in which isolation.
   if (purpose === 'pawl steps') return `${ALIVE} ${options} ${relied}`
   const ways = purpose === 'pawl lists' ? [] : [...FOR_MANY_ROWS, 'jit']
   const lookups = ways.map((way) => `-c ${way}=off`).join(' ')
@@ -62,17 +62,17 @@ function startUpOptions({ options }: Place, purpose: Purpose): string {
 }
 
 /**
- * What is wrong with the data itself: not a value of its type, a constraint, more than the server can hold. Of the last
- * kind only what is about a value or a row: the server's own limits, as for notifications, pass.
+ * Codes for data that the server refuses: not a value of its type, a constraint, too large a value or row. Limits of
+ * the server itself, as for notifications, are not among them, because they may pass.
  */
 const REFUSED = /^(22|23)/
 const TOO_LARGE = /index row|row is too big|string buffer|too long/
 
-/** What went wrong, as one of pawl's errors where there is something to say about it. */
+/** An error of the driver as one of pawl's errors. */
 export function explain(error: unknown): unknown {
   if (error instanceof PawlError) return error
   const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }
-  // First, because its message may quote what was sent.
+  // First, because the message may quote the data.
   if (REFUSED.test(code) || (code.startsWith('54') && TOO_LARGE.test(message)))
     return refused('Postgres', error)
   const refusal = refusals[code] ?? (MISDIRECTED.test(message) ? MISDIRECTION : undefined)
@@ -80,7 +80,7 @@ export function explain(error: unknown): unknown {
   return unavailable('Postgres', error)
 }
 
-/** What the server, the driver or a pooler says of a URL that no waiting mends, without a code of its own. */
+/** Messages without a code about a URL that is wrong, from the server, the driver or a pooler. */
 const MISDIRECTED =
   /does not support SSL|no such database|invalid sslmode|unrecognized configuration parameter|invalid command-line argument|requires a value/
 const MISDIRECTION = ['STORE_URL_INVALID', 'Correct the store URL.'] as const

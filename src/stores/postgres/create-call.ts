@@ -1,4 +1,4 @@
-// Creating runs: the everyday ways, each a call of its own, and the one that can do everything.
+// Creates runs: plain ones by cheaper calls of their own, all others by the call that can do everything.
 import type { ClaimedRun, Created, Hint, NewRun, Posted } from '../../core/stores/driver.ts'
 import { type ClaimedAnswer, claimedRunsOf } from './claimed-runs.ts'
 import { newRun, SEPARATOR } from './commit-call.ts'
@@ -14,7 +14,7 @@ export interface CreatorPorts {
   readonly schema: string
   readonly hints: Pick<Hints, 'channel' | 'rider' | 'tell'>
   readonly lanes: Lanes
-  /** How long so many runs may wait for a lock; nothing where the transaction is the caller's. */
+  /** How long so many runs may wait for a lock; `null` in a transaction of the caller. */
   wait(runs: number): number | null
   call<T>(name: string, ...values: unknown[]): Promise<T>
   query<Row>(text: string, values: readonly unknown[], name: string): Promise<Row[]>
@@ -36,7 +36,7 @@ export class PostgresCreator {
     return created
   }
 
-  // Each kind by the cheapest call that can do it, so that one run with a message does not make all others dear.
+  // Each kind by the cheapest call that can do it, so that one run with a message does not slow down the others.
   async #createMany(runs: readonly NewRun[]): Promise<readonly Created[]> {
     const times = new Map<string, number>()
     for (const { runId } of runs) times.set(runId, (times.get(runId) ?? 0) + 1)
@@ -49,7 +49,7 @@ export class PostgresCreator {
     }
     const { plain = [], named = [], alone = [] } = Object.fromEntries(kinds)
     if (plain.length > 0) keep(plain, await this.#createPlain(plain))
-    // Locks are taken in one order by everybody: by workflow id, then by run id.
+    // All processes take locks in one order: by workflow id, then by run id.
     const sorted = named.toSorted(
       (a, b) => order(a.workflowId, b.workflowId) || order(a.runId, b.runId),
     )
@@ -74,7 +74,7 @@ export class PostgresCreator {
     return { outcome: 'created', now, ...(mine && newlyHeld(run, now)) }
   }
 
-  // The id is taken, or the number of the lane is not what it was. The long way finds out which.
+  // The id exists, or the lane has another number by now. The general call finds out which.
   async #createAnew(run: NewRun): Promise<Created> {
     this.#ports.lanes.forget()
     const [created] = await this.#createEach([run])
@@ -89,15 +89,15 @@ export class PostgresCreator {
       readonly mine?: boolean
       readonly posted?: Posted['outcome'] | null
       readonly alongside?: string | null
-      /** The session that holds the run which was told something; 0 is nobody. */
-      readonly told?: number | null
+      /** The session that holds the run to which a message was posted; 0 if it is free. */
+      readonly postedTo?: number | null
     }
     const { now, out } = await this.#ports.call<{ now: number; out: Answer[] }>(
       'create_runs',
       JSON.stringify(runs.map(newRun)),
       this.#ports.wait(runs.length),
     )
-    const heard = out.flatMap(({ told }) => (typeof told === 'number' ? [told] : []))
+    const heard = out.flatMap(({ postedTo }) => (typeof postedTo === 'number' ? [postedTo] : []))
     this.#ports.hints.tell(wakeUps(heard.map((session) => ({ outcome: 'accepted', session }))))
     const old = runs.flatMap((run, index) => {
       const { outcome, mine } = out[index] ?? {}
@@ -108,7 +108,7 @@ export class PostgresCreator {
       const { outcome = 'refused', runId = run.runId } = out[index] ?? {}
       const own = claimed.get(run.runId)
       const held = own === undefined ? {} : { run: own }
-      // What was just created holds nothing that is not known here.
+      // All that a new run holds is known here.
       const { mine, posted, alongside } = out[index] ?? {}
       if (outcome === 'created') {
         const beside = alongside ? { alongside } : {}
@@ -130,7 +130,7 @@ export class PostgresCreator {
     return new Map(runs.map((run) => [run.head.runId, run]))
   }
 
-  // In the order everybody takes locks in. Ids that are taken are looked at on their own.
+  // In the order of locks. Runs whose ids exist are created again by the general call, which says what they are.
   async #createPlain(runs: readonly NewRun[]): Promise<readonly Created[]> {
     const sorted = runs.toSorted((a, b) => order(a.runId, b.runId))
     const lanes = await Promise.all(sorted.map((run) => this.#ports.lanes.of(run)))
@@ -189,7 +189,7 @@ function isPlain(run: NewRun): boolean {
   return workflowId === runId && more.every((each) => each === undefined)
 }
 
-/** Whether its creation may lock another run, too. */
+/** True if its creation may also lock another run. */
 function reachesOut({ message, displaced, generation }: NewRun): boolean {
   return message !== undefined || displaced !== undefined || generation !== undefined
 }

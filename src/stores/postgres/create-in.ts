@@ -1,4 +1,4 @@
-// Creating runs in a transaction of the caller's: they are there, and others hear of them, when it commits.
+// Creates runs in a transaction of the caller: they exist, and other processes hear of them, when it commits.
 import type { Created, Hint, NewRun, SqlClient } from '../../core/stores/driver.ts'
 import { isMissing } from './calls.ts'
 import { explain } from './connection.ts'
@@ -12,7 +12,7 @@ export interface CreateInPorts {
   readonly hints: Pick<Hints, 'channel' | 'passenger'>
   readonly lanes: Lanes
   readonly now: number | null
-  /** Brings the database up to date, or says why not. */
+  /** Brings the database up to date, or throws why it cannot. */
   readonly install: () => Promise<void>
 }
 
@@ -25,12 +25,12 @@ export async function createIn(
     try {
       return (await client.query(text, [...values])).rows as Row[]
     } catch (error) {
-      // Too late for this transaction, but its caller will try again.
+      // Too late for this transaction, but the caller will retry.
       if (isMissing(error)) await install()
       throw explain(error)
     }
   }
-  // As text: how the caller's driver reads JSON is the caller's business.
+  // As text, because the caller decides how its driver reads JSON.
   const call = async <T>(name: string, ...values: unknown[]): Promise<T> => {
     const places = [now, ...values].map((_, index) => `$${index + 1}`).join(', ')
     const text = `select ${nameOf(schema, name)}(${places})::text as answer`
@@ -40,7 +40,7 @@ export async function createIn(
   const heard: Hint[] = []
   const tell = (hints: readonly Hint[]): void => void heard.push(...hints)
   const collected = { channel: hints.channel, tell, rider: () => undefined }
-  // A lane that is new is made outside: everybody else who needs it would wait for the caller's transaction.
+  // A new lane is added outside, because others that need it would wait for the caller's transaction.
   await Promise.all(runs.map((run) => lanes.of(run)))
   const creator = new PostgresCreator({
     schema,
@@ -50,7 +50,7 @@ export async function createIn(
     call,
     query,
   })
-  // Nobody can hold yet what may never be there.
+  // No session can hold a run that may never exist.
   const created = await creator.create(runs.map(({ eager: _, ...run }) => run))
   const bulletin = heard.length > 0 ? hints.passenger(heard) : undefined
   if (bulletin) await query('select pg_notify($1, $2)', [hints.channel, bulletin])

@@ -1,5 +1,5 @@
-// How Postgres words what the SQL stores have in common, and what it tests in its own way: in terms of columns that the
-// server has statistics of, and so that each part of a condition finds its rows in an index.
+// How Postgres words what the SQL stores have in common, and the conditions it tests in its own way: on columns that
+// the server has statistics of, and so that each part of a condition finds its rows in an index.
 import { isUuid } from '../../core/base/digest.ts'
 import { type AttributeTest, attributeColumns, type Status } from '../../core/stores/driver.ts'
 import type { Condition } from '../sql/conditions.ts'
@@ -16,7 +16,7 @@ export function postgresDialect(schema: string): Dialect {
   }
 }
 
-/** A text whose values are numbered, as the driver wants them. */
+/** A text whose values are numbered, as the driver needs them. */
 export function numbered(text: string): string {
   let count = 0
   return text.replaceAll('?', () => `$${++count}`)
@@ -42,7 +42,7 @@ export function isNamed(workflowId: string): Condition {
   return { where, values: [workflowId, workflowId] }
 }
 
-/** Whether runs have the text of a test as a value, in a list, or some the one and some the other. */
+/** Whether runs have the text of a test as a value, in a list, or both. */
 type Where = 'values' | 'lists' | 'both'
 export type Places = ReadonlyMap<AttributeTest, Where>
 

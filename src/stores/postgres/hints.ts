@@ -1,5 +1,5 @@
-// Hints between processes. What happens here is told to others by NOTIFY from a connection of its own, outside the
-// transactions that matter and gathered while one is under way; what others tell comes in by LISTEN.
+// Hints between processes. Those of this process are sent by NOTIFY on a connection of their own, outside the
+// transactions that matter, and collected while one is in progress; those of others arrive by LISTEN.
 import type pg from 'pg'
 import type { Clock } from '../../core/runtime/clock.ts'
 import type { Hint } from '../../core/stores/driver.ts'
@@ -11,22 +11,22 @@ const RIDE_AFTER_QUIET_MS = 10
 const LATER_MS = 100
 const PING_MS = 60_000
 const PING_MS_MAX = 5_000
-// Nothing rests on it, so nobody waits for the disk.
+// No promise depends on it, so it does not wait for the disk.
 const TELL = "select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)"
 
-/** No process: what it says is news to all of them. */
+/** No process has this number, so all processes listen to a hint from it. */
 const NOBODY = -1
 
 export interface HintPorts {
   /** For NOTIFY. */
   readonly connect: () => pg.Client
-  /** For LISTEN, if that is possible: a pooler in transaction mode passes nothing on. */
+  /** For LISTEN, if that is possible: a pooler in transaction mode forwards no notifications. */
   readonly connectEar: (() => pg.Client) | undefined
-  /** Behind a pooler, where a statement that was prepared may be unknown to the next connection. */
+  /** Behind a pooler, the next connection may not know a prepared statement. */
   readonly isPooled: boolean
   readonly channel: string
   readonly clock: Clock
-  /** Tells this process from the others on the channel. */
+  /** Distinguishes this process from the others on the channel. */
   readonly self: number
 }
 
@@ -40,7 +40,7 @@ export class Hints {
   #mutedUntil = Number.NEGATIVE_INFINITY
   readonly #later: Hint[] = []
   readonly #prepared: { readonly name?: string }
-  /** Of the next ping, or of the next try to connect. */
+  /** Cancels the next ping, or the next attempt to connect. */
   #stopTimer = (): void => {}
   #speaking = false
   #spoken: Promise<void> = Promise.resolve()
@@ -64,8 +64,8 @@ export class Hints {
   }
 
   /**
-   * A hint for a write to carry along, which spares a round trip. Only where writes are rare: a notification inside a
-   * transaction holds a lock until that is flushed, and many would wait for each other.
+   * A hint that a write may carry, which saves a round trip. Only while writes are rare: a notification inside a
+   * transaction holds a lock until the transaction is flushed, and many would wait for each other.
    */
   rider(hint: Extract<Hint, { type: 'ready' }>): string | undefined {
     return this.#isQuiet()
@@ -74,8 +74,8 @@ export class Hints {
   }
 
   /**
-   * The same for a transaction of a caller, which nobody knows the end of: what it does not carry is told a moment later,
-   * when most such transactions are over.
+   * The same for a transaction of a caller, whose end is unknown: what it does not carry is sent a moment later, when
+   * most such transactions have ended.
    */
   passenger(hints: readonly Hint[]): string | undefined {
     if (this.#isQuiet()) {
@@ -100,7 +100,7 @@ export class Hints {
     if (!this.#closed) this.tell(hints)
   }
 
-  /** Tells this process at once, and the others soon, unless they have been told. */
+  /** Tells this process at once, and the others soon, unless a write carried the hint. */
   tell(hints: readonly Hint[], othersKnow = false): void {
     const isMuted = this.#closed || this.#ports.clock.monotonic() < this.#mutedUntil
     for (const hint of hints) {
@@ -114,12 +114,12 @@ export class Hints {
   async close(): Promise<void> {
     this.#closed = true
     this.#stopTimer()
-    // A connection that is still being opened would outlive this, and keep the process from ending.
+    // A connection that is still being opened would keep the process from ending.
     await this.#spoken
     await Promise.allSettled([this.#ear?.end(), this.#speaker?.end()])
   }
 
-  // Ends are told a moment later: many of them fit into one notification, and only those who wait for them care.
+  // Ended runs are sent a moment later: many fit into one notification, and only callers that wait for them care.
   #speakSoon(): void {
     if (this.#soon || this.#speaking) return
     this.#soon = true
@@ -180,9 +180,9 @@ export class Hints {
       await ear.connect()
       if (this.#closed) return await ear.end()
       await ear.query(`listen "${this.#ports.channel}"`)
-      // Closed meanwhile: a ping that is planned now would keep the process from ending.
+      // Closed meanwhile. Another ping would keep the process from ending.
       if (this.#closed) return
-      // Whatever was said while nobody listened.
+      // Hints may have been missed while no connection listened.
       for (const listener of this.#listeners) listener({ type: 'changed' })
       this.#ping(ear, again)
     } catch {
@@ -190,7 +190,7 @@ export class Hints {
     }
   }
 
-  // A connection that only listens does not notice that what lies between has forgotten it.
+  // A connection that only listens does not notice that a router or firewall has dropped it.
   #ping(ear: pg.Client, lost: () => void): void {
     this.#stopTimer = this.#ports.clock.after(PING_MS, () => {
       const ping = { text: 'select 1', query_timeout: PING_MS_MAX } as pg.QueryConfig

@@ -1,4 +1,4 @@
-// Numbers of the lanes that runs wait in, asked for once and remembered for as long as the server is the same.
+// Numbers of the lanes that runs wait in, read once and kept as long as the server is the same.
 import type { NewRun } from '../../core/stores/driver.ts'
 import { nameOf } from './functions/index.ts'
 
@@ -32,7 +32,7 @@ export class Lanes {
     return lane
   }
 
-  /** A server that has taken over may not have all of them, or under other numbers. */
+  /** A server that has taken over may lack some lanes, or have them under other numbers. */
   forget(): void {
     this.#known = new Map()
   }

@@ -1,4 +1,4 @@
-// Bringing a database up to date: its tables, and the functions of this release beside those of others.
+// Brings a database up to date: its tables, and the functions of this release beside those of others.
 import type pg from 'pg'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
@@ -7,12 +7,12 @@ import { functions, release } from './functions/index.ts'
 import type { Place } from './place.ts'
 import { migrations, OLDEST_AT_WORK } from './schema.ts'
 
-/** Building an index over many runs takes its time. */
+/** Building an index over many runs takes long. */
 const MIGRATION_MS_MAX = 3_600_000
 
 /**
- * Processes that start together wait for each other. Whoever works on the tables meanwhile is not held up for long. With
- * `again` the functions are installed whether or not they seem to be there.
+ * Processes that start together wait for each other, and those that use the tables meanwhile are not delayed for long.
+ * With `again` the functions are installed even if they seem to exist.
  */
 export async function migrate(
   client: pg.ClientBase,
@@ -28,7 +28,7 @@ export async function migrate(
     } catch (error) {
       const isLocked = (error as { code?: string }).code === '55P03'
       if (!isLocked || clock.monotonic() > deadline) throw error
-      // Those who queue behind the lock that could not be had get their turn.
+      // Statements that wait behind the lock that was not granted get their turn.
       await sleep(clock, limits.migrationPauseMs)
     }
   }
@@ -41,10 +41,10 @@ async function migrateOnce(client: pg.ClientBase, schema: string, again: boolean
   try {
     await run('set local statement_timeout = 0')
     await run('set local lock_timeout = 0')
-    // Of the transaction, not of the session: a pooler may give the next statement to another connection. What those it
-    // waited for have done is seen by the statements that follow.
+    // A lock of the transaction and not of the session, because a pooler may give the next statement to another
+    // connection. The statements that follow see what the processes it waited for have done.
     await run(`select pg_advisory_xact_lock(hashtextextended('pawl ' || $1, 0))`, [schema])
-    // Everybody who comes later would wait behind a lock on a table that is asked for and not had.
+    // All later statements would wait behind a table lock that is requested and not granted.
     await run(`set local lock_timeout = ${limits.lockMsMax}`)
     const state = await stateOf(client, schema)
     if (again || !isUpToDate(state)) await bringUpToDate(run, schema, state)
@@ -80,16 +80,16 @@ async function bringUpToDate(run: Run, schema: string, state: State | undefined)
 const NOW = 'floor(extract(epoch from clock_timestamp()) * 1000)::int8'
 
 async function makeSchema(run: Run, schema: string): Promise<void> {
-  // Without the right to create schemas this still works in one that was made for us.
+  // Without the right to create schemas this still works in one that exists.
   const name = schema.slice(1, -1)
   const { rows } = await run('select 1 from pg_namespace where nspname = $1', [name])
   if (rows.length === 0) await run(`create schema ${schema}`)
-  // A release that knew only these two columns reads them to find out that it is too old.
+  // A release that knows only these two columns reads them to learn that it is too old.
   await run(`create table ${schema}.about (version int4 not null, functions text not null)`)
   await run(`insert into ${schema}.about values (0, '')`)
 }
 
-/** A process that still uses what is dropped here installs it again, or learns that it must not. */
+/** A process that still uses dropped functions installs them again, or learns that it must be upgraded. */
 async function dropReleases(run: Run, schema: string, which: string): Promise<void> {
   const { rows } = await run(
     `delete from ${schema}.release where release <> $1 and ${which} returning release`,
@@ -108,13 +108,13 @@ async function dropReleases(run: Run, schema: string, which: string): Promise<vo
 
 interface State {
   readonly version: number
-  /** Missing before there were releases side by side. */
+  /** Absent in tables of releases that could not run side by side. */
   readonly oldest?: number
   readonly isInstalled: boolean
 }
 
 async function stateOf(client: pg.ClientBase, schema: string): Promise<State | undefined> {
-  // From the catalogue itself: what a connection remembers of it may be older than the lock it has just waited for.
+  // From the catalogue itself, because a connection's cache of it may be older than the lock it has just waited for.
   const { rows } = await client.query(
     `select exists (select 1 from pg_class where relnamespace = n.oid and relname = 'about') as found,
       exists (select 1 from pg_proc where pronamespace = n.oid and proname = $2) as installed
@@ -143,6 +143,7 @@ function refuseNewer({ version, oldest = version }: State, schema: string): void
   if (version <= migrations.length || oldest <= migrations.length) return
   throw new PawlError(
     'SCHEMA_TOO_NEW',
-    `schema ${schema} was written by a newer pawl (version ${version}, this one knows ${migrations.length}). Upgrade pawl in this process.`,
+    `schema ${schema} was written by a newer pawl (version ${version}, this one knows ${migrations.length}). ` +
+      'Upgrade pawl in this process.',
   )
 }

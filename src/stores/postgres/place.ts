@@ -1,23 +1,23 @@
-// Where a Postgres store is: what its URL says, for pawl and for the driver.
+// The URL of a Postgres store, as settings for pawl and for the driver.
 import { PawlError } from '../../core/base/errors.ts'
 import { unknownParameter } from '../url-parameters.ts'
 
 export interface Place {
   /** The connection string without the parts that are pawl's own. */
   readonly url: string
-  /** Where to listen for hints, if that is elsewhere: a pooler in transaction mode passes none on. */
+  /** Where to listen for hints, if that differs: a pooler in transaction mode forwards no notifications. */
   readonly listenUrl?: string
   /** The schema's name, quoted. */
   readonly schema: string
   readonly channel: string
   readonly pool: number
-  /** Start-up options of the user's, as `-c name=value …`. */
+  /** Start-up options of the user, as `-c name=value …`. */
   readonly options: string
 }
 
 const OURS = ['schema', 'pool', 'listen', 'options'] as const
 
-/** What the driver takes in a URL. */
+/** Parameters that the driver takes in a URL. */
 const DRIVERS = [
   'application_name',
   'binary',
@@ -82,7 +82,8 @@ function readUrl(given: string, what: string): URL {
   } catch {
     throw new PawlError(
       'STORE_URL_INVALID',
-      `${what} cannot be read. Expected 'postgres://user:password@host:5432/database?schema=pawl'; special characters in the password must be percent-encoded.`,
+      `${what} cannot be read. Expected 'postgres://user:password@host:5432/database?schema=pawl'; special characters ` +
+        'in the password must be percent-encoded.',
     )
   }
 }

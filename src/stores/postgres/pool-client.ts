@@ -2,9 +2,9 @@
 import type pg from 'pg'
 
 /**
- * A connection that is lost between two queries has nobody to tell, and the pool does not listen while it is lent: without
- * a listener the whole process would end. The next query fails. After a failure the connection is not used again: it may
- * be lost, in the middle of a transaction, or still busy with what it was asked.
+ * A connection that is lost between two queries emits an error, and the pool does not listen while it is lent: without
+ * a listener the process would end. The next query fails. After a failure the connection is not used again, because it
+ * may be lost, in the middle of a transaction, or still busy.
  */
 export async function withClient<T>(
   connecting: Promise<pg.PoolClient>,

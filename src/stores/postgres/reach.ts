@@ -1,4 +1,4 @@
-// Reaching a database: directly, or behind a pooler; and whether it is one that pawl can use.
+// Connects to a database, directly or through a pooler, and checks that pawl can use it.
 import type pg from 'pg'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
@@ -10,7 +10,7 @@ import { withClient } from './pool-client.ts'
 
 export interface Reached {
   readonly pool: pg.Pool
-  /** Behind a pooler that shares the server's connections out by transaction. */
+  /** Behind a pooler that assigns connections of the server by transaction. */
   readonly isPooled: boolean
 }
 
@@ -22,7 +22,7 @@ export async function reach(driver: typeof pg, place: Place, clock: Clock): Prom
   return reached
 }
 
-/** Nothing, if the start-up options do not reach the server. */
+/** `undefined` if the start-up options do not reach the server. */
 async function attempt(
   driver: typeof pg,
   place: Place,
@@ -69,24 +69,25 @@ export function poolOf(
   return pool
 }
 
-/** Said before anything is asked of the schema, so it is not about the schema. */
+/** Thrown before the schema is used, so it is about the database. */
 function mayNotConnect(error: unknown): unknown {
   const { code, message } = error as { code?: string; message?: string }
   if (code !== '42501') return error
   return new PawlError(
     'STORE_URL_INVALID',
-    `${message}. The user may not connect to it: \`grant connect on database <name> to <user>\`, or correct the name in the store URL.`,
+    `${message}. The user may not connect to it: \`grant connect on database <name> to <user>\`, or correct the name ` +
+      'in the store URL.',
     { cause: error },
   )
 }
 
-/** How PgBouncer says that it takes no start-up options. */
+/** True if PgBouncer says that it takes no start-up options. */
 function isOptionRefused(error: unknown): boolean {
   const { code, message = '' } = error as { code?: string; message?: string }
   return code === '08P01' && /unsupported startup parameter/.test(message)
 }
 
-/** False, if the start-up options were dropped on the way. */
+/** False if the start-up options were dropped on the way. */
 async function isUsable(client: pg.ClientBase, isPooled: boolean): Promise<boolean> {
   const { rows } = await client.query(
     `select current_setting($1, true) as mark, current_setting('transaction_isolation') as isolation,
@@ -98,13 +99,15 @@ async function isUsable(client: pg.ClientBase, isPooled: boolean): Promise<boole
   if (encoding !== 'UTF8') {
     throw new PawlError(
       'STORE_UNSUITABLE',
-      `database '${database}' is encoded in ${encoding}, which cannot hold every text. Create one with: create database pawl encoding 'UTF8' template template0`,
+      `database '${database}' is encoded in ${encoding}, which cannot hold every text. Create one with: ` +
+        "create database pawl encoding 'UTF8' template template0",
     )
   }
   if (isolation !== 'read committed' && isolation !== 'read uncommitted') {
     throw new PawlError(
       'STORE_UNSUITABLE',
-      `transactions in database '${database}' are in ${isolation}, and behind a pooler pawl cannot change that. Run: alter role <user> set default_transaction_isolation = 'read committed'`,
+      `transactions in database '${database}' are in ${isolation}, and behind a pooler pawl cannot change that. ` +
+        "Run: alter role <user> set default_transaction_isolation = 'read committed'",
     )
   }
   return true

@@ -82,7 +82,7 @@ export class PostgresReader {
     return { runs: page.map((row) => snapshotOf(row, time)), ...more }
   }
 
-  /** The only table that the runs in question are in, if there is one: it may be much smaller than all runs. */
+  /** The table that has all runs with these statuses, if one has: it may be much smaller than all runs. */
   #tableOf(statuses: readonly Status[] = []): 'live' | 'closed' | undefined {
     const { live, closed } = statusesOf(statuses)
     if (live.length > 0 === closed.length > 0) return undefined
@@ -95,9 +95,9 @@ export class PostgresReader {
     return rows.map(({ lane }) => lane)
   }
 
-  /** Where runs with the text of each test are. The plan for one table is much better than that for both. */
+  /** Which tables have runs with the text of each test. The plan for one table is much better than that for both. */
   async #placesOf(tests: ListQuery['attributes'] = []): Promise<Places> {
-    // By order, so that the first is looked up in the index however common it is.
+    // By order, so that the first is found in the index, however common the text is.
     const first = (table: string): string => `(select text from ${this.#schema}.${table}
       where name = $1 and text >= $2 order by text limit 1) is not distinct from $2`
     const text = `select ${first('attribute')} as value, ${first('attribute_item')} as item`
@@ -156,7 +156,7 @@ export class PostgresReader {
     return this.#query(numbered(text), valuesOf(ask), ask.type)
   }
 
-  // A page of turns, bounded by bytes as well. The limit inside spares sorting all that is left of a long history.
+  // A page of turns, also bounded by bytes. The inner limit avoids sorting the whole rest of a long history.
   async #history(ask: Extract<LoadAsk, { type: 'history' }>): Promise<Loaded> {
     const text = `
       select seq, count, turn_id, epoch, body, found from (

@@ -1,10 +1,11 @@
 // The tables of the Postgres store. Each migration is applied once, in order, in one transaction with the others.
 //
-// `run` is written once. `live` holds one narrow row per unfinished run and is the only row that changes: at claim,
-// where no indexed column moves and the update stays on its page, and at release. A turn inside a lease appends to
-// `turn` and touches nothing else. A finished run moves from `live` to `closed`, with its last turn.
+// `run` is written once. `live` has one narrow row for each run in progress, and only that row changes: at claim, where
+// no indexed column changes and the update stays on its page, and at release. A turn inside a lease appends to `turn`
+// and changes nothing else. A run that ends moves from `live` to `closed`, with its last turn.
 //
-// `{schema}` stands for the name of the schema. Times are milliseconds since 1970; 8640000000000000 is never. Bodies are JSON as text: they are never searched.
+// `{schema}` stands for the name of the schema. Times are milliseconds since 1970; 8640000000000000 means never. Bodies
+// are JSON as text, because they are never searched.
 
 export const migrations: readonly string[] = [
   `
@@ -40,7 +41,7 @@ export const migrations: readonly string[] = [
   create index run_created on {schema}.run (created_at, run_id);
   create index run_workflow on {schema}.run (workflow_id, created_at) where workflow_id is not null;
 
-  -- The newest run of each workflow id that is not simply a run id.
+  -- The newest run of each workflow id that is not just a run id.
   create table {schema}.name (workflow_id text primary key, run_id uuid not null);
 
   create table {schema}.live (
@@ -112,7 +113,7 @@ export const migrations: readonly string[] = [
   `
   alter table {schema}.run rename column memo to extras;
 
-  -- What runs are found by. One of text and number is set; kind says what it stands for.
+  -- Attributes that runs are found by. One of text and number is set; kind says what it stands for.
   create table {schema}.attribute (
     run_id uuid not null,
     name text not null,
@@ -124,7 +125,7 @@ export const migrations: readonly string[] = [
   create index attribute_text on {schema}.attribute (name, text) where text is not null;
   create index attribute_number on {schema}.attribute (name, kind, number) where number is not null;
 
-  -- What steps under way leave behind for their next attempt.
+  -- What running steps leave for their next attempt.
   create table {schema}.note (
     run_id uuid not null,
     generation int4 not null,
@@ -135,12 +136,12 @@ export const migrations: readonly string[] = [
   );
   `,
   `
-  -- Whether it undoes what it did, and the build whose workers it is for. Neither is in an index, so that a claim still
-  -- moves nothing in one.
+  -- Whether the run undoes what it did, and the build it is pinned to. Neither is in an index, so that a claim changes
+  -- none.
   alter table {schema}.live add column compensating boolean not null default false, add column pin text;
   alter table {schema}.closed add column pin text;
 
-  -- Small shared values, changed by whoever knows the version.
+  -- Small shared values, changed by compare and swap of the version.
   create table {schema}.record (
     space text collate "C" not null,
     key text collate "C" not null,
@@ -151,9 +152,9 @@ export const migrations: readonly string[] = [
   ) with (fillfactor = 50);
   `,
   `
-  -- How long each renewal is good for, and the latest any of them was: a clock may be set back meanwhile.
+  -- How long the last renewal is good for, and the latest instant that any was: the clock may be set back meanwhile.
   alter table {schema}.session add column ttl_ms int8 not null default 30000, add column latest int8 not null default 0;
-  -- The last turn when the run was released.
+  -- The last turn before the run was released.
   alter table {schema}.live add column turn_id int8 not null default 0;
   `,
   `
@@ -162,8 +163,8 @@ export const migrations: readonly string[] = [
   alter table {schema}.about add column oldest int4 not null default 0;
   create table {schema}.release (release text primary key, used_at int8 not null);
 
-  -- Functions had the same names in all releases so far. Whoever still calls one is told to stop, with a code that costs
-  -- no run anything.
+  -- Functions had the same names in all releases so far. A process that still calls one is told to stop, with a code
+  -- that harms no run.
   do $do$
   declare f record;
   begin
@@ -175,19 +176,19 @@ export const migrations: readonly string[] = [
     end loop;
   end $do$;
 
-  -- Runs that were created together are claimed together: with half of a page free, all of their second versions fit.
+  -- Runs that were created together are claimed together: with half of a page free, all their second versions fit.
   alter table {schema}.live set (fillfactor = 45);
   alter table {schema}.task set (fillfactor = 45);
-  -- Runs that were paused by the build that asks are passed by.
+  -- Runs that the claimer's own build paused are skipped in the index.
   drop index {schema}.live_parked;
   create index live_parked on {schema}.live (lane, parked_build) where parked_build is not null;
-  -- For lists by what is rare: runs of a name, runs that failed.
+  -- For lists of rare runs: those of a name, and those that failed.
   create index run_lane on {schema}.run (lane, created_at, run_id);
   create index closed_status on {schema}.closed (status, closed_at) where status <> 'completed';
   `,
   `
   -- The texts of attributes that are lists, in order. An empty list has one row without a text. A row of attribute
-  -- hides a list of the same name: releases that know nothing of lists may work on these tables, too.
+  -- hides a list of the same name, because releases that do not know lists may use these tables, too.
   create table {schema}.attribute_item (
     run_id uuid not null,
     name text not null,
@@ -199,5 +200,5 @@ export const migrations: readonly string[] = [
   `,
 ]
 
-/** The oldest version of these tables whose functions still work on the newest. */
+/** The oldest version of the tables whose functions still work on the newest. */
 export const OLDEST_AT_WORK: number = 5

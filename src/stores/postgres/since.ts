@@ -1,6 +1,6 @@
-// Runs that are held stay in the index where they were due, so a claim that begins at the start passes by all of them. Each
-// answer says from where on the next claim of the same kind has to look; now and then one looks at everything, because a
-// run may come to light that became due long ago: one that was created in a transaction that took its time.
+// Held runs stay in the index where they were due, so a claim that starts at the beginning would pass all of them. Each
+// answer says where the next claim of the same kind may start. At intervals a claim starts at the beginning, because a
+// run may appear that became due long ago: one that was created in a transaction that took long.
 import { limits } from '../../core/base/limits.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 import type { ClaimRequest } from '../../core/stores/driver.ts'
@@ -18,7 +18,7 @@ export class Since {
     this.#clock = clock
   }
 
-  /** From where on to look, and who to tell the answer's own idea of it. */
+  /** Where a claim may start, and a function that takes where the next may. */
   of(request: ClaimRequest): { readonly since: number; readonly learn: (since: number) => void } {
     const { queues, workflows, activities, build, pins, reconcile } = request
     const key = JSON.stringify([queues, workflows, activities, build, pins])
@@ -27,7 +27,7 @@ export class Since {
     const isFull = !known || reconcile === true || now - known.fullAt > limits.claimAllMs
     const fullAt = isFull ? now : known.fullAt
     const learn = (since: number): void => {
-      // Kinds of requests are few; a process that has many begins anew.
+      // Kinds of requests are few. A process that has many forgets them all.
       if (this.#known.size > limits.batchElements) this.#known.clear()
       this.#known.set(key, { since, fullAt })
     }

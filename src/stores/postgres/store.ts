@@ -37,7 +37,7 @@ import {
 import { claimedTaskOf, type TaskColumns } from '../sql/rows.ts'
 import { PostgresCalls } from './calls.ts'
 import { type ClaimedAnswer, claimedRunsOf } from './claimed-runs.ts'
-import { commitArguments, everydayArguments } from './commit-call.ts'
+import { commitArguments, plainTurnArguments } from './commit-call.ts'
 import { connectionOptions, loadDriver } from './connection.ts'
 import { type Delivered, PostgresCreator, wakeUps } from './create-call.ts'
 import { createIn } from './create-in.ts'
@@ -72,7 +72,7 @@ interface RecordAnswer {
 }
 interface CommitAnswer {
   readonly now: number
-  /** Some run was released with something to do: messages had come meanwhile. */
+  /** A run was released that is due, because messages had arrived meanwhile. */
   readonly ready: boolean
   readonly posted: Delivered[] | null
   readonly refused: { n: number; outcome: string; messages: StoredMessage[] | null }[] | null
@@ -231,8 +231,8 @@ export class PostgresStore implements Store {
   }
 
   async commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]> {
-    const everyday = everydayArguments(turns)
-    if (everyday && (await this.#calls.call<boolean>('commit_turn', ...everyday))) {
+    const plain = plainTurnArguments(turns)
+    if (plain && (await this.#calls.call<boolean>('commit_turn', ...plain))) {
       const applied: Committed[] = [{ outcome: 'applied' }]
       this.#hints.tell(this.#hintsOf(turns, applied))
       return applied
@@ -315,14 +315,14 @@ export class PostgresStore implements Store {
     await Promise.all([this.#pool.end(), this.#lists.end()])
   }
 
-  // A worker begins: its first calls would wait for connections, and for plans that each connection makes once.
+  // A worker starts: its first calls would wait for connections, and for plans that each connection makes once.
   #warm(): void {
     const nothing = commitArguments([])
     for (let lane = 0; lane <= this.traits.lanes; lane++)
       this.#calls.call('commit_turns', ...nothing).catch(() => {})
   }
 
-  /** If rows are locked, finds out whose: they are sent again alone. Ids are of runs and of tasks. */
+  /** If rows are locked, finds out which elements they belong to. Ids are those of runs and of tasks. */
   async #parted<T, Out>(
     items: readonly T[],
     idsOf: (item: T) => readonly string[],

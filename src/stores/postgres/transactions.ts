@@ -1,17 +1,17 @@
-// Steps that run in a transaction of the database. Their connections are not those of the store: however long they take,
-// leases are renewed meanwhile.
+// Steps that run in a transaction of the database. They have connections of their own, so that sessions are renewed
+// however long a step takes.
 import type pg from 'pg'
 import { PermanentError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import type { Sql, StepOf } from '../../core/stores/driver.ts'
-import { askedTooLate, endedInside, NOTE, notUnderWay } from '../sql/step.ts'
+import { askedTooLate, endedInside, NOTE, notInProgress } from '../sql/step.ts'
 import { isMissing } from './calls.ts'
 import { explain } from './connection.ts'
 import { nameOf } from './functions/index.ts'
 
 type Body = (sql: Sql) => Promise<string>
 
-/** What a transaction came to, and whether it is this one that should be kept. */
+/** The result of a transaction, and whether this transaction should commit. */
 interface Outcome {
   readonly text: string
   readonly keep: boolean
@@ -20,9 +20,9 @@ interface Outcome {
 export interface TransactionPorts {
   readonly pool: pg.Pool
   readonly schema: string
-  /** Behind a pooler, where connections of the server are shared and nothing is set for one. */
+  /** Behind a pooler, connections of the server are shared, and nothing is set for one of them. */
   readonly isPooled: boolean
-  /** Brings the database up to date, or says why not. */
+  /** Brings the database up to date, or throws why it cannot. */
   readonly install: () => Promise<void>
 }
 
@@ -53,7 +53,7 @@ export class PostgresTransactions {
 
   async #attempt(of: StepOf, body: Body): Promise<string> {
     const client = await this.#connect()
-    // A connection that is lost between two queries has nobody else to tell; the next query fails.
+    // A connection that is lost between two queries emits an error; the next query fails.
     client.on('error', ignore)
     let isOver = false
     try {
@@ -70,7 +70,7 @@ export class PostgresTransactions {
       throw error
     } finally {
       client.off('error', ignore)
-      // Closed, if nobody knows what state it is in; the server rolls back then.
+      // Closed if its state is unknown; the server rolls back then.
       client.release(!isOver)
     }
   }
@@ -84,7 +84,7 @@ export class PostgresTransactions {
       const client = await this.#pool.connect()
       if (!this.#isPooled && !this.#known.has(client)) {
         this.#known.add(client)
-        // So that the server notices a client that has gone. One that cannot says so, and goes on without.
+        // So that the server notices a client that has vanished. A server that cannot says so, and continues.
         await client.query("set client_connection_check_interval = '5s'").catch(ignore)
       }
       return client
@@ -95,8 +95,8 @@ export class PostgresTransactions {
 
   async #within(client: pg.PoolClient, of: StepOf, body: Body): Promise<Outcome> {
     const { runId, generation, key } = of
-    // The transaction is told from the next by its begin. To number it would keep the server from clearing away what
-    // others delete, for as long as the body takes. The clock is this release's: a newer one may have dropped it.
+    // The time of its begin distinguishes the transaction from the next. A transaction id would keep the server from
+    // cleaning up deleted rows for as long as the body takes. A newer release may have dropped this release's clock.
     const [before] = await own<{ live: boolean; begun: string }>(
       client,
       `select ${nameOf(this.#schema, 'clock')}(null), transaction_timestamp()::text as begun, exists (
@@ -105,9 +105,9 @@ export class PostgresTransactions {
     )
     const known = await this.#recorded(client, of)
     if (known !== undefined) return { text: known, keep: false }
-    if (!before?.live) throw notUnderWay(of)
+    if (!before?.live) throw notInProgress(of)
     const text = await ask(client, of, body)
-    // Only now: a run that is locked while the body runs could not go on meanwhile.
+    // Only now, because a run that is locked while the body runs could not continue meanwhile.
     const [after] = await own<{ begun: string }>(
       client,
       `select transaction_timestamp()::text as begun,
@@ -115,7 +115,7 @@ export class PostgresTransactions {
         where run_id = $1 and generation = $2 for share`,
       [runId, generation],
     )
-    if (!after) throw notUnderWay(of)
+    if (!after) throw notInProgress(of)
     if (after.begun !== before.begun) throw endedInside(of)
     const noted = await own(
       client,
@@ -123,7 +123,7 @@ export class PostgresTransactions {
       [runId, generation, key, NOTE, text],
     )
     if (noted.length > 0) return { text, keep: true }
-    // Somebody else was faster. What was done here goes, and what was done there counts.
+    // Another attempt was faster. This transaction is rolled back, and the result of the other counts.
     return { text: (await this.#recorded(client, of)) ?? text, keep: false }
   }
 
@@ -142,7 +142,7 @@ function ignore(): void {}
 async function ask(client: pg.PoolClient, of: StepOf, body: Body): Promise<string> {
   let isOver = false
   const query: Sql['query'] = async (text, values = []) => {
-    // The connection may be somebody else's by now.
+    // The pool may have lent the connection to another caller by now.
     if (isOver) throw askedTooLate(of)
     return (await client.query(text, [...values])).rows as unknown[]
   }
@@ -153,7 +153,7 @@ async function ask(client: pg.PoolClient, of: StepOf, body: Body): Promise<strin
   }
 }
 
-/** A statement of the store's own. */
+/** Runs a statement of the store itself. */
 async function own<Row>(
   client: pg.PoolClient,
   text: string,
@@ -167,7 +167,7 @@ async function own<Row>(
   }
 }
 
-/** Something a statement of the store needs is not there. What a body misses is its own affair. */
+/** A table or function that a statement of the store needs does not exist. The body's own are not meant. */
 class NotInstalled extends Error {}
 
 function wentOn(cause: unknown): PermanentError {

@@ -1,4 +1,4 @@
-// Rows of the SQL stores as the seam's values. SQLite and Postgres name their columns alike, so this is written once.
+// Rows of the SQL stores as values of the seam. SQLite and Postgres name their columns alike.
 import {
   type AttributeColumns,
   attributesOfRows,
@@ -58,7 +58,7 @@ export interface SnapshotColumns extends HeadColumns {
   readonly parked_failure: string | null
   readonly pin: string | null
   readonly unread: number
-  /** As JSON, or what became of it. */
+  /** As JSON, or parsed from it. */
   readonly attributes: string | readonly NamedAttribute[] | null
   readonly items: string | readonly AttributeItem[] | null
 }
@@ -233,7 +233,7 @@ export function sessionOf(row: SessionColumns): SessionSnapshot {
 
 const ENDED: readonly Status[] = ['completed', 'failed', 'cancelled']
 
-/** The statuses of a query that asks for nothing but how many runs have them, by the table that knows. */
+/** The statuses of a query that only counts runs by status, by the table that has them. */
 export function onlyStatuses(query: ListQuery): { live: Status[]; closed: Status[] } | undefined {
   const { count, statuses, names, workflowId, createdAfter, createdBefore, attributes } = query
   if (!count || !statuses || names || attributes) return undefined
@@ -242,7 +242,7 @@ export function onlyStatuses(query: ListQuery): { live: Status[]; closed: Status
   return statusesOf(statuses)
 }
 
-/** By the table that has them. */
+/** Statuses by the table that has runs with them. */
 export function statusesOf(statuses: readonly Status[]): { live: Status[]; closed: Status[] } {
   return {
     live: statuses.filter((status) => !ENDED.includes(status)),

@@ -1,4 +1,4 @@
-// Opening a SQLite file: the right version, the right pragmas, the right tables, or an error that says what to do.
+// Opens a SQLite file with the right version, pragmas and tables, or throws an error that says what to do.
 import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -7,14 +7,14 @@ import { refused, unavailable } from '../../core/runtime/availability.ts'
 import { parametersOf } from '../url-parameters.ts'
 import { migrate } from './migrate.ts'
 
-/** Below this, two connections that write and checkpoint at once can corrupt the file. */
+/** Older versions can corrupt the file when two connections write and checkpoint at once. */
 const OLDEST = '3.51.3'
 
-/** Pages of log after which they are moved into the file. */
+/** Pages of the log after which SQLite moves them into the file. */
 const LOG_PAGES = 1_000
 const PAGE_BYTES = 4_096
 
-/** May throw that the file is locked: then it can be called again. */
+/** May throw that the file is locked; then it can be called again. */
 export function openConnection(file: string): DatabaseSync {
   const database = openFile(file)
   try {
@@ -28,7 +28,7 @@ export function openConnection(file: string): DatabaseSync {
   }
 }
 
-/** One more connection to a file that is open. */
+/** Opens another connection to a file that is open. */
 export function openAnother(file: string): DatabaseSync {
   const database = openFile(file)
   try {
@@ -40,10 +40,10 @@ export function openAnother(file: string): DatabaseSync {
   }
 }
 
-/** What is wrong with the data itself: too big, a constraint, another type. */
+/** Error codes for data that SQLite refuses: too big, a constraint, another type. */
 const REFUSED: ReadonlySet<number> = new Set([18, 19, 20])
 
-/** What went wrong, as one of pawl's errors where there is something to say about it. */
+/** An error of SQLite as one of pawl's errors. */
 export function explain(error: unknown, file: string): unknown {
   if (error instanceof PawlError) return error
   const code = ((error as { errcode?: number } | null)?.errcode ?? 0) & 0xff
@@ -66,8 +66,8 @@ export function explain(error: unknown, file: string): unknown {
 }
 
 /**
- * Makes the log as long as it will get. While it grows, every commit waits for the file system to write down the new
- * length too, which takes as long as the commit itself. The pages stay in the file as free ones, for real data.
+ * Makes the log as long as it will get, because while it grows every commit also waits for the file system to store the
+ * new length, which takes as long as the commit itself. The pages stay in the file as free ones, for real data.
  */
 export function reserveLog(database: DatabaseSync, file: string): void {
   const bytes = LOG_PAGES * PAGE_BYTES
@@ -80,7 +80,7 @@ export function reserveLog(database: DatabaseSync, file: string): void {
     database.exec('commit')
     database.exec('drop table pawl_reserved')
   } catch {
-    // Somebody else is writing, or the disk is full. It is only about speed.
+    // Another process is writing, or the disk is full. The store works without it, more slowly.
     if (database.isTransaction) database.exec('rollback')
   }
 }
@@ -112,7 +112,8 @@ function openFile(file: string): DatabaseSync {
   if (there && !there.isFile()) {
     throw new PawlError(
       'STORE_URL_INVALID',
-      `${file} is ${there.isDirectory() ? 'a folder' : 'a device'}, and not a file. Give the path of a SQLite file, or one where a file can be created.`,
+      `${file} is ${there.isDirectory() ? 'a folder' : 'a device'}, and not a file. ` +
+        'Give the path of a SQLite file, or one where a file can be created.',
     )
   }
   try {
@@ -133,7 +134,8 @@ function refuseOldLibrary(database: DatabaseSync): void {
   if (compare(version, OLDEST) >= 0) return
   throw new PawlError(
     'STORE_TOO_OLD',
-    `this Node carries SQLite ${version}, which can corrupt a file that two processes write. pawl needs ${OLDEST} or newer: use Node 24.21 or newer.`,
+    `this Node carries SQLite ${version}, which can corrupt a file that two processes write. ` +
+      `pawl needs ${OLDEST} or newer: use Node 24.21 or newer.`,
   )
 }
 
@@ -147,11 +149,11 @@ function compare(a: string, b: string): number {
 }
 
 function configure(database: DatabaseSync): void {
-  // SQLite would wait for a lock by blocking this process.
+  // SQLite's own wait for a lock would block this process.
   database.exec('pragma busy_timeout = 0')
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = full')
-  // Without these, macOS leaves what is flushed in the cache of the disk. Other systems ignore them.
+  // Without these, macOS leaves flushed data in the cache of the disk. Other systems ignore them.
   database.exec('pragma fullfsync = on')
   database.exec('pragma checkpoint_fullfsync = on')
   database.exec(`pragma wal_autocheckpoint = ${LOG_PAGES}`)

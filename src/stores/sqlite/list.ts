@@ -1,7 +1,7 @@
-// Lists and counts runs without walking through all of them. What is asked for says where to look: at one workflow id,
-// at the runs of a name, at those that ended in some way, at those that have not ended, or at those with an attribute.
-// The smallest of these is walked, and every condition is tested on what it gives. A walk goes in slices with a pause
-// between two, because a read blocks the process, with its timers and renewals.
+// Lists and counts runs without walking through all of them. The query says where to look: at one workflow id, at the
+// runs of a name, at those with a status, at those in progress, or at those with an attribute. The smallest of these
+// sources is walked, and every condition is tested on its rows. A walk is done in slices with a pause between two,
+// because a read blocks the process, with its timers and renewals.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { limits } from '../../core/base/limits.ts'
 import type { Listed, ListQuery } from '../../core/stores/driver.ts'
@@ -19,7 +19,7 @@ const ALL: Condition = { where: 'true', values: [] }
 /** Does one short read, after a pause unless it is the first. */
 export type Slice = <T>(read: (now: number) => T) => Promise<T>
 
-/** Behind which row a walk goes on: from its beginning when absent. */
+/** The row behind which a walk continues; absent at its start. */
 type Place = readonly SQLInputValue[] | undefined
 
 type Match = { readonly created_at: number; readonly run_id: string }
@@ -48,7 +48,7 @@ export class RunLister {
     return { runs: await this.#shown(page), ...more }
   }
 
-  /** The smallest, or the first if there is much of everything. */
+  /** The smallest plan, or the first if all are large. */
   #plan(): { plan: Plan; isSmall: boolean } {
     const plans = plansOf(this.#query, this.#database)
     const covering = this.#query.count && plans.find((plan) => this.#isCovered(plan))
@@ -58,7 +58,7 @@ export class RunLister {
     return { plan: plans[sizes.indexOf(least)] as Plan, isSmall: least < limits.listSliceRuns }
   }
 
-  /** How many rows there are to walk through, as far as it matters. */
+  /** How many rows there are to walk through, up to one slice. */
   #sizeOf(sources: readonly Source[]): number {
     let size = 0
     for (const source of sources) {
@@ -73,7 +73,7 @@ export class RunLister {
 
   async #find({ sources }: Plan, isSmall: boolean, limit: number): Promise<Match[]> {
     if (!isSmall && sources.some(({ isOrdered }) => !isOrdered)) {
-      // What is asked for may be common. Then there is enough of it among the newest.
+      // Runs that match may be common. Then there are enough of them among the newest.
       const first = await this.#matches(NEWEST, limit, 1)
       if (first.length >= limit) return first
     }
@@ -83,7 +83,7 @@ export class RunLister {
     return newestFirst([...found.values()]).slice(0, limit)
   }
 
-  /** The newest runs of a source that fulfil the query. */
+  /** The newest runs of a source that match the query. */
   async #matches(
     source: Source,
     limit: number,
@@ -91,7 +91,7 @@ export class RunLister {
   ): Promise<Match[]> {
     let matches: Match[] = []
     let walked = 0
-    // Of what is common, a page is full soon.
+    // If matches are common, a page is full soon.
     const isQuick = source.isOrdered && slices > 1
     const size = isQuick ? Math.min(2 * limit, limits.listSliceRuns) : limits.listSliceRuns
     await this.#walk(source, size, (range) => {
@@ -106,7 +106,7 @@ export class RunLister {
     return matches
   }
 
-  /** Whether every run of its sources is one that is asked for. */
+  /** True if every run of the plan's sources matches the query. */
   #isCovered({ covers }: Plan): boolean {
     return aspectsOf(this.#query).every((aspect) => covers.includes(aspect))
   }
@@ -130,7 +130,7 @@ export class RunLister {
     return total
   }
 
-  /** Goes through a source in slices, at first of `size` rows, until `visit` says that it is enough. */
+  /** Walks through a source in slices, at first of `size` rows, until `visit` returns true. */
   async #walk(source: Source, size: number, visit: (range: Condition) => boolean): Promise<void> {
     const { columns, order, until } = walkOf(source)
     let from = this.#startOf(source)
@@ -156,7 +156,7 @@ export class RunLister {
     return isOrdered ? boundsOf(this.#query).behind : undefined
   }
 
-  /** What is left of a source behind a place. Never two bounds on one side: SQLite would look at one of them only. */
+  /** The rest of a source behind a place. Never two bounds on one side, because SQLite would use only one of them. */
   #rest(source: Source, from: Place): Condition {
     const { since } = boundsOf(this.#query)
     const isBounded = source.isOrdered && since !== undefined
@@ -211,7 +211,7 @@ function rowsOf(source: Source, range: Condition): string {
   return `(select run_id from ${tableOf(source)} where ${range.where})`
 }
 
-/** Rows of a source with all that is known of their runs; the source is walked first. */
+/** Rows of a source joined with their runs; the source is walked first. */
 function joined(source: Source, range: Condition): string {
   return `${rowsOf(source, range)} found cross join pawl_run run on run.run_id = found.run_id ${JOINS}`
 }

@@ -1,12 +1,12 @@
-// Waiting for a file that another process is writing. SQLite's own way to wait blocks the process, with its timers and
-// renewals; so it is told not to, and the wait is a sleep. The pauses grow to a bound and are random, so that of
-// several processes that wait none is always late.
+// Waits for a file that another process is writing. SQLite's own wait would block the process, with its timers and
+// renewals, so it is switched off, and the process sleeps instead. The pauses grow to a bound and are random, so that
+// no waiting process is always the last.
 import { limits } from '../../core/base/limits.ts'
 import { unavailable } from '../../core/runtime/availability.ts'
 import { type Clock, sleep } from '../../core/runtime/clock.ts'
 import { systemRandom } from '../../core/runtime/random.ts'
 
-/** Whether the error only says that another connection has the file locked. */
+/** True if the error only says that another connection has locked the file. */
 export function isBusy(error: unknown): boolean {
   const code = (error as { errcode?: number } | null)?.errcode
   return code !== undefined && (code & 0xff) === 5
@@ -16,7 +16,7 @@ export interface LockWait {
   readonly clock: Clock
   readonly file: string
   readonly patienceMs?: number
-  /** Awaited before each try: a transaction of this very process has the file until it resolves. */
+  /** Awaited before each try: a transaction of this process has the file until it resolves. */
   readonly ready?: () => Promise<void> | undefined
 }
 
@@ -40,7 +40,8 @@ export async function whenFree<T>(attempt: () => T, wait: LockWait): Promise<T> 
 
 function lockedOut(file: string, waitedMs: number, cause: unknown): Error {
   const told = new Error(
-    `another process has kept the file locked for ${Math.round(waitedMs)} ms. End what holds it, for example an open transaction in a SQLite shell`,
+    `another process has kept the file locked for ${Math.round(waitedMs)} ms. ` +
+      'End what holds it, for example an open transaction in a SQLite shell',
     { cause },
   )
   return unavailable(`SQLite file ${file}`, told)

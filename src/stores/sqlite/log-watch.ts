@@ -1,8 +1,8 @@
-// Another process's write touches the log file. Whose touch it was, only the version of the data knows.
+// Hears of writes by other processes: they touch the log file, and the version of the data tells whose write it was.
 import { type FSWatcher, watch } from 'node:fs'
 import type { Clock } from '../../core/runtime/clock.ts'
 
-/** How long after the file was touched another process's write is looked for. */
+/** How long after a touch of the file a write of another process is looked for. */
 const LAST_LOOK_MS = 64
 
 export interface Watched {
@@ -17,8 +17,8 @@ export class LogWatch {
   readonly #watched: Watched
   readonly #watcher: FSWatcher | undefined
   #version: number
-  #callOff: (() => void) | undefined
-  /** How long after the last look the next one comes. Nothing if none is to come. */
+  #cancel: (() => void) | undefined
+  /** How long after the last look the next one follows; 0 if none does. */
   #waitMs = 0
 
   constructor(watched: Watched) {
@@ -29,7 +29,7 @@ export class LogWatch {
 
   close(): void {
     this.#watcher?.close()
-    this.#callOff?.()
+    this.#cancel?.()
   }
 
   #watch(): FSWatcher | undefined {
@@ -39,22 +39,22 @@ export class LogWatch {
       watcher.on('error', () => watcher.close())
       return watcher
     } catch {
-      // Whoever looks for work now and then finds it just the same.
+      // Workers that poll find the work in any case.
       return undefined
     }
   }
 
-  // The touch that counts may be one of many, most of them this process's own: none waits for the looks that another
-  // one began, which come ever later.
+  // Most touches are this process's own, and the looks after a touch come ever later. So every touch starts its own
+  // looks, or one that matters would wait for the late looks of another.
   #lookSoon(): void {
     if (this.#waitMs !== 1) this.#lookAfter(1)
   }
 
-  // The file is touched before the write is durable and visible, so one look may come too early: a few follow.
+  // The file is touched before the write is durable and visible, so one look may come too early, and a few follow.
   #lookAfter(ms: number): void {
-    this.#callOff?.()
+    this.#cancel?.()
     this.#waitMs = ms
-    this.#callOff = this.#watched.clock.after(ms, () => {
+    this.#cancel = this.#watched.clock.after(ms, () => {
       this.#waitMs = 0
       const version = this.#seen()
       if (version !== this.#version) {
@@ -68,7 +68,7 @@ export class LogWatch {
     try {
       return this.#watched.version()
     } catch {
-      // The file is locked, or gone. Whoever reads or writes next is told.
+      // The file is locked, or was removed. The next read or write reports it.
       return this.#version
     }
   }

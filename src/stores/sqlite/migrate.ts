@@ -1,6 +1,6 @@
-// How a file gets the tables of this release, and which files are refused. Every table and index of pawl has a name
-// that begins with `pawl_`, because the file may hold its user's own tables, too. `user_version` says which migrations
-// the file has. Releases up to schema 4 wrote the same tables without the prefix: they are renamed.
+// Gives a file the tables of this release, or refuses it. The name of every table and index of pawl starts with
+// `pawl_`, because the file may also hold tables of its user. `user_version` says which migrations the file has.
+// Releases up to schema 4 created the same tables without the prefix; those are renamed.
 import { DatabaseSync } from 'node:sqlite'
 import { PawlError } from '../../core/base/errors.ts'
 import { migrations } from './schema.ts'
@@ -17,7 +17,7 @@ export function migrate(database: DatabaseSync, file: string): void {
   if (knownVersion(database, file) === migrations.length) return
   database.exec('begin immediate')
   try {
-    // Another process may have been faster, also one of a newer release: look again now that nobody else can write.
+    // Another process, perhaps of a newer release, may have been faster: look again, now that no other can write.
     const version = knownVersion(database, file)
     if (version === 0) refuseTaken(database, file)
     else if (hasTables(database)) refuseChanged(database, version, file)
@@ -36,16 +36,17 @@ export function versionOf(database: DatabaseSync): number {
   return row.user_version
 }
 
-/** Throws if the file has migrations that this release does not know: it would write what it does not understand. */
+/** Throws if the file has migrations that this release does not know: it would break rules that it does not know. */
 export function refuseNewer(version: number, file: string): void {
   if (version <= migrations.length) return
   throw new PawlError(
     'SCHEMA_TOO_NEW',
-    `${file} was written by a newer pawl (schema ${version}, this one knows ${migrations.length}). Upgrade pawl in this process.`,
+    `${file} was written by a newer pawl (schema ${version}, this one knows ${migrations.length}). ` +
+      'Upgrade pawl in this process.',
   )
 }
 
-/** What lies behind an error of a statement that was right when it was prepared: somebody has changed the tables. */
+/** The cause of an error of a statement that was valid when it was prepared: the tables were changed since. */
 export function diagnose(error: unknown, database: DatabaseSync, file: string): unknown {
   const isStatementError = (error as { errcode?: number } | null)?.errcode === 1
   if (!isStatementError || !database.isOpen) return error
@@ -103,7 +104,8 @@ function refuseTaken(database: DatabaseSync, file: string): void {
   if (taken.length === 0) return
   throw new PawlError(
     'STORE_UNSUITABLE',
-    `${file} has ${taken.join(', ')}, which pawl did not create. Names that begin with '${PREFIX}' are pawl's: rename what is yours, or give pawl another file.`,
+    `${file} has ${taken.join(', ')}, which pawl did not create. Names that begin with '${PREFIX}' are pawl's: ` +
+      'rename your tables, or give pawl another file.',
   )
 }
 
@@ -117,8 +119,8 @@ function refuseChanged(database: DatabaseSync, version: number, file: string): v
 }
 
 /**
- * Gives the tables of an older release their prefix. They are pawl's if the version says that they are there, and all
- * of them have the columns of that version; if one does not, nothing is renamed.
+ * Renames the tables of an older release. They are pawl's if the version says that they exist, and all of them have the
+ * columns of that version; if one does not, nothing is renamed.
  */
 function adopt(database: DatabaseSync, version: number, file: string): void {
   const there = tablesOf(database)
@@ -140,7 +142,8 @@ function bare(name: string): string {
 function notOurs(file: string, version: number): PawlError {
   return new PawlError(
     'STORE_UNSUITABLE',
-    `${file} has the user_version ${version} and no tables of pawl. pawl keeps the version of its tables there, and another program uses it: give pawl another file.`,
+    `${file} has the user_version ${version} and no tables of pawl. pawl keeps the version of its tables there, and ` +
+      'another program uses it: give pawl another file.',
   )
 }
 
@@ -148,6 +151,7 @@ function changed(file: string, version: number, tables: readonly string[]): Pawl
   const which = `${tables.length > 1 ? 'tables' : 'table'} ${tables.join(', ')}`
   return new PawlError(
     'STORE_UNSUITABLE',
-    `${file} has schema ${version} of pawl, but its ${which} ${tables.length > 1 ? 'are' : 'is'} missing or changed. Restore the file from a backup, or give pawl another file.`,
+    `${file} has schema ${version} of pawl, but its ${which} ${tables.length > 1 ? 'are' : 'is'} missing or changed. ` +
+      'Restore the file from a backup, or give pawl another file.',
   )
 }

@@ -1,7 +1,7 @@
-// The tables of the SQLite store, and how a file gets them. Each migration is applied once, in order.
+// The tables of the SQLite store. Each migration is applied once, in order.
 //
-// `run` is written once. `live` holds one narrow row per unfinished run, and it is the only row that changes: at
-// claim and at release. Turns are appended. A finished run moves from `live` to `closed`, with its last turn.
+// `run` is written once. `live` has one narrow row for each run in progress, and only that row changes: at claim and at
+// release. Turns are appended. A run that ends moves from `live` to `closed`, with its last turn.
 
 export const migrations: readonly string[] = [
   `
@@ -37,7 +37,7 @@ export const migrations: readonly string[] = [
   create index pawl_run_created on pawl_run (created_at, run_id);
   create index pawl_run_workflow on pawl_run (workflow_id, created_at) where workflow_id is not null;
 
-  -- The newest run of each workflow id that is not simply a run id.
+  -- The newest run of each workflow id that is not just a run id.
   create table pawl_name (workflow_id text primary key, run_id text not null) strict, without rowid;
 
   create table pawl_live (
@@ -109,7 +109,7 @@ export const migrations: readonly string[] = [
   `
   alter table pawl_run rename column memo to extras;
 
-  -- What runs are found by. One of text and number is set; kind says what it stands for.
+  -- Attributes that runs are found by. One of text and number is set; kind says what it stands for.
   create table pawl_attribute (
     run_id text not null,
     name text not null,
@@ -121,7 +121,7 @@ export const migrations: readonly string[] = [
   create index pawl_attribute_text on pawl_attribute (name, text) where text is not null;
   create index pawl_attribute_number on pawl_attribute (name, kind, number) where number is not null;
 
-  -- What steps under way leave behind for their next attempt.
+  -- What running steps leave for their next attempt.
   create table pawl_note (
     run_id text not null,
     generation integer not null,
@@ -132,12 +132,12 @@ export const migrations: readonly string[] = [
   ) strict, without rowid;
   `,
   `
-  -- Whether it undoes what it did, and the build whose workers it is for.
+  -- Whether the run undoes what it did, and the build it is pinned to.
   alter table pawl_live add column compensating integer not null default 0;
   alter table pawl_live add column pin text;
   alter table pawl_closed add column pin text;
 
-  -- Small shared values, changed by whoever knows the version.
+  -- Small shared values, changed by compare and swap of the version.
   create table pawl_record (
     space text not null,
     key text not null,
@@ -148,15 +148,15 @@ export const migrations: readonly string[] = [
   ) strict, without rowid;
   `,
   `
-  -- How long each renewal is good for, and the latest any of them was: a clock may be set back meanwhile.
+  -- How long the last renewal is good for, and the latest instant that any was: the clock may be set back meanwhile.
   alter table pawl_session add column ttl_ms integer not null default 30000;
   alter table pawl_session add column latest integer not null default 0;
-  -- The last turn when the run was released.
+  -- The last turn before the run was released.
   alter table pawl_live add column turn_id integer not null default 0;
   `,
   `
-  -- What is held is apart from what is due, and found by its session. A run that is pinned to a build nobody serves, or
-  -- paused by the build that looks for work, is passed by without a look.
+  -- Held rows are apart from due ones, and found by their session. Runs that are pinned to other builds, or paused by
+  -- the claimer's own, are skipped in the index.
   drop index pawl_live_due;
   create index pawl_live_due on pawl_live (session, lane, pin, at);
   create index pawl_live_grave on pawl_live (lane, pin, at) where session = 0 and deliveries > 1;
@@ -165,7 +165,7 @@ export const migrations: readonly string[] = [
   drop index pawl_task_due;
   create index pawl_task_due on pawl_task (session, lane, at);
 
-  -- Runs by name, newest first, and those that ended otherwise than most.
+  -- Runs by name, newest first, and those that did not complete.
   create index pawl_run_lane on pawl_run (lane, created_at);
   alter table pawl_closed add column created_at integer not null default 0;
   update pawl_closed set created_at = (select run.created_at from pawl_run run where run.run_id = pawl_closed.run_id);

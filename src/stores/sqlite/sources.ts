@@ -1,4 +1,4 @@
-// Where the runs of a query are to be looked for, and what they must fulfil.
+// Where to look for the runs of a query, and the conditions they must fulfil.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { limits } from '../../core/base/limits.ts'
 import {
@@ -17,11 +17,11 @@ import { LIVE_STATUS, STATUS } from '../sql/texts.ts'
 
 type Condition = SqlCondition<SQLInputValue>
 
-/** Where some runs are found, in an order that a walk can be resumed in. */
+/** A table or index with some runs, in an order in which a walk can be resumed. */
 export interface Source extends Condition {
   readonly table: string
   readonly index?: string
-  /** Newest first; by run id if not. */
+  /** True if the newest come first; otherwise the order is by run id. */
   readonly isOrdered: boolean
   /** Tested on a row of the source before it is joined with its run. */
   readonly filter?: Condition
@@ -29,14 +29,14 @@ export interface Source extends Condition {
 
 type Aspect = 'workflowId' | 'statuses' | 'names' | 'attributes' | 'created' | 'pin'
 
-/** Sources that together hold every run of the query. */
+/** Sources that together have every run of the query. */
 export interface Plan {
   readonly sources: readonly Source[]
-  /** What every run of these sources fulfils. */
+  /** Parts of the query that every run of these sources fulfils. */
   readonly covers: readonly Aspect[]
 }
 
-/** Ways to look for the runs of a query, the most promising first. One that finds no source finds no run. */
+/** Ways to find the runs of a query, the most promising first. A plan without sources means that there are no runs. */
 export function plansOf(query: ListQuery, database: DatabaseSync): Plan[] {
   const { workflowId, statuses, names, attributes = [] } = query
   const plans: Plan[] = []
@@ -68,7 +68,7 @@ export const NEWEST: Source = {
   isOrdered: true,
 }
 
-/** What a query asks for. */
+/** The parts of a query. */
 export function aspectsOf(query: ListQuery): Aspect[] {
   const { workflowId, statuses, names, attributes, pin, createdAfter, createdBefore, cursor } =
     query
@@ -109,21 +109,21 @@ function oneOf(column: string, values: readonly string[]): Condition {
   return { where, values: [JSON.stringify(values)] }
 }
 
-// A run that nobody named is called by its id, and its name is not written down.
+// A run without a name is called by its id, and that name is not stored.
 function namesakes(workflowId: string): Source[] {
   const named = { where: 'workflow_id = ? and workflow_id is not null', values: [workflowId] }
   const called = { where: 'run_id = ? and workflow_id is null', values: [workflowId] }
   return [ordered('pawl_run', 'pawl_run_workflow', named), ordered('pawl_run', undefined, called)]
 }
 
-// Those that have not ended come first: a run that ends meanwhile is then found twice rather than never.
+// Runs in progress come first, so that a run that ends meanwhile is found twice rather than never.
 function withStatuses(statuses: readonly Status[]): Source[] {
   const { live, closed } = statusesOf([...new Set(statuses)])
   const open = oneOf(LIVE_STATUS, live)
   return [...(live.length > 0 ? [filtered('pawl_live live', open)] : []), ...closed.map(ended)]
 }
 
-// Most runs complete, so those that did are found among the newest, and an index of them would slow down every end.
+// Most runs complete, so enough of them are among the newest, and an index of them would slow down every end.
 function ended(status: Status): Source {
   const condition = is('status', status)
   if (status === 'completed') return filtered('pawl_closed', condition)

@@ -13,7 +13,7 @@ export const sqliteDialect: Dialect = {
   },
 }
 
-/** True if a run with this pin falls into the caller's share: what is pinned is shared out by its pin alone. */
+/** True if a run with this pin falls into the claimer's share: only unpinned runs are shared out. */
 const inShare = (pin: string): string =>
   `(${pin} is not null or substr(live.run_id, 33) between :first and :last)`
 
@@ -21,7 +21,7 @@ const due = (lane: string, pin: string): string =>
   `lane = ${lane} and pin is ${pin} and at <= :now and session = 0
     and (parked_build is null or parked_build <> :build) and ${inShare(pin)}`
 
-/** Paused by another build than the caller's: below it and above it, so that what it paused itself is passed by. */
+/** Paused by another build than the claimer's: below it and above it, so that the index skips its own. */
 const parked = (lane: string, pin: string, select: string): string => {
   const each = (
     range: string,
@@ -34,7 +34,7 @@ const parked = (lane: string, pin: string, select: string): string => {
 export const SNAPSHOT = snapshot(sqliteDialect)
 const load = loadTexts(sqliteDialect)
 
-/** A limit that is given as a value. SQLite prepares a statement anew whenever the value of a plain `limit ?` is set. */
+/** A limit that is given as a value. SQLite prepares a statement with a plain `limit ?` anew at every call. */
 const bounded = (limit: string): string => `${limit} + 0`
 
 /** A run's row as the rules read it: see `LiveValues`. */

@@ -1,6 +1,6 @@
-// pawl on one SQLite file. Everything that waits to be written goes into one transaction, of whatever kinds it is:
-// each transaction is one flush to the disk, and that flush is nearly all it costs. Several processes may share the
-// file; whoever finds it locked tries again a little later.
+// pawl on one SQLite file. All writes that wait go into one transaction, of whatever methods they are, because each
+// transaction is one flush to the disk, and that flush is nearly all it costs. Several processes may share the file; a
+// process that finds it locked tries again a little later.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
@@ -46,7 +46,7 @@ import { SqliteRows } from './rows.ts'
 import { type Statements, statements, type Updates, updatesOf } from './statements.ts'
 import { SqliteTransactions } from './transactions.ts'
 
-/** Whether a write is acknowledged only when it would survive the loss of power. */
+/** A write that is `flushed` survives the loss of power once it is acknowledged; one that is `written` may not. */
 type Lasting = 'flushed' | 'written'
 
 interface Pending {
@@ -76,7 +76,7 @@ export class SqliteStore implements Store {
   readonly #transactions: SqliteTransactions
   readonly #identity: FileIdentity
   readonly #wait: LockWait
-  /** The version of the data in the last transaction here. */
+  /** The version of the data at the last transaction of this store. */
   #writtenAt = 0
   readonly #begin: StatementSync
   readonly #commit: StatementSync
@@ -84,9 +84,9 @@ export class SqliteStore implements Store {
   readonly #listeners = new Set<(hint: Hint) => void>()
   readonly #pending: Pending[] = []
   readonly #pump: Pump
-  /** How the connection is set to commit. */
+  /** How the connection commits. */
   #lasting: Lasting = 'flushed'
-  /** Since timers and I/O had their turn. */
+  /** Flushes since timers and I/O last ran. */
   #flushes = 0
   #watch: LogWatch | undefined
   #closed = false
@@ -100,7 +100,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  /** May throw that the file is locked: then it can be called again. */
+  /** May throw that the file is locked; then it can be called again. */
   private constructor(file: string, clock: Clock) {
     this.#database = openConnection(file)
     this.#file = file
@@ -157,12 +157,12 @@ export class SqliteStore implements Store {
   }
 
   renew(beat: SessionBeat): Promise<Renewed> {
-    // A worker is about to write much, and often.
+    // A worker starts, and will write much and often.
     if (beat.beat === 1 && !this.#closed) reserveLog(this.#database, this.#file)
     return this.#write((rows) => rules.renew(rows, beat))
   }
 
-  // One instant for the whole claim: what is not due at it is due later, and is said so.
+  // An idle worker does not need to write to learn that nothing is due.
   async claim(request: ClaimRequest): Promise<Claimed> {
     const idle = await this.#read((rows) => {
       // A worker that writes nothing must learn of a newer schema, too.
@@ -244,7 +244,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  // Begun and ended without letting go of the process: a lock held across an await could meet itself.
+  // Synchronous from begin to commit, because a lock that is held across an await could meet itself.
   #transactOnce(batch: Pending[]): Written {
     if (this.#closed) throw closedAlready()
     this.#identity.checkNowAndThen()
@@ -262,17 +262,17 @@ export class SqliteStore implements Store {
     }
   }
 
-  // A lease dies with the machine anyway, as every process that may use this file does. Whatever is written later flushes
-  // it, too: a turn never outlives the lease it was written under, and a renewal makes sure that it counts.
+  // A lease need not survive a crash of the machine, because no process that uses this file does. Any later write
+  // flushes it, too: a turn never outlives the lease it was written under, and the next renewal is flushed.
   #commitsAre(lasting: Lasting): void {
     if (lasting === this.#lasting) return
-    // Only as a statement of its own: it takes effect when it is prepared.
+    // As a statement of its own, because it takes effect when it is prepared.
     this.#database.exec(`pragma synchronous = ${lasting === 'flushed' ? 'full' : 'normal'}`)
     this.#lasting = lasting
   }
 
-  // If another connection wrote, the tables may be those of a newer release, and lanes that are known by heart may be
-  // gone: the file may have been put back to what it was.
+  // If another connection wrote, the tables may be those of a newer release, and lanes that are kept in memory may no
+  // longer exist: the file may have been restored from a backup.
   #heedOthers(): void {
     const version = this.#reader.dataVersion()
     if (version === this.#writtenAt) return

@@ -1,10 +1,10 @@
-// Steps that run in a transaction on the file. Each has a connection of its own: on the store's, other writes would get
-// into it between two queries. One at a time in this process, since a file has one writer anyway.
+// Steps that run in a transaction on the file. Each has a connection of its own, because on the store's connection
+// other writes would get into it between two queries. One at a time in this process, because a file has one writer.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { limits } from '../../core/base/limits.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 import type { Sql, StepOf } from '../../core/stores/driver.ts'
-import { askedTooLate, endedInside, NOTE, notUnderWay, tookTooLong } from '../sql/step.ts'
+import { askedTooLate, endedInside, NOTE, notInProgress, tookTooLong } from '../sql/step.ts'
 import { explain, openAnother } from './connection.ts'
 import type { FileIdentity } from './identity.ts'
 import { whenFree } from './lock.ts'
@@ -17,7 +17,7 @@ export class SqliteTransactions {
   readonly #clock: Clock
   readonly #identity: FileIdentity
   #last: Promise<unknown> = Promise.resolve()
-  /** Resolves when the one that has the file lets go of it. The store's own writes wait for that. */
+  /** Resolves when the transaction that has the file ends. The store's own writes wait for that. */
   current: Promise<void> | undefined
 
   constructor(file: string, clock: Clock, identity: FileIdentity) {
@@ -27,13 +27,13 @@ export class SqliteTransactions {
   }
 
   run(of: StepOf, body: Body): Promise<string> {
-    // Between two of them everybody else gets a chance to write.
+    // Between two transactions, other writes get a chance.
     const turn = this.#last.then(() => this.#clock.breathe()).then(() => this.#hold(of, body))
     this.#last = turn.catch(() => {})
     return turn
   }
 
-  /** Resolves when none is under way. */
+  /** Resolves when no transaction is in progress. */
   async over(): Promise<void> {
     await this.#last
   }
@@ -44,14 +44,14 @@ export class SqliteTransactions {
     try {
       const { known, isLive } = this.#own(database, () => look(database, of, this.#file))
       if (known !== undefined) return known
-      if (!isLive) throw notUnderWay(of)
+      if (!isLive) throw notInProgress(of)
       const text = await this.#bounded(of, (over) => ask(database, of, body, over))
       if (!database.isTransaction) throw endedInside(of)
       this.#own(database, () => record(database, of, text))
       this.#identity.check()
       return text
     } finally {
-      // Whatever is not committed by now is rolled back by it.
+      // This rolls back what is not committed.
       database.close()
       this.current = undefined
       free.resolve()
@@ -70,7 +70,7 @@ export class SqliteTransactions {
   }
 
   #beginOnce(): DatabaseSync {
-    // A file that is not there would be made anew.
+    // SQLite would create a file that does not exist.
     this.#identity.check()
     const database = openAnother(this.#file)
     try {
@@ -82,21 +82,21 @@ export class SqliteTransactions {
     }
   }
 
-  // Nobody else can write meanwhile, not even to keep a lease.
+  // No other write is possible meanwhile, not even to renew a session.
   async #bounded<T>(of: StepOf, work: (over: AbortSignal) => Promise<T>): Promise<T> {
     const ms = limits.sqliteTransactionMsMax
     const over = new AbortController()
     const late = Promise.withResolvers<never>()
-    const callOff = this.#clock.after(ms, () => late.reject(tookTooLong(of, ms)))
+    const cancel = this.#clock.after(ms, () => late.reject(tookTooLong(of, ms)))
     try {
       return await Promise.race([work(over.signal), late.promise])
     } finally {
       over.abort()
-      callOff()
+      cancel()
     }
   }
 
-  /** A statement of the store's own. */
+  /** Runs a statement of the store itself. */
   #own<T>(database: DatabaseSync, statement: () => T): T {
     try {
       return statement()
@@ -106,7 +106,7 @@ export class SqliteTransactions {
   }
 }
 
-/** What the step came to before, if it has, and whether its run is under way. */
+/** The result of the step if it has committed before, and whether its run is in progress. */
 function look(
   database: DatabaseSync,
   of: StepOf,
@@ -128,7 +128,7 @@ function ask(database: DatabaseSync, of: StepOf, body: Body, over: AbortSignal):
     query: async (text, values = []) => {
       if (over.aborted) throw askedTooLate(of)
       const rows = database.prepare(text).all(...values.map(bound))
-      // As plain objects: the driver's have no prototype.
+      // As plain objects, because the driver's have no prototype.
       return rows.map((row) => ({ ...row }))
     },
   })
@@ -143,7 +143,7 @@ function record(database: DatabaseSync, of: StepOf, text: string): void {
   database.exec('commit')
 }
 
-/** What SQLite has no type for, as it is usually kept there. */
+/** A value that SQLite has no type for, as it is usually stored there. */
 function bound(value: unknown): SQLInputValue {
   if (typeof value === 'boolean') return Number(value)
   if (value instanceof Date) return value.toISOString()

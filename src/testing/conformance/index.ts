@@ -9,6 +9,7 @@ import { clockCases } from './clocks.ts'
 import { commitCases } from './commit.ts'
 import { compensatingCases } from './compensating.ts'
 import { createCases } from './create.ts'
+import { dueCases } from './due.ts'
 import { endingCases } from './ending.ts'
 import { generationCases } from './generations.ts'
 import { Labels } from './labels.ts'
@@ -40,6 +41,7 @@ export const conformance: readonly Case[] = [
   ...handleCases,
   ...postCases,
   ...claimCases,
+  ...dueCases,
   ...reconcileCases,
   ...suspectCases,
   ...commitCases,

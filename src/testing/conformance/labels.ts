@@ -2,6 +2,7 @@
 // and out. Names, workflow ids and message ids are free text and stay as they are.
 import { deriveUuid } from '../../core/base/digest.ts'
 import type { Store } from '../../core/stores/store.ts'
+import { type Around, wrapped } from '../../core/stores/wrapped.ts'
 
 /** Returns the id of a label. */
 export function idFor(label: string): string {
@@ -15,21 +16,12 @@ export class Labels {
   on(store: Store): Store {
     const id = <T>(value: T): T => translate(value, (label) => this.#idFor(label))
     const label = <T>(value: T): T => translate(value, (each) => this.#known.get(each) ?? each)
-    return {
-      traits: store.traits,
-      create: async (runs) => label(await store.create(id(runs))),
-      post: async (messages) => label(await store.post(id(messages))),
-      claim: async (request) => label(await store.claim(id(request))),
-      commit: async (turns) => label(await store.commit(id(turns))),
-      settle: async (outcomes) => label(await store.settle(id(outcomes))),
-      note: async (notes) => label(await store.note(id(notes))),
-      records: (operations) => store.records(operations),
-      renew: async (beat) => label(await store.renew(id(beat))),
-      load: async (asks) => label(await store.load(id(asks))),
-      list: async (query) => label(await store.list(query)),
-      wake: (listener) => store.wake((hint) => listener(label(hint))),
-      close: () => store.close(),
-    }
+    const around: Around =
+      (_method, call) =>
+      async (...args) =>
+        label(await call(...id(args)))
+    const wake: Store['wake'] = (listener) => store.wake((hint) => listener(label(hint)))
+    return wrapped(store, around, { wake })
   }
 
   #idFor(label: string): string {

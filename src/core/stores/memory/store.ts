@@ -1,6 +1,6 @@
-// The reference store: the rules of the seam over rows in memory. Nothing survives the process.
-// With `delivery: 'deferred'` it behaves like a store that can write only one run at a time: what a turn sends
-// to other runs is kept with the sender and carried over by a later claim.
+// The reference store: the rules of the seam over rows in memory. Nothing survives the process. With
+// `delivery: 'deferred'` it behaves like a store that can write only one run at a time: what a turn sends to other runs
+// is kept with the sender, and a later claim delivers it.
 import type { Clock } from '../../runtime/clock.ts'
 import * as rules from '../rules/index.ts'
 import { listRuns, loadOne } from '../rules/read.ts'
@@ -38,7 +38,7 @@ export class MemoryDatabase {
   readonly listeners = new Set<(hint: Hint) => void>()
 }
 
-/** Whether what a turn sends to other runs arrives with it, or is delivered by a later claim. */
+/** When the outbox of a turn is delivered: with the turn, or by a later claim. */
 type Delivery = 'atomic' | 'deferred'
 
 export interface MemoryOptions {

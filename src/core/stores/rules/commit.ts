@@ -99,8 +99,8 @@ function moved(run: Run, turn: TurnCommit, hasUnread: boolean, now: Instant): Pa
   }
 }
 
-// Stamped with a time that has not come: the writer's clock is wrong, or the store's clock was set back. A stamp that is
-// not later than the run's own history, or than its holder's session was good for, was right when the turn was decided.
+// Stamped with a time that has not come: the writer's clock is wrong, or the store's clock was set back. A stamp that
+// is not later than the run's own history, or than its holder's session was good for, was right when the turn was made.
 function isAhead(tx: RowsTx, run: Run, { at }: TurnCommit): boolean {
   if (at <= tx.now + limits.clockAheadMsMax || at <= run.updatedAt) return false
   return at > (tx.session(run.session)?.latest ?? 0)

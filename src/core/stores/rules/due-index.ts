@@ -1,10 +1,10 @@
-// Finds rows by who holds them and, if nobody does, by what they wait for: so that a claim costs what it grants, however
-// much is unfinished.
+// Finds rows by the session that holds them and, if they are free, by when they are due, so that a claim costs what it
+// grants, however many runs are in progress.
 import type { Instant } from '../../base/instant.ts'
 import type { LeaseState, RunRow, TaskRow } from './row.ts'
 import { SortedList } from './sorted-list.ts'
 
-/** What all rows of a lane have in common, and a claim may ask about. */
+/** What all free rows of a lane have in common, as far as a claim distinguishes them. */
 export interface Lane {
   readonly queue: string
   readonly name: string
@@ -21,15 +21,15 @@ export interface RowKind<Row> {
   readonly laneOf: (row: Row) => Lane
 }
 
-/** A row and its place among those that came before and after it. */
+/** A row, and how many rows were added before it. */
 interface Entry<Row> {
   row: Row
   readonly order: number
-  /** Where it is if nobody holds it. */
+  /** The lane of a free row. */
   readonly lane?: string
 }
 
-/** What can be due. */
+/** A row that can be leased. */
 export interface Due extends LeaseState {
   readonly at: Instant
 }
@@ -51,7 +51,7 @@ export class DueIndex<Row extends Due> {
     this.#kind = kind
   }
 
-  /** Adds a row, or puts it in the place of the one with its id. */
+  /** Adds a row, or replaces the one with its id. */
   put(row: Row): void {
     const id = this.#kind.idOf(row)
     const before = this.#entries.get(id)
@@ -79,12 +79,12 @@ export class DueIndex<Row extends Due> {
     return this.#held.get(session)?.values() ?? []
   }
 
-  /** The place of a row among the others; `undefined` if it is not here. */
+  /** How many rows were added before this one; `undefined` if it is not in the index. */
   orderOf(id: string): number | undefined {
     return this.#entries.get(id)?.order
   }
 
-  /** Rows that nobody holds, lane by lane, each in the order in which they are due. */
+  /** Free rows, lane by lane, each in the order in which they are due. */
   free(): Iterable<Place<Row>> {
     return this.#lanes.values()
   }

@@ -72,7 +72,7 @@ export function pageOf(
     .slice(0, ask.turns)
 }
 
-/** What a note of a run is known by. */
+/** The key of a note among all notes of a run. */
 export function noteKey(generation: number, key: string, name: string): string {
   return JSON.stringify([generation, key, name])
 }
@@ -81,7 +81,7 @@ function notesOf(
   row: RunRow | undefined,
   ask: { readonly generation: number; readonly key: string },
 ): Record<string, string> {
-  // From entries: an assignment would take the name `__proto__` for something else.
+  // From entries, because an assignment to `__proto__` would not add a property.
   return Object.fromEntries(
     Object.entries(row?.notes ?? {}).flatMap(([id, body]) => {
       const [generation, key, name] = JSON.parse(id) as [number, string, string]

@@ -1,5 +1,5 @@
-// The rows a store in memory consists of, and what a change to them looks like. Rows are never changed in place: a
-// transaction makes new ones, so that a change can be thrown away, written down, and made elsewhere.
+// The rows of a store in memory, and what a change to them looks like. Rows are never changed in place: a transaction
+// makes new ones, so that a change can be thrown away, stored in a log, and applied elsewhere.
 import type { Instant } from '../../base/instant.ts'
 import type { Status } from '../../kernel/run.ts'
 import type {
@@ -20,7 +20,7 @@ export interface RunOrigin {
   readonly startAt: Instant
 }
 
-/** The lease on a run or a task. Session 0 is nobody's. */
+/** The lease on a run or a task. Session 0: it is free. */
 export interface LeaseState {
   readonly session: number
   readonly epoch: number
@@ -32,7 +32,7 @@ export interface LeaseState {
 export interface RunState extends LeaseState {
   /** Never `compensating`: that is a field of its own, because it outlives every grant and release. */
   readonly status: Exclude<Status, 'compensating'>
-  /** When it is due. */
+  /** When the run is due. */
   readonly at: Instant
   readonly updatedAt: Instant
   readonly endedAt?: Instant | undefined
@@ -45,23 +45,23 @@ export interface RunState extends LeaseState {
   readonly paused?: { readonly build: string; readonly failure: string } | undefined
   /** The run undoes what it did. */
   readonly compensating?: boolean | undefined
-  /** The build whose workers the run is for. */
+  /** The build the run is pinned to. */
   readonly pin?: string | undefined
 }
 
-/** The same of a row in memory, with its attributes and notes. */
+/** What changes in a run's row in memory: also its attributes and notes. */
 export interface RowState extends RunState {
   readonly attributes?: Attributes | undefined
-  /** By the step they are for, and their name. */
+  /** By `noteKey`. */
   readonly notes?: Readonly<Record<string, string>> | undefined
 }
 
-/** A turn, and the generation it belongs to; the first when absent. */
+/** A turn, and its generation; the first when absent. */
 export type RowTurn = StoredTurn & { readonly generation?: number }
 
 export interface RunRow extends RunOrigin, RowState {
   readonly inbox: readonly StoredMessage[]
-  /** Messages and runs for others that are not delivered yet. */
+  /** Messages and new runs for others that are not delivered yet. */
   readonly outbox: readonly Outbound[]
 }
 
@@ -77,7 +77,7 @@ export interface SessionRow {
   readonly worker: string
   readonly beat: number
   readonly expiresAt: Instant
-  /** What the last renewal asked for, and the latest that any of them was good for. Rows of older releases lack both. */
+  /** How long the last renewal was good for, and the latest instant that any was. Rows of older releases lack both. */
   readonly ttlMs?: number
   readonly latest?: Instant
   readonly about: string
@@ -89,7 +89,7 @@ export type SessionTimes = Omit<SessionRow, 'worker' | 'about'>
 /** A shared value. */
 export interface RecordRow extends StoredRecord {
   readonly space: string
-  /** The write that made it so. */
+  /** The write that stored it. */
   readonly writeId: number
 }
 
@@ -100,13 +100,13 @@ export interface RunChange {
   readonly born?: RunOrigin
   /** Only what differs; `null` where a value was removed. */
   readonly set?: { readonly [Key in keyof RowState]?: RowState[Key] | null }
-  /** Notes that are new or different, beside those that `set` leaves. */
+  /** Notes that are new or differ, beside those that `set` keeps. */
   readonly noted?: Readonly<Record<string, string>>
   readonly turns?: readonly RowTurn[]
-  /** Turns of generations before this one are forgotten. */
+  /** Turns of generations before this one are deleted. */
   readonly forgotten?: number
   readonly posted?: readonly StoredMessage[]
-  /** Ids of messages that were taken, before what was posted came. */
+  /** Ids of messages that were consumed, before those in `posted` arrived. */
   readonly taken?: readonly string[]
   readonly outbox?: readonly Outbound[]
 }
@@ -128,12 +128,12 @@ export function hasEnded(row: Pick<RunState, 'endedAt'>): boolean {
   return row.endedAt !== undefined
 }
 
-/** The head as it is now. */
+/** The head of a run in its current generation. */
 export function headOf({ head, generation }: Pick<RunRow, 'head' | 'generation'>): StoredHead {
   return generation === head.generation ? head : { ...head, generation }
 }
 
-/** The status as everybody else knows it. */
+/** The status as the seam has it. */
 export function statusOf({
   status,
   compensating,
@@ -141,7 +141,7 @@ export function statusOf({
   return compensating && (status === 'running' || status === 'waiting') ? 'compensating' : status
 }
 
-/** Turns of one generation of a run, as everybody else knows them. */
+/** Turns of one generation of a run, as the seam has them. */
 export function turnsOf(turns: readonly RowTurn[], generation: number): readonly StoredTurn[] {
   return turns
     .filter((turn) => (turn.generation ?? 1) === generation)

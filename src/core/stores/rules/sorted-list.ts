@@ -1,10 +1,10 @@
-// A list that is always in order. It consists of short pieces, so that adding to a long one moves little.
+// A list that is always in order. It consists of short pieces, so that adding an item moves few others.
 
 const PIECE_MAX = 512
 
 export class SortedList<T> {
   readonly #compare: (a: T, b: T) => number
-  /** None of them is empty. */
+  /** No piece is empty. */
   readonly #pieces: T[][] = []
 
   /** No two items may compare as equal, unless they are the same. */
@@ -39,7 +39,7 @@ export class SortedList<T> {
     if (piece.length === 0) this.#pieces.splice(at, 1)
   }
 
-  /** Items in order, without those at the front that `isBefore` holds for. */
+  /** Items in order, from the first for which `isBefore` is false. */
   *from(isBefore: (item: T) => boolean = () => false): Generator<T> {
     for (let at = this.#pieceAt(isBefore); at < this.#pieces.length; at++) {
       const piece = this.#pieces[at] ?? []
@@ -49,13 +49,13 @@ export class SortedList<T> {
     }
   }
 
-  // The first piece that has an item for which `isBefore` does not hold.
+  // The first piece with an item for which `isBefore` is false.
   #pieceAt(isBefore: (item: T) => boolean): number {
     return partition(this.#pieces, (piece) => isBefore(piece.at(-1) as T))
   }
 }
 
-/** How many items at the front the test holds for, if it holds for none behind one it does not hold for. */
+/** How many items at the front pass the test. Behind the first that fails, all must fail. */
 function partition<T>(items: readonly T[], holds: (item: T) => boolean): number {
   let [low, high] = [0, items.length]
   while (low < high) {

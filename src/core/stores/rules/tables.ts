@@ -1,4 +1,4 @@
-// All rows of one store. They change only by `apply`, with the outcome of a transaction made here or elsewhere.
+// All rows of one store in memory. They change only by `apply`, with the changes of a transaction.
 import type { Instant } from '../../base/instant.ts'
 import type { Hint } from '../store.ts'
 import { DueIndex, runKind, taskKind } from './due-index.ts'
@@ -19,10 +19,10 @@ export class Tables {
   readonly ended = new Map<string, RunRow>()
   readonly turns = new Map<string, RowTurn[]>()
   readonly tasks = new Map<string, TaskRow>()
-  /** Runs that have not ended, and tasks, by who holds them and by when they are due. */
+  /** Runs in progress, and tasks: by their holders, and by when they are due. */
   readonly runsDue = new DueIndex(runKind)
   readonly tasksDue = new DueIndex(taskKind)
-  /** Runs with something left to deliver, whether they have ended or not. */
+  /** Runs whose outbox is not delivered yet, in progress or ended. */
   readonly undelivered = new Set<string>()
   readonly sessions = new Map<number, SessionRow>()
   /** The newest run of each workflow id. */
@@ -41,7 +41,7 @@ export class Tables {
     return this.#tasksOf.get(runId) ?? []
   }
 
-  /** Makes the changes, and says what others should hear of them. */
+  /** Applies the changes, and returns what others should hear of them. */
   apply(changes: Changes, now: Instant): Hint[] {
     const hints = new Hints()
     for (const change of changes.runs) {
@@ -63,18 +63,18 @@ export class Tables {
     return hints.all()
   }
 
-  /** Whether no other run of its workflow id was born after it. */
+  /** True if no run of its workflow id was created later. */
   isNewest({ head }: RunRow): boolean {
     return this.names.get(head.workflowId) === head.runId
   }
 
-  /** Puts back a run as it was. `isOlder` if it was known not to be the newest of its workflow id. */
+  /** Restores a run from a snapshot. `isOlder` if it is known not to be the newest of its workflow id. */
   restore(row: RunRow, turns: readonly RowTurn[], isOlder = false): void {
     const { runId, workflowId } = row.head
     this.#put(row)
     if (turns.length > 0) this.turns.set(runId, [...turns])
     if (isOlder) return
-    // Of several that nobody knows to be older, as states of former times have them.
+    // Snapshots of older releases do not say which run is the newest.
     const namesake = this.run(this.names.get(workflowId) ?? '')
     if (!namesake || namesake.head.createdAt <= row.head.createdAt)
       this.names.set(workflowId, runId)
@@ -93,7 +93,7 @@ export class Tables {
     this.records.set(row.space, space.set(row.key, row))
   }
 
-  /** Forgets a run that has ended. */
+  /** Removes a run that has ended. */
   forget(runId: string): void {
     const row = this.ended.get(runId)
     if (!row) return

@@ -1,4 +1,4 @@
-// What a transaction sees of rows that can be held: those of the index, and in their place what it has changed itself.
+// What a transaction sees of rows that can be leased: those of the index, replaced by the ones it has changed itself.
 import type { Instant } from '../../base/instant.ts'
 import { placeOf } from '../claim-order.ts'
 import { NEVER } from '../never.ts'
@@ -7,15 +7,15 @@ import type { Due, DueIndex, Lane, RowKind } from './due-index.ts'
 /** The rows that a transaction has changed. */
 export interface Changed<Row> {
   has(id: string): boolean
-  /** As they are now, without those that are gone. */
+  /** The changed rows, without those that were deleted. */
   rows(): Iterable<Row>
 }
 
-/** A row, and what decides who comes first. */
+/** A row, and its place in the claim order. */
 interface Candidate<Row> {
   readonly row: Row
   readonly priority: number
-  /** Of its queue and name, among those of its priority, this time. */
+  /** See `placeOf`. */
   readonly place: number
   readonly order: number
 }
@@ -40,20 +40,20 @@ export class Visible<Row extends Due> {
   }
 
   /**
-   * Rows that nobody holds, in the order in which they are given out: by priority; one queue and name after another, in an
-   * order that `turn` decides; by the time they are due at; by age. `until` says up to which time the rows of a lane count;
-   * `undefined` if they do not.
+   * Free rows in the claim order; those that became due in the same instant, by age. `until` says up to which time the
+   * rows of a lane count; `undefined` if they do not.
    */
-  *free(turn: number, until: (lane: Lane) => Instant | undefined): Generator<Row> {
-    const queues = [this.#changedFree(turn, until)]
+  *free(nonce: number, until: (lane: Lane) => Instant | undefined): Generator<Row> {
+    const queues = [this.#changedFree(nonce, until)]
     for (const { lane, entries } of this.#index.free()) {
       const last = until(lane)
-      if (last !== undefined) queues.push(this.#unchanged(rankOf(lane, turn), entries.from(), last))
+      if (last !== undefined)
+        queues.push(this.#unchanged(rankOf(lane, nonce), entries.from(), last))
     }
     for (const { row } of merged(queues)) yield row
   }
 
-  /** When the first of those that nobody holds is due behind an instant; `NEVER` if none is. */
+  /** When the first free row is due after an instant; `NEVER` if none is. */
   nextAfter(
     now: Instant,
     isWanted: (lane: Lane) => boolean,
@@ -86,16 +86,16 @@ export class Visible<Row extends Due> {
   }
 
   *#changedFree(
-    turn: number,
+    nonce: number,
     until: (lane: Lane) => Instant | undefined,
   ): Generator<Candidate<Row>> {
     const found: Candidate<Row>[] = []
-    let born = Number.MAX_SAFE_INTEGER / 2
+    let newest = Number.MAX_SAFE_INTEGER / 2
     for (const row of this.#changed.rows()) {
-      const order = this.#index.orderOf(this.#kind.idOf(row)) ?? born++
+      const order = this.#index.orderOf(this.#kind.idOf(row)) ?? newest++
       const lane = this.#kind.laneOf(row)
       const last = row.session === 0 ? until(lane) : undefined
-      if (last !== undefined && row.at <= last) found.push({ row, order, ...rankOf(lane, turn) })
+      if (last !== undefined && row.at <= last) found.push({ row, order, ...rankOf(lane, nonce) })
     }
     yield* found.sort(compare)
   }
@@ -105,7 +105,7 @@ export class Visible<Row extends Due> {
   }
 }
 
-/** Of queues that are in order each, all items in order. */
+/** The items of several ordered queues, in order. */
 function* merged<Row extends Due>(
   queues: readonly Iterator<Candidate<Row>>[],
 ): Generator<Candidate<Row>> {

@@ -1,33 +1,33 @@
-// Handing out leases, and taking back those of the dead.
+// Grants leases, and frees those of dead sessions.
 import { limits } from '../../../core/base/limits.ts'
 import { NEVER } from '../../../core/stores/driver.ts'
 import { PLANS } from './plans.ts'
 import { DEAD } from './sessions.ts'
 import { PASSING } from './transaction.ts'
 
-/** How long before it can be seen a run may have become due: writes in progress, and clocks that differ a little. */
+/** How long a run may have been due before it becomes visible: writes in progress, and clocks that differ a little. */
 export const SLACK_MS = 5_000
 
-/** A session may be granted what became due a moment after its last renewal. */
+/** A session may be granted rows that became due a moment after its last renewal. */
 const HELD_SINCE_MS = 60_000
 
 /** True if the run is pinned to one of the caller's builds, or is unpinned and falls into the caller's share. */
 const MINE = `(case when pin is not null then pin = any(p_builds) else p_from is null
       or get_byte(uuid_send(run_id), 14) * 256 + get_byte(uuid_send(run_id), 15) between p_from and p_to - 1 end)`
 
-/** Who asks, as parameters of the functions that look and grant. JSON is parsed anew at every arrow, so it is read once. */
+/** The claimer as parameters. JSON is parsed anew at every arrow, so the request is read once. */
 const ASKER = 'p_build text, p_builds text[], p_from int4, p_to int4'
 const LESSEE = `p_session int8, p_nonce int8, ${ASKER}`
 const TO_ASKER = 'v_build, v_builds, v_from, v_to'
 const TO_LESSEE = `v_session, v_nonce, ${TO_ASKER}`
 
-/** Paused for another build than this one. Both ranges of an index; '' is paused by hand. */
+/** Paused by another build than the claimer's, as the two ranges of an index. '' is paused by hand. */
 const PAUSED_BEFORE = "parked_build > '' and parked_build < p_build"
 const PAUSED_AFTER = 'parked_build > p_build'
 
 const LEASE = `session = p_session, nonce = p_nonce, epoch = epoch + 1, deliveries = deliveries + 1, status = 'running'`
 
-/** Whether there is a row. Not by `exists`: for many lanes the planner would rather read the whole table once, and keep it. */
+/** True if there is a row. Not by `exists`, because for many lanes the planner would read the whole table once. */
 function any(which: string, order: string, table = 'live'): string {
   return `(select true from {schema}.${table} where ${which} order by ${order} limit 1) is not null`
 }
@@ -38,8 +38,8 @@ begin
   return array(select lane from {schema}.lane union all select -lane from {schema}.lane);
 end $$;
 
--- What is held was due when it was granted: nothing that a session holds is due later than this, and so whoever looks for
--- it passes by all that sleeps. A clock that was set back has not changed when the session was to end.
+-- Rows were due when they were granted, so nothing that a session holds is due later than this, and a search for them
+-- skips all that sleep. A clock that was set back has not changed when the session was to end.
 create or replace function {schema}.held_until(p_now int8, p_session int8) returns int8 language plpgsql as $$
 begin
   return (select greatest(p_now, expires_at, latest) + ${HELD_SINCE_MS} from {schema}.session where session = p_session);
@@ -52,7 +52,7 @@ declare
   v_until int8 := {schema}.held_until(p_now, p_session);
   v_latest int8 := (select latest from {schema}.session where session = p_session);
 begin
-  -- In the order everybody locks in. What somebody has locked is freed by one of the next claims, and all else now.
+  -- In the order of locks. Rows that another transaction has locked are freed by one of the next claims.
   v_runs := array(select run_id from {schema}.live where lane = any(v_lanes) and at <= v_until and session = p_session);
   v_tasks := array(select task_id from {schema}.task where lane = any(v_lanes) and at <= v_until and session = p_session);
   v_held := cardinality(v_runs) + cardinality(v_tasks);
@@ -60,7 +60,7 @@ begin
     order by run_id for no key update skip locked);
   v_tasks := array(select task_id from {schema}.task where task_id = any(v_tasks) and session = p_session
     order by task_id for no key update skip locked);
-  -- No turn of the session was stamped later than its latest.
+  -- No turn of the session was stamped later than its latest renewal was good for.
   update {schema}.live set session = 0, nonce = 0, lane = -abs(lane), at = least(at, p_now),
     updated_at = greatest(updated_at, v_latest) where run_id = any(v_runs);
   update {schema}.task set session = 0, nonce = 0, at = p_now where task_id = any(v_tasks);
@@ -71,7 +71,7 @@ begin
   end if;
 end $$;
 
--- What a session holds and does not know of, whatever it serves now: it is its own.
+-- Leases that a session holds and did not list, whatever it serves now.
 create or replace function {schema}.strays(p_now int8, p_session int8, p_held uuid[], p_held_tasks uuid[],
   out r_runs uuid[], out r_tasks uuid[]) language plpgsql as $$
 declare v_lanes int4[] := {schema}.all_lanes(); v_until int8 := {schema}.held_until(p_now, p_session);
@@ -82,7 +82,7 @@ begin
     and task_id <> all(p_held_tasks));
 end $$;
 
--- Of these, what somebody else has locked: runs, and tasks of runs.
+-- Of these runs, and of the runs of these tasks, those that another transaction has locked.
 create or replace function {schema}.locked(p_now int8, p_runs uuid[], p_tasks uuid[]) returns json
 language plpgsql ${PLANS} as $$
 declare v_runs uuid[] := p_runs || array(select run_id from {schema}.task where task_id = any(p_tasks)); v_free uuid[];
@@ -94,7 +94,7 @@ begin
     union select task_id from {schema}.task where task_id = any(p_tasks) and run_id = any(v_runs)) f);
 end $$;
 
--- Those that the caller has seen silent, and those that something could not be taken from, since it was locked.
+-- Frees sessions that the claimer found silent, and those whose rows could not all be freed before.
 create or replace function {schema}.reap(p_now int8, p_me int8, p_silent json) returns void language plpgsql as $$
 declare v_session int8;
 begin
@@ -111,7 +111,7 @@ create or replace function {schema}.late_at(p_expires int8, p_ttl int8, p_now in
     ceil(p_expires - p_ttl + p_ttl / ${limits.leaseRenewalsPerLife}.0 + least(p_ttl / 12.0, ${limits.renewalLateMsMax}))::int8 end
 $$;
 
--- When the next of the others is late, and which of them are.
+-- When the next other session is late, and which are.
 create or replace function {schema}.lateness(p_now int8, p_me int8, out r_next int8, out r_late json) language plpgsql as $$
 begin
   select min(late) filter (where late > p_now), json_agg(json_build_object('session', session, 'beat', beat, 'ttlMs', ttl_ms))
@@ -124,8 +124,8 @@ begin
   end if;
 end $$;
 
--- What lanes have, one statement for all of them: most have nothing, and are not asked again. Runs that are held stay where
--- they were due, so the look begins at p_since.
+-- Which lanes have runs that are due, paused or suspect, in one statement for all of them, because most have none. Held
+-- runs stay in the index where they were due, so the search starts at p_since.
 create or replace function {schema}.look(p_now int8, p_since int8, ${ASKER}, p_lanes int4[], out r_due int4[],
   out r_paused int4[], out r_suspect int4[], out r_next int8) language plpgsql as $$
 begin
@@ -145,7 +145,7 @@ begin
       and (parked_build is null or parked_build <> p_build) and ${MINE}`,
       'at',
     )} as suspect,
-    -- Others' are passed by, but not a million of them at every claim: when the last that was looked at is due, one looks again.
+    -- Runs of other shares are passed, but not a million at every claim: the claimer looks again when the last is due.
     (select case when mine then first.at else (
         select coalesce(min(at) filter (where mine), case when count(*) = ${limits.runsPassedMax} then max(at) end)
         from (select at, ${MINE} as mine from {schema}.live
@@ -184,7 +184,7 @@ begin
   return coalesce(v_got, '{}');
 end $$;
 
--- Runs whose holder died wait in lanes of their own (negative), so that the ordinary claim never meets them.
+-- Free runs whose holder died are in lanes of their own (negative), so that the ordinary claim never meets them.
 create or replace function {schema}.grant_suspects(p_now int8, ${LESSEE}, p_lanes int4[], p_count int4) returns uuid[]
 language plpgsql as $$
 declare v_got uuid[] := '{}'; v_lane int4;
@@ -201,7 +201,7 @@ begin
   return v_got;
 end $$;
 
--- In the order of the lanes, which is that of their priorities.
+-- In the order of the lanes, which is the claim order.
 create or replace function {schema}.grant_runs(p_now int8, p_since int8, ${LESSEE}, p_lanes int4[], p_due int4[],
   p_paused int4[], p_count int4) returns uuid[] language plpgsql as $$
 declare v_got uuid[] := '{}'; v_lane int4;
@@ -255,8 +255,8 @@ begin
     from unnest(p_tasks) w(task_id) join {schema}.task t on t.task_id = w.task_id join {schema}.lane l on l.lane = t.lane);
 end $$;
 
--- since: nothing that is free became due before, as far as the caller knows from its last claim. Nothing is locked unless
--- there is something to grant: a claim in vain writes nothing.
+-- p_since: nothing that is free became due before, as far as the claimer knows from its last claim. Nothing is locked
+-- unless there is something to grant, so an idle claim writes nothing.
 create or replace function {schema}.claim(p_now int8, q json, p_since int8) returns json language plpgsql ${PLANS} as $$
 declare
   v_now int8 := {schema}.clock(p_now); v_since int8 := least(p_since, v_now - ${SLACK_MS});
@@ -288,14 +288,15 @@ begin
       (select at from {schema}.task where lane = l.lane and at > v_now and session = 0 order by at limit 1) as next offset 0) f;
   if (v_want > 0 and cardinality(v_runs) = 0 and coalesce(v_due, v_paused, case when v_suspects > 0 then v_suspect end) is not null)
       or (v_want_tasks > 0 and cardinality(v_tasks) = 0 and v_due_tasks is not null) then
-    -- Held until this is durable: a reaper cannot declare the session dead while leases are being granted to it.
+    -- Locked until this is durable, so that no other claim frees the session while leases are granted to it.
     perform 1 from {schema}.session where session = v_session and expires_at > ${DEAD} for key share;
     if not found then return json_build_object('now', v_now, 'dead', true); end if;
-    -- A clock that was set forward since the last renewal: what is granted now may be due later than that said.
+    -- The clock was set forward since the last renewal: turns under these leases are stamped later than it was good
+    -- for.
     update {schema}.session set latest = v_now where session = v_session and latest < v_now;
     v_granted := true;
   end if;
-  -- Whether nothing that is free is left behind.
+  -- True if no free row is left.
   v_all := v_due is null;
   v_all_tasks := v_due_tasks is null;
   if v_granted and v_want > 0 and cardinality(v_runs) = 0 then

@@ -1,7 +1,7 @@
-// What is told of runs that were granted. As arrays: the names of the columns would be most of the answer.
+// What a claim returns about granted runs. As arrays, because the names of the columns would be most of the answer.
 import { PLANS } from './plans.ts'
 
-/** In the order in which a run is told. */
+/** In the order of the values in an answer. */
 export const CLAIMED = {
   run_id: 'run.run_id',
   name: 'l.name',
@@ -24,7 +24,7 @@ export const CLAIMED = {
 } as const
 
 export const claimed = `
--- Messages apart, under the ids of their runs: most runs have none.
+-- Messages are apart, under the ids of their runs, because most runs have none.
 create or replace function {schema}.claimed(p_runs uuid[]) returns json language plpgsql ${PLANS} as $$
 begin
   return json_build_object(
@@ -33,5 +33,5 @@ begin
         join {schema}.run on run.run_id = wanted.run_id join {schema}.lane l on l.lane = run.lane),
     'messages', (select json_object_agg(run_id, messages) from (
       select run_id, json_agg(json_build_object('id', message_id, 'body', body) order by id) as messages
-      from {schema}.inbox where run_id = any(p_runs) group by run_id) told));
+      from {schema}.inbox where run_id = any(p_runs) group by run_id) unread));
 end $$;`

@@ -1,14 +1,14 @@
-// Writing turns and what they send out.
+// Writes turns, and what they send to others.
 import { NEVER } from '../../../core/stores/driver.ts'
 import { PLANS } from './plans.ts'
 import { DURABLE, togetherWait } from './transaction.ts'
 
-/** Of a run in a release: holders died before, and the pause leaves that to the next one. */
+/** True if a pause does not count and earlier holders died. */
 const HAS_DIED = `((p_extra->'pauses'->(t.n::text)->>'uncounted')::boolean is true and l.deliveries > 1)`
 
 export const commit = `
--- Stamped with a time that has not come: the writer's idea of time is wrong, or the server's clock was set back. What
--- is not later than the run's own past, or than its holder's session was good for, was right when it was decided.
+-- Stamped with a time that has not come: the writer's clock is wrong, or the server's clock was set back. A stamp that
+-- is not later than the run's own history, or than its holder's session was good for, was right when the turn was made.
 create or replace function {schema}.is_ahead(p_run uuid, p_session int8, p_at int8) returns boolean
 language plpgsql as $$
 begin
@@ -16,8 +16,8 @@ begin
     and not exists (select 1 from {schema}.session where session = p_session and latest >= p_at);
 end $$;
 
--- The everyday case, one turn that holds on or ends and sends nothing out: the same rules as below, without the cost of
--- sets. Answers nothing where it wrote; where it did not, the caller asks commit_turns, which says why.
+-- The common case, one turn that keeps the lease or ends the run and sends nothing: the same rules as commit_turns,
+-- without the cost of sets. Returns false if nothing was written; then the caller asks commit_turns, which says why.
 create or replace function {schema}.commit_turn(p_now int8, p_ahead int8, p_run uuid, p_session int8, p_epoch int4,
   p_nonce int8, p_generation int4, p_seq int4, p_count int4, p_turn int8, p_at int8, p_next int4, p_body text)
 returns boolean language plpgsql ${PLANS} as $$
@@ -42,8 +42,8 @@ begin
   return true;
 end $$;
 
--- next: 0 hold, 1 wait, 2 run on, 3 pause, 4 completed, 5 failed, 6 cancelled. Messages of turn n are taken under n, and
--- left where they are under -n. Answers only what was not applied.
+-- next: 0 hold, 1 waiting, 2 running, 3 pause, 4 completed, 5 failed, 6 cancelled. Turn n consumes the messages that
+-- are listed under n, and leaves those under -n. Returns only turns that were not applied.
 create or replace function {schema}.commit_turns(p_now int8, p_ahead int8, p_runs uuid[], p_sessions int8[],
   p_epochs int4[], p_nonces int8[], p_generations int4[], p_seqs int4[], p_counts int4[], p_turns int8[],
   p_ats int8[], p_nexts int4[], p_wakes int8[], p_bodies text, p_taken_n int4[], p_taken text, p_extra json)
@@ -90,13 +90,13 @@ begin
     delete from {schema}.inbox i using ok, unnest(p_taken_n, v_taken) c(n, id)
       where c.n = ok.n and i.run_id = ok.run_id and i.message_id = c.id)
   select coalesce(array_agg(ok.n), '{}') into v_applied from ok;
-  -- A later look than the one above: what came before the lock is seen, what comes after finds the run released.
+  -- A statement after the lock: it sees messages that came before the lock, and later ones find the run released.
   if exists (select 1 from unnest(p_nexts) x where x between 1 and 3) then
-    -- If holders died of a run before it was paused, it stays apart from ordinary runs, for whoever looks for such.
+    -- If holders died before the run was paused, it stays suspect.
     with released as (update {schema}.live l set session = 0, nonce = 0, seq = t.seq + t.count,
       lane = case when ${HAS_DIED} then -abs(l.lane) else abs(l.lane) end,
       deliveries = case when ${HAS_DIED} then l.deliveries - 1 else 0 end,
-      -- A turn without events is not written. Others may have been since the last release.
+      -- A turn without events is not stored. Others may have been since the last release.
       turn_id = case when t.count > 0 then t.turn_id else coalesce((select h.turn_id from {schema}.turn h
         where h.run_id = t.run_id and h.generation = l.generation order by h.seq desc limit 1), 0) end,
       updated_at = greatest(v_now, t.at), compensating = coalesce(t.undoing, l.compensating), pin = coalesce(l.pin, t.new_pin), status = case t.next when 1 then 'waiting' when 2 then 'running' else 'paused' end,
@@ -110,7 +110,7 @@ begin
     where l.run_id = t.run_id and t.n = any(v_applied) and t.next between 1 and 3
     returning l.at) select coalesce(bool_or(at <= v_now), false) into v_ready from released;
   end if;
-  -- A run that is held on to is written for it only if it says anything new.
+  -- The row of a run that stays held is updated only if a mark changes.
   if cardinality(v_undoing) + cardinality(v_pins) > 0 then
     update {schema}.live l set compensating = coalesce(t.undoing, l.compensating), pin = coalesce(l.pin, t.new_pin)
     from unnest(p_runs, p_nexts, v_undoing, v_pins) with ordinality as t(run_id, next, undoing, new_pin, n)
@@ -124,7 +124,7 @@ begin
         p_ats, p_nexts, p_taken_n, v_taken, v_applied) end);
 end $$;
 
--- Why turns were not applied: written before, no longer the holder's, not yet possible, or with messages unread.
+-- Why turns were not applied: stored before, no longer the holder's, stamped ahead, or with unread messages.
 create or replace function {schema}.refused_turns(p_now int8, p_ahead int8, p_runs uuid[], p_sessions int8[],
   p_epochs int4[], p_nonces int8[], p_generations int4[], p_seqs int4[], p_turns int8[], p_ats int8[],
   p_nexts int4[], p_taken_n int4[], p_taken text[], p_applied int4[]) returns json
@@ -150,7 +150,7 @@ language sql volatile as $$
   where t.n <> all(p_applied)
 $$;
 
--- What turns send out: tasks, tasks called off, new runs, messages. Only for turns that were applied.
+-- What applied turns change beside their runs: tasks, attributes, generations, new runs, messages.
 create or replace function {schema}.commit_extra(p_now int8, p json, p_applied int4[]) returns json
 language plpgsql as $$
 declare v_out json[] := '{}'; x json; v_answer json;
@@ -168,7 +168,7 @@ begin
     continue when (x->>'n')::int4 <> all(p_applied);
     perform {schema}.set_attributes((x->>'runId')::uuid, x->'set');
   end loop;
-  -- Released by now, and due at once in the next generation.
+  -- Released above, and due at once in the next generation.
   for x in select value from json_array_elements(p->'continues') loop
     continue when (x->>'n')::int4 <> all(p_applied);
     perform {schema}.begin_generation((x->>'runId')::uuid, (x->>'generation')::int4, (x->>'epoch')::int4, x->'past');

@@ -1,4 +1,4 @@
-// Accepting runs and messages.
+// Creates runs, and accepts messages.
 import { limits } from '../../../core/base/limits.ts'
 import { placeInSql } from '../../../core/stores/driver.ts'
 import { PLANS } from './plans.ts'
@@ -31,7 +31,7 @@ begin
 end $$;`
 
 export const begin = `
--- The first turn of a generation; those too old to be kept go.
+-- Stores the first turn of a generation, and forgets what the run no longer needs.
 create or replace function {schema}.begin_generation(p_run uuid, p_generation int4, p_epoch int4, p json)
 returns void language plpgsql as $$
 begin
@@ -41,7 +41,7 @@ begin
   delete from {schema}.note where run_id = p_run;
 end $$;
 
--- One with a kind is a value, one with items is a list, one with neither is removed.
+-- An attribute with a kind is a value, one with items is a list, one with neither is removed.
 create or replace function {schema}.set_attributes(p_run uuid, p json) returns void language plpgsql as $$
 begin
   delete from {schema}.attribute_item where run_id = p_run
@@ -56,13 +56,13 @@ begin
     on conflict (run_id, name) do update set kind = excluded.kind, text = excluded.text, number = excluded.number;
 end $$;
 
--- A run that has ended, or is paused, goes on as another generation of itself, from the history it is given.
-create or replace function {schema}.begin_again(p_now int8, r json) returns json language plpgsql as $$
+-- A run that has ended, or is paused, continues as its next generation, from the history it is given.
+create or replace function {schema}.start_again(p_now int8, r json) returns json language plpgsql as $$
 declare
   v_run uuid := (r->>'runId')::uuid; v_generation int4 := (r->>'generation')::int4;
   v_live {schema}.live%rowtype; v_closed {schema}.closed%rowtype; v_lane int4; v_is int4; v_epoch int4;
 begin
-  -- Two that want the same must see each other; a run that has ended has no row of its own to lock.
+  -- Two calls for one run must see each other, and a run that has ended has no row to lock.
   perform pg_advisory_xact_lock(hashtextextended('{schema}:' || v_run::text, 0));
   select lane into v_lane from {schema}.run where run_id = v_run;
   select * into v_live from {schema}.live where run_id = v_run for no key update;
@@ -80,7 +80,7 @@ begin
   end if;
   delete from {schema}.task where run_id = v_run;
   if v_live.run_id is not null then
-    -- Changed and not replaced: whoever waits to tell it something must find it afterwards.
+    -- Updated and not replaced, so that a post that waits for the row finds it afterwards.
     update {schema}.live set lane = v_lane, at = p_now, start_at = p_now, nonce = 0, deliveries = 0, status = 'pending',
       generation = v_generation, seq = (r->'past'->>'count')::int4, turn_id = (r->'past'->>'turnId')::int8,
       updated_at = greatest(updated_at, p_now), parked_build = null, parked_failure = null, compensating = false
@@ -99,20 +99,20 @@ begin
   return json_build_object('outcome', 'created', 'mine', false);
 end $$;
 
--- The run that is there already, and what it makes of a message that came along with the start.
-create or replace function {schema}.there_is(p_now int8, p_run uuid, r json) returns json language plpgsql as $$
-declare v_told json;
+-- The answer about an existing run, and what became of a message that came with the start.
+create or replace function {schema}.existing(p_now int8, p_run uuid, r json) returns json language plpgsql as $$
+declare v_posted json;
 begin
   if r->'message' is not null then
-    v_told := {schema}.deliver(p_now, p_run, r->'message'->>'id', r->'message'->>'body', false, false);
+    v_posted := {schema}.deliver(p_now, p_run, r->'message'->>'id', r->'message'->>'body', false, false);
   end if;
-  return json_build_object('outcome', 'existing', 'runId', p_run, 'posted', v_told->>'outcome', 'told', v_told->'session',
+  return json_build_object('outcome', 'existing', 'runId', p_run, 'posted', v_posted->>'outcome', 'postedTo', v_posted->'session',
     'mine', p_run = (r->>'runId')::uuid and exists (select 1 from {schema}.live where run_id = p_run
       and session = (r->'eager'->>'session')::int8 and nonce = (r->'eager'->>'nonce')::int8));
 end $$;`
 
 export const create = `
--- The newest run of a workflow id. A run that nobody named is called by its id, and its name is not written down.
+-- The newest run of a workflow id. A run without a name is called by its id, and that name is not stored.
 create or replace function {schema}.newest(p_name text) returns uuid language plpgsql as $$
 declare v_run uuid;
 begin
@@ -128,31 +128,31 @@ declare
   v_run uuid := (r->>'runId')::uuid;
   v_there {schema}.run%rowtype;
   v_name text := nullif(r->>'workflowId', r->>'runId');
-  v_latest uuid; v_status text; v_lane int4; v_start int8; v_eager boolean := false; v_told json; v_alongside uuid;
+  v_latest uuid; v_status text; v_lane int4; v_start int8; v_eager boolean := false; v_posted json; v_alongside uuid;
   v_seq int4 := coalesce((r->'past'->>'count')::int4, 0); v_turn int8 := coalesce((r->'past'->>'turnId')::int8, 0);
 begin
-  if (r->>'generation')::int4 > 1 then return {schema}.begin_again(p_now, r); end if;
+  if (r->>'generation')::int4 > 1 then return {schema}.start_again(p_now, r); end if;
   select * into v_there from {schema}.run where run_id = v_run;
   if found then
     if v_there.digest <> r->>'digest' then return json_build_object('outcome', 'conflict'); end if;
-    return {schema}.there_is(p_now, v_run, r);
+    return {schema}.existing(p_now, v_run, r);
   end if;
   if v_name is not null then
     if r->>'reuse' <> 'allow' then
-      -- Two starts of one name must see each other.
+      -- Two starts of one workflow id must see each other.
       perform pg_advisory_xact_lock(hashtextextended('{schema}:' || v_name, 0));
       v_latest := {schema}.newest(v_name);
       select status into v_status from {schema}.closed where run_id = v_latest;
       if v_status is null and r->'message' is not null then
-        -- It must not end before it is told; if it just has, another one begins.
+        -- The run must not end before the message is posted; if it just has, another one starts.
         perform 1 from {schema}.live where run_id = v_latest for no key update;
         if not found then select status into v_status from {schema}.closed where run_id = v_latest; end if;
       end if;
       if v_latest is not null then
         if r->>'reuse' = 'returnExisting' and v_status is null then
-          return {schema}.there_is(p_now, v_latest, r);
+          return {schema}.existing(p_now, v_latest, r);
         elsif r->>'reuse' = 'terminateRunning' and v_status is null and r->'displaced' is not null then
-          v_told := {schema}.deliver(p_now, v_latest, r->'displaced'->>'id', r->'displaced'->>'body', true, false);
+          v_posted := {schema}.deliver(p_now, v_latest, r->'displaced'->>'id', r->'displaced'->>'body', true, false);
         elsif r->>'reuse' = 'reject' or (r->>'reuse' = 'allowIfEnded' and v_status is null)
             or (r->>'reuse' = 'allowIfFailed' and coalesce(v_status not in ('failed', 'cancelled'), true)) then
           return json_build_object('outcome', 'refused', 'runId', v_latest);
@@ -166,7 +166,7 @@ begin
   insert into {schema}.run values (v_run, v_lane, v_name, (r->'parent'->>'runId')::uuid,
     (r->'parent'->>'generation')::int4, r->'parent'->>'key', p_now, r->>'digest', r->>'input', r->>'extras')
     on conflict do nothing;
-  -- Somebody else created it between the look and the insert: look again, it is there now.
+  -- Another call created it between the look and the insert: look again, now it exists.
   if not found then return {schema}.create_run(p_now, r); end if;
   if v_name is not null then
     insert into {schema}.name values (v_name, v_run)
@@ -192,10 +192,10 @@ begin
   if r->'message' is not null then
     insert into {schema}.inbox (run_id, message_id, body) values (v_run, r->'message'->>'id', r->'message'->>'body');
   end if;
-  return json_build_object('outcome', 'created', 'mine', v_eager, 'told', v_told->'session', 'alongside', v_alongside);
+  return json_build_object('outcome', 'created', 'mine', v_eager, 'postedTo', v_posted->'session', 'alongside', v_alongside);
 end $$;
 
--- A wait is given where the transaction is not the caller's.
+-- p_wait is null in a transaction of the caller.
 create or replace function {schema}.create_runs(p_now int8, p json, p_wait int4) returns json language plpgsql ${PLANS} as $$
 declare v_now int8 := {schema}.clock(p_now); v_out json[] := '{}'; r json;
 begin
@@ -207,7 +207,7 @@ begin
   return json_build_object('now', v_now, 'out', array_to_json(v_out));
 end $$;
 
--- Whether lanes have the numbers that the caller remembers. After a fail-over they may be somebody else's.
+-- True if lanes have the numbers that the caller remembers. After a fail-over they may be those of other lanes.
 create or replace function {schema}.are_lanes(p json) returns boolean language plpgsql as $$
 begin
   return not exists (select 1 from json_to_recordset(p) as k(lane int4, queue text, name text, priority int4)
@@ -215,8 +215,8 @@ begin
       and l.name = k.name and l.priority = k.priority));
 end $$;
 
--- The everyday case: one new run without a name or a parent. Answers null if the id is taken, or the lane is not what the
--- caller remembers. A hint may travel with it.
+-- The common case, one new run without a name or a parent. Returns null if the id exists, or the lane is not what the
+-- caller remembers. It may carry a hint.
 create or replace function {schema}.create_one(p_now int8, p_run uuid, p_lane int4, p_queue text, p_name text,
   p_priority int4, p_digest text, p_input text, p_session int8, p_nonce int8, p_channel text, p_hint text)
 returns json language plpgsql ${PLANS} as $$
@@ -242,8 +242,7 @@ begin
   return json_build_object('now', v_now, 'mine', v_eager);
 end $$;
 
--- The plain case, many at a time: new ids, no name, no parent. A session of 0 wants no lease. Answers null if lanes are
--- not what the caller remembers.
+-- The same for many runs. A session of 0 wants no lease. Returns null if lanes are not what the caller remembers.
 create or replace function {schema}.create_plain(p_now int8, p_runs uuid[], p_lanes int4[], p_digests text[],
   p_inputs text, p_sessions int8[], p_nonces int8[], p_known json, p_wait int4)
 returns json language plpgsql ${PLANS} as $$
@@ -272,7 +271,7 @@ begin
 end $$;`
 
 export const post = `
--- The caller has locked the run's row, so no release can pass between the insert and the wake-up.
+-- The row of the run is locked, so no release can come between the insert and the update.
 create or replace function {schema}.deliver(p_now int8, p_run uuid, p_id text, p_body text, p_urgent boolean,
   p_resumes boolean) returns json language plpgsql as $$
 declare v_live {schema}.live%rowtype;
@@ -284,7 +283,7 @@ begin
   end if;
   insert into {schema}.inbox (run_id, message_id, body) values (p_run, p_id, p_body) on conflict do nothing;
   if not found then return json_build_object('outcome', 'duplicate'); end if;
-  -- A run that has not begun waits for its time, and a paused one for another build; not if it is urgent.
+  -- A run that has not started waits for its start, and a paused one stays paused, unless the message says otherwise.
   if v_live.session = 0 and (v_live.parked_build is null or p_urgent or p_resumes) then
     update {schema}.live set parked_build = null, parked_failure = null, at = least(at, greatest(p_now,
       case when p_urgent or v_live.status <> 'pending' then 0 else start_at end)) where run_id = p_run;

@@ -1,7 +1,7 @@
 // The functions of the Postgres store: each method of the seam is one call, one round trip and one flush of the log.
-// They are volatile, so every statement inside sees what was committed before it began. The rules rely on it: locks
-// first, then a look, then the write. They are in plpgsql, which keeps plans; plain SQL functions are planned anew in
-// every transaction, which takes longer than what they do.
+// They are volatile, so every statement inside sees what was committed before it started. The rules rely on it: first a
+// lock, then a look, then the write. They are in plpgsql, which keeps plans; plain SQL functions are planned anew in
+// every transaction, which takes longer than running them.
 //
 // Their names end with a digest of all of them, so that every process calls the functions it was built with, whatever
 // other releases of pawl use the same tables.
@@ -15,7 +15,7 @@ import { records } from './records.ts'
 import { settle } from './settle.ts'
 import { transaction } from './transaction.ts'
 
-/** Tests hand in their own time; everybody else asks the server. */
+/** The server's time, unless a test hands in its own. */
 const clock = `
 create or replace function {schema}.clock(p_now int8) returns int8 language sql volatile as $$
   select coalesce(p_now, floor(extract(epoch from clock_timestamp()) * 1000)::int8)
@@ -39,7 +39,7 @@ const named = new Set(
   [...source.matchAll(/create or replace function \{schema\}\.(\w+)\(/g)].map(([, name]) => name),
 )
 
-/** Names this release's functions. The same functions over other tables are other functions. */
+/** Names the functions of this release. The same functions over other tables are other functions. */
 export const release: string = digest(`${migrations.length}\n${source}`).slice(0, 12)
 
 /** The name under which a function of this release is installed. */

@@ -1,7 +1,7 @@
-// Tables are small at first and large later, and plans are kept: the planner is told to use indexes whatever it
-// believes about sizes, and in their order, since a bitmap would be made of all that is due to find the first. That makes
-// some plans look dear, and dear plans would be compiled, which takes far longer than running them. Functions that only
-// others call have it from their callers.
+// Tables are small at first and large later, and plans are kept. So the planner is told to use indexes whatever it
+// knows about sizes, and in their order, because a bitmap would be made of all due rows to find the first. That makes
+// some plans look expensive, and expensive plans would be compiled, which takes far longer than running them. Functions
+// that only other functions call inherit the settings.
 
 /** Ways to run a query that are best for small tables, or for many rows. */
 export const FOR_MANY_ROWS = [

@@ -27,7 +27,7 @@ create or replace function {schema}.records(p_now int8, p json) returns json lan
 declare v_out json[] := '{}'; o json; v_lock int8;
 begin
   ${DURABLE}
-  -- In the order everybody locks in. What is not there yet has no row to lock.
+  -- In one order, so that two calls never wait for each other. A record that does not exist has no row to lock.
   for v_lock in select distinct hashtextextended('{schema}:' || (value->>'space') || E'\\n' || (value->>'key'), 1) as lock
       from json_array_elements(p) where value->>'type' = 'put' order by lock loop
     perform pg_advisory_xact_lock(v_lock);

@@ -1,2 +1,2 @@
-/** When a session ends that is dead and still has something that could not be freed, since it was locked. */
+/** The end of a dead session whose rows could not all be freed, because another transaction had locked some. */
 export const DEAD = 0

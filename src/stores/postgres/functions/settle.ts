@@ -1,4 +1,4 @@
-// Ending tasks, and renewing sessions.
+// Settles tasks, keeps notes, and renews sessions.
 import { PLANS } from './plans.ts'
 import { DEAD } from './sessions.ts'
 import { DURABLE, PASSING, togetherWait } from './transaction.ts'
@@ -7,10 +7,10 @@ export const settle = `
 create or replace function {schema}.note(p_now int8, p json) returns json language plpgsql ${PLANS} as $$
 declare v_out json[] := '{}'; o json; v_body text;
 begin
-  -- What a heartbeat leaves behind may be lost with the server; what must not be done twice may not.
+  -- A note of a heartbeat may be lost with the server. One that is kept once may not: it stands for a completed effect.
   if exists (select 1 from json_array_elements(p) where (value->>'once')::boolean) then ${DURABLE}
   else ${PASSING} end if;
-  -- Held until this is durable: a turn that ends the run, or the generation, sees the notes it has to take along.
+  -- Locked until this is durable, so that a turn that ends the run or the generation sees the notes it must delete.
   perform 1 from {schema}.live
     where run_id = any(array(select (value->>'runId')::uuid from json_array_elements(p))) order by run_id for share;
   for o in select value from json_array_elements(p) loop
@@ -73,7 +73,8 @@ begin
         latest = greatest(session.latest, session.expires_at, excluded.latest) where session.expires_at > ${DEAD};
     v_alive := found;
   else
-    -- An expired session that no claim has freed holds all its leases still: the clock may have jumped.
+    -- A session that no claim has freed still holds all its leases, even if its time is over: the clock may have
+    -- jumped.
     update {schema}.session set worker = b->>'worker', beat = (b->>'beat')::int8, about = b->>'about', expires_at = v_now + v_ttl, ttl_ms = v_ttl,
       latest = greatest(latest, expires_at, v_now + v_ttl) where session = v_session and expires_at > ${DEAD};
     v_alive := found;

@@ -1,37 +1,38 @@
-// What every transaction of the store is like: its isolation, how long it waits for locks, and whether its end waits for
-// the disk. Said by the functions and not by the connection, so that no option of a URL, role, database or pooler says
-// otherwise. Mostly all is as it should be, which one condition finds out without a query of its own.
+// The settings of every transaction of the store: its isolation, how long it waits for locks, and whether its end waits
+// for the disk. The functions set them and not the connection, so that no option of a URL, role, database or pooler
+// changes them. Usually nothing needs to be set, which one condition finds out without a query of its own.
 import { limits } from '../../../core/base/limits.ts'
 
 const IS_LAX = `current_setting('synchronous_commit') in ('off', 'local', 'remote_write')`
 
 /**
- * Begins a function whose answer says that something is durable. It takes part in a promise, so it waits for the disk,
- * here and on synchronous standbys, whatever is usual; and no less than usual, since remote_apply waits for more.
+ * The start of a function whose answer promises that something is durable. It waits for the disk, here and on
+ * synchronous standbys, whatever the default is; and no less than the default, because remote_apply waits for more.
  */
 export const DURABLE = `if current_setting('transaction_isolation') <> 'read committed' or ${IS_LAX}
     or current_setting('lock_timeout') <> '${limits.lockMsMax / 1_000}s' then
     perform {schema}.own_transaction(), {schema}.durable();
   end if;`
 
-/** The same in a transaction that may be the caller's, where the isolation is theirs. */
+/** The same in a transaction that may be the caller's, who decides its isolation. */
 export const DURABLE_ANYWHERE = `if ${IS_LAX} then perform {schema}.durable(); end if;`
 
 /**
- * Begins a function that grants leases or extends them. Nothing rests on a grant but turns, and a turn that is durable
- * makes all before it durable, since the log is one; a grant that is lost with the server is fenced by its nonce.
+ * The start of a function that grants leases or extends them. Only turns depend on a grant, and a durable turn makes
+ * all writes before it durable, because there is one log. A grant that is lost with the server is fenced by its nonce.
  */
 export const PASSING = `perform {schema}.own_transaction(), set_config('synchronous_commit', 'off', true);`
 
-/** Behind these, where several elements travel together: one that is locked must not hold up the others for long. */
+/** Follows these where several elements travel together: one whose row is locked must not delay the others for long. */
 export function togetherWait(count: string): string {
   return `if ${count} > 1 then perform set_config('lock_timeout', '${limits.lockInBatchMsMax}', true); end if;`
 }
 
 export const transaction = `
--- A message is never lost because whoever looks for it has locked the run first, and looks afterwards. In repeatable read
--- the look would be at what was there before the lock. What creates runs does not rest on it: in a caller's transaction
--- of any level it succeeds, or fails with 40001 as all else in it. Nobody waits for a lock for ever; the caller hears of it.
+-- No message is lost, because a function that looks for messages locks the run first and looks afterwards. In
+-- repeatable read it would see the state before the lock. Creating runs does not depend on it: in a caller's
+-- transaction of any level it succeeds, or fails with 40001 like all else. No function waits for a lock for ever; the
+-- caller gets an error.
 create or replace function {schema}.own_transaction() returns void language plpgsql as $$
 begin
   if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
