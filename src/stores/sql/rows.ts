@@ -7,7 +7,6 @@ import {
   type Lease,
   type ListQuery,
   NEVER,
-  type NewRun,
   type RunSnapshot,
   type SessionSnapshot,
   type Status,
@@ -143,16 +142,6 @@ export function headOfValues(values: HeadValues, generation: number): StoredHead
     { run_id, name, queue, priority, workflow_id, ...parent, created_at, input, extras },
     generation,
   )
-}
-
-/** The head of a run that was created just now. */
-export function newHeadOf(run: NewRun, now: number): StoredHead {
-  const { runId, name, workflowId, queue, priority, input, extras, parent } = run
-  return {
-    ...{ runId, name, workflowId, queue, priority, generation: 1, createdAt: now, input },
-    ...(extras !== undefined && { extras }),
-    ...(parent && { parent }),
-  }
 }
 
 export function leaseOf({ session, epoch, nonce }: LeaseColumns): Lease {

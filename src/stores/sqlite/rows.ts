@@ -14,6 +14,7 @@ import {
   type NewRun,
   type NewTask,
   type Note,
+  newHead,
   type RecordRow,
   type RowsTx,
   type RunStart,
@@ -24,7 +25,7 @@ import {
   type Task,
   type TurnRow,
 } from '../../core/stores/driver.ts'
-import { type HeadValues, headOfValues, newHeadOf } from '../sql/rows.ts'
+import { type HeadValues, headOfValues } from '../sql/rows.ts'
 import { DueRows } from './due.ts'
 import type { Lanes } from './lanes.ts'
 import {
@@ -136,7 +137,7 @@ export class SqliteRows implements RowsTx {
     const { session, epoch, nonce, deliveries, seq, turnId, created } = run
     const { runId } = run.head
     const head = created
-      ? newHeadOf(created, this.now)
+      ? newHead(created, this.now)
       : headOfValues(one<HeadValues>(this.#sql.head, runId) as HeadValues, run.generation)
     const lease = { session, epoch, nonce }
     return { head, lease, deliveries, seq, turnId, messages: this.inbox(run) }

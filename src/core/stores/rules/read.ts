@@ -1,6 +1,7 @@
 // Snapshots and pages of rows in memory. Nothing here changes a row.
 
 import { unreachable } from '../../base/assert.ts'
+import { defined } from '../../base/defined.ts'
 import type { Instant } from '../../base/instant.ts'
 import { isList } from '../../kernel/attributes.ts'
 import { comparable } from '../attributes.ts'
@@ -157,7 +158,7 @@ export function snapshot(
 ): RunSnapshot {
   const { updatedAt, endedAt, session, epoch, deliveries, paused, inbox, pin } = row
   const last = endedAt === undefined ? undefined : turns?.at(-1)?.body
-  return {
+  return defined({
     head: headOf(row),
     attributes: row.attributes ?? {},
     status: statusOf(row),
@@ -167,25 +168,17 @@ export function snapshot(
     deliveries,
     unread: inbox.length,
     now,
-    ...(endedAt !== undefined && { endedAt: Math.min(endedAt, now) }),
-    ...(last !== undefined && { last }),
-    ...(row.at < NEVER && !paused && { wakeAt: row.at }),
-    ...(session !== 0 && { session }),
-    ...(paused && { paused }),
-    ...(pin !== undefined && { pin }),
-  }
+    endedAt: endedAt === undefined ? undefined : Math.min(endedAt, now),
+    last,
+    wakeAt: row.at < NEVER && !paused ? row.at : undefined,
+    session: session === 0 ? undefined : session,
+    paused,
+    pin,
+  })
 }
 
 function taskSnapshot(task: TaskRow): TaskSnapshot {
-  const { taskId, name, queue, at, session, failed, deliveries, failure } = task
-  return {
-    taskId,
-    name,
-    queue,
-    availableAt: at,
-    failed,
-    deliveries,
-    ...(session !== 0 && { session }),
-    ...(failure !== undefined && { failure }),
-  }
+  const { taskId, name, queue, at: availableAt, failed, deliveries, failure } = task
+  const session = task.session === 0 ? undefined : task.session
+  return defined({ taskId, name, queue, availableAt, failed, deliveries, session, failure })
 }
