@@ -214,10 +214,10 @@ export class SqliteStore implements Store {
 
   // The call into SQLite blocks the process, so timers and I/O run after every few flushes; not before each, because a
   // caller that waits for a single write would wait for them, too.
-  async #step(): Promise<void> {
+  #step(): Promise<void> {
     if (this.#flushes === 0) void this.#clock.breathe().then(() => (this.#flushes = 0))
-    if (this.#flushes++ >= FLUSHES_BETWEEN_BREATHS) await this.#clock.breathe()
-    await this.#flush(this.#pending.splice(0, limits.batchElements))
+    const flush = (): Promise<void> => this.#flush(this.#pending.splice(0, limits.batchElements))
+    return this.#flushes++ < FLUSHES_BETWEEN_BREATHS ? flush() : this.#clock.breathe().then(flush)
   }
 
   async #flush(batch: Pending[]): Promise<void> {
