@@ -51,7 +51,7 @@ export const edgeMutants: readonly Mutant[] = [
     patch('core/stores/lateness.ts', 'ttlMs / limits.leaseRenewalsPerLife + latenessMs', '0'),
   ),
   from(
-    8_380,
+    2_280,
     mutant(
       'D2: an expired session is dead, whatever made it expire',
       patch(

@@ -1,31 +1,10 @@
 // Where the opaque texts are in calls to a store, and in its answers. Each function returns its argument with every
 // such text changed, always in the same order.
-import type {
-  Claimed,
-  ClaimedRun,
-  Committed,
-  Created,
-  InitialTurn,
-  Listed,
-  Loaded,
-  NewRun,
-  Next,
-  Note,
-  Noted,
-  Outbound,
-  Post,
-  RecordOperation,
-  RecordOutcome,
-  RunSnapshot,
-  StoredHead,
-  StoredMessage,
-  TaskOutcome,
-  TurnCommit,
-} from './store.ts'
+import type * as seam from './store.ts'
 
 export type Change = (text: string) => string
 
-export function inNewRun(run: NewRun, change: Change): NewRun {
+export function inNewRun(run: seam.NewRun, change: Change): seam.NewRun {
   const { extras, past, message, displaced } = run
   return {
     ...run,
@@ -37,11 +16,11 @@ export function inNewRun(run: NewRun, change: Change): NewRun {
   }
 }
 
-export function inPost<P extends Post>(post: P, change: Change): P {
+export function inPost<P extends seam.Post>(post: P, change: Change): P {
   return { ...post, message: withBody(post.message, change) }
 }
 
-export function inTurn(turn: TurnCommit, change: Change): TurnCommit {
+export function inTurn(turn: seam.TurnCommit, change: Change): seam.TurnCommit {
   return {
     ...turn,
     body: change(turn.body),
@@ -51,18 +30,18 @@ export function inTurn(turn: TurnCommit, change: Change): TurnCommit {
   }
 }
 
-function inOutbound(item: Outbound, change: Change): Outbound {
+function inOutbound(item: seam.Outbound, change: Change): seam.Outbound {
   if (item.type === 'post') return inPost(item, change)
   const run = inNewRun(item.run, change)
   return { ...item, run, otherwise: withBody(item.otherwise, change) }
 }
 
-function inNext(next: Next, change: Change): Next {
+function inNext(next: seam.Next, change: Change): seam.Next {
   if (next.type === 'pause') return { ...next, failure: change(next.failure) }
   return next.type === 'continue' ? { ...next, past: withBody(next.past, change) } : next
 }
 
-export function inOutcome(outcome: TaskOutcome, change: Change): TaskOutcome {
+export function inOutcome(outcome: seam.TaskOutcome, change: Change): seam.TaskOutcome {
   const { result } = outcome
   if (result.type === 'done')
     return { ...outcome, result: { ...result, message: withBody(result.message, change) } }
@@ -71,15 +50,15 @@ export function inOutcome(outcome: TaskOutcome, change: Change): TaskOutcome {
   return outcome
 }
 
-export function inNote(note: Note, change: Change): Note {
+export function inNote(note: seam.Note, change: Change): seam.Note {
   return withBody(note, change)
 }
 
-export function inOperation(operation: RecordOperation, change: Change): RecordOperation {
+export function inOperation(operation: seam.RecordOperation, change: Change): seam.RecordOperation {
   return operation.type === 'put' ? withBody(operation, change) : operation
 }
 
-export function inRecords(outcome: RecordOutcome, change: Change): RecordOutcome {
+export function inRecords(outcome: seam.RecordOutcome, change: Change): seam.RecordOutcome {
   if (outcome.type === 'list')
     return { ...outcome, records: outcome.records.map((record) => withBody(record, change)) }
   return 'record' in outcome && outcome.record
@@ -87,13 +66,13 @@ export function inRecords(outcome: RecordOutcome, change: Change): RecordOutcome
     : outcome
 }
 
-export function inCreated(created: Created, change: Change): Created {
+export function inCreated(created: seam.Created, change: Change): seam.Created {
   return 'run' in created && created.run
     ? { ...created, run: inClaimedRun(created.run, change) }
     : created
 }
 
-export function inClaimed(claimed: Claimed, change: Change): Claimed {
+export function inClaimed(claimed: seam.Claimed, change: Change): seam.Claimed {
   return {
     ...claimed,
     runs: claimed.runs.map((run) => inClaimedRun(run, change)),
@@ -102,16 +81,16 @@ export function inClaimed(claimed: Claimed, change: Change): Claimed {
   }
 }
 
-export function inCommitted(committed: Committed, change: Change): Committed {
+export function inCommitted(committed: seam.Committed, change: Change): seam.Committed {
   if (committed.outcome !== 'more') return committed
   return { ...committed, messages: inMessages(committed.messages, change) }
 }
 
-export function inNoted(noted: Noted, change: Change): Noted {
+export function inNoted(noted: seam.Noted, change: Change): seam.Noted {
   return noted.body === undefined ? noted : { body: change(noted.body) }
 }
 
-export function inLoaded(loaded: Loaded, change: Change): Loaded {
+export function inLoaded(loaded: seam.Loaded, change: Change): seam.Loaded {
   switch (loaded.type) {
     case 'run':
       return loaded.run ? { ...loaded, run: inSnapshot(loaded.run, change) } : loaded
@@ -133,11 +112,11 @@ export function inLoaded(loaded: Loaded, change: Change): Loaded {
   }
 }
 
-export function inListed(listed: Listed, change: Change): Listed {
+export function inListed(listed: seam.Listed, change: Change): seam.Listed {
   return { ...listed, runs: listed.runs.map((run) => inSnapshot(run, change)) }
 }
 
-function inSnapshot(run: RunSnapshot, change: Change): RunSnapshot {
+function inSnapshot(run: seam.RunSnapshot, change: Change): seam.RunSnapshot {
   const { head, last, paused } = run
   return {
     ...run,
@@ -147,19 +126,19 @@ function inSnapshot(run: RunSnapshot, change: Change): RunSnapshot {
   }
 }
 
-function inClaimedRun(run: ClaimedRun, change: Change): ClaimedRun {
+function inClaimedRun(run: seam.ClaimedRun, change: Change): seam.ClaimedRun {
   return { ...run, head: inHead(run.head, change), messages: inMessages(run.messages, change) }
 }
 
-function inHead(head: StoredHead, change: Change): StoredHead {
+function inHead(head: seam.StoredHead, change: Change): seam.StoredHead {
   const { input, extras } = head
   return { ...head, input: change(input), ...(extras !== undefined && { extras: change(extras) }) }
 }
 
-function inMessages(messages: readonly StoredMessage[], change: Change): StoredMessage[] {
+function inMessages(messages: readonly seam.StoredMessage[], change: Change): seam.StoredMessage[] {
   return messages.map((message) => withBody(message, change))
 }
 
-function withBody<T extends Pick<InitialTurn, 'body'>>(given: T, change: Change): T {
+function withBody<T extends Pick<seam.InitialTurn, 'body'>>(given: T, change: Change): T {
   return { ...given, body: change(given.body) }
 }

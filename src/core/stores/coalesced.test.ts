@@ -6,6 +6,7 @@ import { coalesced } from './coalesced.ts'
 import { RowsLocked } from './locked.ts'
 import { MemoryStore } from './memory/store.ts'
 import type { Committed, NewRun, Post, Store, TaskOutcome, TurnCommit } from './store.ts'
+import { asItIs, wrapped } from './wrapped.ts'
 
 interface Batch {
   readonly ids: readonly string[]
@@ -51,21 +52,7 @@ function pickyStore(poison: ReadonlySet<string>): { store: Store; sizes: number[
 }
 
 function methods(store: Store): Store {
-  return {
-    traits: store.traits,
-    create: (runs) => store.create(runs),
-    post: (posts) => store.post(posts),
-    claim: (request) => store.claim(request),
-    commit: (turns) => store.commit(turns),
-    settle: (outcomes) => store.settle(outcomes),
-    renew: (beat) => store.renew(beat),
-    load: (asks) => store.load(asks),
-    list: (query) => store.list(query),
-    note: (notes) => store.note(notes),
-    records: (operations) => store.records(operations),
-    wake: (listener) => store.wake(listener),
-    close: () => store.close(),
-  }
+  return wrapped(store, asItIs)
 }
 
 const lease = { session: 1, epoch: 1, nonce: 1 }

@@ -1,6 +1,6 @@
 // What the stores of this package use of the engine: the seam, the rules, and what stores have in common.
 export { isList } from '../kernel/attributes.ts'
-export type { Status } from '../kernel/run.ts'
+export { ENDED, type Status } from '../kernel/run.ts'
 export { type AttributeColumns, attributeColumns, attributesOfRows, itemsOf } from './attributes.ts'
 export { compareKeys } from './byte-order.ts'
 export { placeInSql, placeOf } from './claim-order.ts'
@@ -12,6 +12,7 @@ export { BY_HAND, NEVER } from './never.ts'
 export { batchOf, Pump } from './pump.ts'
 export { Hints } from './rules/hints.ts'
 export * as rules from './rules/index.ts'
+export { newHead } from './rules/new-row.ts'
 export { holdAll, loadOne, matches, pageOf, position, snapshot } from './rules/read.ts'
 export {
   type Changes,

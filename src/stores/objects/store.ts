@@ -5,39 +5,15 @@
 import { limits } from '../../core/base/limits.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 import { type Random, systemRandom } from '../../core/runtime/random.ts'
+import type * as seam from '../../core/stores/driver.ts'
 import {
-  type Claimed,
-  type ClaimRequest,
-  type Committed,
-  type Created,
-  type Hint,
-  type Listed,
-  type ListQuery,
-  type LoadAsk,
-  type Loaded,
   loadOne,
   matches,
-  type NewRun,
-  type Note,
-  type Noted,
-  type Outbound,
-  type Post,
-  type Posted,
   pageOf,
   position,
-  type RecordOperation,
-  type RecordOutcome,
-  type Renewed,
-  type RunSnapshot,
   rules,
-  type SessionBeat,
-  type Store,
   snapshot,
-  type TaskOutcome,
-  type TaskSettled,
-  type Traits,
   Transaction,
-  type TurnCommit,
 } from '../../core/stores/driver.ts'
 import type { Bucket } from './bucket.ts'
 import { Compactor, type CompactorSettings } from './compactor.ts'
@@ -67,21 +43,21 @@ export const defaultSettings: CompactorSettings = {
   graceMs: limits.objectGraceMs,
 }
 
-export class ObjectStore implements Store {
-  readonly traits: Traits
+export class ObjectStore implements seam.Store {
+  readonly traits: seam.Traits
   readonly replica: Replica
   readonly compactor: Compactor
   readonly #bucket: Bucket
   readonly #poller: Poller
   readonly #projector: Projector | undefined
-  readonly #listeners = new Set<(hint: Hint) => void>()
+  readonly #listeners = new Set<(hint: seam.Hint) => void>()
 
   constructor(options: ObjectStoreOptions) {
     const { bucket, clock, random = systemRandom, onError = () => {} } = options
     const settings = { ...defaultSettings, ...options.settings }
     this.traits = { name: options.name ?? 's3', durability: 'service', lanes: 1, push: true }
     this.#bucket = bucket
-    const tell = (hints: readonly Hint[]): void => this.#tell(hints)
+    const tell = (hints: readonly seam.Hint[]): void => this.#tell(hints)
     const onAdvance = (...heard: Parameters<Compactor['advanced']>): void => {
       this.compactor.advanced(...heard)
       this.#projector?.advanced(...heard)
@@ -113,7 +89,7 @@ export class ObjectStore implements Store {
     return this.replica.catchUp()
   }
 
-  create(runs: readonly NewRun[]): Promise<readonly Created[]> {
+  create(runs: readonly seam.NewRun[]): Promise<readonly seam.Created[]> {
     return this.#each(runs, (run) => ({
       judge: (tx) => rules.create(tx, run),
       runIds: [run.runId],
@@ -123,7 +99,7 @@ export class ObjectStore implements Store {
     }))
   }
 
-  post(messages: readonly Post[]): Promise<readonly Posted[]> {
+  post(messages: readonly seam.Post[]): Promise<readonly seam.Posted[]> {
     return this.#each(messages, (message) => ({
       judge: (tx) => rules.post(tx, message),
       runIds: [message.runId],
@@ -132,14 +108,14 @@ export class ObjectStore implements Store {
     }))
   }
 
-  claim(request: ClaimRequest): Promise<Claimed> {
+  claim(request: seam.ClaimRequest): Promise<seam.Claimed> {
     return this.replica.submit({
       judge: (tx) => rules.claim(tx, request),
       mayBeStale: ({ runs, tasks }) => runs.length + tasks.length === 0,
     })
   }
 
-  commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]> {
+  commit(turns: readonly seam.TurnCommit[]): Promise<readonly seam.Committed[]> {
     return this.#each(turns, (turn) => ({
       judge: (tx) => rules.commit(tx, turn),
       runIds: [turn.runId, ...turn.outbox.map(targetOf)],
@@ -148,11 +124,11 @@ export class ObjectStore implements Store {
     }))
   }
 
-  settle(outcomes: readonly TaskOutcome[]): Promise<readonly TaskSettled[]> {
+  settle(outcomes: readonly seam.TaskOutcome[]): Promise<readonly seam.TaskSettled[]> {
     return this.#each(outcomes, (outcome) => ({ judge: (tx) => rules.settle(tx, outcome) }))
   }
 
-  note(notes: readonly Note[]): Promise<readonly Noted[]> {
+  note(notes: readonly seam.Note[]): Promise<readonly seam.Noted[]> {
     return this.#each(notes, (note) => ({
       judge: (tx) => rules.note(tx, note),
       mayBeStale: ({ body }) => body === undefined,
@@ -161,7 +137,7 @@ export class ObjectStore implements Store {
   }
 
   // Who only asks needs no turn in the log, and would have to wait for a moment in which nobody else writes.
-  records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> {
+  records(operations: readonly seam.RecordOperation[]): Promise<readonly seam.RecordOutcome[]> {
     if (operations.every(({ type }) => type !== 'put')) {
       return this.#read(async () => {
         const tx = new Transaction(this.replica.tables, this.replica.now)
@@ -175,21 +151,21 @@ export class ObjectStore implements Store {
     }))
   }
 
-  renew(beat: SessionBeat): Promise<Renewed> {
+  renew(beat: seam.SessionBeat): Promise<seam.Renewed> {
     // What the worker sent before it closes its session must not come after that.
     const urgent = !beat.close && { urgent: true as const }
     return this.replica.submit({ judge: (tx) => rules.renew(tx, beat), ...urgent })
   }
 
-  load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]> {
+  load(asks: readonly seam.LoadAsk[]): Promise<readonly seam.Loaded[]> {
     return this.#read(() => Promise.all(asks.map((ask) => this.#loadOne(ask))))
   }
 
-  list(query: ListQuery): Promise<Listed> {
+  list(query: seam.ListQuery): Promise<seam.Listed> {
     return this.#read(() => this.#list(query))
   }
 
-  async #list(query: ListQuery): Promise<Listed> {
+  async #list(query: seam.ListQuery): Promise<seam.Listed> {
     const { tables, archive, now } = this.replica
     const here = [...tables.live.values(), ...tables.ended.values()].filter((row) =>
       matches(row, query),
@@ -202,7 +178,7 @@ export class ObjectStore implements Store {
     const page = found.slice(0, query.limit)
     const last = page.at(-1)
     const runs = await Promise.all(
-      page.map(async (each): Promise<RunSnapshot> => {
+      page.map(async (each): Promise<seam.RunSnapshot> => {
         if (!('segment' in each)) return snapshot(each, tables.turns.get(each.head.runId), now)
         const { row, turns } = await archive.read(each.segment, each.line)
         return snapshot(row, turns, now)
@@ -212,7 +188,7 @@ export class ObjectStore implements Store {
     return { runs, ...more }
   }
 
-  wake(listener: (hint: Hint) => void): () => void {
+  wake(listener: (hint: seam.Hint) => void): () => void {
     this.#listeners.add(listener)
     this.#poller.start()
     return () => {
@@ -246,7 +222,7 @@ export class ObjectStore implements Store {
     }
   }
 
-  async #loadOne(ask: LoadAsk): Promise<Loaded> {
+  async #loadOne(ask: seam.LoadAsk): Promise<seam.Loaded> {
     const { tables, archive, now } = this.replica
     if (ask.type === 'named') {
       const runId = tables.names.get(ask.workflowId) ?? (await archive.newestOf(ask.workflowId))
@@ -261,21 +237,21 @@ export class ObjectStore implements Store {
     return { type: 'run', ...(ended && { run: snapshot(ended.row, ended.turns, now) }) }
   }
 
-  #tell(hints: readonly Hint[]): void {
+  #tell(hints: readonly seam.Hint[]): void {
     for (const hint of hints) for (const listener of this.#listeners) listener(hint)
   }
 }
 
 // Whether a workflow id is in use, and whether a run has ended, may be otherwise by now.
-function mayHaveChanged({ runId }: NewRun, out: Created): boolean {
+function mayHaveChanged({ runId }: seam.NewRun, out: seam.Created): boolean {
   if (out.outcome === 'existing') return out.runId !== runId || out.posted === 'closed'
   return out.outcome === 'refused'
 }
 
-function targetOf(item: Outbound): string {
+function targetOf(item: seam.Outbound): string {
   return item.type === 'post' ? item.runId : item.run.runId
 }
 
-function nameOf(item: Outbound): string[] {
+function nameOf(item: seam.Outbound): string[] {
   return item.type === 'start' && item.run.reuse !== 'allow' ? [item.run.workflowId] : []
 }

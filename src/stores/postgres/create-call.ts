@@ -1,5 +1,12 @@
 // Creates runs: plain ones by cheaper calls of their own, all others by the call that can do everything.
-import type { ClaimedRun, Created, Hint, NewRun, Posted } from '../../core/stores/driver.ts'
+import {
+  type ClaimedRun,
+  type Created,
+  type Hint,
+  type NewRun,
+  newHead,
+  type Posted,
+} from '../../core/stores/driver.ts'
 import { type ClaimedAnswer, claimedRunsOf } from './claimed-runs.ts'
 import { newRun, SEPARATOR } from './commit-call.ts'
 import { nameOf } from './functions/index.ts'
@@ -164,12 +171,11 @@ export class PostgresCreator {
 }
 
 function newlyHeld(run: NewRun, now: number): { run: ClaimedRun } {
-  const { runId, name, workflowId, queue, priority, input, extras, parent, past, message } = run
+  const { past, message } = run
   const { session = 0, nonce = 0 } = run.eager ?? {}
-  const head = { runId, name, workflowId, queue, priority, generation: 1, createdAt: now, input }
   return {
     run: {
-      head: { ...head, ...(extras !== undefined && { extras }), ...(parent && { parent }) },
+      head: newHead(run, now),
       lease: { session, epoch: 1, nonce },
       deliveries: 1,
       seq: past?.count ?? 0,

@@ -3,37 +3,8 @@ import type pg from 'pg'
 import { limits } from '../../core/base/limits.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 import { systemRandom } from '../../core/runtime/random.ts'
-import {
-  type Claimed,
-  type ClaimRequest,
-  type Committed,
-  type Created,
-  type Hint,
-  type Listed,
-  type ListQuery,
-  type LoadAsk,
-  type Loaded,
-  type NewRun,
-  type Note,
-  type Noted,
-  type Post,
-  type Posted,
-  type RecordOperation,
-  type RecordOutcome,
-  type Renewed,
-  RowsLocked,
-  type SessionBeat,
-  type Sql,
-  type SqlClient,
-  type StepOf,
-  type Store,
-  type StoredMessage,
-  type StoredRecord,
-  type TaskOutcome,
-  type TaskSettled,
-  type Traits,
-  type TurnCommit,
-} from '../../core/stores/driver.ts'
+import type * as seam from '../../core/stores/driver.ts'
+import { RowsLocked } from '../../core/stores/driver.ts'
 import { claimedTaskOf, type TaskColumns } from '../sql/rows.ts'
 import { PostgresCalls } from './calls.ts'
 import { type ClaimedAnswer, claimedRunsOf } from './claimed-runs.ts'
@@ -61,21 +32,21 @@ interface ClaimAnswer {
   readonly tasks: TaskColumns[] | null
   readonly nextDue: number | null
   readonly suspects: boolean
-  readonly news: Claimed['news'] | null
-  readonly late: Claimed['late'] | null
+  readonly news: seam.Claimed['news'] | null
+  readonly late: seam.Claimed['late'] | null
   readonly since: number
 }
 interface RecordAnswer {
   /** Of a put. */
   readonly outcome?: 'applied' | 'conflict'
-  readonly records?: readonly StoredRecord[] | null
+  readonly records?: readonly seam.StoredRecord[] | null
 }
 interface CommitAnswer {
   readonly now: number
   /** A run was released that is due, because messages had arrived meanwhile. */
   readonly ready: boolean
   readonly posted: Delivered[] | null
-  readonly refused: { n: number; outcome: string; messages: StoredMessage[] | null }[] | null
+  readonly refused: { n: number; outcome: string; messages: seam.StoredMessage[] | null }[] | null
 }
 
 interface PostgresParts {
@@ -92,8 +63,8 @@ interface PostgresParts {
   readonly transactions: PostgresTransactions
 }
 
-export class PostgresStore implements Store {
-  readonly traits: Traits
+export class PostgresStore implements seam.Store {
+  readonly traits: seam.Traits
   readonly #pool: pg.Pool
   readonly #lists: pg.Pool
   readonly #schema: string
@@ -183,11 +154,11 @@ export class PostgresStore implements Store {
     this.#reader = new PostgresReader(query, place.schema)
   }
 
-  create(runs: readonly NewRun[]): Promise<readonly Created[]> {
+  create(runs: readonly seam.NewRun[]): Promise<readonly seam.Created[]> {
     return this.#creator.create(runs)
   }
 
-  createIn(client: SqlClient, runs: readonly NewRun[]): Promise<readonly Created[]> {
+  createIn(client: seam.SqlClient, runs: readonly seam.NewRun[]): Promise<readonly seam.Created[]> {
     return createIn(client, runs, {
       schema: this.#schema,
       hints: this.#hints,
@@ -197,7 +168,7 @@ export class PostgresStore implements Store {
     })
   }
 
-  async post(messages: readonly Post[]): Promise<readonly Posted[]> {
+  async post(messages: readonly seam.Post[]): Promise<readonly seam.Posted[]> {
     const posts = messages.map(({ runId, message, urgent, resumes }) => ({
       runId,
       ...message,
@@ -213,7 +184,7 @@ export class PostgresStore implements Store {
     return delivered.map(({ outcome }) => ({ outcome }))
   }
 
-  async claim(request: ClaimRequest): Promise<Claimed> {
+  async claim(request: seam.ClaimRequest): Promise<seam.Claimed> {
     const { since, learn } = this.#since.of(request)
     const answer = await this.#calls.call<ClaimAnswer>('claim', JSON.stringify(request), since)
     if (answer.dead) return { now: answer.now, runs: [], tasks: [], news: [], dead: true }
@@ -230,10 +201,10 @@ export class PostgresStore implements Store {
     }
   }
 
-  async commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]> {
+  async commit(turns: readonly seam.TurnCommit[]): Promise<readonly seam.Committed[]> {
     const plain = plainTurnArguments(turns)
     if (plain && (await this.#calls.call<boolean>('commit_turn', ...plain))) {
-      const applied: Committed[] = [{ outcome: 'applied' }]
+      const applied: seam.Committed[] = [{ outcome: 'applied' }]
       this.#hints.tell(this.#hintsOf(turns, applied))
       return applied
     }
@@ -242,16 +213,16 @@ export class PostgresStore implements Store {
       writtenBy,
       this.#calls.call<CommitAnswer>('commit_turns', ...commitArguments(turns)),
     )
-    const outcomes: Committed[] = turns.map(() => ({ outcome: 'applied' }))
+    const outcomes: seam.Committed[] = turns.map(() => ({ outcome: 'applied' }))
     for (const { n, outcome, messages } of answer.refused ?? []) {
       outcomes[n - 1] = refusalOf(outcome, messages ?? [], answer.now)
     }
-    const ready: Hint[] = answer.ready ? [{ type: 'ready' }] : []
+    const ready: seam.Hint[] = answer.ready ? [{ type: 'ready' }] : []
     this.#hints.tell([...ready, ...wakeUps(answer.posted ?? []), ...this.#hintsOf(turns, outcomes)])
     return outcomes
   }
 
-  async settle(outcomes: readonly TaskOutcome[]): Promise<readonly TaskSettled[]> {
+  async settle(outcomes: readonly seam.TaskOutcome[]): Promise<readonly seam.TaskSettled[]> {
     const given = outcomes.map(({ taskId, lease, result }) => {
       if (result.type !== 'done') return { taskId, ...lease, ...result }
       return { taskId, ...lease, type: result.type, ...result.message }
@@ -259,7 +230,7 @@ export class PostgresStore implements Store {
     const settled = await this.#parted(
       outcomes,
       ({ taskId }) => [taskId],
-      this.#calls.call<(TaskSettled & { session?: number | null })[]>(
+      this.#calls.call<(seam.TaskSettled & { session?: number | null })[]>(
         'settle_tasks',
         JSON.stringify(given),
       ),
@@ -272,22 +243,24 @@ export class PostgresStore implements Store {
     return settled.map(({ outcome }) => ({ outcome }))
   }
 
-  async note(notes: readonly Note[]): Promise<readonly Noted[]> {
+  async note(notes: readonly seam.Note[]): Promise<readonly seam.Noted[]> {
     const answers = await this.#calls.call<{ body: string | null }[]>('note', JSON.stringify(notes))
     return answers.map(({ body }) => (body === null ? {} : { body }))
   }
 
-  async records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> {
+  async records(
+    operations: readonly seam.RecordOperation[],
+  ): Promise<readonly seam.RecordOutcome[]> {
     const answers = await this.#calls.call<RecordAnswer[]>('records', JSON.stringify(operations))
     if (operations.some(({ type }) => type === 'put')) this.#hints.tell([{ type: 'ready' }])
     return operations.map(({ type }, index) => recordsOf(type, answers[index]))
   }
 
-  transact(of: StepOf, body: (sql: Sql) => Promise<string>): Promise<string> {
+  transact(of: seam.StepOf, body: (sql: seam.Sql) => Promise<string>): Promise<string> {
     return this.#transactions.run(of, body)
   }
 
-  async renew(beat: SessionBeat): Promise<Renewed> {
+  async renew(beat: seam.SessionBeat): Promise<seam.Renewed> {
     const answer = await this.#calls.call<{ now: number; alive: boolean; lost: string[] | null }>(
       'renew',
       JSON.stringify(beat),
@@ -297,15 +270,15 @@ export class PostgresStore implements Store {
     return { now: answer.now, alive: answer.alive, lostTasks: answer.lost ?? [] }
   }
 
-  load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]> {
+  load(asks: readonly seam.LoadAsk[]): Promise<readonly seam.Loaded[]> {
     return this.#reader.load(asks, this.#now())
   }
 
-  list(query: ListQuery): Promise<Listed> {
+  list(query: seam.ListQuery): Promise<seam.Listed> {
     return this.#reader.list(query, this.#now())
   }
 
-  wake(listener: (hint: Hint) => void): () => void {
+  wake(listener: (hint: seam.Hint) => void): () => void {
     return this.#hints.listen(listener)
   }
 
@@ -341,8 +314,8 @@ export class PostgresStore implements Store {
     }
   }
 
-  #hintsOf(turns: readonly TurnCommit[], outcomes: readonly Committed[]): Hint[] {
-    const hints: Hint[] = []
+  #hintsOf(turns: readonly seam.TurnCommit[], outcomes: readonly seam.Committed[]): seam.Hint[] {
+    const hints: seam.Hint[] = []
     let ready = false
     for (const [index, { next, tasks, outbox, runId }] of turns.entries()) {
       if (outcomes[index]?.outcome !== 'applied') continue
@@ -356,11 +329,15 @@ export class PostgresStore implements Store {
 }
 
 /** Runs whose rows a turn locks: its own, and those it sends messages to. */
-function writtenBy({ runId, outbox }: TurnCommit): string[] {
+function writtenBy({ runId, outbox }: seam.TurnCommit): string[] {
   return [runId, ...outbox.flatMap((item) => (item.type === 'post' ? [item.runId] : []))]
 }
 
-function refusalOf(outcome: string, messages: readonly StoredMessage[], now: number): Committed {
+function refusalOf(
+  outcome: string,
+  messages: readonly seam.StoredMessage[],
+  now: number,
+): seam.Committed {
   switch (outcome) {
     case 'ahead':
       return { outcome, now }
@@ -374,7 +351,10 @@ function refusalOf(outcome: string, messages: readonly StoredMessage[], now: num
   }
 }
 
-function recordsOf(type: RecordOperation['type'], answer: RecordAnswer | undefined): RecordOutcome {
+function recordsOf(
+  type: seam.RecordOperation['type'],
+  answer: RecordAnswer | undefined,
+): seam.RecordOutcome {
   const records = answer?.records ?? []
   const [record] = records
   if (type === 'list') return { type, records }

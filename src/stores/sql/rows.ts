@@ -1,21 +1,6 @@
 // Rows of the SQL stores as values of the seam. SQLite and Postgres name their columns alike.
-import {
-  type AttributeColumns,
-  attributesOfRows,
-  type ClaimedRun,
-  type ClaimedTask,
-  type Lease,
-  type ListQuery,
-  NEVER,
-  type NewRun,
-  type RunSnapshot,
-  type SessionSnapshot,
-  type Status,
-  type StoredHead,
-  type StoredMessage,
-  type StoredTurn,
-  type TaskSnapshot,
-} from '../../core/stores/driver.ts'
+import type * as seam from '../../core/stores/driver.ts'
+import { attributesOfRows, ENDED, NEVER } from '../../core/stores/driver.ts'
 
 export interface HeadColumns {
   readonly run_id: string
@@ -46,7 +31,7 @@ export interface ClaimedColumns extends HeadColumns, LeaseColumns {
 
 export interface SnapshotColumns extends HeadColumns {
   readonly generation: number | null
-  readonly status: Status
+  readonly status: seam.Status
   readonly updated_at: number
   readonly closed_at: number | null
   readonly last: string | null
@@ -63,7 +48,7 @@ export interface SnapshotColumns extends HeadColumns {
   readonly items: string | readonly AttributeItem[] | null
 }
 
-type NamedAttribute = AttributeColumns & { readonly name: string }
+type NamedAttribute = seam.AttributeColumns & { readonly name: string }
 interface AttributeItem {
   readonly name: string
   readonly text: string | null
@@ -101,7 +86,7 @@ export interface SessionColumns {
   readonly about: string
 }
 
-export function headOf(row: HeadColumns, generation: number): StoredHead {
+export function headOf(row: HeadColumns, generation: number): seam.StoredHead {
   const { parent_id, parent_key, parent_generation } = row
   const hasParent = parent_id !== null && parent_key !== null && parent_generation !== null
   return {
@@ -135,7 +120,7 @@ export type HeadValues = readonly [
   extras: string | null,
 ]
 
-export function headOfValues(values: HeadValues, generation: number): StoredHead {
+export function headOfValues(values: HeadValues, generation: number): seam.StoredHead {
   const [run_id, name, queue, priority, workflow_id, parent_id, ...more] = values
   const [parent_generation, parent_key, created_at, input, extras] = more
   const parent = { parent_id, parent_generation, parent_key }
@@ -145,21 +130,14 @@ export function headOfValues(values: HeadValues, generation: number): StoredHead
   )
 }
 
-/** The head of a run that was created just now. */
-export function newHeadOf(run: NewRun, now: number): StoredHead {
-  const { runId, name, workflowId, queue, priority, input, extras, parent } = run
-  return {
-    ...{ runId, name, workflowId, queue, priority, generation: 1, createdAt: now, input },
-    ...(extras !== undefined && { extras }),
-    ...(parent && { parent }),
-  }
-}
-
-export function leaseOf({ session, epoch, nonce }: LeaseColumns): Lease {
+export function leaseOf({ session, epoch, nonce }: LeaseColumns): seam.Lease {
   return { session, epoch, nonce }
 }
 
-export function claimedRunOf(row: ClaimedColumns, messages: readonly StoredMessage[]): ClaimedRun {
+export function claimedRunOf(
+  row: ClaimedColumns,
+  messages: readonly seam.StoredMessage[],
+): seam.ClaimedRun {
   return {
     head: headOf(row, row.generation),
     lease: leaseOf(row),
@@ -170,12 +148,12 @@ export function claimedRunOf(row: ClaimedColumns, messages: readonly StoredMessa
   }
 }
 
-export function claimedTaskOf(row: TaskColumns): ClaimedTask {
+export function claimedTaskOf(row: TaskColumns): seam.ClaimedTask {
   const { task_id: taskId, run_id: runId, name, body, failed, deliveries } = row
   return { taskId, runId, name, body, lease: leaseOf(row), failed, deliveries }
 }
 
-export function snapshotOf(row: SnapshotColumns, now: number): RunSnapshot {
+export function snapshotOf(row: SnapshotColumns, now: number): seam.RunSnapshot {
   const { at, session, parked_build: build, parked_failure: failure } = row
   return {
     head: headOf(row, row.generation ?? 1),
@@ -207,12 +185,12 @@ export function notesOf(rows: readonly NoteColumns[]): Record<string, string> {
 /** Operators of SQL by their names in a query. */
 export const COMPARISONS = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 
-export function turnOf(row: TurnColumns): StoredTurn {
+export function turnOf(row: TurnColumns): seam.StoredTurn {
   const { seq, count, turn_id: turnId, epoch, body } = row
   return { seq, count, turnId, epoch, body }
 }
 
-export function taskSnapshotOf(row: TaskColumns): TaskSnapshot {
+export function taskSnapshotOf(row: TaskColumns): seam.TaskSnapshot {
   const { task_id: taskId, name, queue, at, session, failed, deliveries, failure } = row
   return {
     taskId,
@@ -226,15 +204,15 @@ export function taskSnapshotOf(row: TaskColumns): TaskSnapshot {
   }
 }
 
-export function sessionOf(row: SessionColumns): SessionSnapshot {
+export function sessionOf(row: SessionColumns): seam.SessionSnapshot {
   const { session, worker, beat, expires_at: expiresAt, about } = row
   return { session, worker, beat, expiresAt, about }
 }
 
-const ENDED: readonly Status[] = ['completed', 'failed', 'cancelled']
-
 /** The statuses of a query that only counts runs by status, by the table that has them. */
-export function onlyStatuses(query: ListQuery): { live: Status[]; closed: Status[] } | undefined {
+export function onlyStatuses(
+  query: seam.ListQuery,
+): { live: seam.Status[]; closed: seam.Status[] } | undefined {
   const { count, statuses, names, workflowId, createdAfter, createdBefore, attributes } = query
   if (!count || !statuses || names || attributes) return undefined
   const others = [workflowId, createdAfter, createdBefore, query.pin]
@@ -243,10 +221,14 @@ export function onlyStatuses(query: ListQuery): { live: Status[]; closed: Status
 }
 
 /** Statuses by the table that has runs with them. */
-export function statusesOf(statuses: readonly Status[]): { live: Status[]; closed: Status[] } {
+export function statusesOf(statuses: readonly seam.Status[]): {
+  live: seam.Status[]
+  closed: seam.Status[]
+} {
+  const hasEnded = (status: seam.Status): boolean => ENDED.some((each) => each === status)
   return {
-    live: statuses.filter((status) => !ENDED.includes(status)),
-    closed: statuses.filter((status) => ENDED.includes(status)),
+    live: statuses.filter((status) => !hasEnded(status)),
+    closed: statuses.filter(hasEnded),
   }
 }
 

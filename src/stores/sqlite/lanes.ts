@@ -12,6 +12,8 @@ export class Lanes {
   readonly #known = new Map<string, number>()
   /** By the queues and names that are served. */
   readonly #served = new Map<string, readonly LaneRow[]>()
+  /** The answers for the last request, because a claim asks several times. */
+  #last: { readonly request: ClaimRequest; run?: number[]; task?: number[] } | undefined
 
   constructor(sql: Statements) {
     this.#sql = sql
@@ -26,12 +28,18 @@ export class Lanes {
     const row = this.#sql.lane.get(...asked) ?? this.#sql.insertLane.get(...asked)
     const { lane } = row as LaneRow
     this.#known.set(key, lane)
-    this.#served.clear()
+    this.#forgetServed()
     return lane
   }
 
   /** The lanes that a claim is for, in the claim order. */
-  served(kind: Kind, { queues, workflows, activities, nonce }: ClaimRequest): number[] {
+  served(kind: Kind, request: ClaimRequest): readonly number[] {
+    if (this.#last?.request !== request) this.#last = { request }
+    this.#last[kind] ??= this.#ordered(kind, request)
+    return this.#last[kind]
+  }
+
+  #ordered(kind: Kind, { queues, workflows, activities, nonce }: ClaimRequest): number[] {
     const names = kind === 'run' ? workflows : activities
     const key = JSON.stringify([kind, queues, names])
     const rows = this.#served.get(key) ?? this.#read(kind, queues, names)
@@ -47,7 +55,12 @@ export class Lanes {
 
   forget(): void {
     this.#known.clear()
+    this.#forgetServed()
+  }
+
+  #forgetServed(): void {
     this.#served.clear()
+    this.#last = undefined
   }
 
   #read(kind: Kind, queues: readonly string[], names: readonly string[] | null): LaneRow[] {

@@ -1,30 +1,9 @@
 // The rows of a file as the rules of the stores read and write them, within a transaction of SQLite. Each write is one
 // statement, so that later reads and queries of the same transaction see it.
 import type { StatementSync } from 'node:sqlite'
-import {
-  type AttributeChanges,
-  attributeColumns,
-  type ClaimedRun,
-  type ClaimedTask,
-  type ClaimRequest,
-  Hints,
-  isList,
-  itemsOf,
-  type LeaseState,
-  type NewRun,
-  type NewTask,
-  type Note,
-  type RecordRow,
-  type RowsTx,
-  type RunStart,
-  type RunState,
-  type SessionRow,
-  type SessionTimes,
-  type StoredMessage,
-  type Task,
-  type TurnRow,
-} from '../../core/stores/driver.ts'
-import { type HeadValues, headOfValues, newHeadOf } from '../sql/rows.ts'
+import type * as seam from '../../core/stores/driver.ts'
+import { attributeColumns, Hints, isList, itemsOf, newHead } from '../../core/stores/driver.ts'
+import { type HeadValues, headOfValues } from '../sql/rows.ts'
 import { DueRows } from './due.ts'
 import type { Lanes } from './lanes.ts'
 import {
@@ -51,7 +30,7 @@ type TaskValues = readonly [
 ]
 
 /** A task, with what a claim returns if it was read for one. */
-interface SqliteTask extends Task {
+interface SqliteTask extends seam.Task {
   readonly failed: number
   readonly body: string
   readonly name: string
@@ -67,10 +46,10 @@ type SessionValues = readonly [
 
 /** What the creator of a run said: a claim of it needs no read. */
 interface CreatedRun extends SqliteRun {
-  readonly created?: NewRun
+  readonly created?: seam.NewRun
 }
 
-export class SqliteRows implements RowsTx {
+export class SqliteRows implements seam.RowsTx {
   readonly now: number
   readonly hints = new Hints()
   readonly #sql: Statements
@@ -128,15 +107,15 @@ export class SqliteRows implements RowsTx {
     return one<{ turn_id: number }>(this.#sql.lastTurn, head.runId, generation)?.turn_id ?? 0
   }
 
-  inbox({ head, hasUnread }: SqliteRun): readonly StoredMessage[] {
-    return hasUnread ? all<StoredMessage>(this.#sql.inbox, head.runId) : []
+  inbox({ head, hasUnread }: SqliteRun): readonly seam.StoredMessage[] {
+    return hasUnread ? all<seam.StoredMessage>(this.#sql.inbox, head.runId) : []
   }
 
-  claimedRun(run: CreatedRun): ClaimedRun {
+  claimedRun(run: CreatedRun): seam.ClaimedRun {
     const { session, epoch, nonce, deliveries, seq, turnId, created } = run
     const { runId } = run.head
     const head = created
-      ? newHeadOf(created, this.now)
+      ? newHead(created, this.now)
       : headOfValues(one<HeadValues>(this.#sql.head, runId) as HeadValues, run.generation)
     const lease = { session, epoch, nonce }
     return { head, lease, deliveries, seq, turnId, messages: this.inbox(run) }
@@ -147,22 +126,22 @@ export class SqliteRows implements RowsTx {
     return row && taskOf(row)
   }
 
-  claimedTask(task: SqliteTask): ClaimedTask {
+  claimedTask(task: SqliteTask): seam.ClaimedTask {
     const { taskId, runId, name, body, session, epoch, nonce, failed, deliveries } = task
     return { taskId, runId, name, body, lease: { session, epoch, nonce }, failed, deliveries }
   }
 
-  session(session: number): SessionTimes | undefined {
+  session(session: number): seam.SessionTimes | undefined {
     const values = one<SessionValues>(this.#sql.session, session)
     return values && timesOf(values)
   }
 
-  note({ runId, generation, key, name }: Omit<Note, 'body'>): string | undefined {
+  note({ runId, generation, key, name }: Omit<seam.Note, 'body'>): string | undefined {
     return one<{ body: string }>(this.#sql.note, runId, generation, key, name)?.body
   }
 
-  record(space: string, key: string): RecordRow | undefined {
-    return one<RecordRow>(this.#sql.record, space, key)
+  record(space: string, key: string): seam.RecordRow | undefined {
+    return one<seam.RecordRow>(this.#sql.record, space, key)
   }
 
   runsHeldBy(session: number): SqliteRun[] {
@@ -173,19 +152,19 @@ export class SqliteRows implements RowsTx {
     return all<TaskValues>(this.#sql.heldTasks, session).map(taskOf)
   }
 
-  dueRuns(request: ClaimRequest, limit: number): SqliteRun[] {
+  dueRuns(request: seam.ClaimRequest, limit: number): SqliteRun[] {
     return this.#due.runs(request, limit).map(runOf)
   }
 
-  suspects(request: ClaimRequest, holders: 1 | 2, limit: number): SqliteRun[] {
+  suspects(request: seam.ClaimRequest, holders: 1 | 2, limit: number): SqliteRun[] {
     return this.#due.suspects(request, holders, limit).map(runOf)
   }
 
-  dueTasks(request: ClaimRequest, limit: number): SqliteTask[] {
+  dueTasks(request: seam.ClaimRequest, limit: number): SqliteTask[] {
     return this.#due.tasks<TaskValues>(request, limit).map(taskOf)
   }
 
-  nextDue(request: ClaimRequest): number | undefined {
+  nextDue(request: seam.ClaimRequest): number | undefined {
     return this.#due.next(request)
   }
 
@@ -195,19 +174,19 @@ export class SqliteRows implements RowsTx {
     return rows.map(({ run_id }) => run_id)
   }
 
-  isAnythingDue(request: ClaimRequest): boolean {
+  isAnythingDue(request: seam.ClaimRequest): boolean {
     return this.#due.isAnything(request)
   }
 
-  otherSessions(session: number): SessionTimes[] {
+  otherSessions(session: number): seam.SessionTimes[] {
     return all<SessionValues>(this.#sql.otherSessions, session).map(timesOf)
   }
 
-  recordsAfter(space: string, after: string | undefined, limit: number): RecordRow[] {
-    return all<RecordRow>(this.#sql.records, space, after ?? '', limit)
+  recordsAfter(space: string, after: string | undefined, limit: number): seam.RecordRow[] {
+    return all<seam.RecordRow>(this.#sql.records, space, after ?? '', limit)
   }
 
-  insertRun(run: NewRun, start: RunStart): SqliteRun {
+  insertRun(run: seam.NewRun, start: seam.RunStart): SqliteRun {
     this.#putRun(run)
     const { runId, past } = run
     const { startAt, session, epoch, nonce, deliveries, status } = start
@@ -235,7 +214,7 @@ export class SqliteRows implements RowsTx {
     return created
   }
 
-  #putRun(run: NewRun): void {
+  #putRun(run: seam.NewRun): void {
     const { runId, workflowId, parent, digest, input, extras = null } = run
     const lane = this.#lanes.of('run', run)
     const name = workflowId === runId ? null : workflowId
@@ -257,7 +236,7 @@ export class SqliteRows implements RowsTx {
     if (session === 0) this.hints.ready()
   }
 
-  change(run: SqliteRun, set: Partial<RunState>): SqliteRun {
+  change(run: SqliteRun, set: Partial<seam.RunState>): SqliteRun {
     const next = { ...run, ...set }
     const { session, deliveries } = next
     if (session === 0) next.lane = deliveries > 0 ? -Math.abs(run.lane) : Math.abs(run.lane)
@@ -269,8 +248,8 @@ export class SqliteRows implements RowsTx {
 
   end(
     { head, hasNotes }: SqliteRun,
-    last: TurnRow,
-    set: Pick<RunState, 'status' | 'pin'> & { readonly endedAt: number },
+    last: seam.TurnRow,
+    set: Pick<seam.RunState, 'status' | 'pin'> & { readonly endedAt: number },
   ): void {
     const { generation, seq, count, turnId, epoch, body } = last
     const turn = [generation, seq, count, turnId, epoch, body]
@@ -280,7 +259,7 @@ export class SqliteRows implements RowsTx {
     this.hints.ended(head.runId)
   }
 
-  reopen(run: SqliteRun, set: Partial<RunState>): SqliteRun {
+  reopen(run: SqliteRun, set: Partial<seam.RunState>): SqliteRun {
     const { runId } = run.head
     if (run.endedAt === undefined) return this.change(run, set)
     this.#sql.keepLastTurn.run(runId)
@@ -290,7 +269,7 @@ export class SqliteRows implements RowsTx {
     return next
   }
 
-  append({ head }: SqliteRun, turn: TurnRow): void {
+  append({ head }: SqliteRun, turn: seam.TurnRow): void {
     const { generation, seq, count, turnId, epoch, body } = turn
     this.#sql.insertTurn.run(head.runId, generation, seq, count, turnId, epoch, body)
   }
@@ -299,7 +278,7 @@ export class SqliteRows implements RowsTx {
     this.#sql.forgetTurns.run(head.runId, generation)
   }
 
-  setAttributes({ head: { runId } }: SqliteRun, changes: AttributeChanges): void {
+  setAttributes({ head: { runId } }: SqliteRun, changes: seam.AttributeChanges): void {
     for (const [name, value] of Object.entries(changes)) {
       this.#sql.deleteItems.run(runId, name)
       if (value === null || isList(value)) this.#sql.deleteAttribute.run(runId, name)
@@ -314,7 +293,7 @@ export class SqliteRows implements RowsTx {
     }
   }
 
-  post(run: SqliteRun, { id, body }: StoredMessage): boolean {
+  post(run: SqliteRun, { id, body }: seam.StoredMessage): boolean {
     const { changes } = this.#sql.insertMessage.run(run.head.runId, id, body)
     if (changes === 0) return false
     run.hasUnread = true
@@ -327,7 +306,7 @@ export class SqliteRows implements RowsTx {
     for (const id of ids) this.#sql.deleteMessage.run(head.runId, id)
   }
 
-  putNote(_run: SqliteRun, { runId, generation, key, name, body }: Note): void {
+  putNote(_run: SqliteRun, { runId, generation, key, name, body }: seam.Note): void {
     this.#sql.putNote.run(runId, generation, key, name, body)
   }
 
@@ -335,7 +314,7 @@ export class SqliteRows implements RowsTx {
     if (hasNotes) this.#sql.deleteNotes.run(head.runId)
   }
 
-  insertTask(task: NewTask, runId: string): void {
+  insertTask(task: seam.NewTask, runId: string): void {
     const lane = this.#lanes.of('task', task)
     this.#sql.insertTask.run(task.taskId, runId, lane, this.now, task.body)
     this.hints.ready()
@@ -343,7 +322,7 @@ export class SqliteRows implements RowsTx {
 
   changeTask(
     task: SqliteTask,
-    set: Partial<LeaseState> & { at?: number; failed?: number; failure?: string },
+    set: Partial<seam.LeaseState> & { at?: number; failed?: number; failure?: string },
   ): SqliteTask {
     const next = { ...task, ...set }
     const { taskId, session, nonce, epoch, deliveries, at } = next
@@ -362,7 +341,7 @@ export class SqliteRows implements RowsTx {
     this.#sql.deleteTasks.run(runId)
   }
 
-  putSession({ session, worker, beat, expiresAt, about, ttlMs, latest }: SessionRow): void {
+  putSession({ session, worker, beat, expiresAt, about, ttlMs, latest }: seam.SessionRow): void {
     const times = [ttlMs ?? 0, latest ?? expiresAt]
     this.#sql.putSession.run(session, worker, beat, expiresAt, about, ...times)
   }
@@ -376,14 +355,14 @@ export class SqliteRows implements RowsTx {
     this.hints.ready()
   }
 
-  putRecord({ space, key, version, writeId, body }: RecordRow): void {
+  putRecord({ space, key, version, writeId, body }: seam.RecordRow): void {
     this.#sql.putRecord.run(space, key, version, writeId, body)
     // A record may say what there is to do.
     this.hints.ready()
   }
 }
 
-function timesOf([session, beat, expiresAt, ttlMs, latest]: SessionValues): SessionTimes {
+function timesOf([session, beat, expiresAt, ttlMs, latest]: SessionValues): seam.SessionTimes {
   return { session, beat, expiresAt, ttlMs, latest }
 }
 

@@ -6,35 +6,8 @@ import type { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { isUnavailable, unavailable } from '../../core/runtime/availability.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
-import {
-  type Claimed,
-  type ClaimRequest,
-  type Committed,
-  type Created,
-  type Hint,
-  type Listed,
-  type ListQuery,
-  type LoadAsk,
-  type Loaded,
-  type NewRun,
-  type Note,
-  type Noted,
-  type Post,
-  type Posted,
-  Pump,
-  type RecordOperation,
-  type RecordOutcome,
-  type Renewed,
-  rules,
-  type SessionBeat,
-  type Sql,
-  type StepOf,
-  type Store,
-  type TaskOutcome,
-  type TaskSettled,
-  type Traits,
-  type TurnCommit,
-} from '../../core/stores/driver.ts'
+import type * as seam from '../../core/stores/driver.ts'
+import { Pump, rules } from '../../core/stores/driver.ts'
 import { explain, fileOf, openConnection, reserveLog } from './connection.ts'
 import { FileIdentity } from './identity.ts'
 import { Lanes } from './lanes.ts'
@@ -59,13 +32,13 @@ interface Pending {
 interface Written {
   readonly results: readonly unknown[]
   /** What others should hear, now that it is durable. */
-  readonly hints: readonly Hint[]
+  readonly hints: readonly seam.Hint[]
 }
 
 const FLUSHES_BETWEEN_BREATHS = 4
 
-export class SqliteStore implements Store {
-  readonly traits: Traits = { name: 'sqlite', durability: 'fsync', lanes: 1, push: true }
+export class SqliteStore implements seam.Store {
+  readonly traits: seam.Traits = { name: 'sqlite', durability: 'fsync', lanes: 1, push: true }
   readonly #database: DatabaseSync
   readonly #file: string
   readonly #clock: Clock
@@ -81,7 +54,7 @@ export class SqliteStore implements Store {
   readonly #begin: StatementSync
   readonly #commit: StatementSync
   readonly #schema: StatementSync
-  readonly #listeners = new Set<(hint: Hint) => void>()
+  readonly #listeners = new Set<(hint: seam.Hint) => void>()
   readonly #pending: Pending[] = []
   readonly #pump: Pump
   /** How the connection commits. */
@@ -124,46 +97,48 @@ export class SqliteStore implements Store {
     }
   }
 
-  create(runs: readonly NewRun[]): Promise<readonly Created[]> {
+  create(runs: readonly seam.NewRun[]): Promise<readonly seam.Created[]> {
     return this.#write((rows) => runs.map((run) => rules.create(rows, run)))
   }
 
-  post(messages: readonly Post[]): Promise<readonly Posted[]> {
+  post(messages: readonly seam.Post[]): Promise<readonly seam.Posted[]> {
     return this.#write((rows) => messages.map((message) => rules.post(rows, message)))
   }
 
-  commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]> {
+  commit(turns: readonly seam.TurnCommit[]): Promise<readonly seam.Committed[]> {
     return this.#write((rows) => turns.map((turn) => rules.commit(rows, turn)))
   }
 
-  settle(outcomes: readonly TaskOutcome[]): Promise<readonly TaskSettled[]> {
+  settle(outcomes: readonly seam.TaskOutcome[]): Promise<readonly seam.TaskSettled[]> {
     return this.#write((rows) => outcomes.map((outcome) => rules.settle(rows, outcome)))
   }
 
-  note(notes: readonly Note[]): Promise<readonly Noted[]> {
+  note(notes: readonly seam.Note[]): Promise<readonly seam.Noted[]> {
     const lasting = notes.some(({ once }) => once) ? 'flushed' : 'written'
     return this.#write((rows) => notes.map((note) => rules.note(rows, note)), lasting)
   }
 
-  async records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> {
+  async records(
+    operations: readonly seam.RecordOperation[],
+  ): Promise<readonly seam.RecordOutcome[]> {
     if (operations.every(({ type }) => type !== 'put'))
       return this.#read((rows) => operations.map((operation) => rules.operate(rows, operation)))
     return this.#write((rows) => operations.map((operation) => rules.operate(rows, operation)))
   }
 
-  async transact(of: StepOf, body: (sql: Sql) => Promise<string>): Promise<string> {
+  async transact(of: seam.StepOf, body: (sql: seam.Sql) => Promise<string>): Promise<string> {
     if (this.#closed) throw closedAlready()
     return this.#transactions.run(of, body)
   }
 
-  renew(beat: SessionBeat): Promise<Renewed> {
+  renew(beat: seam.SessionBeat): Promise<seam.Renewed> {
     // A worker starts, and will write much and often.
     if (beat.beat === 1 && !this.#closed) reserveLog(this.#database, this.#file)
     return this.#write((rows) => rules.renew(rows, beat))
   }
 
   // An idle worker does not need to write to learn that nothing is due.
-  async claim(request: ClaimRequest): Promise<Claimed> {
+  async claim(request: seam.ClaimRequest): Promise<seam.Claimed> {
     const idle = await this.#read((rows) => {
       // A worker that writes nothing must learn of a newer schema, too.
       this.#heedOthers()
@@ -172,11 +147,11 @@ export class SqliteStore implements Store {
     return idle ?? this.#write((rows) => rules.claim(rows, request), 'written')
   }
 
-  async load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]> {
+  async load(asks: readonly seam.LoadAsk[]): Promise<readonly seam.Loaded[]> {
     return this.#read(({ now }) => asks.map((ask) => this.#reader.load(ask, now)))
   }
 
-  async list(query: ListQuery): Promise<Listed> {
+  async list(query: seam.ListQuery): Promise<seam.Listed> {
     let isFirst = true
     return this.#reader.list(query, async (read) => {
       if (!isFirst) await this.#clock.breathe()
@@ -185,7 +160,7 @@ export class SqliteStore implements Store {
     })
   }
 
-  wake(listener: (hint: Hint) => void): () => void {
+  wake(listener: (hint: seam.Hint) => void): () => void {
     this.#listeners.add(listener)
     this.#watch ??= this.#watchLog()
     return () => {
@@ -214,10 +189,10 @@ export class SqliteStore implements Store {
 
   // The call into SQLite blocks the process, so timers and I/O run after every few flushes; not before each, because a
   // caller that waits for a single write would wait for them, too.
-  async #step(): Promise<void> {
+  #step(): Promise<void> {
     if (this.#flushes === 0) void this.#clock.breathe().then(() => (this.#flushes = 0))
-    if (this.#flushes++ >= FLUSHES_BETWEEN_BREATHS) await this.#clock.breathe()
-    await this.#flush(this.#pending.splice(0, limits.batchElements))
+    const flush = (): Promise<void> => this.#flush(this.#pending.splice(0, limits.batchElements))
+    return this.#flushes++ < FLUSHES_BETWEEN_BREATHS ? flush() : this.#clock.breathe().then(flush)
   }
 
   async #flush(batch: Pending[]): Promise<void> {

@@ -6,36 +6,12 @@ import * as rules from '../rules/index.ts'
 import { listRuns, loadOne } from '../rules/read.ts'
 import { Tables } from '../rules/tables.ts'
 import { Transaction } from '../rules/transaction.ts'
-import type {
-  Claimed,
-  ClaimRequest,
-  Committed,
-  Created,
-  Hint,
-  Listed,
-  ListQuery,
-  LoadAsk,
-  Loaded,
-  NewRun,
-  Note,
-  Noted,
-  Post,
-  Posted,
-  RecordOperation,
-  RecordOutcome,
-  Renewed,
-  SessionBeat,
-  Store,
-  TaskOutcome,
-  TaskSettled,
-  Traits,
-  TurnCommit,
-} from '../store.ts'
+import type * as seam from '../store.ts'
 
 /** Several stores may share one database, as several processes share a file; the simulator relies on it. */
 export class MemoryDatabase {
   tables = new Tables()
-  readonly listeners = new Set<(hint: Hint) => void>()
+  readonly listeners = new Set<(hint: seam.Hint) => void>()
 }
 
 /** When the outbox of a turn is delivered: with the turn, or by a later claim. */
@@ -47,8 +23,8 @@ export interface MemoryOptions {
   readonly delivery?: Delivery
 }
 
-export class MemoryStore implements Store {
-  readonly traits: Traits = { name: 'memory', durability: 'none', lanes: 1, push: true }
+export class MemoryStore implements seam.Store {
+  readonly traits: seam.Traits = { name: 'memory', durability: 'none', lanes: 1, push: true }
   readonly #clock: Clock
   readonly #database: MemoryDatabase
   readonly #delivery: Delivery
@@ -59,50 +35,52 @@ export class MemoryStore implements Store {
     this.#delivery = options.delivery ?? 'atomic'
   }
 
-  async create(runs: readonly NewRun[]): Promise<readonly Created[]> {
+  async create(runs: readonly seam.NewRun[]): Promise<readonly seam.Created[]> {
     return runs.map((run) => this.#transact((tx) => rules.create(tx, run)))
   }
 
-  async post(messages: readonly Post[]): Promise<readonly Posted[]> {
+  async post(messages: readonly seam.Post[]): Promise<readonly seam.Posted[]> {
     return messages.map((message) => this.#transact((tx) => rules.post(tx, message)))
   }
 
-  async claim(request: ClaimRequest): Promise<Claimed> {
+  async claim(request: seam.ClaimRequest): Promise<seam.Claimed> {
     return this.#transact((tx) => {
       if (this.#delivery === 'deferred') deliverAll(tx)
       return rules.claim(tx, request)
     })
   }
 
-  async commit(turns: readonly TurnCommit[]): Promise<readonly Committed[]> {
+  async commit(turns: readonly seam.TurnCommit[]): Promise<readonly seam.Committed[]> {
     return turns.map((turn) => this.#transact((tx) => rules.commit(tx, turn, this.#sendOf(tx))))
   }
 
-  async settle(outcomes: readonly TaskOutcome[]): Promise<readonly TaskSettled[]> {
+  async settle(outcomes: readonly seam.TaskOutcome[]): Promise<readonly seam.TaskSettled[]> {
     return outcomes.map((outcome) => this.#transact((tx) => rules.settle(tx, outcome)))
   }
 
-  async note(notes: readonly Note[]): Promise<readonly Noted[]> {
+  async note(notes: readonly seam.Note[]): Promise<readonly seam.Noted[]> {
     return notes.map((note) => this.#transact((tx) => rules.note(tx, note)))
   }
 
-  async records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> {
+  async records(
+    operations: readonly seam.RecordOperation[],
+  ): Promise<readonly seam.RecordOutcome[]> {
     return operations.map((operation) => this.#transact((tx) => rules.operate(tx, operation)))
   }
 
-  async renew(beat: SessionBeat): Promise<Renewed> {
+  async renew(beat: seam.SessionBeat): Promise<seam.Renewed> {
     return this.#transact((tx) => rules.renew(tx, beat))
   }
 
-  async load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]> {
+  async load(asks: readonly seam.LoadAsk[]): Promise<readonly seam.Loaded[]> {
     return asks.map((ask) => loadOne(this.#database.tables, ask, this.#clock.now()))
   }
 
-  async list(query: ListQuery): Promise<Listed> {
+  async list(query: seam.ListQuery): Promise<seam.Listed> {
     return listRuns(this.#database.tables, query, this.#clock.now())
   }
 
-  wake(listener: (hint: Hint) => void): () => void {
+  wake(listener: (hint: seam.Hint) => void): () => void {
     this.#database.listeners.add(listener)
     return () => this.#database.listeners.delete(listener)
   }

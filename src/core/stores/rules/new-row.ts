@@ -1,15 +1,24 @@
 // Rows in memory as they begin, and as a claim returns them.
 import type { Instant } from '../../base/instant.ts'
 import { changedAttributes } from '../../kernel/attributes.ts'
-import type { ClaimedRun, ClaimedTask, NewRun, NewTask } from '../store.ts'
+import type { ClaimedRun, ClaimedTask, NewRun, NewTask, StoredHead } from '../store.ts'
 import { headOf, type RunRow, type TaskRow } from './row.ts'
 import type { RunStart } from './rows-tx.ts'
 
-export function newRunRow(run: NewRun, { startAt, ...lease }: RunStart, now: Instant): RunRow {
-  const { runId, name, workflowId, queue, priority, input, extras, parent, past } = run
-  const head = { runId, name, workflowId, queue, priority, generation: 1, createdAt: now, input }
+/** The head of a run that is created now. */
+export function newHead(run: NewRun, now: Instant): StoredHead {
+  const { runId, name, workflowId, queue, priority, input, extras, parent } = run
   return {
-    head: { ...head, ...(extras !== undefined && { extras }), ...(parent && { parent }) },
+    ...{ runId, name, workflowId, queue, priority, generation: 1, createdAt: now, input },
+    ...(extras !== undefined && { extras }),
+    ...(parent && { parent }),
+  }
+}
+
+export function newRunRow(run: NewRun, { startAt, ...lease }: RunStart, now: Instant): RunRow {
+  const { past } = run
+  return {
+    head: newHead(run, now),
     digest: run.digest,
     startAt,
     ...lease,

@@ -1,28 +1,17 @@
 // Snapshots and pages of rows in memory. Nothing here changes a row.
 
 import { unreachable } from '../../base/assert.ts'
+import { defined } from '../../base/defined.ts'
 import type { Instant } from '../../base/instant.ts'
 import { isList } from '../../kernel/attributes.ts'
 import { comparable } from '../attributes.ts'
 import { compareKeys } from '../byte-order.ts'
 import { NEVER } from '../never.ts'
-import type {
-  Attributes,
-  AttributeTest,
-  AttributeValue,
-  Listed,
-  ListQuery,
-  LoadAsk,
-  Loaded,
-  RunSnapshot,
-  SessionSnapshot,
-  StoredTurn,
-  TaskSnapshot,
-} from '../store.ts'
+import type * as seam from '../store.ts'
 import { headOf, type RowTurn, type RunRow, statusOf, type TaskRow, turnsOf } from './row.ts'
 import type { Tables } from './tables.ts'
 
-export function loadOne(tables: Tables, ask: LoadAsk, now: Instant): Loaded {
+export function loadOne(tables: Tables, ask: seam.LoadAsk, now: Instant): seam.Loaded {
   switch (ask.type) {
     case 'run': {
       const row = tables.run(ask.runId)
@@ -50,7 +39,7 @@ export function loadOne(tables: Tables, ask: LoadAsk, now: Instant): Loaded {
   }
 }
 
-function sessionsOf({ sessions }: Tables): SessionSnapshot[] {
+function sessionsOf({ sessions }: Tables): seam.SessionSnapshot[] {
   return [...sessions.values()]
     .map(({ session, worker, beat, expiresAt, about }) => ({
       session,
@@ -66,7 +55,7 @@ export function pageOf(
   turns: readonly RowTurn[],
   newest: number,
   ask: { readonly generation?: number; readonly after: number; readonly turns: number },
-): readonly StoredTurn[] {
+): readonly seam.StoredTurn[] {
   return turnsOf(turns, ask.generation ?? newest)
     .filter((turn) => turn.seq >= ask.after)
     .slice(0, ask.turns)
@@ -90,7 +79,7 @@ function notesOf(
   )
 }
 
-export function listRuns(tables: Tables, query: ListQuery, now: Instant): Listed {
+export function listRuns(tables: Tables, query: seam.ListQuery, now: Instant): seam.Listed {
   const found = [...tables.live.values(), ...tables.ended.values()]
     .filter((row) => matches(row, query))
     .sort((a, b) => (position(a) < position(b) ? 1 : -1))
@@ -103,7 +92,7 @@ export function listRuns(tables: Tables, query: ListQuery, now: Instant): Listed
   return { runs: page.map((row) => snapshot(row, tables.turns.get(row.head.runId), now)), ...more }
 }
 
-export function matches(row: RunRow, query: ListQuery): boolean {
+export function matches(row: RunRow, query: seam.ListQuery): boolean {
   const { names, statuses, workflowId, createdAfter, createdBefore } = query
   const { head } = row
   if (names && !names.includes(head.name)) return false
@@ -115,14 +104,17 @@ export function matches(row: RunRow, query: ListQuery): boolean {
   return holdAll(row.attributes ?? {}, query.attributes ?? [])
 }
 
-export function holdAll(attributes: Attributes, tests: readonly AttributeTest[]): boolean {
+export function holdAll(
+  attributes: seam.Attributes,
+  tests: readonly seam.AttributeTest[],
+): boolean {
   return tests.every((test) => {
     const has = Object.hasOwn(attributes, test.name) ? attributes[test.name] : undefined
     return has !== undefined && holds(has, test)
   })
 }
 
-function holds(has: AttributeValue, { is, value }: AttributeTest): boolean {
+function holds(has: seam.AttributeValue, { is, value }: seam.AttributeTest): boolean {
   if (isList(has)) return is === 'eq' && typeof value === 'string' && has.includes(value)
   const [kind, mine] = comparable(has)
   const [wanted, other] = comparable(value)
@@ -154,10 +146,10 @@ export function snapshot(
   row: RunRow,
   turns: readonly RowTurn[] | undefined,
   now: Instant,
-): RunSnapshot {
+): seam.RunSnapshot {
   const { updatedAt, endedAt, session, epoch, deliveries, paused, inbox, pin } = row
   const last = endedAt === undefined ? undefined : turns?.at(-1)?.body
-  return {
+  return defined({
     head: headOf(row),
     attributes: row.attributes ?? {},
     status: statusOf(row),
@@ -167,25 +159,17 @@ export function snapshot(
     deliveries,
     unread: inbox.length,
     now,
-    ...(endedAt !== undefined && { endedAt: Math.min(endedAt, now) }),
-    ...(last !== undefined && { last }),
-    ...(row.at < NEVER && !paused && { wakeAt: row.at }),
-    ...(session !== 0 && { session }),
-    ...(paused && { paused }),
-    ...(pin !== undefined && { pin }),
-  }
+    endedAt: endedAt === undefined ? undefined : Math.min(endedAt, now),
+    last,
+    wakeAt: row.at < NEVER && !paused ? row.at : undefined,
+    session: session === 0 ? undefined : session,
+    paused,
+    pin,
+  })
 }
 
-function taskSnapshot(task: TaskRow): TaskSnapshot {
-  const { taskId, name, queue, at, session, failed, deliveries, failure } = task
-  return {
-    taskId,
-    name,
-    queue,
-    availableAt: at,
-    failed,
-    deliveries,
-    ...(session !== 0 && { session }),
-    ...(failure !== undefined && { failure }),
-  }
+function taskSnapshot(task: TaskRow): seam.TaskSnapshot {
+  const { taskId, name, queue, at: availableAt, failed, deliveries, failure } = task
+  const session = task.session === 0 ? undefined : task.session
+  return defined({ taskId, name, queue, availableAt, failed, deliveries, session, failure })
 }

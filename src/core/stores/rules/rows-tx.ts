@@ -2,16 +2,7 @@
 // one transaction, in which reads see the writes before them. Memory and objects implement it over rows in memory,
 // SQLite with its statements.
 import type { Instant } from '../../base/instant.ts'
-import type {
-  AttributeChanges,
-  ClaimedRun,
-  ClaimedTask,
-  ClaimRequest,
-  NewRun,
-  NewTask,
-  Note,
-  StoredMessage,
-} from '../store.ts'
+import type * as seam from '../store.ts'
 import type { LeaseState, RecordRow, RunState, SessionRow, SessionTimes } from './row.ts'
 
 /** A run as the rules see it. Its input, messages, notes and attributes are read where a rule needs them. */
@@ -67,31 +58,31 @@ export interface RowsTx {
   turnAt(runId: string, generation: number, seq: number): number | undefined
   /** The id of the last turn of a run's generation; 0 if it has none. */
   lastTurn(run: Run): number
-  inbox(run: Run): readonly StoredMessage[]
-  claimedRun(run: Run): ClaimedRun
+  inbox(run: Run): readonly seam.StoredMessage[]
+  claimedRun(run: Run): seam.ClaimedRun
   task(taskId: string): Task | undefined
-  claimedTask(task: Task): ClaimedTask
+  claimedTask(task: Task): seam.ClaimedTask
   session(session: number): SessionTimes | undefined
-  note(note: Omit<Note, 'body'>): string | undefined
+  note(note: Omit<seam.Note, 'body'>): string | undefined
   record(space: string, key: string): RecordRow | undefined
 
   /** Runs and tasks that a session holds. */
   runsHeldBy(session: number): readonly Run[]
   tasksHeldBy(session: number): readonly Task[]
   /** Runs that a claim may be granted, at most so many, in the claim order. None whose last holder died. */
-  dueRuns(request: ClaimRequest, limit: number): readonly Run[]
+  dueRuns(request: seam.ClaimRequest, limit: number): readonly Run[]
   /** The same of runs that lost at least so many holders since their last release: 1, or 2. */
-  suspects(request: ClaimRequest, holders: 1 | 2, limit: number): readonly Run[]
-  dueTasks(request: ClaimRequest, limit: number): readonly Task[]
+  suspects(request: seam.ClaimRequest, holders: 1 | 2, limit: number): readonly Run[]
+  dueTasks(request: seam.ClaimRequest, limit: number): readonly Task[]
   /** When the next run or task that a claim may be granted is due, later than now. */
-  nextDue(request: ClaimRequest): Instant | undefined
+  nextDue(request: seam.ClaimRequest): Instant | undefined
   /** Of these runs, those with messages. */
   unreadAmong(runIds: readonly string[]): readonly string[]
   otherSessions(session: number): Iterable<SessionTimes>
   /** Records of a space behind a key, in the order of their keys. */
   recordsAfter(space: string, after: string | undefined, limit: number): readonly RecordRow[]
 
-  insertRun(run: NewRun, start: RunStart): Run
+  insertRun(run: seam.NewRun, start: RunStart): Run
   change(run: Run, set: Partial<RunState>): Run
   /** Ends a run with its last turn. Its notes and its lease are gone. */
   end(run: Run, last: TurnRow, set: Pick<RunState, 'status' | 'pin'> & { endedAt: Instant }): void
@@ -100,14 +91,14 @@ export interface RowsTx {
   append(run: Run, turn: TurnRow): void
   /** Forgets the turns of generations before this one. */
   forgetBefore(run: Run, generation: number): void
-  setAttributes(run: Run, changes: AttributeChanges): void
+  setAttributes(run: Run, changes: seam.AttributeChanges): void
   /** Adds a message to the inbox; false if it has one with this id. */
-  post(run: Run, message: StoredMessage): boolean
+  post(run: Run, message: seam.StoredMessage): boolean
   take(run: Run, ids: readonly string[]): void
-  putNote(run: Run, note: Note): void
+  putNote(run: Run, note: seam.Note): void
   dropNotes(run: Run): void
   /** Adds a task, unless there is one with its id. */
-  insertTask(task: NewTask, runId: string): void
+  insertTask(task: seam.NewTask, runId: string): void
   changeTask(
     task: Task,
     set: Partial<LeaseState> & { at?: Instant; failed?: number; failure?: string },

@@ -5,17 +5,7 @@ import type { Instant } from '../../base/instant.ts'
 import { changedAttributes } from '../../kernel/attributes.ts'
 import { compareKeys } from '../byte-order.ts'
 import { NEVER } from '../never.ts'
-import type {
-  AttributeChanges,
-  ClaimedRun,
-  ClaimedTask,
-  ClaimRequest,
-  NewRun,
-  NewTask,
-  Note,
-  Outbound,
-  StoredMessage,
-} from '../store.ts'
+import type * as seam from '../store.ts'
 import { changeOf, type Draft, isSomething } from './draft.ts'
 import { runKind, taskKind } from './due-index.ts'
 import { nextFor, runsFor, tasksFor } from './due-rows.ts'
@@ -121,11 +111,11 @@ export class Transaction implements RowsTx {
     return (drafted ?? this.#tables.turns.get(runId)?.findLast(isOf))?.turnId ?? 0
   }
 
-  inbox({ head }: Run): readonly StoredMessage[] {
+  inbox({ head }: Run): readonly seam.StoredMessage[] {
     return this.run(head.runId)?.inbox ?? []
   }
 
-  claimedRun({ head }: Run): ClaimedRun {
+  claimedRun({ head }: Run): seam.ClaimedRun {
     return claimedRunOf(this.#draft(head.runId).row)
   }
 
@@ -133,7 +123,7 @@ export class Transaction implements RowsTx {
     return this.#tasks.has(taskId) ? this.#tasks.get(taskId) : this.#tables.tasks.get(taskId)
   }
 
-  claimedTask({ taskId }: Task): ClaimedTask {
+  claimedTask({ taskId }: Task): seam.ClaimedTask {
     return claimedTaskOf(this.#task(taskId))
   }
 
@@ -143,7 +133,7 @@ export class Transaction implements RowsTx {
       : this.#tables.sessions.get(session)
   }
 
-  note({ runId, generation, key, name }: Omit<Note, 'body'>): string | undefined {
+  note({ runId, generation, key, name }: Omit<seam.Note, 'body'>): string | undefined {
     return this.run(runId)?.notes?.[noteKey(generation, key, name)]
   }
 
@@ -159,20 +149,20 @@ export class Transaction implements RowsTx {
     return this.#tasksDue.heldBy(session)
   }
 
-  dueRuns(request: ClaimRequest, limit: number): RunRow[] {
+  dueRuns(request: seam.ClaimRequest, limit: number): RunRow[] {
     return runsFor(this.#runsDue, request, { now: this.now, deaths: [0], limit })
   }
 
-  suspects(request: ClaimRequest, holders: 1 | 2, limit: number): RunRow[] {
+  suspects(request: seam.ClaimRequest, holders: 1 | 2, limit: number): RunRow[] {
     const deaths = holders === 1 ? [1, 2] : [2]
     return runsFor(this.#runsDue, request, { now: this.now, deaths, limit })
   }
 
-  dueTasks(request: ClaimRequest, limit: number): TaskRow[] {
+  dueTasks(request: seam.ClaimRequest, limit: number): TaskRow[] {
     return tasksFor(this.#tasksDue, request, { now: this.now, limit })
   }
 
-  nextDue(request: ClaimRequest): Instant | undefined {
+  nextDue(request: seam.ClaimRequest): Instant | undefined {
     return nextFor(this.#runsDue, this.#tasksDue, request, this.now)
   }
 
@@ -205,7 +195,7 @@ export class Transaction implements RowsTx {
     return rows.filter(({ outbox }) => outbox.length > 0)
   }
 
-  insertRun(run: NewRun, start: RunStart): RunRow {
+  insertRun(run: seam.NewRun, start: RunStart): RunRow {
     const row = newRunRow(run, start, this.now)
     const { runId, workflowId } = run
     this.#drafts.set(runId, { before: undefined, row, turns: [], posted: [], taken: [] })
@@ -246,12 +236,12 @@ export class Transaction implements RowsTx {
     this.#draft(head.runId).forgotten = generation
   }
 
-  setAttributes({ head }: Run, changes: AttributeChanges): void {
+  setAttributes({ head }: Run, changes: seam.AttributeChanges): void {
     const { attributes = {} } = this.#draft(head.runId).row
     this.#set(head.runId, { attributes: changedAttributes(attributes, changes) })
   }
 
-  post({ head }: Run, message: StoredMessage): boolean {
+  post({ head }: Run, message: seam.StoredMessage): boolean {
     const draft = this.#draft(head.runId)
     if (draft.row.inbox.some(({ id }) => id === message.id)) return false
     draft.posted.push(message)
@@ -269,7 +259,7 @@ export class Transaction implements RowsTx {
     draft.row = { ...draft.row, inbox: draft.row.inbox.filter((each) => !taken.includes(each)) }
   }
 
-  putNote({ head }: Run, { generation, key, name, body }: Note): void {
+  putNote({ head }: Run, { generation, key, name, body }: seam.Note): void {
     const { notes } = this.#draft(head.runId).row
     this.#set(head.runId, { notes: { ...notes, [noteKey(generation, key, name)]: body } })
   }
@@ -279,12 +269,12 @@ export class Transaction implements RowsTx {
   }
 
   /** Keeps what a turn sends to other runs, for a later claim to deliver. */
-  send(runId: string, outbox: readonly Outbound[]): void {
+  send(runId: string, outbox: readonly seam.Outbound[]): void {
     const draft = this.#draft(runId)
     draft.row = { ...draft.row, outbox }
   }
 
-  insertTask(task: NewTask, runId: string): void {
+  insertTask(task: seam.NewTask, runId: string): void {
     if (!this.task(task.taskId)) this.#tasks.set(task.taskId, newTaskRow(task, runId, this.now))
   }
 
