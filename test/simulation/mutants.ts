@@ -260,7 +260,7 @@ export const mutants: readonly Mutant[] = [
     patch(replica, 'if (tries === 1) return false', 'if (tries > 0) return true'),
   ),
   from(
-    100,
+    1_230,
     onObjects(
       'S3: a number that was used, covered and deleted is taken for a new one',
       patch(replica, 'if (this.#certainty.holds) return true', 'if (n > 0) return true'),
