@@ -221,8 +221,10 @@ export class Handle<out Out> implements RunHandle<Out> {
   ): Promise<{ readonly value: unknown } | undefined> {
     const run = await this.#snapshot()
     const { runId, generation: newest } = run.head
-    // The answer may be in an earlier generation. Those cannot change, so they are searched once.
-    const oldest = Math.max(searched.upTo, newest - limits.generationsKept) + 1
+    // The answer may be in an earlier generation. Those are searched once: they change only if the store fails over to a
+    // copy that lacks their last writes, so the search that ends without an answer begins with the oldest again.
+    const from = searched.upTo
+    const oldest = Math.max(from, newest - limits.generationsKept) + 1
     for (let generation = oldest; generation <= newest; generation++) {
       const answer = answerOf(await eventsOf(this.#load, { runId, generation }), id)
       if (answer) return answer
@@ -231,7 +233,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     if (run.endedAt === undefined) return undefined
     // A store that failed over meanwhile may have lost the end of the run; the run then ends, and answers, again.
     const now = await this.#snapshot()
-    if (now.endedAt === undefined || now.head.generation !== newest) {
+    if (from > 0 || now.endedAt === undefined || now.head.generation !== newest) {
       searched.upTo = 0
       return undefined
     }
