@@ -299,7 +299,7 @@ export const mutants: readonly Mutant[] = [
     patch(replica, 'await this.#follow(2)\n', 'this.position++\n'),
   ),
   from(
-    390,
+    120,
     onObjects(
       'S3: a process that was away believes what it finds under the next number',
       patch(
