@@ -1,5 +1,5 @@
 // Races, joins, maps, scopes and shields: who is called off, what becomes of it, and that it comes out the same again.
-import { activity, CANCELLED, CancelledError, signal, TIMEOUT, workflow } from 'pawl'
+import { activity, CANCELLED, CancelledError, query, signal, TIMEOUT, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { Gate, historyOf, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
@@ -266,5 +266,19 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await fresh.result()).toEqual([true, true])
     const marks = (await historyOf(fresh)).filter(({ type }) => type === 'Patched')
     expect(marks.length).toBe(1)
+  })
+
+  test('C3 a patch that is met in the last turn is recorded: a query of the ended run sees the same branch', async () => {
+    const branch = query<void, string>('branch')
+    const brief = workflow('brief', async (ctx) => {
+      const isNew = ctx.patched('better')
+      ctx.on(branch, () => (isNew ? 'new' : 'old'))
+      ctx.setAttributes({ seen: true })
+      return isNew
+    })
+    const engine = await bench.serve({ workflows: [brief] }, { warm: 0 })
+    const run = await engine.start(brief)
+    expect(await run.result()).toBe(true)
+    expect(await run.query(branch)).toBe('new')
   })
 })

@@ -60,8 +60,10 @@ export class TurnCommands {
     this.#tokens = []
     // Messages to other runs are sent even if the code did not await them; the end cancels all other requests.
     // Conditions that came true are named before the end, because the history would otherwise show them as cancelled.
+    const marks = patched.map((id) => ({ type: 'MarkPatch' as const, id }))
     if (ending)
       return [
+        ...marks,
         ...answers,
         ...requests.filter(isSent).map(commandOf),
         ...cancelCommand(met, met),
@@ -69,7 +71,6 @@ export class TurnCommands {
       ]
     const commands = requests.map(commandOf)
     if (cancelled.length + patched.length + tokens.length + answers.length === 0) return commands
-    const marks = patched.map((id) => ({ type: 'MarkPatch' as const, id }))
     return [...marks, ...tokens, ...answers, ...commands, ...cancelCommand(cancelled, met)]
   }
 }
