@@ -10,9 +10,7 @@ const packageTest = 'test/package.test.ts'
 
 // Tests start hundreds of processes of this source. Each would strip the types and compile it again, which is three
 // quarters of what it takes to start one.
-process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
-  new URL('node_modules/.cache/compiled', import.meta.url),
-)
+process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url))
 
 const entryPoints = {
   pawl: 'index.ts',

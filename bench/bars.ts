@@ -101,12 +101,6 @@ function latencyBar(
   return { name, ours, thing, figure, peers, factor, better: 'lower' }
 }
 
-function rateBar(
-  name: string,
-  ours: string,
-  thing: Measured,
-  peers: readonly string[],
-  factor: number,
-): Bar {
+function rateBar(name: string, ours: string, thing: Measured, peers: readonly string[], factor: number): Bar {
   return { name, ours, thing, figure: 'drainPerSecond', peers, factor, better: 'higher' }
 }

@@ -84,9 +84,7 @@ async function compare(): Promise<void> {
   }
   console.log(`CPU ms per three-step workflow, warm, on ${options.store}:\n`)
   for (const [checkout, each] of samples)
-    console.log(
-      `${checkout}: ${median(each).toFixed(3)} (${each.map((ms) => ms.toFixed(3)).join(', ')})`,
-    )
+    console.log(`${checkout}: ${median(each).toFixed(3)} (${each.map((ms) => ms.toFixed(3)).join(', ')})`)
 }
 
 if (options.url === undefined) await compare()

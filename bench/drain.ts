@@ -63,12 +63,7 @@ async function startWorking(adapter: Adapter, worker: WorkerProcess, place: Plac
  * Questions are spaced to twenty times their own cost, but to at most 3 % of the time gone by: they
  * must neither load an engine that still works nor blur the end.
  */
-async function untilDrained(
-  client: Client,
-  allRan: Promise<unknown>,
-  drainFrom: number,
-  capMs: number,
-) {
+async function untilDrained(client: Client, allRan: Promise<unknown>, drainFrom: number, capMs: number) {
   const deadline = drainFrom + capMs
   const inTime = await Promise.race([allRan.then(() => true), sleep(capMs).then(() => false)])
   const tailFrom = now()

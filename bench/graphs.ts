@@ -167,13 +167,9 @@ function render(cells: readonly Cell[]): string {
       const row = cells.filter(({ shape }) => shape === name)
       return [name, ...row.map((cell) => show(cell) + (cell.noisy ? '!' : '')), exponent(row)]
     })
-  const cpu = table(({ samples }) =>
-    median(samples.map((each) => each.cpuMicrosPerStep)).toFixed(0),
-  )
+  const cpu = table(({ samples }) => median(samples.map((each) => each.cpuMicrosPerStep)).toFixed(0))
   const ms = table(({ samples }) => median(samples.map((each) => each.msPerRun)).toFixed(0))
-  const definitions = table(({ samples }) =>
-    median(samples.map((each) => each.defineMs)).toFixed(1),
-  )
+  const definitions = table(({ samples }) => median(samples.map((each) => each.defineMs)).toFixed(1))
   return [
     renderTable(['CPU µs per step', ...columns, 'growth of all steps'], cpu),
     '',

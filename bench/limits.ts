@@ -41,9 +41,7 @@ async function measurePostgres(servers: Servers): Promise<void> {
   if (!first) return
   await first.query('CREATE TABLE entry (id bigserial PRIMARY KEY, body text)')
   for (const count of [1, 4, 16]) {
-    await limit(`Postgres one-row commits, ${count} connections`, () =>
-      race(lanes, count, insertOne),
-    )
+    await limit(`Postgres one-row commits, ${count} connections`, () => race(lanes, count, insertOne))
   }
   for (const count of [100, 1_000]) {
     const insertMany = insertOf(count)
@@ -66,11 +64,8 @@ function insertOf(count: number): (lane: Client) => Promise<unknown> {
   return (lane) => lane.query({ name: 'many', text, values })
 }
 
-const race = (
-  lanes: readonly Client[],
-  count: number,
-  use: (lane: Client) => Promise<unknown>,
-): Promise<number[]> => repeat(lanes.slice(0, count).map((lane) => () => use(lane)))
+const race = (lanes: readonly Client[], count: number, use: (lane: Client) => Promise<unknown>): Promise<number[]> =>
+  repeat(lanes.slice(0, count).map((lane) => () => use(lane)))
 
 async function measureNotifications(servers: Servers): Promise<void> {
   const url = await freshDatabase(servers, 'bench_limits')
@@ -160,11 +155,7 @@ async function repeat(lanes: readonly (() => unknown)[]): Promise<number[]> {
   return samples
 }
 
-async function limit(
-  name: string,
-  measure: () => Promise<number[]>,
-  perOperation = 1,
-): Promise<void> {
+async function limit(name: string, measure: () => Promise<number[]>, perOperation = 1): Promise<void> {
   const measured: { perSecond: number; p50: number; p99: number; noisy: boolean }[] = []
   for (let round = 0; round < rounds; round++) {
     const { result, noisy } = await measureQuietly(rules, measure)

@@ -18,11 +18,7 @@ const settleMs = 1_500
 const executeMs = 90_000
 const pickUpGapMs = { min: 50, max: 450 }
 
-export async function measureRound(
-  adapter: Adapter,
-  servers: Servers,
-  options: Options,
-): Promise<Round> {
+export async function measureRound(adapter: Adapter, servers: Servers, options: Options): Promise<Round> {
   const wanted = (workload: Workload): boolean =>
     options.workloads.includes(workload) && adapter.workloads.includes(workload)
   const round: Round = {}
@@ -59,9 +55,7 @@ async function measureWithIdleWorker(
     const client = await adapter.connect(place)
     for (const workload of latencyWorkloads.filter(wanted)) {
       const size = options.sizes[workload]
-      round[workload] = await measureCell(options, () =>
-        measureExecutions(adapter, worker, client, workload, size),
-      )
+      round[workload] = await measureCell(options, () => measureExecutions(adapter, worker, client, workload, size))
     }
     if (wanted('W6')) {
       round.W6 = await measureCell(options, () => measurePickUp(worker, client, options.sizes.W6))

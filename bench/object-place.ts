@@ -46,8 +46,7 @@ export async function startSimulated(): Promise<ObjectPlace> {
       const { put, get, list, delete: deleted } = await askForRequests(child)
       const served: Requests = { put, get, list, delete: deleted }
       const wrong = requestKinds.filter((kind) => served[kind] !== traffic.requests[kind])
-      if (wrong.length > 0)
-        throw new Error(`the simulator counted other requests: ${wrong.join(', ')}`)
+      if (wrong.length > 0) throw new Error(`the simulator counted other requests: ${wrong.join(', ')}`)
     },
     async stop() {
       const exited = once(child, 'exit')
@@ -72,8 +71,7 @@ function prefixes(url: string): (name: string) => string {
   const bucket = base.replace(/\/$/, '')
   const started = Date.now().toString(36)
   let stores = 0
-  return (name) =>
-    `${bucket}/bench-${started}/${++stores}-${name}${query === undefined ? '' : `?${query}`}`
+  return (name) => `${bucket}/bench-${started}/${++stores}-${name}${query === undefined ? '' : `?${query}`}`
 }
 
 async function askForRequests(child: ChildProcess) {

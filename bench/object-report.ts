@@ -103,13 +103,7 @@ function renderIdle({ minutes, requests }: Idle): string {
   const monthly = (dollars(requests) / minutes) * minutesPerMonth
   return renderTable(
     ['requests per minute', 'PUT', 'GET', 'LIST', 'DELETE', '$ per month'],
-    [
-      [
-        'an idle worker',
-        ...requestKinds.map((kind) => show(perMinute(kind))),
-        `$${monthly.toFixed(2)}`,
-      ],
-    ],
+    [['an idle worker', ...requestKinds.map((kind) => show(perMinute(kind))), `$${monthly.toFixed(2)}`]],
   )
 }
 
@@ -164,8 +158,7 @@ function barsOf({ latency, alone, saturated, idle }: ObjectFigures): Bar[] {
   ]
 }
 
-const sum = (requests: Requests): number =>
-  requestKinds.reduce((total, kind) => total + requests[kind], 0)
+const sum = (requests: Requests): number => requestKinds.reduce((total, kind) => total + requests[kind], 0)
 
 const dollars = (requests: Requests): number =>
   requestKinds.reduce((total, kind) => total + requests[kind] * dollarsPerMillion[kind], 0) / 1e6

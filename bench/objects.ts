@@ -7,13 +7,7 @@ import { parseArgs } from 'node:util'
 import { open, workflow } from 'pawl'
 import type { ChainInput } from './adapter.ts'
 import { Executions, requireExactlyOnce } from './executions.ts'
-import {
-  namedPlace,
-  type ObjectPlace,
-  type Requests,
-  startSimulated,
-  traffic,
-} from './object-place.ts'
+import { namedPlace, type ObjectPlace, type Requests, startSimulated, traffic } from './object-place.ts'
 import {
   type Idle,
   type Latency,
@@ -143,11 +137,7 @@ async function measureLatency(place: ObjectPlace): Promise<Latency> {
 }
 
 /** One run at a time, on a worker that is warm. */
-function measureInTurn(
-  place: ObjectPlace,
-  runs: number,
-  steps: number,
-): Promise<{ run: RunFigures; putMs: number }> {
+function measureInTurn(place: ObjectPlace, runs: number, steps: number): Promise<{ run: RunFigures; putMs: number }> {
   const warmUp = Math.ceil(runs / 4)
   return withWorker(place, 'latency', warmUp + runs, steps, async (execute) => {
     const samples: RunFigures[] = []

@@ -1,13 +1,6 @@
 // The tables. As a program it joins result files: node report.ts results/a.json results/b.json
 import { judge } from './bars.ts'
-import {
-  type Figures,
-  type MedianCell,
-  type Medians,
-  mediansOf,
-  type Row,
-  readResults,
-} from './results.ts'
+import { type Figures, type MedianCell, type Medians, mediansOf, type Row, readResults } from './results.ts'
 
 export function renderReport(rows: readonly Row[]): string {
   const medians = new Map(rows.map((row) => [row.id, mediansOf(row)]))
@@ -48,10 +41,7 @@ const columns: readonly Column[] = [
 ]
 
 function renderFigures(medians: ReadonlyMap<string, Medians>): string {
-  const lines = [...medians].map(([id, row]) => [
-    id,
-    ...columns.map((column) => renderCell(column, row)),
-  ])
+  const lines = [...medians].map(([id, row]) => [id, ...columns.map((column) => renderCell(column, row))])
   return renderTable(['', ...columns.map(({ title }) => title)], lines)
 }
 
@@ -69,14 +59,7 @@ function renderCell(column: Column, row: Medians): string {
 }
 
 function renderVerdicts(medians: ReadonlyMap<string, Medians>): string {
-  const lines = judge(medians).map((it) => [
-    it.name,
-    it.ours,
-    it.best,
-    it.ratio,
-    it.wanted,
-    it.verdict,
-  ])
+  const lines = judge(medians).map((it) => [it.name, it.ours, it.best, it.ratio, it.wanted, it.verdict])
   return renderTable(['bar', 'pawl', 'best peer', 'ratio', 'wanted', 'verdict'], lines)
 }
 
@@ -100,10 +83,7 @@ function faults(medians: ReadonlyMap<string, Medians>): string[] {
   return found.length > 0 ? ['\n## What went wrong\n', ...found] : []
 }
 
-export function renderTable(
-  head: readonly string[],
-  lines: readonly (readonly string[])[],
-): string {
+export function renderTable(head: readonly string[], lines: readonly (readonly string[])[]): string {
   const rule = head.map(() => '---')
   return [head, rule, ...lines].map((line) => `| ${line.join(' | ')} |`).join('\n')
 }

@@ -31,11 +31,7 @@ async function main(): Promise<void> {
   }
 }
 
-async function runBenchmark(
-  options: Options,
-  servers: Servers,
-  startedAt: string,
-): Promise<Results> {
+async function runBenchmark(options: Options, servers: Servers, startedAt: string): Promise<Results> {
   const { sizes } = options
   const results: Results = { startedAt, machine: describe(servers), sizes, rows: [], skipped: {} }
   await WorkerProcess.prime()
@@ -58,13 +54,7 @@ async function runBenchmark(
   return results
 }
 
-async function addRound(
-  adapter: Adapter,
-  row: Row,
-  options: Options,
-  servers: Servers,
-  round: number,
-): Promise<void> {
+async function addRound(adapter: Adapter, row: Row, options: Options, servers: Servers, round: number): Promise<void> {
   console.error(`round ${round}/${options.rounds}: ${adapter.id}`)
   try {
     const measured = await measureRound(adapter, servers, options)
@@ -102,8 +92,7 @@ function emptyRow({ id, packages, settings }: Adapter): Row {
   return { id, versions, settings, rounds: [] }
 }
 
-const versionOf = (name: string): string =>
-  name === pawlManifest.name ? pawlManifest.version : peerVersion(name)
+const versionOf = (name: string): string => (name === pawlManifest.name ? pawlManifest.version : peerVersion(name))
 
 function describe(servers: Servers): Machine {
   return {

@@ -37,8 +37,7 @@ async function main(): Promise<void> {
     console.log(`Size ${size.toLocaleString('en')}; ${rounds} calls each, in milliseconds.\n`)
     console.log('| what there is | what is called | p50 ms | max ms |')
     console.log('| --- | --- | --- | --- |')
-    for (const measure of [claims, sessions, lanes, histories, lists, creations])
-      await measure(servers)
+    for (const measure of [claims, sessions, lanes, histories, lists, creations]) await measure(servers)
   } finally {
     await servers.stop()
   }
@@ -83,12 +82,7 @@ function claimOf(more: object = {}): object {
   return { ...who, ...served, ...held, runs: 256, suspects: 0, tasks: 200, ...more }
 }
 
-async function row(
-  there: string,
-  called: string,
-  call: () => Promise<unknown>,
-  times = rounds,
-): Promise<void> {
+async function row(there: string, called: string, call: () => Promise<unknown>, times = rounds): Promise<void> {
   const ms: number[] = []
   for (let n = 0; n < times; n++) {
     const begun = now()
@@ -98,12 +92,7 @@ async function row(
   console.log(`| ${there} | ${called} | ${median(ms).toFixed(2)} | ${Math.max(...ms).toFixed(2)} |`)
 }
 
-async function addLive(
-  { sql }: Place,
-  columns: string,
-  values: string,
-  count = size,
-): Promise<void> {
+async function addLive({ sql }: Place, columns: string, values: string, count = size): Promise<void> {
   await sql.query(`insert into pawl.live (run_id, lane, start_at, updated_at, at${columns})
     select gen_random_uuid(), 1, ${NOW}, ${NOW}, ${values} from generate_series(1, ${count}) n`)
   await sql.query(`insert into pawl.run (run_id, lane, created_at, digest, input)
@@ -114,11 +103,7 @@ async function claims(servers: Servers): Promise<void> {
   const situations: readonly [string, string, string][] = [
     ['nothing', '', ''],
     ['sleeping runs', '', `${NOW} + 86400000 + n`],
-    [
-      'runs that others hold',
-      ', session, epoch, nonce, deliveries',
-      `${NOW} - 600000, ${OTHER}, 1, 1, 1`,
-    ],
+    ['runs that others hold', ', session, epoch, nonce, deliveries', `${NOW} - 600000, ${OTHER}, 1, 1, 1`],
     ['runs paused by this build', ', status, parked_build', `${NEVER}, 'paused', 'b'`],
     ['due runs pinned to another build', ', pin', `${NOW} - 600000, 'x'`],
   ]
@@ -138,9 +123,7 @@ async function claims(servers: Servers): Promise<void> {
     await old.query('begin; select pg_current_xact_id()')
     await addLive(place, '', `${NOW} - 1000`)
     await place.sql.query('delete from pawl.live')
-    await row('runs that came and went while a transaction is open', 'claim', () =>
-      place.store.claim(claimOf()),
-    )
+    await row('runs that came and went while a transaction is open', 'claim', () => place.store.claim(claimOf()))
     await old.end()
   })
 }
@@ -199,31 +182,20 @@ async function lists(servers: Servers): Promise<void> {
       ['count of completed', { statuses: ['completed'], count: true }],
     ]
     for (const [called, query] of queries)
-      await row(
-        'ten times as many ended runs',
-        `list: ${called}`,
-        () => store.list({ limit: 50, ...query }),
-        5,
-      )
+      await row('ten times as many ended runs', `list: ${called}`, () => store.list({ limit: 50, ...query }), 5)
   })
 }
 
 async function creations(servers: Servers): Promise<void> {
   await withStore(servers, async ({ store }) => {
-    const many = (count: number, more: object = {}): object[] =>
-      Array.from({ length: count }, () => newRun(more))
+    const many = (count: number, more: object = {}): object[] => Array.from({ length: count }, () => newRun(more))
     const eager = { eager: { session: SESSION, nonce: 1 } }
     const named = (): object => newRun({ workflowId: randomUUID(), reuse: 'reject' })
-    const told = (): object =>
-      newRun({ workflowId: randomUUID(), message: { id: 'm', body: '{}' } })
+    const told = (): object => newRun({ workflowId: randomUUID(), message: { id: 'm', body: '{}' } })
     await row('nothing', 'create 256 plain', () => store.create(many(256)))
     await row('nothing', 'create 256 eager', () => store.create(many(256, eager)))
-    await row('nothing', 'create 255 plain and 1 named', () =>
-      store.create([...many(255), named()]),
-    )
-    await row('nothing', 'create 255 plain and 1 with a message', () =>
-      store.create([...many(255), told()]),
-    )
+    await row('nothing', 'create 255 plain and 1 named', () => store.create([...many(255), named()]))
+    await row('nothing', 'create 255 plain and 1 with a message', () => store.create([...many(255), told()]))
   })
 }
 

@@ -21,8 +21,7 @@ function postgresFolders(): string[] {
   return [...packaged, ...configured(), ...embedded()]
 }
 
-const byVersionNewestFirst = (left: string, right: string): number =>
-  right.localeCompare(left, 'en', { numeric: true })
+const byVersionNewestFirst = (left: string, right: string): number => right.localeCompare(left, 'en', { numeric: true })
 
 function configured(): string[] {
   try {

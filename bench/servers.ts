@@ -49,9 +49,7 @@ function makeFolder(): string {
   const folder = mkdtempSync(join(parent, 'pawl-bench-'))
   chmodSync(folder, 0o755)
   if (statfsSync(folder).type === tmpfsType) {
-    console.error(
-      `warning: ${folder} is in memory, so fsync costs nothing; set BENCH_STATE to a disk`,
-    )
+    console.error(`warning: ${folder} is in memory, so fsync costs nothing; set BENCH_STATE to a disk`)
   }
   return folder
 }
@@ -113,19 +111,14 @@ export async function freePort(): Promise<number> {
 }
 
 /** Retries `probe` until it does not throw. */
-export async function untilUp(
-  server: ChildProcess,
-  name: string,
-  probe: () => Promise<void>,
-): Promise<void> {
+export async function untilUp(server: ChildProcess, name: string, probe: () => Promise<void>): Promise<void> {
   const deadline = Date.now() + bootMs
   for (;;) {
     try {
       return await probe()
     } catch (error) {
       const dead = server.exitCode !== null || server.signalCode !== null
-      if (dead || Date.now() > deadline)
-        throw new Error(`${name} did not come up`, { cause: error })
+      if (dead || Date.now() > deadline) throw new Error(`${name} did not come up`, { cause: error })
     }
     await sleep(50)
   }

@@ -6,11 +6,7 @@ export const now = (): number => Number(process.hrtime.bigint()) / 1e6
 export const sleep = (ms: number): Promise<void> => setTimeout(ms, undefined)
 
 /** Calls `use(index)` for every index below `count`, at most `inFlight` at a time. */
-export async function pooled(
-  count: number,
-  inFlight: number,
-  use: (index: number) => Promise<unknown>,
-): Promise<void> {
+export async function pooled(count: number, inFlight: number, use: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0
   const lane = async (): Promise<void> => {
     while (next < count) await use(next++)

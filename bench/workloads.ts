@@ -47,15 +47,9 @@ export interface Latency extends Summary {
 const warmUpCapMs = 3_000
 const samplesMin = 3
 
-export function measureLatency(
-  workload: LatencyWorkload,
-  size: Size,
-  executor: Executor,
-): Promise<Latency> {
+export function measureLatency(workload: LatencyWorkload, size: Size, executor: Executor): Promise<Latency> {
   const execute = (run: number): Promise<number> =>
-    workload === 'W4'
-      ? executor.fanout({ run, width: size.bodies })
-      : executor.chain({ run, steps: size.bodies })
+    workload === 'W4' ? executor.fanout({ run, width: size.bodies }) : executor.chain({ run, steps: size.bodies })
   return sequential(size, async (run) => {
     const answer = await execute(run)
     if (answer !== size.bodies) throw new Error(`answered ${answer} instead of ${size.bodies}`)

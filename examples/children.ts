@@ -15,9 +15,7 @@ const album = workflow('album', async (ctx, images: string[]) => {
 const library = workflow('library', async (ctx, albums: Record<string, string[]>) => {
   const entries = Object.entries(albums)
   const settled = await Promise.allSettled(
-    entries.map(([name, images]) =>
-      ctx.child(album, images, { workflowId: `${ctx.info.workflowId}/${name}` }),
-    ),
+    entries.map(([name, images]) => ctx.child(album, images, { workflowId: `${ctx.info.workflowId}/${name}` })),
   )
   return settled.map((each, index) => {
     const name = entries[index]?.[0] ?? ''

@@ -43,27 +43,20 @@ const fulfilment = graph<Order>('order_fulfilment')
   .compensate(({ input, result }) => tell(input, `is refunded for ${result.receipt}`))
   .wait('approval', { after: ['reserve', 'charge'], timeout: '1h' }, approval)
   .step('decide', { after: ['approval'] }, ({ input, results }) => {
-    if (results.approval === TIMEOUT || !results.approval.approved)
-      throw new PermanentError('nobody approved it')
+    if (results.approval === TIMEOUT || !results.approval.approved) throw new PermanentError('nobody approved it')
     tell(input, `is approved by ${results.approval.by}`)
   })
-  .each(
-    'pack',
-    { after: ['decide'], over: ({ input }) => input.items, parallel: 2 },
-    ({ input, item }) => {
-      tell(input, `has its ${item} packed`)
-      return `box with ${item}`
-    },
-  )
+  .each('pack', { after: ['decide'], over: ({ input }) => input.items, parallel: 2 }, ({ input, item }) => {
+    tell(input, `has its ${item} packed`)
+    return `box with ${item}`
+  })
   .step('ship', { after: ['pack'], delay: '200ms' }, ({ input, results }) => {
     if (input.country === 'Atlantis') throw new PermanentError('no ship goes to Atlantis')
     tell(input, `is shipped in ${results.pack.length} boxes`)
     return { tracking: `track-${input.id}` }
   })
   // Only if shipping failed; the run fails all the same.
-  .step('apologise', { after: ['ship'], rule: 'oneFailed' }, ({ input }) =>
-    tell(input, 'comes with an apology'),
-  )
+  .step('apologise', { after: ['ship'], rule: 'oneFailed' }, ({ input }) => tell(input, 'comes with an apology'))
   .output(({ results }) => ({ ...results.charge, ...results.ship }))
 
 const pawl = await open('sqlite:./pawl.db', { workflows: [fulfilment] })

@@ -1,14 +1,6 @@
 // What fails is tried again, unless it says that trying is of no use.
 import assert from 'node:assert/strict'
-import {
-  ActivityError,
-  activity,
-  open,
-  PermanentError,
-  RetryableError,
-  RunError,
-  workflow,
-} from 'pawl'
+import { ActivityError, activity, open, PermanentError, RetryableError, RunError, workflow } from 'pawl'
 
 const fetchRate = activity('fetch_rate', async (currency: string, ctx) => {
   console.log(`${currency}: attempt ${ctx.attempt} of ${ctx.maxAttempts}`)
@@ -44,9 +36,7 @@ const cents = await pawl.execute(convert, { currency: 'USD', cents: 1000 })
 console.log(`${cents} cents`)
 const answer = await pawl.execute(convertOrNot, 'EURO')
 console.log(answer)
-const failed = await pawl
-  .execute(convert, { currency: 'EURO', cents: 1000 })
-  .catch((error: unknown) => error)
+const failed = await pawl.execute(convert, { currency: 'EURO', cents: 1000 }).catch((error: unknown) => error)
 console.log(String(failed))
 await pawl.close()
 

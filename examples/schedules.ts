@@ -38,8 +38,7 @@ const extra = await seconds.trigger()
 console.log(await extra.result())
 const from = new Date('2026-01-31T06:00:00Z')
 const filled = await seconds.backfill({ from, to: new Date(from.getTime() + 2_000) })
-while ((await pawl.count({ ...done, attributes: { slot: { lt: new Date('2026-02-01') } } })) < 3)
-  await later(50)
+while ((await pawl.count({ ...done, attributes: { slot: { lt: new Date('2026-02-01') } } })) < 3) await later(50)
 
 // At half past two every night in Berlin. Nothing is started here: it shows when it would be.
 const nights = await pawl.schedules.set('nights', {

@@ -10,17 +10,9 @@ interface Order {
   readonly items: readonly string[]
 }
 
-const charge = activity(
-  'charge',
-  { retry: { maxAttempts: 4 } },
-  async (id: string) => `receipt ${id}`,
-)
+const charge = activity('charge', { retry: { maxAttempts: 4 } }, async (id: string) => `receipt ${id}`)
 const refund = activity('refund', async (receipt: string) => `refunded ${receipt}`)
-const pack = activity(
-  'pack',
-  { startToClose: '5m', retry: { maxAttempts: 2 } },
-  async (item: string) => item,
-)
+const pack = activity('pack', { startToClose: '5m', retry: { maxAttempts: 2 } }, async (item: string) => item)
 const approval = signal<boolean>('approval')
 
 const ship = workflow('ship', async (ctx, item: string) => ctx.run(pack, item))

@@ -17,9 +17,7 @@ const stub = engine.stub(charge, async (cents) => `charged ${cents}`)
 
 // An hour passes at once. Then the same once more for every place where the worker could die.
 const { crashes, output } = await crashAtEveryAwait(engine, order, 100)
-console.log(
-  `${crashes} crashes, always '${output}'; the stub was called ${stub.calls.length} times`,
-)
+console.log(`${crashes} crashes, always '${output}'; the stub was called ${stub.calls.length} times`)
 
 // Nobody works for two hours; the time-out is noticed by whoever comes next.
 const alone = await engine.start(order, 300)
@@ -43,9 +41,7 @@ const changed = workflow('order', async (ctx, cents: number) => {
   await ctx.run('check', () => cents > 0)
   return ctx.run(charge, cents)
 })
-const refused = await replay([changed], readHistory('orders.jsonl')).catch(
-  (error: unknown) => error,
-)
+const refused = await replay([changed], readHistory('orders.jsonl')).catch((error: unknown) => error)
 console.log(refused instanceof PawlError ? refused.code : refused)
 
 assert.equal(output, 'nobody approved')

@@ -13,9 +13,7 @@ const transfer = workflow('transfer', async (ctx, { from, to, cents }: Transfer)
   const left = await ctx.transaction('move the money', async (sql) => {
     await sql.query('update account set cents = cents - ? where id = ?', [cents, from])
     await sql.query('update account set cents = cents + ? where id = ?', [cents, to])
-    const [row] = await sql.query<{ cents: number }>('select cents from account where id = ?', [
-      from,
-    ])
+    const [row] = await sql.query<{ cents: number }>('select cents from account where id = ?', [from])
     return row?.cents ?? 0
   })
   return `${left} cents left`

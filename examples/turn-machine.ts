@@ -34,10 +34,7 @@ const turn = machine('turn', {
   activityCompleted: {
     model: ({ calls, heard }, { result: { answer, tools } }, act) =>
       answer === null
-        ? [
-            { at: 'acting', calls, heard, open: tools },
-            ...tools.map((id) => act.run('tool', id, { id })),
-          ]
+        ? [{ at: 'acting', calls, heard, open: tools }, ...tools.map((id) => act.run('tool', id, { id }))]
         : [{ at: 'thinking', calls, heard }, act.complete({ answer, calls })],
     tool: (state, { id, result }, act) => {
       const heard = [...state.heard, result]

@@ -37,8 +37,7 @@ console.log(ordered, other instanceof PawlError && other.code)
 
 // Whoever is first starts the basket; all others find it.
 const to = { input: 'Ada', workflowId: 'basket-of-Ada' }
-for (const payload of ['pen', 'ink'])
-  await pawl.signalWithStart(basket, { ...to, signal: add, payload })
+for (const payload of ['pen', 'ink']) await pawl.signalWithStart(basket, { ...to, signal: add, payload })
 const { run: filled, result: count } = await pawl.updateWithStart(basket, { ...to, update: total })
 await filled.signal(add, 'that is all')
 const bought = await filled.result()

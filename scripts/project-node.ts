@@ -14,7 +14,6 @@ export async function runOnProjectNode(script: string): Promise<void> {
   if (Number.parseInt(process.versions.node, 10) >= nodeMajorMin) return
   const args = [script, ...process.argv.slice(2)]
   const { status, error } = spawnSync(join(binFolder, 'node'), args, { stdio: 'inherit' })
-  if (error !== undefined)
-    console.error(`the project's Node did not start: ${error.message}. Run npm ci.`)
+  if (error !== undefined) console.error(`the project's Node did not start: ${error.message}. Run npm ci.`)
   process.exit(status ?? 1)
 }

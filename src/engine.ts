@@ -15,11 +15,7 @@ import { Catalogue } from './core/catalogue/catalogue.ts'
 import { activityClient } from './core/client/activity-client.ts'
 import { Client, untilClosed } from './core/client/client.ts'
 import { queryOf, type RunFilter, runFilter } from './core/client/filter.ts'
-import {
-  aroundActivities,
-  checkInterceptors,
-  type Interceptor,
-} from './core/client/interceptors.ts'
+import { aroundActivities, checkInterceptors, type Interceptor } from './core/client/interceptors.ts'
 import { runHistories } from './core/client/run-histories.ts'
 import type { Submitted } from './core/client/submitting.ts'
 import type { AnyActivity } from './core/definitions/activity.ts'
@@ -53,16 +49,8 @@ import { openPatiently, type StoreOptions } from './stores/open.ts'
 export type { WorkerOptions } from './core/worker/options.ts'
 
 export const openOptions = {
-  workflows: option<readonly AnyWorkflow[]>(
-    'The workflows it has code for.',
-    'a list of workflows',
-    Array.isArray,
-  ),
-  activities: option<readonly AnyActivity[]>(
-    'The activities it has code for.',
-    'a list of activities',
-    Array.isArray,
-  ),
+  workflows: option<readonly AnyWorkflow[]>('The workflows it has code for.', 'a list of workflows', Array.isArray),
+  activities: option<readonly AnyActivity[]>('The activities it has code for.', 'a list of activities', Array.isArray),
   /** The name of this build of your code. By default it changes with the text of the workflows. */
   build: text('The name of this build of your code.', {
     otherwise: 'it changes with the text of the workflows',
@@ -98,10 +86,9 @@ export const openOptions = {
     (value) => Array.isArray(value) && value.every((each) => typeof each === 'object' && each),
   ),
   /** Where the s3 store gets its credentials; by default from the environment, then from the profile file. */
-  credentials: fn<NonNullable<StoreOptions['credentials']>>(
-    'Where the s3 store gets its credentials.',
-    { otherwise: 'from the environment, then from the profile file' },
-  ),
+  credentials: fn<NonNullable<StoreOptions['credentials']>>('Where the s3 store gets its credentials.', {
+    otherwise: 'from the environment, then from the profile file',
+  }),
 } as const
 /** The code of an engine, and what it uses. */
 export interface OpenOptions extends Described<typeof openOptions> {}
@@ -122,18 +109,14 @@ export interface EngineWorld {
 }
 
 /** Where runs are stored, such as `sqlite:./pawl.db` or `postgres://host/database`. */
-export type StoreUrl =
-  `${'memory' | 'sqlite' | 'postgres' | 'postgresql' | 's3' | 'file'}:${string}`
+export type StoreUrl = `${'memory' | 'sqlite' | 'postgres' | 'postgresql' | 's3' | 'file'}:${string}`
 type KnownUrl<Url extends string> = string extends Url ? Url : Url extends StoreUrl ? Url : StoreUrl
 
 /**
  * Opens a store. The compiler checks a literal URL; any other is checked when it is opened. If the store is
  * unavailable, `open` waits for it as long as other calls do: 30 s.
  */
-export async function open<const Url extends string>(
-  store: KnownUrl<Url>,
-  options: OpenOptions = {},
-): Promise<Engine> {
+export async function open<const Url extends string>(store: KnownUrl<Url>, options: OpenOptions = {}): Promise<Engine> {
   refuseOldNode()
   checkOptions(openOptions, options, { of: 'open' })
   const registry = registryOf(options)

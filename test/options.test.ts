@@ -87,9 +87,7 @@ describe.each(calls)('options of $title', ({ options, give, besides = [], isPart
           fits = accepts(wrong, { name, of: 'it' })
         } catch {}
         if (fits) continue
-        expect(await refusalOf(give, { [name]: wrong })).toMatch(
-          new RegExp(`\`${name}(\\.0)?\` of `),
-        )
+        expect(await refusalOf(give, { [name]: wrong })).toMatch(new RegExp(`\`${name}(\\.0)?\` of `))
       }
     }
   })
@@ -105,9 +103,7 @@ const WITHOUT = new Set([
 
 test('every exported function that takes options is fuzzed', () => {
   const exported = Object.entries({ ...pawl, ...codecs, ...builtIn, ...testing })
-  const functions = exported.filter(
-    ([, value]) => typeof value === 'function' && !String(value).startsWith('class'),
-  )
+  const functions = exported.filter(([, value]) => typeof value === 'function' && !String(value).startsWith('class'))
   const fuzzed = new Set(calls.map(({ title }) => title))
   const forgotten = functions.map(([name]) => name).filter((name) => !WITHOUT.has(name))
   expect(forgotten.filter((name) => !fuzzed.has(name))).toEqual([])
@@ -122,11 +118,7 @@ function own(options: Description): Description {
 const pages: readonly (readonly [title: string, text: string, options: Description])[] = [
   ['open', '`open(url, options)`. See [Stores](../operations/stores.md).', openOptions],
   ['work', '`engine.work(options)`. See [Workers](../operations/workers.md).', workerOptions],
-  [
-    'Starting a run',
-    '`start`, `execute`, `startMany`, `signalWithStart`, `updateWithStart`.',
-    startOptions,
-  ],
+  ['Starting a run', '`start`, `execute`, `startMany`, `signalWithStart`, `updateWithStart`.', startOptions],
   [
     'Workflows',
     [
@@ -165,23 +157,11 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
     ].join('\n'),
     scheduleOptions,
   ],
-  [
-    'Filters',
-    '`list`, `count` and `batch`. See [Operating runs](../operations/operating-runs.md).',
-    runFilter,
-  ],
+  ['Filters', '`list`, `count` and `batch`. See [Operating runs](../operations/operating-runs.md).', runFilter],
   ['result', '`run.result(options)`, and, besides `messageId`, `run.update`.', resultOptions],
-  [
-    'fork',
-    '`run.fork(options)`. See [Operating runs](../operations/operating-runs.md).',
-    forkOptions,
-  ],
+  ['fork', '`run.fork(options)`. See [Operating runs](../operations/operating-runs.md).', forkOptions],
   ['testEngine', 'See [Testing](../guides/testing.md).', testOptions],
-  [
-    'simulate',
-    'Besides those of `testEngine`. See [Testing](../guides/testing.md).',
-    simulateOptions,
-  ],
+  ['simulate', 'Besides those of `testEngine`. See [Testing](../guides/testing.md).', simulateOptions],
   ['Pages', 'The second argument of `list`.', pageOptions],
   ['Batches', 'The second argument of `batch`.', batchOptions],
   ['compress', 'See [Payloads](../guides/payloads.md).', compressOptions],
@@ -226,19 +206,13 @@ the descriptions that those checks use.
   const sections = pages.map(([title, about, options]) =>
     [`## ${title}`, ...(about ? [about] : []), table(options)].join('\n\n'),
   )
-  await expect(`${[start.trimEnd(), ...sections].join('\n\n')}\n`).toMatchFileSnapshot(
-    '../docs/reference/options.md',
-  )
+  await expect(`${[start.trimEnd(), ...sections].join('\n\n')}\n`).toMatchFileSnapshot('../docs/reference/options.md')
 })
 
 describe('api D7: a misspelt option in workflow code', () => {
   const inCode: readonly [string, (ctx: Context) => unknown, string][] = [
     ['ctx.run', (ctx) => ctx.run(pay, undefined, { retri: 'none' } as never), 'retry'],
-    [
-      'ctx.run inline',
-      (ctx) => ctx.run('s', { tartToClose: 1 } as never, async () => {}),
-      'startToClose',
-    ],
+    ['ctx.run inline', (ctx) => ctx.run('s', { tartToClose: 1 } as never, async () => {}), 'startToClose'],
     ['ctx.child', (ctx) => ctx.child(job, undefined, { queu: 'a' } as never), 'queue'],
     ['ctx.sleep', (ctx) => ctx.sleep('1s', { kye: 'a' } as never), 'key'],
     ['ctx.wait', (ctx) => ctx.wait(pawl.signal('go'), { timout: '1s' } as never), 'timeout'],
@@ -251,32 +225,27 @@ describe('api D7: a misspelt option in workflow code', () => {
   })
 
   // As any other mistake in the code of a workflow that throws.
-  test.each(inCode)(
-    '%s fails the run at once, is logged, and runs nothing',
-    async (_, ask, meant) => {
-      const lines: string[] = []
-      const asks = pawl.workflow('asks', async (ctx) => {
-        await ask(ctx)
-      })
-      await using engine = await testing.testEngine({
-        workflows: [asks, job],
-        activities: [pay],
-        logger: { log: (level, line) => lines.push(`${level} ${line}`) },
-      })
-      const run = await engine.start(asks)
-      await expect(run.result()).rejects.toMatchObject({
-        failure: {
-          code: 'INPUT_INVALID',
-          message: expect.stringContaining(`did you mean \`${meant}\`?`),
-        },
-      })
-      expect(await run.describe()).toMatchObject({ status: 'failed' })
-      expect(paid).toBe(0)
-      expect(
-        lines.filter((line) => /^warn .*unknown option .*did you mean/s.test(line)),
-      ).toHaveLength(1)
-    },
-  )
+  test.each(inCode)('%s fails the run at once, is logged, and runs nothing', async (_, ask, meant) => {
+    const lines: string[] = []
+    const asks = pawl.workflow('asks', async (ctx) => {
+      await ask(ctx)
+    })
+    await using engine = await testing.testEngine({
+      workflows: [asks, job],
+      activities: [pay],
+      logger: { log: (level, line) => lines.push(`${level} ${line}`) },
+    })
+    const run = await engine.start(asks)
+    await expect(run.result()).rejects.toMatchObject({
+      failure: {
+        code: 'INPUT_INVALID',
+        message: expect.stringContaining(`did you mean \`${meant}\`?`),
+      },
+    })
+    expect(await run.describe()).toMatchObject({ status: 'failed' })
+    expect(paid).toBe(0)
+    expect(lines.filter((line) => /^warn .*unknown option .*did you mean/s.test(line))).toHaveLength(1)
+  })
 
   test('one that the code catches is like any error: the run goes on, and again the same way', async () => {
     const asks = pawl.workflow('asks', async (ctx) => {

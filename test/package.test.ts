@@ -93,8 +93,7 @@ test('users friction 5: the package is small, and every link in its docs leads s
     for (const [, link = ''] of text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)) {
       const target = join(dirname(page), link)
       const isThere = paths.has(target) || [...paths].some((path) => path.startsWith(`${target}/`))
-      if (!/^https?:/.test(link) && !isThere && !ofTheRepository.has(target))
-        dead.push(`${page}: ${link}`)
+      if (!/^https?:/.test(link) && !isThere && !ofTheRepository.has(target)) dead.push(`${page}: ${link}`)
     }
   }
   expect(dead).toEqual([])
@@ -126,9 +125,7 @@ test('house: declarations show what users can call, and nothing that is ours', a
     'testing/test-engine',
   ]) {
     const text = await readFile(join(root, 'dist', `${name}.d.ts`), 'utf8')
-    expect(
-      text.match(/constructor|@internal|\b(?:results|waits|offer|accept|look)\b[(:]/g),
-    ).toBeNull()
+    expect(text.match(/constructor|@internal|\b(?:results|waits|offer|accept|look)\b[(:]/g)).toBeNull()
   }
 })
 
@@ -210,9 +207,7 @@ describe('users §1: what a newcomer does, with the package and its docs alone',
       const said: string[] = []
       for (const line of typed.trim().split('\n')) {
         const command = line.replace(/^npx pawl /, '').replace(/ +#.*$/, '')
-        const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(
-          ([, quoted, bare]) => quoted ?? bare ?? '',
-        )
+        const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '')
         if (words[0] === 'run') await ended()
         said.push(await pawl(...words))
       }

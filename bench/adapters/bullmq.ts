@@ -119,8 +119,7 @@ async function connect(url: string): Promise<Client> {
     executor: {
       async chain({ run, steps }) {
         const data = { run, body: 0, bodies: steps }
-        const job =
-          steps === 1 ? await queue.add('step', data) : (await flows.add(chainFlow(run, steps))).job
+        const job = steps === 1 ? await queue.add('step', data) : (await flows.add(chainFlow(run, steps))).job
         return await job.waitUntilFinished(events)
       },
       async fanout({ run, width }) {
@@ -161,10 +160,7 @@ function chainFlow(run: number, steps: number, opts: object = {}): FlowNode {
     data: { run, body, bodies: steps },
     opts,
   })
-  return range(1, steps - 1, node).reduce(
-    (children, parent) => ({ ...parent, children: [children] }),
-    node(0),
-  )
+  return range(1, steps - 1, node).reduce((children, parent) => ({ ...parent, children: [children] }), node(0))
 }
 
 /** The parent only joins: its body number is one past the last, and is not counted. */

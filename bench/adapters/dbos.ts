@@ -1,13 +1,7 @@
 // Three rows. `dbos` starts workflows in the app's own process, its usual use, with its queue at the
 // defaults for W3, W5 and W6; `dbos-tuned` bounds the queue and polls it fast, over twice the rate on
 // a long backlog; `dbos-queue` reaches the workflows of W1, W2 and W4 from another process.
-import {
-  type Adapter,
-  type ChainInput,
-  type FanoutInput,
-  type Hooks,
-  silentHooks,
-} from '../adapter.ts'
+import { type Adapter, type ChainInput, type FanoutInput, type Hooks, silentHooks } from '../adapter.ts'
 import { countRows, freshDatabase, poolPostgres } from '../database.ts'
 import { loadPeer } from '../peers/load.ts'
 import { chunked, range } from '../time.ts'
@@ -75,11 +69,7 @@ export const dbos: readonly Adapter[] = [
   },
 ]
 
-function adapterFor(
-  id: string,
-  queue: QueueSettings,
-  workloads: readonly Workload[],
-): Omit<Adapter, 'settings'> {
+function adapterFor(id: string, queue: QueueSettings, workloads: readonly Workload[]): Omit<Adapter, 'settings'> {
   return {
     id,
     packages: ['@dbos-inc/dbos-sdk'],
@@ -153,10 +143,8 @@ async function connect(url: string) {
   const target = (workflowName: string): Enqueue => ({ queueName: 'queue', workflowName })
   return {
     executor: {
-      chain: async (input: ChainInput) =>
-        await (await client.enqueue(target('chain'), input)).getResult(),
-      fanout: async (input: FanoutInput) =>
-        await (await client.enqueue(target('fanout'), input)).getResult(),
+      chain: async (input: ChainInput) => await (await client.enqueue(target('chain'), input)).getResult(),
+      fanout: async (input: FanoutInput) => await (await client.enqueue(target('fanout'), input)).getResult(),
     },
     startOne: (run: number) => client.enqueue(target('chain'), { run, steps: 1 }),
     async startMany(runs: number, steps: number) {
@@ -164,9 +152,7 @@ async function connect(url: string) {
       await chunked(runs, perTransaction, async (first, size) => {
         await connection.query('BEGIN')
         const inputs = range(first, size, (run): ChainInput => ({ run, steps }))
-        await Promise.all(
-          inputs.map((input) => client.enqueueInTransaction(connection, target('chain'), input)),
-        )
+        await Promise.all(inputs.map((input) => client.enqueueInTransaction(connection, target('chain'), input)))
         await connection.query('COMMIT')
       })
       connection.release()

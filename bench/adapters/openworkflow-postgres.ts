@@ -48,11 +48,7 @@ export const openworkflowPostgres: Adapter = {
     return {
       executor: executorOf(engine),
       ...startersOf(engine, poolSize),
-      unfinished: () =>
-        countRows(
-          pool,
-          'SELECT count(*) FROM openworkflow.workflow_runs WHERE finished_at IS NULL',
-        ),
+      unfinished: () => countRows(pool, 'SELECT count(*) FROM openworkflow.workflow_runs WHERE finished_at IS NULL'),
       async close() {
         await sql.end()
         await pool.end()

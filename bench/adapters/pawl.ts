@@ -1,22 +1,14 @@
 // Two rows: the same workflows on Postgres and on SQLite, every setting at its default.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  type Adapter,
-  type ChainInput,
-  type Executor,
-  type FanoutInput,
-  type Hooks,
-  silentHooks,
-} from '../adapter.ts'
+import { type Adapter, type ChainInput, type Executor, type FanoutInput, type Hooks, silentHooks } from '../adapter.ts'
 import { freshDatabase } from '../database.ts'
 import type { Servers } from '../servers.ts'
 import { chunked, range } from '../time.ts'
 import { workloads } from '../workloads.ts'
 
 const chunk = 1_000
-const settings =
-  'defaults; startMany in chunks of 1,000; W1/W2/W4 start and await in the worker process'
+const settings = 'defaults; startMany in chunks of 1,000; W1/W2/W4 start and await in the worker process'
 
 export const pawl: readonly Adapter[] = [
   adapterFor('pawl-postgres', async (servers) => {

@@ -51,12 +51,7 @@ export const pgBoss: readonly Adapter[] = [
   ),
 ]
 
-function adapterFor(
-  id: string,
-  tuning: Tuning,
-  workloads: readonly Workload[],
-  settings: string,
-): Adapter {
+function adapterFor(id: string, tuning: Tuning, workloads: readonly Workload[], settings: string): Adapter {
   return {
     id,
     packages: ['pg-boss'],
@@ -93,10 +88,7 @@ function adapterFor(
             ),
           ),
         unfinished: () =>
-          countRows(
-            pool,
-            `SELECT count(*) FROM pgboss.job WHERE name = '${queue}' AND state < 'completed'`,
-          ),
+          countRows(pool, `SELECT count(*) FROM pgboss.job WHERE name = '${queue}' AND state < 'completed'`),
         async close() {
           await boss.stop({ graceful: false })
           await pool.end()

@@ -2,12 +2,7 @@
 // every round. The server calls the worker, so nothing waits in a queue while no worker is there.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, openSync, rmSync } from 'node:fs'
-import {
-  createServer,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
-  type ServerHttp2Session,
-} from 'node:http2'
+import { createServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2'
 import { join } from 'node:path'
 import type { Adapter, ChainInput, FanoutInput, Hooks } from '../adapter.ts'
 import { loadPeer, peerFile, peerVersion } from '../peers/load.ts'

@@ -32,9 +32,7 @@ function draw(row: Row, timeline: Timeline, layout: Layout): string[] {
     paint('dim', remarks(row)),
   ].join(' ')
   const indent = ' '.repeat(offsetWidth + 3)
-  const notes = notesOf(row).map((note) =>
-    clip(`${indent}${paint('red', '↳')} ${note}`, layout.width),
-  )
+  const notes = notesOf(row).map((note) => clip(`${indent}${paint('red', '↳')} ${note}`, layout.width))
   return [clip(head.trimEnd(), layout.width), ...notes]
 }
 
@@ -61,8 +59,7 @@ function mark(row: Row): string {
 function barOf(row: Row, { rows, to }: Timeline, width: number): string {
   const from = rows[0]?.from ?? to
   const whole = span(from, to)
-  const scale = (time: Date): number =>
-    whole > 0 ? (Math.min(span(from, time), whole) / whole) * width : 0
+  const scale = (time: Date): number => (whole > 0 ? (Math.min(span(from, time), whole) / whole) * width : 0)
   const first = Math.min(width - 1, Math.floor(scale(row.from)))
   const last = Math.max(first + 1, Math.ceil(scale(row.to ?? to)))
   const failedAt = new Set(row.retries.map(({ at }) => Math.min(last - 1, Math.floor(scale(at)))))
@@ -89,9 +86,7 @@ function styleOf(row: Row): Style {
 
 function took(row: Row): string {
   if (row.to === undefined) return paint('yellow', 'open')
-  return row.kind === 'mark' || row.outcome === 'skipped'
-    ? ''
-    : formatDuration(span(row.from, row.to))
+  return row.kind === 'mark' || row.outcome === 'skipped' ? '' : formatDuration(span(row.from, row.to))
 }
 
 function remarks(row: Row): string {
@@ -102,9 +97,7 @@ function remarks(row: Row): string {
   const left = outcome === 'open' && row.left.has(attempts) ? 'left to be completed' : ''
   const done = items ? `${items.ended} of ${items.all} done` : ''
   const what = kind === 'mark' ? '' : kind === 'sideEffect' ? 'side effect' : kind
-  return [what, done, tries, left, end, note === undefined ? '' : plain(note)]
-    .filter(Boolean)
-    .join(', ')
+  return [what, done, tries, left, end, note === undefined ? '' : plain(note)].filter(Boolean).join(', ')
 }
 
 // An attempt without a failure was cut off: its worker died, and another worker tried again.

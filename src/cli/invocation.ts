@@ -10,9 +10,7 @@ export function selfCommand(): string {
   const main = processFile('main')
   // The repository brings its own Node, which npx finds before an older one.
   if (extension === '.ts') return `npx node ${relative('.', main)}`
-  return basename(process.argv[1] ?? '') === 'pawl'
-    ? installedCommand()
-    : `node ${relative('.', main)}`
+  return basename(process.argv[1] ?? '') === 'pawl' ? installedCommand() : `node ${relative('.', main)}`
 }
 
 /** `pawl`, or `npx pawl` if it is installed in a project and not on the path. */

@@ -25,17 +25,13 @@ export interface CommonOptions extends StoreOption {
 
 /** Adds `--store`. */
 export function withStoreUrl(command: Command): Command {
-  return command.addOption(
-    new Option('--store <url>', 'the URL of the store').env('PAWL_STORE').default(DEFAULT_STORE),
-  )
+  return command.addOption(new Option('--store <url>', 'the URL of the store').env('PAWL_STORE').default(DEFAULT_STORE))
 }
 
 /** Adds `--store` and `--codecs`. */
 export function withStoreOptions(command: Command): Command {
   return withStoreUrl(command).addOption(
-    new Option('--codecs <file>', 'a module that exports the codecs of the store').env(
-      'PAWL_CODECS',
-    ),
+    new Option('--codecs <file>', 'a module that exports the codecs of the store').env('PAWL_CODECS'),
   )
 }
 
@@ -96,10 +92,7 @@ function missingFile(store: string): string | undefined {
 }
 
 /** Opens the store. Codecs from `--codecs` replace those that a file of definitions exports. */
-export async function openStore(
-  { store, codecs }: StoreOption,
-  options: OpenOptions = {},
-): Promise<Engine> {
+export async function openStore({ store, codecs }: StoreOption, options: OpenOptions = {}): Promise<Engine> {
   if (/^memory:/i.test(store)) {
     throw new PawlError(
       'STORE_URL_INVALID',
@@ -183,10 +176,7 @@ export function suggestedCommand({ store }: StoreOption, command: string): strin
   const isFound = store === (process.env['PAWL_STORE'] ?? DEFAULT_STORE)
   const flag = isFound ? '' : ` --store ${hasSecret ? "'<the same>'" : shellWord(store)}`
   // The option follows the verb, because after `--` it would be an argument.
-  return command.replace(
-    /\bpawl ([a-z]+)(?= |$)/,
-    (_, verb: string) => `${installedCommand()} ${verb}${flag}`,
-  )
+  return command.replace(/\bpawl ([a-z]+)(?= |$)/, (_, verb: string) => `${installedCommand()} ${verb}${flag}`)
 }
 
 /** Collects the values of a repeatable option. */

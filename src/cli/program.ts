@@ -48,11 +48,7 @@ Examples:
 The store is --store, else PAWL_STORE, else sqlite:./pawl.db in the current folder.`
 
 /** Errors of what the user typed, not of what is in the store. */
-const usageCodes: ReadonlySet<string> = new Set([
-  'INPUT_INVALID',
-  'RUN_ID_INVALID',
-  'STORE_URL_INVALID',
-])
+const usageCodes: ReadonlySet<string> = new Set(['INPUT_INVALID', 'RUN_ID_INVALID', 'STORE_URL_INVALID'])
 
 export async function main(argv: readonly string[]): Promise<number> {
   process.stdout.on('error', exitOnClosedPipe)

@@ -17,10 +17,7 @@ interface Target<Options> {
 }
 
 /** Makes the command act on its run. `act` gets the arguments after the id and returns what it did. */
-export function runOperation<
-  Options extends CommonOptions,
-  Args extends readonly unknown[] = readonly [],
->(
+export function runOperation<Options extends CommonOptions, Args extends readonly unknown[] = readonly []>(
   command: Command,
   act: (target: Target<Options>, ...args: Args) => Promise<string | Done>,
 ): Command {
@@ -34,8 +31,7 @@ export function runOperation<
       const result = await act({ run, record, options }, ...args)
       const { done, ...facts } = typeof result === 'string' ? { done: result } : result
       printDone(options, { runId: record.runId, workflowId: record.workflowId, ...facts }, done)
-      if (facts.note !== undefined && !options.json)
-        printError(paint('yellow', `note: ${proseLines(facts.note)}`))
+      if (facts.note !== undefined && !options.json) printError(paint('yellow', `note: ${proseLines(facts.note)}`))
     })
   })
 }

@@ -7,10 +7,7 @@ import type { RunHandle, Why } from '../index.ts'
 const CHECK_EVERY = '2s'
 
 /** Returns the result of the run. `report` gets, once each, the reasons to wait that the user could remove. */
-export async function waitForRun(
-  run: RunHandle<unknown>,
-  report: (why: Why) => void,
-): Promise<unknown> {
+export async function waitForRun(run: RunHandle<unknown>, report: (why: Why) => void): Promise<unknown> {
   const reported = new Set<string>()
   let before = ''
   for (;;) {

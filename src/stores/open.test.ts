@@ -17,11 +17,7 @@ test('the scheme of a URL says which store it is, in any case', async () => {
 test('a SQLite file is opened by path, relative or absolute, or as a URL', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'pawl-open-'))
   try {
-    for (const url of [
-      `sqlite:${folder}/a.db`,
-      `sqlite://${folder}/b.db`,
-      `SQLite:${folder}/c.db`,
-    ]) {
+    for (const url of [`sqlite:${folder}/a.db`, `sqlite://${folder}/b.db`, `SQLite:${folder}/c.db`]) {
       const store = await openStore(url, systemClock)
       expect(store.traits).toMatchObject({ name: 'sqlite', durability: 'fsync' })
       await store.close()
@@ -55,9 +51,7 @@ test.each<[unknown, RegExp]>([
     code: 'STORE_URL_INVALID',
     message: expect.stringMatching(message),
   })
-  await expect(openStore(url as string, systemClock)).rejects.toThrow(
-    /'sqlite:\.\/pawl\.db', 'postgres:/,
-  )
+  await expect(openStore(url as string, systemClock)).rejects.toThrow(/'sqlite:\.\/pawl\.db', 'postgres:/)
 })
 
 test.each<[string, RegExp]>([

@@ -9,8 +9,7 @@ import type { Random } from '../core/runtime/random.ts'
 import { MemoryStore, type Store } from '../core/stores/driver.ts'
 import type { CredentialProvider } from './objects/credentials.ts'
 
-const EXAMPLES =
-  "'sqlite:./pawl.db', 'postgres://user@host/database', 's3://bucket/prefix', 'file:./folder', 'memory:'"
+const EXAMPLES = "'sqlite:./pawl.db', 'postgres://user@host/database', 's3://bucket/prefix', 'file:./folder', 'memory:'"
 
 export interface StoreOptions {
   /** Where the s3 store gets its credentials; by default from the environment, then from the profile file. */
@@ -56,13 +55,8 @@ export async function openPatiently(
   }
 }
 
-export async function openStore(
-  url: string,
-  clock: Clock,
-  options: StoreOptions = {},
-): Promise<Store> {
-  const scheme =
-    typeof url === 'string' ? /^([a-z][a-z0-9+]*):/i.exec(url)?.[1]?.toLowerCase() : undefined
+export async function openStore(url: string, clock: Clock, options: StoreOptions = {}): Promise<Store> {
+  const scheme = typeof url === 'string' ? /^([a-z][a-z0-9+]*):/i.exec(url)?.[1]?.toLowerCase() : undefined
   switch (scheme) {
     case 'memory':
       return new MemoryStore({ clock })

@@ -5,11 +5,7 @@ import { nearest } from '../core/base/nearest.ts'
 import { quote } from '../core/base/visible.ts'
 
 /** The query of a URL, taken apart. Every parameter is in `known`, and occurs once with a value. */
-export function parametersOf(
-  query: string,
-  scheme: string,
-  known: readonly string[],
-): ReadonlyMap<string, string> {
+export function parametersOf(query: string, scheme: string, known: readonly string[]): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(query)) {
     if (!known.includes(name)) throw unknownParameter(name, scheme, known)
@@ -22,11 +18,7 @@ export function parametersOf(
 }
 
 /** Names the parameter and never its value, which may be a secret. */
-export function unknownParameter(
-  name: string,
-  scheme: string,
-  known: readonly string[],
-): PawlError {
+export function unknownParameter(name: string, scheme: string, known: readonly string[]): PawlError {
   const problem = `a ${scheme}: URL has no parameter ${quote(name)}`
   if (known.length === 0) return refusal(`${problem}: it has none. Remove everything from '?' on.`)
   const meant = nearest(name, known)

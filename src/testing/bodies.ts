@@ -27,8 +27,7 @@ export class Bodies {
   /** True if no body can end before virtual time moves. */
   get atRest(): boolean {
     const now = systemClock.monotonic()
-    for (const { asleep, since } of this.#running)
-      if (asleep === 0 && now - since < this.#patienceMs) return false
+    for (const { asleep, since } of this.#running) if (asleep === 0 && now - since < this.#patienceMs) return false
     return true
   }
 

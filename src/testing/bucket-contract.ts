@@ -104,8 +104,7 @@ const reading: readonly BucketCase[] = [
     name: 'ranges count bytes, not characters, and end where the object ends',
     async run(bucket) {
       await bucket.put('range', 'aé日😀z')
-      const part = (from: number, to: number): Promise<string | undefined> =>
-        bucket.get('range', { from, to })
+      const part = (from: number, to: number): Promise<string | undefined> => bucket.get('range', { from, to })
       same(await part(0, 1), 'a', 'one byte')
       same(await part(1, 3), 'é', 'two bytes')
       same(await part(3, 6), '日', 'three bytes')
@@ -218,10 +217,7 @@ const listing: readonly BucketCase[] = [
     name: 'more than a thousand keys are listed by pages, or at once with a higher limit',
     manyRequests: true,
     async run(bucket) {
-      const all = Array.from(
-        { length: 1_100 },
-        (_, index) => `log/${String(index).padStart(8, '0')}`,
-      )
+      const all = Array.from({ length: 1_100 }, (_, index) => `log/${String(index).padStart(8, '0')}`)
       const left = [...all]
       const write = async (): Promise<void> => {
         for (let key = left.pop(); key !== undefined; key = left.pop()) await bucket.create(key, '')

@@ -56,11 +56,8 @@ export function checkHistories(tables: Tables, ledger: Ledger): string[] {
     const turns = turnsOf(tables, row)
     const found: string[] = []
     const seqs = turns.map((turn) => turn.seq)
-    const expected = turns.map((_, n) =>
-      turns.slice(0, n).reduce((sum, turn) => sum + turn.count, 0),
-    )
-    if (seqs.join() !== expected.join())
-      found.push(`INV3: the turns of ${runId} have gaps: ${seqs.join()}`)
+    const expected = turns.map((_, n) => turns.slice(0, n).reduce((sum, turn) => sum + turn.count, 0))
+    if (seqs.join() !== expected.join()) found.push(`INV3: the turns of ${runId} have gaps: ${seqs.join()}`)
     const written = ledger.history(runId, row.generation)
     if (written.join('\n') !== events.map((event) => JSON.stringify(event)).join('\n')) {
       found.push(`INV3: the history of ${runId} is not what was written`)
@@ -73,10 +70,7 @@ export function checkHistories(tables: Tables, ledger: Ledger): string[] {
 }
 
 /** Returns the state after a history; undefined if the kernel rejects the history. */
-function foldOf(
-  events: readonly Event[],
-  onError: (error: unknown) => void = () => {},
-): RunState | undefined {
+function foldOf(events: readonly Event[], onError: (error: unknown) => void = () => {}): RunState | undefined {
   try {
     return RunState.of(events)
   } catch (error) {
@@ -89,9 +83,7 @@ function foldOf(
 export function checkSignals(tables: Tables, { signals }: Acknowledged): string[] {
   return [...signals].flatMap(([runId, ids]) => {
     const row = tables.run(runId)
-    const received = row
-      ? eventsOf(tables, row).flatMap((e) => (e.type === 'SignalReceived' ? [e.id] : []))
-      : []
+    const received = row ? eventsOf(tables, row).flatMap((e) => (e.type === 'SignalReceived' ? [e.id] : [])) : []
     return ids.flatMap((id) => {
       const times = received.filter((each) => each === id).length
       return times === 1 ? [] : [`INV7: signal ${id} is ${times} times in the history of ${runId}`]
@@ -103,9 +95,7 @@ export function checkSignals(tables: Tables, { signals }: Acknowledged): string[
 export function checkOrder(tables: Tables, ledger: Ledger): string[] {
   return [...ledger.accepted].flatMap(([runId, order]) => {
     const row = tables.run(runId)
-    const seen = row
-      ? eventsOf(tables, row).flatMap((e) => (e.type === 'SignalReceived' ? [e.id] : []))
-      : []
+    const seen = row ? eventsOf(tables, row).flatMap((e) => (e.type === 'SignalReceived' ? [e.id] : [])) : []
     const places = seen.map((id) => order.indexOf(id))
     const sorted = places.every((place, n) => n === 0 || place > (places[n - 1] ?? -1))
     return sorted ? [] : [`S2: ${runId} saw its signals out of order`]
@@ -117,10 +107,7 @@ export function checkTimers(tables: Tables): string[] {
   return rowsOf(tables).flatMap((row) => {
     const until = new Map<string, number>()
     return eventsOf(tables, row).flatMap((event) => {
-      if (
-        (event.type === 'TimerStarted' || event.type === 'WaitStarted') &&
-        event.until !== undefined
-      ) {
+      if ((event.type === 'TimerStarted' || event.type === 'WaitStarted') && event.until !== undefined) {
         until.set(event.key, event.until)
       }
       if (event.type !== 'TimerFired') return []
@@ -152,8 +139,7 @@ export function checkExecutions(ledger: Ledger): string[] {
     attempts.set(id, attempt)
     if (attempt <= before && ledger.failOvers === 0)
       found.push(`INV14: ${id} was called attempt ${attempt} after attempt ${before}`)
-    if (attempt > maxAttempts)
-      found.push(`INV14: ${id} was called attempt ${attempt} of ${maxAttempts}`)
+    if (attempt > maxAttempts) found.push(`INV14: ${id} was called attempt ${attempt} of ${maxAttempts}`)
     return found
   })
 }
@@ -171,21 +157,15 @@ export function checkChildren(tables: Tables): string[] {
       )
       if (!told || told.type !== 'ChildCompleted') return []
       const ending = eventsOf(tables, child).at(-1)
-      const same =
-        ending?.type === 'RunCompleted' &&
-        JSON.stringify(ending.value) === JSON.stringify(told.value)
-      return same
-        ? []
-        : [`INV10: ${row.head.runId} received another result than child ${event.child} had`]
+      const same = ending?.type === 'RunCompleted' && JSON.stringify(ending.value) === JSON.stringify(told.value)
+      return same ? [] : [`INV10: ${row.head.runId} received another result than child ${event.child} had`]
     }),
   )
 }
 
 /** True if the child was cancelled in the turn that requested it, and so never created. */
 function isCancelled(tables: Tables, row: RunRow, key: string): boolean {
-  return eventsOf(tables, row).some(
-    (event) => event.type === 'CalledOff' && event.keys.includes(key),
-  )
+  return eventsOf(tables, row).some((event) => event.type === 'CalledOff' && event.keys.includes(key))
 }
 
 /** INV13: every run that has not ended is due, held, paused, or waits for something that can still happen. */
@@ -237,17 +217,12 @@ export async function checkReplay(
     if (!workflow || !ending || !isEnding(ending)) continue
     const text = await endOfReplay(deciderOf(workflow, registry), row, events).catch(String)
     const recorded = JSON.stringify('value' in ending ? ending.value : ending.type)
-    if (text !== recorded)
-      found.push(`INV4: ${row.head.runId} replays to ${text}, recorded ${recorded}`)
+    if (text !== recorded) found.push(`INV4: ${row.head.runId} replays to ${text}, recorded ${recorded}`)
   }
   return found
 }
 
-async function endOfReplay(
-  decider: Decider,
-  row: RunRow,
-  events: readonly HistoryEvent[],
-): Promise<string> {
+async function endOfReplay(decider: Decider, row: RunRow, events: readonly HistoryEvent[]): Promise<string> {
   const head = headSince(headOf({ head: headNow(row) }), events)
   const world = { breathe: async () => {}, secret: () => '' }
   const execution = decider.open(head, world)

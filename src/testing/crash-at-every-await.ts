@@ -49,8 +49,7 @@ export async function crashAtEveryAwait<In, Out>(
 
 // Only the end of the run is an outcome; any other error is thrown, because the test itself failed.
 function failureOf(error: unknown): { readonly failure: RootFailure } {
-  if (error instanceof CancelledError)
-    return { failure: { type: 'Cancelled', message: error.message } }
+  if (error instanceof CancelledError) return { failure: { type: 'Cancelled', message: error.message } }
   if (!(error instanceof RunError)) throw error
   const { type, message, code } = rootOf(error.failure)
   return { failure: { type, message, ...(code !== undefined && { code }) } }

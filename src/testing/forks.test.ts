@@ -5,15 +5,11 @@ import { type TestEngine, testEngine } from './test-engine.ts'
 
 let down = true
 let ran: string[] = []
-const act = activity(
-  'act',
-  { retry: { initial: '1m', maxAttempts: 100 } },
-  async (name: string) => {
-    if (down && name === 'a') throw new Error('down')
-    ran.push(name)
-    return name
-  },
-)
+const act = activity('act', { retry: { initial: '1m', maxAttempts: 100 } }, async (name: string) => {
+  if (down && name === 'a') throw new Error('down')
+  ran.push(name)
+  return name
+})
 const child = workflow('child', async (ctx) => ctx.wait(signal<string>('never')))
 const steps = workflow('steps', async (ctx) =>
   ctx.all({
@@ -27,10 +23,7 @@ const steps = workflow('steps', async (ctx) =>
 )
 const children = workflow('children', async (ctx) =>
   ctx.all({
-    left: async (left) => [
-      await left.child(child, undefined, { key: 'k' }),
-      await left.run(act, 'a2'),
-    ],
+    left: async (left) => [await left.child(child, undefined, { key: 'k' }), await left.run(act, 'a2')],
     right: async (right) => {
       await right.run(act, 'b')
       await right.sleep('1s')
@@ -99,7 +92,5 @@ test('users D2: a graph takes results of steps that are open, and refuses those 
   const fork = await run.fork({ step: 'then', results: { slow: 'GIVEN' } })
   expect(await fork.result()).toMatchObject({ last: 'GIVEN' })
   expect(ran).toEqual([])
-  await expect(run.fork({ step: 'quick', results: { then: 1 } })).rejects.toThrow(
-    /no step or child 'then'/,
-  )
+  await expect(run.fork({ step: 'quick', results: { then: 1 } })).rejects.toThrow(/no step or child 'then'/)
 })

@@ -6,15 +6,7 @@ import { decodeTurn } from '../core/kernel/codec.ts'
 import type { Event } from '../core/kernel/event.ts'
 import type { Clock } from '../core/runtime/clock.ts'
 import type { RowTurn, RunChange } from '../core/stores/rules/row.ts'
-import type {
-  Claimed,
-  ClaimedRun,
-  Committed,
-  Created,
-  NewRun,
-  Store,
-  TurnCommit,
-} from '../core/stores/store.ts'
+import type { Claimed, ClaimedRun, Committed, Created, NewRun, Store, TurnCommit } from '../core/stores/store.ts'
 import { asItIs, wrapped } from '../core/stores/wrapped.ts'
 import type { AdjustableClock } from './adjustable-clock.ts'
 
@@ -110,8 +102,7 @@ export class Ledger {
     const { runId, key } = body
     const id = `${runId} ${key}`
     const others = this.#bodies.get(id)?.filter((each) => !each.isOver()) ?? []
-    for (const each of others)
-      this.violate(`INV6: ${body.process} began ${id} while it was running in ${each.process}`)
+    for (const each of others) this.violate(`INV6: ${body.process} began ${id} while it was running in ${each.process}`)
     this.#bodies.set(id, [...others, body])
     return () => {
       const left = this.#bodies.get(id)?.filter((each) => each !== body) ?? []
@@ -202,8 +193,7 @@ export class Ledger {
   // Reports a worker that claims again and again at one instant, and stops answering it, so that the simulation ends.
   #standsStill(): boolean {
     const now = this.#clock.now()
-    this.#claims =
-      this.#claims.at === now ? { at: now, count: this.#claims.count + 1 } : { at: now, count: 1 }
+    this.#claims = this.#claims.at === now ? { at: now, count: this.#claims.count + 1 } : { at: now, count: 1 }
     if (this.#claims.count === CLAIMS_PER_INSTANT_MAX)
       this.violate(`livelock: ${CLAIMS_PER_INSTANT_MAX} claims at one instant`)
     return this.#claims.count >= CLAIMS_PER_INSTANT_MAX
@@ -215,16 +205,11 @@ export class Ledger {
     if (!order.includes(messageId)) this.accepted.set(runId, [...order, messageId])
   }
 
-  #created(
-    runs: readonly NewRun[],
-    created: readonly Created[],
-    clock: AdjustableClock,
-  ): readonly Created[] {
+  #created(runs: readonly NewRun[], created: readonly Created[], clock: AdjustableClock): readonly Created[] {
     for (const [index, { runId, generation = 1, past, message }] of runs.entries()) {
       const each = created[index]
       this.note(`create ${short(runId)}: ${each?.outcome}`)
-      if (message && each?.outcome === 'existing' && each.posted === 'accepted')
-        this.#accept(each.runId, message.id)
+      if (message && each?.outcome === 'existing' && each.posted === 'accepted') this.#accept(each.runId, message.id)
       if (each?.outcome !== 'created') continue
       if (message) this.#accept(runId, message.id)
       // A new generation reopens a run that had ended.
@@ -272,16 +257,13 @@ export class Ledger {
 
   #applied(runId: string, turn: RowTurn, clock: AdjustableClock): void {
     const newest = this.#epochs.get(runId) ?? 0
-    if (turn.epoch < newest)
-      this.violate(`INV5: epoch ${turn.epoch} wrote after ${newest} was granted: ${runId}`)
-    if (this.#ended.has(runId))
-      this.violate(`INV12: a turn was added to a run that had ended: ${runId}`)
+    if (turn.epoch < newest) this.violate(`INV5: epoch ${turn.epoch} wrote after ${newest} was granted: ${runId}`)
+    if (this.#ended.has(runId)) this.violate(`INV12: a turn was added to a run that had ended: ${runId}`)
     const events = turn.body === '' ? [] : decodeTurn(turn.body).events
     const { generation = 1 } = turn
     const id = inGeneration(runId, generation)
     const history = this.#histories.get(id) ?? []
-    if (turn.seq !== history.length)
-      this.violate(`INV3: a turn begins at ${turn.seq} after ${history.length} events`)
+    if (turn.seq !== history.length) this.violate(`INV3: a turn begins at ${turn.seq} after ${history.length} events`)
     history.push(...events.map((event) => JSON.stringify(event)))
     this.#histories.set(id, history)
     for (const event of events) this.#recorded(id, event, clock)
@@ -290,8 +272,7 @@ export class Ledger {
   #recorded(id: string, event: Event, clock: AdjustableClock): void {
     const order = this.#order++
     if (event.type === 'StepCompleted') this.durable.set(`${id} ${event.key}`, order)
-    if (event.at > clock.latest)
-      this.violate(`INV8: an event is stamped in the future: ${event.type}`)
+    if (event.at > clock.latest) this.violate(`INV8: an event is stamped in the future: ${event.type}`)
     if ('key' in event) this.#timed(`${id} ${event.key}`, event, clock)
   }
 

@@ -77,16 +77,10 @@ function headersComplete(headers: IncomingHttpHeaders, signed: readonly string[]
     .every((name) => signed.includes(name))
 }
 
-function canonical(
-  { method, target, headers }: SignedRequest,
-  parts: Parts,
-  digest: string,
-): string {
+function canonical({ method, target, headers }: SignedRequest, parts: Parts, digest: string): string {
   const [path = '', query = ''] = target.split('?')
   const pairs = query === '' ? [] : query.split('&').map(canonicalPair)
-  const lines = parts.signedHeaders.map(
-    (name) => `${name}:${header(headers, name).trim().replace(/\s+/g, ' ')}\n`,
-  )
+  const lines = parts.signedHeaders.map((name) => `${name}:${header(headers, name).trim().replace(/\s+/g, ' ')}\n`)
   return [
     method,
     path.split('/').map(recoded).join('/'),

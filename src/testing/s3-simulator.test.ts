@@ -2,12 +2,7 @@
 // with both.
 import { AwsClient } from 'aws4fetch'
 import { expect, inject, test } from 'vitest'
-import {
-  freshBucket,
-  type Identity,
-  radosgwStartMsMax,
-  sharedRadosgw,
-} from '../../test/support/radosgw.ts'
+import { freshBucket, type Identity, radosgwStartMsMax, sharedRadosgw } from '../../test/support/radosgw.ts'
 import { readError } from '../stores/objects/s3-xml.ts'
 import { startS3Simulator } from './s3-simulator.ts'
 

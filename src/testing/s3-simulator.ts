@@ -266,10 +266,7 @@ function etagOf(body: Buffer): string {
 }
 
 function error(status: number, code: string): Reply {
-  return xml(
-    status,
-    `<Error><Code>${code}</Code><Message>simulated: ${code}</Message><RequestId>0</RequestId></Error>`,
-  )
+  return xml(status, `<Error><Code>${code}</Code><Message>simulated: ${code}</Message><RequestId>0</RequestId></Error>`)
 }
 
 function xml(status: number, content: string): Reply {

@@ -107,8 +107,7 @@ class Resent {
         const posted = await store.post(posts)
         // A pause is not sent again: if the run had ended before the fail-over, the program no longer resumes it.
         const taken = posts.filter(
-          ({ message }, index) =>
-            posted[index]?.outcome === 'accepted' && !message.id.startsWith('pause:'),
+          ({ message }, index) => posted[index]?.outcome === 'accepted' && !message.id.startsWith('pause:'),
         )
         this.#calls.push((to) => to.post(taken))
         return posted

@@ -14,9 +14,7 @@ export const simulateOptions = {
   /** Workers die while they write. true */
   crashes: flag('Workers die while they write.', { otherwise: 'true' }),
 } as const
-export interface SimulateOptions
-  extends Omit<TestOptions, 'store'>,
-    Described<typeof simulateOptions> {}
+export interface SimulateOptions extends Omit<TestOptions, 'store'>, Described<typeof simulateOptions> {}
 
 const { store: _, ...testing } = testOptions
 /** The options of `simulate`. There is no `store`, because every seed has its own store in memory. */
@@ -29,10 +27,7 @@ export class SeedFailed extends Error {
 
   constructor(seed: number, cause: unknown) {
     const what = cause instanceof Error ? cause.message : String(cause)
-    super(
-      `seed ${seed} failed: ${what}\nReplay it alone: simulate({ …, seed: ${seed}, seeds: 1 }, program)`,
-      { cause },
-    )
+    super(`seed ${seed} failed: ${what}\nReplay it alone: simulate({ …, seed: ${seed}, seeds: 1 }, program)`, { cause })
     this.seed = seed
   }
 }
@@ -46,14 +41,7 @@ export async function simulate(
   program: (engine: TestEngine) => Promise<void>,
 ): Promise<{ readonly seeds: number }> {
   checkOptions(allSimulateOptions, options, { of: 'simulate' })
-  const {
-    seeds = 100,
-    workers = 2,
-    faults = true,
-    crashes = true,
-    seed: first = 1,
-    ...rest
-  } = options
+  const { seeds = 100, workers = 2, faults = true, crashes = true, seed: first = 1, ...rest } = options
   for (let seed = first; seed < first + seeds; seed++) {
     const engine = await testEngine({ ...rest, seed })
     for (let other = 1; other < workers; other++) engine.work()

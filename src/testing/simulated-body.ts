@@ -10,9 +10,7 @@ export function checkPlace(
 ): void {
   if (world.serves(queue)) return
   const { process, ledger } = world
-  ledger.violate(
-    `W2: ${stepKey} of ${runId} began on ${process.name}, which does not serve '${queue}'`,
-  )
+  ledger.violate(`W2: ${stepKey} of ${runId} began on ${process.name}, which does not serve '${queue}'`)
 }
 
 export async function simulatedBody<T>(

@@ -129,8 +129,7 @@ export class Simulation {
       },
     )
     await this.#advanceUntil(() => done)
-    if (failure !== undefined)
-      this.ledger.violate(`the program failed: ${failureOf(failure).message}`)
+    if (failure !== undefined) this.ledger.violate(`the program failed: ${failureOf(failure).message}`)
     this.#calmDown()
     await this.#advanceUntil(() => done && this.#allEnded())
     return {

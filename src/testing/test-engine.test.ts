@@ -103,10 +103,7 @@ test('code that cannot be replayed is found at once', async () => {
 })
 
 test('P12: bodies go through codecs, and time waits for them', async () => {
-  const codecs = [
-    compress({ above: 0 }),
-    encrypt({ keys: { k1: new Uint8Array(32) }, current: 'k1' }),
-  ]
+  const codecs = [compress({ above: 0 }), encrypt({ keys: { k1: new Uint8Array(32) }, current: 'k1' })]
   await open({ codecs })
   const run = await engine.start(order, 5)
   await engine.idle()

@@ -3,16 +3,7 @@
 
 import { schedule } from '../addons/schedules/workflow.ts'
 import { assert } from '../core/base/assert.ts'
-import {
-  checkOptions,
-  type Described,
-  duration,
-  flag,
-  given,
-  named,
-  strings,
-  whole,
-} from '../core/base/described.ts'
+import { checkOptions, type Described, duration, flag, given, named, strings, whole } from '../core/base/described.ts'
 import { type Duration, milliseconds } from '../core/base/duration.ts'
 import { PawlError } from '../core/base/errors.ts'
 import type { Instant } from '../core/base/instant.ts'
@@ -54,20 +45,17 @@ export const testOptions = {
   /** Waiting for a run lets time jump. true */
   skipTime: flag('Waiting for a run lets time jump.', { otherwise: 'true' }),
   /** Every turn replays from the start, so that nondeterministic code fails at once. true */
-  alwaysReplay: flag(
-    'Every turn replays from the start, so that nondeterministic code fails at once.',
-    { otherwise: 'true' },
-  ),
+  alwaysReplay: flag('Every turn replays from the start, so that nondeterministic code fails at once.', {
+    otherwise: 'true',
+  }),
   /** A run fails if it completes without awaiting its steps, or while message handlers run. true */
-  strict: flag(
-    'A run fails if it completes without awaiting its steps, or while message handlers run.',
-    { otherwise: 'true' },
-  ),
+  strict: flag('A run fails if it completes without awaiting its steps, or while message handlers run.', {
+    otherwise: 'true',
+  }),
   /** How long, in real time, a step body may take before virtual time moves on without it. 250ms */
-  patience: duration(
-    'How long, in real time, a step body may take before virtual time moves on without it.',
-    { otherwise: '250ms' },
-  ),
+  patience: duration('How long, in real time, a step body may take before virtual time moves on without it.', {
+    otherwise: '250ms',
+  }),
 } as const
 export interface TestOptions extends Described<typeof testOptions> {}
 
@@ -150,9 +138,7 @@ export class TestEngine extends Engine {
   constructor(raw: Store, time: VirtualClock, options: TestOptions) {
     const calls = new CallCounter(raw)
     const { seed = 1, patience = PATIENCE_MS, alwaysReplay = true, strict = true } = options
-    const registry = new StubbedRegistry(options.workflows ?? [], options.activities ?? [], [
-      schedule,
-    ])
+    const registry = new StubbedRegistry(options.workflows ?? [], options.activities ?? [], [schedule])
     // The client waits in real time, because its waiting is what makes virtual time move.
     const world: EngineWorld = {
       clock: clientClock(time),
@@ -228,13 +214,11 @@ export class TestEngine extends Engine {
   // Serves the queue of a declared activity, which was not known when the engine was opened.
   #serve(queue: string | undefined): void {
     if (queue === undefined || this.#namesQueues) return
-    if (!this.#workers.some(({ options }) => options.queues?.includes(queue)))
-      this.work({ queues: [queue] })
+    if (!this.#workers.some(({ options }) => options.queues?.includes(queue))) this.work({ queues: [queue] })
   }
 
   #refuseClosed(): void {
-    if (this.#closed)
-      throw new PawlError('WORKER_STOPPED', 'this test engine is closed. Open another one.')
+    if (this.#closed) throw new PawlError('WORKER_STOPPED', 'this test engine is closed. Open another one.')
   }
 
   #later(when: Date): Instant {
@@ -242,9 +226,7 @@ export class TestEngine extends Engine {
     if (time >= this.#time.now()) return time
     const now = new Date(this.#time.now()).toISOString()
     const given = Number.isNaN(time) ? 'no valid Date' : when.toISOString()
-    throw refused(
-      `clock.set got ${given}, but virtual time only moves forward. Give it a Date from ${now} on.`,
-    )
+    throw refused(`clock.set got ${given}, but virtual time only moves forward. Give it a Date from ${now} on.`)
   }
 
   /** Resolves when no run can progress until time moves. */
@@ -357,11 +339,7 @@ export class TestEngine extends Engine {
   async #advanceTo(until: Instant): Promise<void> {
     await this.idle()
     let standing = 0
-    for (
-      let next = this.#time.next();
-      next !== undefined && next <= until;
-      next = this.#time.next()
-    ) {
+    for (let next = this.#time.next(); next !== undefined && next <= until; next = this.#time.next()) {
       standing = next > this.#time.now() ? 0 : standing + 1
       assert(standing < STEPS_PER_INSTANT_MAX, 'time moves on')
       await this.#time.advance(Math.max(0, next - this.#time.now()))
@@ -381,8 +359,7 @@ export class TestEngine extends Engine {
         // A call whose run has ended returns before time moves on.
         this.waits.nudge()
         await this.idle()
-        if (this.#areReady)
-          await this.#stuck.look(this.waits.calls, this.#skips && this.#time.next() !== undefined)
+        if (this.#areReady) await this.#stuck.look(this.waits.calls, this.#skips && this.#time.next() !== undefined)
         if (this.#closed || !this.#areStill(calls)) continue
         const due = this.#skips ? this.#time.next() : undefined
         if (due === undefined) await sleep(systemClock, 1)

@@ -45,8 +45,7 @@ export class VirtualClock implements Clock {
     return {
       now: () => this.now(),
       monotonic: () => this.monotonic(),
-      after: (ms, fire) =>
-        this.#set({ at: this.#at(ms), order: this.#order++, fire, background: true }),
+      after: (ms, fire) => this.#set({ at: this.#at(ms), order: this.#order++, fire, background: true }),
       breathe: () => this.breathe(),
     }
   }
@@ -81,8 +80,7 @@ export class VirtualClock implements Clock {
     let standing = 0
     for (let timer = this.#earliest(); timer && timer.at <= until; timer = this.#earliest()) {
       standing = timer.at > this.#now ? 0 : standing + 1
-      if (standing > FIRES_PER_INSTANT_MAX)
-        throw new Error('livelock: timers fire and time stands still')
+      if (standing > FIRES_PER_INSTANT_MAX) throw new Error('livelock: timers fire and time stands still')
       this.#now = Math.max(this.#now, timer.at)
       this.#timers = this.#timers.filter((each) => each !== timer)
       timer.fire()
@@ -110,8 +108,7 @@ export class VirtualClock implements Clock {
 
   #earliest(): Timer | undefined {
     let first: Timer | undefined
-    for (const each of this.#timers)
-      if (!each.background && (!first || isBefore(each, first))) first = each
+    for (const each of this.#timers) if (!each.background && (!first || isBefore(each, first))) first = each
     return first
   }
 }

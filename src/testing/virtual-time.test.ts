@@ -38,9 +38,7 @@ describe('api D2: the time limits of a body can be tested', () => {
       const scope = await ctx.scope('part', { timeout: '1m' }, async (part) => part.run(slow))
       const first = await ctx.race({ body: ctx.run(slow), timer: ctx.sleep('2m') })
       const inline = await ctx
-        .run('inline', { startToClose: '3m', retry: 'none' }, ({ signal: stop }) =>
-          hangs(undefined, { signal: stop }),
-        )
+        .run('inline', { startToClose: '3m', retry: 'none' }, ({ signal: stop }) => hangs(undefined, { signal: stop }))
         .catch(() => 'too late')
       return [scope === TIMEOUT, first.winner, inline]
     })
@@ -49,11 +47,7 @@ describe('api D2: the time limits of a body can be tested', () => {
   })
 
   test('a stub can take virtual time', async () => {
-    const charge = activity(
-      'charge',
-      { startToClose: '30s', retry: { maxAttempts: 2 } },
-      async () => 'charged',
-    )
+    const charge = activity('charge', { startToClose: '30s', retry: { maxAttempts: 2 } }, async () => 'charged')
     const flow = workflow('flow', async (ctx) => ctx.run(charge))
     await open({ workflows: [flow], activities: [charge], patience: '1h' })
     const took: number[] = []
@@ -95,28 +89,24 @@ describe('api D2: the time limits of a body can be tested', () => {
 })
 
 describe('api D3, users D10: virtual days', () => {
-  test.each(['memory:', 'sqlite:', 'file:'])(
-    '90 of an idle run take no time on %s',
-    async (kind) => {
-      const go = signal<void>('go')
-      const flow = workflow('flow', async (ctx) => ctx.wait(go))
-      const place =
-        kind === 'memory:' ? kind : `${kind}/tmp/pawl-90-days-${process.pid}-${Math.random()}`
-      let calls = 0
-      const count = ({ type }: { readonly type: string }): void => {
-        if (type === 'store.call') calls++
-      }
-      await open({ workflows: [flow], store: place as 'memory:', listeners: [count] })
-      const run = await engine.start(flow)
-      await engine.idle()
-      calls = 0
-      await engine.clock.advance('90d')
-      expect(calls).toBeLessThan(10)
-      await engine.away('90d')
-      await run.signal(go)
-      expect(await run.result()).toBeUndefined()
-    },
-  )
+  test.each(['memory:', 'sqlite:', 'file:'])('90 of an idle run take no time on %s', async (kind) => {
+    const go = signal<void>('go')
+    const flow = workflow('flow', async (ctx) => ctx.wait(go))
+    const place = kind === 'memory:' ? kind : `${kind}/tmp/pawl-90-days-${process.pid}-${Math.random()}`
+    let calls = 0
+    const count = ({ type }: { readonly type: string }): void => {
+      if (type === 'store.call') calls++
+    }
+    await open({ workflows: [flow], store: place as 'memory:', listeners: [count] })
+    const run = await engine.start(flow)
+    await engine.idle()
+    calls = 0
+    await engine.clock.advance('90d')
+    expect(calls).toBeLessThan(10)
+    await engine.away('90d')
+    await run.signal(go)
+    expect(await run.result()).toBeUndefined()
+  })
 
   test('a run that sleeps for months costs one step', async () => {
     const flow = workflow('flow', async (ctx) => {
@@ -242,9 +232,7 @@ describe('users friction 3: what a run leaves undone fails it', () => {
 
   test('a step that was not awaited', async () => {
     await open({ workflows: [forgets], activities: [mail], logger: { log: () => {} } })
-    await expect(engine.execute(forgets)).rejects.toThrow(
-      /without activity:mail#1: its code did not/,
-    )
+    await expect(engine.execute(forgets)).rejects.toThrow(/without activity:mail#1: its code did not/)
   })
 
   test('unless the test says that it is meant', async () => {

@@ -151,10 +151,7 @@ describe('with a worker', () => {
     const same = await cli.pawl('check', await cli.define('same.ts', greeting))
     expect(same).toMatchObject({ code: 0, stderr: '' })
     expect(same.stdout).toContain('1 compatible, 0 incompatible')
-    const edited = greeting.replace(
-      'ctx.wait(go)',
-      "ctx.run('first', () => 1).then(() => ctx.sleep('1h'))",
-    )
+    const edited = greeting.replace('ctx.wait(go)', "ctx.run('first', () => 1).then(() => ctx.sleep('1h'))")
     const file = await cli.define('edited.ts', edited)
     const { stdout: json } = await cli.pawl('check', file, '--json')
     expect(JSON.parse(json)).toMatchObject([{ workflowId: 'w1', verdict: 'moves' }])
@@ -221,9 +218,7 @@ describe('what is wrong is said in one line', () => {
     await cli.pawl('start', 'greet')
     const { code, stderr } = await cli.pawl('run', 'nobody')
     expect(code).toBe(1)
-    expect(stderr).toMatch(
-      /^error: there is no run with workflow id 'nobody'.* \(RUN_NOT_FOUND\)\n$/,
-    )
+    expect(stderr).toMatch(/^error: there is no run with workflow id 'nobody'.* \(RUN_NOT_FOUND\)\n$/)
     const debug = await cli.pawl('run', 'nobody', '--debug')
     expect(debug.stderr).toMatch(/\n +at /)
   })

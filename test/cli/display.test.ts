@@ -136,8 +136,7 @@ describe('what one looks for', () => {
     await engine.close()
     const { stdout } = await cli.pawl('run', 'o')
     expect(stdout).toMatch(/memo +\{ by: 'Ada' \}/)
-    for (const name of names)
-      expect(stdout).toMatch(new RegExp(`✓ \\S*${name}\\S*ship_item .* child`))
+    for (const name of names) expect(stdout).toMatch(new RegExp(`✓ \\S*${name}\\S*ship_item .* child`))
     const keys = (await cli.pawl('steps', 'o')).stdout.match(/map#1\[\w+\]\/child:\S*/g) ?? []
     expect(keys).toHaveLength(2)
     expect(await cli.pawl('fork', 'o', keys[0] ?? '')).toMatchObject({ code: 0 })
@@ -151,18 +150,14 @@ describe('what one looks for', () => {
       workflow: workflow.declare('tick'),
     })
     await engine.close()
-    expect((await cli.pawl('schedules')).stdout).toMatch(
-      /nightly +tick +0 2 \* \* \* Europe\/Berlin/,
-    )
+    expect((await cli.pawl('schedules')).stdout).toMatch(/nightly +tick +0 2 \* \* \* Europe\/Berlin/)
   })
 
   test('users friction 7: a workflow that no worker knows is told, with the one that was meant', async () => {
     const code = "export const order = pawl.workflow('checkout', async () => 1)"
     await cli.begin('worker', await cli.define('shop.ts', code)).prints('is working')
     const { stderr } = await cli.pawl('start', 'chekout')
-    expect(stderr).toMatch(
-      /^note: No living worker has code for 'chekout' .*did you mean 'checkout'\?/,
-    )
+    expect(stderr).toMatch(/^note: No living worker has code for 'chekout' .*did you mean 'checkout'\?/)
   })
 
   test('an activity that is started by its name, in a queue that is not its own, is told', async () => {

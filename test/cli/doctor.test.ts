@@ -58,9 +58,7 @@ test('users D6: after a clean close no projection is missing or old, however muc
   for (const run of runs) await run.signal(go)
   for (const run of runs) await run.result()
   await engine.close()
-  expect((await doctor()).stdout).toMatch(
-    /projections +12 runs checked, 0 missing, 0 out of date\n/,
-  )
+  expect((await doctor()).stdout).toMatch(/projections +12 runs checked, 0 missing, 0 out of date\n/)
 })
 
 describe('a store that is well', () => {
@@ -71,9 +69,7 @@ describe('a store that is well', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/^store +file:.*\nlog +\d+ objects \([\d,]+ bytes\) up to \d+\n/)
     expect(stdout).toMatch(/\nruns +0 live, 2 ended\n/)
-    expect(stdout).toMatch(
-      /\nprojections +2 runs checked, 0 missing, 0 out of date\n\nNo problems\.\n$/,
-    )
+    expect(stdout).toMatch(/\nprojections +2 runs checked, 0 missing, 0 out of date\n\nNo problems\.\n$/)
   })
 
   test('is reported as JSON, and nothing beside it', async () => {
@@ -110,9 +106,7 @@ describe('a store that is well', () => {
     await store.close()
     const log = (await files('log')).length
     const anHourAgo = new Date(systemClock.now() - 3_600_000)
-    expect((await doctor('--sweep')).stdout).toMatch(
-      /\nswept +0 objects deleted \(objects needed within the last/,
-    )
+    expect((await doctor('--sweep')).stdout).toMatch(/\nswept +0 objects deleted \(objects needed within the last/)
     for (const file of [...(await files('snapshots')), ...(await files('log'))]) {
       await utimes(file, anHourAgo, anHourAgo)
     }
@@ -130,9 +124,7 @@ test('damage is named, with what to do; nothing else is done, and the exit code 
   await truncate(first, 20)
   const { code, stdout, stderr } = await doctor('--rebuild', '--sweep')
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
-  expect(stdout).toMatch(
-    /\n1 problem:\n- log\/0+1\.jsonl is not readable: [^]*\n {4}Stop all workers/,
-  )
+  expect(stdout).toMatch(/\n1 problem:\n- log\/0+1\.jsonl is not readable: [^]*\n {4}Stop all workers/)
   expect(stdout).toMatch(/Nothing was rebuilt or swept/)
   const json = await doctor('--json')
   expect(json.code).toBe(1)

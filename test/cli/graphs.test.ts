@@ -101,8 +101,7 @@ test('D1: what is wrong with a graph is said line by line, and nothing is stored
   const missing = await cli.pawl('submit', 'nope.yaml')
   expect(missing).toMatchObject({
     code: 2,
-    stderr:
-      'error: there is no file nope.yaml; expected a graph in JSON or YAML. (INPUT_INVALID)\n',
+    stderr: 'error: there is no file nope.yaml; expected a graph in JSON or YAML. (INPUT_INVALID)\n',
   })
 })
 
@@ -110,17 +109,14 @@ test('N4: a run, and many at once, are moved to another definition', async () =>
   await submits(report)
   const worker = cli.begin('worker', await cli.define('code.ts', code))
   await worker.prints('is working')
-  for (const id of ['r1', 'r2'])
-    await does('start', 'report', '{"people": []}', '--workflow-id', id)
+  for (const id of ['r1', 'r2']) await does('start', 'report', '{"people": []}', '--workflow-id', id)
   for (const id of ['r1', 'r2']) await cli.reaches(id, 'waiting')
   const renamed = report.replace('id: approval', 'id: consent').replace('[approval,', '[consent,')
   const { definitionHash: to } = JSON.parse(await submits(renamed)) as { definitionHash: string }
   const step = ['--step', 'approval=consent'] as const
   expect(await does('migrate', 'r1', '--to', to, ...step)).toMatch(/will use definition/)
   const many = ['--workflow', 'report', '--status', 'waiting', '--limit', '5'] as const
-  expect(await does('migrate', '--to', to, ...step, ...many)).toMatch(
-    /^2 runs found, 2 will use definition/,
-  )
+  expect(await does('migrate', '--to', to, ...step, ...many)).toMatch(/^2 runs found, 2 will use definition/)
   for (const id of ['r1', 'r2']) await does('signal', id, 'approval')
   for (const id of ['r1', 'r2']) await cli.reaches(id, 'completed')
   expect(await does('steps', 'r1')).toMatch(/consent +wait +completed/)
@@ -170,9 +166,7 @@ test('api gap 10: pinning per workflow is shown by worker and builds; check pass
   const other = waits('kept', '{}', 'await new Promise((done) => setTimeout(done, 1));')
   const mended = await cli.define('other.ts', other + waits('free', '{}'))
   const shown = await does('check', mended)
-  expect(shown).toMatch(
-    /^pinned {8}1 run of 'kept': kept\n {4}pinned to build 'one'\..* is not compatible/m,
-  )
+  expect(shown).toMatch(/^pinned {8}1 run of 'kept': kept\n {4}pinned to build 'one'\..* is not compatible/m)
   expect(shown).toMatch(/1 compatible, 0 incompatible, 0 without code .*, 1 pinned to other builds/)
   await does('builds', 'retire', 'one')
   expect(await cli.pawl('check', mended)).toMatchObject({ code: 1 })

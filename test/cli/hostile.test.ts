@@ -81,16 +81,7 @@ const [waits, fails, hooks, paused, ended] = [
 ]
 
 async function prepared(file: string): Promise<void> {
-  const worker = cli.begin(
-    'worker',
-    file,
-    '--id',
-    reversed,
-    '--queue',
-    reversed,
-    '--queue',
-    'default',
-  )
+  const worker = cli.begin('worker', file, '--id', reversed, '--queue', reversed, '--queue', 'default')
   await worker.prints('is working')
   await createOld(false)
   await createOld(true)
@@ -113,10 +104,7 @@ async function prepared(file: string): Promise<void> {
   await cli.reaches(fails, 'failed')
   worker.kill('SIGTERM')
   expectHarmless(await worker.ended, 'worker')
-  await writeFile(
-    join(cli.folder, 'bad.yaml'),
-    `name: "\\x9b31m"\nnodes: [{id: "\\u202e", wait: "\\x9b"}]`,
-  )
+  await writeFile(join(cli.folder, 'bad.yaml'), `name: "\\x9b31m"\nnodes: [{id: "\\u202e", wait: "\\x9b"}]`)
   await writeFile(join(cli.folder, 'good.yaml'), `name: "a\\u202e"\nnodes: [{id: a, wait: b}]`)
 }
 
@@ -210,12 +198,9 @@ test('faults 3.1, 3.3: no command prints what a terminal obeys', { timeout: 240_
     if (told.code === 0) expect(JSON.parse(told.stdout), of).toBeDefined()
   })
   cli.environment = { FORCE_COLOR: '1' }
-  await each(
-    [['run', waits], ['why', waits], ['runs'], ['schedules'], ['run', text]],
-    async (args) => {
-      expectHarmless(await cli.pawl(...args), `${args.join(' ')} in colour`)
-    },
-  )
+  await each([['run', waits], ['why', waits], ['runs'], ['schedules'], ['run', text]], async (args) => {
+    expectHarmless(await cli.pawl(...args), `${args.join(' ')} in colour`)
+  })
 })
 
 describe('faults 3.2: what is suggested can be pasted', () => {
@@ -256,9 +241,7 @@ describe('faults 3.2: what is suggested can be pasted', () => {
       )
       await paste(suggestedBy(started))
       const run = engine.get({ workflowId: name })
-      await expect
-        .poll(() => run.describe(), { timeout: 20_000 })
-        .toMatchObject({ status: 'waiting' })
+      await expect.poll(() => run.describe(), { timeout: 20_000 }).toMatchObject({ status: 'waiting' })
       const why = await cli.pawl('why', '--', name)
       expect(suggestedBy(why.stdout)).toBe((await run.why()).suggestion)
       await paste(suggestedBy(why.stdout).replace("'<payload as JSON>'", `'"done"'`))

@@ -68,10 +68,7 @@ test('V9 V11: a run is retried, reset, forked, paused, resumed and terminated', 
   await cli.reaches('w', 'failed')
 
   const lines = (await does('export', '--workflow', 'order')).trim().split('\n')
-  expect(lines.map((line) => (JSON.parse(line) as { status: string }).status)).toEqual([
-    'completed',
-    'completed',
-  ])
+  expect(lines.map((line) => (JSON.parse(line) as { status: string }).status)).toEqual(['completed', 'completed'])
   expect(await readFile(join(cli.folder, 'open'), 'utf8')).toBe('')
 })
 

@@ -93,9 +93,7 @@ describe('a run that was resumed', () => {
     const { code, stdout, stderr } = await cli.pawl(verb, 'o')
     expect(code).toBe(0)
     expect(stdout).toMatch(says)
-    expect(stderr).toMatch(
-      /^note: the same code will pause it again\. Fix the code as the failure says/,
-    )
+    expect(stderr).toMatch(/^note: the same code will pause it again\. Fix the code as the failure says/)
   })
 
   async function waitingOrder(): Promise<Program> {
@@ -120,11 +118,7 @@ describe('a file of definitions that cannot be loaded', () => {
       "import './helper.js'",
       /helper\.js' imported from \S+\. There is helper\.ts: import it by this name/,
     ],
-    [
-      'imports without an ending',
-      "import './helper'",
-      /There is helper\.ts: import it by this name/,
-    ],
+    ['imports without an ending', "import './helper'", /There is helper\.ts: import it by this name/],
     [
       'imports what is not there',
       "import './nothing.ts'",
@@ -191,9 +185,7 @@ await run.result()
     () => expect.unreachable(),
     (error: unknown) => error as { stderr: string },
   )
-  expect(stderr).toMatch(
-    /^RunError: run 'order-3' failed: RunError: child 'gone' failed: ActivityError: /m,
-  )
+  expect(stderr).toMatch(/^RunError: run 'order-3' failed: RunError: child 'gone' failed: ActivityError: /m)
   expect(stderr).toMatch(/Error: no funds\n +at \S*.*program\.ts:4:9/)
   expect(stderr).not.toContain('/src/')
   expect(stderr.split('\n').length).toBeLessThan(25)

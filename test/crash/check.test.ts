@@ -1,14 +1,7 @@
 // The judge, judged: each kind of wrong must be seen, or a green crash test says nothing.
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../src/core/kernel/event.ts'
-import {
-  type CheckedRun,
-  type CheckedTurn,
-  checkAgreement,
-  checkAll,
-  checkNaps,
-  type Evidence,
-} from './check.ts'
+import { type CheckedRun, type CheckedTurn, checkAgreement, checkAll, checkNaps, type Evidence } from './check.ts'
 import { checkAttempts, checkOverlaps, recoveries } from './check-bodies.ts'
 import { napMs } from './definitions.ts'
 import type { Begun, LedgerLine, Left, Recorded } from './ledger.ts'
@@ -106,13 +99,9 @@ describe('the checker of the crash tests', () => {
   test('INV14: a step without retries that runs twice, and one attempt too many', () => {
     const once = { maxAttempts: 1 }
     const twice = [begun('step:only#1', 1, once), begun('step:only#1', 2, { ...once, pid: 2 })]
-    expect(story({}, [...ledger, ...twice])).toEqual([
-      'INV14: run-1 step:only#1 began 2 times; its policy allows 1',
-    ])
+    expect(story({}, [...ledger, ...twice])).toEqual(['INV14: run-1 step:only#1 began 2 times; its policy allows 1'])
     const fourth = begun('step:flaky#1', 1, { attempt: 4 })
-    expect(story({}, [...ledger, fourth])).toEqual([
-      'INV14: run-1 step:flaky#1 was called attempt 4 of 3',
-    ])
+    expect(story({}, [...ledger, fourth])).toEqual(['INV14: run-1 step:flaky#1 was called attempt 4 of 3'])
   })
 
   test('INV3: a gap, a turn that is there twice, and one that is not what it says', () => {
@@ -133,9 +122,7 @@ describe('the checker of the crash tests', () => {
 
   test('INV7: an acknowledged signal that is missing, or there twice', () => {
     const signals = new Map([[runId, ['signal:a', 'signal:b']]])
-    expect(story({}, ledger, { signals })).toEqual([
-      'INV7: signal signal:b is 0 times in the history of run-1',
-    ])
+    expect(story({}, ledger, { signals })).toEqual(['INV7: signal signal:b is 0 times in the history of run-1'])
     const [, , third] = turns
     const twice = third ? [...turns.slice(0, 3), { ...third, seq: 3, turnId: 7 }] : []
     expect(story({ turns: twice }).join()).toContain('signal:a is 2 times')

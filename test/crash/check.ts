@@ -63,9 +63,7 @@ export function checkNothingLost({ started, runs }: Evidence): string[] {
 export function checkSignals({ signals, runs }: Evidence): string[] {
   return [...signals].flatMap(([runId, ids]) => {
     const run = runs.get(runId)
-    const seen = run
-      ? eventsOf(run).flatMap((e) => (e.type === 'SignalReceived' ? [e.id] : []))
-      : []
+    const seen = run ? eventsOf(run).flatMap((e) => (e.type === 'SignalReceived' ? [e.id] : [])) : []
     return ids.flatMap((id) => {
       const times = seen.filter((each) => each === id).length
       return times === 1 ? [] : [`INV7: signal ${id} is ${times} times in the history of ${runId}`]
@@ -80,15 +78,11 @@ export function checkTurns(run: CheckedRun): string[] {
   let seq = 0
   let epoch = 0
   for (const turn of run.turns) {
-    if (turn.seq !== seq)
-      found.push(`INV3: a turn of ${run.runId} begins at ${turn.seq}, expected ${seq}`)
+    if (turn.seq !== seq) found.push(`INV3: a turn of ${run.runId} begins at ${turn.seq}, expected ${seq}`)
     if (turn.count !== turn.events.length)
-      found.push(
-        `INV3: a turn of ${run.runId} says ${turn.count}, has ${turn.events.length} events`,
-      )
+      found.push(`INV3: a turn of ${run.runId} says ${turn.count}, has ${turn.events.length} events`)
     if (ids.has(turn.turnId)) found.push(`INV3: turn ${turn.turnId} of ${run.runId} is there twice`)
-    if (turn.epoch < epoch)
-      found.push(`INV5: epoch ${turn.epoch} of ${run.runId} wrote after epoch ${epoch}`)
+    if (turn.epoch < epoch) found.push(`INV5: epoch ${turn.epoch} of ${run.runId} wrote after epoch ${epoch}`)
     ids.add(turn.turnId)
     seq = turn.seq + turn.count
     epoch = Math.max(epoch, turn.epoch)
@@ -103,8 +97,7 @@ export function checkEvents(run: CheckedRun): string[] {
   const due = new Map<string, number>()
   const events = eventsOf(run)
   for (const [index, event] of events.entries()) {
-    if (isEnding(event) && index < events.length - 1)
-      found.push(`INV12: ${run.runId} goes on after ${event.type}`)
+    if (isEnding(event) && index < events.length - 1) found.push(`INV12: ${run.runId} goes on after ${event.type}`)
     if (event.type === 'StepCompleted') {
       if (completed.has(event.key)) found.push(`INV2: ${run.runId} has two results of ${event.key}`)
       completed.add(event.key)
@@ -133,18 +126,14 @@ export function checkNaps(
   const before = new Map<string, number>()
   for (const line of ledger) {
     if (line.type !== 'left' || line.key !== 'step:asleep#1') continue
-    if (line.attempt === recordedAttempt(runs.get(line.runId), line.key))
-      before.set(line.runId, line.order)
+    if (line.attempt === recordedAttempt(runs.get(line.runId), line.key)) before.set(line.runId, line.order)
   }
   return ledger.flatMap((line) => {
     if (line.type !== 'begun' || line.key !== 'step:awake#1') return []
     const from = before.get(line.runId) ?? line.order - napMs * 1_000
-    if (setForward.some((order) => order > from - heardMicroseconds && order <= line.order))
-      return []
+    if (setForward.some((order) => order > from - heardMicroseconds && order <= line.order)) return []
     const slept = (line.order - from) / 1_000
-    return slept < napMs - inexactMs
-      ? [`INV8: ${line.runId} slept ${slept} ms, and not ${napMs}`]
-      : []
+    return slept < napMs - inexactMs ? [`INV8: ${line.runId} slept ${slept} ms, and not ${napMs}`] : []
   })
 }
 
@@ -170,9 +159,7 @@ export function checkChildren(run: CheckedRun, { runs }: Pick<Evidence, 'runs'>)
   return eventsOf(run).flatMap((event) => {
     if (event.type !== 'ChildStarted') return []
     const status = runs.get(event.child)?.status ?? 'not in the store'
-    return status === 'completed'
-      ? []
-      : [`INV10: child ${event.child} of ${run.runId} is ${status}`]
+    return status === 'completed' ? [] : [`INV10: child ${event.child} of ${run.runId} is ${status}`]
   })
 }
 
@@ -191,9 +178,7 @@ export function checkExecutions({ ledger, runs, resumed = [] }: Evidence): strin
       ...(late > 0 && !excuse(line)
         ? [`INV2: ${id} began again in ${line.pid} ${late} µs after its result was durable`]
         : []),
-      ...(count > line.maxAttempts
-        ? [`INV14: ${id} began ${count} times; its policy allows ${line.maxAttempts}`]
-        : []),
+      ...(count > line.maxAttempts ? [`INV14: ${id} began ${count} times; its policy allows ${line.maxAttempts}`] : []),
       ...(line.attempt > line.maxAttempts
         ? [`INV14: ${id} was called attempt ${line.attempt} of ${line.maxAttempts}`]
         : []),
@@ -249,10 +234,7 @@ function durableBefore(ledger: readonly LedgerLine[]): Map<string, number> {
 /** Bodies that began and whose own end nobody recorded: a kill or a lost lease came between. */
 export function countInterrupted({ ledger, runs }: Evidence): number {
   const begun = ledger.filter((line) => line.type === 'begun').length
-  const ended = [...runs.values()].reduce(
-    (sum, run) => sum + eventsOf(run).filter(isEndOfBody).length,
-    0,
-  )
+  const ended = [...runs.values()].reduce((sum, run) => sum + eventsOf(run).filter(isEndOfBody).length, 0)
   return begun - ended
 }
 

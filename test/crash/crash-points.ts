@@ -99,9 +99,7 @@ class CrashPoints {
     this.#reborn.set(process, () => this.#spawn(role, queues))
     const engine = this.#engine(process)
     const works = role === 'worker' ? !together || queues.includes('other') : together
-    const worker = works
-      ? engine.work({ id: name, lease: leaseMs, concurrency: 8, signals: false, queues })
-      : undefined
+    const worker = works ? engine.work({ id: name, lease: leaseMs, concurrency: 8, signals: false, queues }) : undefined
     if (role === 'client') void this.#perform(engine, process, worker?.ready)
   }
 

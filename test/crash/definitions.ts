@@ -2,14 +2,7 @@
 // was started with, so that anybody can say what a run must end with.
 
 import { sleep, systemClock } from '../../src/core/runtime/clock.ts'
-import {
-  type ActivityContext,
-  activity,
-  type OpenOptions,
-  signal,
-  TIMEOUT,
-  workflow,
-} from '../../src/index.ts'
+import { type ActivityContext, activity, type OpenOptions, signal, TIMEOUT, workflow } from '../../src/index.ts'
 import type { LedgerFile } from './ledger.ts'
 
 export interface Sum {
@@ -115,9 +108,7 @@ function waiting(body: Body) {
       ctx.run('left', { retry: RETRY }, body(n, ['step:first#1'])),
       ctx.run('right', { retry: RETRY }, body(n, ['step:first#1'])),
     ])
-    const only = await ctx
-      .run('only', { retry: 'none' }, body(n, ['step:left#1', 'step:right#1']))
-      .catch(() => 0)
+    const only = await ctx.run('only', { retry: 'none' }, body(n, ['step:left#1', 'step:right#1'])).catch(() => 0)
     await ctx.sleep(1 + (n % 60))
     const flaky = await ctx.run('flaky', { retry: RETRY }, async (step) => {
       const got = await body(n, ['step:left#1', 'step:right#1', 'step:only#1'])(step)

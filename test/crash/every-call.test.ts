@@ -5,8 +5,7 @@ import { type CrashPoint, type Deployment, tell } from './crash-points.ts'
 import { generations, graphs, machines, rewinds, sagas, schedules } from './further-programs.ts'
 import { orders } from './order-program.ts'
 
-const memory = (delivery: 'atomic' | 'deferred') => (world: SharedWorld) =>
-  sharedMemory(world, delivery)
+const memory = (delivery: 'atomic' | 'deferred') => (world: SharedWorld) => sharedMemory(world, delivery)
 
 /** What has ended is packed away at once, or never: a run that was packed cannot be begun again. */
 const objects = (archiveAt: number) => (world: SharedWorld) =>
@@ -21,10 +20,7 @@ const objects = (archiveAt: number) => (world: SharedWorld) =>
 const program = orders
 const deployments: readonly (readonly [string, Deployment])[] = [
   ['a client and two workers', { together: false, store: memory('atomic'), program }],
-  [
-    'a client and two workers, late delivery',
-    { together: false, store: memory('deferred'), program },
-  ],
+  ['a client and two workers, late delivery', { together: false, store: memory('deferred'), program }],
   ['a client that works', { together: true, store: memory('atomic'), program }],
   ['a client and two workers on objects', { together: false, store: objects(1), program }],
   ['a client that works on objects', { together: true, store: objects(1), program }],
@@ -43,8 +39,7 @@ interface Plan {
 }
 
 const thorough: Plan = {
-  second: ({ call }) =>
-    soonAfter.flatMap((gap) => sides.map((when) => ({ call: call + gap, when }))),
+  second: ({ call }) => soonAfter.flatMap((gap) => sides.map((when) => ({ call: call + gap, when }))),
 }
 
 /** What the older program proves about any two crashes need not be proved for each of the others. */
@@ -107,9 +102,6 @@ describe.each(Object.entries(programs))('%s', (_, program) => {
       timeout: 600_000,
     },
     (kind, store) =>
-      everyCall(
-        { together: kind === 'late delivery', store, program },
-        kind === 'objects' ? single : thin,
-      ),
+      everyCall({ together: kind === 'late delivery', store, program }, kind === 'objects' ? single : thin),
   )
 })

@@ -12,10 +12,7 @@ const together = 100
 const turnsMax = 500
 
 /** The runs of these ids and their children, with their whole histories. */
-export async function readRuns(
-  url: string,
-  runIds: Iterable<string>,
-): Promise<Map<string, CheckedRun>> {
+export async function readRuns(url: string, runIds: Iterable<string>): Promise<Map<string, CheckedRun>> {
   const store = await openStore(url, systemClock)
   try {
     const found = new Map<string, CheckedRun>()

@@ -88,9 +88,7 @@ describe.concurrent('a fail-over of Postgres', () => {
           ...check.checkChildren(run, evidence),
         ]),
         ...readLedgers(folder).flatMap((line) =>
-          line.type === 'begun' &&
-          line.order > promoted &&
-          survived.has(`${line.runId} ${line.key}`)
+          line.type === 'begun' && line.order > promoted && survived.has(`${line.runId} ${line.key}`)
             ? [`INV2: ${line.runId} ${line.key} ran again, and its result had survived`]
             : [],
         ),
@@ -112,9 +110,7 @@ describe.concurrent('a fail-over of Postgres', () => {
 async function recordedSteps(url: string, runIds: Iterable<string>): Promise<readonly string[]> {
   const found = await readRuns(url, runIds)
   return [...found.values()].flatMap((run) =>
-    check
-      .eventsOf(run)
-      .flatMap((event) => (event.type === 'StepCompleted' ? [`${run.runId} ${event.key}`] : [])),
+    check.eventsOf(run).flatMap((event) => (event.type === 'StepCompleted' ? [`${run.runId} ${event.key}`] : [])),
   )
 }
 
@@ -129,9 +125,7 @@ async function startByNewNames(url: string, engine: Engine): Promise<string[]> {
     const lost = await engine.start(workflow.declare<void, string>('unheard-of'))
     second.work({ signals: false })
     const results = await Promise.all([other, lost].map((run) => run.result().catch(String)))
-    return results.flatMap((result, n) =>
-      result === names[n] ? [] : [`D7: a run of '${names[n]}' gave: ${result}`],
-    )
+    return results.flatMap((result, n) => (result === names[n] ? [] : [`D7: a run of '${names[n]}' gave: ${result}`]))
   } finally {
     await second.close()
   }
@@ -139,6 +133,5 @@ async function startByNewNames(url: string, engine: Engine): Promise<string[]> {
 
 async function settled(engine: Engine): Promise<void> {
   const deadline = performance.now() + settleMsMax
-  while (performance.now() < deadline && (await engine.count({ status: unended })) > 0)
-    await sleep(100)
+  while (performance.now() < deadline && (await engine.count({ status: unended })) > 0) await sleep(100)
 }

@@ -1,15 +1,7 @@
 // Generations, heartbeats, notes, rewinds, schedules, graphs, machines and sagas.
 
 import { sleep } from '../../src/core/runtime/clock.ts'
-import {
-  activity,
-  graph,
-  machine,
-  PermanentError,
-  signal,
-  typed,
-  workflow,
-} from '../../src/index.ts'
+import { activity, graph, machine, PermanentError, signal, typed, workflow } from '../../src/index.ts'
 import { endOf, lookMs, type Program, RETRY, type Stage, unless } from './programs.ts'
 
 const go = signal<number>('go')
@@ -33,25 +25,21 @@ export const generations: Program = {
         return generation
       },
     )
-    const long = workflow(
-      'long',
-      async (ctx, got: readonly number[]): Promise<readonly number[]> => {
-        const { generation } = ctx.info
-        const heard = await ctx.wait(go)
-        const mailed = await ctx.run(mail, generation)
-        await ctx.run('keep', { retry: RETRY }, (step) => stage.body(step, generation))
-        const now = [...got, heard * 10 + mailed]
-        return generation < 3 ? ctx.continueAsNew(now) : now
-      },
-    )
+    const long = workflow('long', async (ctx, got: readonly number[]): Promise<readonly number[]> => {
+      const { generation } = ctx.info
+      const heard = await ctx.wait(go)
+      const mailed = await ctx.run(mail, generation)
+      await ctx.run('keep', { retry: RETRY }, (step) => stage.body(step, generation))
+      const now = [...got, heard * 10 + mailed]
+      return generation < 3 ? ctx.continueAsNew(now) : now
+    })
     return { workflows: [long], activities: [mail] }
   },
   async perform(engine, stage) {
     const long = workflow.declare<readonly number[], readonly number[]>('long')
     const run = await engine.start(long, [], { idempotencyKey: 'long' })
     stage.promise(run.runId)
-    for (const n of [1, 2, 3])
-      await unless(['RUN_ENDED'], () => run.signal(go, n, { messageId: `m${n}` }))
+    for (const n of [1, 2, 3]) await unless(['RUN_ENDED'], () => run.signal(go, n, { messageId: `m${n}` }))
     return run.result()
   },
 }
@@ -81,8 +69,7 @@ export const rewinds: Program = {
     for (;;) {
       const { status, generation } = await run.describe()
       if (status === 'failed') await unless(raced, () => run.retry())
-      else if (status === 'completed' && generation === 2)
-        await unless(raced, () => run.reset({ step: 'two' }))
+      else if (status === 'completed' && generation === 2) await unless(raced, () => run.reset({ step: 'two' }))
       else if (status === 'completed') break
       await sleep(stage.process.clock, lookMs)
     }
@@ -108,8 +95,7 @@ export const schedules: Program = {
     await tick.update({ catchUpWindow: '1d' })
     while ((await engine.count(ended)) < 2) await sleep(stage.process.clock, 500)
     // The change is durable; the schedule shows it when a worker has heard it.
-    while ((await tick.describe()).plan.catchUpWindow !== '1d')
-      await sleep(stage.process.clock, 500)
+    while ((await tick.describe()).plan.catchUpWindow !== '1d') await sleep(stage.process.clock, 500)
     await tick.delete()
     const { items } = await engine.list({ workflow: 'beat' })
     const slots = items.map(({ workflowId }) => workflowId)
@@ -124,13 +110,9 @@ export const graphs: Program = {
     const shipment = graph<number>('shipment')
       .step('pick', { retry: RETRY }, (step) => stage.body(step))
       .compensate({ retry: RETRY }, async (step) => void (await stage.body(step)))
-      .each('wrap', { after: ['pick'], over: () => [1, 2], retry: RETRY }, (step) =>
-        stage.body(step),
-      )
+      .each('wrap', { after: ['pick'], over: () => [1, 2], retry: RETRY }, (step) => stage.body(step))
       .wait('approval', { after: ['wrap'] }, go)
-      .step('book', { after: ['approval'], queue: 'other', retry: RETRY }, (step) =>
-        stage.body(step),
-      )
+      .step('book', { after: ['approval'], queue: 'other', retry: RETRY }, (step) => stage.body(step))
       .compensate({ retry: RETRY }, async (step) => void (await stage.body(step)))
       .step('send', { after: ['book'], delay: 30, retry: RETRY }, async (step) => {
         await stage.body(step)
@@ -187,9 +169,7 @@ export const machines: Program = {
 export const sagas: Program = {
   definitions(stage) {
     const book = activity('book', { retry: RETRY }, (_: string, step) => stage.body(step))
-    const cancel = activity('cancel', { queue: 'other', retry: RETRY }, (_: number, step) =>
-      stage.body(step),
-    )
+    const cancel = activity('cancel', { queue: 'other', retry: RETRY }, (_: number, step) => stage.body(step))
     const trip = workflow('trip', (ctx) =>
       ctx.saga(async (saga) => {
         const flight = await saga.run(book, 'flight')

@@ -4,9 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { KillReport } from './kill-workers.ts'
 
-export async function killCommand(
-  options: Readonly<Record<string, string | number>>,
-): Promise<KillReport> {
+export async function killCommand(options: Readonly<Record<string, string | number>>): Promise<KillReport> {
   const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)])
   const script = join(import.meta.dirname, 'kill.ts')
   const child = spawn(process.execPath, [script, '--json', ...flags], {

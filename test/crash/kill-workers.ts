@@ -114,12 +114,7 @@ export async function killWorkers(given: KillOptions): Promise<KillReport> {
 
 type Settings = KillOptions & typeof defaults
 
-async function strikeAndStart(
-  fleet: Fleet,
-  client: CrashClient,
-  blows: Blows,
-  options: Settings,
-): Promise<void> {
+async function strikeAndStart(fleet: Fleet, client: CrashClient, blows: Blows, options: Settings): Promise<void> {
   // Runs are asked for in step with the blows, a little ahead, so that both reach their number together.
   const wanted = (): number =>
     Math.min(options.runs, Math.ceil((options.runs * (blows.progress + 1)) / blows.total) + 50)

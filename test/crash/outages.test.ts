@@ -42,9 +42,7 @@ async function onPostgres(): Promise<Place> {
   url.username = role
   const outage = async (): Promise<void> => {
     await admin.query(`alter role ${role} nologin`)
-    await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [
-      role,
-    ])
+    await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [role])
     await sleep(outageMs)
     await admin.query(`alter role ${role} login`)
   }

@@ -46,28 +46,24 @@ async function strike(store: string, fleet: ChildProcess[], random: SeededRandom
   fleet[role] = await begin(store, role)
 }
 
-test(
-  'api D1: an activity begins only where its queue is served and its code is',
-  MOST_RUNS,
-  async () => {
-    const store = `sqlite:${join(folder, 'pawl.db')}`
-    const random = new SeededRandom(7)
-    const engine = await open(store)
-    const fleet = await Promise.all(roles.map((_, role) => begin(store, role)))
-    const inputs = Array.from({ length: RUNS }, (_, n) => ({ input: n }))
-    const runs = await engine.startMany(placed, inputs)
-    for (let blow = 0; blow < BLOWS; blow++) await strike(store, fleet, random)
-    for (const [n, run] of runs.entries())
-      expect(await run.result()).toEqual([`fetch ${n}`, `render ${n}`, `store ${n}`, `fetch ${n}`])
-    await engine.close()
-    const lines = (await readFile(join(folder, 'begun'), 'utf8')).trim().split('\n')
-    const wrong = lines.filter((line) => {
-      const [role = '', name = ''] = line.split(' ')
-      const { queues = [], code = [] } = roles[Number(role)] ?? {}
-      const { queue = '' } = activities[name as Name].options
-      return !code.includes(name as Name) || !queues.includes(queue)
-    })
-    expect(wrong).toEqual([])
-    expect(lines.length).toBeGreaterThanOrEqual(RUNS * 4)
-  },
-)
+test('api D1: an activity begins only where its queue is served and its code is', MOST_RUNS, async () => {
+  const store = `sqlite:${join(folder, 'pawl.db')}`
+  const random = new SeededRandom(7)
+  const engine = await open(store)
+  const fleet = await Promise.all(roles.map((_, role) => begin(store, role)))
+  const inputs = Array.from({ length: RUNS }, (_, n) => ({ input: n }))
+  const runs = await engine.startMany(placed, inputs)
+  for (let blow = 0; blow < BLOWS; blow++) await strike(store, fleet, random)
+  for (const [n, run] of runs.entries())
+    expect(await run.result()).toEqual([`fetch ${n}`, `render ${n}`, `store ${n}`, `fetch ${n}`])
+  await engine.close()
+  const lines = (await readFile(join(folder, 'begun'), 'utf8')).trim().split('\n')
+  const wrong = lines.filter((line) => {
+    const [role = '', name = ''] = line.split(' ')
+    const { queues = [], code = [] } = roles[Number(role)] ?? {}
+    const { queue = '' } = activities[name as Name].options
+    return !code.includes(name as Name) || !queues.includes(queue)
+  })
+  expect(wrong).toEqual([])
+  expect(lines.length).toBeGreaterThanOrEqual(RUNS * 4)
+})

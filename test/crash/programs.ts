@@ -36,10 +36,7 @@ export const RETRY = { maxAttempts: 6, initial: 20, max: 50 } as const
 export const lookMs = 50
 
 /** Says what the call is refused with, if it is one of these: an earlier life of this client may have done it. */
-export async function unless(
-  codes: readonly PawlError['code'][],
-  call: () => Promise<unknown>,
-): Promise<void> {
+export async function unless(codes: readonly PawlError['code'][], call: () => Promise<unknown>): Promise<void> {
   try {
     await call()
   } catch (error) {
@@ -56,8 +53,7 @@ export async function endOf(run: RunHandle<unknown>, stage: Stage): Promise<unkn
       continue
     }
     const steps: string[] = []
-    for await (const { type, step } of run.history())
-      if (type === 'StepCompleted') steps.push(step ?? '')
+    for await (const { type, step } of run.history()) if (type === 'StepCompleted') steps.push(step ?? '')
     return { status, output, failure: failure?.cause?.message, steps }
   }
 }

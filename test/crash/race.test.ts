@@ -60,9 +60,7 @@ describe.each(Object.entries(places))('on %s', (_, place) => {
     try {
       const winners: number[] = []
       for (let seq = 0; seq < ROUNDS; seq++) {
-        const answers = await Promise.all(
-          racers.map((racer) => written(racer, { runId, lease, seq })),
-        )
+        const answers = await Promise.all(racers.map((racer) => written(racer, { runId, lease, seq })))
         const won = answers.filter(({ outcome }) => outcome === 'applied')
         expect(won.length, JSON.stringify(answers)).toBe(1)
         expect(answers.filter(({ outcome }) => outcome === 'fenced').length).toBe(RACERS - 1)
@@ -70,9 +68,7 @@ describe.each(Object.entries(places))('on %s', (_, place) => {
       }
       const [history] = await store.load([{ type: 'history', runId, after: 0, turns: 100 }])
       const turns = history?.type === 'history' ? history.turns : []
-      expect(turns.map(({ seq, turnId }) => [seq, turnId])).toEqual(
-        winners.map((turnId, seq) => [seq, turnId]),
-      )
+      expect(turns.map(({ seq, turnId }) => [seq, turnId])).toEqual(winners.map((turnId, seq) => [seq, turnId]))
     } finally {
       for (const racer of racers) racer.disconnect()
       await store.close()

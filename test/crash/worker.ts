@@ -5,16 +5,13 @@ import { open } from '../../src/index.ts'
 import { definitions } from './definitions.ts'
 import { LedgerFile } from './ledger.ts'
 
-const [, , store = '', folder = '', lease = '1500', queues = 'default', stepMsMax = '80'] =
-  process.argv
+const [, , store = '', folder = '', lease = '1500', queues = 'default', stepMsMax = '80'] = process.argv
 
 process.on('disconnect', () => process.exit(0))
 const ledger = new LedgerFile(folder)
 // One build for all: what differs between two starts of this file is nothing.
 const engine = await open(store, { ...definitions(ledger, Number(stepMsMax)), build: 'crash' })
-engine.on('activity.completed', ({ runId, step }) =>
-  ledger.write({ type: 'recorded', runId, key: step }),
-)
+engine.on('activity.completed', ({ runId, step }) => ledger.write({ type: 'recorded', runId, key: step }))
 engine.on('lease.lost', ({ runId }) => ledger.write({ type: 'lost', runId }))
 const worker = engine.work({
   id: `w${process.pid}`,

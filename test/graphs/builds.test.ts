@@ -23,8 +23,7 @@ const shareOf = ({ runId }: RunHandle<unknown>): number => Number.parseInt(runId
 
 describe.each(['memory', 'sqlite', 'postgres', 'file'] as const)('on %s', (kind) => {
   const bench = useStore(kind)
-  const begin = async (build: string, pin = true) =>
-    bench.worker({ workflows: of(build), build }, { pin, warm: 0 })
+  const begin = async (build: string, pin = true) => bench.worker({ workflows: of(build), build }, { pin, warm: 0 })
 
   test('N7: a run that a build has begun is taken by no other, also when that build is gone; retired, it is', async () => {
     const a = await begin('a')
@@ -38,9 +37,7 @@ describe.each(['memory', 'sqlite', 'postgres', 'file'] as const)('on %s', (kind)
     const why = await run.why()
     expect(why).toMatchObject({ reason: 'noWorker', type: 'kept', build: 'a' })
     expect(why.suggestion).toMatch(/build 'a'.*pawl builds retire a/)
-    expect(await b.engine.builds.list()).toEqual([
-      { build: 'b', retired: false, runs: 0, workers: 1 },
-    ])
+    expect(await b.engine.builds.list()).toEqual([{ build: 'b', retired: false, runs: 0, workers: 1 }])
     await b.engine.builds.retire('a')
     expect(await run.result()).toEqual(['a', 'b'])
   })

@@ -1,12 +1,4 @@
-import {
-  CancelledError,
-  graph,
-  PermanentError,
-  RetryableError,
-  RunError,
-  signal,
-  type Workflow,
-} from 'pawl'
+import { CancelledError, graph, PermanentError, RetryableError, RunError, signal, type Workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { waitsFor } from '../workflows/each-store.ts'
 import { eventsOf, using, usingRealTime, ways } from './support.ts'
@@ -39,10 +31,7 @@ const rows: readonly Row[] = [
 ]
 
 /** A step that behaves as a row says, after one that can be undone, or cannot. */
-function graphOf(
-  { outcome, retriesLeft, compensation }: Row,
-  log: string[],
-): Workflow<void, unknown> {
+function graphOf({ outcome, retriesLeft, compensation }: Row, log: string[]): Workflow<void, unknown> {
   const retry = { maxAttempts: retriesLeft ? 2 : 1, initial: '10ms' } as const
   const first = graph('row').step('reserve', () => {
     log.push('reserve')
@@ -55,65 +44,52 @@ function graphOf(
     : first
   return outcome === 'cancelled'
     ? reserved.wait('charge', { after: ['reserve'] }, go)
-    : reserved.step(
-        'charge',
-        { after: ['reserve'], retry, startToClose: '50ms' },
-        async ({ attempt }) => {
-          log.push(`charge ${attempt}`)
-          if (outcome === 'success' || attempt > 1) return 'charged'
-          if (outcome === 'permanent') throw new PermanentError('no such card')
-          if (outcome === 'timeout') await new Promise(() => {})
-          throw new RetryableError('try again')
-        },
-      )
+    : reserved.step('charge', { after: ['reserve'], retry, startToClose: '50ms' }, async ({ attempt }) => {
+        log.push(`charge ${attempt}`)
+        if (outcome === 'success' || attempt > 1) return 'charged'
+        if (outcome === 'permanent') throw new PermanentError('no such card')
+        if (outcome === 'timeout') await new Promise(() => {})
+        throw new RetryableError('try again')
+      })
 }
 
 describe.each(ways)('%s', (_, alwaysReplay) => {
-  test.each(rows)(
-    'R6: $outcome, retries left $retriesLeft, compensation $compensation: $status',
-    async (row) => {
-      const log: string[] = []
-      const definition = graphOf(row, log)
-      // A body that never ends lets no virtual time pass.
-      const open = row.outcome === 'timeout' ? usingRealTime : using
-      await open([definition], { alwaysReplay }, async (engine) => {
-        const run = await engine.start(definition)
-        if (row.outcome === 'cancelled') {
-          await waitsFor(run, 'signal')
-          await run.cancel('refund asked for')
-        }
-        await run.result().catch(() => {})
-        const { status, failure } = await run.describe()
-        expect(status).toBe(row.status)
-        const tries = row.outcome === 'cancelled' ? 0 : row.retriesLeft ? 2 : 1
-        expect(log).toEqual([
-          'reserve',
-          ...Array.from({ length: tries }, (__, index) => `charge ${index + 1}`),
-          ...(row.compensation ? ['release 7'] : []),
-        ])
-        const undone = (await eventsOf(run)).filter(
-          (event) => event.includes('ompensat') || event.includes('undo:'),
+  test.each(rows)('R6: $outcome, retries left $retriesLeft, compensation $compensation: $status', async (row) => {
+    const log: string[] = []
+    const definition = graphOf(row, log)
+    // A body that never ends lets no virtual time pass.
+    const open = row.outcome === 'timeout' ? usingRealTime : using
+    await open([definition], { alwaysReplay }, async (engine) => {
+      const run = await engine.start(definition)
+      if (row.outcome === 'cancelled') {
+        await waitsFor(run, 'signal')
+        await run.cancel('refund asked for')
+      }
+      await run.result().catch(() => {})
+      const { status, failure } = await run.describe()
+      expect(status).toBe(row.status)
+      const tries = row.outcome === 'cancelled' ? 0 : row.retriesLeft ? 2 : 1
+      expect(log).toEqual([
+        'reserve',
+        ...Array.from({ length: tries }, (__, index) => `charge ${index + 1}`),
+        ...(row.compensation ? ['release 7'] : []),
+      ])
+      const undone = (await eventsOf(run)).filter((event) => event.includes('ompensat') || event.includes('undo:'))
+      expect(undone).toEqual(
+        row.compensation
+          ? ['CompensationBegan undo#1', 'StepStarted shield#1/undo:reserve#1', 'StepCompleted shield#1/undo:reserve#1']
+          : [],
+      )
+      if (row.status === 'failed') {
+        expect(failure?.cause?.type).toBe(
+          { retryable: 'RetryableError', permanent: 'PermanentError', timeout: 'Timeout' }[
+            row.outcome as 'retryable' | 'permanent' | 'timeout'
+          ],
         )
-        expect(undone).toEqual(
-          row.compensation
-            ? [
-                'CompensationBegan undo#1',
-                'StepStarted shield#1/undo:reserve#1',
-                'StepCompleted shield#1/undo:reserve#1',
-              ]
-            : [],
-        )
-        if (row.status === 'failed') {
-          expect(failure?.cause?.type).toBe(
-            { retryable: 'RetryableError', permanent: 'PermanentError', timeout: 'Timeout' }[
-              row.outcome as 'retryable' | 'permanent' | 'timeout'
-            ],
-          )
-        }
-        if (row.status === 'cancelled') await expect(run.result()).rejects.toThrow(CancelledError)
-      })
-    },
-  )
+      }
+      if (row.status === 'cancelled') await expect(run.result()).rejects.toThrow(CancelledError)
+    })
+  })
 
   test('R7: what cannot be undone stops nobody, and the run says so', async () => {
     const log: string[] = []
@@ -140,9 +116,7 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
       expect(error).toBeInstanceOf(RunError)
       const { failure, compensationFailures } = error as RunError
       expect(failure.cause?.message).toBe('out of stock')
-      expect(compensationFailures.map((each) => each.cause?.message)).toEqual([
-        'b cannot be undone',
-      ])
+      expect(compensationFailures.map((each) => each.cause?.message)).toEqual(['b cannot be undone'])
       expect((await run.describe()).compensationFailures).toHaveLength(1)
     })
   })
@@ -199,9 +173,7 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
       failing = false
       await expect(run.result()).rejects.toThrow(RunError)
       expect((await run.describe()).status).toBe('failed')
-      expect(
-        (await eventsOf(run)).filter((each) => each.startsWith('StepStarted shield')),
-      ).toHaveLength(1)
+      expect((await eventsOf(run)).filter((each) => each.startsWith('StepStarted shield'))).toHaveLength(1)
     })
   })
 
@@ -336,14 +308,10 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
     const definition = graph('list again')
       .step('open', async ({ idempotencyKey }) => idempotencyKey.slice(-1))
       .compensate(() => void log.push('close'))
-      .each(
-        'fill',
-        { after: ['open'], over: () => ['x', 'y'], retry: 'none' },
-        ({ item, results }) => {
-          log.push(`${item} ${results.open}`)
-          if (item === 'y' && !works) throw new Error('full')
-        },
-      )
+      .each('fill', { after: ['open'], over: () => ['x', 'y'], retry: 'none' }, ({ item, results }) => {
+        log.push(`${item} ${results.open}`)
+        if (item === 'y' && !works) throw new Error('full')
+      })
     await using([definition], { alwaysReplay }, async (engine) => {
       const run = await engine.start(definition)
       await expect(run.result()).rejects.toThrow('full')

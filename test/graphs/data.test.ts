@@ -57,13 +57,9 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
       ],
       output: '{{ nodes.both }}',
     })
-    await using(
-      [definition],
-      { alwaysReplay, activities: [...activities, aggregate] },
-      async (engine) => {
-        expect(await engine.execute(definition, null)).toEqual({ a: 2, b: 4 })
-      },
-    )
+    await using([definition], { alwaysReplay, activities: [...activities, aggregate] }, async (engine) => {
+      expect(await engine.execute(definition, null)).toEqual({ a: 2, b: 4 })
+    })
   })
 
   test('R7: a node of data is undone with its result; what has no value fails its node', async () => {

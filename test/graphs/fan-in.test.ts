@@ -23,8 +23,7 @@ const fanIn = graph('fan in')
 /** Every order of three results, and every way to spread them over turns. */
 function* arrivals(): Iterable<readonly (readonly string[])[]> {
   const orders = ['abc', 'acb', 'bac', 'bca', 'cab', 'cba'].map((order) => order.split(''))
-  for (const [x = '', y = '', z = ''] of orders)
-    yield* [[[x, y, z]], [[x, y], [z]], [[x], [y, z]], [[x], [y], [z]]]
+  for (const [x = '', y = '', z = ''] of orders) yield* [[[x, y, z]], [[x, y], [z]], [[x], [y, z]], [[x], [y], [z]]]
 }
 
 describe.each(ways)('%s', (_, alwaysReplay) => {
@@ -34,10 +33,7 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
       .run('b', { after: ['a'] }, work, ({ results }) => results.a)
     const run = new ByHand(chain, alwaysReplay)
     await run.turn()
-    expect(await run.turn(ended('a'))).toEqual([
-      'StepCompleted activity:a#1',
-      'StepStarted activity:b#1',
-    ])
+    expect(await run.turn(ended('a'))).toEqual(['StepCompleted activity:a#1', 'StepStarted activity:b#1'])
   })
 
   test.each([...arrivals()].map((turns) => [turns.map((each) => each.join('')).join(' '), turns]))(
@@ -83,8 +79,7 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
       const run = new ByHand(one, alwaysReplay)
       await run.turn()
       const recorded: string[] = []
-      for (const each of turns)
-        recorded.push(...(await run.turn(...each.split('').map((name) => ended(name)))))
+      for (const each of turns) recorded.push(...(await run.turn(...each.split('').map((name) => ended(name)))))
       expect(recorded.indexOf(JOINED)).toBe(turns.length === 2 ? 1 : 2)
       expect(recorded.filter((event) => event === JOINED)).toHaveLength(1)
     }

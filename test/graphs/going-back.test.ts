@@ -148,11 +148,7 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
     const definition = graph('deciding')
       .step('list', (): number[] => [])
       .each('items', { after: ['list'], over: ({ results }) => results.list }, ({ item }) => item)
-      .step(
-        'some',
-        { after: ['list'], when: ({ results }) => results.list.length > 0 },
-        () => 'some',
-      )
+      .step('some', { after: ['list'], when: ({ results }) => results.list.length > 0 }, () => 'some')
       .run('first', { after: ['list'] }, double, ({ results: { list } }) => {
         const [first] = list
         if (first === undefined) throw new Error('there is none')
@@ -224,30 +220,21 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
     })
   })
 
-  test.each([
-    '/',
-    '#',
-    '[0]',
-    ':',
-    '__proto__',
-    '🐈',
-    'shield#1/',
-    '%2F',
-    'undo x',
-    'toString',
-    'step:a#1',
-  ])('a step may be called %s', async (name) => {
-    const definition = graph('named')
-      .step(name as 'odd', () => 1)
-      .compensate(() => {})
-      .step('last', { after: [name as 'odd'] }, ({ results }) => Object.entries(results))
-    await using([definition], { alwaysReplay }, async (engine) => {
-      expect(await engine.execute(definition)).toEqual(
-        Object.fromEntries([
-          [name, 1],
-          ['last', [[name, 1]]],
-        ]),
-      )
-    })
-  })
+  test.each(['/', '#', '[0]', ':', '__proto__', '🐈', 'shield#1/', '%2F', 'undo x', 'toString', 'step:a#1'])(
+    'a step may be called %s',
+    async (name) => {
+      const definition = graph('named')
+        .step(name as 'odd', () => 1)
+        .compensate(() => {})
+        .step('last', { after: [name as 'odd'] }, ({ results }) => Object.entries(results))
+      await using([definition], { alwaysReplay }, async (engine) => {
+        expect(await engine.execute(definition)).toEqual(
+          Object.fromEntries([
+            [name, 1],
+            ['last', [[name, 1]]],
+          ]),
+        )
+      })
+    },
+  )
 })

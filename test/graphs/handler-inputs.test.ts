@@ -68,9 +68,7 @@ describe.each(names)('api D7: the input of %s in a graph', (handler) => {
   })
 
   test('a value of the wrong kind is one problem, with what the field takes', async () => {
-    for (const [name, { accepts }] of Object.entries<(typeof callInput)['url']>(
-      inputs[handler] as never,
-    ))
+    for (const [name, { accepts }] of Object.entries<(typeof callInput)['url']>(inputs[handler] as never))
       for (const wrong of [null, -1, '', [], [[]], { a: [{}] }] as const) {
         let fits = false
         try {

@@ -78,9 +78,7 @@ describe.each(['memory', 'sqlite', 'postgres', 'file'] as const)('on %s', (kind)
     const a = await begin('a', false)
     await begin('b', false, { free: false, plain: undefined })
     await started(a.engine, kept, free, plain)
-    expect(await a.engine.builds.list()).toEqual([
-      { build: 'a', retired: false, runs: 1, workers: 1 },
-    ])
+    expect(await a.engine.builds.list()).toEqual([{ build: 'a', retired: false, runs: 1, workers: 1 }])
   })
 
   test.each([false, true])(
@@ -98,9 +96,7 @@ describe.each(['memory', 'sqlite', 'postgres', 'file'] as const)('on %s', (kind)
       const shareOf = (run: RunHandle<unknown>) => (isBelow(40, run) ? 'b' : 'a')
       const [olds, news] = [before, after].map((runs) => Promise.all(runs.map((r) => r.result())))
       expect(await news).toEqual(after.map((run) => [shareOf(run), shareOf(run)]))
-      expect(await olds).toEqual(
-        before.map((run, index) => ['a', index % 2 === 0 ? 'a' : shareOf(run)]),
-      )
+      expect(await olds).toEqual(before.map((run, index) => ['a', index % 2 === 0 ? 'a' : shareOf(run)]))
     },
   )
 
@@ -153,9 +149,7 @@ describe.each(['memory', 'sqlite', 'postgres', 'file'] as const)('on %s', (kind)
   test('api gap 10: graphs, machines and declared workflows take the option; a child goes by its own', async () => {
     const child = workflow('child', { pin: true }, async (ctx) => ctx.wait(go))
     const parent = workflow('parent', { pin: false }, async (ctx) => ctx.child(child))
-    const declared = workflow
-      .declare('declared', { pin: true })
-      .implement(async (ctx) => ctx.wait(go))
+    const declared = workflow.declare('declared', { pin: true }).implement(async (ctx) => ctx.wait(go))
     const steps = graph('steps', { pin: true, input: typed<void>() }).wait('go', {}, go)
     const states = machine('states', {
       pin: true,
@@ -171,8 +165,7 @@ describe.each(['memory', 'sqlite', 'postgres', 'file'] as const)('on %s', (kind)
     })
     const workflows = [child, parent, declared, steps, states]
     const { engine } = await bench.worker({ workflows, build: 'a' })
-    for (const each of [parent, declared, steps, states])
-      await engine.start(workflow.declare(each.name))
+    for (const each of [parent, declared, steps, states]) await engine.start(workflow.declare(each.name))
     const { items } = await until(
       () => engine.list(),
       (page) => page.items.filter(({ status }) => status === 'waiting').length === 5,

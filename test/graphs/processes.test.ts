@@ -46,10 +46,7 @@ describe.each(['sqlite', 'postgres'] as const)('graphs in processes on %s', (kin
 
   const place = (): { folder: string; process: string } => ({ folder, process: 'client' })
 
-  async function startDiamonds(
-    count: number,
-    stepQueues?: Duty['stepQueues'],
-  ): Promise<RunHandle<Joined>[]> {
+  async function startDiamonds(count: number, stepQueues?: Duty['stepQueues']): Promise<RunHandle<Joined>[]> {
     const definition = diamond(place(), stepQueues)
     const engine = await bench.engine({ workflows: [definition] })
     const inputs = Array.from({ length: count }, (_, input) => ({ input }))

@@ -51,10 +51,7 @@ export interface Joined {
 }
 
 /** A → B, C → D. Neither B nor C ends before the other has begun. A and D run where the run is, B and C are taken from queues. */
-export function diamond(
-  place: Place,
-  queues = { b: 'steps', c: 'steps' },
-): Workflow<number, Joined> {
+export function diamond(place: Place, queues = { b: 'steps', c: 'steps' }): Workflow<number, Joined> {
   const begin = beginIn(place)
   return graph<number>('diamond')
     .step('a', async (ctx) => {

@@ -79,11 +79,7 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
         () => 'done',
       )
       .step('needs', { after: ['maybe'] }, ({ results }) => results.maybe.length)
-      .step(
-        'tells',
-        { after: ['maybe'], rule: 'noneFailed' },
-        ({ results }) => results.maybe ?? 'no',
-      )
+      .step('tells', { after: ['maybe'], rule: 'noneFailed' }, ({ results }) => results.maybe ?? 'no')
     await using([definition], { alwaysReplay }, async (engine) => {
       const begun = engine.clock.now()
       expect(await (await engine.start(definition, 1)).result()).toEqual({ tells: 'no' })
@@ -162,14 +158,10 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
   test('D11: each item has its own copy of what it sees, made when it looks', async () => {
     const definition = graph('copies')
       .step('list', () => [1, 2, 3])
-      .each(
-        'items',
-        { after: ['list'], over: ({ results }) => results.list },
-        ({ results, item }) => {
-          results.list.push(item)
-          return [Object.keys(results).join(), results.list.length]
-        },
-      )
+      .each('items', { after: ['list'], over: ({ results }) => results.list }, ({ results, item }) => {
+        results.list.push(item)
+        return [Object.keys(results).join(), results.list.length]
+      })
       .output(({ results }) => results.items)
     await using([definition], { alwaysReplay }, async (engine) => {
       expect(await engine.execute(definition)).toEqual([1, 2, 3].map(() => ['list', 4]))
@@ -224,50 +216,32 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
     await using([definition], { alwaysReplay }, async (engine) => {
       const run = await engine.start(definition)
       await waitsFor(run, 'signal')
-      expect(await run.query(steps)).toEqual(
-        stand('succeeded', 'begun', 'delayed', 'waiting', 'skipped'),
-      )
+      expect(await run.query(steps)).toEqual(stand('succeeded', 'begun', 'delayed', 'waiting', 'skipped'))
       await run.signal(go, 1)
       await engine.idle()
       expect((await run.describe()).status).toBe('waiting')
-      expect(await run.query(steps)).toEqual(
-        stand('succeeded', 'succeeded', 'delayed', 'succeeded', 'skipped'),
-      )
+      expect(await run.query(steps)).toEqual(stand('succeeded', 'succeeded', 'delayed', 'succeeded', 'skipped'))
       await run.cancel()
       await run.result().catch(() => {})
       expect((await run.describe()).status).toBe('cancelled')
-      expect(await run.query(steps)).toEqual(
-        stand('succeeded', 'succeeded', 'stopped', 'succeeded', 'skipped'),
-      )
+      expect(await run.query(steps)).toEqual(stand('succeeded', 'succeeded', 'stopped', 'succeeded', 'skipped'))
     })
   })
 })
 
 describe('what no graph can be', () => {
   const base = graph('base').step('a', () => 1)
-  const loose = base as unknown as Record<
-    'step' | 'run' | 'each' | 'wait',
-    (...args: unknown[]) => unknown
-  >
+  const loose = base as unknown as Record<'step' | 'run' | 'each' | 'wait', (...args: unknown[]) => unknown>
   test.each<[string, () => unknown]>([
     ["there are two steps 'a'", () => loose.step('a', () => 1)],
-    [
-      "comes after 'z', but no step before it has that name",
-      () => loose.step('b', { after: ['z'] }, () => 1),
-    ],
-    [
-      "`rule` of step 'b' of graph 'base' is 'most'",
-      () => loose.step('b', { rule: 'most' }, () => 1),
-    ],
+    ["comes after 'z', but no step before it has that name", () => loose.step('b', { after: ['z'] }, () => 1)],
+    ["`rule` of step 'b' of graph 'base' is 'most'", () => loose.step('b', { rule: 'most' }, () => 1)],
     [
       "has the rule 'oneFailed' but no `after`, so it could never start",
       () => loose.step('b', { rule: 'oneFailed' }, () => 1),
     ],
     ["step 'b' is not a function", () => loose.step('b', { after: ['a'] })],
-    [
-      'expected a whole number from 1',
-      () => loose.each('b', { over: () => [], parallel: 0 }, () => 1),
-    ],
+    ['expected a whole number from 1', () => loose.each('b', { over: () => [], parallel: 0 }, () => 1)],
     ["step 'b' has no definition; expected an activity or", () => loose.run('b', {}, {}, () => 1)],
     ["step 'b' has no signal; expected one", () => loose.wait('b', {}, {})],
     [

@@ -32,10 +32,7 @@ const doubling = machine('doubling', {
       result >= 100 ? [state, act.complete(result)] : [{ at: 'waiting', sum: result }],
   },
   signal: {
-    more: ({ sum }, value, act) => [
-      { at: 'doubling', sum: sum + value },
-      act.run('double', sum + value),
-    ],
+    more: ({ sum }, value, act) => [{ at: 'doubling', sum: sum + value }, act.run('double', sum + value)],
   },
 })
 
@@ -67,33 +64,30 @@ async function theMachine(engine: Engine): Promise<RunHandle<unknown>> {
 
 const all = { workflows: [fromFunction, outer, inner, counting, doubling], activities: [double] }
 
-describe.each(kinds.filter((kind) => ['memory', 'sqlite', 'postgres', 'file'].includes(kind)))(
-  'on %s',
-  (kind) => {
-    const bench = useStore(kind)
+describe.each(kinds.filter((kind) => ['memory', 'sqlite', 'postgres', 'file'].includes(kind)))('on %s', (kind) => {
+  const bench = useStore(kind)
 
-    test('A1, A3: a function has a graph for a child, that a graph, that a function, and that a machine', async () => {
-      const engine = await bench.serve(all)
-      const run = await engine.start(fromFunction, 4)
-      await waitsFor(run, 'child')
-      const inside = await theMachine(engine)
-      await waitsFor(inside, 'signal')
-      await inside.signal(more, 40)
-      expect(await run.result()).toBe('counted 101')
-    })
+  test('A1, A3: a function has a graph for a child, that a graph, that a function, and that a machine', async () => {
+    const engine = await bench.serve(all)
+    const run = await engine.start(fromFunction, 4)
+    await waitsFor(run, 'child')
+    const inside = await theMachine(engine)
+    await waitsFor(inside, 'signal')
+    await inside.signal(more, 40)
+    expect(await run.result()).toBe('counted 101')
+  })
 
-    test('R24: cancelling the outermost cancels all of them', async () => {
-      const engine = await bench.serve(all)
-      const run = await engine.start(fromFunction, 4)
-      await waitsFor(run, 'child')
-      const inside = await theMachine(engine)
-      await waitsFor(inside, 'signal')
-      await run.cancel('enough')
-      await expect(run.result()).rejects.toThrow('enough')
-      await expect(inside.result()).rejects.toThrow('cancelled')
-    })
-  },
-)
+  test('R24: cancelling the outermost cancels all of them', async () => {
+    const engine = await bench.serve(all)
+    const run = await engine.start(fromFunction, 4)
+    await waitsFor(run, 'child')
+    const inside = await theMachine(engine)
+    await waitsFor(inside, 'signal')
+    await run.cancel('enough')
+    await expect(run.result()).rejects.toThrow('enough')
+    await expect(inside.result()).rejects.toThrow('cancelled')
+  })
+})
 
 describe.each(ways)('%s', (_, alwaysReplay) => {
   const log: string[] = []
@@ -147,15 +141,11 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
   test('V9: a failed item of a list is done again, and the others are not', async () => {
     log.length = 0
     let works = false
-    const definition = graph('list').each(
-      'items',
-      { over: () => ['x', 'y', 'z'], parallel: 1 },
-      ({ item }) => {
-        log.push(item)
-        if (item === 'y' && !works) throw new PermanentError('y')
-        return item
-      },
-    )
+    const definition = graph('list').each('items', { over: () => ['x', 'y', 'z'], parallel: 1 }, ({ item }) => {
+      log.push(item)
+      if (item === 'y' && !works) throw new PermanentError('y')
+      return item
+    })
     await using([definition], { alwaysReplay }, async (engine) => {
       const run = await engine.start(definition)
       await expect(run.result()).rejects.toThrow('y')
@@ -268,9 +258,7 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
       log.length = 0
       await using([definition], { alwaysReplay, activities: [double] }, async (engine) => {
         const run = await engine.start(definition)
-        await expect(run.result()).rejects.toThrow(
-          /no answer|expects a list, but `over` returned 5/,
-        )
+        await expect(run.result()).rejects.toThrow(/no answer|expects a list, but `over` returned 5/)
         expect(log).toEqual(['a', 'undo'])
       })
     }

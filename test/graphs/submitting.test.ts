@@ -22,11 +22,7 @@ const patient = workflow('patient', async (ctx, first: string) => {
   const said = await ctx.wait(go, { timeout: '50ms' })
   return said === TIMEOUT ? first : `${first} ${said}`
 })
-const strict = workflow(
-  'strict',
-  { input: z.object({ n: z.number().default(7) }) },
-  async (_, { n }) => n,
-)
+const strict = workflow('strict', { input: z.object({ n: z.number().default(7) }) }, async (_, { n }) => n)
 const rounds = workflow('rounds', async (ctx, n: number): Promise<number> => {
   if (n < 3) ctx.continueAsNew(n + 1)
   return n

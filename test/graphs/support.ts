@@ -5,8 +5,7 @@ import { type TestEngine, testEngine } from 'pawl/testing'
 /** Types of events and the steps they are about. */
 export async function eventsOf(run: RunHandle<unknown>): Promise<string[]> {
   const events: string[] = []
-  for await (const { type, step } of run.history())
-    events.push(step === undefined ? type : `${type} ${step}`)
+  for await (const { type, step } of run.history()) events.push(step === undefined ? type : `${type} ${step}`)
   return events
 }
 

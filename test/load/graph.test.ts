@@ -23,8 +23,7 @@ test.each(storeKinds)('%s: 1,000 steps in 20 layers', { timeout: 120_000 }, asyn
       expect(begun).toHaveLength(layers * width)
       expect(begun).toEqual(begun.toSorted((a, b) => a - b))
       const ended = new Set<string>()
-      for await (const { type, step } of run.history())
-        if (type === 'StepCompleted') ended.add(String(step))
+      for await (const { type, step } of run.history()) if (type === 'StepCompleted') ended.add(String(step))
       expect(ended.size).toBe(layers * width)
     } finally {
       await engine.close()

@@ -34,8 +34,7 @@ export class BusyWorld {
       new MemoryBucket(this.space, clock),
       clock,
       requests,
-      (kind) =>
-        ((kind === 'put' ? putMs : getMs) / 2) * (1 - jitter + 2 * jitter * random.fraction()),
+      (kind) => ((kind === 'put' ? putMs : getMs) / 2) * (1 - jitter + 2 * jitter * random.fraction()),
     )
     return { store: new ObjectStore({ bucket, clock, random, projects: false }), requests }
   }

@@ -35,11 +35,7 @@ export class FarWorld {
 
   async pass(ms: number): Promise<void> {
     const end = this.clock.now() + ms
-    for (
-      let next = this.clock.next();
-      next !== undefined && next <= end;
-      next = this.clock.next()
-    ) {
+    for (let next = this.clock.next(); next !== undefined && next <= end; next = this.clock.next()) {
       await this.clock.advance(Math.max(0, next - this.clock.now()))
     }
     await this.clock.advance(Math.max(0, end - this.clock.now()))

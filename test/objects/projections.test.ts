@@ -56,8 +56,7 @@ async function stale(bench: Bench): Promise<string[]> {
     const state = await shown(bucket, runId)
     const is = [state?.['status'], state?.['updatedAt']].join(' ')
     // A turn may have a time a little ahead of the storage's clock, which `describe` does not show.
-    const isCurrent =
-      state?.['status'] === status && new Date(String(state['updatedAt'])) >= updatedAt
+    const isCurrent = state?.['status'] === status && new Date(String(state['updatedAt'])) >= updatedAt
     if (!isCurrent) found.push(`${workflowId}: ${is}, and is ${status} ${updatedAt.toISOString()}`)
     if (workflowId !== runId && (await bucket.get(nameKey(workflowId))) === undefined)
       found.push(`${workflowId} has no name`)

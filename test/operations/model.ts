@@ -117,9 +117,7 @@ export class Model {
 
   get #mustBeStopped(): boolean {
     const again = this.#kinds(['retry', 'reset'])
-    return this.#kinds(['cancel', 'terminate']).some((stop) =>
-      again.every((each) => isBefore(each, stop)),
-    )
+    return this.#kinds(['cancel', 'terminate']).some((stop) => again.every((each) => isBefore(each, stop)))
   }
 
   get #mayBePaused(): boolean {
@@ -130,9 +128,7 @@ export class Model {
 
   /** A pause that came after everything that could have ended it. */
   get #isPaused(): boolean {
-    return this.#kinds(['pause']).some((pause) =>
-      this.#resumes.every((each) => isBefore(each, pause)),
-    )
+    return this.#kinds(['pause']).some((pause) => this.#resumes.every((each) => isBefore(each, pause)))
   }
 
   get #resumes(): readonly Answered[] {
@@ -152,12 +148,10 @@ export class Model {
   }
 
   #checkRefusals({ generations, status }: Found): string[] {
-    const everEnded =
-      generations.length > 1 || ['completed', 'failed', 'cancelled'].includes(status)
+    const everEnded = generations.length > 1 || ['completed', 'failed', 'cancelled'].includes(status)
     return this.#all.flatMap(({ operation, outcome }) => {
       if (outcome === 'done') return []
-      if (!refusals[operation].includes(outcome))
-        return [`${operation} was refused with ${outcome}`]
+      if (!refusals[operation].includes(outcome)) return [`${operation} was refused with ${outcome}`]
       const claimsEnd = outcome === 'RUN_ENDED'
       return claimsEnd && !everEnded ? [`${operation} was told that the run has ended`] : []
     })
@@ -168,9 +162,7 @@ export class Model {
     // What a run that rests has not taken yet waits in its inbox.
     if (status === 'pending' || status === 'paused') return []
     const times = (events: readonly HistoryEvent[], id: string): number =>
-      events.filter(
-        (event) => event.type === 'SignalReceived' && event.messageId === `signal:${id}`,
-      ).length
+      events.filter((event) => event.type === 'SignalReceived' && event.messageId === `signal:${id}`).length
     const sent = new Map<string, boolean>()
     for (const { signal, outcome } of this.#all)
       if (signal !== undefined) sent.set(signal, (sent.get(signal) ?? false) || outcome === 'done')
@@ -197,9 +189,7 @@ export function restOf({ status, failure }: Found): string {
 
 /** How many signals are missing for the run to end. */
 export function missing(plan: Plan, answered: readonly Answered[]): number {
-  const heard = answered.flatMap(({ signal, outcome }) =>
-    outcome === 'done' ? (signal ?? []) : [],
-  )
+  const heard = answered.flatMap(({ signal, outcome }) => (outcome === 'done' ? (signal ?? []) : []))
   return Math.max(0, waitsOf(plan) - new Set(heard).size)
 }
 

@@ -25,8 +25,7 @@ const virtual = {
   },
   objects: {
     seeds: 500,
-    store: (world: SharedWorld) =>
-      sharedObjects(world, { snapshotEvery: 16, archiveAt: 1_000, graceMs: 4_000 }),
+    store: (world: SharedWorld) => sharedObjects(world, { snapshotEvery: 16, archiveAt: 1_000, graceMs: 4_000 }),
   },
 } as const
 

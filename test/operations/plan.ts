@@ -1,14 +1,7 @@
 // The runs that operations are tried on: a list of parts, done one after another, whose result anybody can foretell.
 
 import { type Clock, sleep } from '../../src/core/runtime/clock.ts'
-import {
-  type ActivityContext,
-  activity,
-  type OpenOptions,
-  PermanentError,
-  signal,
-  workflow,
-} from '../../src/index.ts'
+import { type ActivityContext, activity, type OpenOptions, PermanentError, signal, workflow } from '../../src/index.ts'
 import type { SeededRandom } from '../../src/testing/seeded-random.ts'
 
 export const parts = ['step', 'queue', 'wait', 'nap', 'child', 'fail', 'continue'] as const
@@ -52,9 +45,7 @@ export function isRight({ parts }: Plan, result: unknown, heard: ReadonlySet<str
   const expected = parts.filter((part) => part !== 'continue')
   return (
     result.length === expected.length &&
-    expected.every((part, n) =>
-      part === 'wait' ? heard.has(String(result[n])) : result[n] === part,
-    )
+    expected.every((part, n) => (part === 'wait' ? heard.has(String(result[n])) : result[n] === part))
   )
 }
 
@@ -66,9 +57,7 @@ export interface Witness {
   fails(): boolean
 }
 
-export function definitions(
-  witness: Witness,
-): Required<Pick<OpenOptions, 'workflows' | 'activities'>> {
+export function definitions(witness: Witness): Required<Pick<OpenOptions, 'workflows' | 'activities'>> {
   const body =
     (part: Part) =>
     async (step: ActivityContext): Promise<string> => {
@@ -81,9 +70,7 @@ export function definitions(
     if (witness.fails()) throw new PermanentError('as planned')
     return done
   }
-  const queue = activity('queue', { queue: 'other', retry: RETRY }, (_: string, step) =>
-    body('queue')(step),
-  )
+  const queue = activity('queue', { queue: 'other', retry: RETRY }, (_: string, step) => body('queue')(step))
   const child = parcel.implement(async (ctx) => ctx.run('seal', { retry: RETRY }, body('child')))
   const job = contract.implement(async (ctx, { parts, before }) => {
     const got = [...before]

@@ -7,11 +7,7 @@ import { Interleaving } from './interleaving.ts'
 import { Story, type Told, type Workers } from './story.ts'
 
 /** `open` gives a connection of its own to the store of this story. */
-export async function tellReal(
-  open: () => Promise<Store>,
-  seed: number,
-  workers: Workers,
-): Promise<Told> {
+export async function tellReal(open: () => Promise<Store>, seed: number, workers: Workers): Promise<Told> {
   const clock = systemClock
   const random = new SeededRandom(seed).fork('order')
   const interleaving = new Interleaving(clock, random.fork('calls'))

@@ -71,9 +71,7 @@ export class Story {
     })
     if (this.#workers !== 'none') await Promise.all([this.#work(), this.#work()])
     const strikes = this.#workers === 'killed' ? this.#strike() : Promise.resolve()
-    const clients = Array.from({ length: 1 + this.#random.below(2) }, (_, n) =>
-      this.#client(run.runId, `client${n}`),
-    )
+    const clients = Array.from({ length: 1 + this.#random.below(2) }, (_, n) => this.#client(run.runId, `client${n}`))
     await Promise.all([...clients, strikes])
     this.#world.interleaving.calm()
     await this.#work()
@@ -119,11 +117,7 @@ export class Story {
     }
   }
 
-  async #operate(
-    run: RunHandle<unknown>,
-    operation: Operation,
-    random: SeededRandom,
-  ): Promise<void> {
+  async #operate(run: RunHandle<unknown>, operation: Operation, random: SeededRandom): Promise<void> {
     const signal = operation === 'signal' ? `s${random.below(4)}` : undefined
     const invoked = this.#count++
     const outcome = await this.#outcomeOf(run, operation, signal)
@@ -133,11 +127,7 @@ export class Story {
     this.#lines.push(`${invoked}-${answered} ${operation} ${signal ?? ''}: ${outcome}`)
   }
 
-  async #outcomeOf(
-    run: RunHandle<unknown>,
-    operation: Operation,
-    signal?: string,
-  ): Promise<string | undefined> {
+  async #outcomeOf(run: RunHandle<unknown>, operation: Operation, signal?: string): Promise<string | undefined> {
     try {
       if (operation === 'seen ended') {
         const { endedAt } = await run.describe()
@@ -239,8 +229,7 @@ async function read(run: RunHandle<unknown>): Promise<Found> {
   const generations: HistoryEvent[][] = []
   for (let number = 1; number <= generation; number++) {
     const events: HistoryEvent[] = []
-    for await (const event of run.history({ generation: number }))
-      if (event.type !== 'RunStarted') events.push(event)
+    for await (const event of run.history({ generation: number })) if (event.type !== 'RunStarted') events.push(event)
     generations.push(events)
   }
   return { status, ...(failure && { failure: failure.type }), output, generations }

@@ -21,8 +21,7 @@ export async function tellVirtual(
     clock,
     ledger: new Ledger(clock),
     faults: noFaults,
-    around: (process, call) =>
-      process.name === 'observer' ? call() : interleaving.around(process, call),
+    around: (process, call) => (process.name === 'observer' ? call() : interleaving.around(process, call)),
   })
   const open = async (...args: Parameters<SharedStore['open']>) => store.open(...args)
   const story = new Story({ clock, interleaving, open }, seed, workers)

@@ -34,20 +34,12 @@ export const edgeMutants: readonly Mutant[] = [
   ),
   mutant(
     'D2: a late session is freed by whoever sees it, without waiting',
-    patch(
-      lateSessions,
-      'return since + ttlMs * limits.leaseSelfStopShare',
-      'return since + ttlMs * 0',
-    ),
+    patch(lateSessions, 'return since + ttlMs * limits.leaseSelfStopShare', 'return since + ttlMs * 0'),
   ),
   mutant(
     'D2: a session is freed although it has renewed since it was seen',
     patch(sessions, '&& row.beat === each.beat) free(tx, row)', ') free(tx, row)'),
-    patch(
-      lateSessions,
-      'before?.beat === each.beat ? before.since : now',
-      'before ? before.since : now',
-    ),
+    patch(lateSessions, 'before?.beat === each.beat ? before.since : now', 'before ? before.since : now'),
     patch('core/stores/lateness.ts', 'ttlMs / limits.leaseRenewalsPerLife + latenessMs', '0'),
   ),
   from(
@@ -73,11 +65,7 @@ export const edgeMutants: readonly Mutant[] = [
   ),
   mutant(
     'D2: the latest time the store may show is taken for its time',
-    patch(
-      storeClock,
-      'this.#low + this.#clock.monotonic()',
-      'this.#high + this.#clock.monotonic()',
-    ),
+    patch(storeClock, 'this.#low + this.#clock.monotonic()', 'this.#high + this.#clock.monotonic()'),
   ),
   mutant(
     'faults 2.3: an answer that is read late sets the clock back',
@@ -142,11 +130,7 @@ export const edgeMutants: readonly Mutant[] = [
   ),
   mutant(
     'faults 2.2: a resume does not wake a run that has just been paused',
-    patch(
-      'core/stores/rules/post.ts',
-      '(!run.paused || urgent || resumes)',
-      '(!run.paused || urgent)',
-    ),
+    patch('core/stores/rules/post.ts', '(!run.paused || urgent || resumes)', '(!run.paused || urgent)'),
   ),
   mutant(
     'INV7: a turn takes messages that it has not read',

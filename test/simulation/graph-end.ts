@@ -10,11 +10,7 @@ import type { Walked } from './graph-walk.ts'
 import type { GraphSpec, StepSpec } from './random-graphs.ts'
 
 /** What the history of a generation says that the description leaves open. */
-export function factsOf(
-  spec: GraphSpec,
-  events: readonly Event[],
-  heals: (step: StepSpec) => boolean,
-): Facts {
+export function factsOf(spec: GraphSpec, events: readonly Event[], heals: (step: StepSpec) => boolean): Facts {
   const named = (is: (event: Event, step: StepSpec | undefined) => boolean): Set<string> =>
     new Set(
       events.flatMap((event) => {
@@ -104,10 +100,8 @@ function checkGoodEnd(
   const standing = told.standing()
   const found: string[] = []
   for (const [name, { status }] of outcomes)
-    if (standing.get(name) !== status)
-      found.push(`step ${name} is ${standing.get(name)}, and should be ${status}`)
-  if (ending?.type !== 'RunCompleted')
-    return [...found, `nothing went wrong, and it ended as ${ending?.type}`]
+    if (standing.get(name) !== status) found.push(`step ${name} is ${standing.get(name)}, and should be ${status}`)
+  if (ending?.type !== 'RunCompleted') return [...found, `nothing went wrong, and it ended as ${ending?.type}`]
   const value = JSON.stringify(encode(outputOf(spec, outcomes), 'the output'))
   if (value !== JSON.stringify(ending.value))
     found.push(`it gives ${JSON.stringify(ending.value)}, and should give ${value}`)
@@ -121,21 +115,15 @@ export interface SeenByUndo {
 }
 
 /** R7: what was done is undone, once, newest first; and before that what broke off and says so. */
-export function checkUndoing(
-  { spec, events, kept }: Walked,
-  seen: readonly SeenByUndo[],
-): string[] {
+export function checkUndoing({ spec, events, kept }: Walked, seen: readonly SeenByUndo[]): string[] {
   const began = events.findIndex(({ type }, index) => index >= kept && type === 'CompensationBegan')
   const told = new Told(spec, events.slice(0, began < 0 ? -1 : began))
   const undone = undoingsIn(events.slice(Math.max(kept, 0)))
   if (!told.failing) return undone.length > 0 ? ['R7: it undoes what it did, and all is well'] : []
-  const undoOf = (name: string): StepSpec['undo'] =>
-    spec.steps.find((step) => step.name === name)?.undo
+  const undoOf = (name: string): StepSpec['undo'] => spec.steps.find((step) => step.name === name)?.undo
   const broken = [...told.known]
     .filter(([name, known]) =>
-      known === 'failed' || known === 'stopped'
-        ? !told.done.has(name) && undoOf(name)?.ownFailure
-        : false,
+      known === 'failed' || known === 'stopped' ? !told.done.has(name) && undoOf(name)?.ownFailure : false,
     )
     .map(([name]) => name)
   const done = [...told.done.keys()].filter(undoOf).reverse()
@@ -170,8 +158,7 @@ function undoingsIn(events: readonly Event[]): readonly Undoing[] {
     const key = 'key' in event ? parseNodeKey(event.key) : undefined
     if (!('key' in event) || key?.kind !== 'undo') continue
     const last = undone.at(-1)
-    if (event.type === 'StepStarted')
-      undone.push({ name: key.name, key: event.key, failed: false, open: true })
+    if (event.type === 'StepStarted') undone.push({ name: key.name, key: event.key, failed: false, open: true })
     else if (last && last.key === event.key && event.type !== 'StepRetried') {
       last.open = false
       last.failed = event.type === 'StepFailed'

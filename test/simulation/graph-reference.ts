@@ -9,16 +9,11 @@ export type Ended = 'succeeded' | 'failed' | 'skipped' | 'stopped'
 export type Standing = Ended | 'begun' | 'waiting' | 'ready'
 
 export function endIn(standing: Standing | undefined): Ended | undefined {
-  return standing === 'begun' || standing === 'ready' || standing === 'waiting'
-    ? undefined
-    : standing
+  return standing === 'begun' || standing === 'ready' || standing === 'waiting' ? undefined : standing
 }
 
 /** By what became of the steps it comes after, `undefined` while that is not known. */
-export function verdictOf(
-  rule: Rule,
-  parents: readonly (Ended | undefined)[],
-): 'run' | 'skip' | 'wait' {
+export function verdictOf(rule: Rule, parents: readonly (Ended | undefined)[]): 'run' | 'skip' | 'wait' {
   const some = (...ends: Ended[]): boolean => parents.some((end) => end && ends.includes(end))
   const over = !parents.includes(undefined)
   switch (rule) {

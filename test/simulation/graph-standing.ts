@@ -40,8 +40,7 @@ export class Told {
     for (const { name, after, rule } of this.#spec.steps) {
       const parents = after.map((parent) => ends.get(parent))
       const isAfter = (parent: string): boolean => afterTrouble.has(parent)
-      if (parents.includes('failed') || parents.includes('stopped') || after.some(isAfter))
-        afterTrouble.add(name)
+      if (parents.includes('failed') || parents.includes('stopped') || after.some(isAfter)) afterTrouble.add(name)
       // Nothing begins any more but what comes, at whatever distance, after a step that failed or was stopped.
       const isLost = this.cancelled || (this.failing && !afterTrouble.has(name))
       const now = this.known.get(name) ?? (isLost ? 'skipped' : RULED[verdictOf(rule, parents)])

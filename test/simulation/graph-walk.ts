@@ -3,15 +3,7 @@
 import { decode } from '../../src/core/base/value.ts'
 import { type NodeKey, parseNodeKey } from '../../src/core/deciders/graph/node-key.ts'
 import type { Event } from '../../src/core/kernel/event.ts'
-import {
-  endIn,
-  type Facts,
-  holds,
-  isDoomed,
-  itemsOf,
-  valueOf,
-  verdictOf,
-} from './graph-reference.ts'
+import { endIn, type Facts, holds, isDoomed, itemsOf, valueOf, verdictOf } from './graph-reference.ts'
 import { Told } from './graph-standing.ts'
 import type { GraphSpec, StepSpec } from './random-graphs.ts'
 
@@ -92,8 +84,7 @@ class Look {
       const parents = after.map((name) => `${name} ${all.get(name)}`).join(', ')
       return [`D4: it begins although it is ${standing}: ${rule} of ${parents || 'nothing'}`]
     }
-    if (event.type === 'StepRefused')
-      return this.#isRefused ? [] : ['it is refused, and nothing is wrong with it']
+    if (event.type === 'StepRefused') return this.#isRefused ? [] : ['it is refused, and nothing is wrong with it']
     if (this.#isRefused) return ['its condition throws, and it begins all the same']
     return [...this.#condition(event), ...this.#kind(event)]
   }
@@ -112,14 +103,11 @@ class Look {
   #kind(event: Keyed): string[] {
     const { delayMs, work, name } = this.#step
     if (event.type === 'StepSkipped') return []
-    const wanted =
-      delayMs !== undefined && !this.#told.delayed.has(name) ? 'TimerStarted' : BEGUN_BY[work.do]
+    const wanted = delayMs !== undefined && !this.#told.delayed.has(name) ? 'TimerStarted' : BEGUN_BY[work.do]
     if (event.type !== wanted) return [`it begins with ${wanted}`]
     if (event.type !== 'ListTaken') return []
     const items = itemsOf(this.#step, this.#walked.spec.input, this.#results)
-    return JSON.stringify(decode(event.items)) === JSON.stringify(items)
-      ? []
-      : [`its list is ${JSON.stringify(items)}`]
+    return JSON.stringify(decode(event.items)) === JSON.stringify(items) ? [] : [`its list is ${JSON.stringify(items)}`]
   }
 
   #item(standing: string | undefined, index: number): string[] {

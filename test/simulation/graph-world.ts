@@ -100,13 +100,9 @@ export class GraphWorld {
     const kidGraph = graph<Errand>('kid graph')
       .step('before', { retry: PATIENT }, (ctx) => perform(world, ctx, 1, ctx.input.ms, FINE))
       .compensate({ retry: PATIENT }, (ctx) => perform(world, ctx, 1, ctx.input.ms, FINE))
-      .step('work', { after: ['before'], retry: PATIENT }, (ctx) =>
-        perform(world, ctx, 1, ctx.input.ms, ctx.input.end),
-      )
+      .step('work', { after: ['before'], retry: PATIENT }, (ctx) => perform(world, ctx, 1, ctx.input.ms, ctx.input.end))
       .output(({ input }) => input.value)
-    const graphs = this.stories.map((story, index) =>
-      new Maker(story, index, world, { errand, kid, kidGraph }).graph(),
-    )
+    const graphs = this.stories.map((story, index) => new Maker(story, index, world, { errand, kid, kidGraph }).graph())
     return { workflows: [...graphs, kid, kidGraph], activities: [errand] }
   }
 
@@ -126,11 +122,7 @@ export class GraphWorld {
   }
 }
 
-async function sendSignals(
-  run: RunHandle<unknown>,
-  { spec, generation }: Story,
-  world: ProgramWorld,
-): Promise<void> {
+async function sendSignals(run: RunHandle<unknown>, { spec, generation }: Story, world: ProgramWorld): Promise<void> {
   const sent = spec.steps.map(async ({ name, work }) => {
     if (work.do !== 'wait' || work.comesMs === undefined) return
     await world.pause(work.comesMs)
@@ -184,8 +176,7 @@ async function perform(
   const { stepKey: key, attempt } = ctx
   const { how } = end
   const rest = async (): Promise<void> => {
-    if (how === 'hangs' || ms > 0)
-      await sleep(world.process.clock, how === 'hangs' ? HOUR_MS : ms, ctx.signal)
+    if (how === 'hangs' || ms > 0) await sleep(world.process.clock, how === 'hangs' ? HOUR_MS : ms, ctx.signal)
   }
   await simulatedBody(world, ctx, rest, generation)
   if (how === 'fails' && end.permanently) throw new PermanentError(`${key} fails for good`)
@@ -262,16 +253,12 @@ class Maker {
       case 'each': {
         const { parallel, items } = work
         const over = ({ input, results }: Scope): number[] => itemsOf(step, input, results)
-        return made.each(
-          name,
-          { ...options, over, ...(parallel !== undefined && { parallel }) },
-          async (ctx) => {
-            // The last one is the one that fails.
-            const end = ctx.index === items - 1 ? this.#endOf(step, work) : FINE
-            await perform(this.#world, ctx, this.#story.generation, work.ms, end)
-            return value(ctx)
-          },
-        )
+        return made.each(name, { ...options, over, ...(parallel !== undefined && { parallel }) }, async (ctx) => {
+          // The last one is the one that fails.
+          const end = ctx.index === items - 1 ? this.#endOf(step, work) : FINE
+          await perform(this.#world, ctx, this.#story.generation, work.ms, end)
+          return value(ctx)
+        })
       }
     }
   }

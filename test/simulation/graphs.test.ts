@@ -72,8 +72,7 @@ test('INV4: graphs ask for the same from the start, from the warm cache and afte
     const { end, workflows, stories } = await simulateGraphs(seed, { calm: seed % 5 === 0 })
     // What a condition said that changes its mind, or code that was mended meanwhile, cannot be asked for again.
     const steady = stories.filter(
-      ({ spec, generation }) =>
-        generation === 1 && spec.steps.every(({ when }) => when !== 'fickle'),
+      ({ spec, generation }) => generation === 1 && spec.steps.every(({ when }) => when !== 'fickle'),
     )
     const names = new Set(steady.map(({ name }) => name))
     for (const { head, events } of runsOf(end)) {

@@ -103,16 +103,9 @@ export class KitchenSink {
   }
 
   // Everything the run will ever wait for, in some order, some of it twice.
-  async #answer(
-    client: Engine,
-    run: RunHandle<unknown>,
-    parts: readonly Node[],
-    world: ProgramWorld,
-  ): Promise<void> {
+  async #answer(client: Engine, run: RunHandle<unknown>, parts: readonly Node[], world: ProgramWorld): Promise<void> {
     const wants = parts.flatMap((each) => [...wantsOf(each)])
-    const shuffled = wants
-      .map((each) => ({ each, at: world.random.fraction() }))
-      .toSorted((a, b) => a.at - b.at)
+    const shuffled = wants.map((each) => ({ each, at: world.random.fraction() })).toSorted((a, b) => a.at - b.at)
     await Promise.all(
       shuffled.map(async ({ each, at }) => {
         await world.pause(at * 1_500)
@@ -122,12 +115,7 @@ export class KitchenSink {
     )
   }
 
-  async #give(
-    client: Engine,
-    run: RunHandle<unknown>,
-    want: Want,
-    world: ProgramWorld,
-  ): Promise<void> {
+  async #give(client: Engine, run: RunHandle<unknown>, want: Want, world: ProgramWorld): Promise<void> {
     const { n } = want
     const messageId = `m${n}`
     if (want.do === 'update') {
@@ -224,9 +212,7 @@ class Interpreter {
       case 'handled': {
         const heard: number[] = []
         ctx.on(signal<number>(`signal ${node.n}`), async (n, own) => {
-          heard.push(
-            await own.run('heed', { retry: RETRY }, async (step) => this.#body(step).then(() => n)),
-          )
+          heard.push(await own.run('heed', { retry: RETRY }, async (step) => this.#body(step).then(() => n)))
         })
         await ctx.wait(() => heard.length > 0)
         return heard[0]

@@ -19,15 +19,11 @@ export function machines(world: SimulatedWorld, work: Work): Definitions {
     await work(step)
     return n
   })
-  const tock = activity(
-    'tock',
-    { retry: retryIn(world), queue: 'other' },
-    async (n: number, step) => {
-      checkPlace(world, 'other', step)
-      await work(step)
-      return n
-    },
-  )
+  const tock = activity('tock', { retry: retryIn(world), queue: 'other' }, async (n: number, step) => {
+    checkPlace(world, 'other', step)
+    await work(step)
+    return n
+  })
   const counted = (state: Counted, id: string): Counted => {
     if (state.done.includes(id)) world.ledger.violate(`a machine heard twice that ${id} has ended`)
     return { ...state, done: [...state.done, id] }
@@ -80,8 +76,7 @@ function relayOf(world: SimulatedWorld, tick: Activity<number, number>) {
     start: (legs, act) => [{ leg: 1, legs }, act.run('tick', 1, { id: 'leg 1' })],
     activityCompleted: {
       tick: (state, { result }, act) => {
-        if (result !== state.leg)
-          world.ledger.violate(`leg ${result} ended while leg ${state.leg} was run`)
+        if (result !== state.leg) world.ledger.violate(`leg ${result} ended while leg ${state.leg} was run`)
         return [state, act.timer('rest', 10 * state.leg)]
       },
     },

@@ -14,14 +14,7 @@ interface Verdict {
 
 function simulate({ name, store, program, first = 1 }: Mutant): Promise<Verdict> {
   const how = program ? [store, program] : [store]
-  const args = [
-    '--import',
-    here('./mutate.ts'),
-    here('./run.ts'),
-    String(first),
-    String(SEEDS),
-    ...how,
-  ]
+  const args = ['--import', here('./mutate.ts'), here('./run.ts'), String(first), String(SEEDS), ...how]
   const options = { env: { ...process.env, PAWL_MUTANT: name }, timeout: 110_000 }
   return new Promise((resolve) => {
     execFile(process.execPath, args, options, (error, stdout, stderr) => {

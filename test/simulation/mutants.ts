@@ -189,16 +189,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'INV4: settlements are delivered newest first',
-    patch(
-      'core/deciders/function/heap.ts',
-      'if (above <= value) break',
-      'if (above >= value) break',
-    ),
-    patch(
-      'core/deciders/function/heap.ts',
-      '(items[child] as number) >= last',
-      '(items[child] as number) <= last',
-    ),
+    patch('core/deciders/function/heap.ts', 'if (above <= value) break', 'if (above >= value) break'),
+    patch('core/deciders/function/heap.ts', '(items[child] as number) >= last', '(items[child] as number) <= last'),
     patch(
       'core/deciders/function/heap.ts',
       '(items[right] as number) < (items[left] as number)',
@@ -219,16 +211,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'INV14: one attempt too many',
-    patch(
-      'core/policies/retry.ts',
-      'return attempt >= rule.maxAttempts',
-      'return attempt > rule.maxAttempts',
-    ),
-    patch(
-      localSteps,
-      'return failed >= retry.maxAttempts ||',
-      'return failed > retry.maxAttempts ||',
-    ),
+    patch('core/policies/retry.ts', 'return attempt >= rule.maxAttempts', 'return attempt > rule.maxAttempts'),
+    patch(localSteps, 'return failed >= retry.maxAttempts ||', 'return failed > retry.maxAttempts ||'),
   ),
   from(
     30,
@@ -251,8 +235,8 @@ export const mutants: readonly Mutant[] = [
     ),
     patch(
       'core/client/client.ts',
-      'store.create([{ ...run, ...(eager && { eager }) }]),\n    )',
-      'store.create([{ ...run, ...(eager && { eager }) }]),\n    ).catch(() => [] as Created[])',
+      'store.create([{ ...run, ...(eager && { eager }) }]))',
+      'store.create([{ ...run, ...(eager && { eager }) }])).catch(() => [] as Created[])',
     ),
   ),
   onObjects(
@@ -273,19 +257,11 @@ export const mutants: readonly Mutant[] = [
   ),
   onObjects(
     'S3: a snapshot says it holds more of the log than it does',
-    patch(
-      snapshotter,
-      'const state = replica.dump()',
-      'const state = { ...replica.dump(), n: position + 1 }',
-    ),
+    patch(snapshotter, 'const state = replica.dump()', 'const state = { ...replica.dump(), n: position + 1 }'),
   ),
   onObjects(
     'S3: a snapshot of what has changed leaves out a change',
-    patch(
-      'stores/objects/snapshot.ts',
-      '...changed.runs(since).map',
-      '...changed.runs(since + 1).map',
-    ),
+    patch('stores/objects/snapshot.ts', '...changed.runs(since).map', '...changed.runs(since + 1).map'),
   ),
   from(
     140,

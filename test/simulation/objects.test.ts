@@ -10,9 +10,7 @@ test(`P1, P15: ${count / 2} seeds on object storage that loses, repeats and dela
   let ghosts = 0
   for (let seed = first; seed < first + count / 2; seed++) {
     const { violations, end } = await simulateSeed(seed, { store: 'objects' })
-    expect(violations, `seed ${seed}: node test/simulation/run.ts ${seed} 1 trace objects`).toEqual(
-      [],
-    )
+    expect(violations, `seed ${seed}: node test/simulation/run.ts ${seed} 1 trace objects`).toEqual([])
     ghosts += end.ledger.trace.filter((line) => line.includes('ghost')).length
   }
   // Numbers that were used again after they had been swept away: the worst that compaction can do.

@@ -99,15 +99,11 @@ function failingWorkflows(world: SimulatedWorld) {
     await work(step)
     return amount * 2
   })
-  const far = activity(
-    'far',
-    { queue: 'other', retry: retryIn(world) },
-    async (amount: number, step) => {
-      checkPlace(world, 'other', step)
-      await work(step)
-      return amount + 1
-    },
-  )
+  const far = activity('far', { queue: 'other', retry: retryIn(world) }, async (amount: number, step) => {
+    checkPlace(world, 'other', step)
+    await work(step)
+    return amount + 1
+  })
   const flaky = workflow('flaky', async (ctx, fails: number) => {
     const value = await ctx.run('flake', { retry: retryIn(world) }, async (step) => {
       const got = await work(step)
@@ -121,14 +117,10 @@ function failingWorkflows(world: SimulatedWorld) {
       })
       .catch((error: unknown) => (error instanceof ActivityError ? error.reason : 'other'))
     const hopeless = await ctx
-      .run(
-        'hopeless',
-        { retry: { ...retryIn(world), maxAttempts: 2, initial: 10 } },
-        async (step) => {
-          await work(step)
-          throw new Error('always')
-        },
-      )
+      .run('hopeless', { retry: { ...retryIn(world), maxAttempts: 2, initial: 10 } }, async (step) => {
+        await work(step)
+        throw new Error('always')
+      })
       .catch((error: unknown) => (error instanceof ActivityError ? error.reason : 'other'))
     return { value, refused, hopeless, charged: await ctx.run(charge, 21) }
   })
@@ -179,9 +171,7 @@ function families(world: SimulatedWorld) {
     return got + n
   })
   const parent = workflow('parent', async (ctx, children: number) => {
-    const ends = await Promise.allSettled(
-      Array.from({ length: children }, (_, n) => ctx.child(child, n)),
-    )
+    const ends = await Promise.allSettled(Array.from({ length: children }, (_, n) => ctx.child(child, n)))
     await ctx.run('sum', { retry: retryIn(world) }, work)
     return ends.map((end) => (end.status === 'fulfilled' ? end.value : 'failed'))
   })
@@ -226,9 +216,7 @@ function structuredWorkflows(world: SimulatedWorld, child: Workflow<number, numb
       if (item === 1) throw new PermanentError('the second item fails')
       return got
     })
-    const shielded = await ctx.shield(async (own) =>
-      own.run('safe', { retry: retryIn(world) }, work),
-    )
+    const shielded = await ctx.shield(async (own) => own.run('safe', { retry: retryIn(world) }, work))
     const names = mapped.map((each) => (each.ok ? each.value : each.failure.type))
     return { late: typeof late, cancelled: cancelled === CANCELLED, names, shielded }
   })
@@ -264,12 +252,7 @@ export function program(kept: Promised, starts: number) {
   }
 }
 
-async function oneStory(
-  client: Engine,
-  world: ProgramWorld,
-  kept: Promised,
-  n: number,
-): Promise<void> {
+async function oneStory(client: Engine, world: ProgramWorld, kept: Promised, n: number): Promise<void> {
   const { random, ledger } = world
   await world.pause(random.below(2_000))
   const run = await begin(client, random, n)
@@ -295,11 +278,7 @@ async function rest(run: RunHandle<unknown>, world: ProgramWorld): Promise<void>
   }
 }
 
-async function begin(
-  client: Engine,
-  random: SeededRandom,
-  n: number,
-): Promise<RunHandle<unknown> | undefined> {
+async function begin(client: Engine, random: SeededRandom, n: number): Promise<RunHandle<unknown> | undefined> {
   const names = [
     'chain',
     'fan',
@@ -321,19 +300,13 @@ async function begin(
   const input = name === 'patient' || name === 'sleeper' ? random.below(400) : 1 + random.below(4)
   const options = random.chance(0.4) ? { idempotencyKey: `key ${n}` } : {}
   const starts = 'idempotencyKey' in options ? 3 : 1
-  const runs = await Promise.all(
-    Array.from({ length: starts }, () => client.start(contract, input, options)),
-  )
+  const runs = await Promise.all(Array.from({ length: starts }, () => client.start(contract, input, options)))
   const ids = new Set(runs.map((run) => run.runId))
   if (ids.size !== 1) throw new Error(`INV9: one key started ${ids.size} runs`)
   return runs[0]
 }
 
-async function signalOnce(
-  run: RunHandle<unknown>,
-  world: ProgramWorld,
-  kept: Promised,
-): Promise<void> {
+async function signalOnce(run: RunHandle<unknown>, world: ProgramWorld, kept: Promised): Promise<void> {
   const { random } = world
   await world.pause(random.below(150))
   const messageId = `m${random.integer()}`

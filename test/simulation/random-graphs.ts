@@ -163,10 +163,7 @@ const draftOf = (troubled: boolean): fc.Arbitrary<Draft> =>
         ),
       },
     ),
-    delayMs: fc.oneof(
-      { weight: 6, arbitrary: often },
-      { weight: 1, arbitrary: fc.constantFrom(0, 10, 90) },
-    ),
+    delayMs: fc.oneof({ weight: 6, arbitrary: often }, { weight: 1, arbitrary: fc.constantFrom(0, 10, 90) }),
     work: workOf(troubled),
     undo: fc.oneof(
       { weight: 3, arbitrary: often },
@@ -194,17 +191,9 @@ export const graphs: fc.Arbitrary<GraphSpec> = fc
       // So many steps in each layer; 0: any step may come after any other.
       width: fc.constantFrom(0, 0, 1, 2, 3, 5, 8),
       drafts: fc.array(draftOf(troubled), { minLength: count, maxLength: count, size: 'max' }),
-      output: rarely<GraphSpec['output']>(
-        troubled,
-        fc.constant('throws'),
-        fc.constantFrom('results', 'count'),
-      ),
-      cancelMs: troubled
-        ? fc.constantFrom(undefined, undefined, undefined, 0, 30, 200)
-        : fc.constant(undefined),
-      again: troubled
-        ? fc.constantFrom(undefined, 'healed' as const, 'better' as const)
-        : fc.constant(undefined),
+      output: rarely<GraphSpec['output']>(troubled, fc.constant('throws'), fc.constantFrom('results', 'count')),
+      cancelMs: troubled ? fc.constantFrom(undefined, undefined, undefined, 0, 30, 200) : fc.constant(undefined),
+      again: troubled ? fc.constantFrom(undefined, 'healed' as const, 'better' as const) : fc.constant(undefined),
     }),
   )
   .map(({ input, width, drafts, output, cancelMs, again }) => ({

@@ -78,15 +78,7 @@ export class Maker {
   // What may fail, or be called off, is made of quiet nodes only: nobody waits for an answer of theirs.
   #node(depth: number, loud: boolean): Node {
     if (depth === 0 || this.#random.chance(0.25)) return this.#leaf(loud)
-    const make = this.#random.pick([
-      'seq',
-      'all',
-      'promiseAll',
-      'settled',
-      'map',
-      'one',
-      'quiet',
-    ] as const)
+    const make = this.#random.pick(['seq', 'all', 'promiseAll', 'settled', 'map', 'one', 'quiet'] as const)
     if (make === 'one') {
       const wrap = this.#random.pick(['shield', 'raced', 'scope', 'child'] as const)
       // A child is another run: what the client says does not reach it.

@@ -28,9 +28,7 @@ for (let seed = first; seed < first + count; seed++) {
     for (const text of result.described ?? []) console.log(text)
   }
   if (violations.length === 0) continue
-  console.log(
-    `seed ${seed}: ${violations.length} violations\n${violations.slice(0, 10).join('\n')}`,
-  )
+  console.log(`seed ${seed}: ${violations.length} violations\n${violations.slice(0, 10).join('\n')}`)
   const what = [store, ...['sink', 'calm', 'graph'].filter(has)].join(' ')
   console.log(`see it again: node test/simulation/run.ts ${seed} 1 trace ${what}`)
   process.exit(1)

@@ -6,12 +6,7 @@ import { badNetwork, noFaults } from '../../src/testing/faulty-store.ts'
 import { incidentRatesOf, noIncidents } from '../../src/testing/incidents.ts'
 import { short } from '../../src/testing/ledger.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
-import {
-  type Definitions,
-  Simulation,
-  type SimulationEnd,
-  worldOfReplays,
-} from '../../src/testing/simulator.ts'
+import { type Definitions, Simulation, type SimulationEnd, worldOfReplays } from '../../src/testing/simulator.ts'
 import { checkEnd, checkUndoing, factsOf } from './graph-end.ts'
 import { walk } from './graph-walk.ts'
 import { GraphWorld, type Story } from './graph-world.ts'
@@ -38,10 +33,7 @@ export interface GraphResult {
 /** So many graphs to a seed where nothing disturbs them. */
 export const CALM_GRAPHS = 10
 
-export async function simulateGraphs(
-  seed: number,
-  options: GraphOptions = {},
-): Promise<GraphResult> {
+export async function simulateGraphs(seed: number, options: GraphOptions = {}): Promise<GraphResult> {
   const { calm = false } = options
   const plan = new SeededRandom(seed).fork('plan')
   const count = calm ? CALM_GRAPHS : 1 + plan.below(2)
@@ -92,9 +84,7 @@ function checkStory({ tables, ledger }: SimulationEnd, story: Story): string[] {
     const walked = { spec, events, kept, facts }
     // What was undone before a fail-over may have been undone in a history that is lost.
     const { failOvers } = ledger
-    const seen = undos.filter(
-      (each) => each.generation === generation && each.failOvers === failOvers,
-    )
+    const seen = undos.filter((each) => each.generation === generation && each.failOvers === failOvers)
     for (const what of [...walk(walked), ...checkEnd(walked), ...checkUndoing(walked, seen)])
       found.push(`graph ${story.name} (${short(runId)}, generation ${generation}): ${what}`)
   }

@@ -6,12 +6,7 @@ import { checkAll, checkReplay } from '../../src/testing/checkers.ts'
 import { badNetwork, noFaults } from '../../src/testing/faulty-store.ts'
 import { incidentRatesOf, noIncidents } from '../../src/testing/incidents.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
-import {
-  type Definitions,
-  Simulation,
-  type SimulationEnd,
-  worldOfReplays,
-} from '../../src/testing/simulator.ts'
+import { type Definitions, Simulation, type SimulationEnd, worldOfReplays } from '../../src/testing/simulator.ts'
 import { KitchenSink } from './kitchen-sink.ts'
 import { type StoreKind, storeOf } from './simulate-seed.ts'
 

@@ -56,7 +56,5 @@ function historiesOf({ tables }: SimulationEnd): Map<string, string[]> {
 }
 
 function withoutStacks(body: string): string {
-  return JSON.stringify(JSON.parse(body), (key, value: unknown) =>
-    key === 'stack' ? undefined : value,
-  )
+  return JSON.stringify(JSON.parse(body), (key, value: unknown) => (key === 'stack' ? undefined : value))
 }

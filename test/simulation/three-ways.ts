@@ -18,9 +18,7 @@ export interface RecordedTurn {
 }
 
 /** Every generation of every run that ended by its code. */
-export function* runsOf({
-  tables,
-}: SimulationEnd): Iterable<{ head: Head; events: readonly HistoryEvent[] }> {
+export function* runsOf({ tables }: SimulationEnd): Iterable<{ head: Head; events: readonly HistoryEvent[] }> {
   for (const row of tables.ended.values()) {
     const all = tables.turns.get(row.head.runId) ?? []
     for (let generation = 1; generation <= row.generation; generation++) {
@@ -44,8 +42,7 @@ export function turnsIn(events: readonly HistoryEvent[]): RecordedTurn[] {
   return turns
 }
 
-export const asked = (turns: readonly RecordedTurn[]): string[][] =>
-  turns.map((turn) => turn.asked.map(lineOfEvent))
+export const asked = (turns: readonly RecordedTurn[]): string[][] => turns.map((turn) => turn.asked.map(lineOfEvent))
 
 export async function decidedWarm(
   workflows: Definitions['workflows'],
@@ -87,9 +84,7 @@ async function decide(
   const now = turn.asked[0]?.at ?? given.at(-1)?.at ?? 0
   const commands = await execution.advance(given, now, replayedThrough)
   const keys = new Set(commands.flatMap((command) => ('key' in command ? [command.key] : [])))
-  const done = turn.asked.filter(
-    (event) => DONE_AT_ONCE.has(event.type) && 'key' in event && keys.has(event.key),
-  )
+  const done = turn.asked.filter((event) => DONE_AT_ONCE.has(event.type) && 'key' in event && keys.has(event.key))
   const lines = commands.flatMap((command) => worthRecording(command, turn)).map(lineOfCommand)
   const isOver = commands.some(({ type }) => ENDS.has(type))
   return done.length === 0 || isOver ? lines : [...lines, ...(await decide(execution, turn, done))]
@@ -120,11 +115,7 @@ function secretOf(event: HistoryEvent): string[] {
   return [Buffer.from(event.token, 'base64url').subarray(16).toString('hex')]
 }
 
-function openExecution(
-  workflows: Definitions['workflows'],
-  head: Head,
-  secret: () => string,
-): Execution {
+function openExecution(workflows: Definitions['workflows'], head: Head, secret: () => string): Execution {
   const registry = new Registry(workflows, [])
   const workflow = registry.workflow(head.name)
   if (!workflow) throw new Error(`no code for ${head.name}`)

@@ -14,11 +14,7 @@ export interface Other {
 /** All rows are compared after so many calls; those a call names, after each. */
 const ROWS_EVERY = 100
 
-export async function compareStores(
-  seed: number,
-  batches: number,
-  others: readonly Other[],
-): Promise<void> {
+export async function compareStores(seed: number, batches: number, others: readonly Other[]): Promise<void> {
   const clock = new VirtualClock()
   const database = new MemoryDatabase()
   const memory = new MemoryStore({ clock, database })
@@ -28,9 +24,7 @@ export async function compareStores(
     () => clock.now(),
     () => database.tables,
   )
-  const stores = await Promise.all(
-    others.map(async ({ name, open }) => ({ name, store: await open(clock) })),
-  )
+  const stores = await Promise.all(others.map(async ({ name, open }) => ({ name, store: await open(clock) })))
   const compare = async (what: string, ask: (store: Store) => Promise<unknown>): Promise<void> => {
     const [expected = [], ...answers] = await Promise.all(
       [memory, ...stores.map(({ store }) => store)].map(async (store) => texts(await ask(store))),
@@ -90,14 +84,10 @@ async function loadAll(store: Store, runIds: readonly string[]): Promise<unknown
   const asks = runIds.flatMap((runId) => [
     { type: 'run', runId } as const,
     { type: 'tasks', runId } as const,
-    ...[1, 2, 3].map(
-      (generation) => ({ type: 'history', runId, generation, after: 0, turns: 100 }) as const,
-    ),
+    ...[1, 2, 3].map((generation) => ({ type: 'history', runId, generation, after: 0, turns: 100 }) as const),
     { type: 'notes', runId, generation: 1, key: 'k1' } as const,
   ])
-  const names = ['a', 'b', 'c', 'd', 'e', 'f'].map(
-    (workflowId) => ({ type: 'named', workflowId }) as const,
-  )
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((workflowId) => ({ type: 'named', workflowId }) as const)
   const loaded = await store.load([...asks, ...names, { type: 'sessions' }])
   return loaded.map((each) => {
     if (each.type === 'tasks') return { tasks: sorted(each.tasks, ({ taskId }) => taskId) }

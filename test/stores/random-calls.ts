@@ -108,8 +108,7 @@ export class RandomCalls {
     const known = this.#knownRun()
     if (known && this.#draws.chance(0.15)) return this.#again(known)
     const runId = known && this.#draws.chance(0.08) ? known.head.runId : this.#draws.id()
-    const other =
-      known && known.head.runId === runId && this.#draws.chance(0.7) ? known.head : undefined
+    const other = known && known.head.runId === runId && this.#draws.chance(0.7) ? known.head : undefined
     const hasName = this.#draws.chance(0.4)
     return {
       runId,
@@ -141,8 +140,7 @@ export class RandomCalls {
       ...known,
       digest,
       reuse: this.#draws.pick(REUSES),
-      generation:
-        generation + (this.#draws.chance(0.8) ? 1 : 0) + (this.#draws.chance(0.1) ? 1 : 0),
+      generation: generation + (this.#draws.chance(0.8) ? 1 : 0) + (this.#draws.chance(0.1) ? 1 : 0),
       ...this.#draws.maybe(0.95, () => ({ past: this.#draws.firstTurn() })),
       ...this.#draws.maybe(0.3, () => ({ attributes: this.#draws.attributes() })),
     }
@@ -178,9 +176,7 @@ export class RandomCalls {
       nonce: this.#draws.number(),
       build: this.#draws.pick(BUILDS),
       queues: this.#draws.chance(0.7) ? QUEUES : [this.#draws.pick(QUEUES)],
-      workflows: this.#draws.chance(0.6)
-        ? null
-        : [this.#draws.pick(NAMES), this.#draws.pick(NAMES)],
+      workflows: this.#draws.chance(0.6) ? null : [this.#draws.pick(NAMES), this.#draws.pick(NAMES)],
       activities: this.#draws.chance(0.6) ? null : [this.#draws.pick(NAMES)],
       runs: this.#wanted(),
       tasks: this.#wanted(),
@@ -242,8 +238,7 @@ export class RandomCalls {
     const [old] = this.#sent.splice(this.#draws.chance(0.08) ? 0 : this.#sent.length, 1)
     if (old) return old
     const held = [...this.#tables().live.values()].filter(({ session }) => session !== 0)
-    const row =
-      held.length > 0 && this.#draws.chance(0.93) ? this.#draws.pick(held) : this.#knownRun()
+    const row = held.length > 0 && this.#draws.chance(0.93) ? this.#draws.pick(held) : this.#knownRun()
     if (!row) return undefined
     const turn = this.#spoilt(this.#turnOf(row))
     if (this.#draws.chance(0.15)) this.#sent.push(turn)
@@ -263,15 +258,11 @@ export class RandomCalls {
       turnId: this.#draws.number(),
       seq: row.reached,
       count: next.type === 'end' || this.#draws.chance(0.85) ? 1 + this.#draws.below(3) : 0,
-      at:
-        this.#now() +
-        (this.#draws.chance(0.05) ? 4_000 + this.#draws.below(8_000) : -this.#draws.below(50)),
+      at: this.#now() + (this.#draws.chance(0.05) ? 4_000 + this.#draws.below(8_000) : -this.#draws.below(50)),
       body: this.#draws.body(),
       consumed,
       outbox: this.#draws.chance(0.15) ? [this.#outbound()] : [],
-      tasks: this.#draws.chance(0.25)
-        ? [this.#task(tasks), ...(this.#draws.chance(0.3) ? [this.#task([])] : [])]
-        : [],
+      tasks: this.#draws.chance(0.25) ? [this.#task(tasks), ...(this.#draws.chance(0.3) ? [this.#task([])] : [])] : [],
       dropped: tasks.filter(() => this.#draws.chance(0.15)),
       ...this.#draws.maybe(0.1, () => ({ attributes: this.#draws.attributes() })),
       ...this.#draws.maybe(0.1, () => ({ compensating: this.#draws.chance(0.6) })),
@@ -341,8 +332,7 @@ export class RandomCalls {
 
   #task(known: readonly string[]): NewTask {
     return {
-      taskId:
-        known.length > 0 && this.#draws.chance(0.1) ? this.#draws.pick(known) : this.#draws.id(),
+      taskId: known.length > 0 && this.#draws.chance(0.1) ? this.#draws.pick(known) : this.#draws.id(),
       name: this.#draws.pick(NAMES),
       queue: this.#draws.pick(QUEUES),
       priority: this.#draws.pick([0, 0, 3]),
@@ -359,8 +349,7 @@ export class RandomCalls {
     const lease = { session, epoch: this.#draws.chance(0.95) ? epoch : epoch + 1, nonce }
     const dice = this.#draws.below(3)
     if (dice === 0) return { taskId, lease, result: { type: 'return' } }
-    if (dice === 1)
-      return { taskId, lease, result: { type: 'done', message: this.#draws.message() } }
+    if (dice === 1) return { taskId, lease, result: { type: 'done', message: this.#draws.message() } }
     const failure = this.#draws.body()
     return {
       taskId,
@@ -388,10 +377,7 @@ export class RandomCalls {
   }
 
   #record(): RecordOperation {
-    const [space, key] = [
-      this.#draws.pick(['s1', 's2']),
-      this.#draws.pick(['x', 'y', 'ä', 'Z', '😀']),
-    ]
+    const [space, key] = [this.#draws.pick(['s1', 's2']), this.#draws.pick(['x', 'y', 'ä', 'Z', '😀'])]
     if (this.#draws.chance(0.2)) return { type: 'get', space, key }
     if (this.#draws.chance(0.2))
       return {

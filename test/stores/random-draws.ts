@@ -1,10 +1,5 @@
 // What random calls are made of. The same seed gives the same draws.
-import type {
-  AttributeChanges,
-  InitialTurn,
-  ListQuery,
-  StoredMessage,
-} from '../../src/core/stores/store.ts'
+import type { AttributeChanges, InitialTurn, ListQuery, StoredMessage } from '../../src/core/stores/store.ts'
 import type { SeededRandom } from '../../src/testing/seeded-random.ts'
 
 /** Sessions, nonces and turn ids are as large as real ones. */
@@ -47,18 +42,7 @@ export class RandomDraws {
 
   attributes(): AttributeChanges {
     const value = (): AttributeChanges[string] =>
-      this.pick([
-        null,
-        'x',
-        'y',
-        this.below(3),
-        true,
-        false,
-        { at: this.below(3) },
-        ['x', 'z'],
-        ['y'],
-        [],
-      ])
+      this.pick([null, 'x', 'y', this.below(3), true, false, { at: this.below(3) }, ['x', 'z'], ['y'], []])
     return { p: value(), ...(this.chance(0.4) && { q: value() }) }
   }
 

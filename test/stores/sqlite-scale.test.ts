@@ -54,14 +54,11 @@ function fill(file: string): void {
   const lanes = ['order', 'invoice', 'rare']
   const lane = database.prepare(`insert into pawl_lane values (?, 'run', 'default', ?, 0)`)
   for (const [index, name] of lanes.entries()) lane.run(index + 1, name)
-  const run =
-    database.prepare(`insert into pawl_run (run_id, lane, workflow_id, created_at, digest, input)
+  const run = database.prepare(`insert into pawl_run (run_id, lane, workflow_id, created_at, digest, input)
     values (?, ?, ?, ?, 'd', '1')`)
-  const closed =
-    database.prepare(`insert into pawl_closed (run_id, status, closed_at, generation, seq, count, turn_id,
+  const closed = database.prepare(`insert into pawl_closed (run_id, status, closed_at, generation, seq, count, turn_id,
     epoch, body, created_at) values (?, ?, ?, 1, 0, 1, 1, 1, '{}', ?)`)
-  const live =
-    database.prepare(`insert into pawl_live (run_id, lane, at, start_at, status, updated_at)
+  const live = database.prepare(`insert into pawl_live (run_id, lane, at, start_at, status, updated_at)
     values (?, ?, ?, 0, ?, 0)`)
   const attribute = database.prepare('insert into pawl_attribute values (?, ?, ?, ?, ?)')
   const item = database.prepare('insert into pawl_attribute_item values (?, ?, ?, ?)')
@@ -163,28 +160,25 @@ describe('stores §2: lists of SQLite with 20,000 runs', () => {
     await rm(folder, { recursive: true })
   })
 
-  test.each(Object.entries(queries))(
-    '%s: found newest first, page by page, and counted',
-    async (_, query) => {
-      const expected = runs
-        .filter((run) => fulfils(run, { ...query, limit: 1 }))
-        .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
-        .map(({ id }) => id)
-      expect(await store.list({ ...query, limit: 1, count: true })).toEqual({
-        runs: [],
-        count: expected.length,
-      })
-      const found: string[] = []
-      let cursor: string | undefined
-      do {
-        const page = await store.list({ ...query, limit: 40, ...(cursor && { cursor }) })
-        found.push(...page.runs.map(({ head }) => head.runId))
-        cursor = page.cursor
-      } while (cursor !== undefined && found.length < 200)
-      expect(found).toEqual(expected.slice(0, found.length))
-      expect(found.length).toBeGreaterThanOrEqual(Math.min(200, expected.length))
-    },
-  )
+  test.each(Object.entries(queries))('%s: found newest first, page by page, and counted', async (_, query) => {
+    const expected = runs
+      .filter((run) => fulfils(run, { ...query, limit: 1 }))
+      .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+      .map(({ id }) => id)
+    expect(await store.list({ ...query, limit: 1, count: true })).toEqual({
+      runs: [],
+      count: expected.length,
+    })
+    const found: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await store.list({ ...query, limit: 40, ...(cursor && { cursor }) })
+      found.push(...page.runs.map(({ head }) => head.runId))
+      cursor = page.cursor
+    } while (cursor !== undefined && found.length < 200)
+    expect(found).toEqual(expected.slice(0, found.length))
+    expect(found.length).toBeGreaterThanOrEqual(Math.min(200, expected.length))
+  })
 
   test.each(selective)('%s: only a few slices are read', async (what) => {
     const query = queries[what] as Partial<ListQuery>

@@ -122,11 +122,7 @@ function relativeProblem(layer: string, target: string): string | undefined {
   return `${layer} may not import ${target}`
 }
 
-function builtinProblem(
-  layer: string,
-  builtin: string,
-  names: readonly string[],
-): string | undefined {
+function builtinProblem(layer: string, builtin: string, names: readonly string[]): string | undefined {
   const allowance = mayImportFromNode[layer]
   if (allowance === undefined) return undefined
   const allowedNames = allowance[builtin]

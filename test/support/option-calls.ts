@@ -16,14 +16,7 @@ import {
   workflow,
 } from 'pawl'
 import { compress, encrypt, offload } from 'pawl/codecs'
-import {
-  callExternalService,
-  handlers,
-  llmService,
-  notifyEmail,
-  notifyWebhook,
-  verifyWebhook,
-} from 'pawl/handlers'
+import { callExternalService, handlers, llmService, notifyEmail, notifyWebhook, verifyWebhook } from 'pawl/handlers'
 import { simulate, testEngine } from 'pawl/testing'
 import { compressOptions } from '../../src/addons/codecs/compress.ts'
 import { encryptOptions } from '../../src/addons/codecs/encrypt.ts'
@@ -35,11 +28,7 @@ import { emailInput, emailOptions } from '../../src/addons/handlers/notify-email
 import { webhookInput, webhookOptions } from '../../src/addons/handlers/notify-webhook.ts'
 import { smtpServer } from '../../src/addons/handlers/smtp.ts'
 import { verifyOptions } from '../../src/addons/handlers/webhook-signature.ts'
-import {
-  backfillOptions,
-  scheduleChange,
-  wholeSchedule,
-} from '../../src/addons/schedules/options.ts'
+import { backfillOptions, scheduleChange, wholeSchedule } from '../../src/addons/schedules/options.ts'
 import type { Description } from '../../src/core/base/described.ts'
 import { batchOptions } from '../../src/core/client/batch.ts'
 import { pageOptions, runFilter } from '../../src/core/client/filter.ts'
@@ -117,9 +106,7 @@ function run(asks: AnyWorkflow): () => Promise<void> {
   }
 }
 
-export async function onEngine(
-  use: (engine: Awaited<ReturnType<typeof open>>) => unknown,
-): Promise<void> {
+export async function onEngine(use: (engine: Awaited<ReturnType<typeof open>>) => unknown): Promise<void> {
   const engine = await open('memory:', { workflows: [job] })
   try {
     await use(engine)
@@ -232,10 +219,7 @@ export const calls: readonly Given[] = [
   {
     title: 'engine.schedules.set',
     options: wholeSchedule,
-    give: (o) =>
-      onEngine((e) =>
-        e.schedules.set('s', { workflow: job, every: '1h', ...(o as object) } as never),
-      ),
+    give: (o) => onEngine((e) => e.schedules.set('s', { workflow: job, every: '1h', ...(o as object) } as never)),
     isPart: true,
   },
   {

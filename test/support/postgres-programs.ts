@@ -33,9 +33,7 @@ export async function findPostgresPrograms(scratchFolder: string): Promise<Postg
     if (problem === undefined) return copied
     problems.push(`${native}: ${problem}`)
   }
-  throw new Error(
-    `no Postgres to test against; install one or set TEST_PG_URL. Tried:\n${problems.join('\n')}`,
-  )
+  throw new Error(`no Postgres to test against; install one or set TEST_PG_URL. Tried:\n${problems.join('\n')}`)
 }
 
 function programsIn(folder: string): PostgresPrograms {

@@ -9,12 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { findPostgresPrograms, type PostgresPrograms } from './postgres-programs.ts'
-import {
-  createServerFolder,
-  runAsServerUser,
-  serverEnvironment,
-  serverUser,
-} from './server-user.ts'
+import { createServerFolder, runAsServerUser, serverEnvironment, serverUser } from './server-user.ts'
 
 export type RunningPostgres = { readonly url: string; stop(): Promise<void> }
 
@@ -172,11 +167,7 @@ async function connectOnce(url: string): Promise<string | undefined> {
   }
 }
 
-async function stopServer(
-  server: ChildProcess,
-  guard: ChildProcess,
-  folder: string,
-): Promise<void> {
+async function stopServer(server: ChildProcess, guard: ChildProcess, folder: string): Promise<void> {
   await killServer(server)
   guard.kill('SIGKILL')
   await rm(folder, { recursive: true, force: true })

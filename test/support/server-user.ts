@@ -31,10 +31,7 @@ export async function giveToServerUser(folder: string): Promise<void> {
 export type ProgramResult = { readonly code: number | null; readonly output: string }
 
 /** Runs a program as the server's user. A program that does not start is a result, not an error. */
-export async function runAsServerUser(
-  program: string,
-  args: readonly string[],
-): Promise<ProgramResult> {
+export async function runAsServerUser(program: string, args: readonly string[]): Promise<ProgramResult> {
   try {
     const child = spawn(program, args, {
       ...serverUser,

@@ -48,11 +48,7 @@ describe('imports', () => {
 
 describe('layers', () => {
   test.each([
-    [
-      'src/core/kernel/a.ts',
-      '../runtime/clock.ts',
-      'core/kernel may not import src/core/runtime/clock.ts',
-    ],
+    ['src/core/kernel/a.ts', '../runtime/clock.ts', 'core/kernel may not import src/core/runtime/clock.ts'],
     ['src/core/policies/a.ts', '../definitions/b.ts', 'core/policies may not import'],
     ['src/core/definitions/a.ts', '../deciders/b.ts', 'core/definitions may not import'],
     ['src/core/deciders/job/a.ts', '../../policies/b.ts', 'core/deciders may not import'],
@@ -77,11 +73,7 @@ describe('layers', () => {
     ['src/core/kernel/a.ts', 'commander', 'core/kernel may import nothing'],
     ['src/core/kernel/a.ts', 'node:fs', 'core/kernel may not import node:fs'],
     ['src/core/policies/a.ts', 'fs', 'core/policies may not import node:fs'],
-    [
-      'src/core/definitions/a.ts',
-      'node:async_hooks',
-      'core/definitions may not import node:async_hooks',
-    ],
+    ['src/core/definitions/a.ts', 'node:async_hooks', 'core/definitions may not import node:async_hooks'],
     ['src/core/deciders/a.ts', 'node:crypto', 'core/deciders may not import x from node:crypto'],
   ])('%s may not import %s', (path, specifier, problem) => {
     const file = source(path, `import { x } from '${specifier}'`)
@@ -263,13 +255,10 @@ describe('shortcuts', () => {
     expect(shortcutViolations(source('test/types/a.test.ts', typeTest))).toEqual([])
   })
 
-  test.each(['test.only', 'it.skip', 'describe.only', 'test.todo', 'test.concurrent.skip'])(
-    '%s is refused',
-    (call) => {
-      expect(skippedTestViolations(source('a.test.ts', `${call}('x', () => {})`))).toHaveLength(1)
-      expect(skippedTestViolations(source('a.test.ts', `list.skip(1); '${call}'`))).toEqual([])
-    },
-  )
+  test.each(['test.only', 'it.skip', 'describe.only', 'test.todo', 'test.concurrent.skip'])('%s is refused', (call) => {
+    expect(skippedTestViolations(source('a.test.ts', `${call}('x', () => {})`))).toHaveLength(1)
+    expect(skippedTestViolations(source('a.test.ts', `list.skip(1); '${call}'`))).toEqual([])
+  })
 })
 
 describe('portability', () => {
@@ -279,9 +268,7 @@ describe('portability', () => {
     ['import("../', 'shared/x.ts")'],
   ])('%s%s is refused', (...halves) => {
     const text = `first line\n${halves.join('')}`
-    expect(portabilityViolations({ path: 'README.md', text })).toEqual([
-      expect.stringContaining('README.md:2'),
-    ])
+    expect(portabilityViolations({ path: 'README.md', text })).toEqual([expect.stringContaining('README.md:2')])
   })
 
   test('what package.json names must have a source', () => {

@@ -138,8 +138,7 @@ export function parseIgnoreFile(text: string): (path: string) => boolean {
   const folders = lines.filter((line) => line.endsWith('/')).map((line) => line.replace(/^\//, ''))
   const names = lines.filter((line) => /^\w+$/.test(line))
   const known = suffixes.length + folders.length + names.length
-  if (known !== lines.length)
-    throw new Error(`.gitignore has forms tidy does not know: ${lines.join()}`)
+  if (known !== lines.length) throw new Error(`.gitignore has forms tidy does not know: ${lines.join()}`)
   const ends = [...folders, ...names, ...names.map((name) => `${name}/`)]
   return (path) =>
     path === '.git/' ||

@@ -45,8 +45,7 @@ const clockModules = new Set(['node:timers', 'node:timers/promises', 'node:perf_
  */
 export function worldViolations(file: SourceFile): Violation[] {
   const { path } = file
-  if (!path.startsWith('src/') || path.startsWith('src/core/runtime/') || isTestFile(path))
-    return []
+  if (!path.startsWith('src/') || path.startsWith('src/core/runtime/') || isTestFile(path)) return []
   const forbidden = path.startsWith('src/cli/') ? clockMembers : withEnvironment
   const found: Violation[] = []
   const report = (line: number, what: string): void => {
@@ -120,11 +119,7 @@ export function sizeViolations(file: SourceFile): Violation[] {
   return found
 }
 
-const functionNodes = new Set([
-  'FunctionDeclaration',
-  'FunctionExpression',
-  'ArrowFunctionExpression',
-])
+const functionNodes = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'])
 
 /** Exempts the function given to `describe`, which groups tests and is as long as they are. */
 function isDescribeCall(node: SyntaxNode | undefined): boolean {
@@ -227,10 +222,7 @@ export function portabilityViolations(file: TextFile): Violation[] {
 }
 
 /** Requires a source for every built file that package.json names. */
-export function exportViolations(
-  manifest: TextFile,
-  exists: (path: string) => boolean,
-): Violation[] {
+export function exportViolations(manifest: TextFile, exists: (path: string) => boolean): Violation[] {
   const { exports, bin } = JSON.parse(manifest.text) as { exports?: unknown; bin?: unknown }
   const sources = new Set([...targets(exports), ...targets(bin)].map(sourceOf))
   return [...sources]

@@ -215,11 +215,7 @@ export const counts = workflow('counts', async (ctx, n: number = 5) => {
   return n
 })
 same<Equal<typeof counts, Workflow<number | undefined, number>>>(true)
-const sized = workflow(
-  'sized',
-  { runTimeout: '1d' },
-  async (_ctx, { n = 5 }: { n?: number } = {}) => n,
-)
+const sized = workflow('sized', { runTimeout: '1d' }, async (_ctx, { n = 5 }: { n?: number } = {}) => n)
 same<Equal<typeof sized, Workflow<{ n?: number } | undefined, number>>>(true)
 export const unsized = workflow('unsized', async (_ctx, n = 5) => n)
 same<Equal<typeof unsized, Workflow<unknown, unknown>>>(true)
@@ -229,11 +225,7 @@ const doubles = activity('doubles', async (n: number = 5, ctx) => n * ctx.attemp
 same<Equal<typeof doubles, Activity<number | undefined, number>>>(true)
 const undoubled = activity('undoubled', { retry: 'none' }, async (n = 5) => n)
 same<Equal<typeof undoubled, Activity<unknown, unknown>>>(true)
-const asked = activity(
-  'asked',
-  { input: typed<{ n: number }>() },
-  async (of: { n: number } = { n: 1 }) => of.n,
-)
+const asked = activity('asked', { input: typed<{ n: number }>() }, async (of: { n: number } = { n: 1 }) => of.n)
 same<Equal<typeof asked, Activity<{ n: number }, number>>>(true)
 const explicit = workflow<string, number>('explicit', async (_ctx, n) => n.toFixed())
 same<Equal<typeof explicit, Workflow<number, string>>>(true)

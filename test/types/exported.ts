@@ -46,9 +46,7 @@ export const raced = workflow('raced', async (ctx) =>
   ctx.race({ one: (own) => own.run('one', () => 1), two: ctx.wait(paid) }),
 )
 export const declaredWorkflow = workflow.declare<Item, number>('declared')
-export const implementedWorkflow = declaredWorkflow.implement(async (ctx, item) =>
-  ctx.run(parsed, item),
-)
+export const implementedWorkflow = declaredWorkflow.implement(async (ctx, item) => ctx.run(parsed, item))
 export const anyWorkflow = workflow.dynamic(async (ctx) => ctx.info.name)
 
 export const begun = graph<Item>('begun').step('reserve', ({ input }) => input.id)

@@ -21,8 +21,7 @@ function exportsOf(path: string, asTypes = false): string[] {
   }
   for (const [, type, from = ''] of text.matchAll(/^export (type )?\* from '(.+)'/gm))
     found.push(...exportsOf(join(dirname(path), from), asTypes || type !== undefined))
-  const declared =
-    /^export (?:declare )?(?:async )?(interface|type|class|abstract class|const|function\*?) (\w+)/gm
+  const declared = /^export (?:declare )?(?:async )?(interface|type|class|abstract class|const|function\*?) (\w+)/gm
   for (const [, kind = '', name = ''] of text.matchAll(declared))
     found.push(named(asTypes || kind === 'interface' || kind === 'type', name))
   return found
@@ -52,15 +51,10 @@ test('house: what an entry point exports at run time is in the list', async () =
 test('house: everything that pawl exports has a comment for editors', () => {
   const entry = readFileSync(join(root, 'src', 'index.ts'), 'utf8')
   const bare: string[] = []
-  for (const [, list = '', from = ''] of entry.matchAll(
-    /^export (?:type )?\{([^}]*)\} from '(.+)'/gm,
-  )) {
+  for (const [, list = '', from = ''] of entry.matchAll(/^export (?:type )?\{([^}]*)\} from '(.+)'/gm)) {
     const text = readFileSync(join(root, 'src', from), 'utf8')
     for (const [name] of list.matchAll(/\b(?!type )\w+/g)) {
-      const declared = new RegExp(
-        `^export (?:async )?(?:interface|type|class|const|function) ${name}\\b`,
-        'm',
-      )
+      const declared = new RegExp(`^export (?:async )?(?:interface|type|class|const|function) ${name}\\b`, 'm')
       const at = declared.exec(text)?.index
       if (at !== undefined && !text.slice(0, at).endsWith('*/\n')) bare.push(name)
     }

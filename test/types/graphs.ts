@@ -1,15 +1,6 @@
 // Checked by the compiler and never run: the results of the steps a step comes after are typed in its handler, and what is
 // not there cannot be named.
-import {
-  type Engine,
-  graph,
-  type InputOf,
-  type OutputOf,
-  query,
-  signal,
-  type Timeout,
-  type Workflow,
-} from 'pawl'
+import { type Engine, graph, type InputOf, type OutputOf, query, signal, type Timeout, type Workflow } from 'pawl'
 import { z } from 'zod'
 import { charge, checkout, treeContract } from './definitions.ts'
 import { type Equal, same } from './support.ts'
@@ -18,14 +9,10 @@ const approval = signal<{ by: string }>('approval')
 
 export const fulfilment = graph<{ orderId: string; items: string[] }>('order_fulfilment')
   .step('validate', ({ input, attempt }) => ({ cents: input.items.length * 100, attempt }))
-  .step(
-    'reserve',
-    { after: ['validate'], retry: { maxAttempts: 3 }, queue: 'stock' },
-    async ({ results }) => {
-      same<Equal<typeof results, { readonly validate: { cents: number; attempt: number } }>>(true)
-      return { hold: results.validate.cents }
-    },
-  )
+  .step('reserve', { after: ['validate'], retry: { maxAttempts: 3 }, queue: 'stock' }, async ({ results }) => {
+    same<Equal<typeof results, { readonly validate: { cents: number; attempt: number } }>>(true)
+    return { hold: results.validate.cents }
+  })
   .compensate(async ({ result, input }) => {
     same<Equal<typeof result, { hold: number }>>(true)
     same<Equal<typeof input, { orderId: string; items: string[] }>>(true)
@@ -36,20 +23,12 @@ export const fulfilment = graph<{ orderId: string; items: string[] }>('order_ful
   }))
   .wait('approved', { after: ['validate'], timeout: '7d' }, approval)
   .wait('certain', { after: ['validate'] }, approval)
-  .each(
-    'pack',
-    { after: ['reserve'], over: ({ input }) => input.items, parallel: 4 },
-    ({ item, index }) => {
-      same<Equal<typeof item, string>>(true)
-      same<Equal<typeof index, number>>(true)
-      return item.length
-    },
-  )
-  .step(
-    'gift',
-    { after: ['validate'], when: ({ results }) => results.validate.cents > 500 },
-    () => 'card',
-  )
+  .each('pack', { after: ['reserve'], over: ({ input }) => input.items, parallel: 4 }, ({ item, index }) => {
+    same<Equal<typeof item, string>>(true)
+    same<Equal<typeof index, number>>(true)
+    return item.length
+  })
+  .step('gift', { after: ['validate'], when: ({ results }) => results.validate.cents > 500 }, () => 'card')
   .step('wrap', { after: ['gift'] }, ({ results }) => results.gift.length)
   .step('audit', { after: ['pack', 'gift'], rule: 'allDone' }, ({ results }) => {
     same<Equal<typeof results.pack, number[] | undefined>>(true)
@@ -86,9 +65,7 @@ export const ownFailure = graph('own')
 
 export async function uses(engine: Engine): Promise<void> {
   const run = await engine.start(fulfilment, { orderId: 'A', items: [] })
-  same<
-    Equal<Awaited<ReturnType<typeof run.result>>, { packed: number[]; gift: string | undefined }>
-  >(true)
+  same<Equal<Awaited<ReturnType<typeof run.result>>, { packed: number[]; gift: string | undefined }>>(true)
   await run.query(query<void, { name: string; status: string }[]>('steps'))
   await run.migrate({
     definitionHash: fulfilment.definitionHash,

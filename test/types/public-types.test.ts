@@ -57,9 +57,7 @@ test('definitions can be exported: their declarations name only what is public, 
   const own = new Map([...files].filter(([path]) => path.startsWith('test')))
   expect(own.size).toBeGreaterThan(5)
   expect(anyIn(own)).toEqual([])
-  const imported = [...own.values()].flatMap((text) => [
-    ...text.matchAll(/(?:from |import\()['"](.+?)['"]/g),
-  ])
+  const imported = [...own.values()].flatMap((text) => [...text.matchAll(/(?:from |import\()['"](.+?)['"]/g)])
   const modules = new Set(imported.map(([, module = '']) => module))
   expect([...modules].filter((each) => !/^(?:pawl|zod|\.\/)/.test(each))).toEqual([])
 })

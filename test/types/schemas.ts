@@ -36,11 +36,7 @@ export const pack = activity('pack', { input: OrderSchema, queue: 'far' }, async
 })
 same<Equal<typeof pack, Activity<Given, string>>>(true)
 
-const counted = activity(
-  'counted',
-  { output: typed<number>() },
-  async (text: string) => text.length,
-)
+const counted = activity('counted', { output: typed<number>() }, async (text: string) => text.length)
 same<Equal<typeof counted, Activity<string, number>>>(true)
 
 export const strict = workflow(

@@ -48,10 +48,8 @@ export const joined = workflow('joined', async (ctx, orders: Order[]) => {
   same<Equal<typeof paid, { paymentId: string }[]>>(true)
   const plain = await ctx.map(orders, async (_own, { id }, index) => `${id}${index}`)
   same<Equal<typeof plain, string[]>>(true)
-  const some = await ctx.map(
-    orders,
-    { concurrency: 20, tolerate: '10%', key: ({ id }) => id },
-    (own, each) => own.run(charge, each, { was: 'pay', ifPast: 'run' }),
+  const some = await ctx.map(orders, { concurrency: 20, tolerate: '10%', key: ({ id }) => id }, (own, each) =>
+    own.run(charge, each, { was: 'pay', ifPast: 'run' }),
   )
   same<Equal<typeof some, Settled<{ paymentId: string }>[]>>(true)
   const [first] = some

@@ -1,13 +1,6 @@
 // Checked by the compiler and never run: the engine for tests is typed by what it is given.
 import type { InputOf, OutputOf } from 'pawl'
-import {
-  crashAtEveryAwait,
-  readHistory,
-  replay,
-  type Stub,
-  type TestEngine,
-  testEngine,
-} from 'pawl/testing'
+import { crashAtEveryAwait, readHistory, replay, type Stub, type TestEngine, testEngine } from 'pawl/testing'
 import { approval, charge, checkout, ping, report, sort } from './definitions.ts'
 import { pack } from './schemas.ts'
 import { type Equal, type Order, same } from './support.ts'

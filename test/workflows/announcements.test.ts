@@ -38,13 +38,7 @@ describe.each(kinds)('on %s', (kind) => {
     await counted(heard, 'run.completed', 1)
     const mine = heard.filter((each) => 'runId' in each && each.runId === run.runId)
     const types = mine.map(({ type }) => type).filter((type) => !type.startsWith('activity'))
-    expect(types).toEqual([
-      'run.started',
-      'run.suspended',
-      'run.continued',
-      'run.suspended',
-      'run.completed',
-    ])
+    expect(types).toEqual(['run.started', 'run.suspended', 'run.continued', 'run.suspended', 'run.completed'])
     expect(mine.at(-1)).toMatchObject({ type: 'run.completed', output: 4, workflow: 'told' })
     const failures = mine.filter((each) => each.type === 'activity.failed')
     expect(failures.map((each) => [each.activity, each.attempt, each.willRetry])).toEqual([
@@ -82,11 +76,7 @@ describe.each(kinds)('on %s', (kind) => {
   })
 })
 
-async function counted(
-  heard: readonly Announcement[],
-  type: Announcement['type'],
-  count: number,
-): Promise<void> {
+async function counted(heard: readonly Announcement[], type: Announcement['type'], count: number): Promise<void> {
   while (heard.filter((each) => each.type === type).length < count) {
     await new Promise((resolve) => setImmediate(resolve))
   }

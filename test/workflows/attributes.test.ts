@@ -37,8 +37,7 @@ async function idsBy(engine: Engine, attributes: Attributes): Promise<string[]> 
   return items.map(({ runId }) => runId)
 }
 
-const attributesOf = async (run: RunHandle<unknown>): Promise<Attributes> =>
-  (await run.describe()).attributes
+const attributesOf = async (run: RunHandle<unknown>): Promise<Attributes> => (await run.describe()).attributes
 
 describe.each(kinds)('on %s', (kind) => {
   const bench = useStore(kind)
@@ -170,10 +169,7 @@ describe('what is refused', () => {
     const objects: unknown[] = [5, 'eu', null, ['eu'], new Map([['region', 'eu']])]
     const wrong: [unknown, string][] = [
       ...objects.map((given): [unknown, string] => [given, 'expected an object of attributes']),
-      [
-        { a: null },
-        "attribute 'a' is null, but a new run has no attribute to remove. Leave it out.",
-      ],
+      [{ a: null }, "attribute 'a' is null, but a new run has no attribute to remove. Leave it out."],
       [{ a: undefined }, "attribute 'a' is undefined; expected a string"],
       [{ a: {} }, "attribute 'a' is of another type"],
       [{ a: [1] }, 'Convert each value to a string'],
@@ -181,10 +177,7 @@ describe('what is refused', () => {
       [{ a: [['x']] }, 'a list with a value that is not a string'],
       [{ a: ['x'.repeat(2_000)] }, 'has a string of 2000 bytes; expected at most 1900'],
       [{ a: ['\ud800'] }, 'has a string with a NUL or a lone surrogate'],
-      [
-        { a: many },
-        `a list of 65 strings with 120 bytes; expected at most ${limits.attributeItemsMax} strings`,
-      ],
+      [{ a: many }, `a list of 65 strings with 120 bytes; expected at most ${limits.attributeItemsMax} strings`],
       [{ a: long }, 'a list of 9 strings with 9000 bytes'],
     ]
     for (const [attributes, message] of wrong) {
@@ -234,9 +227,7 @@ describe('what is refused', () => {
       await waitsFor(run, 'signal')
       await run.signal(go)
     }
-    const message = expect.stringMatching(
-      /^a run would have 65 attributes; expected at most 64.*null/,
-    )
+    const message = expect.stringMatching(/^a run would have 65 attributes; expected at most 64.*null/)
     expect(await run.result()).toEqual([6, message, limits.attributesMax])
     expect(Object.keys(await attributesOf(run))).toHaveLength(limits.attributesMax)
   })

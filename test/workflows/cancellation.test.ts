@@ -259,9 +259,7 @@ describe.each(kinds)('on %s', (kind) => {
       (n) => n === 4,
     )
     expect((await spared.describe()).status).toBe('waiting')
-    const ended = await engine
-      .batch({ workflow: waits, status: 'completed' }, { limit: 2 })
-      .signal(go)
+    const ended = await engine.batch({ workflow: waits, status: 'completed' }, { limit: 2 }).signal(go)
     expect(ended).toMatchObject({ matched: 2, done: 0, failures: [{ code: 'RUN_ENDED' }, {}] })
     expect(() => engine.batch({}, { limit: 0 })).toThrow(/limit/)
   })

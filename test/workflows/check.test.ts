@@ -57,9 +57,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(found.get(stranger.runId)).toMatchObject({ verdict: 'noCode', name: 'other' })
     const differs = found.get(past.runId)
     expect(differs).toMatchObject({ verdict: 'differs', failure: { code: 'DETERMINISM' } })
-    expect(differs?.verdict === 'differs' && differs.failure.message).toMatch(
-      /charge card.*check\.test\.ts:/s,
-    )
+    expect(differs?.verdict === 'differs' && differs.failure.message).toMatch(/charge card.*check\.test\.ts:/s)
     expect(await engine.count({ status: 'waiting' })).toBe(3)
     const better = await bench.engine({ workflows: [fixed, other], build: 'three' })
     const again = await verdicts(better.check({ workflow: old }))

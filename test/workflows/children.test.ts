@@ -1,12 +1,4 @@
-import {
-  activity,
-  CancelledError,
-  type ChildOptions,
-  RunError,
-  type RunOptions,
-  signal,
-  workflow,
-} from 'pawl'
+import { activity, CancelledError, type ChildOptions, RunError, type RunOptions, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { historyOf, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
@@ -162,10 +154,7 @@ describe.each(kinds)('on %s', (kind) => {
     const tree = workflow.declare<number, number>('tree')
     const code = tree.implement(async (ctx, depth) => {
       if (depth === 0) return 1
-      const [left, right] = await Promise.all([
-        ctx.child(tree, depth - 1),
-        ctx.child(tree, depth - 1),
-      ])
+      const [left, right] = await Promise.all([ctx.child(tree, depth - 1), ctx.child(tree, depth - 1)])
       return left + right
     })
     const engine = await bench.serve({ workflows: [code] })
@@ -196,9 +185,7 @@ describe.each(kinds)('on %s', (kind) => {
     const run = await engine.start(talks, other.runId)
     expect(await run.result()).toEqual(['child', expect.stringContaining('no longer needed')])
     expect(await other.result()).toBe('neighbour')
-    const sent = (await historyOf(run)).flatMap(({ type, step }) =>
-      type === 'MessageSent' ? [step] : [],
-    )
+    const sent = (await historyOf(run)).flatMap(({ type, step }) => (type === 'MessageSent' ? [step] : []))
     expect(sent).toEqual(['signal:hello#1', 'signal:hello#2', 'cancel:cancel#1'])
   })
 

@@ -190,15 +190,11 @@ describe('in virtual time', () => {
 
   test('an attempt elsewhere that fails after it was cancelled is the last, whenever its worker hears of it', async () => {
     let begun = 0
-    const work = activity(
-      'work',
-      { queue: 'other', retry: { initial: '1d', max: '1d' } },
-      async () => {
-        begun++
-        await engine.clock.sleep('1m')
-        throw new Error('busy')
-      },
-    )
+    const work = activity('work', { queue: 'other', retry: { initial: '1d', max: '1d' } }, async () => {
+      begun++
+      await engine.clock.sleep('1m')
+      throw new Error('busy')
+    })
     const flow = workflow('flow', async (ctx) => {
       await ctx.run(work, undefined, wait)
     })

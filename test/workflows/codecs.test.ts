@@ -6,17 +6,7 @@ import { activity, type Codec, type OpenOptions, signal, TIMEOUT, workflow } fro
 import { compress, encrypt } from 'pawl/codecs'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import {
-  type Bench,
-  Gate,
-  heard,
-  historyOf,
-  kinds,
-  rejection,
-  until,
-  useStore,
-  waitsFor,
-} from './each-store.ts'
+import { type Bench, Gate, heard, historyOf, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
 const [one, two] = [randomBytes(32), randomBytes(32)]
 const k1 = encrypt({ keys: { k1: one }, current: 'k1' })
@@ -56,8 +46,7 @@ async function dump(url: string): Promise<string> {
       [schema],
     )
     const tables: string[] = []
-    for (const { name } of rows)
-      tables.push(JSON.stringify((await client.query(`select * from ${name}`)).rows))
+    for (const { name } of rows) tables.push(JSON.stringify((await client.query(`select * from ${name}`)).rows))
     return tables.join('\n')
   } finally {
     await client.end()

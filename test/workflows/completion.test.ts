@@ -38,10 +38,7 @@ describe.each(kinds)('on %s', (kind) => {
         where === 'here'
           ? await bench.worker({ workflows: [flow], activities: [code] }, both)
           : await bench.worker({ workflows: [flow] })
-      const people =
-        where === 'queued'
-          ? await bench.worker({ activities: [code] }, { queues: ['people'] })
-          : undefined
+      const people = where === 'queued' ? await bench.worker({ activities: [code] }, { queues: ['people'] }) : undefined
       const run = await engine.start(flow, 'text')
       const why = await waitsFor(run, 'completion')
       expect(why).toMatchObject({ step: 'activity:review#1' })
@@ -118,9 +115,7 @@ describe.each(kinds)('on %s', (kind) => {
     const tokens: string[] = []
     const slow = review.implement(async (_what, ctx) => {
       tokens.push(await ctx.completionToken())
-      await new Promise((_, reject) =>
-        ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)),
-      )
+      await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
       return 'never'
     })
     const engine = await bench.serve({ workflows: [flow], activities: [slow] }, both)
@@ -135,9 +130,7 @@ describe('in virtual time', () => {
     startToClose: '1h',
     retry: { maxAttempts: 2, initial: '1s' },
   })
-  const waits = workflow('waits', async (ctx) =>
-    ctx.run(limited).catch((error: ActivityError) => error.failure),
-  )
+  const waits = workflow('waits', async (ctx) => ctx.run(limited).catch((error: ActivityError) => error.failure))
 
   test('what is not completed within startToClose is tried again, with the same token, and then given up', async () => {
     const tokens: string[] = []

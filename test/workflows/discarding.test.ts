@@ -4,9 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { encrypt } from '../../src/addons/codecs/index.ts'
 import { Gate, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
-const keyed = (byte: number) => [
-  encrypt({ keys: { k1: new Uint8Array(32).fill(byte) }, current: 'k1' }),
-]
+const keyed = (byte: number) => [encrypt({ keys: { k1: new Uint8Array(32).fill(byte) }, current: 'k1' })]
 const [right, wrong] = [keyed(1), keyed(2)]
 const [go, other] = [signal<string>('go'), signal<string>('other')]
 

@@ -73,9 +73,7 @@ export class Bench {
   /** What a process of its own needs beside the URL. */
   get environment(): Readonly<Record<string, string>> {
     const { accessKeyId, secretAccessKey } = this.#radosgw?.credentials ?? nobody
-    return accessKeyId === ''
-      ? {}
-      : { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey }
+    return accessKeyId === '' ? {} : { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey }
   }
 
   async prepare(): Promise<void> {
@@ -84,8 +82,7 @@ export class Bench {
       this.#radosgw = await sharedRadosgw(inject('radosgwDoor'))
       this.#bucket = await freshBucket(this.#radosgw)
     }
-    if (this.kind === 'sqlite' || this.kind === 'file')
-      this.#folder = await mkdtemp(join(tmpdir(), 'pawl-workflows-'))
+    if (this.kind === 'sqlite' || this.kind === 'file') this.#folder = await mkdtemp(join(tmpdir(), 'pawl-workflows-'))
     if (this.kind === 'postgres') this.#database = await freshDatabase(inject('postgresUrl'))
   }
 
@@ -106,10 +103,7 @@ export class Bench {
   }
 
   /** An engine and a worker that is ready. */
-  async worker(
-    options: OpenOptions,
-    work: WorkerOptions = {},
-  ): Promise<{ engine: Engine; worker: Worker }> {
+  async worker(options: OpenOptions, work: WorkerOptions = {}): Promise<{ engine: Engine; worker: Worker }> {
     const engine = await this.engine(options)
     const worker = engine.work({ signals: false, ...work })
     await worker.ready
@@ -162,10 +156,7 @@ const PATIENCE_MS = 15_000
 const LOOK_MS = 4
 
 /** Reads again and again until what it reads is good. Gives up with what it last saw. */
-export async function until<T>(
-  read: () => T | Promise<T>,
-  good: (value: T) => boolean,
-): Promise<T> {
+export async function until<T>(read: () => T | Promise<T>, good: (value: T) => boolean): Promise<T> {
   const deadline = Date.now() + PATIENCE_MS
   for (;;) {
     const value = await read()

@@ -41,7 +41,5 @@ export function slow<Accepted, Parsed>(schema: Schema<Accepted, Parsed>): Schema
 
 /** Numbers from 0, as whole numbers. */
 export const amountSchema = schemaOf<number, number>((value) =>
-  typeof value === 'number' && value >= 0
-    ? { value: Math.trunc(value) }
-    : { issues: [{ message: 'not an amount' }] },
+  typeof value === 'number' && value >= 0 ? { value: Math.trunc(value) } : { issues: [{ message: 'not an amount' }] },
 )

@@ -53,8 +53,7 @@ describe.each(kinds)('on %s', (kind) => {
   test('O2: runs are found by attributes: equal, in a range, all of them, and by their type', async () => {
     const engine = await bench.engine()
     await regions(engine)
-    const count = (attributes: RunFilter['attributes'] & {}): Promise<number> =>
-      engine.count({ attributes })
+    const count = (attributes: RunFilter['attributes'] & {}): Promise<number> => engine.count({ attributes })
     expect(await count({ region: 'eu' })).toBe(2)
     expect(await count({ region: 'eu', urgent: true })).toBe(1)
     expect(await count({ total: 5 })).toBe(2)
@@ -65,10 +64,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await count({ due: 1_000 })).toBe(0)
     expect(await count({ region: { gt: 'eu', lte: 'us' } })).toBe(2)
     expect(await count({ unknown: 1 })).toBe(0)
-    const page = await engine.list(
-      { workflow: 'shelf', attributes: { urgent: true } },
-      { limit: 1 },
-    )
+    const page = await engine.list({ workflow: 'shelf', attributes: { urgent: true } }, { limit: 1 })
     expect(page.items[0]?.attributes).toEqual({
       region: 'us',
       total: 5,
@@ -108,9 +104,9 @@ describe.each(kinds)('on %s', (kind) => {
     await run.result()
     expect(await found({ seen: 1 })).toEqual([])
     expect(await found({ seen: 2, closedAt: { gt: new Date(0) } })).toEqual([run.runId])
-    expect(
-      await rejection(engine.start(region, 'x', { attributes: { big: 'x'.repeat(3_000) } })),
-    ).toMatchObject({ code: 'INPUT_INVALID' })
+    expect(await rejection(engine.start(region, 'x', { attributes: { big: 'x'.repeat(3_000) } }))).toMatchObject({
+      code: 'INPUT_INVALID',
+    })
   })
 
   test('O3: a memo is kept with the run, and its code can read it', async () => {
@@ -205,9 +201,7 @@ describe.each(kinds)('on %s', (kind) => {
     const run = await engine.start(account, 3, { workflowId: 'known' })
     expect(await engine.execute(sender, 'known')).toBe('sent')
     expect(await run.result()).toBe(3)
-    expect(await engine.execute(sender, 'unknown')).toMatch(
-      /^RUN_NOT_FOUND: .* workflow id 'unknown'/,
-    )
+    expect(await engine.execute(sender, 'unknown')).toMatch(/^RUN_NOT_FOUND: .* workflow id 'unknown'/)
   })
 
   test('a webhook is settled once, from outside, by its token alone', async () => {

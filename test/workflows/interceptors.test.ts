@@ -98,8 +98,7 @@ describe.each(['memory', 'sqlite', 'postgres'] as const)('on %s', (kind) => {
         const options = { ...call.options, attributes: { source: 'test' } }
         return next({ ...call, input: (call.input as number) + 1, options })
       },
-      activity: async (call, next) =>
-        call.name === 'double' ? 100 : next({ ...call, input: call.input }),
+      activity: async (call, next) => (call.name === 'double' ? 100 : next({ ...call, input: call.input })),
       client: async (call, next) => {
         if (call.operation === 'terminate') throw new Error('not allowed')
         return next(call.operation === 'signal' ? { ...call, args: [go, 'later'] } : call)
@@ -179,9 +178,7 @@ test('they are part of tests, and a fork is intercepted like any other run', asy
   await run.result()
   const fork = await run.fork({ step: 'add' })
   await fork.cancel()
-  expect(tracer.seen).toEqual(
-    expect.arrayContaining(['start flow(5)', 'activity double(5) 2: 10', 'fork', 'cancel']),
-  )
+  expect(tracer.seen).toEqual(expect.arrayContaining(['start flow(5)', 'activity double(5) 2: 10', 'fork', 'cancel']))
 })
 
 test('a batch counts what an interceptor throws as a failure of that run, and goes on', async () => {

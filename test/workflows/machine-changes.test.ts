@@ -1,13 +1,5 @@
 // Machines whose worker dies, whose code changes or is wrong, and what their schemas let pass.
-import {
-  activity,
-  type CheckedRun,
-  machine,
-  RetryableError,
-  type Schema,
-  typed,
-  workflow,
-} from 'pawl'
+import { activity, type CheckedRun, machine, RetryableError, type Schema, typed, workflow } from 'pawl'
 import { crashAtEveryAwait, testEngine } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
 import { Gate, historyOf, kinds, rejection, useStore, waitsFor } from './each-store.ts'
@@ -56,10 +48,7 @@ describe.each(kinds)('on %s', (kind) => {
     const grown = machine('turn', { ...shape, activities: { model, tool, extra: tool } }).on({
       start: () => [{ at: 'thinking', calls: 0 }],
       activityCompleted: {
-        model: (now, { result }, act) => [
-          now,
-          act.complete({ answer: result.say, calls: now.calls }),
-        ],
+        model: (now, { result }, act) => [now, act.complete({ answer: result.say, calls: now.calls })],
         tool: (now) => [now],
         extra: (now) => [now],
       },

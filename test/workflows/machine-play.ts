@@ -59,10 +59,7 @@ export class Play {
     return this.play(() => {})
   }
 
-  async play(
-    happens: (turn: Turn) => void,
-    replay: readonly HistoryEvent[] = [],
-  ): Promise<readonly Command[]> {
+  async play(happens: (turn: Turn) => void, replay: readonly HistoryEvent[] = []): Promise<readonly Command[]> {
     const turn = new Turn(this.#head, this.state, this.now)
     happens(turn)
     turn.fireDue()

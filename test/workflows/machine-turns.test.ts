@@ -55,26 +55,16 @@ describe('A3 events', () => {
     const early = [play.signal('poke', 'a'), play.signal('stranger'), play.signal('poke', 'b')]
     const commands = await play.send(...early)
     const requests = ['activity:work#1', 'activity:other#1']
-    expect(asked(commands)).toEqual([
-      'moved by 0',
-      ...requests,
-      'moved by 1',
-      'moved by 2',
-      'moved by 3',
-    ])
+    expect(asked(commands)).toEqual(['moved by 0', ...requests, 'moved by 1', 'moved by 2', 'moved by 3'])
     expect(play.stateNow).toEqual({ seen: ['start', 'a', 'b'] })
   })
 
   test('nothing is handled behind the end, and an action behind it is an error', async () => {
-    const done = new Play(
-      noting({ signal: { poke: (state, _, act) => [state, act.complete([])] } }),
-    )
+    const done = new Play(noting({ signal: { poke: (state, _, act) => [state, act.complete([])] } }))
     await done.begin()
     const ended = await done.send(done.signal('poke', 'a'), done.signal('poke', 'b'))
     expect(asked(ended)).toEqual(['moved by 5', 'CompleteRun'])
-    const greedy = new Play(
-      noting({ signal: { poke: (s, _, act) => [s, act.complete([]), act.run('work', 1)] } }),
-    )
+    const greedy = new Play(noting({ signal: { poke: (s, _, act) => [s, act.complete([]), act.run('work', 1)] } }))
     await greedy.begin()
     const [failed] = await greedy.send(greedy.signal('poke', 'a'))
     expect(failed).toMatchObject({ type: 'FailRun', failure: { code: 'INPUT_INVALID' } })
@@ -104,12 +94,7 @@ describe('A4 actions', () => {
     )
     await play.begin()
     const commands = await play.complete(['activity:work#1', 1], ['activity:other#1', 2])
-    expect(asked(commands)).toEqual([
-      'moved by 5',
-      'activity:work[x]#1',
-      'moved by 6',
-      'off activity:work[x]#1',
-    ])
+    expect(asked(commands)).toEqual(['moved by 5', 'activity:work[x]#1', 'moved by 6', 'off activity:work[x]#1'])
     expect([...play.state.open.keys()]).toEqual([])
   })
 
@@ -140,10 +125,7 @@ describe('A4 actions', () => {
     })
     const play = new Play(again)
     await play.begin()
-    expect(asked(await play.complete(['activity:work[x]#1', 1]))).toEqual([
-      'moved by 4',
-      'child:kid[x]#2',
-    ])
+    expect(asked(await play.complete(['activity:work[x]#1', 1]))).toEqual(['moved by 4', 'child:kid[x]#2'])
     const [failed] = await play.send(play.signal('poke', ''))
     expect(failed).toMatchObject({ type: 'FailRun', failure: { code: 'DUPLICATE_STEP_KEY' } })
   })
@@ -153,10 +135,7 @@ describe('A4 actions', () => {
       noting({
         start: (_, act) => [{ seen: [] }, act.timer('late', '1s')],
         signal: {
-          poke: (state, text, act) => [
-            state,
-            text === 'off' ? act.cancelTimer('late') : act.timer('late', 5_000),
-          ],
+          poke: (state, text, act) => [state, text === 'off' ? act.cancelTimer('late') : act.timer('late', 5_000)],
         },
       }),
     )
@@ -170,10 +149,7 @@ describe('A4 actions', () => {
     expect(asked(await play.pass(1_000))).toEqual(['moved by 8'])
     expect(play.stateNow).toEqual({ seen: ['late'] })
     await play.send(play.signal('poke', 'again'))
-    expect(asked(await play.send(play.signal('poke', 'off')))).toEqual([
-      'moved by 13',
-      'off timer:late#3',
-    ])
+    expect(asked(await play.send(play.signal('poke', 'off')))).toEqual(['moved by 13', 'off timer:late#3'])
     expect(play.state.open.size).toBe(0)
   })
 
@@ -200,15 +176,9 @@ describe('A4 actions', () => {
 
   test('a promise, a stranger among the actions and an unknown name are told apart', async () => {
     const wrong: [unknown, RegExp][] = [
-      [
-        Promise.resolve([1]),
-        /'start' must return \[state, \.\.\.actions\], but returned a promise/,
-      ],
+      [Promise.resolve([1]), /'start' must return \[state, \.\.\.actions\], but returned a promise/],
       [undefined, /must return .*, but returned undefined\. To change only the state/],
-      [
-        [{ seen: [] }, { run: 'work' }],
-        /'start' returned an object behind the state, but only actions/,
-      ],
+      [[{ seen: [] }, { run: 'work' }], /'start' returned an object behind the state, but only actions/],
       [[{ seen: [] }, undefined], /returned undefined behind the state, but only actions/],
     ]
     for (const [given, message] of wrong) {
@@ -217,9 +187,7 @@ describe('A4 actions', () => {
       expect(JSON.stringify(failed)).toMatch(message)
     }
     const unknown = noting({ start: (_, act) => [{ seen: [] }, act.run('nope' as 'work', 1)] })
-    expect(JSON.stringify(await new Play(unknown).begin())).toMatch(
-      /no activity 'nope'.*work, other/,
-    )
+    expect(JSON.stringify(await new Play(unknown).begin())).toMatch(/no activity 'nope'.*work, other/)
   })
 })
 
@@ -250,12 +218,7 @@ describe('failures', () => {
     expect(failed).toMatchObject({ type: 'FailRun', failure: { type: 'TypeError' } })
     const again = new Play(noting(), retry(play))
     // `other` was under way and is asked for again by the start, which asks for nothing else.
-    expect(asked(await again.begin())).toEqual([
-      'moved by 0',
-      'activity:other#1',
-      'moved by 4',
-      'moved by 5',
-    ])
+    expect(asked(await again.begin())).toEqual(['moved by 0', 'activity:other#1', 'moved by 4', 'moved by 5'])
     expect(again.stateNow).toEqual({ seen: ['start', 'work#1=1', 'hello'] })
     expect(asked(await again.complete(['activity:other#1', 2]))).toEqual(['moved by 10'])
   })
@@ -270,10 +233,7 @@ describe('failures', () => {
         },
         activityCompleted: {
           work: (_, __, act) => [{ seen: ['worked'] }, act.run('other', 2)],
-          other: (state, _, act) => [
-            state,
-            message === '' ? act.complete(['ok']) : act.fail(message),
-          ],
+          other: (state, _, act) => [state, message === '' ? act.complete(['ok']) : act.fail(message)],
         },
       })
     const play = new Play(failing('too slow'))
@@ -330,9 +290,7 @@ describe('definitions', () => {
   })
 
   test('otherwise it is refused with the list', async () => {
-    const play = new Play(
-      noting({ start: (_, act) => [{ seen: [] }, act.run('other', 1), act.timer('late', 1)] }),
-    )
+    const play = new Play(noting({ start: (_, act) => [{ seen: [] }, act.run('other', 1), act.timer('late', 1)] }))
     await play.begin()
     const refused = new Play(lean, play.events).begin()
     await expect(refused).rejects.toMatchObject({

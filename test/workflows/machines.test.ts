@@ -1,15 +1,5 @@
 // State machines as workflows: a state and an event in, the next state and actions out.
-import {
-  activity,
-  CancelledError,
-  graph,
-  machine,
-  query,
-  RunError,
-  signal,
-  typed,
-  workflow,
-} from 'pawl'
+import { activity, CancelledError, graph, machine, query, RunError, signal, typed, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { Gate, historyOf, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 import { asked, model, state, stop, type Turn, tool, turn } from './machine-turn.ts'
@@ -166,9 +156,7 @@ describe.each(kinds)('on %s', (kind) => {
     const error = await rejection(run.result())
     expect(error).toBeInstanceOf(RunError)
     expect((error as RunError).failure).toMatchObject({ type: 'RangeError', message: '2 ticks' })
-    const keys = (await historyOf(run)).flatMap(({ type, step }) =>
-      type === 'TimerFired' ? [step] : [],
-    )
+    const keys = (await historyOf(run)).flatMap(({ type, step }) => (type === 'TimerFired' ? [step] : []))
     expect(keys).toEqual(['timer:tick#2', 'timer:tick#3', 'timer:tick#4'])
   })
 
@@ -258,9 +246,7 @@ describe.each(kinds)('on %s', (kind) => {
       start: (_, act) => [0, act.run('try')],
       activityCompleted: { try: (n) => [n] },
       activityFailed: (n, { activity: name, id, failure }, act) =>
-        n === 0
-          ? [1, act.run('try', undefined, { id: 'again' })]
-          : [n, act.complete(`${name} ${id} ${failure.type}`)],
+        n === 0 ? [1, act.run('try', undefined, { id: 'again' })] : [n, act.complete(`${name} ${id} ${failure.type}`)],
     })
     const engine = await bench.serve({ workflows: [plain, minding, bad], activities: [flaky] })
     const failures = await Promise.all(
@@ -307,9 +293,7 @@ describe.each(kinds)('on %s', (kind) => {
   test('users: a machine that has a handler for it cleans up when it is cancelled', async () => {
     const done: string[] = []
     const work = activity('work', async (_: void, { signal: stopped }) => {
-      await new Promise((_resolve, reject) =>
-        stopped.addEventListener('abort', () => reject(new Error('stopped'))),
-      )
+      await new Promise((_resolve, reject) => stopped.addEventListener('abort', () => reject(new Error('stopped'))))
     })
     const refund = activity('refund', async (order: string) => {
       done.push(order)
@@ -355,10 +339,7 @@ describe.each(kinds)('on %s', (kind) => {
     await worker.drain(0)
     await other.signal(more)
     await other.cancel('later')
-    const second = await bench.serve(
-      { workflows: [shop, waits], activities: [work, refund] },
-      { warm: 0 },
-    )
+    const second = await bench.serve({ workflows: [shop, waits], activities: [work, refund] }, { warm: 0 })
     expect(await rejection(second.get(other.runId).result())).toMatchObject({ reason: 'later' })
     expect(done.filter((each) => each === 'order-1')).toHaveLength(2)
     expect((await historyOf(other)).at(-1)?.type).toBe('RunCancelled')

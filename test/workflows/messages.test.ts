@@ -42,9 +42,7 @@ describe.each(kinds)('on %s', (kind) => {
     )
     await run.signal(stop)
     expect(await run.result()).toBe(13)
-    const steps = (await historyOf(run)).flatMap(({ type, step }) =>
-      type === 'StepStarted' ? [step ?? ''] : [],
-    )
+    const steps = (await historyOf(run)).flatMap(({ type, step }) => (type === 'StepStarted' ? [step ?? ''] : []))
     expect(steps.length).toBe(3)
     expect(steps.every((step) => /^on:add\[[^/]+\]\/step:double#1$/.test(step))).toBe(true)
   })
@@ -185,11 +183,7 @@ describe.each(kinds)('on %s', (kind) => {
     )
     await run.signal(stop)
     expect(await run.result()).toHaveLength(2)
-    expect(await Promise.all(answers)).toEqual([
-      { left: 1 },
-      expect.stringContaining('even'),
-      { left: 3 },
-    ])
+    expect(await Promise.all(answers)).toEqual([{ left: 1 }, expect.stringContaining('even'), { left: 3 }])
     const types = (await historyOf(run)).map(({ type }) => type)
     expect(types.filter((type) => type === 'UpdateCompleted').length).toBe(2)
     expect(types.filter((type) => type === 'UpdateFailed').length).toBe(1)
@@ -201,10 +195,7 @@ describe.each(kinds)('on %s', (kind) => {
         ctx.on(add, () => {})
         await ctx.wait(add)
       }
-      await Promise.all([
-        ctx.wait(add),
-        ctx.run('later', () => 1).then(() => ctx.on(add, () => {})),
-      ])
+      await Promise.all([ctx.wait(add), ctx.run('later', () => 1).then(() => ctx.on(add, () => {}))])
     })
     const engine = await bench.serve({ workflows: [both] })
     for (const first of [true, false]) {

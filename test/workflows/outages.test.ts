@@ -39,17 +39,10 @@ class Troubled {
 
 async function engineOn(bench: Bench, trouble: Troubled, options: object): Promise<Engine> {
   const store =
-    bench.kind === 'memory'
-      ? new MemoryStore({ clock: systemClock })
-      : await openStore(bench.url, systemClock, {})
+    bench.kind === 'memory' ? new MemoryStore({ clock: systemClock }) : await openStore(bench.url, systemClock, {})
   const log = (level: string, message: string) => bench.logged.push({ level, message })
   const world = { clock: systemClock, random: systemRandom }
-  return new EngineOf(
-    trouble.around(store),
-    registryOf(options),
-    { logger: { log }, ...options },
-    world,
-  )
+  return new EngineOf(trouble.around(store), registryOf(options), { logger: { log }, ...options }, world)
 }
 
 const go = signal('go')

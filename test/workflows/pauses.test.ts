@@ -3,14 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import {
-  type AnyWorkflow,
-  CancelledError,
-  type Engine,
-  open,
-  signal,
-  workflow,
-} from '../../src/index.ts'
+import { type AnyWorkflow, CancelledError, type Engine, open, signal, workflow } from '../../src/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-pauses-'))
 const engines: Engine[] = []

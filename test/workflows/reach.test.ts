@@ -77,9 +77,7 @@ describe.each(kinds)('on %s', (kind) => {
         ctx.cancelRun(runId, 'late'),
       ])
       return to.map((each) =>
-        each.status === 'rejected'
-          ? [(each.reason as PawlError).code, (each.reason as PawlError).message]
-          : 'sent',
+        each.status === 'rejected' ? [(each.reason as PawlError).code, (each.reason as PawlError).message] : 'sent',
       )
     })
     const engine = await bench.serve({ workflows: [waits, sends] })

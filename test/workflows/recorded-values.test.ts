@@ -49,9 +49,7 @@ describe.each(kinds)('on %s', (kind) => {
   })
 
   test('A6 a result that cannot be stored fails the step at once, and says where it is', async () => {
-    const bad = workflow('bad', async (ctx) =>
-      ctx.run('bad', () => ({ rows: [{ ok: 1 }, { save: () => 1 }] })),
-    )
+    const bad = workflow('bad', async (ctx) => ctx.run('bad', () => ({ rows: [{ ok: 1 }, { save: () => 1 }] })))
     const engine = await bench.serve({ workflows: [bad] })
     const error = await rejection(engine.execute(bad))
     expect(error).toMatchObject({

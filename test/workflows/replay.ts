@@ -39,12 +39,7 @@ export class Play {
   ending: Ending | undefined
   #messages = 0
 
-  constructor(
-    code: Code,
-    past: readonly HistoryEvent[] = [],
-    options: WorkflowOptions = {},
-    input: unknown = null,
-  ) {
+  constructor(code: Code, past: readonly HistoryEvent[] = [], options: WorkflowOptions = {}, input: unknown = null) {
     const definition = { name: 'test', options, schemas: {}, definitionHash: 'hash' }
     const workflow = { ...definition, style: 'function', handler: code } as const
     const given = { ...head, input: encode(input, 'input') }
@@ -75,10 +70,7 @@ export class Play {
   }
 
   /** Several things that happen in one turn: messages first, then results, then what is due. */
-  meanwhile(
-    messages: readonly Message[],
-    results: readonly LocalResult[] = [],
-  ): Promise<readonly Command[]> {
+  meanwhile(messages: readonly Message[], results: readonly LocalResult[] = []): Promise<readonly Command[]> {
     return this.#turn((turn) => {
       turn.receive(messages)
       turn.settle(results)

@@ -1,12 +1,4 @@
-import {
-  ActivityError,
-  activity,
-  type Failure,
-  PermanentError,
-  RetryableError,
-  RunError,
-  workflow,
-} from 'pawl'
+import { ActivityError, activity, type Failure, PermanentError, RetryableError, RunError, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { Gate, heard, kinds, rejection, useStore, waitsFor } from './each-store.ts'
 

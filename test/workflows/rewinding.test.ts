@@ -184,9 +184,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await run.result()).toEqual(['reserved for 2', 'paid in cash', 'shipped'])
     const settled = (await historyOf(run)).find(({ step }) => step === 'activity:charge#1')
     expect(settled).toBeDefined()
-    const byHand = (await historyOf(run)).flatMap((event) =>
-      'byHand' in event ? [event.byHand] : [],
-    )
+    const byHand = (await historyOf(run)).flatMap((event) => ('byHand' in event ? [event.byHand] : []))
     expect(byHand).toEqual(['the machine was broken'])
   })
 
@@ -270,15 +268,11 @@ describe.each(kinds)('on %s', (kind) => {
 
 test('resume with an edit is right about a run that ends as soon as it has the edit', async () => {
   let ended: Promise<unknown> = Promise.resolve()
-  const store = wrapped(
-    new MemoryStore({ clock: systemClock }),
-    (method, call) =>
-      async (...args) => {
-        const answer = await call(...args)
-        if (method === 'post') await ended
-        return answer
-      },
-  )
+  const store = wrapped(new MemoryStore({ clock: systemClock }), (method, call) => async (...args) => {
+    const answer = await call(...args)
+    if (method === 'post') await ended
+    return answer
+  })
   const world = { clock: systemClock, random: systemRandom }
   const engine = new EngineOf(store, registryOf({ workflows: [order] }), {}, world)
   try {

@@ -152,9 +152,7 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
     using(all, { alwaysReplay }, async (engine) => {
       const run = await engine.start(trip, 'badly')
       const { compensationFailures } = (await rejection(run.result())) as RunError
-      expect(compensationFailures.map(({ cause }) => cause?.message)).toEqual([
-        'the hotel does not answer',
-      ])
+      expect(compensationFailures.map(({ cause }) => cause?.message)).toEqual(['the hotel does not answer'])
       expect(log.slice(3)).toEqual(['undo car', 'undo hotel', 'undo flight'])
       expect((await run.describe()).compensationFailures).toEqual(compensationFailures)
     }))
@@ -270,8 +268,7 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
       log.length = 0
       const error = (await rejection(run.retry())) as Error
       expect(error).toMatchObject({ code: 'NOT_SUPPORTED' })
-      const step =
-        /Reset the run to the first step of the saga instead: '(.*)'/.exec(error.message)?.[1] ?? ''
+      const step = /Reset the run to the first step of the saga instead: '(.*)'/.exec(error.message)?.[1] ?? ''
       expect(step).toBe('saga#1/step:flight#1')
       await run.reset({ step })
       await rejection(run.result())
@@ -347,8 +344,7 @@ describe.each(['memory', 'sqlite', 'postgres', 'file', 's3'] as const)('on %s', 
         () => each.describe(),
         ({ status }) => status === 'compensating',
       )
-    const found = async () =>
-      (await engine.list({ status: 'compensating' })).items.map(({ runId }) => runId).toSorted()
+    const found = async () => (await engine.list({ status: 'compensating' })).items.map(({ runId }) => runId).toSorted()
     await until(found, (ids) => ids.length === 2)
     expect(await found()).toEqual([run.runId, other.runId].toSorted())
     expect(await engine.count({ status: ['waiting', 'running'] })).toBe(0)

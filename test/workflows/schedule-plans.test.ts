@@ -187,10 +187,7 @@ describe('api gap 11: changed in part', () => {
   })
 
   const refused: readonly (readonly [object, RegExp])[] = [
-    [
-      { crons: '@daily' },
-      /unknown option `crons` of a change of a schedule; did you mean `cron`\?/,
-    ],
+    [{ crons: '@daily' }, /unknown option `crons` of a change of a schedule; did you mean `cron`\?/],
     [{ run: { prioriti: 1 } }, /unknown option `prioriti` of `run`.*did you mean `priority`\?/],
     [{ cron: '61 * * * *' }, /invalid timing: cron "61 \* \* \* \*" cannot be read/],
     [{ cron: '0 0 30 2 *' }, /would never be due/],
@@ -198,28 +195,19 @@ describe('api gap 11: changed in part', () => {
     [{ from: new Date('2041-01-01') }, /would never be due.*from 2041-.*until 2040-/],
     [{ cron: null }, /cron is null; expected text/],
     [{ timeZone: 'Mars/Base' }, /timeZone "Mars\/Base" is not known/],
-    [
-      { offset: '5m' },
-      /offset needs every, but the timing is .*Also give every, or give all `timings`/,
-    ],
+    [{ offset: '5m' }, /offset needs every, but the timing is .*Also give every, or give all `timings`/],
     [{ every: '1h', timeZone: 'UTC' }, /timeZone needs cron/],
     [{ cron: '@daily', every: '1h' }, /use timings/],
     [{ timings: [{ every: '1h' }], cron: '@daily' }, /'cron' is beside timings/],
     [{ timings: [{ every: '1h' }], timeZone: 'UTC' }, /timeZone needs cron/],
     [{ catchUpWindow: '1h' }, /`catchUpWindow` of a schedule has no effect with catchUp 'skip'/],
     [{ catchUpWindow: 'soon' }, /`catchUpWindow` of/],
-    [
-      { workflow: 'other' },
-      /`workflow` of a change of a schedule is 'other'; expected a workflow or an activity/,
-    ],
+    [{ workflow: 'other' }, /`workflow` of a change of a schedule is 'other'; expected a workflow or an activity/],
     [{ workflow: null }, /`workflow` of a change/],
     [{ paused: null }, /`paused` of a change/],
     [{ run: null }, /`run` of a change/],
     [{ from: new Date(8e15) }, /from is not a valid date/],
-    [
-      { until: 'tomorrow' },
-      /`until` of a change of a schedule is 'tomorrow'; expected a Date, or null/,
-    ],
+    [{ until: 'tomorrow' }, /`until` of a change of a schedule is 'tomorrow'; expected a Date, or null/],
     [{ run: { attributes: { nested: {} } } }, /attribute 'nested'/],
     [{ workflow: order, input: { cents: 5 } }, /the input of workflow 'order'/],
     // It would keep the input that the other workflow had.

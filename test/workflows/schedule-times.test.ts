@@ -54,23 +54,20 @@ describe('api gap 11: the window for catching up', () => {
     ['skip', undefined, [], 432],
   ] as const
 
-  test.each(cases)(
-    'three days without a worker: catchUp %s, window %s',
-    async (catchUp, window, made, missed) => {
-      engine = await atHour()
-      const given = window === undefined ? {} : { catchUpWindow: window }
-      const job = await engine.schedules.set('job', { ...plan, catchUp, ...given })
-      await engine.away(72 * HOUR + 5 * MINUTE)
-      const count = made?.length ?? 432
-      expect(await engine.count({ workflow: 'quick' })).toBe(count)
-      if (made) expect(await minutesOf(engine, 'quick')).toEqual(made)
-      const told = await job.describe()
-      expect(told.missed).toBe(missed)
-      expect(told.lastMissed === undefined).toBe(missed === 0)
-      await engine.clock.advance('6m')
-      expect(await engine.count({ workflow: 'quick' })).toBe(count + 1)
-    },
-  )
+  test.each(cases)('three days without a worker: catchUp %s, window %s', async (catchUp, window, made, missed) => {
+    engine = await atHour()
+    const given = window === undefined ? {} : { catchUpWindow: window }
+    const job = await engine.schedules.set('job', { ...plan, catchUp, ...given })
+    await engine.away(72 * HOUR + 5 * MINUTE)
+    const count = made?.length ?? 432
+    expect(await engine.count({ workflow: 'quick' })).toBe(count)
+    if (made) expect(await minutesOf(engine, 'quick')).toEqual(made)
+    const told = await job.describe()
+    expect(told.missed).toBe(missed)
+    expect(told.lastMissed === undefined).toBe(missed === 0)
+    await engine.clock.advance('6m')
+    expect(await engine.count({ workflow: 'quick' })).toBe(count + 1)
+  })
 
   test('outages add up, a pause is none, and a wider window counts from then on', async () => {
     engine = await atHour()
@@ -153,12 +150,7 @@ describe('api gap 11: schedules of the version before', () => {
     expect(await old.describe()).toMatchObject({ plan: kept, note: 'n', missed: 0 })
     await old.update({ input: 'y' })
     await engine.clock.advance('10m')
-    expect((await runsOf(engine, 'quick')).map(({ output }) => output)).toEqual([
-      'x',
-      'x',
-      'x',
-      'y',
-    ])
+    expect((await runsOf(engine, 'quick')).map(({ output }) => output)).toEqual(['x', 'x', 'x', 'y'])
     expect((await old.describe()).plan).toEqual({ ...kept, input: 'y' })
   })
 })

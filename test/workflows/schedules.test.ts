@@ -168,9 +168,7 @@ describe('in virtual time', () => {
     expect(await runsOf('long')).toHaveLength(2)
     for (const { runId } of await runsOf('long')) await engine.get(runId).signal(finish)
     await engine.idle()
-    const ids = (await runsOf('long')).map(({ workflowId }) =>
-      workflowId.replace(/T.*:(..):.*/, ' $1'),
-    )
+    const ids = (await runsOf('long')).map(({ workflowId }) => workflowId.replace(/T.*:(..):.*/, ' $1'))
     expect(ids.filter((id) => id.startsWith('bufferOne'))).toHaveLength(2)
     expect(ids.filter((id) => id.startsWith('skip'))).toHaveLength(1)
     await engine.clock.advance('10m')
@@ -183,17 +181,14 @@ describe('in virtual time', () => {
     ['all', [10, 20, 30, 40, 50]],
   ] as const
 
-  test.each(lateness)(
-    'T4: slots missed while no worker was there: catchUp %s',
-    async (catchUp, slots) => {
-      await fresh()
-      await engine.schedules.set('job', { every: '10m', workflow: quick, input: '', catchUp })
-      await engine.away('55m')
-      expect(await slotsOf('quick')).toEqual(slots)
-      await engine.clock.advance('5m')
-      expect(await slotsOf('quick')).toEqual([...slots, 0])
-    },
-  )
+  test.each(lateness)('T4: slots missed while no worker was there: catchUp %s', async (catchUp, slots) => {
+    await fresh()
+    await engine.schedules.set('job', { every: '10m', workflow: quick, input: '', catchUp })
+    await engine.away('55m')
+    expect(await slotsOf('quick')).toEqual(slots)
+    await engine.clock.advance('5m')
+    expect(await slotsOf('quick')).toEqual([...slots, 0])
+  })
 
   test('a run can be started now, and slots of the past filled in', async () => {
     await fresh()
@@ -297,8 +292,7 @@ describe('in virtual time', () => {
   test('while the run to be replaced goes on, the schedule listens', async () => {
     await fresh()
     const ids = ['paused', 'deleted', 'kept', 'freed']
-    for (const id of ids)
-      await engine.schedules.set(id, { every: '10m', workflow: stubborn, overlap: 'replace' })
+    for (const id of ids) await engine.schedules.set(id, { every: '10m', workflow: stubborn, overlap: 'replace' })
     await engine.clock.advance('25m')
     await engine.schedules.get('paused').pause('enough')
     expect(await engine.schedules.get('paused').describe()).toMatchObject({ note: 'enough' })
@@ -373,9 +367,7 @@ describe.each(kinds)('on %s', (kind) => {
     const tick = workflow('tick', async (ctx) => ctx.info.workflowId)
     const engines = await Promise.all([1, 2, 3].map(() => bench.serve({ workflows: [tick] })))
     const [one] = engines
-    await Promise.all(
-      engines.map((each) => each.schedules.set('tick', { every: '1s', workflow: tick })),
-    )
+    await Promise.all(engines.map((each) => each.schedules.set('tick', { every: '1s', workflow: tick })))
     const found = await until(
       async () => (await one?.list({ workflow: 'tick', status: 'completed' }))?.items ?? [],
       (items) => items.length >= 3,

@@ -1,14 +1,5 @@
 // Inputs and outputs pass their schemas once, where they first meet them, and what is recorded is what came out.
-import {
-  ActivityError,
-  activity,
-  type Context,
-  RunError,
-  signal,
-  TIMEOUT,
-  typed,
-  workflow,
-} from 'pawl'
+import { ActivityError, activity, type Context, RunError, signal, TIMEOUT, typed, workflow } from 'pawl'
 import { crashAtEveryAwait, testEngine } from 'pawl/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { historyOf, kinds, rejection, useStore, waitsFor } from './each-store.ts'
@@ -25,8 +16,7 @@ const bad = { cents: -1 }
 const refusal = {
   name: 'InvalidInput',
   code: 'INPUT_INVALID',
-  message:
-    "the input of workflow 'order' does not fit its schema: id: expected a text; cents: too little",
+  message: "the input of workflow 'order' does not fit its schema: id: expected a text; cents: too little",
   details: {
     issues: [
       { message: 'expected a text', path: ['id'] },
@@ -260,19 +250,12 @@ describe.each(kinds)('on %s', (kind) => {
       inputs.push(given)
       return given.cents / 8
     })
-    const queued = activity(
-      'queued',
-      { input: slow(orderSchema), queue: 'far' },
-      async ({ id }) => id,
-    )
+    const queued = activity('queued', { input: slow(orderSchema), queue: 'far' }, async ({ id }) => id)
     const shop = workflow('shop', async (ctx, id: string) => [
       await ctx.run(price, { id }),
       await ctx.run(queued, { id }),
     ])
-    const engine = await bench.serve(
-      { workflows: [shop], activities: [price, queued] },
-      { queues: ['default', 'far'] },
-    )
+    const engine = await bench.serve({ workflows: [shop], activities: [price, queued] }, { queues: ['default', 'far'] })
     const run = await engine.start(shop, ' A ')
     expect(await run.result()).toEqual([12, 'A'])
     expect(inputs).toEqual([{ id: 'A', cents: 100 }])

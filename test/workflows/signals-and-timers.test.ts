@@ -22,9 +22,7 @@ describe.each(kinds)('on %s', (kind) => {
   })
 
   test('S2 two waits at once take the signals in the order of the waits', async () => {
-    const listens = workflow('listens', async (ctx) =>
-      Promise.all([ctx.wait(word), ctx.wait(word)]),
-    )
+    const listens = workflow('listens', async (ctx) => Promise.all([ctx.wait(word), ctx.wait(word)]))
     const engine = await bench.serve({ workflows: [listens] })
     const run = await engine.start(listens)
     await waitsFor(run, 'signal')

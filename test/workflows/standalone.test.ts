@@ -64,9 +64,7 @@ describe.each(kinds)('on %s', (kind) => {
     const refused = charge.implement(async ({ cents }, { signal: stopped }) => {
       if (cents === 0) throw new TypeError('nothing to pay')
       if (cents > 1_000)
-        await new Promise((_, reject) =>
-          stopped.addEventListener('abort', () => reject(stopped.reason)),
-        )
+        await new Promise((_, reject) => stopped.addEventListener('abort', () => reject(stopped.reason)))
       return `paid ${cents}`
     })
     const engine = await bench.serve({ activities: [refused] }, payments)

@@ -59,9 +59,7 @@ describe.each(kinds)('on %s', (kind) => {
       const old = await engine.start(order, input, { workflowId })
       if (input === 'wait') await waitsFor(old, 'signal')
       else await old.result().catch(() => {})
-      const again = await engine
-        .start(order, 'new', { workflowId, reuse })
-        .catch((error: unknown) => error)
+      const again = await engine.start(order, 'new', { workflowId, reuse }).catch((error: unknown) => error)
       if (again instanceof Error) {
         expect(again).toMatchObject({ code: 'RUN_ALREADY_EXISTS', details: { runId: old.runId } })
         expect(again.message).toContain(`reuse: '${reuse}'`)
@@ -231,9 +229,7 @@ describe.each(kinds)('on %s', (kind) => {
   test('O4 a cursor that was made up is refused or ignored, never an internal error', async () => {
     const engine = await bench.engine()
     await engine.start(order, 'a')
-    const outcome = await engine
-      .list({}, { cursor: 'not a cursor' })
-      .catch((error: { code?: string }) => error.code)
+    const outcome = await engine.list({}, { cursor: 'not a cursor' }).catch((error: { code?: string }) => error.code)
     expect(typeof outcome === 'object' || outcome === 'INPUT_INVALID').toBe(true)
   })
 

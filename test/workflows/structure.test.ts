@@ -27,10 +27,7 @@ describe.each(kinds)('on %s', (kind) => {
       const next = await ctx.wait(go)
       return [won, next]
     })
-    const engine = await bench.serve(
-      { workflows: [racing, child], activities: [slow] },
-      { warm: 0 },
-    )
+    const engine = await bench.serve({ workflows: [racing, child], activities: [slow] }, { warm: 0 })
     const run = await engine.start(racing)
     await until(
       () => engine.count({ workflow: child, status: 'waiting' }),
@@ -69,9 +66,7 @@ describe.each(kinds)('on %s', (kind) => {
     const engine = await bench.serve({ workflows: [racing] }, { warm: 0 })
     const run = await engine.start(racing)
     expect(await run.result()).toEqual(['lost', { winner: 'a', value: 'a' }])
-    const steps = (await historyOf(run)).flatMap(({ type, step }) =>
-      type === 'StepStarted' ? [step] : [],
-    )
+    const steps = (await historyOf(run)).flatMap(({ type, step }) => (type === 'StepStarted' ? [step] : []))
     expect(steps).toEqual(['race#1[bad]/step:one#1', 'race#2[a]/step:one#1'])
   })
 
@@ -96,10 +91,7 @@ describe.each(kinds)('on %s', (kind) => {
       return [both, failed]
     })
     const engine = await bench.serve({ workflows: [joining] }, { warm: 0 })
-    expect(await engine.execute(joining)).toEqual([
-      { a: 1, b: 'two' },
-      expect.stringContaining('no'),
-    ])
+    expect(await engine.execute(joining)).toEqual([{ a: 1, b: 'two' }, expect.stringContaining('no')])
     expect(begun).toEqual([])
   })
 
@@ -121,9 +113,7 @@ describe.each(kinds)('on %s', (kind) => {
   test('C5 a scope gives TIMEOUT when its time is over, and its value when it is not', async () => {
     const timed = workflow('timed', async (ctx) => {
       const late = await ctx.scope('late', { timeout: '20ms' }, async (own) => own.wait(go))
-      const early = await ctx.scope('early', { timeout: '1h' }, async (own) =>
-        own.run('quick', () => 7),
-      )
+      const early = await ctx.scope('early', { timeout: '1h' }, async (own) => own.run('quick', () => 7))
       return [late === TIMEOUT, early]
     })
     const engine = await bench.serve({ workflows: [timed] }, { warm: 0 })
@@ -197,9 +187,7 @@ describe.each(kinds)('on %s', (kind) => {
     const run = await engine.start(mapped, items)
     expect(await run.result()).toEqual(items.map((item, index) => [index, item.length]))
     expect(most).toBeLessThanOrEqual(3)
-    const keys = (await historyOf(run)).flatMap(({ type, step }) =>
-      type === 'StepStarted' ? [step] : [],
-    )
+    const keys = (await historyOf(run)).flatMap(({ type, step }) => (type === 'StepStarted' ? [step] : []))
     expect(keys).toContain('map#1[e%23e%3Aee]/step:measure#1')
   })
 

@@ -62,10 +62,7 @@ describe.each(kinds)('on %s', (kind) => {
       await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve, { once: true }))
       return 'too late'
     })
-    const order = workflow('order', async (ctx) => [
-      await caught(ctx.run(stubborn)),
-      await caught(ctx.run(endless)),
-    ])
+    const order = workflow('order', async (ctx) => [await caught(ctx.run(stubborn)), await caught(ctx.run(endless))])
     const engine = await bench.serve({ workflows: [order], activities: [stubborn, endless] })
     const [first, second] = await engine.execute(order)
     expect(first?.[0]).toBe('timeout')
@@ -112,16 +109,12 @@ describe.each(kinds)('on %s', (kind) => {
   })
 
   test('R11: a queued activity finds its details on another worker', async () => {
-    const copy = activity(
-      'copy',
-      { queue: 'elsewhere', retry: { initial: '10ms' } },
-      async (_: void, ctx) => {
-        const from = ctx.lastHeartbeat<number>()
-        if (from !== undefined) return from
-        ctx.heartbeat(41)
-        throw new Error('cut off')
-      },
-    )
+    const copy = activity('copy', { queue: 'elsewhere', retry: { initial: '10ms' } }, async (_: void, ctx) => {
+      const from = ctx.lastHeartbeat<number>()
+      if (from !== undefined) return from
+      ctx.heartbeat(41)
+      throw new Error('cut off')
+    })
     const order = workflow('order', async (ctx) => ctx.run(copy))
     const engine = await bench.serve({ workflows: [order] })
     await bench.serve({ activities: [copy] }, { queues: ['elsewhere'] })
@@ -177,9 +170,7 @@ describe.each(kinds)('on %s', (kind) => {
     const order = workflow('order', async (ctx) => ctx.run(quick))
     const engine = await bench.serve({ workflows: [order], activities: [quick] })
     expect(await engine.execute(order)).toBe('in time')
-    expect(
-      await rejection(engine.execute(order, undefined, { runTimeout: 'never' as '1s' })),
-    ).toMatchObject({
+    expect(await rejection(engine.execute(order, undefined, { runTimeout: 'never' as '1s' }))).toMatchObject({
       code: 'INPUT_INVALID',
     })
   })

@@ -12,9 +12,7 @@ describe.each(kinds)('on %s', (kind) => {
   const bench = useStore(kind)
   // Of runs: a server that has just been started may be slow, and a worker says so.
   const warnings = (): string[] =>
-    bench.logged.flatMap(({ level, message }) =>
-      level === 'warn' && message.startsWith('run ') ? [message] : [],
-    )
+    bench.logged.flatMap(({ level, message }) => (level === 'warn' && message.startsWith('run ') ? [message] : []))
 
   test('users friction 2: a run that fails, and the step it fails by, are a line each in the log', async () => {
     const engine = await bench.serve({ workflows: [checkout], activities: [charge] })
@@ -62,9 +60,7 @@ describe.each(kinds)('on %s', (kind) => {
   test('users friction 7: an activity that was not given to a worker of its queue is told, once', async () => {
     const greet = activity('greet', () => 'hello')
     const far = activity('far', { queue: 'elsewhere' }, () => 'far')
-    const order = workflow('order', async (ctx) =>
-      Promise.all([ctx.run(greet), ctx.run(greet), ctx.run(far)]),
-    )
+    const order = workflow('order', async (ctx) => Promise.all([ctx.run(greet), ctx.run(greet), ctx.run(far)]))
     const engine = await bench.serve({ workflows: [order] })
     const run = await engine.start(order, undefined, { workflowId: 'order-1' })
     await bench.serve({ activities: [greet, far] }, { queues: ['default', 'elsewhere'] })

@@ -84,9 +84,7 @@ describe.each(kinds)('on %s', (kind) => {
   })
 
   test('a parent hears of a child that was ended so', async () => {
-    const parent = workflow('parent', async (ctx) =>
-      ctx.child(unknown).catch((error: Error) => error.message),
-    )
+    const parent = workflow('parent', async (ctx) => ctx.child(unknown).catch((error: Error) => error.message))
     const engine = await bench.serve({ workflows: [parent] })
     const run = await engine.start(parent)
     const { runId: child } = await waitsFor(run, 'child')

@@ -100,12 +100,7 @@ test('P12: two builds that can both not read a run do not hand it to and fro as 
   const quick = workflow('quick', async () => 1)
   const engine = (codecs: OpenOptions['codecs'] = []): Engine => {
     const world = { clock: systemClock, random: systemRandom }
-    return new Engine(
-      store,
-      new Registry([waits, quick], []),
-      { logger: { log() {} }, codecs },
-      world,
-    )
+    return new Engine(store, new Registry([waits, quick], []), { logger: { log() {} }, codecs }, world)
   }
   const client = engine(keyed('k1'))
   await client.start(waits)

@@ -37,9 +37,7 @@ describe('compress', () => {
   test('P12: what is damaged, or compressed in another way, is refused', async () => {
     const squeezed = await compress().encode(text)
     await expect(compress().decode(squeezed.subarray(0, 20))).rejects.toThrow()
-    await expect(compress().decode(Buffer.of(9, 1, 2))).rejects.toEqual(
-      refusal('CODEC_FAILED', /Upgrade pawl/),
-    )
+    await expect(compress().decode(Buffer.of(9, 1, 2))).rejects.toEqual(refusal('CODEC_FAILED', /Upgrade pawl/))
   })
 
   test('P12: a size that cannot be is refused', () => {
@@ -78,9 +76,7 @@ describe('encrypt', () => {
     const fresh = await both.encode(text)
     const later = encrypt({ keys: { k2: two }, current: 'k2' })
     expect(Buffer.from(await later.decode(fresh))).toEqual(text)
-    await expect(later.decode(old)).rejects.toEqual(
-      refusal('CODEC_MISSING', /key 'k1'.*the keys are: k2.*Add it/),
-    )
+    await expect(later.decode(old)).rejects.toEqual(refusal('CODEC_MISSING', /key 'k1'.*the keys are: k2.*Add it/))
     expect(new Set([first.fingerprint, both.fingerprint, later.fingerprint]).size).toBe(3)
   })
 
@@ -124,9 +120,7 @@ describe('encrypt', () => {
     }
     expect(refused({ k1: short }, 'k1')).toMatch(/key 'k1' is 12 bytes long/)
     expect(refused({ k1: 'not at all!' }, 'k1')).toMatch(/neither base64 nor hexadecimal/)
-    expect(refused({ k1: one }, 'k2')).toMatch(
-      /current is 'k2', which is not the id of a key; expected one of: k1/,
-    )
+    expect(refused({ k1: one }, 'k2')).toMatch(/current is 'k2', which is not the id of a key; expected one of: k1/)
     expect(refused({}, 'k1')).toMatch(/expected one of: none/)
     expect(refused({ 'a b': one }, 'a b')).toMatch(/is not a key id/)
     expect(refused({ k1: short }, 'k1')).not.toContain(short)
@@ -192,9 +186,7 @@ describe('offload', () => {
 
   test('P12: storage that does not work is waited for', async () => {
     const codec = offload({ to: join(folder, 'not', 'there'), above: 0 })
-    await expect(codec.encode(text)).rejects.toEqual(
-      refusal('STORE_UNAVAILABLE', /Create the parent folder/),
-    )
+    await expect(codec.encode(text)).rejects.toEqual(refusal('STORE_UNAVAILABLE', /Create the parent folder/))
   })
 
   test('P12: a place on object storage will do', async () => {

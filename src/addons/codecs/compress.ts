@@ -8,13 +8,9 @@ import type { Codec } from '../../core/stores/driver.ts'
 
 export const compressOptions = {
   /** Only bodies with more bytes than this are compressed. Default: 1,024. */
-  above: whole(
-    'Only bodies with more bytes than this are compressed.',
-    [0, Number.MAX_SAFE_INTEGER],
-    {
-      otherwise: spelled(limits.compressAboveBytes),
-    },
-  ),
+  above: whole('Only bodies with more bytes than this are compressed.', [0, Number.MAX_SAFE_INTEGER], {
+    otherwise: spelled(limits.compressAboveBytes),
+  }),
 } as const
 export interface CompressOptions extends Described<typeof compressOptions> {}
 

@@ -2,15 +2,7 @@
 // everything before the nonce is authenticated, too. Without the key a body can be neither read nor forged. It does not
 // protect against a store that returns one body in place of another, or a body that was never encrypted.
 import { createCipheriv, createDecipheriv, createHmac, hash } from 'node:crypto'
-import {
-  byName,
-  checkOptions,
-  type Described,
-  hidden,
-  option,
-  required,
-  text,
-} from '../../core/base/described.ts'
+import { byName, checkOptions, type Described, hidden, option, required, text } from '../../core/base/described.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { secretBytes } from '../../core/runtime/random.ts'
 import type { Codec } from '../../core/stores/driver.ts'
@@ -118,9 +110,7 @@ function partsOf(bytes: Uint8Array): Parts {
 
 function keyOf(id: string, key: Key): Buffer {
   if (!KEY_ID.test(id)) {
-    throw invalid(
-      `'${id.slice(0, 80)}' is not a key id; expected up to 64 letters, digits, '.', '_' or '-'`,
-    )
+    throw invalid(`'${id.slice(0, 80)}' is not a key id; expected up to 64 letters, digits, '.', '_' or '-'`)
   }
   const bytes = typeof key === 'string' ? bytesOf(key) : Buffer.from(key)
   // Never quote the key: messages end up in logs.

@@ -3,16 +3,7 @@
 // are never deleted here.
 import { hash } from 'node:crypto'
 import { resolve } from 'node:path'
-import {
-  checkOptions,
-  type Described,
-  fn,
-  hidden,
-  required,
-  spelled,
-  text,
-  whole,
-} from '../../core/base/described.ts'
+import { checkOptions, type Described, fn, hidden, required, spelled, text, whole } from '../../core/base/described.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { unavailable } from '../../core/runtime/availability.ts'
@@ -24,9 +15,7 @@ import { parseS3Url } from '../../stores/objects/s3-url.ts'
 
 export const offloadOptions = {
   /** A folder, or a location on object storage: 's3://bucket/prefix?region=…'. */
-  to: required(
-    hidden(text("A folder, or a location on object storage: `'s3://bucket/prefix?region=…'`.")),
-  ),
+  to: required(hidden(text("A folder, or a location on object storage: `'s3://bucket/prefix?region=…'`."))),
   /** Only bodies with more bytes than this are moved. Default: 65,536. */
   above: whole('Only bodies with more bytes than this are moved.', [0, Number.MAX_SAFE_INTEGER], {
     otherwise: spelled(limits.offloadAboveBytes),
@@ -54,10 +43,7 @@ export function offload(options: OffloadOptions): Codec {
     async decode(bytes) {
       const digest = REFERENCE.exec(Buffer.from(bytes).toString())?.[1]
       if (digest === undefined)
-        throw new PawlError(
-          'CODEC_FAILED',
-          'a body is not a reference in the format of offload(…): it is damaged.',
-        )
+        throw new PawlError('CODEC_FAILED', 'a body is not a reference in the format of offload(…): it is damaged.')
       return storage.get(digest)
     },
   }
@@ -77,9 +63,7 @@ class PayloadStorage {
   async put(bytes: Uint8Array): Promise<string> {
     const digest = hash('sha256', bytes, 'hex')
     const bucket = await this.#open()
-    await this.#orUnavailable(() =>
-      bucket.put(keyOf(digest), Buffer.from(bytes).toString('base64')),
-    )
+    await this.#orUnavailable(() => bucket.put(keyOf(digest), Buffer.from(bytes).toString('base64')))
     this.#cache.set(digest, bytes)
     return digest
   }
@@ -89,8 +73,7 @@ class PayloadStorage {
     if (known) return known
     const bucket = await this.#open()
     const text = await this.#orUnavailable(() => bucket.get(keyOf(digest)))
-    if (text === undefined)
-      throw damaged(bucket, digest, 'does not exist: it was deleted, or `to` has changed')
+    if (text === undefined) throw damaged(bucket, digest, 'does not exist: it was deleted, or `to` has changed')
     const bytes = Buffer.from(text, 'base64')
     if (hash('sha256', bytes, 'hex') !== digest) throw damaged(bucket, digest, 'was changed')
     this.#cache.set(digest, bytes)

@@ -1,14 +1,4 @@
-import {
-  activity,
-  diagram,
-  diagramOf,
-  graph,
-  type HistoryEvent,
-  machine,
-  signal,
-  typed,
-  workflow,
-} from 'pawl'
+import { activity, diagram, diagramOf, graph, type HistoryEvent, machine, signal, typed, workflow } from 'pawl'
 import { expect, test } from 'vitest'
 import { testEngine } from '../../testing/test-engine.ts'
 
@@ -23,11 +13,7 @@ const turn = machine('a "turn"', {
   signals: { stop },
   timers: ['deadline'],
 }).on({
-  start: (left, act) => [
-    { at: 'thinking', left },
-    act.run('think', left),
-    act.timer('deadline', '1h'),
-  ],
+  start: (left, act) => [{ at: 'thinking', left }, act.run('think', left), act.timer('deadline', '1h')],
   activityCompleted: {
     think: (state, _, act) =>
       state.left === 0

@@ -46,10 +46,7 @@ export function diagramOf(history: Iterable<HistoryEvent>): string {
     if (end !== undefined) arrows.add(at, '[*]', end)
   }
   if (states.size === 0)
-    throw new PawlError(
-      'NOT_SUPPORTED',
-      'the history has no states; expected the history of a machine.',
-    )
+    throw new PawlError('NOT_SUPPORTED', 'the history has no states; expected the history of a machine.')
   return ['stateDiagram-v2', ...states.lines(), ...arrows.lines()].join('\n')
 }
 

@@ -26,11 +26,7 @@ export function areAncestors(
 }
 
 /** For each node, the targets that come before it, as bits. */
-function follow(
-  targets: readonly number[],
-  parents: Order['parents'],
-  sorted: readonly number[],
-): Uint32Array {
+function follow(targets: readonly number[], parents: Order['parents'], sorted: readonly number[]): Uint32Array {
   const above = new Uint32Array(parents.length)
   const own = new Uint32Array(parents.length)
   for (const [bit, target] of targets.entries()) own[target] = (1 << bit) >>> 0

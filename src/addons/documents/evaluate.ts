@@ -23,10 +23,7 @@ type Found = { readonly value: unknown } | { readonly missing: string }
 export function evaluate(expression: Expression, scope: TemplateScope, place: string): unknown {
   const found = resolve(expression, scope, place)
   if ('value' in found) return found.value
-  throw templateFailure(
-    place,
-    `${found.missing}; to allow this, give a default: {{ … ?? 'default' }}`,
-  )
+  throw templateFailure(place, `${found.missing}; to allow this, give a default: {{ … ?? 'default' }}`)
 }
 
 export function templateFailure(place: string, why: string): PermanentError {
@@ -68,12 +65,7 @@ function firstOf(operands: readonly Expression[], scope: TemplateScope, place: s
   return last
 }
 
-function booleanOf(
-  expression: Expression,
-  scope: TemplateScope,
-  place: string,
-  word: string,
-): boolean {
+function booleanOf(expression: Expression, scope: TemplateScope, place: string, word: string): boolean {
   const value = evaluate(expression, scope, place)
   if (typeof value === 'boolean') return value
   const todo = 'compare it with a value'
@@ -97,19 +89,14 @@ function rootOf(root: PathExpression['root'], scope: TemplateScope): unknown {
 }
 
 // Results are computed by getters of the engine's own, so reading them is safe.
-function resultOf(
-  { nodes }: TemplateScope,
-  id: string | number,
-): { readonly value: unknown } | undefined {
+function resultOf({ nodes }: TemplateScope, id: string | number): { readonly value: unknown } | undefined {
   return typeof id === 'string' && Object.hasOwn(nodes, id) ? { value: nodes[id] } : undefined
 }
 
 function ownValue(value: unknown, key: string | number): { readonly value: unknown } | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   // A number indexes a list and a name selects a field; neither works for the other.
-  if (
-    Array.isArray(value) ? typeof key === 'string' && key !== 'length' : typeof key === 'number'
-  ) {
+  if (Array.isArray(value) ? typeof key === 'string' && key !== 'length' : typeof key === 'number') {
     return undefined
   }
   const property = Object.getOwnPropertyDescriptor(value, key)

@@ -142,8 +142,7 @@ class ExpressionParser {
     if (text === 'null') return { kind: 'literal', value: null }
     if (text === 'timeout') return { kind: 'timeout' }
     const root = ROOTS.find((each) => each === text)
-    if (isSign(this.#tokens.peek(), '('))
-      throw new TemplateError(at, `functions are not supported: ${text}(…)`)
+    if (isSign(this.#tokens.peek(), '(')) throw new TemplateError(at, `functions are not supported: ${text}(…)`)
     if (root === undefined) throw new TemplateError(at, unknownRoot(text))
     return { kind: 'path', root, keys: this.#keys(), at }
   }
@@ -185,10 +184,7 @@ class ExpressionParser {
 
   #deeper(token: Token, read: () => Expression): Expression {
     if (++this.#depth > limits.graphExpressionDepthMax) {
-      throw new TemplateError(
-        token.at,
-        `nested more than ${limits.graphExpressionDepthMax} levels deep`,
-      )
+      throw new TemplateError(token.at, `nested more than ${limits.graphExpressionDepthMax} levels deep`)
     }
     const expression = read()
     this.#depth--
@@ -234,8 +230,5 @@ function misplaced(token: Token, where: string): TemplateError {
   }
   const arithmetic = '+-*/%'.includes(token.text) ? 'arithmetic is not supported' : undefined
   const todo = Object.hasOwn(advice, token.text) ? advice[token.text] : arithmetic
-  return new TemplateError(
-    token.at,
-    `unexpected '${token.text}' ${where}${todo ? `: ${todo}` : ''}`,
-  )
+  return new TemplateError(token.at, `unexpected '${token.text}' ${where}${todo ? `: ${todo}` : ''}`)
 }

@@ -7,7 +7,6 @@ import { parseGraph } from './parse.ts'
 export const graph: DefineGraph & {
   /** Checks a graph document, JSON or YAML, and reports every problem at once. */
   parse(document: string | Json): Workflow<Json, Json>
-} = Object.assign(
-  ((name: string, options?: object) => defineGraph(name, options as never)) as DefineGraph,
-  { parse: (document: string | Json) => graphOfDocument(parseGraph(document)) },
-)
+} = Object.assign(((name: string, options?: object) => defineGraph(name, options as never)) as DefineGraph, {
+  parse: (document: string | Json) => graphOfDocument(parseGraph(document)),
+})

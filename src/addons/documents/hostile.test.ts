@@ -103,11 +103,7 @@ const values: readonly (readonly [string, () => unknown, string])[] = [
   ['half of a surrogate pair in a field', () => node({ '\udc00': 1 }), 'UNKNOWN_FIELD'],
   ['NUL in a name', () => node({ handler: 'a\u0000b' }), 'INVALID_VALUE'],
   ['an escape sequence in an id', () => node({ id: '\u001b[31mred' }), 'INVALID_VALUE'],
-  [
-    'an escape sequence in a dependency',
-    () => node({ after: ['\u001b[2J'] }),
-    'UNKNOWN_DEPENDENCY',
-  ],
+  ['an escape sequence in a dependency', () => node({ after: ['\u001b[2J'] }), 'UNKNOWN_DEPENDENCY'],
   ['a name as long as it likes', () => node({ id: 'x'.repeat(200_000) }), 'INVALID_VALUE'],
   ['a field as long as it likes', () => node({ ['x'.repeat(200_000)]: 1 }), 'UNKNOWN_FIELD'],
   ['a duration beyond all bounds', () => node({ delay: 1e300 }), 'INVALID_VALUE'],
@@ -117,11 +113,7 @@ const values: readonly (readonly [string, () => unknown, string])[] = [
   ['a template that never ends', () => node({ with: `{{ ${'('.repeat(200_000)}` }), 'TEMPLATE'],
   ['nothing but braces', () => node({ with: '{'.repeat(200_000) }), 'TEMPLATE'],
   ['quotes that never close', () => node({ with: `{{ '${'\\\\'.repeat(100_000)}` }), 'TEMPLATE'],
-  [
-    'mistakes in 50,000 templates',
-    () => node({ with: new Array(50_000).fill('{{ x }}') }),
-    'TEMPLATE',
-  ],
+  ['mistakes in 50,000 templates', () => node({ with: new Array(50_000).fill('{{ x }}') }), 'TEMPLATE'],
 ]
 
 describe('D1: hostile values', () => {
@@ -174,11 +166,7 @@ const texts: readonly (readonly [string, () => string, string])[] = [
   ['a bracket that closes', () => ']', 'SYNTAX'],
   ['quotes', () => much('"'), 'SYNTAX'],
   ['wrong escapes', () => `"${much('\\x')}"`, 'SYNTAX'],
-  [
-    '50,000 fields',
-    () => Array.from({ length: 50_000 }, (_, i) => `k${i}:`).join('\n'),
-    'UNKNOWN_FIELD',
-  ],
+  ['50,000 fields', () => Array.from({ length: 50_000 }, (_, i) => `k${i}:`).join('\n'), 'UNKNOWN_FIELD'],
   ['the same field 100,000 times', () => much('a:\n'), 'SYNTAX'],
   ['references to an anchor', () => `[&a b${much(',*a')}]`, 'LIMIT'],
   ['an anchor inside itself', () => 'name: g\nnodes: &a [*a]', 'SYNTAX'],
@@ -199,11 +187,7 @@ const texts: readonly (readonly [string, () => string, string])[] = [
   ['a set', () => 'name: !!set {a, b}', 'SYNTAX'],
   ['a merge key', () => 'name: g\nnodes:\n  - <<: {id: a}\n    handler: h', 'UNKNOWN_FIELD'],
   ['a list as a key', () => '[a, b]: c', 'SYNTAX'],
-  [
-    'yes, in the YAML of old',
-    () => 'name: g\nnodes: [{id: a, handler: h, when: yes}]',
-    'WRONG_TYPE',
-  ],
+  ['yes, in the YAML of old', () => 'name: g\nnodes: [{id: a, handler: h, when: yes}]', 'WRONG_TYPE'],
   ['YAML of old', () => '%YAML 1.1\n---\nname: g', 'SYNTAX'],
   ['infinity', () => 'name: .inf', 'NOT_DATA'],
   ['tabs for indentation', () => 'name: g\nnodes:\n\t- id: a', 'SYNTAX'],
@@ -220,8 +204,7 @@ describe('D1: hostile texts', () => {
   })
 
   test('anchors may be used, and what they name is data of its own', () => {
-    const text =
-      'name: g\nnodes:\n  - {id: a, handler: h, with: &w {x: 1}}\n  - {id: b, handler: h, with: *w}'
+    const text = 'name: g\nnodes:\n  - {id: a, handler: h, with: &w {x: 1}}\n  - {id: b, handler: h, with: *w}'
     const { document } = parseGraph(text)
     const { nodes } = document as { nodes: { with: object }[] }
     expect(nodes[1]?.with).toEqual({ x: 1 })

@@ -6,36 +6,17 @@ import { PawlError } from '../../core/base/errors.ts'
 import { checkKnownName } from '../../core/base/names.ts'
 import type { Json } from '../../core/base/value.ts'
 import { quote } from '../../core/base/visible.ts'
-import {
-  activityOptions,
-  type GraphNode,
-  type KnownActivities,
-  RULES,
-  type Undo,
-  type Work,
-} from '../../core/index.ts'
+import { activityOptions, type GraphNode, type KnownActivities, RULES, type Undo, type Work } from '../../core/index.ts'
 import { FORBIDDEN, type Root } from './expression.ts'
 import { checkHandlerInput } from './handler-input.ts'
 import { adviceFor, isActivityOrChild, type NodeKind, nodeFieldNames } from './node-fields.ts'
-import {
-  type Field,
-  type FieldNames,
-  type JsonObject,
-  ObjectReader,
-  objectAt,
-} from './object-reader.ts'
+import { type Field, type FieldNames, type JsonObject, ObjectReader, objectAt } from './object-reader.ts'
 import { oneOf, readActivityOptions, readChildOptions, readDuration } from './options.ts'
 import type { OrderedNode } from './order.ts'
 import type { InputOf } from './parameters.ts'
 import type { PlanFunctions } from './plan-functions.ts'
 import { kindOf, type Path, type Problems } from './problems.ts'
-import {
-  type Compiled,
-  forbidden,
-  type Reference,
-  type Template,
-  type Templates,
-} from './template.ts'
+import { type Compiled, forbidden, type Reference, type Template, type Templates } from './template.ts'
 
 /** What the nodes of one document share. */
 export interface DocumentContext {
@@ -57,10 +38,7 @@ export interface NodeDraft extends OrderedNode {
 
 export function readNode(value: Json, path: Path, context: DocumentContext): NodeDraft | undefined {
   const source = objectAt(value, path, context.problems)
-  return (
-    source &&
-    new NodeReader(new ObjectReader(source, path, context.problems, nodeFieldNames), context).read()
-  )
+  return source && new NodeReader(new ObjectReader(source, path, context.problems, nodeFieldNames), context).read()
 }
 
 const BEFORE: readonly Root[] = ['input', 'nodes']
@@ -174,11 +152,7 @@ class NodeReader {
   }
 
   /** Reads a field that must be a single expression. */
-  #single(
-    name: string,
-    alternative: (value: Json) => boolean,
-    expected: string,
-  ): Compiled | undefined {
+  #single(name: string, alternative: (value: Json) => boolean, expected: string): Compiled | undefined {
     const field = this.#fields.take(name)
     if (field === undefined) return undefined
     const compiled = this.#compile(field, BEFORE)
@@ -191,18 +165,13 @@ class NodeReader {
   }
 
   #when(): GraphNode['when'] {
-    const expected =
-      'a single expression without text around it, such as "{{ input.amount > 10 }}", or true or false'
+    const expected = 'a single expression without text around it, such as "{{ input.amount > 10 }}", or true or false'
     const compiled = this.#single('when', (value) => typeof value === 'boolean', expected)
-    return (
-      compiled &&
-      this.#context.functions.condition(compiled.template, [...this.#fields.path, 'when'])
-    )
+    return compiled && this.#context.functions.condition(compiled.template, [...this.#fields.path, 'when'])
   }
 
   #each(): GraphNode['each'] {
-    const expected =
-      'a single expression that returns a list, such as "{{ nodes.list.items }}", or a list'
+    const expected = 'a single expression that returns a list, such as "{{ nodes.list.items }}", or a list'
     const compiled = this.#single('each', Array.isArray, expected)
     const parallel = this.#fields.checked('parallel', parallelOf)
     if (parallel !== undefined && !this.#fields.has('each')) {
@@ -260,8 +229,7 @@ class NodeReader {
     if (field === undefined) return undefined
     const { template } = this.#compile(field, roots)
     const description = activity === undefined ? undefined : handlers?.get(activity)
-    if (activity !== undefined && description)
-      checkHandlerInput(activity, description, field, problems)
+    if (activity !== undefined && description) checkHandlerInput(activity, description, field, problems)
     return template
   }
 

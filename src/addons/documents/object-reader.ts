@@ -52,8 +52,7 @@ export class ObjectReader {
     for (const key of Object.keys(this.#source)) {
       if (all.includes(key)) continue
       const name = this.#synonymOf(key) ?? this.problems.nearest(key, all)
-      if (name !== undefined && needed.includes(name) && !this.has(name))
-        this.#misspelt.set(name, key)
+      if (name !== undefined && needed.includes(name) && !this.has(name)) this.#misspelt.set(name, key)
     }
   }
 

@@ -183,11 +183,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   'a retry with a misspelt field': set('retry', { maxAttempt: 1 }, '.retry.maxAttempt'),
   'a timeout that cannot be': set('timeout', 'soon'),
   'a compensate without handler': set('compensate', { with: 1 }, '.compensate'),
-  'a compensate with a misspelt handler': set(
-    'compensate',
-    { handlr: 'undo' },
-    '.compensate.handlr',
-  ),
+  'a compensate with a misspelt handler': set('compensate', { handlr: 'undo' }, '.compensate.handlr'),
   'a compensate that is no object': set('compensate', 'undo'),
   'a field that nobody knows': (node) => {
     node['color'] = 'red'

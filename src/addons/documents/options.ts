@@ -37,11 +37,7 @@ export function readChildOptions(fields: ObjectReader): ChildOptions {
   })
 }
 
-export function readDuration(
-  fields: ObjectReader,
-  name: string,
-  alias?: string,
-): Duration | undefined {
+export function readDuration(fields: ObjectReader, name: string, alias?: string): Duration | undefined {
   const check = (value: Json): Duration => {
     milliseconds(value as Duration, name)
     return value as Duration
@@ -55,10 +51,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]): (value
     const found = words.find((word) => word === value)
     if (found !== undefined) return found
     const shown = typeof value === 'string' ? quote(value) : kindOf(value)
-    throw new PawlError(
-      'INPUT_INVALID',
-      `${shown} is not allowed; expected one of ${words.join(', ')}`,
-    )
+    throw new PawlError('INPUT_INVALID', `${shown} is not allowed; expected one of ${words.join(', ')}`)
   }
 }
 

@@ -25,8 +25,7 @@ function problemsOf(document: unknown): readonly GraphProblem[] {
   }
 }
 
-const codesOf = (steps: readonly Step[]): string[] =>
-  problemsOf(graphOf(steps)).map(({ code }) => code)
+const codesOf = (steps: readonly Step[]): string[] => problemsOf(graphOf(steps)).map(({ code }) => code)
 
 const step = (id: string, ...after: string[]): Step => ({ id, after })
 
@@ -64,13 +63,7 @@ function ancestorsOf(node: number, parents: readonly (readonly number[])[]): Set
 describe('D1: order', () => {
   test('a cycle is printed, in the order of waiting', () => {
     const [problem, ...more] = problemsOf(
-      graphOf([
-        step('start'),
-        step('b', 'a'),
-        step('c', 'b'),
-        step('a', 'c', 'start'),
-        step('end', 'start'),
-      ]),
+      graphOf([step('start'), step('b', 'a'), step('c', 'b'), step('a', 'c', 'start'), step('end', 'start')]),
     )
     expect(problem?.path).toBe('nodes[1].after[0]')
     expect(problem?.message).toMatch(/^a cycle: b → c → a → b;/)
@@ -172,9 +165,7 @@ describe('D1: properties', () => {
   test('an edge back is refused with the cycle it makes', () => {
     fc.assert(
       fc.property(dag, fc.nat(), ({ parents, order }, choice) => {
-        const pairs = order.flatMap((high) =>
-          [...ancestorsOf(high, parents)].map((low) => ({ low, high })),
-        )
+        const pairs = order.flatMap((high) => [...ancestorsOf(high, parents)].map((low) => ({ low, high })))
         const { low, high } = pairs[choice % pairs.length] ?? { low: 0, high: 0 }
         fc.pre(low < high)
         const after = parents.map((list) => list.map((parent) => `n${parent}`))

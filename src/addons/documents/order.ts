@@ -30,11 +30,7 @@ export interface Order {
   readonly ambiguous: ReadonlySet<string>
 }
 
-export function orderOf(
-  nodes: readonly OrderedNode[],
-  unknown: UnknownNodes,
-  problems: Problems,
-): Order | undefined {
+export function orderOf(nodes: readonly OrderedNode[], unknown: UnknownNodes, problems: Problems): Order | undefined {
   const edges = nodes.reduce((sum, { after }) => sum + after.length, 0)
   if (edges > limits.graphEdgesMax) {
     const message = `the graph has ${edges} dependencies; the limit is ${limits.graphEdgesMax}`
@@ -89,11 +85,7 @@ function parentsOf(
     const path = [...afterPath, each.at]
     const index = indexes.get(each.id)
     if (index !== undefined && parents.has(index)) {
-      problems.add(
-        path,
-        'DUPLICATE_DEPENDENCY',
-        `${quote(each.id)} is listed twice: remove one of them`,
-      )
+      problems.add(path, 'DUPLICATE_DEPENDENCY', `${quote(each.id)} is listed twice: remove one of them`)
     } else if (index !== undefined && each.id !== id && !ambiguous.has(each.id)) parents.add(index)
     else {
       isSure = false
@@ -121,10 +113,7 @@ function childrenOf(parents: readonly (readonly number[])[]): number[][] {
 }
 
 /** Kahn's algorithm: a node follows when all its dependencies are sorted. */
-function sort(
-  parents: readonly (readonly number[])[],
-  children: readonly (readonly number[])[],
-): number[] {
+function sort(parents: readonly (readonly number[])[], children: readonly (readonly number[])[]): number[] {
   const left = parents.map((list) => list.length)
   const sorted = [...left.keys()].filter((index) => left[index] === 0)
   for (let at = 0; at < sorted.length; at++) {

@@ -36,12 +36,7 @@ export function readParameters(fields: ObjectReader): InputOf {
   return (given) => fillIn(known, given)
 }
 
-function readParameter(
-  name: string,
-  value: Json,
-  path: Path,
-  problems: Problems,
-): Parameter | undefined {
+function readParameter(name: string, value: Json, path: Path, problems: Problems): Parameter | undefined {
   problems.attempt(path, 'INVALID_VALUE', () => checkKnownName(name, 'the name of a parameter'))
   if (FORBIDDEN.has(name)) problems.add(path, 'FORBIDDEN_NAME', forbidden(name))
   const source = objectAt(value, path, problems)

@@ -105,9 +105,7 @@ describe('a plan', () => {
     const other = parseGraph(graph(step('b'), step('c', 'b', 'a'), step('a')))
     expect(one.plan.hash).toBe(other.plan.hash)
     expect(one.documentHash).not.toBe(other.documentHash)
-    expect(parseGraph(graph(step('a'), step('b'), step('c', 'a'))).plan.hash).not.toBe(
-      one.plan.hash,
-    )
+    expect(parseGraph(graph(step('a'), step('b'), step('c', 'a'))).plan.hash).not.toBe(one.plan.hash)
   })
 })
 
@@ -198,9 +196,7 @@ describe('what a node is given', () => {
       }
     }
     expect(refused({ dry: 'yes' })).toBeInstanceOf(PermanentError)
-    expect(String(refused({ dry: 'yes' }))).toMatch(
-      /'city' is missing; 'dry' is text, expected true or false/,
-    )
+    expect(String(refused({ dry: 'yes' }))).toMatch(/'city' is missing; 'dry' is text, expected true or false/)
     expect(String(refused('Bonn'))).toMatch(/the input is text; expected an object with city, dry/)
     expect(parseGraph(report).inputOf({ city: 'Bonn' })).toEqual({ city: 'Bonn', dry: false })
   })

@@ -5,13 +5,7 @@ import { digest } from '../../core/base/digest.ts'
 import { limits } from '../../core/base/limits.ts'
 import { checkKnownName, checkName } from '../../core/base/names.ts'
 import type { Json } from '../../core/base/value.ts'
-import {
-  type GraphDocument,
-  type GraphPlan,
-  type ParseGraph,
-  shapeHash,
-  shapeOf,
-} from '../../core/index.ts'
+import { type GraphDocument, type GraphPlan, type ParseGraph, shapeHash, shapeOf } from '../../core/index.ts'
 import { type DocumentContext, type NodeDraft, readNode } from './node.ts'
 import { type FieldNames, type JsonObject, ObjectReader, objectAt } from './object-reader.ts'
 import { orderOf } from './order.ts'
@@ -32,8 +26,7 @@ export interface ParsedGraph extends GraphDocument {
 export function parseGraph(document: unknown, known: Parameters<ParseGraph>[1] = {}): ParsedGraph {
   const problems = new Problems()
   const read = readDocument(document, problems)
-  if (read === null)
-    problems.add([], 'WRONG_TYPE', 'the document is empty; expected `name` and `nodes`')
+  if (read === null) problems.add([], 'WRONG_TYPE', 'the document is empty; expected `name` and `nodes`')
   const source = read === null ? undefined : objectAt(read, [], problems)
   if (source === undefined) return problems.refuse()
   const fields = new ObjectReader(source, [], problems, documentFieldNames)
@@ -51,8 +44,7 @@ export function parseGraph(document: unknown, known: Parameters<ParseGraph>[1] =
   fields.finish()
   const unknown = new UnknownNodes()
   const order = orderOf(nodes, unknown, problems)
-  const sees =
-    order && checkReferences(nodes, output?.references ?? [], { ...order, unknown }, problems)
+  const sees = order && checkReferences(nodes, output?.references ?? [], { ...order, unknown }, problems)
   if (order) unknown.report(order, nameless, problems)
   const text = canonical(fields.stored)
   if (Buffer.byteLength(text) > limits.graphBytesMax) addSizeProblem(problems)
@@ -78,11 +70,7 @@ const documentFieldNames: FieldNames = {
 
 const NAMES = ['id', 'handler', 'workflow', 'wait', 'queue']
 
-function refuseOldNames(
-  name: string | undefined,
-  nodes: readonly NodeDraft[],
-  problems: Problems,
-): void {
+function refuseOldNames(name: string | undefined, nodes: readonly NodeDraft[], problems: Problems): void {
   const check = (value: Json | undefined, path: Path): void => {
     if (typeof value !== 'string' || value === '' || problems.has(path)) return
     problems.attempt(path, 'INVALID_VALUE', () => checkName(value, String(path.at(-1))))
@@ -104,8 +92,7 @@ function readNodes(
     if (!fields.has('nodes')) fields.missing('nodes', 'list the nodes of the graph')
     return { nodes: [], nameless: Number.POSITIVE_INFINITY }
   }
-  if (list.length === 0)
-    problems.add(['nodes'], 'INVALID_VALUE', 'a graph needs at least one node: add one')
+  if (list.length === 0) problems.add(['nodes'], 'INVALID_VALUE', 'a graph needs at least one node: add one')
   if (list.length > limits.graphNodesMax) {
     const message = `the graph has ${list.length} nodes; the limit is ${limits.graphNodesMax}`
     problems.add(['nodes'], 'LIMIT', message)
@@ -123,10 +110,7 @@ interface Output {
   readonly references: readonly Reference[]
 }
 
-function readOutput(
-  fields: ObjectReader,
-  { templates, functions }: DocumentContext,
-): Output | undefined {
+function readOutput(fields: ObjectReader, { templates, functions }: DocumentContext): Output | undefined {
   const field = fields.take('output')
   if (field === undefined) return undefined
   const { template, references } = templates.compile(field.value, field.path, ['input', 'nodes'])

@@ -33,20 +33,14 @@ export class PlanFunctions {
   }
 
   /** The input of a node: its `with`, else its item, else its dependencies' results, else the input of the run. */
-  input(
-    template: Template | undefined,
-    parents: readonly string[],
-    isRepeated: boolean,
-  ): ScopeFunction {
+  input(template: Template | undefined, parents: readonly string[], isRepeated: boolean): ScopeFunction {
     if (template !== undefined) return (scope) => this.#fill(template, scope)
     if (isRepeated) return ({ item }) => item
     if (parents.length === 0) return ({ input }) => this.#inputOf(input)
     return ({ results }) => resultsOf(results, parents)
   }
 
-  undoInput(
-    template: Template | undefined,
-  ): (scope: GraphScope & { readonly result: unknown }) => unknown {
+  undoInput(template: Template | undefined): (scope: GraphScope & { readonly result: unknown }) => unknown {
     if (template === undefined) return ({ result }) => asData(result)
     return (scope) => this.#fill(template, scope)
   }
@@ -58,10 +52,7 @@ export class PlanFunctions {
 }
 
 /** Results by id; a node that did not succeed has none. */
-export function resultsOf(
-  results: GraphScope['results'],
-  ids: Iterable<string>,
-): Readonly<Record<string, unknown>> {
+export function resultsOf(results: GraphScope['results'], ids: Iterable<string>): Readonly<Record<string, unknown>> {
   const known: [string, unknown][] = []
   for (const id of ids) if (Object.hasOwn(results, id)) known.push([id, asData(results[id])])
   return Object.fromEntries(known)

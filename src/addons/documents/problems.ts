@@ -100,9 +100,7 @@ export class Problems {
 
   #error(name: string | undefined): PawlError {
     const shown = this.#list.slice(0, limits.graphProblemsTold)
-    const lines = shown.map(
-      ({ path, message }) => `\n  ${path === '' ? '' : `${path}: `}${message}`,
-    )
+    const lines = shown.map(({ path, message }) => `\n  ${path === '' ? '' : `${path}: `}${message}`)
     const more = this.#count > shown.length ? `\n  and ${this.#count - shown.length} more` : ''
     const what = name === undefined ? 'the graph' : `graph ${quote(name)}`
     const problems = this.#count === 1 ? '1 problem' : `${this.#count} problems`
@@ -123,7 +121,6 @@ export function kindOf(value: unknown): string {
 const messageLengthMax = 600
 
 function clip(message: string): string {
-  const short =
-    message.length > messageLengthMax ? `${message.slice(0, messageLengthMax)}…` : message
+  const short = message.length > messageLengthMax ? `${message.slice(0, messageLengthMax)}…` : message
   return short.toWellFormed()
 }

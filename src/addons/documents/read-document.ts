@@ -34,11 +34,7 @@ function copy(value: unknown, problems: Problems): Json {
     const { json, notes = [] } = encode(value, 'the graph')
     for (const note of notes) applyNote(json, note, problems)
     if (isDeeper(json, limits.graphDepthMax)) {
-      problems.add(
-        [],
-        'LIMIT',
-        `the document is nested more than ${limits.graphDepthMax} levels deep: flatten it`,
-      )
+      problems.add([], 'LIMIT', `the document is nested more than ${limits.graphDepthMax} levels deep: flatten it`)
     }
     return json
   } catch (error) {

@@ -27,8 +27,7 @@ export function checkReferences(
       const to = indexOf(reference, order)
       if (to === undefined || sees[from]?.has(reference.id)) continue
       if (order.ambiguous.has(reference.id)) continue
-      if (reference.id === id)
-        problems.add(reference.path, 'SELF_REFERENCE', selfReference(reference))
+      if (reference.id === id) problems.add(reference.path, 'SELF_REFERENCE', selfReference(reference))
       else candidates.push({ from, to, reference })
     }
   }

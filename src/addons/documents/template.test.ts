@@ -197,9 +197,7 @@ describe('mistakes are found before anything runs', () => {
 
   test('a field of a forbidden name, a text that is too long, too many expressions', () => {
     const poisoned = JSON.parse('{"a":{"__proto__":1}}') as Json
-    expect(problemsOf(poisoned)).toMatchObject([
-      { path: 'with.a.__proto__', code: 'FORBIDDEN_NAME' },
-    ])
+    expect(problemsOf(poisoned)).toMatchObject([{ path: 'with.a.__proto__', code: 'FORBIDDEN_NAME' }])
     const long = 'x'.repeat(limits.graphTextLengthMax + 1)
     expect(problemsOf([long])).toMatchObject([{ path: 'with[0]', code: 'LIMIT' }])
     const many = new Array<string>(limits.graphExpressionsMax + 1).fill('{{input}}')
@@ -215,9 +213,7 @@ describe('properties', () => {
     fc.nat(3).map((each) => `[${each}]`),
   )
   const root = fc.constantFrom('input', 'nodes.a', 'item', 'index', 'result')
-  const path = fc
-    .tuple(root, fc.array(key, { maxLength: 4 }))
-    .map(([at, keys]) => at + keys.join(''))
+  const path = fc.tuple(root, fc.array(key, { maxLength: 4 })).map(([at, keys]) => at + keys.join(''))
   const operand = fc.oneof(path, fc.constantFrom('1', "'a'", 'true', 'null', 'timeout'))
   const operator = fc.constantFrom(' ?? ', ' == ', ' and ', ' or ', ' < ', ' ', '(', ' not ')
   const expression = fc
@@ -281,10 +277,7 @@ describe('properties', () => {
   test('text without braces is what it is', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        fc.pre(
-          !JSON.stringify(value).includes('{{') &&
-            !/__proto__|prototype|constructor/.test(JSON.stringify(value)),
-        )
+        fc.pre(!JSON.stringify(value).includes('{{') && !/__proto__|prototype|constructor/.test(JSON.stringify(value)))
         expect(filled(value as Json)).toEqual(value)
       }),
     )

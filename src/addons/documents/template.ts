@@ -54,9 +54,7 @@ export class Templates {
     if (typeof value === 'string') return this.#string(value, path, use)
     if (typeof value !== 'object' || value === null) return { kind: 'plain', value }
     if (Array.isArray(value)) {
-      const items = (value as readonly Json[]).map((item, at) =>
-        this.#any(item, [...path, at], use),
-      )
+      const items = (value as readonly Json[]).map((item, at) => this.#any(item, [...path, at], use))
       return items.every(isPlain) ? { kind: 'plain', value } : { kind: 'list', items }
     }
     const fields = Object.entries(value).map(([name, field]) => {
@@ -116,8 +114,7 @@ export class Templates {
         this.#problems.add(path, 'NOT_IN_SCOPE', `column ${at + 1}: ${notHere(root)}`)
       } else if (root === 'nodes') {
         const [id] = keys
-        if (typeof id !== 'string')
-          throw new TemplateError(at, "name a node: nodes.<id>, nodes['any id']")
+        if (typeof id !== 'string') throw new TemplateError(at, "name a node: nodes.<id>, nodes['any id']")
         use.references.push({ id, path, column: at + 1 })
       }
     }
@@ -138,8 +135,7 @@ export function forbidden(name: string): string {
 }
 
 function notHere(root: Root): string {
-  if (root === 'result')
-    return '`result` is available only in `compensate`; elsewhere write nodes.<id>'
+  if (root === 'result') return '`result` is available only in `compensate`; elsewhere write nodes.<id>'
   if (root === 'item' || root === 'index') {
     return `\`${root}\` is available only in \`with\` of a node that has \`each\``
   }
@@ -198,10 +194,7 @@ function fillText({ parts, place }: Text, scope: TemplateScope, budget: { left: 
     budget.left -= piece.length
     if (budget.left < 0) {
       const max = limits.graphTextMadeMax
-      throw templateFailure(
-        place,
-        `the rendered texts have more than ${max} characters in all; insert shorter values`,
-      )
+      throw templateFailure(place, `the rendered texts have more than ${max} characters in all; insert shorter values`)
     }
     text += piece
   }
@@ -219,10 +212,7 @@ function textOf(value: unknown, place: string): string {
       return String(given)
     default: {
       if (given === null) {
-        throw templateFailure(
-          place,
-          "null cannot be inserted into text; give a default: {{ … ?? 'default' }}",
-        )
+        throw templateFailure(place, "null cannot be inserted into text; give a default: {{ … ?? 'default' }}")
       }
       // Dates, bytes and similar values are inserted as they are stored.
       const { json } = encode(given, `${place}: ${kindOf(given)}`)

@@ -45,10 +45,7 @@ function refuseSigns(text: string, problems: Problems): void {
     else if (SIGNS.has(unit)) signs++
   }
   const { graphLinesMax, graphSignsMax } = limits
-  const tooMany =
-    lines > graphLinesMax
-      ? `${graphLinesMax} lines`
-      : `${graphSignsMax} brackets, braces and commas`
+  const tooMany = lines > graphLinesMax ? `${graphLinesMax} lines` : `${graphSignsMax} brackets, braces and commas`
   if (lines <= graphLinesMax && signs <= graphSignsMax) return
   problems.add([], 'LIMIT', `the document has more than ${tooMany}: split it into several graphs`)
   problems.refuse()
@@ -62,8 +59,7 @@ function tokensOf(text: string, problems: Problems, refuse: Refuse): CST.Token[]
   let documents = 0
   const take = (token: CST.Token): void => {
     if (token.type === 'error') refuse(token.offset, token.message)
-    if (token.type === 'directive')
-      refuse(token.offset, 'YAML directives are not supported: remove it')
+    if (token.type === 'directive') refuse(token.offset, 'YAML directives are not supported: remove it')
     if (token.type === 'document' && ++documents > 1) {
       refuse(token.offset, 'a second document begins here: submit each graph separately')
     }

@@ -77,10 +77,7 @@ describe('A12: addresses', () => {
 })
 
 describe('A12: hosts', () => {
-  const list = new HostList(
-    ['api.example.com', '*.Example.org', '10.0.0.7', '::1', 'bücher.example'],
-    'x',
-  )
+  const list = new HostList(['api.example.com', '*.Example.org', '10.0.0.7', '::1', 'bücher.example'], 'x')
   const host = (text: string): string => hostOf(new URL(text))
 
   test.each([
@@ -111,9 +108,7 @@ describe('A12: hosts', () => {
   )
 
   test('the nearest pattern fits best', () => {
-    const fits = ['*.b.test', '*.a.b.test', 'x.a.b.test'].map((each) =>
-      matchScore(each, 'x.a.b.test', 'x'),
-    )
+    const fits = ['*.b.test', '*.a.b.test', 'x.a.b.test'].map((each) => matchScore(each, 'x.a.b.test', 'x'))
     expect(fits).toEqual(fits.toSorted((a, b) => a - b))
     expect(matchScore('*.a.test', 'x.a.b.test', 'x')).toBe(0)
   })

@@ -79,11 +79,7 @@ function known([network, bits, reach, name]: Range, family: 'ipv4' | 'ipv6'): Kn
   return { list, reach, name }
 }
 
-function find(
-  all: readonly Known[],
-  address: string,
-  family: 'ipv4' | 'ipv6',
-): AddressKind | undefined {
+function find(all: readonly Known[], address: string, family: 'ipv4' | 'ipv6'): AddressKind | undefined {
   const found = all.find(({ list }) => list.check(address, family))
   return found && { reach: found.reach, name: found.name }
 }

@@ -79,12 +79,7 @@ describe('A12: call_external_service asks', () => {
 describe('A12: call_external_service answers', () => {
   const bodies: readonly (readonly [string, string, string | Buffer, unknown])[] = [
     ['text', 'text/html', '<p>ä</p>', { body: '<p>ä</p>' }],
-    [
-      'JSON of another kind',
-      'application/problem+json; charset=utf-8',
-      '{"a":1}',
-      { body: { a: 1 } },
-    ],
+    ['JSON of another kind', 'application/problem+json; charset=utf-8', '{"a":1}', { body: { a: 1 } }],
     ['JSON that is none', 'application/json', '{"a":', { body: '{"a":' }],
     ['JSON that says it is text', 'text/plain', '{"a":1}', { body: '{"a":1}' }],
     ['nothing', 'application/json', '', { body: null }],
@@ -114,9 +109,7 @@ describe('A12: call_external_service answers', () => {
 
   test('cookies are not recorded, other headers that come twice are one', async () => {
     const server = await serve((_request, response) => {
-      response.writeHead(200, [
-        ...['set-cookie', 'session=secret', 'x-a', '1', 'x-a', '2'],
-      ] as string[])
+      response.writeHead(200, [...['set-cookie', 'session=secret', 'x-a', '1', 'x-a', '2']] as string[])
       response.end()
     })
     const { headers } = await call({ url: server.origin })
@@ -149,9 +142,7 @@ describe('A12: call_external_service judges', () => {
 
   test.each([400, 401, 403, 404, 409, 410, 422, 304])('%i does not', async (status) => {
     const server = await serve((_request, response) => response.writeHead(status).end())
-    const { kind, code, details, message } = await refusal(
-      call({ url: `${server.origin}/path?token=geheim` }),
-    )
+    const { kind, code, details, message } = await refusal(call({ url: `${server.origin}/path?token=geheim` }))
     expect({ kind, code }).toEqual({ kind: 'permanent', code: 'STATUS_REFUSED' })
     expect(details).toEqual({ code: 'STATUS_REFUSED', status })
     expect(message).toBe(`GET ${server.origin}/path returned status ${status}`)
@@ -228,16 +219,8 @@ const nonsense: readonly (readonly [string, unknown, RegExp])[] = [
     /unknown field `haeders` of .*; did you mean `headers`\?/,
   ],
   ['a method nobody knows', { url: 'https://x.test', method: 'TRACE' }, /expected one of GET/],
-  [
-    'a GET with a body',
-    { url: 'https://x.test', method: 'GET', body: 1 },
-    /a body, which GET does not allow/,
-  ],
-  [
-    'two bodies',
-    { url: 'https://x.test', body: 1, text: 'a' },
-    /both 'body' and 'text'. Give one of them/,
-  ],
+  ['a GET with a body', { url: 'https://x.test', method: 'GET', body: 1 }, /a body, which GET does not allow/],
+  ['two bodies', { url: 'https://x.test', body: 1, text: 'a' }, /both 'body' and 'text'. Give one of them/],
   [
     'a query of objects',
     { url: 'https://x.test', query: { a: {} } },
@@ -251,11 +234,7 @@ const nonsense: readonly (readonly [string, unknown, RegExp])[] = [
   ['no time', { url: 'https://x.test', timeout: '0s' }, /`timeout` of .* is 0 ms/],
   ['an unreadable time', { url: 'https://x.test', timeout: 'soon' }, /`timeout` of .*soon/],
   ['more than may be', { url: 'https://x.test', maxBytes: 1e9 }, /`maxBytes` of .* is 1000000000/],
-  [
-    'a list as a header',
-    { url: 'https://x.test', headers: { a: [] } },
-    /`headers.a` of .* not a list/,
-  ],
+  ['a list as a header', { url: 'https://x.test', headers: { a: [] } }, /`headers.a` of .* not a list/],
 ]
 
 test.each(nonsense)('A12: the input is checked: %s', async (_name, input, message) => {
@@ -274,9 +253,7 @@ test('A12: options that cannot be are refused at once', () => {
     { maxRedirects: -1 },
   ]
   for (const options of bad) {
-    expect(() => callExternalService(options)).toThrow(
-      expect.objectContaining({ code: 'DEFINITION_INVALID' }),
-    )
+    expect(() => callExternalService(options)).toThrow(expect.objectContaining({ code: 'DEFINITION_INVALID' }))
   }
   expect(() => callExternalService({ timeout: '1h' })).toThrow(/`timeout` of call_external_service/)
 })

@@ -27,8 +27,7 @@ import { InputReader, nonEmptyText } from './input-reader.ts'
 import { checkedName, commonOptions, handlerActivity, timeLimit } from './options.ts'
 import { Secrets, secretOption, secretReference } from './secrets.ts'
 
-const upTo = (about: string, max: number): Option<number> =>
-  whole(about, [0, max], { otherwise: spelled(max) })
+const upTo = (about: string, max: number): Option<number> => whole(about, [0, max], { otherwise: spelled(max) })
 
 export const httpOptions = {
   ...commonOptions,
@@ -47,10 +46,7 @@ export const httpOptions = {
     { otherwise: "'Idempotency-Key'" },
   ),
   /** How long a request may take whose input has no `timeout`. Default: 30s. */
-  timeout: timeLimit(
-    'How long a request may take whose input has no `timeout`.',
-    limits.httpTimeoutMs,
-  ),
+  timeout: timeLimit('How long a request may take whose input has no `timeout`.', limits.httpTimeoutMs),
   maxResponseBytes: upTo('The largest response body.', limits.httpResponseBytesMax),
   maxRequestBytes: upTo('The largest request body.', limits.httpRequestBytesMax),
   /** The most redirects to follow. Default: 5. */
@@ -97,10 +93,7 @@ export const callInput = {
   /** How long name lookup, connection, redirects and body may take together. */
   timeout: timeLimit('How long name lookup, connection, redirects and body may take together.'),
   /** The largest response body. */
-  maxBytes: whole('The largest response body; the response is recorded.', [
-    1,
-    limits.httpResponseBytesMax,
-  ]),
+  maxBytes: whole('The largest response body; the response is recorded.', [1, limits.httpResponseBytesMax]),
 } as const
 export interface CallInput extends Described<typeof callInput> {}
 
@@ -119,9 +112,7 @@ const NAME = 'call_external_service'
 export function callExternalService(options: HttpOptions = {}): Activity<CallInput, CallOutput> {
   const name = checkedName(httpOptions, options, NAME)
   const service = new Service(options, name)
-  return handlerActivity(name, options.activity, callInput, (input: CallInput, ctx) =>
-    service.call(input, ctx),
-  )
+  return handlerActivity(name, options.activity, callInput, (input: CallInput, ctx) => service.call(input, ctx))
 }
 
 type CallFields = InputReader<typeof callInput>
@@ -142,8 +133,7 @@ class Service {
     this.#guard = new Guard(options, name)
     this.#secrets = new Secrets(secrets, hosts, name)
     const what = `'idempotencyHeader' of ${name}`
-    this.#keyHeader =
-      idempotencyHeader === false ? undefined : checkedHeaderName(idempotencyHeader, what)
+    this.#keyHeader = idempotencyHeader === false ? undefined : checkedHeaderName(idempotencyHeader, what)
     this.#timeoutMs = milliseconds(options.timeout ?? limits.httpTimeoutMs)
     this.#responseBytesMax = options.maxResponseBytes ?? limits.httpResponseBytesMax
     this.#requestBytesMax = options.maxRequestBytes ?? limits.httpRequestBytesMax
@@ -214,10 +204,7 @@ function methodOf(fields: CallFields, hasBody: boolean): string {
 
 function contentOfInput(fields: CallFields): { bytes: Buffer; type: string } | undefined {
   if (fields.has('body') && fields.has('text')) {
-    throw permanentError(
-      'INPUT_INVALID',
-      `${fields.what} has both 'body' and 'text'. Give one of them.`,
-    )
+    throw permanentError('INPUT_INVALID', `${fields.what} has both 'body' and 'text'. Give one of them.`)
   }
   const text = fields.get('text')
   if (text !== undefined) return { bytes: Buffer.from(text), type: 'text/plain;charset=utf-8' }

@@ -71,9 +71,7 @@ export function attachmentsOf(given: readonly unknown[], bytesMax: number): Atta
 }
 
 function fileOf(given: unknown, what: string): AttachedFile {
-  const unknown = isObject(given)
-    ? Object.keys(given).filter((key) => !Object.hasOwn(attachment, key))
-    : []
+  const unknown = isObject(given) ? Object.keys(given).filter((key) => !Object.hasOwn(attachment, key)) : []
   if (unknown.length > 0) {
     const message = `${what} has an unknown field '${unknown[0]?.slice(0, 50)}'; expected filename, content, encoding and contentType. Files and URLs are not fetched: pass the content.`
     throw permanentError('ATTACHMENT_REFUSED', message.toWellFormed())

@@ -62,11 +62,7 @@ function compile(source: string, what: string): Pattern {
 }
 
 /** `subject`, if given, replaces the subject of the template and is not scanned for variables. */
-export function render(
-  template: CompiledTemplate,
-  variables: PlainObject,
-  subject: string | undefined,
-): RenderedMail {
+export function render(template: CompiledTemplate, variables: PlainObject, subject: string | undefined): RenderedMail {
   const fill = (pattern: Pattern, escape: (text: string) => string): string =>
     fillIn(pattern, (path) => escape(variableAt(variables, path, template.name)))
   const mail = {
@@ -82,17 +78,13 @@ function fillIn({ pieces, paths }: Pattern, valueOf: (path: readonly string[]) =
   return pieces.map((piece, index) => piece + valueAt(paths[index], valueOf)).join('')
 }
 
-function valueAt(
-  path: readonly string[] | undefined,
-  valueOf: (path: readonly string[]) => string,
-): string {
+function valueAt(path: readonly string[] | undefined, valueOf: (path: readonly string[]) => string): string {
   return path === undefined ? '' : valueOf(path)
 }
 
 function variableAt(variables: PlainObject, path: readonly string[], template: string): string {
   let value: unknown = variables
-  for (const key of path)
-    value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+  for (const key of path) value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   const name = path.join('.')

@@ -45,9 +45,7 @@ export class Guard {
     this.#hosts = hosts && new HostList(hosts, `'hosts' of ${what}`)
     this.#allowsPrivate = allowPrivate === true
     this.#privateHosts =
-      typeof allowPrivate === 'boolean'
-        ? undefined
-        : new HostList(allowPrivate, `'allowPrivate' of ${what}`)
+      typeof allowPrivate === 'boolean' ? undefined : new HostList(allowPrivate, `'allowPrivate' of ${what}`)
     this.#lookup = lookup
   }
 
@@ -60,8 +58,7 @@ export class Guard {
       )
     }
     const url = URL.parse(text, base?.href)
-    if (!url)
-      throw permanentError('URL_REFUSED', 'the URL cannot be parsed; expected https://host/path.')
+    if (!url) throw permanentError('URL_REFUSED', 'the URL cannot be parsed; expected https://host/path.')
     this.check(url)
     return url
   }

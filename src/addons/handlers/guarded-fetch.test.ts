@@ -118,9 +118,7 @@ describe('A12: redirects', () => {
       await call({ url: `http://first.test:${server.port}/${status}`, body: 'x' }, open)
     }
     const ends = server.seen.filter(({ url }) => url === '/200')
-    expect(
-      ends.map(({ method, body, headers }) => [method, body, headers['content-type']]),
-    ).toEqual([
+    expect(ends.map(({ method, body, headers }) => [method, body, headers['content-type']])).toEqual([
       ['GET', '', undefined],
       ['GET', '', undefined],
       ['GET', '', undefined],
@@ -247,8 +245,7 @@ describe('A12: bounds', () => {
   test('an answer that says no does, however long it goes on', async () => {
     const server = await serve((_request, response) => {
       response.writeHead(503)
-      const more = (): void =>
-        void response.write('no! '.repeat(1_000), () => response.destroyed || more())
+      const more = (): void => void response.write('no! '.repeat(1_000), () => response.destroyed || more())
       more()
     })
     const refused = await refusal(call({ url: server.origin }, local))

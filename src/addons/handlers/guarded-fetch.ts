@@ -115,12 +115,7 @@ function tooMany(hop: Hop, redirects: number, location: string): Error {
   return permanentError('REDIRECT_REFUSED', message)
 }
 
-const portable: ReadonlySet<string> = new Set([
-  'accept',
-  'accept-language',
-  'content-type',
-  'user-agent',
-])
+const portable: ReadonlySet<string> = new Set(['accept', 'accept-language', 'content-type', 'user-agent'])
 
 function mayCrossOrigin({ name, isSecret, isPortable }: Header): boolean {
   if (isSecret) return false

@@ -1,12 +1,5 @@
 // Creates all built-in handlers from one options object.
-import {
-  checkOptions,
-  type Description,
-  either,
-  nested,
-  type Option,
-  option,
-} from '../../core/base/described.ts'
+import { checkOptions, type Description, either, nested, type Option, option } from '../../core/base/described.ts'
 import type { AnyActivity } from '../../core/index.ts'
 import { callExternalService, type HttpOptions, httpOptions } from './call-external-service.ts'
 import { type LlmOptions, llmOptions, llmService } from './llm-service.ts'

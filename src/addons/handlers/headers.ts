@@ -47,16 +47,10 @@ export function checkHeaders(headers: readonly Header[]): void {
   for (const { name, value } of headers) {
     const lower = name.toLowerCase()
     if (reserved.has(lower) || lower.startsWith('proxy-')) {
-      throw permanentError(
-        'INPUT_INVALID',
-        `header '${lower}' is set by the handler; leave it out.`,
-      )
+      throw permanentError('INPUT_INVALID', `header '${lower}' is set by the handler; leave it out.`)
     }
     if (names.has(lower))
-      throw permanentError(
-        'INPUT_INVALID',
-        `header '${lower}' is given twice; names ignore case. Give it once.`,
-      )
+      throw permanentError('INPUT_INVALID', `header '${lower}' is given twice; names ignore case. Give it once.`)
     names.add(lower)
     bytes += name.length + value.length + 4
     checkCharacters(name, value)

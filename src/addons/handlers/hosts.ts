@@ -42,8 +42,7 @@ function parsePattern(pattern: unknown, what: string): { host: string; isSuffix:
   const hasPort = bracketed === name && name.includes(':')
   if (!url || !isBare || hasPort) throw invalidHosts(what, `'${pattern}' is not a host`)
   const host = hostOf(url)
-  if (isSuffix && isIP(host) !== 0)
-    throw invalidHosts(what, `'${pattern}' is an address, which has no subdomains`)
+  if (isSuffix && isIP(host) !== 0) throw invalidHosts(what, `'${pattern}' is an address, which has no subdomains`)
   return { host, isSuffix }
 }
 

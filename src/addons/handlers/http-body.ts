@@ -12,12 +12,7 @@ export function jsonBytes(value: unknown, what: string): Buffer {
   try {
     text = JSON.stringify(value)
   } catch (error) {
-    throw permanentError(
-      'INPUT_INVALID',
-      `${what} cannot be written as JSON. Pass only JSON values.`,
-      {},
-      error,
-    )
+    throw permanentError('INPUT_INVALID', `${what} cannot be written as JSON. Pass only JSON values.`, {}, error)
   }
   if (text === undefined) throw invalidField(what, value, 'a JSON value')
   return Buffer.from(text)

@@ -53,9 +53,7 @@ function textOf(content: unknown): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''
   const parts: unknown[] = content
-  return parts
-    .map((part) => (isObject(part) && part['type'] === 'text' ? part['text'] : ''))
-    .join('')
+  return parts.map((part) => (isObject(part) && part['type'] === 'text' ? part['text'] : '')).join('')
 }
 
 function usageOf(usage: unknown): CompletionUsage | undefined {

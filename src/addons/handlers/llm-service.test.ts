@@ -93,27 +93,13 @@ describe('A12: llm_service', () => {
       { other: price(3) },
     ].map(async (prices) => (await complete({ prompt: 'Hi' }, { prices })).cost)
     expect(await Promise.all(costs)).toEqual([0.002, 0.004, undefined])
-    expect(
-      (await complete({ prompt: 'Hi', model: 'constructor' }, { prices: {} })).cost,
-    ).toBeUndefined()
+    expect((await complete({ prompt: 'Hi', model: 'constructor' }, { prices: {} })).cost).toBeUndefined()
   })
 
   const odd: readonly (readonly [string, object, object])[] = [
-    [
-      'no content',
-      { choices: [{ message: { content: null } }] },
-      { text: '', finishReason: 'unknown' },
-    ],
-    [
-      'parts',
-      { choices: [{ message: { content: [{ type: 'text', text: 'a' }, { type: 'x' }] } }] },
-      { text: 'a' },
-    ],
-    [
-      'no usage and no model',
-      { ...completion, usage: null, model: undefined },
-      { model: 'gpt-4o' },
-    ],
+    ['no content', { choices: [{ message: { content: null } }] }, { text: '', finishReason: 'unknown' }],
+    ['parts', { choices: [{ message: { content: [{ type: 'text', text: 'a' }, { type: 'x' }] } }] }, { text: 'a' }],
+    ['no usage and no model', { ...completion, usage: null, model: undefined }, { model: 'gpt-4o' }],
   ]
   test.each(odd)('an answer with %s', async (_name, answer, expected) => {
     const { complete } = await model(json(answer))
@@ -161,12 +147,7 @@ describe('A12: llm_service', () => {
 
   const wrong: readonly (readonly [string, unknown, string, RegExp])[] = [
     ['neither', {}, 'INPUT_INVALID', /must have either 'prompt' or 'messages'/],
-    [
-      'both',
-      { prompt: 'a', messages: [] },
-      'INPUT_INVALID',
-      /either 'prompt' or 'messages'. Give exactly one/,
-    ],
+    ['both', { prompt: 'a', messages: [] }, 'INPUT_INVALID', /either 'prompt' or 'messages'. Give exactly one/],
     ['no message', { messages: [] }, 'INPUT_INVALID', /at least one/],
     [
       'a role nobody has',
@@ -177,12 +158,7 @@ describe('A12: llm_service', () => {
     ['no text', { messages: [{ role: 'user' }] }, 'INPUT_INVALID', /`content` of `messages.0`/],
     ['too hot', { prompt: 'a', temperature: 3 }, 'INPUT_INVALID', /from 0 to 2/],
     ['half a token', { prompt: 'a', maxTokens: 1.5 }, 'INPUT_INVALID', /whole number/],
-    [
-      'a format nobody knows',
-      { prompt: 'a', responseFormat: 'xml' },
-      'INPUT_INVALID',
-      /'text', 'json'/,
-    ],
+    ['a format nobody knows', { prompt: 'a', responseFormat: 'xml' }, 'INPUT_INVALID', /'text', 'json'/],
     [
       'a model that is not allowed',
       { prompt: 'a', model: 'huge' },
@@ -201,9 +177,7 @@ describe('A12: llm_service', () => {
 
   test('options that cannot be are refused at once, and an input needs a model from somewhere', async () => {
     for (const baseUrl of ['', 'api.test/v1', 'ftp://a/', 'https://user:pw@a.test/v1']) {
-      expect(() => llmService({ baseUrl })).toThrow(
-        /'baseUrl' of llm_service is not a URL pawl can use/,
-      )
+      expect(() => llmService({ baseUrl })).toThrow(/'baseUrl' of llm_service is not a URL pawl can use/)
     }
     const bare = llmService({ baseUrl: 'https://a.test/v1' })
     const refused = await refusal(bare.handler({ prompt: 'Hi' }, stepContext()))

@@ -51,9 +51,7 @@ export const llmOptions = {
   /** The URL of the API: 'https://api.openai.com/v1'. '/chat/completions' is appended; a query is kept. */
   baseUrl: required(
     hidden(
-      text(
-        "The URL of the API: `'https://api.openai.com/v1'`. `/chat/completions` is appended; a query is kept.",
-      ),
+      text("The URL of the API: `'https://api.openai.com/v1'`. `/chat/completions` is appended; a query is kept."),
     ),
   ),
   /** The API key, sent as a bearer token in `authorization`. */
@@ -75,20 +73,16 @@ export const llmOptions = {
     nested('', modelPrice),
   ),
   /** The server's field for the token limit. Default: 'max_tokens'. */
-  maxTokensField: choice(
-    "The server's field for the token limit.",
-    ['max_tokens', 'max_completion_tokens'],
-    { otherwise: "'max_tokens'" },
-  ),
+  maxTokensField: choice("The server's field for the token limit.", ['max_tokens', 'max_completion_tokens'], {
+    otherwise: "'max_tokens'",
+  }),
   /** How long a completion may take. Default: 2m. */
   timeout: timeLimit('How long a completion may take.', limits.llmTimeoutMs),
 } as const
 export interface LlmOptions extends Described<typeof llmOptions> {}
 
 const message = {
-  role: required(
-    choice('The author of the message.', ['system', 'developer', 'user', 'assistant']),
-  ),
+  role: required(choice('The author of the message.', ['system', 'developer', 'user', 'assistant'])),
   /** Text, or parts in the format of the server. */
   content: required(
     option<string | readonly Json[]>(
@@ -141,9 +135,7 @@ type LlmFields = InputReader<typeof llmInput>
 export function llmService(options: LlmOptions): Activity<LlmInput, LlmOutput> {
   const name = checkedName(llmOptions, options, NAME)
   const service = new LlmService(options, name)
-  return handlerActivity(name, options.activity, llmInput, (input: LlmInput, ctx) =>
-    service.complete(input, ctx),
-  )
+  return handlerActivity(name, options.activity, llmInput, (input: LlmInput, ctx) => service.complete(input, ctx))
 }
 
 class LlmService {
@@ -244,8 +236,7 @@ class LlmService {
 
 function endpointOf(baseUrl: string, name: string): URL {
   const url = URL.parse(baseUrl)
-  const isValid =
-    url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+  const isValid = url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
   if (!isValid) {
     const message = `'baseUrl' of ${name} is not a URL pawl can use; expected 'https://host/v1' without credentials. Put the key into 'apiKey'.`
     throw new PawlError('DEFINITION_INVALID', message)
@@ -257,13 +248,9 @@ function endpointOf(baseUrl: string, name: string): URL {
 function messagesOf(fields: LlmFields): readonly LlmMessage[] {
   const prompt = fields.get('prompt')
   const messages =
-    fields.get('messages') ??
-    (prompt === undefined ? undefined : [{ role: 'user', content: prompt } as const])
+    fields.get('messages') ?? (prompt === undefined ? undefined : [{ role: 'user', content: prompt } as const])
   if (!messages || (prompt !== undefined && fields.has('messages'))) {
-    throw permanentError(
-      'INPUT_INVALID',
-      `${fields.what} must have either 'prompt' or 'messages'. Give exactly one.`,
-    )
+    throw permanentError('INPUT_INVALID', `${fields.what} must have either 'prompt' or 'messages'. Give exactly one.`)
   }
   if (messages.length === 0) throw fields.invalid('messages', 'at least one message')
   const system = fields.get('system')

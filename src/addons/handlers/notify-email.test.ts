@@ -82,10 +82,7 @@ describe('A13: notify.email.v1 sends', () => {
       { filename: 'a.csv', content: 'x;y\n1;2', contentType: 'text/csv' },
       { filename: 'b.bin', content: 'iVD/', encoding: 'base64' },
     ] as const
-    await withLogin.handler(
-      { ...ada, subject: 'Mine {{ variables.x }}', attachments },
-      stepContext(),
-    )
+    await withLogin.handler({ ...ada, subject: 'Mine {{ variables.x }}', attachments }, stepContext())
     expect(logins).toEqual([['shop', 'p@ss']])
     const source = received[0]?.source ?? ''
     expect(source).toContain('Subject: Mine {{ variables.x }}')
@@ -176,17 +173,14 @@ describe('A13: notify.email.v1 is refused', () => {
     onTestFinished(() => void silent.close())
     const { port } = silent.address() as { port: number }
     const smtp = `smtp://127.0.0.1:${port}`
-    const handler = (timeout: '80ms' | '1m') =>
-      notifyEmail({ smtp, from: 'a@b.test', templates, timeout }).handler
+    const handler = (timeout: '80ms' | '1m') => notifyEmail({ smtp, from: 'a@b.test', templates, timeout }).handler
     expect(await refusal(handler('80ms')(ada, stepContext()))).toMatchObject({
       kind: 'retryable',
       code: 'TIMED_OUT',
     })
     const stop = new AbortController()
     silent.once('connection', () => stop.abort(new Error('called off')))
-    await expect(handler('1m')(ada, stepContext({ signal: stop.signal }))).rejects.toThrow(
-      'called off',
-    )
+    await expect(handler('1m')(ada, stepContext({ signal: stop.signal }))).rejects.toThrow('called off')
     expect(sockets.length).toBe(2)
     for (const socket of sockets) if (!socket.destroyed) await once(socket.resume(), 'close')
     silent.close()
@@ -199,12 +193,7 @@ describe('A13: notify.email.v1 is refused', () => {
 })
 
 const wrong: readonly (readonly [string, object, string, RegExp])[] = [
-  [
-    'no such template',
-    { template: 'other' },
-    'TEMPLATE_UNKNOWN',
-    /expected one of: welcome, plain/,
-  ],
+  ['no such template', { template: 'other' }, 'TEMPLATE_UNKNOWN', /expected one of: welcome, plain/],
   ['inherited', { template: 'toString' }, 'TEMPLATE_UNKNOWN', /no template 'toString'/],
   [
     'a variable is missing',
@@ -225,22 +214,12 @@ const wrong: readonly (readonly [string, object, string, RegExp])[] = [
     /not a string, number or boolean/,
   ],
   ['nobody to send to', { to: [] }, 'INPUT_INVALID', /has 0 addresses/],
-  [
-    'too many',
-    { to: new Array(limits.mailRecipientsMax + 1).fill('a@b.c') },
-    'INPUT_INVALID',
-    /has 101/,
-  ],
+  ['too many', { to: new Array(limits.mailRecipientsMax + 1).fill('a@b.c') }, 'INPUT_INVALID', /has 101/],
   ['no address', { to: 'ada' }, 'INPUT_INVALID', /an address such as/],
   ['two in one', { to: 'a@b.test, c@d.test' }, 'INPUT_INVALID', /an address such as/],
   ['a header in it', { to: 'a@b.test\r\nBcc: c@d.test' }, 'INPUT_INVALID', /an address such as/],
   ['a route in it', { to: 'Ada <a@b.test>' }, 'INPUT_INVALID', /an address such as/],
-  [
-    'a header in the name',
-    { to: { name: 'A\nBcc: c@d.test', address: 'a@b.test' } },
-    'INPUT_INVALID',
-    /one line/,
-  ],
+  ['a header in the name', { to: { name: 'A\nBcc: c@d.test', address: 'a@b.test' } }, 'INPUT_INVALID', /one line/],
   [
     'a path',
     { attachments: [{ filename: 'a', path: '/etc/passwd' }] },
@@ -325,8 +304,6 @@ test('A13: options of mails that cannot be are refused at once', () => {
     { maxAttachmentBytes: limits.mailAttachmentBytesMax + 1 },
   ]
   for (const options of bad) {
-    expect(() => notifyEmail({ ...good, ...options })).toThrow(
-      expect.objectContaining({ code: 'DEFINITION_INVALID' }),
-    )
+    expect(() => notifyEmail({ ...good, ...options })).toThrow(expect.objectContaining({ code: 'DEFINITION_INVALID' }))
   }
 })

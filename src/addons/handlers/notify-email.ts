@@ -94,9 +94,7 @@ const NAME = 'notify.email.v1'
 export function notifyEmail(options: EmailOptions): Activity<EmailInput, EmailOutput> {
   const name = checkedName(emailOptions, options, NAME)
   const mailer = new Mailer(options, name)
-  return handlerActivity(name, options.activity, emailInput, (input: EmailInput, ctx) =>
-    mailer.send(input, ctx),
-  )
+  return handlerActivity(name, options.activity, emailInput, (input: EmailInput, ctx) => mailer.send(input, ctx))
 }
 
 class Mailer {
@@ -131,11 +129,8 @@ class Mailer {
       attachments: attachmentsOf(fields.get('attachments') ?? [], this.#attachmentBytesMax),
     }
     const sending = `the mail to ${this.#server.host}`
-    const { accepted, rejected } = await withDeadline(
-      this.#timeoutMs,
-      ctx.signal,
-      sending,
-      (signal) => deliver(this.#server, mail, this.#timeoutMs, signal),
+    const { accepted, rejected } = await withDeadline(this.#timeoutMs, ctx.signal, sending, (signal) =>
+      deliver(this.#server, mail, this.#timeoutMs, signal),
     )
     return { messageId, accepted, rejected }
   }

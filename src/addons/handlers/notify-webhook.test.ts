@@ -42,11 +42,7 @@ describe('A13: notify.webhook.v1', () => {
     const other = await notify({ url, payload: 1 }, {}, stepContext({ idempotencyKey: 'else' }))
     expect(again.id).toBe(first.id)
     expect(other.id).not.toBe(first.id)
-    expect(server.seen.map(({ body }) => body)).toEqual([
-      '{"type":"order.paid","data":1}',
-      '1',
-      '1',
-    ])
+    expect(server.seen.map(({ body }) => body)).toEqual(['{"type":"order.paid","data":1}', '1', '1'])
     expect(server.seen[0]?.headers['webhook-signature']).toBeUndefined()
   })
 
@@ -56,8 +52,7 @@ describe('A13: notify.webhook.v1', () => {
       secret: { '*.test': 'far', '*.b.test': ['new', 'old'], 'a.b.test': 'near' },
       lookup: async () => [{ address: '127.0.0.1', family: 4 }], // A STUB of name servers.
     }
-    const send = (host: string) =>
-      notify({ url: `http://${host}:${server.port}/`, payload: 1 }, options)
+    const send = (host: string) => notify({ url: `http://${host}:${server.port}/`, payload: 1 }, options)
     for (const host of ['x.test', 'x.b.test', 'a.b.test']) await send(host)
     const signed = server.seen.map((seen) => seen.headers['webhook-signature'])
     const expected = [['far'], ['new', 'old'], ['near']].map((keys, index) => {
@@ -76,8 +71,7 @@ describe('A13: notify.webhook.v1', () => {
     let closed: Promise<unknown> | undefined
     const talking = await serve((_request, response) => {
       closed = once(response, 'close')
-      const more = (): void =>
-        void response.write('.'.repeat(9_999), () => response.destroyed || more())
+      const more = (): void => void response.write('.'.repeat(9_999), () => response.destroyed || more())
       more()
     })
     expect(await notify({ url: talking.origin, payload: 1 })).toMatchObject({ status: 200 })
@@ -111,9 +105,7 @@ describe('A13: notify.webhook.v1', () => {
     expect(await refusal(notify(large))).toMatchObject({ code: 'REQUEST_TOO_LARGE' })
     expect(server.seen).toEqual([])
     for (const bad of ['', [], { 'a:80': 'x' }, { a: '' }]) {
-      expect(() => notifyWebhook({ secret: bad })).toThrow(
-        expect.objectContaining({ code: 'DEFINITION_INVALID' }),
-      )
+      expect(() => notifyWebhook({ secret: bad })).toThrow(expect.objectContaining({ code: 'DEFINITION_INVALID' }))
     }
   })
 })
@@ -143,9 +135,7 @@ describe('A13: verifyWebhook', () => {
   test('takes what was signed, by an old secret, too, from fetch, and as bytes', () => {
     expect(verify().id).toBe('msg_1')
     expect(verify(headers(), '{"a":1}', ['new', 'key']).id).toBe('msg_1')
-    expect(verifyWebhook(new Headers(headers()), Buffer.from('{"a":1}'), 'key', { now }).id).toBe(
-      'msg_1',
-    )
+    expect(verifyWebhook(new Headers(headers()), Buffer.from('{"a":1}'), 'key', { now }).id).toBe('msg_1')
     const several = `v1,AAAA v2,xyz ${headers()['webhook-signature']}`
     expect(verify(headers({ 'webhook-signature': several })).id).toBe('msg_1')
   })
@@ -162,10 +152,7 @@ describe('A13: verifyWebhook', () => {
     ['no signature', () => verify(headers({ 'webhook-signature': '' }))],
     ['an empty signature', () => verify(headers({ 'webhook-signature': 'v1,' }))],
     ['half a signature', () => verify(headers({ 'webhook-signature': signature.slice(0, 30) }))],
-    [
-      'another scheme',
-      () => verify(headers({ 'webhook-signature': signature.replace('v1', 'v2') })),
-    ],
+    ['another scheme', () => verify(headers({ 'webhook-signature': signature.replace('v1', 'v2') }))],
     ['no headers', () => verifyWebhook({}, '', 'key')],
   ])('refuses %s', (_name, verifying) => {
     expect(verifying).toThrow(/the webhook cannot be verified/)

@@ -1,12 +1,5 @@
 // notify.webhook.v1: sends a signed webhook to another server.
-import {
-  type Described,
-  given,
-  hidden,
-  isObject,
-  option,
-  required,
-} from '../../core/base/described.ts'
+import { type Described, given, hidden, isObject, option, required } from '../../core/base/described.ts'
 import { deriveUuid } from '../../core/base/digest.ts'
 import { milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'

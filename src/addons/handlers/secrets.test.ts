@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { json, refusal, serve, stepContext } from '../../../test/support/handlers.ts'
 import { type CallInput, callExternalService, type HttpOptions } from './call-external-service.ts'
 
-const call = (input: CallInput, options: HttpOptions) =>
-  callExternalService(options).handler(input, stepContext())
+const call = (input: CallInput, options: HttpOptions) => callExternalService(options).handler(input, stepContext())
 
 const asked = { authorization: { secret: 'billing', prefix: 'Bearer ' } }
 
@@ -66,25 +65,10 @@ describe('A12: secrets', () => {
   })
 
   test.each([
-    [
-      'unknown',
-      { a: { secret: 'other' } },
-      'SECRET_UNKNOWN',
-      /the secret 'other', which does not exist/,
-    ],
-    [
-      'inherited',
-      { a: { secret: 'toString' } },
-      'SECRET_UNKNOWN',
-      /the secret 'toString', which does not exist/,
-    ],
+    ['unknown', { a: { secret: 'other' } }, 'SECRET_UNKNOWN', /the secret 'other', which does not exist/],
+    ['inherited', { a: { secret: 'toString' } }, 'SECRET_UNKNOWN', /the secret 'toString', which does not exist/],
     ['empty', { a: { secret: 'empty' } }, 'SECRET_UNKNOWN', /is empty/],
-    [
-      'two lines',
-      { a: { secret: 'broken' } },
-      'INPUT_INVALID',
-      /characters that headers may not have/,
-    ],
+    ['two lines', { a: { secret: 'broken' } }, 'INPUT_INVALID', /characters that headers may not have/],
     ['no reference', { a: { value: 'x' } }, 'INPUT_INVALID', /unknown field `value`/],
   ])('%s: refused', async (_name, headers, code, message) => {
     const secrets = { empty: '', broken: 's3cret\r\nx-evil: 1' }

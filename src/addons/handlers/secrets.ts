@@ -1,13 +1,5 @@
 // Secrets by name. Inputs refer to a secret by its name; its value stays in this process and is sent only to its hosts.
-import {
-  either,
-  hidden,
-  nested,
-  type Option,
-  option,
-  required,
-  strings,
-} from '../../core/base/described.ts'
+import { either, hidden, nested, type Option, option, required, strings } from '../../core/base/described.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { permanentError } from './errors.ts'
 import type { Header } from './guarded-fetch.ts'
@@ -50,20 +42,14 @@ interface Known {
 export class Secrets {
   readonly #known = new Map<string, Known>()
 
-  constructor(
-    secrets: Readonly<Record<string, Secret>>,
-    hosts: readonly string[] | undefined,
-    what: string,
-  ) {
+  constructor(secrets: Readonly<Record<string, Secret>>, hosts: readonly string[] | undefined, what: string) {
     for (const [name, secret] of Object.entries(secrets)) {
       const isBound = typeof secret === 'object'
       if (!isBound && hosts === undefined) {
         const message = `the secret '${name}' of ${what} is not restricted to any host. Write { value, hosts: ['api.example.com'] }, or set 'hosts' of ${what}.`
         throw new PawlError('DEFINITION_INVALID', message)
       }
-      const bound = isBound
-        ? new HostList(secret.hosts, `the secret '${name}' of ${what}`)
-        : undefined
+      const bound = isBound ? new HostList(secret.hosts, `the secret '${name}' of ${what}`) : undefined
       this.#known.set(name, { value: isBound ? secret.value : secret, hosts: bound })
     }
   }

@@ -1,16 +1,7 @@
 // Sends a mail over SMTP with nodemailer. The socket is opened here, so that it can be aborted.
 import { connect, type Socket } from 'node:net'
 import type * as nodemailer from 'nodemailer'
-import {
-  type Described,
-  flag,
-  hidden,
-  isObject,
-  option,
-  required,
-  text,
-  whole,
-} from '../../core/base/described.ts'
+import { type Described, flag, hidden, isObject, option, required, text, whole } from '../../core/base/described.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { permanentError, retryableError } from './errors.ts'
 import { nonEmptyText } from './input-reader.ts'
@@ -20,10 +11,9 @@ export const smtpServer = {
   /** The port of the server. Default: 465 if `secure`, else 587. */
   port: whole('The port of the server.', [1, 65_535], { otherwise: '465 if `secure`, else 587' }),
   /** Uses TLS from the first byte; otherwise the connection is upgraded with STARTTLS. Default: false. */
-  secure: flag(
-    'Uses TLS from the first byte; otherwise the connection is upgraded with STARTTLS.',
-    { otherwise: 'false' },
-  ),
+  secure: flag('Uses TLS from the first byte; otherwise the connection is upgraded with STARTTLS.', {
+    otherwise: 'false',
+  }),
   /** Refuses a server that offers no TLS. Default: true. */
   requireTls: flag('Refuses a server that offers no TLS.', { otherwise: 'true' }),
   user: text('The user name to log in with.'),
@@ -113,20 +103,14 @@ export async function deliver(
 }
 
 /** Nodemailer's codes for an invalid mail. Any other failure without a status of the server is temporary. */
-const invalidMail: ReadonlySet<unknown> = new Set([
-  'EENVELOPE',
-  'EMESSAGE',
-  'EFILEACCESS',
-  'ECONFIG',
-])
+const invalidMail: ReadonlySet<unknown> = new Set(['EENVELOPE', 'EMESSAGE', 'EFILEACCESS', 'ECONFIG'])
 
 function mailError(error: unknown, host: string): Error {
   const { code, responseCode: status } = error as { code?: unknown; responseCode?: unknown }
   const why = error instanceof Error ? error.message : String(error)
   const details = typeof status === 'number' ? { status } : {}
   const isFinal = typeof status === 'number' ? status >= 500 : invalidMail.has(code)
-  if (isFinal)
-    return permanentError('MAIL_REFUSED', `${host} permanentError the mail: ${why}`, details, error)
+  if (isFinal) return permanentError('MAIL_REFUSED', `${host} permanentError the mail: ${why}`, details, error)
   const message = `${host} could not accept the mail now: ${why}`
   return retryableError('MAIL_DEFERRED', message, { details, cause: error })
 }

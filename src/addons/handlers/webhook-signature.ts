@@ -10,12 +10,7 @@ import { permanentError } from './errors.ts'
 /** `whsec_` and base64, or any text; or a list of secrets during a rotation. */
 export type WebhookSecret = string | readonly string[]
 
-export function signWebhook(
-  id: string,
-  seconds: number,
-  body: string | Uint8Array,
-  secret: WebhookSecret,
-): string {
+export function signWebhook(id: string, seconds: number, body: string | Uint8Array, secret: WebhookSecret): string {
   return secretsOf(secret)
     .map((each) => `v1,${macOf(id, String(seconds), body, each).toString('base64')}`)
     .join(' ')
@@ -23,13 +18,9 @@ export function signWebhook(
 
 export const verifyOptions = {
   /** How far the timestamp may be from now, in seconds. Default: 300. */
-  toleranceSeconds: amount(
-    'How far the timestamp may be from now, in seconds.',
-    [0, Number.MAX_SAFE_INTEGER],
-    {
-      otherwise: String(limits.webhookToleranceSeconds),
-    },
-  ),
+  toleranceSeconds: amount('How far the timestamp may be from now, in seconds.', [0, Number.MAX_SAFE_INTEGER], {
+    otherwise: String(limits.webhookToleranceSeconds),
+  }),
   /** The current time in milliseconds since 1970. Default: the system clock. */
   now: amount('The current time in milliseconds since 1970.', [0, Number.MAX_SAFE_INTEGER], {
     otherwise: 'the system clock',
@@ -67,9 +58,7 @@ export function verifyWebhook(
   const expected = secretsOf(secret).map((each) => macOf(id, stamp, body, each))
   const isSigned = expected.some((mac) => given.some((each) => isSame(mac, each)))
   if (!isSigned)
-    throw invalid(
-      "no signature matches the body and the secret; pass the raw body and the sender's secret",
-    )
+    throw invalid("no signature matches the body and the secret; pass the raw body and the sender's secret")
   return { id, timestamp: new Date(Number(stamp) * 1000) }
 }
 
@@ -97,10 +86,7 @@ function secretsOf(secret: WebhookSecret): readonly string[] {
   const isKey = (each: unknown): boolean => typeof each === 'string' && keyOf(each).length > 0
   if (all.length > 0 && all.every(isKey)) return all
   // Anybody could sign with an empty key.
-  throw permanentError(
-    'SECRET_UNKNOWN',
-    'the secret of a webhook is empty; expected a non-empty string.',
-  )
+  throw permanentError('SECRET_UNKNOWN', 'the secret of a webhook is empty; expected a non-empty string.')
 }
 
 function invalid(problem: string): Error {

@@ -91,9 +91,7 @@ function kindOf(timing: TimingChange): 'cron' | 'every' | undefined {
 function patched<T extends object>(before: T, change: Change<T>): T {
   const given = Object.entries(change).filter(([, value]) => value !== undefined)
   const merged = { ...before, ...Object.fromEntries(given) }
-  return Object.fromEntries(
-    Object.entries(merged).filter(([name, value]) => value !== null || name === 'input'),
-  ) as T
+  return Object.fromEntries(Object.entries(merged).filter(([name, value]) => value !== null || name === 'input')) as T
 }
 
 /** Whether a new generation can begin with the plan, with room for the rest of the schedule's state. */

@@ -39,16 +39,13 @@ export const scheduleOptions = {
     { otherwise: "'allow'" },
   ),
   /** What to do about slots that were due while no worker ran. Default: 'skip'. */
-  catchUp: choice<CatchUp>(
-    'What to do about slots that were due while no worker ran.',
-    ['skip', 'one', 'all'],
-    { otherwise: "'skip'" },
-  ),
+  catchUp: choice<CatchUp>('What to do about slots that were due while no worker ran.', ['skip', 'one', 'all'], {
+    otherwise: "'skip'",
+  }),
   /** How far back missed slots are made up, with `catchUp: 'one'` or `'all'`. */
-  catchUpWindow: duration(
-    "How far back missed slots are made up, with `catchUp: 'one'` or `'all'`.",
-    { otherwise: 'without limit' },
-  ),
+  catchUpWindow: duration("How far back missed slots are made up, with `catchUp: 'one'` or `'all'`.", {
+    otherwise: 'without limit',
+  }),
   /** Delays each slot by a random time up to this long. */
   jitter: duration('Delays each slot by a random time up to this long.'),
   from: moment('Slots before this instant are not taken.'),
@@ -65,10 +62,7 @@ export interface ScheduleOptions extends Described<typeof scheduleOptions> {}
 
 /** The timing fields are checked together; `workflow` and `input` are not options of their own. */
 const others = {
-  cron: given<string | readonly string[]>(
-    'When it is due.',
-    'a cron expression, or a list of them',
-  ),
+  cron: given<string | readonly string[]>('When it is due.', 'a cron expression, or a list of them'),
   timeZone: given<string>('The time zone of `cron`.', 'a time zone'),
   every: given<Duration>('How often it is due.', 'a duration'),
   offset: given<Duration>('How long after each multiple of `every` it is due.', 'a duration'),
@@ -111,8 +105,7 @@ export const scheduleChange = {
 export type AnyScheduleChange = Described<typeof scheduleChange>
 
 /** The fields to change in a schedule. Absent fields stay unchanged; null removes an optional field. */
-export interface ScheduleChange<In = unknown>
-  extends Omit<AnyScheduleChange, 'workflow' | 'input'> {
+export interface ScheduleChange<In = unknown> extends Omit<AnyScheduleChange, 'workflow' | 'input'> {
   readonly workflow?: Startable<In, unknown>
   readonly input?: NoInfer<In>
 }

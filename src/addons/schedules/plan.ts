@@ -17,20 +17,8 @@ import {
   type WorkflowContract,
 } from '../../core/index.ts'
 import { type Change, checkPlanSize, merged, type SpecChange, type TimingChange } from './change.ts'
-import {
-  type AnyScheduleChange,
-  type ScheduleOptions,
-  scheduleChange,
-  wholeSchedule,
-} from './options.ts'
-import {
-  INSTANT_MAX,
-  INSTANT_MIN,
-  nextSlot,
-  type ScheduleSpec,
-  timingText,
-  whenText,
-} from './state.ts'
+import { type AnyScheduleChange, type ScheduleOptions, scheduleChange, wholeSchedule } from './options.ts'
+import { INSTANT_MAX, INSTANT_MIN, nextSlot, type ScheduleSpec, timingText, whenText } from './state.ts'
 
 /** The plan of a schedule: everything that `set` takes, so that it can be passed to `set` again. */
 export type SchedulePlan = Timing &
@@ -179,10 +167,7 @@ function checkSpec(id: string, spec: ScheduleSpec): void {
 export function instant(date: Date, what: string): Instant {
   const time = Number(date)
   if (time >= INSTANT_MIN && time <= INSTANT_MAX) return time
-  throw new PawlError(
-    'INPUT_INVALID',
-    `${what} is not a valid date; expected a Date from year 0 to 9999.`,
-  )
+  throw new PawlError('INPUT_INVALID', `${what} is not a valid date; expected a Date from year 0 to 9999.`)
 }
 
 function withoutCatchUp(): PawlError {

@@ -28,16 +28,7 @@ import {
 import { type Control, changed } from './change.ts'
 import type { ScheduleChange, ScheduleOptions } from './options.ts'
 import { backfillOptions } from './options.ts'
-import {
-  changedSpec,
-  checkChange,
-  checkDue,
-  contractOf,
-  instant,
-  newSpec,
-  planOf,
-  type SchedulePlan,
-} from './plan.ts'
+import { changedSpec, checkChange, checkDue, contractOf, instant, newSpec, planOf, type SchedulePlan } from './plan.ts'
 import {
   attributesOf,
   type CatchUp,
@@ -123,8 +114,7 @@ export class Schedules {
   /** Creates a schedule or replaces its timing and options, so that a program can call this at every start. */
   async set<In>(
     id: string,
-    given: Timing &
-      ScheduleOptions & { readonly workflow: Startable<In, unknown> } & Given<'input', NoInfer<In>>,
+    given: Timing & ScheduleOptions & { readonly workflow: Startable<In, unknown> } & Given<'input', NoInfer<In>>,
   ): Promise<Schedule> {
     checkScheduleId(id)
     const now = this.#now()
@@ -182,9 +172,7 @@ export class Schedules {
     }
   }
 
-  async list(
-    page: { readonly limit?: number; readonly cursor?: string } = {},
-  ): Promise<Page<ScheduleRecord>> {
+  async list(page: { readonly limit?: number; readonly cursor?: string } = {}): Promise<Page<ScheduleRecord>> {
     const found = await this.#client.list({ workflow: SCHEDULE, status: LIVE }, page)
     const { cursor } = found
     return defined({ items: found.items.map(recordOf), cursor })
@@ -264,13 +252,10 @@ export class Schedules {
   async #specOf({ runId, generation, input, unreadable }: RunRecord): Promise<ScheduleSpec> {
     const events = await eventsOf((asks) => this.#client.host.load(asks), { runId, generation })
     const [first] = events
-    if (first?.type !== 'GenerationBegan' && unreadable)
-      throw new PawlError(unreadable.code, unreadable.message)
+    if (first?.type !== 'GenerationBegan' && unreadable) throw new PawlError(unreadable.code, unreadable.message)
     const state = first?.type === 'GenerationBegan' ? decode(first.input) : input
     return events
-      .flatMap((event) =>
-        event.type === 'SignalReceived' ? [decode(event.payload) as Control] : [],
-      )
+      .flatMap((event) => (event.type === 'SignalReceived' ? [decode(event.payload) as Control] : []))
       .reduce(applied, (state as ScheduleState).spec)
   }
 

@@ -112,9 +112,7 @@ export function lastSlot(spec: ScheduleSpec, known: Instant, to: Instant): Insta
 
 /** The age in milliseconds up to which missed slots are made up. */
 export function catchUpMs({ catchUpWindow }: ScheduleSpec): number {
-  return catchUpWindow === undefined
-    ? Number.POSITIVE_INFINITY
-    : milliseconds(catchUpWindow, 'catchUpWindow')
+  return catchUpWindow === undefined ? Number.POSITIVE_INFINITY : milliseconds(catchUpWindow, 'catchUpWindow')
 }
 
 /** The timing and its bounds as text, for comparison. */

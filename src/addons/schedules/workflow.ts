@@ -111,10 +111,8 @@ class Scheduler {
   /** True if the history is long or its plan was replaced, and a new generation would lose nothing. */
   get needsNewGeneration(): boolean {
     // A new generation would not learn of the end of a run that this one started.
-    if (this.#running !== undefined || this.#backfills.length > limits.backfillsCarried)
-      return false
-    const isLong =
-      this.#rounds >= limits.scheduleRounds || this.#historyBytes >= limits.scheduleHistoryBytes
+    if (this.#running !== undefined || this.#backfills.length > limits.backfillsCarried) return false
+    const isLong = this.#rounds >= limits.scheduleRounds || this.#historyBytes >= limits.scheduleHistoryBytes
     // It is also begun before the results of many unawaited runs exceed the size of a turn.
     return this.#isNewSpec || isLong || this.#unawaited >= limits.scheduleOthersMax
   }
@@ -164,10 +162,7 @@ class Scheduler {
     const isWoken = (): boolean => this.#isWoken
     // A longer wait is split into several timers.
     const timeout = Math.min(wait ?? 0, limits.durationMsMax)
-    const woken =
-      wait === undefined
-        ? await this.#ctx.wait(isWoken)
-        : await this.#ctx.wait(isWoken, { timeout })
+    const woken = wait === undefined ? await this.#ctx.wait(isWoken) : await this.#ctx.wait(isWoken, { timeout })
     this.#isWoken = false
     if (woken === TIMEOUT && next !== undefined && timeout === wait) this.#takeDue(next, jitter)
     this.#publish()

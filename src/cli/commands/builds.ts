@@ -66,10 +66,7 @@ async function act(
     throw new PawlError('INPUT_INVALID', `unknown verb '${verb}'; expected roll-out or retire.`)
   }
   if (build === undefined)
-    throw new PawlError(
-      'INPUT_INVALID',
-      `${verb} needs the name of a build. To list builds: pawl builds`,
-    )
+    throw new PawlError('INPUT_INVALID', `${verb} needs the name of a build. To list builds: pawl builds`)
   if (verb === 'retire') {
     await checkKnown(engine, build)
     await engine.builds.retire(build)

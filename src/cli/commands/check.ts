@@ -15,9 +15,7 @@ const NAMED_MAX = 3
 export function checkCommand(): Command {
   return withCommonOptions(
     new Command('check')
-      .description(
-        'replay every run in progress with the code in files and report incompatible runs',
-      )
+      .description('replay every run in progress with the code in files and report incompatible runs')
       .argument('<files...>', 'TypeScript or JavaScript modules')
       .option('--workflow <name>', 'only runs of this workflow'),
   ).action(check)
@@ -30,8 +28,7 @@ async function check(files: readonly string[], options: Options): Promise<void> 
     options,
     async (engine) => {
       const { workflow } = options
-      for await (const run of engine.check(workflow === undefined ? {} : { workflow }))
-        found.push(run)
+      for await (const run of engine.check(workflow === undefined ? {} : { workflow })) found.push(run)
     },
     definitions,
   )
@@ -53,9 +50,7 @@ function report(found: readonly CheckedRun[], { store }: Options): void {
   for (const { title, style, name, text, runs } of groupsOf(found)) {
     const ids = runs.slice(0, NAMED_MAX).map(idOf).join(', ')
     const more = runs.length > NAMED_MAX ? ', …' : ''
-    print(
-      `${paint(style, title)}  ${counted(runs.length, 'run')} of '${plain(name)}': ${plain(ids)}${more}`,
-    )
+    print(`${paint(style, title)}  ${counted(runs.length, 'run')} of '${plain(name)}': ${plain(ids)}${more}`)
     if (text !== '') print(indented(text))
   }
   const kept = found.filter(({ keptBy }) => keptBy !== undefined).length
@@ -88,8 +83,7 @@ function rank({ title }: Group): number {
 // The finding about a run without its id, so that runs with the same finding form one group.
 function findingOf(run: CheckedRun): Pick<Group, 'title' | 'style' | 'text'> | undefined {
   const [incompatible, noCode, pinned, compatible] = titles
-  if (run.keptBy !== undefined)
-    return { title: pinned, style: 'dim', text: pinnedText(run, run.keptBy) }
+  if (run.keptBy !== undefined) return { title: pinned, style: 'dim', text: pinnedText(run, run.keptBy) }
   if (run.verdict === 'differs') {
     const text = run.failure.message.replaceAll(run.runId, '<run>')
     return { title: incompatible, style: 'red', text }
@@ -102,8 +96,7 @@ function findingOf(run: CheckedRun): Pick<Group, 'title' | 'style' | 'text'> | u
 
 // One line is enough: this code continues the run only after its build is retired.
 function pinnedText({ verdict }: CheckedRun, build: string): string {
-  const fits =
-    verdict === 'moves' ? 'is compatible' : 'is not compatible: do not retire the build yet'
+  const fits = verdict === 'moves' ? 'is compatible' : 'is not compatible: do not retire the build yet'
   return `pinned to build '${build}'. This code ${fits}.`
 }
 

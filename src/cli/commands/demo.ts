@@ -82,9 +82,7 @@ function conclude({ workflowId, result, check, elapsedMs }: DemoResult, store: s
   print()
   print(`result  ${showValue(result, 8)}`)
   print(`took    ${formatDuration(elapsedMs)}`)
-  print(
-    `look    ${paint('cyan', `${selfCommand()} run ${workflowId} --store ${shellWord(store)}`)}`,
-  )
+  print(`look    ${paint('cyan', `${selfCommand()} run ${workflowId} --store ${shellWord(store)}`)}`)
 }
 
 function explanation(steps: DemoResult['check']['steps']): string[] {
@@ -93,7 +91,5 @@ function explanation(steps: DemoResult['check']['steps']): string[] {
     ran > 1
       ? `${interrupted} was running when its worker died. No result was recorded, so its body ran again, as attempt 2, with the same idempotency key.`
       : `${interrupted} was recorded just before its worker died, so nothing had to run again.`
-  return [
-    `${paint('green', 'Each result was recorded exactly once, and no recorded step ran again.')} ${interruption}`,
-  ]
+  return [`${paint('green', 'Each result was recorded exactly once, and no recorded step ran again.')} ${interruption}`]
 }

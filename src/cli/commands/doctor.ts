@@ -123,14 +123,12 @@ function report(findings: Findings, done: Done, options: Options): void {
   fact('sessions', String(findings.sessions))
   fact('tasks', String(findings.tasks))
   fact('projections', ...projectionFacts(projections))
-  if (done.rebuilt !== undefined)
-    fact('rebuilt', `${counted(done.rebuilt, 'object')} written or deleted`)
+  if (done.rebuilt !== undefined) fact('rebuilt', `${counted(done.rebuilt, 'object')} written or deleted`)
   if (done.swept !== undefined) fact('swept', sweptFact(done.swept))
   print()
   if (problems.length === 0) return print(conclusion(projections, done))
   reportProblems(problems)
-  if (options.rebuild || options.sweep)
-    print('Nothing was rebuilt or swept: solve the problems first.')
+  if (options.rebuild || options.sweep) print('Nothing was rebuilt or swept: solve the problems first.')
 }
 
 function conclusion({ missing, old }: Findings['projections'], { rebuilt }: Done): string {

@@ -3,14 +3,7 @@ import { Command } from 'commander'
 import { defined } from '../../core/base/defined.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import type { Engine, Migration, Status } from '../../index.ts'
-import {
-  type CommonOptions,
-  parseCount,
-  repeated,
-  runRef,
-  withCommonOptions,
-  withEngine,
-} from '../options.ts'
+import { type CommonOptions, parseCount, repeated, runRef, withCommonOptions, withEngine } from '../options.ts'
 import { counted, printDone } from '../output.ts'
 
 interface Options extends CommonOptions {
@@ -28,11 +21,7 @@ export function migrateCommand(): Command {
       .description('move runs to another version of their graph')
       .argument('[id]', 'a run id or a workflow id; or use --workflow')
       .requiredOption('--to <hash>', 'the hash of the definition')
-      .option(
-        '--step <old=new>',
-        'a step that has another name in that definition (repeatable)',
-        repeated,
-      )
+      .option('--step <old=new>', 'a step that has another name in that definition (repeatable)', repeated)
       .option('--skip <step>', 'a step to skip (repeatable)', repeated)
       .option('--workflow <name>', 'move all runs of this workflow')
       .option(
@@ -47,13 +36,9 @@ export function migrateCommand(): Command {
 async function migrate(id: string | undefined, options: Options): Promise<void> {
   const to = migrationOf(options)
   await withEngine(options, async (engine) => {
-    if (options.workflow !== undefined)
-      return migrateMany(engine, id, options.workflow, to, options)
+    if (options.workflow !== undefined) return migrateMany(engine, id, options.workflow, to, options)
     if (id === undefined) {
-      throw new PawlError(
-        'INPUT_INVALID',
-        'no run is given. Name a run, or give --workflow and --limit.',
-      )
+      throw new PawlError('INPUT_INVALID', 'no run is given. Name a run, or give --workflow and --limit.')
     }
     const run = engine.get(runRef(id))
     await run.migrate(to)
@@ -70,8 +55,7 @@ async function migrateMany(
   options: Options,
 ): Promise<void> {
   const { limit, status } = options
-  if (id !== undefined)
-    throw new PawlError('INPUT_INVALID', 'both a run and --workflow are given. Give one of them.')
+  if (id !== undefined) throw new PawlError('INPUT_INVALID', 'both a run and --workflow are given. Give one of them.')
   if (limit === undefined) {
     throw new PawlError('INPUT_INVALID', '--workflow needs --limit: the most runs to move.')
   }
@@ -93,8 +77,5 @@ function migrationOf({ to, step = [], skip = [] }: Options): Migration {
   const names = steps.map(([name]) => name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice === undefined) return { definitionHash: to, steps: Object.fromEntries(steps) }
-  throw new PawlError(
-    'INPUT_INVALID',
-    `step '${twice}' is named twice. Name it once, with --step or --skip.`,
-  )
+  throw new PawlError('INPUT_INVALID', `step '${twice}' is named twice. Name it once, with --step or --skip.`)
 }

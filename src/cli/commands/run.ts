@@ -4,13 +4,7 @@ import { systemClock } from '../../core/runtime/clock.ts'
 import type { HistoryEvent, RunRecord, Timeline, Why } from '../../index.ts'
 import { drawTimeline } from '../draw-timeline.ts'
 import { historyOf } from '../history.ts'
-import {
-  type CommonOptions,
-  commandOnRun,
-  runRef,
-  withCommonOptions,
-  withEngine,
-} from '../options.ts'
+import { type CommonOptions, commandOnRun, runRef, withCommonOptions, withEngine } from '../options.ts'
 import {
   clockTime,
   columns,
@@ -33,9 +27,7 @@ interface Shown {
 }
 
 export function runCommand(): Command {
-  return withCommonOptions(
-    commandOnRun('run', 'show a run: its record and its history as a timeline'),
-  ).action(showRun)
+  return withCommonOptions(commandOnRun('run', 'show a run: its record and its history as a timeline')).action(showRun)
 }
 
 async function showRun(id: string, options: CommonOptions): Promise<void> {
@@ -51,12 +43,7 @@ async function showRun(id: string, options: CommonOptions): Promise<void> {
   })
 }
 
-function linesOf(
-  shown: Shown,
-  timeline: Timeline | undefined,
-  options: CommonOptions,
-  now: number,
-): string[] {
+function linesOf(shown: Shown, timeline: Timeline | undefined, options: CommonOptions, now: number): string[] {
   const { run, why } = shown
   const width = columns()
   return [
@@ -94,8 +81,7 @@ function inputOf({ input }: RunRecord, history: readonly HistoryEvent[]): unknow
 
 function ending(run: RunRecord, width: number): string[] {
   if (run.unreadable) return []
-  if (run.status === 'completed')
-    return [`${paint('green', 'result')}  ${showValue(run.output, 8)}`]
+  if (run.status === 'completed') return [`${paint('green', 'result')}  ${showValue(run.output, 8)}`]
   return run.status === 'failed' && run.failure ? failed(run.failure, width) : []
 }
 

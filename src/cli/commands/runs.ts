@@ -14,17 +14,7 @@ import {
   withCommonOptions,
   withEngine,
 } from '../options.ts'
-import {
-  formatAge,
-  paint,
-  paintStatus,
-  plain,
-  print,
-  printJson,
-  printTable,
-  showStore,
-  spent,
-} from '../output.ts'
+import { formatAge, paint, paintStatus, plain, print, printJson, printTable, showStore, spent } from '../output.ts'
 
 interface Options extends CommonOptions {
   readonly status?: readonly string[]
@@ -75,8 +65,7 @@ async function runs(options: Options): Promise<void> {
       heads,
       page.items.map((run) => cells(run, now)),
     )
-    if (page.cursor !== undefined)
-      print(paint('dim', `more: repeat with --cursor ${shellWord(page.cursor)}`))
+    if (page.cursor !== undefined) print(paint('dim', `more: repeat with --cursor ${shellWord(page.cursor)}`))
   })
 }
 

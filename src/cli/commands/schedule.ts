@@ -6,13 +6,7 @@ import { PawlError } from '../../core/base/errors.ts'
 import type { OneTiming } from '../../core/index.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
 import type { Schedule, ScheduleChange, ScheduleDescription } from '../../index.ts'
-import {
-  type CommonOptions,
-  parseJson,
-  repeated,
-  withCommonOptions,
-  withEngine,
-} from '../options.ts'
+import { type CommonOptions, parseJson, repeated, withCommonOptions, withEngine } from '../options.ts'
 import {
   clockTime,
   counted,
@@ -79,11 +73,7 @@ export function scheduleCommand(): Command {
       .option('--catch-up-window <duration>', 'update: how far back missed slots are made up')
       .option('--jitter <duration>', 'update: the longest random delay of a slot')
       .option('--input <json>', 'update: the input of its runs', parseJson)
-      .option(
-        '--clear <option>',
-        'update: remove an option, such as catch-up-window (repeatable)',
-        repeated,
-      ),
+      .option('--clear <option>', 'update: remove an option, such as catch-up-window (repeatable)', repeated),
   ).action(async (given: string, id: string, options: VerbOptions) => {
     const verb = verbOf(given, options)
     await withEngine(options, async (engine) => {
@@ -103,23 +93,17 @@ function verbOf(given: string, options: VerbOptions): Verb {
   const verb = given as Verb
   const allowed: readonly string[] = [...verbs[verb], 'store', 'codecs', 'json']
   const other = Object.keys(options).find((name) => !allowed.includes(name))
-  if (other !== undefined)
-    throw invalid(`'${verb}' has no option --${dashed(other)}. See: pawl schedule --help`)
+  if (other !== undefined) throw invalid(`'${verb}' has no option --${dashed(other)}. See: pawl schedule --help`)
   return verb
 }
 
-const dashed = (name: string): string =>
-  name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+const dashed = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 
 function invalid(message: string): PawlError {
   return new PawlError('INPUT_INVALID', message)
 }
 
-async function act(
-  schedule: Schedule,
-  verb: Exclude<Verb, 'describe'>,
-  options: VerbOptions,
-): Promise<string> {
+async function act(schedule: Schedule, verb: Exclude<Verb, 'describe'>, options: VerbOptions): Promise<string> {
   const { id } = schedule
   switch (verb) {
     case 'update':
@@ -146,19 +130,7 @@ async function act(
 
 /** The change for the client, which checks it. */
 function changeOf(options: VerbOptions): ScheduleChange {
-  const {
-    cron,
-    timeZone,
-    every,
-    offset,
-    clear = [],
-    from,
-    until,
-    store,
-    codecs,
-    json,
-    ...others
-  } = options
+  const { cron, timeZone, every, offset, clear = [], from, until, store, codecs, json, ...others } = options
   const change: Record<string, unknown> = {
     ...others,
     ...(from !== undefined && { from: new Date(from) }),
@@ -208,11 +180,8 @@ function show(schedule: ScheduleDescription, { json }: CommonOptions): void {
   // In JSON the workflow is its name; the contract has no use there.
   if (json) return printJson({ ...schedule, plan: { ...plan, workflow } })
   const now = systemClock.now()
-  print(
-    `${paint('bold', plain(id))}  ${paint(paused ? 'yellow' : 'green', paused ? 'paused' : 'active')}`,
-  )
-  for (const [name, value] of facts(schedule, now))
-    print(`  ${paint('dim', name.padEnd(12))} ${value}`)
+  print(`${paint('bold', plain(id))}  ${paint(paused ? 'yellow' : 'green', paused ? 'paused' : 'active')}`)
+  for (const [name, value] of facts(schedule, now)) print(`  ${paint('dim', name.padEnd(12))} ${value}`)
   if (recent.length === 0) return
   print()
   const rows = recent.map((run) => [
@@ -237,10 +206,7 @@ function facts(schedule: ScheduleDescription, now: number): [string, string][] {
   const timings = 'timings' in timing ? timing.timings : [timing]
   const all: [string, string | undefined][] = [
     ['workflow', workflow],
-    ...timings.map((each, index): [string, string] => [
-      index === 0 ? 'when' : '',
-      timingText(each),
-    ]),
+    ...timings.map((each, index): [string, string] => [index === 0 ? 'when' : '', timingText(each)]),
     ['from', from?.toISOString()],
     ['until', until?.toISOString()],
     ['jitter', jitter === undefined ? undefined : String(jitter)],
@@ -250,9 +216,7 @@ function facts(schedule: ScheduleDescription, now: number): [string, string][] {
     ['note', note],
     ['next', next.map((slot) => clockTime(slot, now)).join(', ') || '-'],
   ]
-  const shown = all.flatMap(([name, value]): [string, string][] =>
-    value === undefined ? [] : [[name, plain(value)]],
-  )
+  const shown = all.flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, plain(value)]]))
   if (input !== undefined) shown.push(['input', showValue(input, 15)])
   if (run !== undefined) shown.push(['run', showValue(run, 15)])
   return shown

@@ -22,8 +22,7 @@ async function list(options: CommonOptions): Promise<void> {
   await withEngine(options, async (engine) => {
     const page = await engine.schedules.list({ limit: 1_000 })
     if (options.json) return printJson(page)
-    if (page.items.length === 0)
-      return print('No schedules. Set one: engine.schedules.set(id, { cron, workflow })')
+    if (page.items.length === 0) return print('No schedules. Set one: engine.schedules.set(id, { cron, workflow })')
     const now = systemClock.now()
     printTable(
       heads,

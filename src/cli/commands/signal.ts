@@ -1,14 +1,7 @@
 import type { Command } from 'commander'
 import { defined } from '../../core/base/defined.ts'
 import { signal } from '../../index.ts'
-import {
-  type CommonOptions,
-  commandOnRun,
-  parseJson,
-  runRef,
-  withCommonOptions,
-  withEngine,
-} from '../options.ts'
+import { type CommonOptions, commandOnRun, parseJson, runRef, withCommonOptions, withEngine } from '../options.ts'
 import { paint, plain, print, printError, printJson } from '../output.ts'
 
 interface Options extends CommonOptions {
@@ -20,10 +13,7 @@ export function signalCommand(): Command {
     commandOnRun('signal', 'send a signal to a run')
       .argument('<name>', 'the name of the signal')
       .argument('[json]', 'the payload of the signal', parseJson)
-      .option(
-        '--message-id <id>',
-        'an id of your own: messages with the same id are delivered once',
-      ),
+      .option('--message-id <id>', 'an id of your own: messages with the same id are delivered once'),
   ).action(send)
 }
 
@@ -38,8 +28,6 @@ async function send(id: string, name: string, payload: unknown, options: Options
     if (options.json) return printJson(defined({ runId, workflowId, signal: name, waitsFor }))
     print(`signal '${plain(name)}' sent to run ${runId}`)
     if (waitsFor !== undefined)
-      printError(
-        paint('yellow', `note: the run is waiting for '${plain(waitsFor)}', not for this signal`),
-      )
+      printError(paint('yellow', `note: the run is waiting for '${plain(waitsFor)}', not for this signal`))
   })
 }

@@ -46,17 +46,11 @@ export function startCommand(): Command {
         'an attribute to find the run by (repeatable; repeat a name for a list of texts)',
         parseAttributes,
       )
-      .option(
-        '--reuse <how>',
-        'what to do if the workflow id has a run: allow, allowIfEnded, returnExisting, …',
-      )
+      .option('--reuse <how>', 'what to do if the workflow id has a run: allow, allowIfEnded, returnExisting, …')
       .option('--delay <duration>', "start after this time, such as '10m'")
       .option('--pending', 'create the run without starting it, until pawl trigger')
       .option('--definition-version <n>', 'the version of a submitted definition', parseCount)
-      .option(
-        '--wait',
-        'wait for the run and print its result; exit with 1 if it fails or its code pauses it',
-      ),
+      .option('--wait', 'wait for the run and print its result; exit with 1 if it fails or its code pauses it'),
   ).action(start)
 }
 
@@ -76,17 +70,11 @@ async function start(name: string, input: unknown, options: Options): Promise<vo
     }
     // Standard output gets only the result; with --json, standard error gets only an error.
     if (!options.json) {
-      printError(
-        `run ${runId} of '${plain(name)}' ${stateOf(run, options)}; waiting for it to finish`,
-      )
+      printError(`run ${runId} of '${plain(name)}' ${stateOf(run, options)}; waiting for it to finish`)
       printNotes(notes)
     }
     const output = await waitForRun(run, (why) => {
-      if (!options.json)
-        printNotes([
-          ...whyLines(why, systemClock.now(), Infinity),
-          ...suggestionLines(why, options),
-        ])
+      if (!options.json) printNotes([...whyLines(why, systemClock.now(), Infinity), ...suggestionLines(why, options)])
     })
     printJson(options.json ? { ...started, output } : output)
   })

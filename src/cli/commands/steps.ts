@@ -2,13 +2,7 @@
 import type { Command } from 'commander'
 import { systemClock } from '../../core/runtime/clock.ts'
 import type { StepRecord, StepState } from '../../index.ts'
-import {
-  type CommonOptions,
-  commandOnRun,
-  runRef,
-  withCommonOptions,
-  withEngine,
-} from '../options.ts'
+import { type CommonOptions, commandOnRun, runRef, withCommonOptions, withEngine } from '../options.ts'
 import { paint, plain, print, printJson, printTable, type Style, spent } from '../output.ts'
 
 const heads = [
@@ -41,10 +35,7 @@ async function showSteps(id: string, options: CommonOptions): Promise<void> {
   })
 }
 
-function cells(
-  { step, kind, state, attempts, items, startedAt, endedAt, key }: StepRecord,
-  now: number,
-): string[] {
+function cells({ step, kind, state, attempts, items, startedAt, endedAt, key }: StepRecord, now: number): string[] {
   const none = paint('dim', '-')
   const done = items ? ` ${items.ended}/${items.all}` : ''
   return [

@@ -48,10 +48,7 @@ async function contentsOf(file: string): Promise<string> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT')
-      throw new PawlError(
-        'INPUT_INVALID',
-        `there is no file ${file}; expected a graph in JSON or YAML.`,
-      )
+      throw new PawlError('INPUT_INVALID', `there is no file ${file}; expected a graph in JSON or YAML.`)
     const why = `${file} cannot be read: ${code ?? message}. Expected a graph in JSON or YAML.`
     throw new PawlError('INPUT_INVALID', why)
   }

@@ -2,14 +2,7 @@ import type { Command } from 'commander'
 import { defined } from '../../core/base/defined.ts'
 import type { Duration } from '../../core/base/duration.ts'
 import { update } from '../../index.ts'
-import {
-  type CommonOptions,
-  commandOnRun,
-  parseJson,
-  runRef,
-  withCommonOptions,
-  withEngine,
-} from '../options.ts'
+import { type CommonOptions, commandOnRun, parseJson, runRef, withCommonOptions, withEngine } from '../options.ts'
 import { printJson } from '../output.ts'
 
 interface Options extends CommonOptions {
@@ -22,14 +15,8 @@ export function updateCommand(): Command {
     commandOnRun('update', 'send an update to a run and print its answer as JSON')
       .argument('<name>', 'the name of the update')
       .argument('[json]', 'the payload of the update', parseJson)
-      .option(
-        '--message-id <id>',
-        'an id of your own: messages with the same id are delivered once',
-      )
-      .option(
-        '--timeout <duration>',
-        "stop waiting after this time, such as '10s'; the run may still handle it",
-      ),
+      .option('--message-id <id>', 'an id of your own: messages with the same id are delivered once')
+      .option('--timeout <duration>', "stop waiting after this time, such as '10s'; the run may still handle it"),
   ).action(send)
 }
 

@@ -1,19 +1,11 @@
 import type { Command } from 'commander'
 import { systemClock } from '../../core/runtime/clock.ts'
-import {
-  type CommonOptions,
-  commandOnRun,
-  runRef,
-  withCommonOptions,
-  withEngine,
-} from '../options.ts'
+import { type CommonOptions, commandOnRun, runRef, withCommonOptions, withEngine } from '../options.ts'
 import { columns, paint, print, printJson } from '../output.ts'
 import { suggestionLines, whyLines } from '../show-why.ts'
 
 export function whyCommand(): Command {
-  return withCommonOptions(
-    commandOnRun('why', 'explain why a run makes no progress and what would help'),
-  ).action(why)
+  return withCommonOptions(commandOnRun('why', 'explain why a run makes no progress and what would help')).action(why)
 }
 
 async function why(id: string, options: CommonOptions): Promise<void> {

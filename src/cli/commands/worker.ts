@@ -22,19 +22,14 @@ interface Options extends StoreOption {
 export function workerCommand(): Command {
   return withStoreOptions(
     new Command('worker')
-      .description(
-        'run a worker for the workflows and activities in files, and for submitted graphs',
-      )
+      .description('run a worker for the workflows and activities in files, and for submitted graphs')
       .argument('[files...]', 'TypeScript or JavaScript modules')
       .option('--handlers', 'add the built-in handlers, with safe settings')
       .option('--pin', 'pin runs to this build, unless their workflow sets `pin`')
       .option('--build <name>', 'the name of this build (default: derived from the code)')
       .option('--queue <name>', "a queue to serve (repeatable; default: 'default')", repeated)
       .option('--concurrency <count>', 'how many runs to hold and steps to run at once', parseCount)
-      .option(
-        '--lease <duration>',
-        'other workers take over after this time without a sign of life',
-      )
+      .option('--lease <duration>', 'other workers take over after this time without a sign of life')
       .option('--id <id>', 'the name of this worker'),
   ).action(work)
 }
@@ -96,8 +91,7 @@ function introduce(id: string, { workflows, activities }: Definitions, options: 
   print(`  workflows   ${names(workflows)}`)
   print(`  activities  ${names(activities)}`)
   const pinned = pinnedRuns(workflows, options)
-  if (pinned)
-    print(`  build       ${plain(options.build ?? 'from the code')}, pins ${plain(pinned)}`)
+  if (pinned) print(`  build       ${plain(options.build ?? 'from the code')}, pins ${plain(pinned)}`)
   print(paint('dim', 'Ctrl-C drains and stops it.'))
 }
 

@@ -30,9 +30,7 @@ function checkStep(name: string, { history, ledger }: DemoSnapshot): StepCheck {
 }
 
 function remarkOn(name: string): string {
-  return name === interrupted
-    ? 'attempt 1 was killed before it was recorded'
-    : 'attempt 1 failed, as planned'
+  return name === interrupted ? 'attempt 1 was killed before it was recorded' : 'attempt 1 failed, as planned'
 }
 
 function problemsOf(step: StepCheck, before: DemoSnapshot, after: DemoSnapshot): string[] {
@@ -56,7 +54,5 @@ function runsOf(name: string, ledger: readonly LedgerLine[]): number {
 
 /** The attempts whose results the history contains. */
 function resultsOf(name: string, history: DemoSnapshot['history']): number[] {
-  return history.flatMap((event) =>
-    event.type === 'StepCompleted' && event.name === name ? [event.attempt] : [],
-  )
+  return history.flatMap((event) => (event.type === 'StepCompleted' && event.name === name ? [event.attempt] : []))
 }

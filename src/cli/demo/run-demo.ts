@@ -37,11 +37,7 @@ const timeoutMs = 30_000
 export async function runDemo(setup: DemoSetup): Promise<DemoResult> {
   const { engine, workers } = setup
   const first = await workers.start('worker-1')
-  const run = await engine.start(
-    order,
-    { id: 'A-1001', cents: 4900 },
-    { workflowId: 'order-A-1001' },
-  )
+  const run = await engine.start(order, { id: 'A-1001', cents: 4900 }, { workflowId: 'order-A-1001' })
   const demo = new DemoRun(setup, run)
   demo.say(`worker-1 runs as its own process (pid ${first.pid}); order A-1001 is started`)
   const killed = await killInTheMiddle(demo)

@@ -72,11 +72,7 @@ export class PawlError extends Error {
     nameClass(this, 'PawlError')
   }
 
-  constructor(
-    code: PawlErrorCode,
-    message: string,
-    options?: ErrorOptions & { readonly details?: unknown },
-  ) {
+  constructor(code: PawlErrorCode, message: string, options?: ErrorOptions & { readonly details?: unknown }) {
     // Messages quote names and ids of users, and go to logs and terminals.
     super(visibleLines(message), options)
     this.code = code

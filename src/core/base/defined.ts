@@ -5,10 +5,7 @@
 export type Defined<Fields> = {
   readonly [Key in keyof Fields as undefined extends Fields[Key] ? never : Key]: Fields[Key]
 } & {
-  readonly [Key in keyof Fields as undefined extends Fields[Key] ? Key : never]?: Exclude<
-    Fields[Key],
-    undefined
-  >
+  readonly [Key in keyof Fields as undefined extends Fields[Key] ? Key : never]?: Exclude<Fields[Key], undefined>
 }
 
 /**

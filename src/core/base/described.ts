@@ -65,8 +65,7 @@ export function option<T>(
 
 export function duration(about: string, otherwise: Otherwise = {}): Option<Duration> {
   const takes = "a duration: '10s', '1.5h', 'PT1H30M' or milliseconds"
-  const accepts = (value: unknown, { name }: Place): boolean =>
-    milliseconds(value as Duration, name) >= 0
+  const accepts = (value: unknown, { name }: Place): boolean => milliseconds(value as Duration, name) >= 0
   return option(about, takes, accepts, otherwise)
 }
 
@@ -92,8 +91,7 @@ export function amount(
   otherwise: Otherwise = {},
 ): Option<number> {
   const takes = `a number ${between(least, most)}`
-  const accepts = (value: unknown): boolean =>
-    typeof value === 'number' && value >= least && value <= most
+  const accepts = (value: unknown): boolean => typeof value === 'number' && value >= least && value <= most
   return option(about, takes, accepts, otherwise)
 }
 
@@ -106,8 +104,7 @@ export function text(about: string, otherwise: Otherwise = {}): Option<string> {
 }
 
 export function moment(about: string): Option<Date> {
-  const accepts = (value: unknown): boolean =>
-    value instanceof Date && !Number.isNaN(value.getTime())
+  const accepts = (value: unknown): boolean => value instanceof Date && !Number.isNaN(value.getTime())
   return option(about, 'a Date', accepts)
 }
 
@@ -144,22 +141,13 @@ export function fn<T>(about: string, otherwise: Otherwise = {}): Option<T> {
   return option(about, 'a function', (value) => typeof value === 'function', otherwise)
 }
 
-export function strings(
-  about: string,
-  takes: string,
-  otherwise: Otherwise = {},
-): Option<readonly string[]> {
-  const accepts = (value: unknown): boolean =>
-    Array.isArray(value) && value.every((each) => typeof each === 'string')
+export function strings(about: string, takes: string, otherwise: Otherwise = {}): Option<readonly string[]> {
+  const accepts = (value: unknown): boolean => Array.isArray(value) && value.every((each) => typeof each === 'string')
   return option(about, takes, accepts, otherwise)
 }
 
 /** An object of values of one kind, under names that the user chooses. */
-export function byName<T>(
-  about: string,
-  takes: string,
-  each: Option<T>,
-): Option<Readonly<Record<string, T>>> {
+export function byName<T>(about: string, takes: string, each: Option<T>): Option<Readonly<Record<string, T>>> {
   const accepts = (value: unknown, place: Place): boolean =>
     isObject(value) && allAccepted(each, Object.entries(value), place)
   return { ...option(about, takes, accepts), isNested: true }
@@ -197,17 +185,12 @@ export function nested<D extends Description>(about: string, inner: D): Option<D
 
 /** The same option, which also takes null to remove the value it had. */
 export function removable<T>(known: Option<T>): Option<T | null> {
-  const accepts: Option<T | null>['accepts'] = (value, place) =>
-    value === null || known.accepts(value, place)
+  const accepts: Option<T | null>['accepts'] = (value, place) => value === null || known.accepts(value, place)
   return { ...known, takes: `${known.takes}, or null`, accepts }
 }
 
 /** `second` for objects, `first` for everything else. */
-export function either<A, B>(
-  first: Option<A>,
-  second: Option<B>,
-  otherwise: Otherwise = {},
-): Option<A | B> {
+export function either<A, B>(first: Option<A>, second: Option<B>, otherwise: Otherwise = {}): Option<A | B> {
   const accepts = (value: unknown, place: Place): boolean =>
     typeof value === 'object' ? second.accepts(value, place) : first.accepts(value, place)
   const both = option<A | B>(first.about, `${first.takes}, or ${second.takes}`, accepts, otherwise)
@@ -234,10 +217,7 @@ export function checkOptions(
   if (!isObject(options)) {
     const told = options === undefined ? 'nothing' : isHidden ? kindOf(options) : shown(options)
     const what = noun === 'option' ? `the options of ${of}` : of
-    throw new PawlError(
-      code,
-      `${what} must be an object with ${namesOf(description)}, not ${told}.`,
-    )
+    throw new PawlError(code, `${what} must be an object with ${namesOf(description)}, not ${told}.`)
   }
   for (const [name, value] of Object.entries(options)) {
     const known = Object.hasOwn(description, name) ? description[name] : undefined
@@ -253,28 +233,19 @@ export function checkOptions(
 }
 
 // Most descriptions have no required option, and calls with options are frequent: the answer is computed once.
-const requiredNames = new WeakMap<
-  Description,
-  readonly (readonly [name: string, takes: string])[]
->()
+const requiredNames = new WeakMap<Description, readonly (readonly [name: string, takes: string])[]>()
 
 function requiredOf(description: Description): readonly (readonly [name: string, takes: string])[] {
   const known = requiredNames.get(description)
   if (known) return known
   const all = Object.entries(description)
-  const found = all.flatMap(([name, { isRequired, takes }]) =>
-    isRequired ? [[name, takes] as const] : [],
-  )
+  const found = all.flatMap(([name, { isRequired, takes }]) => (isRequired ? [[name, takes] as const] : []))
   requiredNames.set(description, found)
   return found
 }
 
 /** What is wrong with the value of an option; undefined if nothing is. */
-export function problemWith(
-  known: Option<unknown>,
-  value: unknown,
-  place: Place,
-): string | undefined {
+export function problemWith(known: Option<unknown>, value: unknown, place: Place): string | undefined {
   const start = `${place.noun ?? 'option'} \`${place.name}\` of ${place.of}`
   const isHidden = place.isHidden || known.isHidden || false
   try {
@@ -293,8 +264,7 @@ export function unknownOption(
   { of, noun = 'option' }: Omit<Place, 'name'>,
 ): string {
   const near = nearest(name, Object.keys(description))
-  const hint =
-    near === undefined ? `; expected ${namesOf(description)}.` : `; did you mean \`${near}\`?`
+  const hint = near === undefined ? `; expected ${namesOf(description)}.` : `; did you mean \`${near}\`?`
   return `unknown ${noun} \`${visible(name).slice(0, 100)}\` of ${of}${hint}`
 }
 

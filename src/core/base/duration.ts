@@ -10,12 +10,7 @@ type Unit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w'
  * A duration: milliseconds as a number, a number and a unit (`'250ms'`, `'10s'`, `'1.5h'`, `'2d'`, `'1w'`; `m` is
  * minutes), or ISO 8601 without years and months (`'PT1H30M'`, `'P2DT6H'`). Fractions of a millisecond are rounded up.
  */
-export type Duration =
-  | number
-  | `${number}${Unit}`
-  | `PT${string}`
-  | `P${number}${'D' | 'W'}`
-  | `P${number}DT${string}`
+export type Duration = number | `${number}${Unit}` | `PT${string}` | `P${number}${'D' | 'W'}` | `P${number}DT${string}`
 
 /** The duration in whole milliseconds, rounded up. `what` names the duration in the error. */
 export function milliseconds(duration: Duration, what = 'duration'): number {

@@ -1,15 +1,7 @@
 import { expect, test } from 'vitest'
 import { decodeMessage, decodePayload, decodeTurn } from '../kernel/codec.ts'
 import { decodeExtras } from '../kernel/extras.ts'
-import {
-  codecsOf,
-  isEncoded,
-  isUnreadable,
-  openEnvelope,
-  sealEnvelope,
-  unreadable,
-  whyUnreadable,
-} from './envelope.ts'
+import { codecsOf, isEncoded, isUnreadable, openEnvelope, sealEnvelope, unreadable, whyUnreadable } from './envelope.ts'
 import { PawlError } from './errors.ts'
 
 test('P12: an envelope is opened as it was sealed', () => {
@@ -51,7 +43,5 @@ test('P12: what could not be decoded says why to whoever comes to read it', () =
 })
 
 test('P12: an envelope of a later version is refused as such', () => {
-  expect(() => openEnvelope('~2 what=ever')).toThrow(
-    expect.objectContaining({ code: 'SCHEMA_TOO_NEW' }),
-  )
+  expect(() => openEnvelope('~2 what=ever')).toThrow(expect.objectContaining({ code: 'SCHEMA_TOO_NEW' }))
 })

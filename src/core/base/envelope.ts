@@ -60,8 +60,7 @@ export function whyUnreadable(text: string): PawlError {
     return new PawlError(code, message)
   }
   const ids = codecsOf(text)
-  const todo =
-    'Open the store with the same codecs: open(url, { codecs }), or --codecs <file> on the command line.'
+  const todo = 'Open the store with the same codecs: open(url, { codecs }), or --codecs <file> on the command line.'
   const message = `this body was encoded with ${ids.join(', ')}, but no codecs were given. ${todo}`
   return new PawlError('CODEC_MISSING', message, { details: { codecs: [...ids] } })
 }

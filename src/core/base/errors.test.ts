@@ -1,13 +1,6 @@
 import { expect, test } from 'vitest'
 import { AssertionFailure, assert, unreachable } from './assert.ts'
-import {
-  ActivityError,
-  CancelledError,
-  PawlError,
-  PermanentError,
-  RetryableError,
-  RunError,
-} from './errors.ts'
+import { ActivityError, CancelledError, PawlError, PermanentError, RetryableError, RunError } from './errors.ts'
 import type { Failure } from './failure.ts'
 
 const failure: Failure = { type: 'Declined', message: 'no funds', retryable: false }
@@ -40,9 +33,7 @@ test('an ActivityError tells which activity, how often and why', () => {
   const fields = { failure, activity: 'charge', attempts: 3, reason: 'exhausted' } as const
   const error = new ActivityError(fields)
   expect(error).toMatchObject(fields)
-  expect(error.message).toBe(
-    "activity 'charge' failed after 3 attempts (exhausted): Declined: no funds",
-  )
+  expect(error.message).toBe("activity 'charge' failed after 3 attempts (exhausted): Declined: no funds")
 })
 
 test('a RunError tells which run, and what else failed', () => {

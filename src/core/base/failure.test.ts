@@ -1,13 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import {
-  ActivityError,
-  CancelledError,
-  PawlError,
-  PermanentError,
-  RetryableError,
-  RunError,
-} from './errors.ts'
+import { ActivityError, CancelledError, PawlError, PermanentError, RetryableError, RunError } from './errors.ts'
 import { errorOf, type Failure, failureOf, retryAfter } from './failure.ts'
 import { limits } from './limits.ts'
 

@@ -123,8 +123,7 @@ function ofObject(thrown: object): Failure {
 function typeOf(error: object): string {
   const own = nameOf(read(error, 'constructor'))
   const given = read(error, 'name')
-  const name =
-    typeof given !== 'string' || given === '' || ancestorsOf(error).includes(given) ? own : given
+  const name = typeof given !== 'string' || given === '' || ancestorsOf(error).includes(given) ? own : given
   return clip(name || 'Error', limits.nameLengthMax)
 }
 
@@ -192,10 +191,7 @@ function summaries(error: AggregateError): Json {
 /** Without causes and details, because errors may contain themselves. */
 function summaryOf(error: unknown): Json {
   if (typeof error !== 'object' || error === null || !isError(error)) {
-    return clip(
-      ofPrimitive(typeof error === 'object' ? describe(error) : error).message,
-      summaryMax,
-    )
+    return clip(ofPrimitive(typeof error === 'object' ? describe(error) : error).message, summaryMax)
   }
   return { type: typeOf(error), message: clip(messageOf(error), summaryMax) }
 }

@@ -8,9 +8,7 @@ export function withoutOwnFrames(stack: string): string {
   if (own === undefined) return stack
   return stack
     .split('\n')
-    .filter(
-      (line) => !isFrame(line) || !(line.includes(`${own}/`) || line.includes('node:internal')),
-    )
+    .filter((line) => !isFrame(line) || !(line.includes(`${own}/`) || line.includes('node:internal')))
     .join('\n')
 }
 

@@ -419,8 +419,7 @@ assert(
   'a wait for the transaction of another process outlasts that transaction',
 )
 assert(
-  (limits.scheduleOthersMax + 2) * limits.payloadBytesMax + limits.turnSlotBytes <
-    limits.turnBytesMax,
+  (limits.scheduleOthersMax + 2) * limits.payloadBytesMax + limits.turnSlotBytes < limits.turnBytesMax,
   'a schedule can receive the results of all runs in progress in one turn',
 )
 assert(
@@ -429,7 +428,4 @@ assert(
 )
 assert(limits.payloadBytesMax <= limits.turnBytesMax, 'a turn can hold at least one payload')
 assert(limits.graphBytesMax < limits.payloadBytesMax, 'a graph document can be stored')
-assert(
-  limits.graphDepthMax < limits.payloadDepthMax,
-  'a graph document can be stored inside another value',
-)
+assert(limits.graphDepthMax < limits.payloadDepthMax, 'a graph document can be stored inside another value')

@@ -5,13 +5,10 @@ import { PawlError } from './errors.ts'
 import { limits } from './limits.ts'
 import { checkId, checkKnownId, checkKnownName, checkName } from './names.ts'
 
-test.each(['a', 'charge card', 'déjà-vu', '支払い', '🦆', 'a/b:c.d', ' '])(
-  '%s is a name',
-  (name) => {
-    expect(checkName(name, 'name')).toBe(name)
-    expect(checkId(name, 'id')).toBe(name)
-  },
-)
+test.each(['a', 'charge card', 'déjà-vu', '支払い', '🦆', 'a/b:c.d', ' '])('%s is a name', (name) => {
+  expect(checkName(name, 'name')).toBe(name)
+  expect(checkId(name, 'id')).toBe(name)
+})
 
 test.each<[unknown, RegExp]>([
   ['', /is empty/],

@@ -101,7 +101,5 @@ function show(text: string): string {
 function placePart(key: string | number): string {
   if (typeof key === 'number') return `[${key}]`
   const short = key.length > 50 ? `${key.slice(0, 50)}…` : key
-  return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(short)
-    ? `.${short}`
-    : `[${JSON.stringify(short)}]`
+  return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(short) ? `.${short}` : `[${JSON.stringify(short)}]`
 }

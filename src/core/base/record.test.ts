@@ -24,11 +24,7 @@ test.each<[string, CheckedRecord, string]>([
   ['half a version', { ...put, version: 0.5 }, 'INPUT_INVALID'],
   ['nothing to list', { space: 's', limit: 0 }, 'INPUT_INVALID'],
   ['too much to list', { space: 's', limit: limits.recordsListedMax + 1 }, 'INPUT_INVALID'],
-  [
-    'a large body',
-    { ...put, body: 'é'.repeat(limits.recordBytesMax / 2 + 1) },
-    'PAYLOAD_TOO_LARGE',
-  ],
+  ['a large body', { ...put, body: 'é'.repeat(limits.recordBytesMax / 2 + 1) }, 'PAYLOAD_TOO_LARGE'],
 ])('%s is refused', (_, record, code) => {
   expect(() => checkRecord(record)).toThrow(expect.objectContaining({ code }))
 })

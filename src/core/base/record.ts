@@ -22,9 +22,7 @@ export function checkRecord({ space, key, version, body, after, limit }: Checked
   if (body !== undefined) checkBody(body)
   const max = limits.recordsListedMax
   if (limit !== undefined && !(Number.isInteger(limit) && limit > 0 && limit <= max))
-    throw refusal(
-      `the limit of listed records is ${limit}; expected a whole number from 1 to ${max}.`,
-    )
+    throw refusal(`the limit of listed records is ${limit}; expected a whole number from 1 to ${max}.`)
 }
 
 function checkBody(body: string): void {

@@ -5,25 +5,10 @@
 import { PawlError } from './assert.ts'
 import { limits } from './limits.ts'
 import { classNameOf, placeOf, tagOf } from './names.ts'
-import {
-  bigintOf,
-  bytesOf,
-  damaged,
-  dateOf,
-  listOf,
-  mismatch,
-  pairOf,
-  urlOf,
-} from './value-parts.ts'
+import { bigintOf, bytesOf, damaged, dateOf, listOf, mismatch, pairOf, urlOf } from './value-parts.ts'
 
 /** Any JSON value. */
-export type Json =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly Json[]
-  | { readonly [key: string]: Json }
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
 /** The kind of the value at a path of the JSON, where it is not plain JSON. */
 export type Note = readonly [kind: string, ...path: (string | number)[]]

@@ -25,9 +25,7 @@ test('faults 3.1, 3.3: nothing that a terminal obeys is left in visible text', (
       expect(visible(text)).not.toMatch(active)
       expect(visibleLines(text).replaceAll(/[\n\t]/g, '')).not.toMatch(active)
       expect(quote(text)).not.toMatch(active)
-      expect(new PawlError('INPUT_INVALID', text).message.replaceAll(/[\n\t]/g, '')).not.toMatch(
-        active,
-      )
+      expect(new PawlError('INPUT_INVALID', text).message.replaceAll(/[\n\t]/g, '')).not.toMatch(active)
     }),
   )
 })

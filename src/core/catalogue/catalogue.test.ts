@@ -19,9 +19,7 @@ function world(): { process: (diesAt?: number, when?: 'before' | 'after') => Cat
   return {
     process: (diesAt = Number.POSITIVE_INFINITY, when = 'after') => {
       let writes = 0
-      const records = async (
-        operations: readonly RecordOperation[],
-      ): Promise<readonly RecordOutcome[]> => {
+      const records = async (operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]> => {
         const dies = operations.some(({ type }) => type === 'put') && ++writes === diesAt
         if (dies && when === 'before') throw new Error('killed')
         const outcomes = await store.records(operations)
@@ -38,35 +36,29 @@ const deaths = [1, 2, 3].flatMap((write) => [
   { write, when: 'after' as const },
 ])
 
-test.each(deaths)(
-  'D3: a submit that dies $when its write $write is completed by the next',
-  async ({ write, when }) => {
-    const { process } = world()
-    await expect(process(write, when).submit(draft('one'))).rejects.toThrow('killed')
-    const next = process()
-    // Whether the same is submitted again or another: no version is lost, and none is there twice.
-    expect((await next.submit(draft('two'))).version).toBe(write === 1 && when === 'before' ? 1 : 2)
-    const versions = await next.versions('report')
-    const found = versions.map(({ version, contentHash }) => [version, contentHash])
-    expect(found.toReversed().map(([version]) => version)).toEqual(found.map((_, n) => n + 1))
-    expect(new Set(found.map(([, content]) => content)).size).toBe(found.length)
-    expect(await next.names()).toEqual(['report'])
-  },
-)
+test.each(deaths)('D3: a submit that dies $when its write $write is completed by the next', async ({ write, when }) => {
+  const { process } = world()
+  await expect(process(write, when).submit(draft('one'))).rejects.toThrow('killed')
+  const next = process()
+  // Whether the same is submitted again or another: no version is lost, and none is there twice.
+  expect((await next.submit(draft('two'))).version).toBe(write === 1 && when === 'before' ? 1 : 2)
+  const versions = await next.versions('report')
+  const found = versions.map(({ version, contentHash }) => [version, contentHash])
+  expect(found.toReversed().map(([version]) => version)).toEqual(found.map((_, n) => n + 1))
+  expect(new Set(found.map(([, content]) => content)).size).toBe(found.length)
+  expect(await next.names()).toEqual(['report'])
+})
 
-test.each(deaths)(
-  'D3: the same again after a death $when write $write is version 1',
-  async ({ write, when }) => {
-    const { process } = world()
-    await process(write, when)
-      .submit(draft('one'))
-      .catch(() => {})
-    const next = process()
-    expect((await next.submit(draft('one'))).version).toBe(1)
-    expect(await next.versions('report')).toHaveLength(1)
-    expect(await next.isRunnable('report')).toBe(true)
-  },
-)
+test.each(deaths)('D3: the same again after a death $when write $write is version 1', async ({ write, when }) => {
+  const { process } = world()
+  await process(write, when)
+    .submit(draft('one'))
+    .catch(() => {})
+  const next = process()
+  expect((await next.submit(draft('one'))).version).toBe(1)
+  expect(await next.versions('report')).toHaveLength(1)
+  expect(await next.isRunnable('report')).toBe(true)
+})
 
 test('what any worker can run is listed by name; code is not', async () => {
   const catalogue = world().process()

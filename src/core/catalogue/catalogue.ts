@@ -141,9 +141,7 @@ export class Catalogue {
 // A name is claimed either by workers with its code or, for a document, by all workers, and runs of older versions keep
 // theirs. So a name cannot change from one to the other.
 function refuseOtherKind(newest: StoredDefinition, draft: Draft): void {
-  const [was, is] = [newest, draft].map(({ document }) =>
-    document === undefined ? 'code' : 'a document',
-  )
+  const [was, is] = [newest, draft].map(({ document }) => (document === undefined ? 'code' : 'a document'))
   if (was === is) return
   const stored = `definition '${draft.name}' is ${was} in this store (version ${newest.version})`
   const message = `${stored}, but this one is ${is}. Give it another name.`

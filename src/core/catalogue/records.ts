@@ -32,14 +32,10 @@ export class Records {
   }
 
   /** The records of several keys, in one call. */
-  async getAll<T>(
-    keys: readonly (readonly [space: string, key: string])[],
-  ): Promise<(Versioned<T> | undefined)[]> {
+  async getAll<T>(keys: readonly (readonly [space: string, key: string])[]): Promise<(Versioned<T> | undefined)[]> {
     const asked = keys.map(([space, key]) => ({ type: 'get', space, key }) as const)
     const outcomes = await this.#ports.records(asked)
-    return outcomes.map((outcome) =>
-      outcome.type === 'get' && outcome.record ? read<T>(outcome.record) : undefined,
-    )
+    return outcomes.map((outcome) => (outcome.type === 'get' && outcome.record ? read<T>(outcome.record) : undefined))
   }
 
   async list<T>(space: string, after: string | undefined, limit: number): Promise<[string, T][]> {
@@ -52,9 +48,7 @@ export class Records {
   async put(space: string, key: string, version: number, value: unknown): Promise<boolean> {
     const body = JSON.stringify(value)
     const writeId = this.#ports.writeId()
-    const [outcome] = await this.#ports.records([
-      { type: 'put', space, key, version, body, writeId },
-    ])
+    const [outcome] = await this.#ports.records([{ type: 'put', space, key, version, body, writeId }])
     return outcome?.type === 'put' && outcome.outcome === 'applied'
   }
 

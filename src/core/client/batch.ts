@@ -53,10 +53,7 @@ export class Batch {
   constructor(host: BatchHost, filter: RunFilter, options: BatchOptions) {
     checkOptions(batchOptions, options, { of: 'a batch' })
     if (options.limit === undefined)
-      throw new PawlError(
-        'INPUT_INVALID',
-        'a batch has no `limit`; expected the maximum number of runs.',
-      )
+      throw new PawlError('INPUT_INVALID', 'a batch has no `limit`; expected the maximum number of runs.')
     queryOf(filter)
     this.#host = host
     this.#filter = filter
@@ -67,9 +64,7 @@ export class Batch {
   async count(): Promise<number> {
     const filter = this.#among(LIVE)
     const all = await this.#host.count(filter)
-    return filter.workflow === undefined
-      ? all - (await this.#host.count({ ...filter, workflow: SCHEDULE }))
-      : all
+    return filter.workflow === undefined ? all - (await this.#host.count({ ...filter, workflow: SCHEDULE })) : all
   }
 
   /** Cancels every matching run that has not ended. */
@@ -105,20 +100,14 @@ export class Batch {
   }
 
   /** Sends a signal to every matching run that has not ended. */
-  async signal<Payload>(
-    signal: Signal<Payload>,
-    ...args: Args<NoInfer<Payload>, never>
-  ): Promise<BatchOutcome> {
+  async signal<Payload>(signal: Signal<Payload>, ...args: Args<NoInfer<Payload>, never>): Promise<BatchOutcome> {
     // Checked once, so that a wrong payload throws instead of failing for every run.
     await checkPayload(signal, args[0])
     return this.#each(LIVE, (run) => run.signal(signal, ...args))
   }
 
   // Lists the runs before the first operation, because an operation may change whether a run matches.
-  async #each(
-    among: readonly Status[],
-    work: (run: RunHandle<unknown>) => Promise<void>,
-  ): Promise<BatchOutcome> {
+  async #each(among: readonly Status[], work: (run: RunHandle<unknown>) => Promise<void>): Promise<BatchOutcome> {
     const runIds = await this.#find(this.#among(among))
     const failures: { runId: string; code: string }[] = []
     const left = runIds.values()

@@ -25,13 +25,7 @@ import { type Page, type PageOptions, pageOf, queryOf, type RunFilter } from './
 import { Handle, StartedHandle } from './handle.ts'
 import { hasTaken } from './history.ts'
 import { checkRef, signalId, updateId } from './ids.ts'
-import {
-  around,
-  type Interceptor,
-  interceptedHandle,
-  type StartCall,
-  startThrough,
-} from './interceptors.ts'
+import { around, type Interceptor, interceptedHandle, type StartCall, startThrough } from './interceptors.ts'
 import { type Known, newRun } from './new-run.ts'
 import { Results } from './results.ts'
 import type { HandleHost, RunHandle, StartedRun } from './run-handle.ts'
@@ -176,10 +170,7 @@ export class Client {
   }
 
   /** Starts a run of a workflow, or an activity on its own. When this resolves, the run is durable. */
-  async start<In, Out>(
-    workflow: Startable<In, Out>,
-    ...args: Args<In, StartOptions>
-  ): Promise<StartedRun<Out>> {
+  async start<In, Out>(workflow: Startable<In, Out>, ...args: Args<In, StartOptions>): Promise<StartedRun<Out>> {
     const [input, options = {}] = args
     return this.#starting('start', workflow, input, options, async (call) => {
       const run = await this.#newRun(workflow, call.input, call.options)
@@ -204,10 +195,7 @@ export class Client {
   }
 
   /** Starts a run and waits for its result. */
-  async execute<In, Out>(
-    workflow: Startable<In, Out>,
-    ...args: Args<In, StartOptions>
-  ): Promise<Out> {
+  async execute<In, Out>(workflow: Startable<In, Out>, ...args: Args<In, StartOptions>): Promise<Out> {
     const [, options] = args
     refuseTransaction(options ?? {}, 'execute waits for the result')
     return (await this.start(workflow, ...args)).result()
@@ -222,20 +210,13 @@ export class Client {
     const calls = runs.map(({ input, ...options }): StartCall => {
       return { operation, workflow: runNameOf(workflow), input, options: options as StartOptions }
     })
-    const started = await startThrough(this.#aroundStarts, calls, (made) =>
-      this.#startAll<Out>(workflow, made),
-    )
+    const started = await startThrough(this.#aroundStarts, calls, (made) => this.#startAll<Out>(workflow, made))
     return [...started]
   }
 
-  async #startAll<Out>(
-    workflow: Startable<never, Out>,
-    calls: readonly StartCall[],
-  ): Promise<StartedHandle<Out>[]> {
+  async #startAll<Out>(workflow: Startable<never, Out>, calls: readonly StartCall[]): Promise<StartedHandle<Out>[]> {
     const transaction = commonTransaction(calls.map(({ options }) => options))
-    const fresh = await Promise.all(
-      calls.map(({ input, options }) => this.#newRun(workflow, input, options)),
-    )
+    const fresh = await Promise.all(calls.map(({ input, options }) => this.#newRun(workflow, input, options)))
     const created = transaction
       ? await this.#createIn(transaction, fresh)
       : await this.#ports.send((store) => store.create(fresh))
@@ -282,12 +263,8 @@ export class Client {
     const own = messageId ?? this.host.newId()
     const id = updateId(own)
     const message = { type: 'update', id, name, payload } as const
-    const run = await this.#starting(
-      'updateWithStart',
-      workflow,
-      input,
-      options as StartOptions,
-      (call) => this.startWith<Out>(workflow, call.input, call.options, message),
+    const run = await this.#starting('updateWithStart', workflow, input, options as StartOptions, (call) =>
+      this.startWith<Out>(workflow, call.input, call.options, message),
     )
     return { run, result: (await run.awaitUpdate(own)) as U }
   }
@@ -358,9 +335,7 @@ export class Client {
   async #begin(run: NewRun, transaction?: SqlClient): Promise<Created | undefined> {
     if (transaction) return (await this.#createIn(transaction, [run]))[0]
     const eager = this.#offer(run)
-    const [created] = await this.#ports.send((store) =>
-      store.create([{ ...run, ...(eager && { eager }) }]),
-    )
+    const [created] = await this.#ports.send((store) => store.create([{ ...run, ...(eager && { eager }) }]))
     return created
   }
 
@@ -411,11 +386,7 @@ export class Client {
     return this.#ports.workers.offer(run)
   }
 
-  #newRun<In>(
-    workflow: Startable<In, unknown> & Known,
-    given: unknown,
-    options: StartOptions,
-  ): Promise<NewRun> {
+  #newRun<In>(workflow: Startable<In, unknown> & Known, given: unknown, options: StartOptions): Promise<NewRun> {
     const { clock, random } = this.#ports
     const newId = (): string => uuidV7(clock, random)
     return newRun(startedAs(workflow), given, options, { newId, reuse: this.#ports.reuse })

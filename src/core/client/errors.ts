@@ -45,10 +45,7 @@ export function unknownUntilRead(property: string): never {
 export function refuseActivity({ is }: Startable<never, unknown>, call: string): void {
   if (is !== 'activity') return
   const problem = `${call} got an activity; expected a workflow, because a standalone activity receives no messages`
-  throw new PawlError(
-    'INPUT_INVALID',
-    `${problem}. Start the activity with start(activity, input).`,
-  )
+  throw new PawlError('INPUT_INVALID', `${problem}. Start the activity with start(activity, input).`)
 }
 
 /** What to do if the workflow id is taken. */

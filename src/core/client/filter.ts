@@ -110,9 +110,7 @@ function nameOf(workflow: string | Startable<never, unknown>): string {
 }
 
 const COMPARISONS = ['gt', 'gte', 'lt', 'lte'] as const
-const comparison: Description = Object.fromEntries(
-  COMPARISONS.map((name) => [name, given('A bound.', 'a value')]),
-)
+const comparison: Description = Object.fromEntries(COMPARISONS.map((name) => [name, given('A bound.', 'a value')]))
 
 function testsOf([given, compare]: [string, Compare]): AttributeTest[] {
   const name = checkKnownName(given, 'the name of an attribute')

@@ -87,10 +87,7 @@ export class Handle<out Out> implements RunHandle<Out> {
   async why(): Promise<Why> {
     const run = await this.#snapshot()
     const { runId } = run.head
-    const [tasks, sessions] = await this.#host.load([
-      { type: 'tasks', runId },
-      { type: 'sessions' },
-    ])
+    const [tasks, sessions] = await this.#host.load([{ type: 'tasks', runId }, { type: 'sessions' }])
     // The workers that could claim the run matter only if none holds it.
     const known = isUnclaimed(run) ? await this.#host.known(run.head.name) : nothingKnown
     const turns = run.endedAt === undefined ? await turnsOf(this.#load, run.head) : []
@@ -197,28 +194,17 @@ export class Handle<out Out> implements RunHandle<Out> {
       runId,
       { signal, timeoutMs },
       (stop) => wait(runId, stop),
-      async () =>
-        notEnded(
-          runId,
-          `has not ${what} within ${formatDuration(timeoutMs ?? 0)}`,
-          await this.why(),
-        ),
+      async () => notEnded(runId, `has not ${what} within ${formatDuration(timeoutMs ?? 0)}`, await this.why()),
     )
   }
 
-  async updateResult<R>(
-    _update: Update<never, R>,
-    messageId: string,
-  ): Promise<{ readonly value: R } | undefined> {
+  async updateResult<R>(_update: Update<never, R>, messageId: string): Promise<{ readonly value: R } | undefined> {
     const answer = await this.#answer(updateId(messageId))
     return answer && { value: answer.value as R }
   }
 
   // A run that ended without an answer never gives one, unless it ended after its history was read.
-  async #answer(
-    id: string,
-    searched = { upTo: 0 },
-  ): Promise<{ readonly value: unknown } | undefined> {
+  async #answer(id: string, searched = { upTo: 0 }): Promise<{ readonly value: unknown } | undefined> {
     const run = await this.#snapshot()
     const { runId, generation: newest } = run.head
     // The answer may be in an earlier generation. Those are searched once: they change only if the store fails over to a
@@ -292,9 +278,7 @@ export class Handle<out Out> implements RunHandle<Out> {
   async #checkOpen(step: string): Promise<void> {
     const { head } = await this.#snapshot()
     const { open } = RunState.of(await eventsOf(this.#load, head))
-    const steps = [...open].flatMap(([key, each]) =>
-      each.type === 'step' ? [[key, each.name]] : [],
-    )
+    const steps = [...open].flatMap(([key, each]) => (each.type === 'step' ? [[key, each.name]] : []))
     if (steps.some((names) => names.includes(step))) return
     const known = steps.map(([key]) => key).join(', ') || 'none'
     const message = `run ${head.runId} has no step '${step}' in progress; expected one of: ${known}.`
@@ -383,11 +367,7 @@ export class Handle<out Out> implements RunHandle<Out> {
   async #post(message: Message, wakes?: Wakes, before?: string): Promise<Posted['outcome']> {
     encodeMessage(message)
     const runId = await this.#resolve()
-    const { outcome } = await this.#host.post(
-      runId,
-      message,
-      wakes ?? (isStop(message) ? { urgent: true } : {}),
-    )
+    const { outcome } = await this.#host.post(runId, message, wakes ?? (isStop(message) ? { urgent: true } : {}))
     if (outcome === 'missing') throw notFound(this.#ref)
     if (outcome === 'closed' && !isStop(message)) {
       // The run may have consumed this very message, and the answer to that call was lost.
@@ -421,11 +401,7 @@ export class StartedHandle<out Out> extends Handle<Out> implements StartedRun<Ou
   readonly isNew: boolean
   declare readonly alongside?: string
 
-  constructor(
-    host: HandleHost,
-    runId: string,
-    known: { workflowId: string; isNew: boolean; alongside?: string },
-  ) {
+  constructor(host: HandleHost, runId: string, known: { workflowId: string; isNew: boolean; alongside?: string }) {
     super(host, runId, known)
     this.isNew = known.isNew
     if (known.alongside !== undefined) this.alongside = known.alongside

@@ -30,11 +30,7 @@ export async function* pagesOf(
   }
 }
 
-export async function turnsOf(
-  load: Load,
-  of: Generation,
-  first?: HistoryPage,
-): Promise<StoredTurn[]> {
+export async function turnsOf(load: Load, of: Generation, first?: HistoryPage): Promise<StoredTurn[]> {
   const turns: StoredTurn[] = []
   for await (const page of pagesOf(load, of, 0, first)) turns.push(...page)
   return turns

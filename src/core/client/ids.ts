@@ -16,10 +16,7 @@ export function checkRef(ref: RunRef): void {
     checkKnownId(ref.workflowId, 'a workflow id')
   } else if (!isUuid(ref)) {
     const problem = `${quote(ref)} is not a run id; expected a UUID such as start() returns`
-    throw new PawlError(
-      'RUN_ID_INVALID',
-      `${problem}. For an id of your own use get({ workflowId: '…' }).`,
-    )
+    throw new PawlError('RUN_ID_INVALID', `${problem}. For an id of your own use get({ workflowId: '…' }).`)
   }
 }
 
@@ -34,11 +31,9 @@ export function updateId(messageId: string): string {
 /** The id of the message to discard. Throws unless it is the unreadable message that the run is paused for. */
 export function discardedId({ head, paused, unread }: RunSnapshot, messageId: string): string {
   const known = paused && unreadableMessageIn(readFailure(paused.failure))
-  if (known === messageId || known === signalId(messageId) || known === updateId(messageId))
-    return known
+  if (known === messageId || known === signalId(messageId) || known === updateId(messageId)) return known
   if (known === undefined && unread > 0) return messageId
-  const instead =
-    known === undefined ? 'it has no unread messages' : `it is paused because of ${quote(known)}`
+  const instead = known === undefined ? 'it has no unread messages' : `it is paused because of ${quote(known)}`
   const problem = `run ${head.runId} is not paused because of message ${quote(messageId)}: ${instead}`
   throw new PawlError('INPUT_INVALID', `${problem}. Discard the message that \`why\` names.`)
 }

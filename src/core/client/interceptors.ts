@@ -4,12 +4,7 @@ import { defined } from '../base/defined.ts'
 import { checkOptions, option } from '../base/described.ts'
 import { PawlError } from '../base/errors.ts'
 import type { RunRef } from '../definitions/context.ts'
-import {
-  type ActivityCall,
-  type Around,
-  type AroundActivity,
-  through,
-} from '../definitions/interceptor.ts'
+import { type ActivityCall, type Around, type AroundActivity, through } from '../definitions/interceptor.ts'
 import type { Handle } from './handle.ts'
 import type { RunHandle, StartedRun } from './run-handle.ts'
 import type { StartOptions } from './start-options.ts'
@@ -54,10 +49,7 @@ export interface Interceptor {
   /** Around each attempt of an activity or an inline step, in its worker. An error it throws fails the attempt. */
   activity?(call: ActivityCall, next: (call: ActivityCall) => Promise<unknown>): Promise<unknown>
   /** Around each start by this engine. It must return the run that `next` returned. */
-  start?(
-    call: StartCall,
-    next: (call: StartCall) => Promise<StartedRun<unknown>>,
-  ): Promise<StartedRun<unknown>>
+  start?(call: StartCall, next: (call: StartCall) => Promise<StartedRun<unknown>>): Promise<StartedRun<unknown>>
   /** Around each call on the handle of a run. */
   client?(call: ClientCall, next: (call: ClientCall) => Promise<unknown>): Promise<unknown>
 }
@@ -98,9 +90,7 @@ export function around<K extends keyof Interceptor>(
 }
 
 /** A body may return a plain value; interceptors always get a promise. @internal */
-export function aroundActivities(
-  interceptors: readonly Interceptor[] | undefined,
-): readonly AroundActivity[] {
+export function aroundActivities(interceptors: readonly Interceptor[] | undefined): readonly AroundActivity[] {
   return around('activity', interceptors).map(
     (each): AroundActivity =>
       (call, next) =>
@@ -127,9 +117,7 @@ export function interceptedHandle<H extends Handle<unknown>>(
         const { name } = (args[0] ?? {}) as { readonly name?: unknown }
         const called = typeof name === 'string' ? name : undefined
         const call = defined({ operation: property, run, name: called, args })
-        const answer = await through(arounds, call, async (made) =>
-          method.apply(target, made.args as unknown[]),
-        )
+        const answer = await through(arounds, call, async (made) => method.apply(target, made.args as unknown[]))
         return property === 'fork' ? interceptedFork(answer as Handle<unknown>, arounds) : answer
       }
     },
@@ -199,15 +187,11 @@ async function startOne<R extends StartedRun<unknown>>(
 }
 
 function twice(): PawlError {
-  const problem =
-    'a start interceptor called `next` twice for one run of startMany, which is one write'
+  const problem = 'a start interceptor called `next` twice for one run of startMany, which is one write'
   return new PawlError('INPUT_INVALID', `${problem}. Call it once.`)
 }
 
 function notItsRun(): PawlError {
   const problem = 'a start interceptor returned something other than the run that `next` returned'
-  return new PawlError(
-    'INPUT_INVALID',
-    `${problem}. Return the result of \`next(call)\`, or throw.`,
-  )
+  return new PawlError('INPUT_INVALID', `${problem}. Return the result of \`next(call)\`, or throw.`)
 }

@@ -54,8 +54,7 @@ function currentSteps(events: readonly Event[]): readonly string[] {
   let known: readonly string[] = []
   for (const event of events) {
     if (event.type === 'DefinitionTaken') known = event.steps.map(([name]) => name)
-    if (event.type === 'MigrationRequested')
-      known = known.flatMap((name) => nameIn(event.steps, name) ?? [])
+    if (event.type === 'MigrationRequested') known = known.flatMap((name) => nameIn(event.steps, name) ?? [])
   }
   return known
 }

@@ -32,12 +32,8 @@ export async function newRun<In>(
 ): Promise<NewRun> {
   if (workflow?.is !== 'workflow') {
     const other: unknown = workflow
-    const byName =
-      typeof other === 'string'
-        ? ` To start by name, use start(workflow.declare('${other}'), …).`
-        : ''
-    const problem =
-      'the first argument of start is not a definition; expected a workflow or an activity'
+    const byName = typeof other === 'string' ? ` To start by name, use start(workflow.declare('${other}'), …).` : ''
+    const problem = 'the first argument of start is not a definition; expected a workflow or an activity'
     throw new PawlError('INPUT_INVALID', `${problem}.${byName}`)
   }
   const { name } = workflow
@@ -45,8 +41,7 @@ export async function newRun<In>(
   const parsed = await parseInput(workflow, given)
   const input = encode(parsed.input, `the input of workflow '${name}'`)
   const key = options.idempotencyKey
-  const runId =
-    key === undefined ? ports.newId() : deriveUuid('key', name, checkId(key, 'an idempotency key'))
+  const runId = key === undefined ? ports.newId() : deriveUuid('key', name, checkId(key, 'an idempotency key'))
   const { workflowId, memo, attributes, version = workflow.version } = options
   const reuse = options.reuse ?? ports.reuse ?? 'allow'
   const begins = beginning(options)

@@ -19,10 +19,7 @@ export function resultOf(runId: string, ended: Ended, workflowId = runId): unkno
       const { failure, undone } = ending
       const compensationFailures = undone?.failures ?? []
       const what = `run '${workflowId}'`
-      throw new RunError(
-        { failure, runId, compensationFailures, what },
-        { cause: errorOf(failure) },
-      )
+      throw new RunError({ failure, runId, compensationFailures, what }, { cause: errorOf(failure) })
     }
     default:
       throw new PawlError('STORE_UNAVAILABLE', `the end of run ${runId} cannot be read. Try again.`)
@@ -30,10 +27,7 @@ export function resultOf(runId: string, ended: Ended, workflowId = runId): unkno
 }
 
 /** The answer to an update, or its error; undefined if the events have none. */
-export function answerOf(
-  events: readonly Event[],
-  id: string,
-): { readonly value: unknown } | undefined {
+export function answerOf(events: readonly Event[], id: string): { readonly value: unknown } | undefined {
   for (const event of events) {
     if (event.type === 'UpdateCompleted' && event.id === id) return { value: decode(event.value) }
     if (event.type !== 'UpdateFailed' || event.id !== id) continue

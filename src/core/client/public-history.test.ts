@@ -175,16 +175,11 @@ const samples: { readonly [Type in Event['type']]: readonly [Sample<Type>, Told<
   ],
 }
 
-test.each(Object.entries(samples))(
-  'house: %s is told as it is described',
-  (type, [stored, said]) => {
-    const event = { ...stored, type, at } as Event
-    const body = encodeTurn({ build: 'b', events: [event] })
-    expect(publicEvents({ seq: 6, count: 1, body, turnId: 1, epoch: 1 })).toEqual([
-      { seq: 7, at: due, type, ...said },
-    ])
-  },
-)
+test.each(Object.entries(samples))('house: %s is told as it is described', (type, [stored, said]) => {
+  const event = { ...stored, type, at } as Event
+  const body = encodeTurn({ build: 'b', events: [event] })
+  expect(publicEvents({ seq: 6, count: 1, body, turnId: 1, epoch: 1 })).toEqual([{ seq: 7, at: due, type, ...said }])
+})
 
 test('house: the page about histories has every event', () => {
   const page = readFileSync(new URL('../../../docs/reference/history.md', import.meta.url), 'utf8')

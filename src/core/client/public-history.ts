@@ -11,9 +11,7 @@ import type { RunSnapshot, StoredTurn } from '../stores/store.ts'
 import type { HistoryEvent, HistoryEvents } from './history-event.ts'
 
 type Translations = {
-  readonly [Type in Event['type']]: (
-    event: Event & { readonly type: Type },
-  ) => Readonly<HistoryEvents[Type]>
+  readonly [Type in Event['type']]: (event: Event & { readonly type: Type }) => Readonly<HistoryEvents[Type]>
 }
 
 /** The event `RunStarted`, which is not stored: it comes from the head of the run. */
@@ -23,9 +21,7 @@ export function publicStart({ head }: RunSnapshot): HistoryEvent {
 }
 
 export function publicEvents(turn: StoredTurn): HistoryEvent[] {
-  return decodeTurn(turn.body).events.map((event, index) =>
-    publicEvent(event, turn.seq + index + 1),
-  )
+  return decodeTurn(turn.body).events.map((event, index) => publicEvent(event, turn.seq + index + 1))
 }
 
 function publicEvent(event: Event, seq: number): HistoryEvent {
@@ -34,8 +30,7 @@ function publicEvent(event: Event, seq: number): HistoryEvent {
 }
 
 const ofStep = ({ key }: { readonly key: string }): { readonly step: string } => ({ step: key })
-const ofNamedStep = ({ key, name }: { readonly key: string; readonly name?: string }) =>
-  defined({ step: key, name })
+const ofNamedStep = ({ key, name }: { readonly key: string; readonly name?: string }) => defined({ step: key, name })
 const byMessage = ({ id }: { readonly id: string }): { readonly messageId: string } => ({
   messageId: id,
 })
@@ -83,8 +78,7 @@ const translations: Translations = {
   ChildCompleted: (event) => ({ ...ofStep(event), result: decode(event.value) }),
   ChildFailed: ({ key, child, failure }) => ({ step: key, childRunId: child, failure }),
   CalledOff: ({ keys, met = [] }) => ({ steps: keys, met }),
-  MessageSent: ({ key, to, message, name, ended }) =>
-    defined({ step: key, to, message, name, ended }),
+  MessageSent: ({ key, to, message, name, ended }) => defined({ step: key, to, message, name, ended }),
   SignalReceived: received,
   UpdateReceived: received,
   UpdateAccepted: byMessage,
@@ -133,10 +127,7 @@ function received(event: {
   return { ...byMessage(event), name: event.name, payload: decode(event.payload) }
 }
 
-function decoded<Name extends string>(
-  name: Name,
-  payload: Payload | undefined,
-): { readonly [N in Name]?: unknown } {
+function decoded<Name extends string>(name: Name, payload: Payload | undefined): { readonly [N in Name]?: unknown } {
   return payload ? ({ [name]: decode(payload) } as { readonly [N in Name]: unknown }) : {}
 }
 

@@ -156,9 +156,7 @@ export class Results {
   async #lookOnce(): Promise<void> {
     const runIds = [...this.#waiters.keys()]
     for (let from = 0; from < runIds.length; from += limits.batchElements) {
-      const asks = runIds
-        .slice(from, from + limits.batchElements)
-        .map((runId) => ({ type: 'run', runId }) as const)
+      const asks = runIds.slice(from, from + limits.batchElements).map((runId) => ({ type: 'run', runId }) as const)
       const look = ++this.#looks
       const loaded = await this.#store.load(asks)
       for (const [index, each] of loaded.entries()) {

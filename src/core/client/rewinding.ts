@@ -14,14 +14,7 @@ import { decodeExtras, encodeExtras } from '../kernel/extras.ts'
 import { INPUT_KEY } from '../kernel/key.ts'
 import type { Message } from '../kernel/message.ts'
 import { RunState } from '../kernel/run.ts'
-import type {
-  Created,
-  InitialTurn,
-  NewRun,
-  RunSnapshot,
-  StoredTurn,
-  Wakes,
-} from '../stores/store.ts'
+import type { Created, InitialTurn, NewRun, RunSnapshot, StoredTurn, Wakes } from '../stores/store.ts'
 
 /** Where a fork continues, and what it changes. */
 export interface ForkOptions {
@@ -85,9 +78,7 @@ export class Rewinding {
   async fork(options: ForkOptions): Promise<string> {
     const { head, attributes } = this.#run
     const given = 'input' in options
-    const begins = given
-      ? { input: encode(options.input, 'the input of the fork'), parsed: false }
-      : this.#input
+    const begins = given ? { input: encode(options.input, 'the input of the fork'), parsed: false } : this.#input
     const { input } = begins
     const results = new Map(
       Object.entries(options.results ?? {}).map(([step, value]) => [
@@ -99,13 +90,7 @@ export class Rewinding {
     // A new input drops the recorded result of parsing the old one.
     const edit = defined({ results, dropped: given ? INPUT_KEY : undefined })
     const began = { reason: 'forked', ...begins, ...this.#foundBy, from: head.runId } as const
-    const events = rewindOf(this.#events).forkedAt(
-      this.#events,
-      options.step,
-      edit,
-      began,
-      this.#run.now,
-    )
+    const events = rewindOf(this.#events).forkedAt(this.#events, options.step, edit, began, this.#run.now)
     const { name, queue, priority } = head
     // A fork starts now: without the delay, start time or `pending` of the original.
     const { from: _, delayMs: __, pending: ___, ...rest } = decodeExtras(head.extras)
@@ -157,11 +142,8 @@ export class Rewinding {
     const was = new Map(Object.entries(this.#run.attributes))
     const is = new Map(Object.entries(stands))
     const set = Object.keys(RunState.of(this.#events).changes ?? {})
-    const same = (name: string): boolean =>
-      JSON.stringify(was.get(name)) === JSON.stringify(is.get(name))
-    return Object.fromEntries(
-      set.flatMap((name) => (same(name) ? [] : [[name, is.get(name) ?? null] as const])),
-    )
+    const same = (name: string): boolean => JSON.stringify(was.get(name)) === JSON.stringify(is.get(name))
+    return Object.fromEntries(set.flatMap((name) => (same(name) ? [] : [[name, is.get(name) ?? null] as const])))
   }
 
   // A pending run that ended before it was triggered has no step to continue from.
@@ -193,11 +175,7 @@ export class Rewinding {
   async #leavePause(): Promise<void> {
     if (this.#run.endedAt !== undefined) return
     const { runId } = this.#run.head
-    await this.#ports.post(
-      runId,
-      { type: 'resume', id: `resume:${this.#ports.newId()}` },
-      { resumes: true },
-    )
+    await this.#ports.post(runId, { type: 'resume', id: `resume:${this.#ports.newId()}` }, { resumes: true })
     await this.#stopChildren()
   }
 
@@ -232,8 +210,5 @@ function archived(runId: string): PawlError {
 
 function meanwhile(runId: string): PawlError {
   const problem = `run ${runId} has begun another generation meanwhile: by another caller, or by itself`
-  return new PawlError(
-    'RUN_ALREADY_EXISTS',
-    `${problem}. Look at the run, and try again if it is still needed.`,
-  )
+  return new PawlError('RUN_ALREADY_EXISTS', `${problem}. Look at the run, and try again if it is still needed.`)
 }

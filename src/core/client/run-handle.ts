@@ -117,10 +117,7 @@ export interface RunHandle<out Out> {
     ...args: Args<Payload, Described<typeof messageOptions> & WaitOptions>
   ): Promise<R>
   /** The answer to an update that was sent before; `undefined` while there is none. */
-  updateResult<R>(
-    update: Update<never, R>,
-    messageId: string,
-  ): Promise<{ readonly value: R } | undefined>
+  updateResult<R>(update: Update<never, R>, messageId: string): Promise<{ readonly value: R } | undefined>
   /** Asks the run and its children to stop. Their code gets a `CancelledError` at its next durable call. */
   cancel(reason?: string): Promise<void>
   /** Ends the run and its children at once, without running their code: no clean-up and no compensation. */

@@ -47,9 +47,7 @@ export function recordOf(run: RunSnapshot): RunRecord {
   const memo = reader.read(() => decodeExtras(head.extras))?.memo
   const ending = last === undefined ? undefined : reader.read(() => endingOf(last))
   const failure =
-    ending?.type === 'RunFailed'
-      ? ending.failure
-      : paused && reader.read(() => decodeFailure(paused.failure))
+    ending?.type === 'RunFailed' ? ending.failure : paused && reader.read(() => decodeFailure(paused.failure))
   return {
     runId: head.runId,
     workflowId: head.workflowId,

@@ -80,14 +80,12 @@ export const startRequests: Readonly<Record<'signal' | 'update', Description>> =
 }
 
 export function checkStarts(runs: unknown): void {
-  const isStart = (run: unknown): boolean =>
-    typeof run === 'object' && run !== null && !Array.isArray(run)
+  const isStart = (run: unknown): boolean => typeof run === 'object' && run !== null && !Array.isArray(run)
   if (Array.isArray(runs) && runs.every(isStart)) {
     for (const run of runs) checkOptions(beginOptions, run, { of: 'startMany' })
     return
   }
-  const message =
-    'the runs of startMany are not a list of objects; expected [{ input, workflowId, … }, …].'
+  const message = 'the runs of startMany are not a list of objects; expected [{ input, workflowId, … }, …].'
   throw new PawlError('INPUT_INVALID', message)
 }
 
@@ -102,20 +100,14 @@ export function beginning(options: StartOptions): Pick<NewRun, 'startAt' | 'dela
   }
   if (pending) return { startAt: NEVER }
   if (runAt !== undefined && delay !== undefined) {
-    throw new PawlError(
-      'INPUT_INVALID',
-      'a start has both `runAt` and `delay`. Remove one of them.',
-    )
+    throw new PawlError('INPUT_INVALID', 'a start has both `runAt` and `delay`. Remove one of them.')
   }
   if (delay !== undefined) return { delayMs: milliseconds(delay, 'delay') }
   return runAt === undefined ? {} : { startAt: instantOf(runAt, 'runAt') }
 }
 
 /** When the execution timeout of a run that starts later begins to count. */
-export function countedFrom({
-  startAt,
-  delayMs,
-}: Pick<NewRun, 'startAt' | 'delayMs'>): Partial<Extras> {
+export function countedFrom({ startAt, delayMs }: Pick<NewRun, 'startAt' | 'delayMs'>): Partial<Extras> {
   if (startAt !== undefined) return { from: startAt }
   return delayMs === undefined ? {} : { delayMs }
 }
@@ -124,8 +116,7 @@ export function countedFrom({
 export function commonTransaction(starts: readonly StartOptions[]): SqlClient | undefined {
   const [first, ...others] = new Set(starts.map(({ transaction }) => transaction))
   if (others.length === 0) return first
-  const text =
-    'the runs of startMany have different transactions. It is one write: give all of them the same, or none.'
+  const text = 'the runs of startMany have different transactions. It is one write: give all of them the same, or none.'
   throw new PawlError('NOT_SUPPORTED', text)
 }
 

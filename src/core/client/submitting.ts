@@ -23,10 +23,7 @@ export async function submitted(
   return { is: 'workflow', name, version, definitionHash } as Submitted
 }
 
-function draftOf(
-  given: AnyWorkflow | Json,
-  parse: (document: Json) => ReturnType<ParseGraph>,
-): Draft {
+function draftOf(given: AnyWorkflow | Json, parse: (document: Json) => ReturnType<ParseGraph>): Draft {
   if (!isWorkflow(given)) {
     const { plan, document, documentHash } = parse(given)
     const { name, hash } = plan
@@ -40,7 +37,5 @@ function draftOf(
 }
 
 function isWorkflow(given: AnyWorkflow | Json): given is AnyWorkflow {
-  return (
-    (given as { is?: unknown } | null)?.is === 'workflow' && 'definitionHash' in (given as object)
-  )
+  return (given as { is?: unknown } | null)?.is === 'workflow' && 'definitionHash' in (given as object)
 }

@@ -81,8 +81,7 @@ class TimelineBuilder {
   /** Whether the signal that is being read settled a wait. */
   #isTaken = false
   readonly #requests = new RequestIndex({
-    opened: (key, request, event) =>
-      this.#begin(key, event.at, rowOf(key, request, this.#isUndo(key))),
+    opened: (key, request, event) => this.#begin(key, event.at, rowOf(key, request, this.#isUndo(key))),
     settled: (key, request, how, event) => this.#settled(key, request, how, event),
   })
 
@@ -112,11 +111,7 @@ class TimelineBuilder {
         return this.#mark(event.at, 'migrated', `to definition ${event.hash.slice(0, 12)}`)
       case 'MessageDiscarded': {
         const { at, message, note } = event
-        return this.#mark(
-          at,
-          'message discarded',
-          note === undefined ? message : `${message}: ${note}`,
-        )
+        return this.#mark(at, 'message discarded', note === undefined ? message : `${message}: ${note}`)
       }
       case 'RunContinued':
         return this.#cancelOpen(event.at)
@@ -233,11 +228,7 @@ function fresh(at: Instant): Omit<Row, 'kind' | 'name'> {
   }
 }
 
-function rowOf(
-  key: string,
-  request: OpenRequest,
-  isUndo: boolean,
-): Pick<Row, 'kind' | 'name'> & Partial<Row> {
+function rowOf(key: string, request: OpenRequest, isUndo: boolean): Pick<Row, 'kind' | 'name'> & Partial<Row> {
   switch (request.type) {
     case 'step':
       return { kind: isUndo ? 'undo' : request.kind, name: stepName(key), queued: request.queued }
@@ -246,9 +237,7 @@ function rowOf(
     case 'child':
       return { kind: 'child', name: stepName(key), note: request.child }
     case 'wait':
-      return request.condition
-        ? { kind: 'condition', name: stepName(key) }
-        : { kind: 'signal', name: request.name }
+      return request.condition ? { kind: 'condition', name: stepName(key) } : { kind: 'signal', name: request.name }
     default:
       return unreachable(request)
   }

@@ -26,11 +26,7 @@ type Sent = 'not yet' | 'duplicate' | 'closed'
 type Decide = (sent: Sent, events: Events) => Next | Promise<Next>
 type Next = Message | 'done' | 'wait'
 
-export async function settleByToken(
-  host: HandleHost,
-  token: string,
-  answer: WebhookAnswer,
-): Promise<void> {
+export async function settleByToken(host: HandleHost, token: string, answer: WebhookAnswer): Promise<void> {
   const step = typeof token === 'string' ? stepOfToken(token) : undefined
   if (step) return send(host, step.runId, completion(host, step, answer))
   const runId = typeof token === 'string' ? runOfToken(token) : undefined
@@ -99,10 +95,7 @@ function completion(host: HandleHost, token: StepToken, answer: WebhookAnswer): 
   }
 }
 
-async function isSecret(
-  host: HandleHost,
-  { runId, generation, key, secret }: StepToken,
-): Promise<boolean> {
+async function isSecret(host: HandleHost, { runId, generation, key, secret }: StepToken): Promise<boolean> {
   const [loaded] = await host.load([{ type: 'notes', runId, generation, key }])
   const kept = loaded?.type === 'notes' ? loaded.notes[STEP_SECRET] : undefined
   return kept !== undefined && decode(decodePayload(kept)) === secret

@@ -12,14 +12,7 @@ import { TERMINATED } from '../kernel/message.ts'
 import { type OpenRequest } from '../kernel/requests.ts'
 import { RunState, type Status } from '../kernel/run.ts'
 import { isWebhook, webhookName } from '../kernel/tokens.ts'
-import {
-  isFor,
-  noRollOut,
-  pinsOf,
-  type RollOut,
-  shareHolder,
-  unpinned,
-} from '../policies/roll-out.ts'
+import { isFor, noRollOut, pinsOf, type RollOut, shareHolder, unpinned } from '../policies/roll-out.ts'
 import type { RunSnapshot, SessionSnapshot, StoredTurn, TaskSnapshot } from '../stores/store.ts'
 
 /** Why a run is not moving, told apart by `reason`, and what would move it. */
@@ -146,20 +139,14 @@ function paused(id: string, { build, failure: text }: Paused, pin: string | unde
   return { reason: 'paused', failure, ...(messageId !== undefined && { messageId }), suggestion }
 }
 
-function wayOut(
-  id: string,
-  { code }: Failure,
-  pin: string | undefined,
-  messageId: string | undefined,
-): string {
+function wayOut(id: string, { code }: Failure, pin: string | undefined, messageId: string | undefined): string {
   const resume = pawlCommand('resume', [id])
   if (code === 'WORKFLOW_NOT_FOUND') {
     const terminate = pawlCommand('terminate', [id], { placeholder: "--reason '<why>'" })
     return `Submit what is missing, then resume the run: ${resume}\nOr end it: ${terminate}`
   }
   if (code?.startsWith('CODEC_') || messageId !== undefined) {
-    const missing =
-      code === 'SCHEMA_TOO_NEW' ? 'the newer pawl' : 'the codecs and keys that are missing'
+    const missing = code === 'SCHEMA_TOO_NEW' ? 'the newer pawl' : 'the codecs and keys that are missing'
     const drop =
       messageId === undefined
         ? ''
@@ -221,8 +208,7 @@ function unclaimed(facts: WhyFacts): Why {
 
 function hasCode({ run, submitted }: WhyFacts): (about: Abilities) => boolean {
   const { name, queue } = run.head
-  return ({ queues, workflows }) =>
-    queues.includes(queue) && (submitted || (workflows?.includes(name) ?? true))
+  return ({ queues, workflows }) => queues.includes(queue) && (submitted || (workflows?.includes(name) ?? true))
 }
 
 function isTheirs({ run, rollOut }: WhyFacts, { pin, code }: Abilities): boolean {
@@ -286,8 +272,7 @@ function signalCommand(id: string, name: string): string {
 function otherWait({ name, until: at }: Extract<OpenRequest, { type: 'wait' }>): Why {
   const until = at === undefined ? {} : { until: new Date(at) }
   if (isWebhook(name)) {
-    const suggestion =
-      'Whoever has the token of the webhook settles it: engine.resolve(token, payload).'
+    const suggestion = 'Whoever has the token of the webhook settles it: engine.resolve(token, payload).'
     return { reason: 'webhook', name: webhookName(name), ...until, suggestion }
   }
   return {
@@ -298,11 +283,7 @@ function otherWait({ name, until: at }: Extract<OpenRequest, { type: 'wait' }>):
   }
 }
 
-function stepReason(
-  facts: WhyFacts,
-  key: string,
-  open: Extract<OpenRequest, { type: 'step' }>,
-): Why {
+function stepReason(facts: WhyFacts, key: string, open: Extract<OpenRequest, { type: 'step' }>): Why {
   if (!open.queued) return backoff(facts.id, key, open)
   const { run, tasks, sessions } = facts
   const id = taskId(run.head, key)

@@ -14,11 +14,7 @@ export abstract class Interpreter implements Execution {
   onBreak: () => void = () => {}
   abstract readonly unrequested: readonly string[]
 
-  async advance(
-    events: readonly HistoryEvent[],
-    now: Instant,
-    replayedThrough = 0,
-  ): Promise<readonly Command[]> {
+  async advance(events: readonly HistoryEvent[], now: Instant, replayedThrough = 0): Promise<readonly Command[]> {
     const ended = endedUnbegun(events)
     if (ended) return [ended]
     const isOld = ({ seq }: HistoryEvent): boolean => seq <= replayedThrough

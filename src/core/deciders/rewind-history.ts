@@ -3,13 +3,7 @@
 import { PawlError } from '../base/errors.ts'
 import type { Instant } from '../base/instant.ts'
 import type { Payload } from '../base/value.ts'
-import {
-  type Event,
-  type GenerationEvent,
-  type HistoryEvent,
-  hasTrait,
-  type Requested,
-} from '../kernel/event.ts'
+import { type Event, type GenerationEvent, type HistoryEvent, hasTrait, type Requested } from '../kernel/event.ts'
 import { RunState } from '../kernel/run.ts'
 
 type Began = Extract<GenerationEvent, { type: 'GenerationBegan' }>
@@ -19,12 +13,7 @@ export type NewGeneration = Omit<Began, 'type' | 'again' | 'looseFrom' | 'beganA
 /** How a style rewinds its histories. */
 export interface Rewind {
   retried(events: readonly HistoryEvent[], generation: NewGeneration, now: Instant): Event[]
-  resetTo(
-    events: readonly HistoryEvent[],
-    step: string,
-    generation: NewGeneration,
-    now: Instant,
-  ): Event[]
+  resetTo(events: readonly HistoryEvent[], step: string, generation: NewGeneration, now: Instant): Event[]
   forkedAt(
     events: readonly HistoryEvent[],
     step: string,
@@ -94,10 +83,7 @@ export function openIn(events: readonly HistoryEvent[]): Set<string> {
   return new Set(RunState.of(events).open.keys())
 }
 
-export function without(
-  events: readonly HistoryEvent[],
-  keys: ReadonlySet<string>,
-): HistoryEvent[] {
+export function without(events: readonly HistoryEvent[], keys: ReadonlySet<string>): HistoryEvent[] {
   return events
     .filter((event) => !('key' in event && keys.has(event.key) && event.type !== 'TokenMade'))
     .map((event) => (event.type === 'CalledOff' ? withoutKeys(event, keys) : event))
@@ -111,10 +97,7 @@ export function withoutKeys<E extends Extract<HistoryEvent, { type: 'CalledOff' 
   return { ...event, keys: left(event.keys), ...(event.met && { met: left(event.met) }) }
 }
 
-export function withResult(
-  event: HistoryEvent,
-  given: (key: string) => Payload | undefined,
-): HistoryEvent {
+export function withResult(event: HistoryEvent, given: (key: string) => Payload | undefined): HistoryEvent {
   const value = 'key' in event ? given(event.key) : undefined
   if (!value) return event
   switch (event.type) {
@@ -160,8 +143,7 @@ export function settledNow(
   open: ReadonlySet<string>,
   given: (key: string) => Payload | undefined,
 ): HistoryEvent[] {
-  const isSettled = (key: string | undefined): boolean =>
-    key !== undefined && open.has(key) && given(key) !== undefined
+  const isSettled = (key: string | undefined): boolean => key !== undefined && open.has(key) && given(key) !== undefined
   const kept = events.filter((event) => !(ATTEMPTED.has(event.type) && isSettled(keyIn(event))))
   const last = events.reduce((latest, { seq }) => Math.max(latest, seq), 0)
   const at = events.reduce((latest, event) => Math.max(latest, event.at), 0)
@@ -187,9 +169,7 @@ export function refuseUnknown(
   results: ReadonlyMap<string, Payload>,
   otherName: (key: string) => string = (key) => key,
 ): void {
-  const requested = events.filter(
-    (event) => event.type === 'StepStarted' || event.type === 'ChildStarted',
-  )
+  const requested = events.filter((event) => event.type === 'StepStarted' || event.type === 'ChildStarted')
   const known = new Set(requested.flatMap((event) => [event.key, event.name, otherName(event.key)]))
   const unknown = [...results.keys()].find((step) => !known.has(step))
   if (unknown === undefined) return

@@ -2,14 +2,7 @@
 import type { Description } from '../base/described.ts'
 import { PawlError } from '../base/errors.ts'
 import { checkName } from '../base/names.ts'
-import type {
-  Accepted,
-  ActivityContext,
-  ActivityContract,
-  ActivityHandler,
-  AsWritten,
-  Taken,
-} from './contract.ts'
+import type { Accepted, ActivityContext, ActivityContract, ActivityHandler, AsWritten, Taken } from './contract.ts'
 import { type ActivityOptions, activityOptions } from './options.ts'
 import { type KnownSchemas, parse, type Schemas, schemasIn } from './schema.ts'
 
@@ -26,8 +19,7 @@ export interface Activity<in In, out Out> extends ActivityContract<In, Out> {
 export type AnyActivity = Activity<never, unknown>
 
 /** A contract without code, for modules that only call the activity. `implement` adds the code in another module. */
-export interface DeclaredActivity<in out In, in out Out, in out Parsed = In>
-  extends ActivityContract<In, Out> {
+export interface DeclaredActivity<in out In, in out Out, in out Parsed = In> extends ActivityContract<In, Out> {
   readonly options: ActivityOptions
   /** The definition: this contract with its code. */
   implement(handler: ActivityHandler<Parsed, Out>): Activity<In, Out>
@@ -115,15 +107,12 @@ function declare<In = void, Out = void, Parsed = In>(
     is: 'activity',
     name,
     options,
-    implement: (handler: ActivityHandler<Parsed, Out>) =>
-      implement<In, Parsed, Out>(name, options, schemas, handler),
+    implement: (handler: ActivityHandler<Parsed, Out>) => implement<In, Parsed, Out>(name, options, schemas, handler),
   } as const
   return contract as typeof contract & DeclaredActivity<In, Out, Parsed>
 }
 
-function dynamic(
-  handler: (name: string, input: unknown, ctx: ActivityContext) => unknown,
-): AnyActivity {
+function dynamic(handler: (name: string, input: unknown, ctx: ActivityContext) => unknown): AnyActivity {
   if (typeof handler !== 'function') {
     throw new PawlError(
       'DEFINITION_INVALID',

@@ -37,8 +37,7 @@ export function storedAttributes(attributes: Attributes): StoredAttributes {
 /** A change of attributes, as stored: null removes one. */
 export function storedChanges(attributes: AttributesChange): AttributeChanges {
   if (!isNamed(attributes)) {
-    const message =
-      "the attributes are not a plain object; expected values by name, as in { region: 'eu' }."
+    const message = "the attributes are not a plain object; expected values by name, as in { region: 'eu' }."
     throw new PawlError('INPUT_INVALID', message)
   }
   const entries = Object.entries(attributes)
@@ -74,10 +73,7 @@ export function storedScalar(name: string, value: unknown): StoredScalar {
       ? ['undefined', 'Leave it out; to remove an attribute, use null.']
       : ['of another type', 'Keep other values in the memo.']
   const expected = 'a string, a finite number, a boolean, a valid Date or a list of strings'
-  throw new PawlError(
-    'INPUT_INVALID',
-    `attribute '${name}' is ${what}; expected ${expected}. ${todo}`,
-  )
+  throw new PawlError('INPUT_INVALID', `attribute '${name}' is ${what}; expected ${expected}. ${todo}`)
 }
 
 function checkedText(name: string, text: string): string {
@@ -85,10 +81,7 @@ function checkedText(name: string, text: string): string {
   const problem = isSound(text)
     ? `has a string of ${Buffer.byteLength(text)} bytes; expected at most ${limits.attributeBytesMax}`
     : 'has a string with a NUL or a lone surrogate; expected well-formed text'
-  throw new PawlError(
-    'INPUT_INVALID',
-    `attribute '${name}' ${problem}. Keep it in the memo instead.`,
-  )
+  throw new PawlError('INPUT_INVALID', `attribute '${name}' ${problem}. Keep it in the memo instead.`)
 }
 
 // Lists are sets: a repeated string is kept once, at its first place.
@@ -99,8 +92,7 @@ function storedList(name: string, list: readonly unknown[]): readonly string[] {
     throw new PawlError('INPUT_INVALID', message)
   })
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
-  if (texts.length <= limits.attributeItemsMax && bytes <= limits.attributeListBytesMax)
-    return texts
+  if (texts.length <= limits.attributeItemsMax && bytes <= limits.attributeListBytesMax) return texts
   const problem = `attribute '${name}' is a list of ${texts.length} strings with ${bytes} bytes`
   const expected = `at most ${limits.attributeItemsMax} strings and ${limits.attributeListBytesMax} bytes`
   const message = `${problem}; expected ${expected}. Keep long lists in the memo.`
@@ -112,18 +104,13 @@ function isSound(text: string): boolean {
 }
 
 export function attributesFrom(stored: StoredAttributes): Attributes {
-  return Object.fromEntries(
-    Object.entries(stored).map(([name, value]) => [name, attributeFrom(value)]),
-  )
+  return Object.fromEntries(Object.entries(stored).map(([name, value]) => [name, attributeFrom(value)]))
 }
 
 /** A stored change of attributes, as the caller gave it. */
 export function changesFrom(stored: AttributeChanges): AttributesChange {
   return Object.fromEntries(
-    Object.entries(stored).map(([name, value]) => [
-      name,
-      value === null ? null : attributeFrom(value),
-    ]),
+    Object.entries(stored).map(([name, value]) => [name, value === null ? null : attributeFrom(value)]),
   )
 }
 

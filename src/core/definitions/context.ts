@@ -25,9 +25,7 @@ export interface Signal<in out Payload>
 }
 
 /** A question that a run answers from its current state. `query(name)` defines one. */
-export interface Query<in Payload, out Out>
-  extends Typed<Payload, Out>,
-    Handled<(payload: Payload) => Out> {
+export interface Query<in Payload, out Out> extends Typed<Payload, Out>, Handled<(payload: Payload) => Out> {
   readonly is: 'query'
 }
 
@@ -85,10 +83,7 @@ export interface Child<out Out> extends DurablePromise<Out> {
   /** Resolves with the ids of the child once its start is durable. */
   readonly started: DurablePromise<{ readonly runId: string; readonly workflowId: string }>
   /** Sends the child a signal. */
-  signal<Payload>(
-    signal: Signal<Payload>,
-    ...payload: Args<NoInfer<Payload>, never>
-  ): DurablePromise<void>
+  signal<Payload>(signal: Signal<Payload>, ...payload: Args<NoInfer<Payload>, never>): DurablePromise<void>
   /** Asks the child to stop. Its promise then rejects as the child ends. */
   cancel(reason?: string): void
 }
@@ -135,16 +130,10 @@ export type Branch<T> = DurablePromise<T> | ((ctx: Context) => Promise<T>)
 /** Branches under the names that the result uses. */
 export type Branches = Readonly<Record<string, Branch<unknown>>>
 /** The result type of a branch. */
-export type BranchValue<B> = B extends (ctx: Context) => Promise<infer T>
-  ? T
-  : B extends Promise<infer T>
-    ? T
-    : never
+export type BranchValue<B> = B extends (ctx: Context) => Promise<infer T> ? T : B extends Promise<infer T> ? T : never
 
 /** An outcome: a value or a failure. */
-export type Settled<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly failure: Failure }
+export type Settled<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure }
 
 /** The function that `ctx.map` calls for each item. */
 export type MapStep<Item, R> = (ctx: Context, item: Item, index: number) => Promise<R>
@@ -187,15 +176,8 @@ export interface Context<in In = never> {
    * ```
    */
   run<R>(name: string, fn: (step: ActivityContext) => R | Promise<R>): DurablePromise<R>
-  run<R>(
-    name: string,
-    options: StepOptions,
-    fn: (step: ActivityContext) => R | Promise<R>,
-  ): DurablePromise<R>
-  run<In, Out>(
-    activity: ActivityContract<In, Out>,
-    ...args: Args<In, RunOptions>
-  ): DurablePromise<Out>
+  run<R>(name: string, options: StepOptions, fn: (step: ActivityContext) => R | Promise<R>): DurablePromise<R>
+  run<In, Out>(activity: ActivityContract<In, Out>, ...args: Args<In, RunOptions>): DurablePromise<Out>
   /** An activity or child workflow as a plain function, with its options given once. */
   bind<In, Out>(
     definition: ActivityContract<In, Out>,
@@ -213,11 +195,7 @@ export interface Context<in In = never> {
    */
   transaction<R>(name: string, fn: (sql: Transaction) => Promise<R>): DurablePromise<R>
   /** Sends a signal to another run. Resolves when the signal is as durable as this run's own steps. */
-  signal<Payload>(
-    run: RunRef,
-    signal: Signal<Payload>,
-    ...payload: Args<NoInfer<Payload>, never>
-  ): DurablePromise<void>
+  signal<Payload>(run: RunRef, signal: Signal<Payload>, ...payload: Args<NoInfer<Payload>, never>): DurablePromise<void>
 
   /** Starts a run that is independent of this one: it continues when this one ends. */
   start<In, Out>(
@@ -247,10 +225,7 @@ export interface Context<in In = never> {
    * Waits for the next signal of this name, in the order they were accepted; it may have arrived before the wait. With
    * a timeout the result may be `TIMEOUT`.
    */
-  wait<Payload>(
-    source: Signal<Payload> | Webhook<Payload>,
-    options?: Keyed,
-  ): DurablePromise<Payload>
+  wait<Payload>(source: Signal<Payload> | Webhook<Payload>, options?: Keyed): DurablePromise<Payload>
   wait<Payload>(
     source: Signal<Payload> | Webhook<Payload>,
     options: Keyed & Deadline,
@@ -288,13 +263,9 @@ export interface Context<in In = never> {
    */
   race<const B extends Branches>(
     branches: B,
-  ): DurablePromise<
-    { [Name in keyof B]: { readonly winner: Name; readonly value: BranchValue<B[Name]> } }[keyof B]
-  >
+  ): DurablePromise<{ [Name in keyof B]: { readonly winner: Name; readonly value: BranchValue<B[Name]> } }[keyof B]>
   /** Waits for all branches. If one fails, the others are cancelled. */
-  all<const B extends Branches>(
-    branches: B,
-  ): DurablePromise<{ -readonly [Name in keyof B]: BranchValue<B[Name]> }>
+  all<const B extends Branches>(branches: B): DurablePromise<{ -readonly [Name in keyof B]: BranchValue<B[Name]> }>
   /**
    * Calls the function for every item, each in its own scope; results have the order of the items. With `tolerate`, up
    * to so many items may fail, and the results are outcomes.
@@ -305,11 +276,7 @@ export interface Context<in In = never> {
     options: MapOptions<Item> & { readonly tolerate: number | `${number}%` },
     fn: MapStep<Item, R>,
   ): DurablePromise<Settled<R>[]>
-  map<Item, R>(
-    items: readonly Item[],
-    options: MapOptions<Item>,
-    fn: MapStep<Item, R>,
-  ): DurablePromise<R[]>
+  map<Item, R>(items: readonly Item[], options: MapOptions<Item>, fn: MapStep<Item, R>): DurablePromise<R[]>
   /** A scope can be cancelled as a whole, by `cancel` or by its timeout; the code after it continues. */
   scope<R>(name: string, fn: (ctx: Scope) => Promise<R>): DurablePromise<R | Cancelled>
   scope<R>(

@@ -17,9 +17,7 @@ export interface WorkflowContract<in In, out Out> extends Typed<In, Out> {
 }
 
 /** The name and types of an activity, without its code. */
-export interface ActivityContract<in In, out Out>
-  extends Typed<In, Out>,
-    Handled<ActivityHandler<In, Out>> {
+export interface ActivityContract<in In, out Out> extends Typed<In, Out>, Handled<ActivityHandler<In, Out>> {
   readonly is: 'activity'
 }
 
@@ -39,9 +37,7 @@ export type InputOf<C> = C extends Typed<infer In, unknown> ? In : never
 export type OutputOf<C> = C extends Typed<never, infer Out> ? Out : never
 
 /** The last arguments of a call with an input: the input may be omitted if `In` allows `undefined`. */
-export type Args<In, Options> = undefined extends In
-  ? [input?: In, options?: Options]
-  : [input: In, options?: Options]
+export type Args<In, Options> = undefined extends In ? [input?: In, options?: Options] : [input: In, options?: Options]
 
 /** An object with the input under `Key`, which may be omitted if `In` allows `undefined`. */
 export type Given<Key extends string, In> = undefined extends In
@@ -70,9 +66,7 @@ export type Taken<In, Parameter extends readonly unknown[]> = [In] extends [AsWr
 export type ActivityHandler<In, Out> = (input: In, ctx: ActivityContext) => Out | Promise<Out>
 
 /** Writes log lines: `ctx.log.info('charged', { orderId })`. */
-export type Log = Readonly<
-  Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields?: object) => void>
->
+export type Log = Readonly<Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields?: object) => void>>
 
 /** Starts, signals and cancels other runs from a step body. Calls take effect at once, even if the body fails later. */
 export interface ActivityClient {

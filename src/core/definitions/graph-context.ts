@@ -20,10 +20,7 @@ const NAMES: Readonly<Record<keyof ActivityContext, true>> = {
 }
 
 /** Both as one object. Properties are getters, so that values computed on first use stay lazy. */
-export function withScope<Scope extends object>(
-  ctx: ActivityContext,
-  scope: Scope,
-): ActivityContext & Scope {
+export function withScope<Scope extends object>(ctx: ActivityContext, scope: Scope): ActivityContext & Scope {
   const context = Object.defineProperties({}, Object.getOwnPropertyDescriptors(scope))
   for (const name of Object.keys(NAMES) as (keyof ActivityContext)[])
     Object.defineProperty(context, name, { get: () => ctx[name], enumerable: true })

@@ -5,22 +5,9 @@ import type { ActivityContext } from './contract.ts'
 import type { ActivityOptions, ChildOptions } from './options.ts'
 
 /** When a graph step may start, by the outcomes of the steps it comes after. */
-export type Rule =
-  | 'allSucceeded'
-  | 'allDone'
-  | 'oneSucceeded'
-  | 'oneDone'
-  | 'noneFailed'
-  | 'oneFailed'
+export type Rule = 'allSucceeded' | 'allDone' | 'oneSucceeded' | 'oneDone' | 'noneFailed' | 'oneFailed'
 
-export const RULES: readonly Rule[] = [
-  'allSucceeded',
-  'allDone',
-  'oneSucceeded',
-  'oneDone',
-  'noneFailed',
-  'oneFailed',
-]
+export const RULES: readonly Rule[] = ['allSucceeded', 'allDone', 'oneSucceeded', 'oneDone', 'noneFailed', 'oneFailed']
 
 /** What the functions of a graph get. Results are own properties; a step that did not succeed has none. */
 export interface GraphScope {
@@ -86,9 +73,7 @@ export type Undo = {
   readonly ownFailure?: true
 } & (
   | {
-      readonly body: (
-        ctx: ActivityContext & { readonly input: unknown; readonly result: unknown },
-      ) => unknown
+      readonly body: (ctx: ActivityContext & { readonly input: unknown; readonly result: unknown }) => unknown
     }
   | {
       readonly activity: string

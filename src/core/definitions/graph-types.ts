@@ -1,13 +1,7 @@
 // The types of graphs in code: the steps so far, and the result of each.
 import type { Duration } from '../base/duration.ts'
 import type { Signal, Timeout } from './context.ts'
-import type {
-  ActivityContext,
-  AnyActivityContract,
-  AnyWorkflowContract,
-  OutputOf,
-  Typed,
-} from './contract.ts'
+import type { ActivityContext, AnyActivityContract, AnyWorkflowContract, OutputOf, Typed } from './contract.ts'
 import type { Rule } from './graph-plan.ts'
 import type { ActivityOptions } from './options.ts'
 import type { Workflow } from './workflow.ts'
@@ -30,11 +24,7 @@ export type Results<S, Dep extends keyof S, R extends Rule> = 'allSucceeded' ext
 type Outcome<Out, S, Dep extends keyof S, R extends Rule, When> =
   | Out
   | ([When] extends [never] ? never : Skipped)
-  | ('allSucceeded' extends R
-      ? Extract<S[Dep], Skipped>
-      : [R] extends ['allDone']
-        ? never
-        : Skipped)
+  | ('allSucceeded' extends R ? Extract<S[Dep], Skipped> : [R] extends ['allDone'] ? never : Skipped)
 
 type Fresh<Name extends string, S> = Name extends keyof S ? `step '${Name}' exists already` : Name
 
@@ -46,8 +36,7 @@ export interface GraphContext<out In, out Res> {
 }
 
 /** Options of a graph step. */
-export interface GraphStepOptions<In, S, Dep extends keyof S, R extends Rule, When>
-  extends ActivityOptions {
+export interface GraphStepOptions<In, S, Dep extends keyof S, R extends Rule, When> extends ActivityOptions {
   /** The steps it comes after. Default: none, so that it starts with the run. */
   readonly after?: readonly Dep[]
   /** When it may start, by the outcomes of the steps it comes after. Default `'allSucceeded'`. */
@@ -70,11 +59,8 @@ interface EachOptions<In, S, Dep extends keyof S, R extends Rule, When, Item>
 }
 
 /** A graph: a workflow of named steps. Every call returns a new graph with one more step. */
-export interface Graph<
-  in out In,
-  in out S extends Named,
-  out Out = { readonly [K in keyof S]: Ended<S[K]> },
-> extends Workflow<In, Out> {
+export interface Graph<in out In, in out S extends Named, out Out = { readonly [K in keyof S]: Ended<S[K]> }>
+  extends Workflow<In, Out> {
   /** Adds a step with a function. With a `queue` it runs on a worker of that queue. */
   step<const Name extends string, Result>(
     name: Fresh<Name, S>,
@@ -124,20 +110,14 @@ export interface Graph<
     name: Fresh<Name, S>,
     options: { readonly after?: readonly Dep[]; readonly timeout: Duration },
     signal: Signal<Payload>,
-  ): GraphStep<
-    In,
-    S & Record<Name, Outcome<Payload | Timeout, S, Dep, 'allSucceeded', never>>,
-    Payload | Timeout
-  >
+  ): GraphStep<In, S & Record<Name, Outcome<Payload | Timeout, S, Dep, 'allSucceeded', never>>, Payload | Timeout>
   wait<const Name extends string, Payload, Dep extends keyof S & string = never>(
     name: Fresh<Name, S>,
     options: { readonly after?: readonly Dep[] },
     signal: Signal<Payload>,
   ): GraphStep<In, S & Record<Name, Outcome<Payload, S, Dep, 'allSucceeded', never>>, Payload>
   /** Sets the output of the run. Default: the results of all steps. */
-  output<Result>(
-    fn: (ctx: GraphContext<In, { readonly [K in keyof S]: Ended<S[K]> }>) => Result,
-  ): Workflow<In, Result>
+  output<Result>(fn: (ctx: GraphContext<In, { readonly [K in keyof S]: Ended<S[K]> }>) => Result): Workflow<In, Result>
 }
 
 /** Without a queue, because a compensation runs on the worker that holds the run. */

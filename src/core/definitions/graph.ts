@@ -23,12 +23,7 @@ import { withScope } from './graph-context.ts'
 import { type GraphNode, type GraphPlan, type GraphScope, RULES, type Work } from './graph-plan.ts'
 import { shapeHash, shapeOf } from './graph-shape.ts'
 import type { Graph, GraphStepOptions } from './graph-types.ts'
-import {
-  type ActivityOptions,
-  activityOptions,
-  type WorkflowOptions,
-  workflowOptions,
-} from './options.ts'
+import { type ActivityOptions, activityOptions, type WorkflowOptions, workflowOptions } from './options.ts'
 import type { RegisteredActivity } from './registry.ts'
 import { type AnySchema, type KnownSchemas, type Schema, schemasIn } from './schema.ts'
 
@@ -102,12 +97,8 @@ class GraphDefinition {
     definition: AnyActivityContract | AnyWorkflowContract,
     makeInput: AnyFunction,
   ): GraphDefinition {
-    const input = this.#function(makeInput, `the input of step '${name}'`) as (
-      scope: GraphScope,
-    ) => unknown
-    const known = definition as
-      | { is?: string; name?: string; options?: ActivityOptions }
-      | undefined
+    const input = this.#function(makeInput, `the input of step '${name}'`) as (scope: GraphScope) => unknown
+    const known = definition as { is?: string; name?: string; options?: ActivityOptions } | undefined
     this.#checkOptions('step', options, `step '${name}'`)
     const own = { ...known?.options, ...apart(options).activity }
     if (known?.is === 'activity' && known.name !== undefined) {
@@ -119,9 +110,7 @@ class GraphDefinition {
         this.name,
         `step '${name}' has no definition; expected an activity or a workflow as the third argument of .run()`,
       )
-    return this.#add(name, options, { type: 'child', workflow: known.name, options: own, input }, [
-      input,
-    ])
+    return this.#add(name, options, { type: 'child', workflow: known.name, options: own, input }, [input])
   }
 
   wait(
@@ -130,10 +119,7 @@ class GraphDefinition {
     signal: { readonly is: string; readonly name: string },
   ): GraphDefinition {
     if (signal?.is !== 'signal')
-      throw invalid(
-        this.name,
-        `step '${name}' has no signal; expected one as the third argument of .wait()`,
-      )
+      throw invalid(this.name, `step '${name}' has no signal; expected one as the third argument of .wait()`)
     this.#checkOptions('wait', options, `step '${name}'`)
     const { timeout } = options
     const timeoutMs = timeout === undefined ? {} : { timeoutMs: milliseconds(timeout, 'timeout') }
@@ -147,19 +133,13 @@ class GraphDefinition {
     const [options, given] = typeof first === 'function' ? [{}, first] : [first, second]
     const node = this.#draft.nodes.get(this.#last ?? '')
     if (!node)
-      throw invalid(
-        this.name,
-        '.compensate() does not follow a step; write it right after the step that it undoes',
-      )
+      throw invalid(this.name, '.compensate() does not follow a step; write it right after the step that it undoes')
     const what = `the compensation of step '${node.name}'`
     const body = this.#function(given, what)
     this.#checkOptions('compensate', options, what)
     const { ownFailure, ...undoOptions } = options
     if (undoOptions.queue !== undefined)
-      throw invalid(
-        this.name,
-        `${what} has a queue, but it runs on the worker that holds the run; remove the queue`,
-      )
+      throw invalid(this.name, `${what} has a queue, but it runs on the worker that holds the run; remove the queue`)
     const undo = defined({
       options: undoOptions,
       body: body as never,
@@ -196,8 +176,7 @@ class GraphDefinition {
     const { nodes } = this.#draft
     const { when, delay, over, parallel, rule = 'allSucceeded' } = options
     const after = [...new Set<string>(options.after ?? [])]
-    if (nodes.has(name))
-      throw invalid(this.name, `there are two steps '${name}'; rename one of them`)
+    if (nodes.has(name)) throw invalid(this.name, `there are two steps '${name}'; rename one of them`)
     for (const parent of after) {
       if (!nodes.has(parent))
         throw invalid(
@@ -226,8 +205,7 @@ class GraphDefinition {
   // With a queue the step becomes a task of that queue; without one it runs on the worker that holds the run.
   #own(name: string, options: Options, body: AnyFunction): Work {
     const { activity } = apart(options)
-    if (activity.queue === undefined)
-      return { type: 'step', options: activity, body: body as never }
+    if (activity.queue === undefined) return { type: 'step', options: activity, body: body as never }
     const input = (scope: GraphScope): unknown => scope
     return {
       type: 'activity',
@@ -276,15 +254,7 @@ export const graphOptions: Readonly<Record<Method, Description>> = {
 
 /** The options that every activity has, without those of graph steps. */
 function apart(options: Options): { readonly activity: ActivityOptions } {
-  const {
-    after: _,
-    rule: __,
-    when: ___,
-    delay: ____,
-    over: _____,
-    parallel: ______,
-    ...rest
-  } = options
+  const { after: _, rule: __, when: ___, delay: ____, over: _____, parallel: ______, ...rest } = options
   return { activity: rest }
 }
 
@@ -317,16 +287,10 @@ function invalid(graph: string, problem: string): PawlError {
 
 export interface DefineGraph {
   <In = void>(name: string): Graph<In, {}>
-  <In>(
-    name: string,
-    options: WorkflowOptions & { readonly input: Schema<In, unknown> },
-  ): Graph<In, {}>
+  <In>(name: string, options: WorkflowOptions & { readonly input: Schema<In, unknown> }): Graph<In, {}>
 }
 
-function define(
-  name: string,
-  given: WorkflowOptions & { readonly input?: AnySchema } = {},
-): GraphDefinition {
+function define(name: string, given: WorkflowOptions & { readonly input?: AnySchema } = {}): GraphDefinition {
   checkName(name, 'the name of a graph')
   const { options, schemas } = schemasIn(given, `graph '${name}'`, workflowOptions)
   return new GraphDefinition({ name, options, schemas, nodes: new Map(), activities: [], code: [] })

@@ -17,10 +17,6 @@ export type Around<C, R> = (call: C, next: (call: C) => R) => R
 export type AroundActivity = Around<ActivityCall, unknown>
 
 /** Makes a call through all interceptors. */
-export function through<C, R>(
-  [first, ...rest]: readonly Around<C, R>[],
-  call: C,
-  make: (call: C) => R,
-): R {
+export function through<C, R>([first, ...rest]: readonly Around<C, R>[], call: C, make: (call: C) => R): R {
   return first ? first(call, (given) => through(rest, given, make)) : make(call)
 }

@@ -35,10 +35,7 @@ export interface PlanHandlers {
     state: unknown,
     event: { readonly activity: string; readonly id: string; readonly failure: Failure },
   ) => unknown
-  readonly childEnded?: (
-    state: unknown,
-    event: { readonly id: string; readonly outcome: Settled<unknown> },
-  ) => unknown
+  readonly childEnded?: (state: unknown, event: { readonly id: string; readonly outcome: Settled<unknown> }) => unknown
   readonly cancelled?: (state: unknown, event: { readonly reason?: string }) => unknown
   readonly timerFired: (timer: string, state: unknown) => unknown
   readonly signal: (signal: string, state: unknown, payload: unknown) => unknown

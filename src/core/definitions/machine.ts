@@ -8,14 +8,7 @@ import type { Failure } from '../base/failure.ts'
 import { checkKnownId, checkName } from '../base/names.ts'
 import type { StepShape } from '../kernel/event.ts'
 import type { Settled } from './context.ts'
-import type {
-  AnyActivityContract,
-  AnyWorkflowContract,
-  Args,
-  InputOf,
-  OutputOf,
-  WorkflowContract,
-} from './contract.ts'
+import type { AnyActivityContract, AnyWorkflowContract, Args, InputOf, OutputOf, WorkflowContract } from './contract.ts'
 import { shapeHash } from './graph-shape.ts'
 import type { MachineAction, MachineActivity, MachinePlan, PlanHandlers } from './machine-plan.ts'
 import {
@@ -54,10 +47,7 @@ export interface ActionId {
 /** Makes actions. An action takes effect only as part of the move that a handler returns. */
 export interface Act<in A, in Timer extends string, in out Out> {
   /** Runs an activity. */
-  run<K extends keyof A & string>(
-    activity: K,
-    ...args: Args<InputOf<A[K]>, ActivityOptions & ActionId>
-  ): Action<never>
+  run<K extends keyof A & string>(activity: K, ...args: Args<InputOf<A[K]>, ActivityOptions & ActionId>): Action<never>
   /** Starts a timer. It replaces a timer of the same name that has not fired. */
   timer(name: Timer, duration: Duration): Action<never>
   cancelTimer(name: Timer): Action<never>
@@ -94,14 +84,7 @@ export interface MachineShape<
 }
 
 /** The handlers of a machine, one for each kind of event. */
-export interface MachineHandlers<
-  Parsed,
-  State,
-  Out,
-  A extends Activities,
-  S extends Signals,
-  Timer extends string,
-> {
+export interface MachineHandlers<Parsed, State, Out, A extends Activities, S extends Signals, Timer extends string> {
   /** Makes the first move of a run. */
   start(input: Parsed, act: Act<A, Timer, Out>): Move<State, Out>
   readonly activityCompleted: {
@@ -127,20 +110,12 @@ export interface MachineHandlers<
    * The run was cancelled, and its activities and children are being stopped. The move may contain actions that clean
    * up; the run ends as cancelled once no action is in progress. Without this handler, the run ends at once.
    */
-  cancelled?(
-    state: State,
-    event: { readonly reason?: string },
-    act: Act<A, Timer, Out>,
-  ): Move<State, Out>
+  cancelled?(state: State, event: { readonly reason?: string }, act: Act<A, Timer, Out>): Move<State, Out>
   readonly timerFired: {
     readonly [K in Timer]: (state: State, act: Act<A, Timer, Out>) => Move<State, Out>
   }
   readonly signal: {
-    readonly [K in keyof S]: (
-      state: State,
-      payload: OutputOf<S[K]>,
-      act: Act<A, Timer, Out>,
-    ) => Move<State, Out>
+    readonly [K in keyof S]: (state: State, payload: OutputOf<S[K]>, act: Act<A, Timer, Out>) => Move<State, Out>
   }
 }
 
@@ -151,18 +126,8 @@ export type NeedsOnly<H, Timer, S> = Omit<
 >
 
 /** A machine without handlers. `on` adds them and returns the workflow. */
-export interface Machine<
-  In,
-  State,
-  Out,
-  A extends Activities,
-  S extends Signals,
-  Timer extends string,
-  Parsed = In,
-> {
-  on(
-    handlers: NeedsOnly<MachineHandlers<Parsed, State, Out, A, S, Timer>, Timer, S>,
-  ): Workflow<In, Out>
+export interface Machine<In, State, Out, A extends Activities, S extends Signals, Timer extends string, Parsed = In> {
+  on(handlers: NeedsOnly<MachineHandlers<Parsed, State, Out, A, S, Timer>, Timer, S>): Workflow<In, Out>
 }
 
 /**
@@ -270,8 +235,7 @@ function handlersOf(given: Given, act: unknown): PlanHandlers {
   const { activityFailed, childEnded, cancelled } = given
   return {
     start: (input) => given.start?.(input, act),
-    activityCompleted: (activity, state, event) =>
-      given.activityCompleted?.[activity]?.(state, event, act),
+    activityCompleted: (activity, state, event) => given.activityCompleted?.[activity]?.(state, event, act),
     ...(activityFailed && {
       activityFailed: (state, event) => given.activityFailed?.(state, event, act),
     }),
@@ -313,8 +277,7 @@ function actOf(machine: string, { activities, timers }: Parts): Made {
   }
   return {
     run(activity: string, input: unknown, given: ActivityOptions & ActionId = {}) {
-      if (!activities.has(activity))
-        throw unknownPart(machine, 'activity', activity, activities.keys())
+      if (!activities.has(activity)) throw unknownPart(machine, 'activity', activity, activities.keys())
       // Checked here, so that the error points to the handler that wrote the options.
       checkOptions(actionOptions.run, given, {
         of: `act.run('${activity}') of machine '${machine}'`,
@@ -362,10 +325,8 @@ function refuseStrangers(of: string, { activities, signals, timers }: Parts): vo
       throw invalid(of, `'${name}' in \`activities\` is not an activity; expected activity(…)`)
   }
   for (const [name, each] of signals) {
-    if (each?.is !== 'signal')
-      throw invalid(of, `'${name}' in \`signals\` is not a signal; expected signal(…)`)
-    if (sent.has(each.name))
-      throw invalid(of, `signal '${each.name}' is in \`signals\` twice; remove one`)
+    if (each?.is !== 'signal') throw invalid(of, `'${name}' in \`signals\` is not a signal; expected signal(…)`)
+    if (sent.has(each.name)) throw invalid(of, `signal '${each.name}' is in \`signals\` twice; remove one`)
     sent.add(each.name)
   }
   for (const name of timers) checkName(name, `the name of a timer in ${of}`)
@@ -381,16 +342,11 @@ function refuseIncomplete(name: string, parts: Parts, given: Given): void {
     ...OPTIONAL.filter((each) => given[each] !== undefined && !isFunction(given[each])),
   ]
   if (missing.length === 0) return
-  throw invalid(
-    `machine '${name}'`,
-    `there is no function for ${missing.join(', ')}; add it to .on({ … })`,
-  )
+  throw invalid(`machine '${name}'`, `there is no function for ${missing.join(', ')}; add it to .on({ … })`)
 }
 
 function missingIn(group: string, names: Iterable<string>, handlers: Group = {}): string[] {
-  const missing = [...names].filter(
-    (name) => !Object.hasOwn(handlers, name) || !isFunction(handlers[name]),
-  )
+  const missing = [...names].filter((name) => !Object.hasOwn(handlers, name) || !isFunction(handlers[name]))
   return missing.map((name) => `${group}.${name}`)
 }
 
@@ -398,12 +354,7 @@ function isFunction(value: unknown): boolean {
   return typeof value === 'function'
 }
 
-function unknownPart(
-  machine: string,
-  what: string,
-  name: unknown,
-  known: Iterable<string>,
-): PawlError {
+function unknownPart(machine: string, what: string, name: unknown, known: Iterable<string>): PawlError {
   const there = [...known].join(', ') || 'none'
   const message = `machine '${machine}' has no ${what} '${String(name)}'; expected one of its shape: ${there}.`
   return new PawlError('INPUT_INVALID', message)

@@ -63,8 +63,5 @@ export function query<Payload = void, Out = unknown>(name: string): Query<Payloa
  * ```
  */
 export function update<Payload = void, Out = void>(name: string): Update<Payload, Out> {
-  return { is: 'update', name: checkKnownName(name, 'the name of an update') } as Update<
-    Payload,
-    Out
-  >
+  return { is: 'update', name: checkKnownName(name, 'the name of an update') } as Update<Payload, Out>
 }

@@ -43,13 +43,9 @@ export const retryPolicy = {
     otherwise: '2',
   }),
   /** Random part of each pause, as a share of it: with 0.1 it is up to a tenth longer or shorter. Default 0.1. */
-  jitter: amount(
-    'Random part of each pause, as a share of it: up to so much longer or shorter.',
-    [0, 1],
-    {
-      otherwise: '0.1',
-    },
-  ),
+  jitter: amount('Random part of each pause, as a share of it: up to so much longer or shorter.', [0, 1], {
+    otherwise: '0.1',
+  }),
   /** Failure types that are not retried; `'*'` for all of them. */
   nonRetryable: types("Failure types that are not retried; `'*'` for all of them."),
   /**
@@ -115,9 +111,7 @@ export const activityOptions = {
   /** Longest duration of one attempt. Default: no limit. */
   startToClose,
   /** Longest wait in a queue before a worker starts it. It then fails and is not retried. Default: no limit. */
-  scheduleToStart: duration(
-    'Longest wait in a queue before a worker starts it. It then fails and is not retried.',
-  ),
+  scheduleToStart: duration('Longest wait in a queue before a worker starts it. It then fails and is not retried.'),
   /** Longest total duration, including all attempts and pauses. Default: no limit. */
   scheduleToClose: duration('Longest total duration, including all attempts and pauses.'),
   /** Longest time between two calls of `ctx.heartbeat()` in an attempt. Default: no limit. */
@@ -179,11 +173,7 @@ export interface RunOptions extends ActivityOptions, StepIdentity {
 /** What can be stored with a run, and its timeouts. */
 export const aboutRun = {
   /** Values that runs can be searched by: `{ customer: 'c-17', total: 99 }`. */
-  attributes: option<Attributes>(
-    'Values that runs can be searched by.',
-    'an object of attributes',
-    isNamed,
-  ),
+  attributes: option<Attributes>('Values that runs can be searched by.', 'an object of attributes', isNamed),
   /** Values stored with the run: readable, but not searchable. */
   memo: given<Readonly<Record<string, unknown>>>(
     'Values stored with the run: readable, but not searchable.',
@@ -198,11 +188,9 @@ export const childOptions = {
   /** An id of your own for the child. Default: its run id. */
   workflowId: text('An id of your own for the child.', { otherwise: 'its run id' }),
   /** What happens to the child when its parent ends first. Default `'cancel'`. */
-  parentClose: choice(
-    'What happens to the child when its parent ends first.',
-    ['cancel', 'terminate', 'abandon'],
-    { otherwise: "'cancel'" },
-  ),
+  parentClose: choice('What happens to the child when its parent ends first.', ['cancel', 'terminate', 'abandon'], {
+    otherwise: "'cancel'",
+  }),
   /** When it is cancelled: continue at once, or wait until the child has ended. Default `'proceed'`. */
   onCancel,
   ...aboutRun,
@@ -217,11 +205,7 @@ export { detachedOptions }
 export const signalWithStartOptions = {
   ...detachedOptions,
   signal: required(
-    option<object>(
-      'The signal to send.',
-      'a signal',
-      (value) => (value as { is?: unknown } | null)?.is === 'signal',
-    ),
+    option<object>('The signal to send.', 'a signal', (value) => (value as { is?: unknown } | null)?.is === 'signal'),
   ),
   input: given<unknown>('The input of the run, if it is started.', 'the input of the workflow'),
   payload: given<unknown>('The payload of the signal.', 'the payload of the signal'),
@@ -238,8 +222,7 @@ export const waitOptions = {
   until: option<Date | number>(
     'End of the wait, instead of `timeout`.',
     'a Date, or milliseconds since 1970',
-    (value) =>
-      (value instanceof Date || typeof value === 'number') && Number.isFinite(Number(value)),
+    (value) => (value instanceof Date || typeof value === 'number') && Number.isFinite(Number(value)),
   ),
 } as const
 export const sleepOptions = { key: stepIdentity.key } as const

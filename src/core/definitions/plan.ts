@@ -32,16 +32,10 @@ function planFrom(options: RunOptions): StepPlan {
 export type ActivityOf = (name: string) => { readonly options: ActivityOptions } | undefined
 
 /** The options of the call override those of the activity, wherever the step runs. */
-export function activityPlan(
-  asked: RunOptions,
-  own: ActivityOptions | undefined,
-  of: string,
-): StepPlan {
+export function activityPlan(asked: RunOptions, own: ActivityOptions | undefined, of: string): StepPlan {
   checkOptions(runOptions, asked, { of })
   const given = Object.fromEntries(
-    Object.entries(asked).filter(
-      ([name, value]) => Object.hasOwn(activityOptions, name) && value !== undefined,
-    ),
+    Object.entries(asked).filter(([name, value]) => Object.hasOwn(activityOptions, name) && value !== undefined),
   )
   return { ...planFrom({ ...own, ...given }), given: inJson(given) }
 }

@@ -62,23 +62,14 @@ export class Registry {
   readonly fingerprint: string
 
   /** `own` are pawl's workflows: every process has them, and they are not part of the user's build. */
-  constructor(
-    workflows: readonly AnyWorkflow[],
-    activities: readonly AnyActivity[],
-    own: readonly AnyWorkflow[] = [],
-  ) {
+  constructor(workflows: readonly AnyWorkflow[], activities: readonly AnyActivity[], own: readonly AnyWorkflow[] = []) {
     for (const { name } of workflows) refuseReserved(name)
     for (const each of workflows) refuseForeign(each, 'workflow', 'workflows')
     for (const each of activities) refuseForeign(each, 'activity', 'activities')
     const [named, any] = apart(workflows as unknown as readonly RegisteredWorkflow[], 'workflow')
-    const [known, others] = apart(
-      activities as unknown as readonly RegisteredActivity[],
-      'activity',
-    )
+    const [known, others] = apart(activities as unknown as readonly RegisteredActivity[], 'activity')
     const all = byName(named, 'workflow')
-    const hashes = [...all.values(), ...(any ? [any] : [])].map(
-      (each) => each.codeHash ?? each.definitionHash,
-    )
+    const hashes = [...all.values(), ...(any ? [any] : [])].map((each) => each.codeHash ?? each.definitionHash)
     const ofGraphs = named.flatMap((each) => (each.style === 'graph' ? each.activities : []))
     this.fingerprint = digest(hashes.sort().join('\n'))
     for (const each of own) all.set(each.name, each as unknown as RegisteredWorkflow)
@@ -131,10 +122,7 @@ interface DynamicActivity {
   readonly handler: (name: string, input: unknown, ctx: ActivityContext) => unknown
 }
 
-function apart<T extends object>(
-  definitions: readonly T[],
-  what: string,
-): readonly [readonly T[], T | undefined] {
+function apart<T extends object>(definitions: readonly T[], what: string): readonly [readonly T[], T | undefined] {
   const dynamic = definitions.filter((each) => 'dynamic' in each)
   if (dynamic.length > 1) {
     throw new PawlError(
@@ -145,10 +133,7 @@ function apart<T extends object>(
   return [definitions.filter((each) => !('dynamic' in each)), dynamic[0]]
 }
 
-function byName<T extends { readonly name: string }>(
-  definitions: readonly T[],
-  what: string,
-): Map<string, T> {
+function byName<T extends { readonly name: string }>(definitions: readonly T[], what: string): Map<string, T> {
   const found = new Map<string, T>()
   for (const definition of definitions) {
     const other = found.get(definition.name)

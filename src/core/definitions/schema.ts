@@ -142,10 +142,7 @@ export function parseNow(
 export function checkNow(schema: AnySchema, value: unknown, what: string): void {
   if (parseNow(schema, value, what)) return
   const problem = `the schema of ${what} is asynchronous; expected a synchronous one inside a workflow`
-  throw new PawlError(
-    'NOT_SUPPORTED',
-    `${problem}. Use a synchronous schema, or check the value in a step.`,
-  )
+  throw new PawlError('NOT_SUPPORTED', `${problem}. Use a synchronous schema, or check the value in a step.`)
 }
 
 function isPromise<T>(result: T | PromiseLike<T>): result is PromiseLike<T> {

@@ -27,18 +27,14 @@ export interface Workflow<in In, out Out> extends WorkflowContract<In, Out> {
 export type AnyWorkflow = Workflow<never, unknown>
 
 /** A contract without code, for modules that only start runs. `implement` adds the code in another module. */
-export interface DeclaredWorkflow<in out In, in out Out, in out Parsed = In>
-  extends WorkflowContract<In, Out> {
+export interface DeclaredWorkflow<in out In, in out Out, in out Parsed = In> extends WorkflowContract<In, Out> {
   readonly options: WorkflowOptions
   readonly schemas: KnownSchemas
   /** The definition: this contract with its code. */
   implement(handler: WorkflowHandler<In, Parsed, Out>): Workflow<In, Out>
 }
 
-type TakenBy<Handler, In, Parsed> = Handler extends (
-  ctx: never,
-  ...input: infer Parameter
-) => unknown
+type TakenBy<Handler, In, Parsed> = Handler extends (ctx: never, ...input: infer Parameter) => unknown
   ? Taken<In, Parameter>
   : Accepted<In, Parsed>
 
@@ -110,8 +106,7 @@ function declare<In = void, Out = void, Parsed = In>(
     name,
     options,
     schemas,
-    implement: (handler: WorkflowHandler<In, Parsed, Out>) =>
-      implement(name, options, schemas, handler),
+    implement: (handler: WorkflowHandler<In, Parsed, Out>) => implement(name, options, schemas, handler),
   } as const
   return contract as typeof contract & DeclaredWorkflow<In, Out, Parsed>
 }

@@ -13,14 +13,9 @@ export function isList(value: StoredAttribute): value is readonly string[] {
 }
 
 /** The attributes after a change. */
-export function changedAttributes(
-  before: StoredAttributes,
-  changes: AttributeChanges,
-): StoredAttributes {
+export function changedAttributes(before: StoredAttributes, changes: AttributeChanges): StoredAttributes {
   const all = Object.entries({ ...before, ...changes })
-  return Object.fromEntries(
-    all.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
-  )
+  return Object.fromEntries(all.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])))
 }
 
 /** The attributes that the next generation begins with; absent if nothing is known of them. */

@@ -53,9 +53,7 @@ test('older formats are lifted step by step to the current one', () => {
 test('a turn that is too large is refused with advice', () => {
   const value = { json: 'x'.repeat(limits.turnBytesMax) }
   const huge: Event[] = [{ type: 'RunCompleted', value, at: 1 }]
-  expect(() => encodeTurn({ build: 'b', events: huge })).toThrow(
-    expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }),
-  )
+  expect(() => encodeTurn({ build: 'b', events: huge })).toThrow(expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }))
 })
 
 test.each<Message>([

@@ -5,16 +5,7 @@ import type { Failure } from '../base/failure.ts'
 import type { Instant } from '../base/instant.ts'
 import type { Payload } from '../base/value.ts'
 import type { AttributeChanges, StoredAttributes } from './attributes.ts'
-import type {
-  Decision,
-  LeftUndone,
-  OnCancel,
-  OnClose,
-  RequestPlace,
-  Resolution,
-  StepKind,
-  Undone,
-} from './event.ts'
+import type { Decision, LeftUndone, OnCancel, OnClose, RequestPlace, Resolution, StepKind, Undone } from './event.ts'
 import type { Extras } from './extras.ts'
 
 export interface RunStep extends RequestPlace {
@@ -87,10 +78,7 @@ export interface Decide {
 export interface ContinueRun {
   readonly type: 'ContinueRun'
   readonly input: Payload
-  readonly carried: readonly Extract<
-    Resolution,
-    { type: 'SignalReceived' | 'UpdateReceived' | 'CancelRequested' }
-  >[]
+  readonly carried: readonly Extract<Resolution, { type: 'SignalReceived' | 'UpdateReceived' | 'CancelRequested' }>[]
 }
 export interface AcceptUpdate {
   readonly type: 'AcceptUpdate'
@@ -125,14 +113,7 @@ export interface Receiver {
 }
 
 /** Commands that open a request under a key. */
-export type Request =
-  | RunStep
-  | SetTimer
-  | AwaitSignal
-  | StartChild
-  | SendMessage
-  | SetAttributes
-  | MarkCompensation
+export type Request = RunStep | SetTimer | AwaitSignal | StartChild | SendMessage | SetAttributes | MarkCompensation
 export type Command =
   | Request
   | CancelRequests

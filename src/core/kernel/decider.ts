@@ -25,11 +25,7 @@ export interface Execution {
    * Takes further events, runs the code until it waits, and returns its commands. The execution stays warm. Events up
    * to `replayedThrough` were seen by another execution before, so log entries up to there are not repeated.
    */
-  advance(
-    events: readonly HistoryEvent[],
-    now: Instant,
-    replayedThrough?: number,
-  ): Promise<readonly Command[]>
+  advance(events: readonly HistoryEvent[], now: Instant, replayedThrough?: number): Promise<readonly Command[]>
   /** Log entries since the last call. They are shown once their turn is durable. */
   takeLogs(): readonly LogEntry[]
   /** Answers a query from the current state, and changes nothing. */

@@ -3,14 +3,7 @@ import { unreachable } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
 import type { Instant } from '../base/instant.ts'
 import type { AnswerUpdate, EndRun, StartChild } from './command.ts'
-import {
-  type Ending,
-  type EventBody,
-  type HistoryEvent,
-  hasTrait,
-  isEnding,
-  type LeftUndone,
-} from './event.ts'
+import { type Ending, type EventBody, type HistoryEvent, hasTrait, isEnding, type LeftUndone } from './event.ts'
 import type { ChildOutcome, Message, StepOutcome, Stop } from './message.ts'
 import type { OpenStep } from './requests.ts'
 import type { Head } from './run.ts'
@@ -61,8 +54,7 @@ export function answered({ id, answer }: AnswerUpdate): EventBody {
 }
 
 export function stepEnded(key: string, outcome: StepOutcome): EventBody {
-  if (outcome.ok)
-    return { type: 'StepCompleted', key, attempt: outcome.attempt, value: outcome.value }
+  if (outcome.ok) return { type: 'StepCompleted', key, attempt: outcome.attempt, value: outcome.value }
   const { attempt, failure, reason } = outcome
   return { type: 'StepFailed', key, attempt, failure, reason }
 }
@@ -112,9 +104,7 @@ export function endingOf(command: EndRun): Ending {
 /** What a run left undone when it completed, for people. */
 export function leftUndone({ notBegun, cutOff }: LeftUndone): string | undefined {
   const parts = [
-    ...(notBegun
-      ? [`without ${notBegun.join(', ')}: its code did not await them, so they were never begun`]
-      : []),
+    ...(notBegun ? [`without ${notBegun.join(', ')}: its code did not await them, so they were never begun`] : []),
     ...(cutOff
       ? [
           `while handlers were at work (${cutOff.join(', ')}), which were cut off: wait for them with ctx.wait(ctx.allHandlersFinished)`,
@@ -132,11 +122,7 @@ export function strictly(ending: Ending | undefined): Ending | undefined {
   return { type: 'RunFailed', failure }
 }
 
-export function childEnded(
-  head: Head,
-  parent: NonNullable<Head['parent']>,
-  ending: Ending,
-): Outgoing {
+export function childEnded(head: Head, parent: NonNullable<Head['parent']>, ending: Ending): Outgoing {
   const { generation, key } = parent
   const message: Message = {
     type: 'childEnded',
@@ -175,7 +161,5 @@ export function endedUnbegun(events: readonly HistoryEvent[]): EndRun | undefine
     if (event.type === 'CancelRequested') cancel ??= event
     else if (!hasTrait(event, 'message') && !isEnding(event)) return undefined
   }
-  return (
-    cancel && { type: 'CancelRun', ...(cancel.reason !== undefined && { reason: cancel.reason }) }
-  )
+  return cancel && { type: 'CancelRun', ...(cancel.reason !== undefined && { reason: cancel.reason }) }
 }

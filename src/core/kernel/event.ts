@@ -273,9 +273,7 @@ export type Event = EventBody & { readonly at: Instant }
 export type HistoryEvent = Event & { readonly seq: number }
 
 export function isEnding(event: EventBody): event is Ending {
-  return (
-    event.type === 'RunCompleted' || event.type === 'RunFailed' || event.type === 'RunCancelled'
-  )
+  return event.type === 'RunCompleted' || event.type === 'RunFailed' || event.type === 'RunCancelled'
 }
 
 /** What readers of a history have to know about a type of events. */

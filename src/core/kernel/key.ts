@@ -24,7 +24,5 @@ export function escapeKey(name: string): string {
 
 /** The name that `escapeKey` was given. */
 export function unescapeKey(escaped: string): string {
-  return escaped.replace(/%([0-9A-F]{2})/g, (_, code: string) =>
-    String.fromCharCode(Number.parseInt(code, 16)),
-  )
+  return escaped.replace(/%([0-9A-F]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }

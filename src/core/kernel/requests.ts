@@ -112,8 +112,7 @@ export class RequestIndex {
         return
       case 'CancelRequested':
         for (const [key, request] of this.open)
-          if (!isShielded(key) && !this.#stop(request))
-            this.#close(key, request, 'cancelled', event)
+          if (!isShielded(key) && !this.#stop(request)) this.#close(key, request, 'cancelled', event)
         return
       default:
         return unreachable(event)

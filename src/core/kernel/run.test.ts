@@ -75,11 +75,7 @@ describe('the fold', () => {
 
   test.each<[string, EventBody, EventBody]>([
     ['StepCompleted', started('k'), completed('k')],
-    [
-      'StepFailed',
-      started('k'),
-      { type: 'StepFailed', key: 'k', attempt: 1, failure, reason: 'exhausted' },
-    ],
+    ['StepFailed', started('k'), { type: 'StepFailed', key: 'k', attempt: 1, failure, reason: 'exhausted' }],
     ['TimerFired', timer('k', 1), { type: 'TimerFired', key: 'k' }],
     ['ChildCompleted', child('k'), { type: 'ChildCompleted', key: 'k', value }],
     ['ChildFailed', child('k'), { type: 'ChildFailed', key: 'k', child: 'run', failure }],
@@ -93,19 +89,12 @@ describe('the fold', () => {
     const state = RunState.of(at(started('s'), retried('s', 900)))
     expect(state.open.get('s')).toMatchObject({ failed: 2, retryAt: 900, failure })
     expect(state.requests.wakeAt()).toBe(900)
-    expect(() => RunState.of(at(retried('s', 1)))).toThrow(
-      /only an open step starts, waits or is tried again/,
-    )
+    expect(() => RunState.of(at(retried('s', 1)))).toThrow(/only an open step starts, waits or is tried again/)
     expect(() => RunState.of(at(timer('t', 1), retried('t', 1)))).toThrow(AssertionFailure)
   })
 
   test('a signal settles the oldest wait of its name; one nobody waits for is kept for the next', () => {
-    const waits = at(
-      wait('w1', 'go'),
-      wait('other', 'stop'),
-      wait('w2', 'go'),
-      signalled('1', 'go'),
-    )
+    const waits = at(wait('w1', 'go'), wait('other', 'stop'), wait('w2', 'go'), signalled('1', 'go'))
     expect([...RunState.of(waits).open.keys()]).toEqual(['other', 'w2'])
     const early = at(signalled('1', 'go'), wait('w1', 'go'), wait('w2', 'go'))
     expect([...RunState.of(early).open.keys()]).toEqual(['w2'])
@@ -125,16 +114,15 @@ describe('the fold', () => {
 })
 
 describe('a history that could not have happened is refused', () => {
-  test.each<EventBody>([
-    { type: 'RunCompleted', value },
-    { type: 'RunFailed', failure },
-    { type: 'RunCancelled' },
-  ])('nothing follows $type', (ending) => {
-    const state = RunState.of(at(started('s'), ending))
-    expect(state.ending).toMatchObject(ending)
-    expect(() => RunState.of(at(ending, started('s')))).toThrow(/has ended/)
-    expect(() => RunState.of(at(ending, ending))).toThrow(/has ended/)
-  })
+  test.each<EventBody>([{ type: 'RunCompleted', value }, { type: 'RunFailed', failure }, { type: 'RunCancelled' }])(
+    'nothing follows $type',
+    (ending) => {
+      const state = RunState.of(at(started('s'), ending))
+      expect(state.ending).toMatchObject(ending)
+      expect(() => RunState.of(at(ending, started('s')))).toThrow(/has ended/)
+      expect(() => RunState.of(at(ending, ending))).toThrow(/has ended/)
+    },
+  )
 
   test('a key is not asked for twice while it is open', () => {
     expect(() => RunState.of(at(started('k'), timer('k', 1)))).toThrow(/requested once: k/)
@@ -159,9 +147,7 @@ describe('wakeAt', () => {
     const state = RunState.of(events)
     expect(state.requests.wakeAt()).toBe(600)
     expect(state.requests.wakeAt((key) => key !== 's')).toBe(600)
-    expect(
-      RunState.of(at(started('s'), retried('s', 650))).requests.wakeAt(() => false),
-    ).toBeUndefined()
+    expect(RunState.of(at(started('s'), retried('s', 650))).requests.wakeAt(() => false)).toBeUndefined()
   })
 
   test('is nothing when only messages can wake the run', () => {

@@ -172,7 +172,5 @@ export function deadlineOf(
   if (runTimeoutMs === undefined && executionTimeoutMs === undefined) return undefined
   const run = (beganAt ?? now) + (runTimeoutMs ?? Number.POSITIVE_INFINITY)
   const execution = from + (executionTimeoutMs ?? Number.POSITIVE_INFINITY)
-  return run <= execution
-    ? { at: run, code: 'RUN_TIMEOUT' }
-    : { at: execution, code: 'EXECUTION_TIMEOUT' }
+  return run <= execution ? { at: run, code: 'RUN_TIMEOUT' } : { at: execution, code: 'EXECUTION_TIMEOUT' }
 }

@@ -6,14 +6,9 @@ export class Signals<Waiter, Signal> {
   readonly #waiting = new Map<string, Waiter[]>()
 
   /** The oldest waiter that still `wants` the signal. Without one, the signal is kept. */
-  receive(
-    name: string,
-    signal: Signal,
-    wants: (waiter: Waiter) => boolean = () => true,
-  ): Waiter | undefined {
+  receive(name: string, signal: Signal, wants: (waiter: Waiter) => boolean = () => true): Waiter | undefined {
     const waiting = this.#waiting.get(name) ?? []
-    for (let waiter = waiting.shift(); waiter !== undefined; waiter = waiting.shift())
-      if (wants(waiter)) return waiter
+    for (let waiter = waiting.shift(); waiter !== undefined; waiter = waiting.shift()) if (wants(waiter)) return waiter
     put(this.#kept, name, signal)
     return undefined
   }

@@ -204,9 +204,7 @@ describe('commands', () => {
 
   test('nothing is asked for after the end', () => {
     const turn = new Turn(head, new RunState(), 100)
-    expect(() => turn.command([{ type: 'CancelRun' }, runStep('s')], never)).toThrow(
-      /after the end/,
-    )
+    expect(() => turn.command([{ type: 'CancelRun' }, runStep('s')], never)).toThrow(/after the end/)
   })
 
   test('a child gets the same id whenever it is derived, and another for another key', () => {

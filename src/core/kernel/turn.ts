@@ -130,11 +130,7 @@ export class Turn {
   }
 
   /** `receivers` are the runs that messages go to, by the keys of the requests. */
-  command(
-    commands: readonly Command[],
-    queued: (step: RunStep) => boolean,
-    receivers: Receivers = NO_RECEIVERS,
-  ): void {
+  command(commands: readonly Command[], queued: (step: RunStep) => boolean, receivers: Receivers = NO_RECEIVERS): void {
     this.#receivers = receivers
     for (const command of commands) {
       assert(!this.ending && !this.continuation, 'a decider asks for nothing after the end')
@@ -194,9 +190,7 @@ export class Turn {
   // A requested pause holds for the next generation, too.
   #pauseCarried(): EventBody[] {
     const { pausing } = this.#state
-    return pausing
-      ? [{ type: 'PauseRequested', id: `pause:of:${this.#head.generation}`, ...pausing }]
-      : []
+    return pausing ? [{ type: 'PauseRequested', id: `pause:of:${this.#head.generation}`, ...pausing }] : []
   }
 
   #happen(body: EventBody): void {
@@ -364,9 +358,7 @@ export class Turn {
 
   // A child that is requested and cancelled in one turn is not started at all.
   #unstart(key: string): boolean {
-    const index = this.outgoing.findIndex(
-      (each) => each.type === 'start' && each.command.key === key,
-    )
+    const index = this.outgoing.findIndex((each) => each.type === 'start' && each.command.key === key)
     if (index >= 0) this.outgoing.splice(index, 1)
     return index >= 0
   }
@@ -441,8 +433,7 @@ export class Turn {
     const receiver = this.#receivers.get(key)
     const found = typeof to === 'string' ? to : receiver?.runId
     const ended = message.type === 'signal' && receiver?.hasEnded === true
-    if (found !== undefined && !ended)
-      this.outgoing.push({ type: 'post', runId: found, message: { ...message, id } })
+    if (found !== undefined && !ended) this.outgoing.push({ type: 'post', runId: found, message: { ...message, id } })
     const name = message.type === 'signal' ? { name: message.name } : {}
     const marks = {
       ...name,

@@ -50,11 +50,7 @@ describe('presets', () => {
   test('quadraticMinutes waits one, then four minutes, and then gives up (R4)', () => {
     const rule = retryRule('quadraticMinutes')
     expect([1, 2].map((attempt) => backoffMs(rule, attempt, 0.5))).toEqual([60_000, 240_000])
-    expect([1, 2, 3].map((attempt) => givesUp(rule, failure, attempt))).toEqual([
-      undefined,
-      undefined,
-      'exhausted',
-    ])
+    expect([1, 2, 3].map((attempt) => givesUp(rule, failure, attempt))).toEqual([undefined, undefined, 'exhausted'])
   })
 
   test('an unknown one is refused with the known', () => {
@@ -117,8 +113,7 @@ describe('giving up', () => {
       expect(givesUp(retryRule({ nonRetryable: ['Busy'] }), mistake, 1)).toBe('non-retryable')
       // As `fetch` throws it.
       expect(givesUp(retryRule({}), { ...mistake, cause: failure }, 1)).toBeUndefined()
-      for (const retryable of [[type], ['*']])
-        expect(givesUp(retryRule({ retryable }), mistake, 1)).toBeUndefined()
+      for (const retryable of [[type], ['*']]) expect(givesUp(retryRule({ retryable }), mistake, 1)).toBeUndefined()
     },
   )
 

@@ -84,14 +84,9 @@ function isMistake({ type, cause }: Failure): boolean {
 const ANY = '*'
 
 /** Why a failure is not retried after this many attempts; undefined if it is retried. */
-export function givesUp(
-  rule: RetryRule,
-  failure: Failure,
-  attempt: number,
-): 'exhausted' | 'non-retryable' | undefined {
+export function givesUp(rule: RetryRule, failure: Failure, attempt: number): 'exhausted' | 'non-retryable' | undefined {
   const { nonRetryable, retryable = [] } = rule
-  const isIn = (types: readonly string[]): boolean =>
-    types.includes(failure.type) || types.includes(ANY)
+  const isIn = (types: readonly string[]): boolean => types.includes(failure.type) || types.includes(ANY)
   const refused = isIn(nonRetryable) || (isMistake(failure) && !isIn(retryable))
   if (!failure.retryable || refused) return 'non-retryable'
   return attempt >= rule.maxAttempts ? 'exhausted' : undefined
@@ -116,16 +111,7 @@ function preset(name: string): RetryRule {
   )
 }
 
-function check(
-  name: string,
-  value: number,
-  low: number,
-  high: number,
-  is: (value: number) => boolean,
-): void {
+function check(name: string, value: number, low: number, high: number, is: (value: number) => boolean): void {
   if (is(value) && value >= low && value <= high) return
-  throw new PawlError(
-    'DEFINITION_INVALID',
-    `retry.${name} is ${value}; expected a number from ${low} to ${high}.`,
-  )
+  throw new PawlError('DEFINITION_INVALID', `retry.${name} is ${value}; expected a number from ${low} to ${high}.`)
 }

@@ -43,8 +43,7 @@ export function unpinned(rollOut: RollOut, build: string, worker = build): Pins 
 
 /** The build whose share includes this run, if there is one. */
 export function shareHolder(rollOut: RollOut, runId: string): string | undefined {
-  const has = ({ build }: { readonly build: string }): boolean =>
-    isFor(pinsOf(rollOut, build), runId)
+  const has = ({ build }: { readonly build: string }): boolean => isFor(pinsOf(rollOut, build), runId)
   return rollOut.shares.find(has)?.build
 }
 

@@ -18,9 +18,7 @@ function first(count: number, timing: Timing, after: string): string[] {
 
 /** From Wednesday, 1 January 2025, as 'month-day hour:minute'. */
 function since2025(count: number, cron: string): string[] {
-  return first(count, { cron }, '2024-12-31T23:59:59.999Z').map((each) =>
-    each.slice(5, 16).replace('T', ' '),
-  )
+  return first(count, { cron }, '2024-12-31T23:59:59.999Z').map((each) => each.slice(5, 16).replace('T', ' '))
 }
 
 describe('T3: cron syntax', () => {
@@ -68,12 +66,7 @@ describe('T3: cron syntax', () => {
   })
 
   test('a date and a weekday that are both restricted: either will do', () => {
-    expect(since2025(4, '0 0 13 * FRI')).toEqual([
-      '01-03 00:00',
-      '01-10 00:00',
-      '01-13 00:00',
-      '01-17 00:00',
-    ])
+    expect(since2025(4, '0 0 13 * FRI')).toEqual(['01-03 00:00', '01-10 00:00', '01-13 00:00', '01-17 00:00'])
   })
 
   test.each(['0 0 */2 * MON', '0 0 */2,4 * MON'])('a star with a step is open: %s', (cron) => {
@@ -167,10 +160,7 @@ test.each<[unknown, RegExp]>([
   [{}, /neither cron nor every/],
   [{ cron: undefined }, /neither cron nor every/],
   [{ cron: '* * * * *', every: '1m' }, /use timings: \[\{ cron \}, \{ every \}\]/],
-  [
-    { every: ['1m', '1h'] },
-    /every is a list; for several intervals, use timings: \[\{ every \}, …\]/,
-  ],
+  [{ every: ['1m', '1h'] }, /every is a list; for several intervals, use timings: \[\{ every \}, …\]/],
   [{ timings: [] }, /timings is a list of 0; expected a list of 1 to 20 timings/],
   [{ timings: Array.from({ length: 21 }, () => ({ every: '1m' })) }, /timings is a list of 21/],
   [{ timings: { every: '1m' } }, /timings is \(object\); expected a list/],
@@ -214,10 +204,7 @@ test('what is undefined is not given', () => {
 
 describe('rare dates', () => {
   test('29 February, also where a century leaves it out', () => {
-    expect(first(2, { cron: '0 0 29 2 *' }, '2025-01-01T00:00Z')).toEqual([
-      '2028-02-29T00:00Z',
-      '2032-02-29T00:00Z',
-    ])
+    expect(first(2, { cron: '0 0 29 2 *' }, '2025-01-01T00:00Z')).toEqual(['2028-02-29T00:00Z', '2032-02-29T00:00Z'])
     expect(first(1, { cron: '0 0 29 2 *' }, '2096-02-29T00:00Z')).toEqual(['2104-02-29T00:00Z'])
     expect(first(1, { cron: '0 0 29 2 *' }, '1996-02-29T00:00Z')).toEqual(['2000-02-29T00:00Z'])
   })
@@ -251,11 +238,7 @@ describe('every', () => {
   test.each<[Timing, string, string[]]>([
     [{ every: '15m' }, '2025-01-01T00:00Z', ['2025-01-01T00:15Z', '2025-01-01T00:30Z']],
     [{ every: '15m' }, '2025-01-01T00:14:59.999Z', ['2025-01-01T00:15Z']],
-    [
-      { every: '1h', offset: '5m' },
-      '2025-01-01T00:00Z',
-      ['2025-01-01T00:05Z', '2025-01-01T01:05Z'],
-    ],
+    [{ every: '1h', offset: '5m' }, '2025-01-01T00:00Z', ['2025-01-01T00:05Z', '2025-01-01T01:05Z']],
     [{ every: '1h', offset: '65m' }, '2025-01-01T00:05Z', ['2025-01-01T01:05Z']],
     [{ every: '1d', offset: '9h' }, '2025-03-29T10:00Z', ['2025-03-30T09:00Z']],
     // The epoch was a Thursday.

@@ -51,8 +51,7 @@ function oneTimingOf(timing: unknown, place = ''): Slots {
   const [known, other] = settings[kind]
   for (const name of Object.keys(given)) {
     if (name === known || name === other || given[name] === undefined) continue
-    if (name === 'every')
-      throw refusal(`${place}cron and every are both given; use timings: [{ cron }, { every }]`)
+    if (name === 'every') throw refusal(`${place}cron and every are both given; use timings: [{ cron }, { every }]`)
     throw refusal(`'${place}${name}' is not known; expected only ${known} and ${other}. Remove it`)
   }
   return kind === 'cron' ? cronSlots(given, place) : everySlots(given, place)
@@ -106,9 +105,7 @@ function cronsOf(cron: unknown, what: string): readonly Cron[] {
   if (!Array.isArray(cron)) return [cronOf(cron, what)]
   if (cron.length === 0) throw refusal(`${what} is an empty list; expected at least one expression`)
   if (cron.length > limits.cronExpressionsMax) {
-    throw refusal(
-      `${what} has ${cron.length} expressions; expected at most ${limits.cronExpressionsMax}`,
-    )
+    throw refusal(`${what} has ${cron.length} expressions; expected at most ${limits.cronExpressionsMax}`)
   }
   return cron.map((each, index) => cronOf(each, `${what}[${index}]`))
 }
@@ -118,16 +115,13 @@ function cronOf(text: unknown, what: string): Cron {
     throw refusal(`${what} is ${show(text)}; expected text such as '30 9 * * MON-FRI' or '@daily'`)
   }
   const long = text.length > limits.cronLengthMax
-  const cron = long
-    ? `it has ${text.length} characters; expected at most ${limits.cronLengthMax}`
-    : parseCron(text)
+  const cron = long ? `it has ${text.length} characters; expected at most ${limits.cronLengthMax}` : parseCron(text)
   if (typeof cron === 'string') throw refusal(`${what} ${show(text)} cannot be read: ${cron}`)
   return cron
 }
 
 function everySlots({ every, offset = 0 }: Given, place: string): Slots {
-  if (Array.isArray(every))
-    throw refusal(`${place}every is a list; for several intervals, use timings: [{ every }, …]`)
+  if (Array.isArray(every)) throw refusal(`${place}every is a list; for several intervals, use timings: [{ every }, …]`)
   const everyMs = milliseconds(every as Duration, `${place}every`)
   if (everyMs < limits.everyMsMin) {
     throw refusal(`${place}every is ${everyMs} ms; expected at least ${limits.everyMsMin} ms`)

@@ -43,11 +43,7 @@ export function outageOf(error: unknown): PawlError {
 }
 
 /** Outages that only another release or installation of pawl ends. */
-const LASTING: ReadonlySet<PawlErrorCode> = new Set([
-  'SCHEMA_TOO_NEW',
-  'STORE_TOO_OLD',
-  'DRIVER_MISSING',
-])
+const LASTING: ReadonlySet<PawlErrorCode> = new Set(['SCHEMA_TOO_NEW', 'STORE_TOO_OLD', 'DRIVER_MISSING'])
 
 export interface Persistence {
   readonly clock: Clock
@@ -76,11 +72,7 @@ export async function persist<T>(call: () => Promise<T>, how: Persistence): Prom
   const { clock, random, patienceMs, signal, watch } = how
   const isPatient = patienceMs === Number.POSITIVE_INFINITY
   const begun = isPatient ? 0 : clock.monotonic()
-  for (
-    let pause: number = limits.storeRetryMsMin;
-    ;
-    pause = Math.min(pause * 2, limits.storeRetryMsMax)
-  ) {
+  for (let pause: number = limits.storeRetryMsMin; ; pause = Math.min(pause * 2, limits.storeRetryMsMax)) {
     try {
       const answer = await call()
       watch?.answered()

@@ -43,10 +43,8 @@ function inNext(next: seam.Next, change: Change): seam.Next {
 
 export function inOutcome(outcome: seam.TaskOutcome, change: Change): seam.TaskOutcome {
   const { result } = outcome
-  if (result.type === 'done')
-    return { ...outcome, result: { ...result, message: withBody(result.message, change) } }
-  if (result.type === 'retry')
-    return { ...outcome, result: { ...result, failure: change(result.failure) } }
+  if (result.type === 'done') return { ...outcome, result: { ...result, message: withBody(result.message, change) } }
+  if (result.type === 'retry') return { ...outcome, result: { ...result, failure: change(result.failure) } }
   return outcome
 }
 
@@ -59,17 +57,12 @@ export function inOperation(operation: seam.RecordOperation, change: Change): se
 }
 
 export function inRecords(outcome: seam.RecordOutcome, change: Change): seam.RecordOutcome {
-  if (outcome.type === 'list')
-    return { ...outcome, records: outcome.records.map((record) => withBody(record, change)) }
-  return 'record' in outcome && outcome.record
-    ? { ...outcome, record: withBody(outcome.record, change) }
-    : outcome
+  if (outcome.type === 'list') return { ...outcome, records: outcome.records.map((record) => withBody(record, change)) }
+  return 'record' in outcome && outcome.record ? { ...outcome, record: withBody(outcome.record, change) } : outcome
 }
 
 export function inCreated(created: seam.Created, change: Change): seam.Created {
-  return 'run' in created && created.run
-    ? { ...created, run: inClaimedRun(created.run, change) }
-    : created
+  return 'run' in created && created.run ? { ...created, run: inClaimedRun(created.run, change) } : created
 }
 
 export function inClaimed(claimed: seam.Claimed, change: Change): seam.Claimed {

@@ -43,8 +43,7 @@ function pickyStore(poison: ReadonlySet<string>): { store: Store; sizes: number[
   const store: Store = {
     ...methods(new MemoryStore({ clock: systemClock })),
     create: async (runs) => take(runs, (run) => run.input, { outcome: 'created', now: 1 } as const),
-    post: async (posts) =>
-      take(posts, (post) => post.message.body, { outcome: 'accepted' } as const),
+    post: async (posts) => take(posts, (post) => post.message.body, { outcome: 'accepted' } as const),
     settle: async (all) => take(all, (each) => each.taskId, { outcome: 'applied' } as const),
     commit: async (turns) => take(turns, (turn) => turn.body, { outcome: 'applied' } as const),
   }
@@ -89,10 +88,7 @@ describe('batches', () => {
     await new Promise((resolve) => setImmediate(resolve))
     expect(batches.map(({ ids }) => ids)).toEqual([['a', 'b', 'c']])
     batches[0]?.answer()
-    expect(await first).toEqual([
-      [{ outcome: 'applied' }],
-      [{ outcome: 'applied' }, { outcome: 'applied' }],
-    ])
+    expect(await first).toEqual([[{ outcome: 'applied' }], [{ outcome: 'applied' }, { outcome: 'applied' }]])
     await batchesOf(batches, 2)
     expect(batches[1]?.ids).toEqual(['d', 'e', 'f'])
     batches[1]?.answer()
@@ -234,27 +230,24 @@ describe('stores D8: rows that somebody has locked', () => {
     return { store: { ...methods(memory), traits: { ...memory.traits, lanes: 1 }, commit }, sent }
   }
 
-  test.each([true, false])(
-    'hold up nobody else, and nothing overtakes (told which: %s)',
-    async (tells) => {
-      const locked = new Set([turn('', 3).runId])
-      const { store, sent } = lockedStore(locked, tells)
-      const group = coalesced(store)
-      const order: string[] = []
-      const add = (body: string, run: number): Promise<unknown> =>
-        group.commit([turn(body, run)]).then(() => order.push(body))
-      const stuck = add('3, first', 3)
-      await Promise.all([1, 2, 4, 5].map((run) => add(`${run}`, run)))
-      const behind = [add('3, second', 3), add('3, third', 3)]
-      await add('6', 6)
-      expect(order.filter((body) => body.startsWith('3'))).toEqual([])
-      locked.clear()
-      await Promise.all([stuck, ...behind])
-      expect(order.slice(-3)).toEqual(['3, first', '3, second', '3, third'])
-      expect(sent.at(-1)).toEqual(['3, third'])
-      await add('3, last', 3)
-    },
-  )
+  test.each([true, false])('hold up nobody else, and nothing overtakes (told which: %s)', async (tells) => {
+    const locked = new Set([turn('', 3).runId])
+    const { store, sent } = lockedStore(locked, tells)
+    const group = coalesced(store)
+    const order: string[] = []
+    const add = (body: string, run: number): Promise<unknown> =>
+      group.commit([turn(body, run)]).then(() => order.push(body))
+    const stuck = add('3, first', 3)
+    await Promise.all([1, 2, 4, 5].map((run) => add(`${run}`, run)))
+    const behind = [add('3, second', 3), add('3, third', 3)]
+    await add('6', 6)
+    expect(order.filter((body) => body.startsWith('3'))).toEqual([])
+    locked.clear()
+    await Promise.all([stuck, ...behind])
+    expect(order.slice(-3)).toEqual(['3, first', '3, second', '3, third'])
+    expect(sent.at(-1)).toEqual(['3, third'])
+    await add('3, last', 3)
+  })
 
   test('that stay locked are told to the caller in the end, as a store that is away', async () => {
     const { store, sent } = lockedStore(new Set([turn('', 3).runId]), true)

@@ -1,13 +1,6 @@
 // Codecs change bodies between pawl and its store, one after the other, and back in reverse.
 import { digest } from '../base/digest.ts'
-import {
-  isEncoded,
-  isUnreadable,
-  openEnvelope,
-  sealEnvelope,
-  unreadable,
-  whyUnreadable,
-} from '../base/envelope.ts'
+import { isEncoded, isUnreadable, openEnvelope, sealEnvelope, unreadable, whyUnreadable } from '../base/envelope.ts'
 import { PawlError, RetryableError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { isUnavailable, unavailable } from '../runtime/availability.ts'
@@ -108,11 +101,7 @@ function nameOf(id: string): string {
   return id.split(':', 1)[0] ?? id
 }
 
-async function called(
-  codec: Codec,
-  method: 'encode' | 'decode',
-  bytes: Uint8Array,
-): Promise<Uint8Array> {
+async function called(codec: Codec, method: 'encode' | 'decode', bytes: Uint8Array): Promise<Uint8Array> {
   try {
     const out: unknown = await codec[method](bytes)
     if (out instanceof Uint8Array) return out

@@ -121,9 +121,7 @@ describe('what the store gets to see', () => {
     const { runs } = await store.list({ limit: 9 })
     expect(runs.map(({ head }) => head.input)).toEqual([hidden, hidden, hidden])
     expect(JSON.stringify(said)).not.toContain('hidden')
-    expect(
-      JSON.stringify(said).match(/~1 encrypt:k1 |~1 compress encrypt:k1 /g)?.length,
-    ).toBeGreaterThan(30)
+    expect(JSON.stringify(said).match(/~1 encrypt:k1 |~1 compress encrypt:k1 /g)?.length).toBeGreaterThan(30)
   })
 
   test('P12: the next generation, and the last turn of a run that ended', async () => {
@@ -135,8 +133,7 @@ describe('what the store gets to see', () => {
     const [again] = (await store.claim(request(ALICE))).runs
     expect(again).toMatchObject({ head: { generation: 2 } })
     const ending = { generation: 2, seq: 1, body: hidden } as const
-    if (again)
-      await store.commit([turn(again, { ...ending, next: { type: 'end', status: 'completed' } })])
+    if (again) await store.commit([turn(again, { ...ending, next: { type: 'end', status: 'completed' } })])
     const [loaded] = await store.load([{ type: 'run', runId: 'run' }])
     expect(loaded).toMatchObject({ run: { last: hidden } })
     expect(JSON.stringify(said)).not.toContain('hidden')
@@ -264,9 +261,7 @@ describe('envelopes', () => {
   test('P12: ids that could not be found again are refused', () => {
     const named = (id: string): Codec => ({ ...backwards(), id })
     for (const id of ['', 'a b', 'a\n', 'a:b:c', 'ü'])
-      expect(() => new Codecs([named(id)])).toThrow(
-        expect.objectContaining({ code: 'DEFINITION_INVALID' }),
-      )
+      expect(() => new Codecs([named(id)])).toThrow(expect.objectContaining({ code: 'DEFINITION_INVALID' }))
     expect(() => new Codecs([named('a:1'), named('a:2')])).toThrow(
       expect.objectContaining({ code: 'DEFINITION_CONFLICT' }),
     )
@@ -331,13 +326,8 @@ describe('codecs that fail', () => {
     const turns = [turn(a, { body: '{"turn":"heavy"}' }), turn(b)]
     const error: unknown = await store.commit(turns).catch((thrown: unknown) => thrown)
     expect(isUnavailable(error)).toBe(true)
-    expect(heard).toEqual([
-      expect.stringMatching(/cannot be written: codec 'backwards'.*too heavy/),
-    ])
+    expect(heard).toEqual([expect.stringMatching(/cannot be written: codec 'backwards'.*too heavy/)])
     const light = { ...turns[0], body: '{}' } as (typeof turns)[number]
-    expect(await store.commit([light, ...turns.slice(1)])).toEqual([
-      { outcome: 'applied' },
-      { outcome: 'duplicate' },
-    ])
+    expect(await store.commit([light, ...turns.slice(1)])).toEqual([{ outcome: 'applied' }, { outcome: 'duplicate' }])
   })
 })

@@ -10,11 +10,7 @@ import { asItIs, wrapped } from './wrapped.ts'
 type Walk<T> = (value: T, change: bodies.Change) => T
 
 /** `tell` hears of errors that keep a worker from continuing. The worker retries by itself. */
-export function encoded(
-  store: Store,
-  given: readonly Codec[],
-  tell: (trouble: string) => void = () => {},
-): Store {
+export function encoded(store: Store, given: readonly Codec[], tell: (trouble: string) => void = () => {}): Store {
   const codecs = new Codecs(given)
   const into = async <T>(items: readonly T[], walk: Walk<T>): Promise<T[]> =>
     Promise.all(items.map((item) => through(item, walk, (text) => codecs.encode(text))))
@@ -41,8 +37,7 @@ export function encoded(
   }
   const { transact, createIn } = store
   return wrapped(store, asItIs, {
-    create: async (runs) =>
-      fromAll(await store.create(await into(runs, bodies.inNewRun)), bodies.inCreated),
+    create: async (runs) => fromAll(await store.create(await into(runs, bodies.inNewRun)), bodies.inCreated),
     post: async (posts) => store.post(await into(posts, bodies.inPost)),
     claim: async (request) =>
       from(await store.claim(request), bodies.inClaimed).catch((error: unknown) => {
@@ -50,13 +45,9 @@ export function encoded(
         throw error
       }),
     commit: async (turns) =>
-      fromAll(
-        await insist(turns, bodies.inTurn, (ready) => store.commit(ready)),
-        bodies.inCommitted,
-      ),
+      fromAll(await insist(turns, bodies.inTurn, (ready) => store.commit(ready)), bodies.inCommitted),
     settle: (outcomes) => insist(outcomes, bodies.inOutcome, (ready) => store.settle(ready)),
-    note: async (notes) =>
-      fromAll(await store.note(await into(notes, bodies.inNote)), bodies.inNoted),
+    note: async (notes) => fromAll(await store.note(await into(notes, bodies.inNote)), bodies.inNoted),
     records: async (operations) =>
       fromAll(await store.records(await into(operations, bodies.inOperation)), bodies.inRecords),
     load: async (asks) => fromAll(await store.load(asks), bodies.inLoaded),
@@ -69,10 +60,7 @@ export function encoded(
     }),
     ...(createIn && {
       createIn: async (client, runs) =>
-        fromAll(
-          await createIn.call(store, client, await into(runs, bodies.inNewRun)),
-          bodies.inCreated,
-        ),
+        fromAll(await createIn.call(store, client, await into(runs, bodies.inNewRun)), bodies.inCreated),
     }),
   })
 }
@@ -91,11 +79,7 @@ function textsIn<T>(value: T, walk: Walk<T>): string[] {
 }
 
 // One walk finds the texts and another replaces them, so that the walks themselves need not be asynchronous.
-async function through<T>(
-  value: T,
-  walk: Walk<T>,
-  code: (text: string) => Promise<string>,
-): Promise<T> {
+async function through<T>(value: T, walk: Walk<T>, code: (text: string) => Promise<string>): Promise<T> {
   const done = (await Promise.all(textsIn(value, walk).map(code))).values()
   return walk(value, (text) => done.next().value ?? text)
 }

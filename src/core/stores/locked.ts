@@ -52,8 +52,7 @@ export class Apart<Each> {
     this.#senders++
     for (let key = this.#idle.shift(); key !== undefined; key = this.#idle.shift()) {
       const queue = this.#waiting.get(key) ?? []
-      for (let each = queue.shift(); each !== undefined; each = queue.shift())
-        await this.#send(each)
+      for (let each = queue.shift(); each !== undefined; each = queue.shift()) await this.#send(each)
       this.#waiting.delete(key)
     }
     this.#senders--
@@ -65,8 +64,7 @@ export class Apart<Each> {
       try {
         return await this.#ports.send(each)
       } catch (error) {
-        if (!(error instanceof RowsLocked) || tries === limits.lockedTries)
-          return this.#ports.fail(each, error)
+        if (!(error instanceof RowsLocked) || tries === limits.lockedTries) return this.#ports.fail(each, error)
       }
     }
   }

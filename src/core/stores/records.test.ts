@@ -3,12 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { badNetwork, type Faults } from '../../testing/faulty-store.ts'
 import { Ledger } from '../../testing/ledger.ts'
 import { SeededRandom } from '../../testing/seeded-random.ts'
-import {
-  type SharedStore,
-  type SharedWorld,
-  sharedMemory,
-  sharedObjects,
-} from '../../testing/shared-store.ts'
+import { type SharedStore, type SharedWorld, sharedMemory, sharedObjects } from '../../testing/shared-store.ts'
 import { SimulatedProcess } from '../../testing/simulated-process.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import { isUnavailable } from '../runtime/availability.ts'
@@ -93,8 +88,7 @@ async function simulate(make: (world: SharedWorld) => SharedStore, seed: number)
   const [victim] = writers
   clock.after(random.below(1_000), () => victim?.process.kill())
   const others = writers.filter((writer) => writer !== victim)
-  for (let ms = 0; ms < 600_000 && !others.every(({ done }) => done); ms += 100)
-    await clock.advance(100)
+  for (let ms = 0; ms < 600_000 && !others.every(({ done }) => done); ms += 100) await clock.advance(100)
   const record = shared.tables.records.get('s')?.get('log')
   return { writers, others, failures, record }
 }
@@ -112,8 +106,7 @@ describe.each(Object.keys(stores))('records in %s', (name) => {
       const lines = JSON.parse(record?.body ?? '[]') as string[]
       expect(new Set(lines).size, context).toBe(lines.length)
       expect(record?.version, context).toBe(lines.length)
-      for (const { acknowledged } of writers)
-        expect(lines, context).toEqual(expect.arrayContaining(acknowledged))
+      for (const { acknowledged } of writers) expect(lines, context).toEqual(expect.arrayContaining(acknowledged))
     }
   })
 })

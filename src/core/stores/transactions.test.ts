@@ -6,15 +6,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { type FreshDatabase, freshDatabase } from '../../../test/support/database.ts'
 import { openStore } from '../../stores/open.ts'
-import {
-  apply,
-  continued,
-  ended,
-  hold,
-  newRun,
-  take,
-  turn,
-} from '../../testing/conformance/builders.ts'
+import { apply, continued, ended, hold, newRun, take, turn } from '../../testing/conformance/builders.ts'
 import { PermanentError, RetryableError } from '../base/errors.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import type { ClaimedRun, Sql, StepOf, Store } from './store.ts'

@@ -23,10 +23,7 @@ const runs: readonly [string, Partial<NewRun>][] = [
 ]
 const turns: readonly [string, Partial<TurnCommit>][] = [
   ['body', { body: large }],
-  [
-    'message to another run',
-    { outbox: [{ type: 'post', runId: 'x', message: { id: 'm', body: large } }] },
-  ],
+  ['message to another run', { outbox: [{ type: 'post', runId: 'x', message: { id: 'm', body: large } }] }],
   ...runs.map(([name, run]): [string, Partial<TurnCommit>] => [
     `${name} of a new run`,
     { outbox: [{ type: 'start', run: newRun('x', run), otherwise: message('m') }] },
@@ -54,9 +51,7 @@ describe('stores D9: what an element takes counts', () => {
   })
 
   test('a message, the result of a task, and why one failed', () => {
-    expect(weightOfPost({ runId: 'r', message: { id: 'm', body: large } })).toBeGreaterThan(
-      large.length,
-    )
+    expect(weightOfPost({ runId: 'r', message: { id: 'm', body: large } })).toBeGreaterThan(large.length)
     const done = { type: 'done', message: { id: 'm', body: large } } as const
     const retry = { type: 'retry', delayMs: 1, failed: 1, failure: large } as const
     for (const result of [done, retry])
@@ -65,9 +60,7 @@ describe('stores D9: what an element takes counts', () => {
   })
 
   test('in bytes, not in characters', () => {
-    expect(
-      weightOfPost({ runId: 'r', message: { id: 'm', body: '€'.repeat(1_000) } }),
-    ).toBeGreaterThan(3_000)
+    expect(weightOfPost({ runId: 'r', message: { id: 'm', body: '€'.repeat(1_000) } })).toBeGreaterThan(3_000)
   })
 })
 

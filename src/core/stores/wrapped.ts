@@ -1,10 +1,7 @@
 // A store around another one: every call goes through one function, except those given as `different`.
 import type { Store } from './store.ts'
 
-export type StoreMethod = Exclude<
-  keyof Store,
-  'traits' | 'wake' | 'close' | 'transact' | 'createIn'
->
+export type StoreMethod = Exclude<keyof Store, 'traits' | 'wake' | 'close' | 'transact' | 'createIn'>
 
 /** Wraps a call of a store. */
 export type Around = <Args extends unknown[], Out>(

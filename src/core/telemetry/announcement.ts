@@ -16,12 +16,7 @@ interface OfStep extends OfRun {
 /** A report about something that is durable, told apart by `type`. `engine.on` and `open({ listeners })` get them. */
 export type Announcement =
   | ({
-      readonly type:
-        | 'run.started'
-        | 'run.suspended'
-        | 'run.continued'
-        | 'run.compensating'
-        | 'run.cancelled'
+      readonly type: 'run.started' | 'run.suspended' | 'run.continued' | 'run.compensating' | 'run.cancelled'
     } & OfRun)
   /** `ms` is the time since the run was created. */
   | ({ readonly type: 'run.completed'; readonly output: unknown; readonly ms: number } & OfRun)

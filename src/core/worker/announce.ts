@@ -14,11 +14,7 @@ import type { WorkerContext } from './context.ts'
 type Listeners = Pick<WorkerContext, 'bus' | 'clock' | 'logger'>
 
 /** Events that were committed. */
-export function announceEvents(
-  { bus, logger }: Listeners,
-  head: Head,
-  events: readonly HistoryEvent[],
-): void {
+export function announceEvents({ bus, logger }: Listeners, head: Head, events: readonly HistoryEvent[]): void {
   try {
     for (const event of events) {
       const trouble = troubleIn(event)
@@ -31,11 +27,7 @@ export function announceEvents(
   } catch {}
 }
 
-export function announcePaused(
-  { bus, clock, logger }: Listeners,
-  head: Head,
-  failure: Failure,
-): void {
+export function announcePaused({ bus, clock, logger }: Listeners, head: Head, failure: Failure): void {
   warn(logger, head, `it is paused: ${failure.message}`)
   const { runId, name: workflow } = head
   const at = new Date(clock.now())

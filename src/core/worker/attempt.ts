@@ -109,8 +109,7 @@ export class Attempt {
     try {
       return await loadNotes(this.#context, this.of)
     } catch (error) {
-      if (this.#mayBegin)
-        this.#resolve(this.#endOf({ ok: false, failure: failureOf(error), timedOut: false }))
+      if (this.#mayBegin) this.#resolve(this.#endOf({ ok: false, failure: failureOf(error), timedOut: false }))
       return undefined
     }
   }
@@ -119,14 +118,12 @@ export class Attempt {
     const { startToCloseMs, heartbeatMs, closeBy } = this.of
     const context = new StepContext(this.of, this.#stop, notes, this.#context)
     const result = running.run('step', () => this.#call(context))
-    if (startToCloseMs === undefined && heartbeatMs === undefined && closeBy === undefined)
-      return result
+    if (startToCloseMs === undefined && heartbeatMs === undefined && closeBy === undefined) return result
     const limited = Promise.withResolvers<BodyResult>()
     const limit = (ms: number, code: string, what: string): (() => void) =>
       this.#context.clock.after(ms, () => limited.resolve(this.#timedOut(code, `${what} ${ms} ms`)))
     const timers: (() => void)[] = []
-    if (startToCloseMs !== undefined)
-      timers.push(limit(startToCloseMs, 'START_TO_CLOSE', 'took longer than'))
+    if (startToCloseMs !== undefined) timers.push(limit(startToCloseMs, 'START_TO_CLOSE', 'took longer than'))
     if (closeBy !== undefined) {
       const ms = Math.max(0, closeBy - this.#context.storeClock.now())
       timers.push(limit(ms, 'SCHEDULE_TO_CLOSE', 'was the last in time, and took longer than'))
@@ -167,9 +164,7 @@ export class Attempt {
       const { aroundBodies } = this.#context
       const value = await (aroundBodies.length === 0
         ? body(given, ctx)
-        : through(aroundBodies, { kind, name, input: given, ctx }, (call) =>
-            body(call.input, call.ctx),
-          ))
+        : through(aroundBodies, { kind, name, input: given, ctx }, (call) => body(call.input, call.ctx)))
       return { ok: true, value: encode(value, `the result of step '${name}'`) }
     } catch (error) {
       if (error instanceof CompletedLater) return { ok: 'later' }
@@ -180,8 +175,7 @@ export class Attempt {
 
   #endOf(result: BodyResult): AttemptEnd {
     const { attempt, retry, closeBy } = this.of
-    if (result.ok === true)
-      return { type: 'ended', outcome: { ok: true, attempt, value: result.value } }
+    if (result.ok === true) return { type: 'ended', outcome: { ok: true, attempt, value: result.value } }
     if (result.ok) return { type: 'left', left: this.#left() }
     const { failure, timedOut, retryAfterMs } = result
     const reason = givesUp(retry, failure, attempt)

@@ -19,12 +19,7 @@ import type { Outbound, StoredMessage, TurnCommit } from '../stores/store.ts'
  * replaying the committed history begins the same steps again. They must if a step may not begin twice, or if they have
  * waited for so long that an operator would miss them.
  */
-export function canWait(
-  uncommitted: readonly HistoryEvent[],
-  turn: Turn,
-  execution: Execution,
-  now: Instant,
-): boolean {
+export function canWait(uncommitted: readonly HistoryEvent[], turn: Turn, execution: Execution, now: Instant): boolean {
   if (uncommitted.length === 0 && turn.consumed.length === 0) return true
   if (!turn.derivable || execution.readClock) return false
   if (turn.consumed.length > 0 || turn.outgoing.length > 0) return false
@@ -58,10 +53,7 @@ export function outbound(head: Head, outgoing: readonly Outgoing[]): Outbound[] 
 }
 
 /** What a turn writes besides its events. */
-export type Rest = Pick<
-  TurnCommit,
-  'consumed' | 'outbox' | 'tasks' | 'dropped' | 'attributes' | 'next'
->
+export type Rest = Pick<TurnCommit, 'consumed' | 'outbox' | 'tasks' | 'dropped' | 'attributes' | 'next'>
 
 /** The messages that a turn consumes and sends; `closing` is the end of the run or generation, if the turn has one. */
 export function sentBy(head: Head, turn: Turn, closing?: TurnEnd): Omit<Rest, 'next'> {

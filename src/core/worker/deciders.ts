@@ -34,8 +34,7 @@ export class Deciders {
     if (coded && (version === 'newest' || 'hash' in version)) return coded
     const stored = await this.#stored(head.name, version)
     if (stored?.document !== undefined) return this.#ofDocument(stored)
-    if (!coded && version !== 'newest' && 'hash' in version)
-      throw noDefinition(head.name, version.hash)
+    if (!coded && version !== 'newest' && 'hash' in version) throw noDefinition(head.name, version.hash)
     return coded
   }
 
@@ -79,9 +78,7 @@ function noDefinition(name: string, hash: string): PawlError {
 
 // The last migration, or the definition the run took, or else the version it was started with.
 function versionOf({ extras }: Head, events: readonly HistoryEvent[]): Version {
-  const last = events.findLast(
-    ({ type }) => type === 'DefinitionTaken' || type === 'MigrationRequested',
-  )
+  const last = events.findLast(({ type }) => type === 'DefinitionTaken' || type === 'MigrationRequested')
   if (last?.type === 'MigrationRequested') return { hash: last.hash }
   const version = last?.type === 'DefinitionTaken' ? last.version : extras.version
   return version === undefined ? 'newest' : { version }

@@ -20,8 +20,7 @@ export async function endRun(held: HeldRun, turn: Turn): Promise<HeldOutcome> {
     const committed = await writer.write(events, { ...sentBy(held.head, turn, closing), next })
     if (held.isAbandoned || committed.outcome === 'fenced') return held.lose()
     if (committed.outcome === 'rejected') return failRun(held, committed.reason)
-    if (committed.outcome !== 'more')
-      return over(held, events, closing.beginning ? 'continued' : 'ended')
+    if (committed.outcome !== 'more') return over(held, events, closing.beginning ? 'continued' : 'ended')
     const before = turn.events.length
     inbox.receive(committed.messages)
     turn.receive(inbox.take())
@@ -37,11 +36,7 @@ export function failRun(held: HeldRun, reason: string): Promise<HeldOutcome> {
 }
 
 /** Ends the run whatever its code would decide: after its committed history, or after `turn` if that is given. */
-export async function endWithoutCode(
-  held: HeldRun,
-  ending: Ending,
-  given?: Turn,
-): Promise<HeldOutcome> {
+export async function endWithoutCode(held: HeldRun, ending: Ending, given?: Turn): Promise<HeldOutcome> {
   const { head, writer } = held
   const turn = given ?? new Turn(head, held.state, held.context.storeClock.now())
   turn.continuation = undefined
@@ -56,11 +51,7 @@ export async function endWithoutCode(
 }
 
 // The next generation is due at once, for the first worker that claims it.
-function over(
-  held: HeldRun,
-  events: readonly HistoryEvent[],
-  how: 'ended' | 'continued',
-): HeldOutcome {
+function over(held: HeldRun, events: readonly HistoryEvent[], how: 'ended' | 'continued'): HeldOutcome {
   held.steps.stop(how === 'ended' ? 'the run ended' : 'the run continues as new')
   held.committed(events, [])
   held.code.dispose()

@@ -8,8 +8,7 @@ import { BY_HAND } from '../kernel/message.ts'
 import type { Head, RunState } from '../kernel/run.ts'
 import { deadlineOf } from '../kernel/run.ts'
 
-const SHORTER =
-  'Begin a new history now and then with ctx.continueAsNew, or split the work into child workflows.'
+const SHORTER = 'Begin a new history now and then with ctx.continueAsNew, or split the work into child workflows.'
 const SMALLER = 'Keep large inputs and results elsewhere and pass references.'
 
 /** How a run ends whose history has passed a limit; `undefined` while it has not. */

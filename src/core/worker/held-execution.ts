@@ -28,12 +28,7 @@ export class HeldExecution {
   hasBegun: boolean
 
   /** `onBreak` is called when the code turns out to be broken between turns. */
-  constructor(
-    context: WorkerContext,
-    head: Head,
-    warm: Execution | undefined,
-    onBreak: () => void,
-  ) {
+  constructor(context: WorkerContext, head: Head, warm: Execution | undefined, onBreak: () => void) {
     this.#context = context
     this.#onBreak = onBreak
     this.#head = head
@@ -132,12 +127,7 @@ export class HeldExecution {
 
   // Some commands are complete once they are recorded, such as a signal to another run: the code is told in the same
   // turn.
-  async #advance(
-    turn: Turn,
-    happened: readonly HistoryEvent[],
-    now: Instant,
-    replayedThrough = 0,
-  ): Promise<void> {
+  async #advance(turn: Turn, happened: readonly HistoryEvent[], now: Instant, replayedThrough = 0): Promise<void> {
     let commands = await this.current.advance(happened, now, replayedThrough)
     for (;;) {
       const before = turn.events.length
@@ -177,10 +167,7 @@ export class HeldExecution {
 
 function isDoneAtOnce({ type }: HistoryEvent): boolean {
   return (
-    type === 'MessageSent' ||
-    type === 'AttributesSet' ||
-    type === 'CompensationBegan' ||
-    type === 'CompensationEnded'
+    type === 'MessageSent' || type === 'AttributesSet' || type === 'CompensationBegan' || type === 'CompensationEnded'
   )
 }
 

@@ -52,12 +52,7 @@ export class HeldRun {
   /** Workers were told in this turn. The run is looked at again, because it need not be held for their answers. */
   hasToldTasks = false
 
-  constructor(
-    context: WorkerContext,
-    claimed: ClaimedRun,
-    warm: WarmRun | undefined,
-    earlier: EarlierWork,
-  ) {
+  constructor(context: WorkerContext, claimed: ClaimedRun, warm: WarmRun | undefined, earlier: EarlierWork) {
     this.context = context
     this.claimed = claimed
     this.earlier = earlier

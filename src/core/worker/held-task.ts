@@ -66,8 +66,7 @@ export class HeldTask {
     const end = await Promise.race([this.#running.result, this.#neverBegun.promise])
     // A cancelled step is not tried again, even if this worker has not heard of the cancellation yet.
     if (end.type !== 'ended' && body.awaited) await this.checkCancelled()
-    if (end.type !== 'ended' && this.#isCancelled)
-      return this.#ended(body, cancelled(name, attempt))
+    if (end.type !== 'ended' && this.#isCancelled) return this.#ended(body, cancelled(name, attempt))
     return this.#outcome(body, end)
   }
 

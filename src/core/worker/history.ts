@@ -53,11 +53,7 @@ async function loadTurns(line: StoreLine, head: StoredHead): Promise<StoredTurn[
   }
 }
 
-async function loadPage(
-  line: StoreLine,
-  { runId, generation }: StoredHead,
-  after: number,
-): Promise<HistoryPage> {
+async function loadPage(line: StoreLine, { runId, generation }: StoredHead, after: number): Promise<HistoryPage> {
   const ask = { type: 'history', runId, generation, after, turns: limits.historyPageTurns } as const
   const [loaded] = await line.send((store) => store.load([ask]))
   return loaded?.type === 'history' ? loaded : { turns: [] }
@@ -132,7 +128,6 @@ export function waitsForTrigger({ extras }: Head, { triggered, ending }: RunStat
  */
 export function needsReload(events: readonly HistoryEvent[]): boolean {
   for (const { type } of events)
-    if (type === 'RunTriggered' || type === 'MigrationRequested' || type === 'MessageDiscarded')
-      return true
+    if (type === 'RunTriggered' || type === 'MigrationRequested' || type === 'MessageDiscarded') return true
   return false
 }

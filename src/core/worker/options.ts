@@ -1,14 +1,5 @@
 // The options of a worker.
-import {
-  type Described,
-  duration,
-  either,
-  flag,
-  nested,
-  strings,
-  text,
-  whole,
-} from '../base/described.ts'
+import { type Described, duration, either, flag, nested, strings, text, whole } from '../base/described.ts'
 import { formatDuration } from '../base/duration.ts'
 import { limits } from '../base/limits.ts'
 
@@ -18,11 +9,9 @@ const bounds = [1, limits.concurrencyMax] as const
 export const workerOptions = {
   id: text('The name of the worker in logs and in `pawl why`.', { otherwise: 'a generated name' }),
   /** ['default'] */
-  queues: strings(
-    'The queues it serves. It leaves runs and activities of other queues alone.',
-    'a list of names',
-    { otherwise: "`['default']`" },
-  ),
+  queues: strings('The queues it serves. It leaves runs and activities of other queues alone.', 'a list of names', {
+    otherwise: "`['default']`",
+  }),
   /** Runs held, and step bodies run, at once. */
   concurrency: either(
     whole(AT_ONCE, bounds),
@@ -33,12 +22,9 @@ export const workerOptions = {
     { otherwise: `${limits.workflowsPerWorker} and ${limits.activitiesPerWorker}` },
   ),
   /** How long after the last renewal of its session other workers take over its work. 30s */
-  lease: duration(
-    'How long after the last renewal of its session other workers take over its work.',
-    {
-      otherwise: formatDuration(limits.leaseMs),
-    },
-  ),
+  lease: duration('How long after the last renewal of its session other workers take over its work.', {
+    otherwise: formatDuration(limits.leaseMs),
+  }),
   /** How long `drain`, SIGTERM and SIGINT wait for running steps. 30s */
   grace: duration('How long `drain`, SIGTERM and SIGINT wait for running steps.', {
     otherwise: formatDuration(limits.graceMs),

@@ -78,11 +78,7 @@ export async function releaseForReload(held: HeldRun, turn: Turn): Promise<HeldO
  * failed, and the same code must not try again. What happened is committed, including attempts that are cut off now;
  * what the code decided is not. A stop or a migration needs no code, and takes effect instead.
  */
-export async function pauseForCode(
-  held: HeldRun,
-  error: unknown,
-  given?: Turn,
-): Promise<HeldOutcome> {
+export async function pauseForCode(held: HeldRun, error: unknown, given?: Turn): Promise<HeldOutcome> {
   const { context, head, inbox, writer } = held
   const turn = given ?? new Turn(head, held.state, context.storeClock.now())
   if (!given) turn.receive(inbox.take())

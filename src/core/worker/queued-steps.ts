@@ -52,12 +52,7 @@ export function serves(
 }
 
 /** The tasks of a turn: its queued steps, unless the run has stopped waiting for them since. */
-export function tasksOf(
-  head: Head,
-  state: RunState,
-  turn: Turn,
-  planOf: (key: string) => StepPlan,
-): NewTask[] {
+export function tasksOf(head: Head, state: RunState, turn: Turn, planOf: (key: string) => StepPlan): NewTask[] {
   const tasks: NewTask[] = []
   const add = (key: string): void => {
     const step = state.open.get(key)
@@ -144,8 +139,7 @@ export async function cancelTasks(
   await line.send((store) => store.note(notes))
   const [loaded] = await line.send((store) => store.load([{ type: 'tasks', runId }]))
   const idle = new Set<string>()
-  for (const task of loaded?.type === 'tasks' ? loaded.tasks : [])
-    if (task.session === undefined) idle.add(task.taskId)
+  for (const task of loaded?.type === 'tasks' ? loaded.tasks : []) if (task.session === undefined) idle.add(task.taskId)
   // A task that is gone has ended: its result is in the inbox, or will be.
   return keys.filter((key) => {
     const id = taskId(head, key)

@@ -26,12 +26,7 @@ export type Verdict =
   | { readonly verdict: 'noCode' }
 
 /** What code may wait for. */
-const AWAITED: ReadonlySet<Command['type']> = new Set([
-  'RunStep',
-  'SetTimer',
-  'AwaitSignal',
-  'StartChild',
-])
+const AWAITED: ReadonlySet<Command['type']> = new Set(['RunStep', 'SetTimer', 'AwaitSignal', 'StartChild'])
 
 /** Answers a query by the code of a run. @internal */
 export async function queryRun(
@@ -48,11 +43,7 @@ export async function queryRun(
 }
 
 /** Whether a run would continue with this code. @internal */
-export async function checkRun(
-  deciders: Deciders,
-  clock: Clock,
-  run: RecordedRun,
-): Promise<Verdict> {
+export async function checkRun(deciders: Deciders, clock: Clock, run: RecordedRun): Promise<Verdict> {
   try {
     const replayed = await replay(deciders, clock, run, ({ unrequested }, commands) =>
       // While the code waits for something new, it is unknown what it requests after that.

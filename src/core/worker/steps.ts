@@ -144,8 +144,7 @@ export class Steps {
     for (const [key, { attempt, step, plan }] of [...this.#running]) {
       if (ended.has(key)) continue
       attempt.abort(new CancelledError(reason))
-      if (attempt.hasBegun)
-        this.#results.push(interrupted(key, step, plan, attempt.of.attempt, reason, now))
+      if (attempt.hasBegun) this.#results.push(interrupted(key, step, plan, attempt.of.attempt, reason, now))
       else this.#running.delete(key)
     }
     this.#waker.wake()
@@ -186,8 +185,7 @@ export function interrupted(
 ): LocalResult {
   const message = `attempt ${attempt} of step '${step.name}' was cut off: ${reason}`
   const failure: Failure = { type: 'WorkerDied', message, retryable: true }
-  if (attempt >= plan.retry.maxAttempts)
-    return { type: 'ended', key, outcome: exhausted(step, attempt, failure) }
+  if (attempt >= plan.retry.maxAttempts) return { type: 'ended', key, outcome: exhausted(step, attempt, failure) }
   return { type: 'retry', key, attempt, failure, until: now }
 }
 

@@ -78,10 +78,7 @@ export class StoreLine {
     if (now - this.#goodSince < limits.outageOverAfterMs) return
     const seconds = Math.round((this.#goodSince - this.#since) / 100) / 10
     if (this.#toldAt !== undefined)
-      this.#engine.logger.log(
-        'info',
-        `worker ${this.#worker} can use its store again, after ${seconds} s`,
-      )
+      this.#engine.logger.log('info', `worker ${this.#worker} can use its store again, after ${seconds} s`)
     this.#since = undefined
     this.#goodSince = undefined
     this.#toldAt = undefined

@@ -47,9 +47,7 @@ export class Suspects {
     const now = this.#clock.monotonic()
     if (this.#isIdle()) return false
     if (this.#isOnProbation(now)) return true
-    return (
-      this.#holdingBackSince !== undefined && now - this.#holdingBackSince <= limits.holdBackMsMax
-    )
+    return this.#holdingBackSince !== undefined && now - this.#holdingBackSince <= limits.holdBackMsMax
   }
 
   /** How many suspects the next claim may bring: none if they would run beside other work. */
@@ -97,10 +95,7 @@ export class Suspects {
   #begin(lost: number, now: number): void {
     const { suspectsTogether, suspectsTogetherMax, soloDeaths } = limits
     this.#tried++
-    this.#together = Math.min(
-      suspectsTogether * 2 ** Math.min(this.#tried, 16),
-      suspectsTogetherMax,
-    )
+    this.#together = Math.min(suspectsTogether * 2 ** Math.min(this.#tried, 16), suspectsTogetherMax)
     this.#isTrying ||= this.#wasIdle
     this.#holdingBackSince = undefined
     const probationMs = lost >= soloDeaths ? limits.graveProbationMs : limits.probationMs

@@ -9,14 +9,7 @@ import { endRun, failRun } from './ending.ts'
 import { timedOut, tooLong } from './errors.ts'
 import type { HeldOutcome, HeldRun } from './held-run.ts'
 import { needsReload, waitsForTrigger } from './history.ts'
-import {
-  pauseByRequest,
-  pauseForCode,
-  pauseForMessage,
-  releasedWarm,
-  releaseForReload,
-  releasing,
-} from './pausing.ts'
+import { pauseByRequest, pauseForCode, pauseForMessage, releasedWarm, releaseForReload, releasing } from './pausing.ts'
 import { begunInTime, cancelledTasks, cancelTasks, overdueSteps, tasksOf } from './queued-steps.ts'
 import { NoAnswer } from './store-line.ts'
 import { HOLD } from './turn-writer.ts'
@@ -51,11 +44,7 @@ export async function runTurn(held: HeldRun): Promise<HeldOutcome | undefined> {
 }
 
 // Holds the run while there is something to do here, and releases or pauses it otherwise.
-async function continueRun(
-  held: HeldRun,
-  turn: Turn,
-  now: Instant,
-): Promise<HeldOutcome | undefined> {
+async function continueRun(held: HeldRun, turn: Turn, now: Instant): Promise<HeldOutcome | undefined> {
   const { context, state, steps, code, uncommitted, inbox } = held
   steps.stopCancelled(turn, state)
   const isPausing = state.pausing !== undefined

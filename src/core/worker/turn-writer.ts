@@ -101,8 +101,7 @@ export class TurnWriter {
     let [committed] = await this.#context.line.send((store) => store.commit([turn]))
     if (committed?.outcome === 'ahead') committed = await this.#commitLater(turn, committed.now)
     // More messages, and none given: this is not the history that the turn was decided on.
-    if (!committed || (committed.outcome === 'more' && committed.messages.length === 0))
-      return { outcome: 'fenced' }
+    if (!committed || (committed.outcome === 'more' && committed.messages.length === 0)) return { outcome: 'fenced' }
     if (isCommitted(committed)) {
       if (events.length > 0) this.turnId = turnId
       this.#committedAt = events.at(-1)?.at ?? this.#committedAt
@@ -137,8 +136,7 @@ export class TurnWriter {
     const before = this.bytes
     this.bytes += bytes
     const { historyBytesWarned: limit } = limits
-    if (before < limit && this.bytes >= limit)
-      warn(this.#context.logger, this.#run.head, historyWarning(this.bytes))
+    if (before < limit && this.bytes >= limit) warn(this.#context.logger, this.#run.head, historyWarning(this.bytes))
   }
 
   // What the store is told of the run only when it changes.
@@ -195,11 +193,7 @@ export class TurnWriter {
   }
 
   /** Writes a turn that consumes all messages, also those that arrive meanwhile. They change nothing. */
-  async insist(
-    events: readonly HistoryEvent[],
-    rest: Rest,
-    seen: Iterable<string>,
-  ): Promise<'applied' | 'lost'> {
+  async insist(events: readonly HistoryEvent[], rest: Rest, seen: Iterable<string>): Promise<'applied' | 'lost'> {
     for (const consumed = [...seen]; ; ) {
       const committed = await this.write(events, { ...rest, consumed: [...consumed] })
       if (committed.outcome === 'more') consumed.push(...committed.messages.map(({ id }) => id))

@@ -49,8 +49,7 @@ export function workerSettings(
   const { workflows, activities } = isOneNumber
     ? { workflows: concurrency, activities: concurrency }
     : { ...concurrency }
-  if (queues.length === 0)
-    throw new PawlError('INPUT_INVALID', 'queues is empty: the worker would do nothing.')
+  if (queues.length === 0) throw new PawlError('INPUT_INVALID', 'queues is empty: the worker would do nothing.')
   const leaseMs = milliseconds(options.lease ?? limits.leaseMs, 'lease')
   const { leaseMsMin, leaseMsMax } = limits
   if (!Number.isInteger(leaseMs) || leaseMs < leaseMsMin || leaseMs > leaseMsMax)
@@ -60,10 +59,7 @@ export function workerSettings(
     )
   return {
     id: id === undefined ? newId() : checkId(id, 'the id of a worker'),
-    queues: [
-      ...queues.map((queue) => checkName(queue, 'the name of a queue')),
-      ...(schedules ? [schedulesQueue] : []),
-    ],
+    queues: [...queues.map((queue) => checkName(queue, 'the name of a queue')), ...(schedules ? [schedulesQueue] : [])],
     workflows: workflows ?? limits.workflowsPerWorker,
     activities: activities ?? limits.activitiesPerWorker,
     leaseMs,
@@ -75,11 +71,7 @@ export function workerSettings(
 }
 
 /** Whether a run of this workflow that the worker starts is pinned to its build. */
-export function pins(
-  { pin }: Pick<WorkerSettings, 'pin'>,
-  registry: Registry,
-  name: string,
-): boolean {
+export function pins({ pin }: Pick<WorkerSettings, 'pin'>, registry: Registry, name: string): boolean {
   return registry.workflow(name)?.options.pin ?? pin
 }
 
@@ -93,11 +85,7 @@ export function takesShare({ pin }: Pick<WorkerSettings, 'pin'>, { workflows }: 
 }
 
 /** What a worker can do, as its session tells the store. */
-export function aboutWorker(
-  settings: WorkerSettings,
-  registry: Registry,
-  workflows: readonly string[] | null,
-): string {
+export function aboutWorker(settings: WorkerSettings, registry: Registry, workflows: readonly string[] | null): string {
   const { queues, build, code } = settings
   return JSON.stringify({
     queues,

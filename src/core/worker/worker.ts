@@ -7,15 +7,7 @@ import { limits } from '../base/limits.ts'
 import { barrierIsExact } from '../deciders/function/barrier.ts'
 import { sleep } from '../runtime/clock.ts'
 import { secret } from '../runtime/random.ts'
-import type {
-  Claimed,
-  ClaimedRun,
-  ClaimedTask,
-  ClaimRequest,
-  Hint,
-  NewRun,
-  Store,
-} from '../stores/store.ts'
+import type { Claimed, ClaimedRun, ClaimedTask, ClaimRequest, Hint, NewRun, Store } from '../stores/store.ts'
 import { type ClaimBudget, ClaimPlan } from './claim-plan.ts'
 import { storedMessage } from './commit.ts'
 import type { EngineParts, WorkerContext } from './context.ts'
@@ -105,8 +97,7 @@ export class Worker {
   accept(claimed: ClaimedRun, wasGranted: boolean): void {
     const { session } = this.#context
     if (claimed.lease.session !== session.id || !session.alive) return
-    if (this.#leases.accept(claimed.lease.nonce) && !this.#isKnown(claimed))
-      this.#hold(claimed, wasGranted)
+    if (this.#leases.accept(claimed.lease.nonce) && !this.#isKnown(claimed)) this.#hold(claimed, wasGranted)
   }
 
   /** Looks whether steps whose tasks it holds were cancelled. @internal */
@@ -314,8 +305,7 @@ export class Worker {
     await line
       .send((store) => store.settle([outcome]))
       .catch((error: unknown) => {
-        if (!(error instanceof NoAnswer))
-          logger.log('error', `a task was not settled: ${String(error)}`)
+        if (!(error instanceof NoAnswer)) logger.log('error', `a task was not settled: ${String(error)}`)
       })
     this.#forgetTask(held)
     if (this.#plan.wantsMore) this.#waker.wake()
@@ -371,8 +361,7 @@ export class Worker {
   #loseEverything(): void {
     this.#context.line.died(this.#runs.size, this.#tasks.size)
     this.#loseTasks([...this.#tasks.keys()])
-    for (const held of [...this.#runs.values()])
-      held.abandon('this worker could not renew its lease')
+    for (const held of [...this.#runs.values()]) held.abandon('this worker could not renew its lease')
     this.#warm.clear()
     this.#leases.clear()
     this.#waker.wake()

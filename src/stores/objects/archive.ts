@@ -1,11 +1,6 @@
 // Reads ended runs that have left memory: finds the segments that may have a run, reads their indexes, then single
 // lines.
-import {
-  type ArchivedRuns,
-  holdAll,
-  type ListQuery,
-  type RunRow,
-} from '../../core/stores/driver.ts'
+import { type ArchivedRuns, holdAll, type ListQuery, type RunRow } from '../../core/stores/driver.ts'
 import type { Bloom } from './bloom.ts'
 import type { Bucket, ByteRange } from './bucket.ts'
 import { SegmentGone } from './errors.ts'

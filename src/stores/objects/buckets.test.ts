@@ -4,12 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import {
-  freshBucket,
-  type Radosgw,
-  radosgwStartMsMax,
-  sharedRadosgw,
-} from '../../../test/support/radosgw.ts'
+import { freshBucket, type Radosgw, radosgwStartMsMax, sharedRadosgw } from '../../../test/support/radosgw.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
 import { systemRandom } from '../../core/runtime/random.ts'
 import { bucketContract } from '../../testing/bucket-contract.ts'

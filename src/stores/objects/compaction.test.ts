@@ -106,11 +106,7 @@ test('P15, V1: ended runs leave memory and are found, listed, counted and known 
     expect((await each.create([refused]))[0]?.outcome).toBe('refused')
     const message = { id: 'm', body: '{}' }
     const posts = [123, 124, 99_999].map((n) => ({ runId: idOf(n), message }))
-    expect((await each.post(posts)).map(({ outcome }) => outcome)).toEqual([
-      'closed',
-      'closed',
-      'missing',
-    ])
+    expect((await each.post(posts)).map(({ outcome }) => outcome)).toEqual(['closed', 'closed', 'missing'])
   }
   await Promise.all([store.close(), second.close()])
 })

@@ -68,8 +68,7 @@ export class Compactor {
     const { replica, settings } = this.#ports
     if (replica.endedIn.size >= settings.archiveAt) await this.archive()
     await this.snapshot()
-    if (this.#snapshots++ % SNAPSHOTS_PER_SWEEP === 0 && this.#isSteady())
-      await this.sweep(cause.at)
+    if (this.#snapshots++ % SNAPSHOTS_PER_SWEEP === 0 && this.#isSteady()) await this.sweep(cause.at)
   }
 
   /** Moves all ended runs into a segment. */
@@ -109,9 +108,7 @@ export class Compactor {
     const before = (n: number): Listing[] => log.filter(({ key }) => numberIn(key) <= n)
     // A snapshot without all its parts covers nothing. One that seems older than what it covers was written while the
     // storage's clock was wrong.
-    const newest = [...whole.keys()].filter((each) =>
-      [each, ...before(numberIn(each.key))].every(isOld),
-    )
+    const newest = [...whole.keys()].filter((each) => [each, ...before(numberIn(each.key))].every(isOld))
     const covered = numberIn(newest.at(-1)?.key ?? snapshotKey(0))
     const gone = snapshots.filter(({ key }) => numberIn(key) < covered)
     gone.push(...before(covered))

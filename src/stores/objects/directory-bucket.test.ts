@@ -17,8 +17,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }))
 
-const open = (): Promise<DirectoryBucket> =>
-  DirectoryBucket.open(`file://${folder}/data`, systemClock)
+const open = (): Promise<DirectoryBucket> => DirectoryBucket.open(`file://${folder}/data`, systemClock)
 
 test.each([
   '',
@@ -97,20 +96,13 @@ test('directory: a listing is what sorting all keys gives', async () => {
   const any = fc.oneof(short, fc.constant(''))
   let round = 0
   await fc.assert(
-    fc.asyncProperty(
-      fc.uniqueArray(key, { maxLength: 12 }),
-      any,
-      any,
-      async (all, prefix, after) => {
-        const bucket = await DirectoryBucket.open(`file:${folder}/${round++}`, systemClock)
-        for (const each of all) await bucket.put(each, 'x')
-        const expected = all
-          .filter((each) => each.startsWith(prefix) && compareKeys(each, after) > 0)
-          .sort(compareKeys)
-        const found = await bucket.list(prefix, { after, limit: 5 })
-        expect(found.map((each) => each.key)).toEqual(expected.slice(0, 5))
-      },
-    ),
+    fc.asyncProperty(fc.uniqueArray(key, { maxLength: 12 }), any, any, async (all, prefix, after) => {
+      const bucket = await DirectoryBucket.open(`file:${folder}/${round++}`, systemClock)
+      for (const each of all) await bucket.put(each, 'x')
+      const expected = all.filter((each) => each.startsWith(prefix) && compareKeys(each, after) > 0).sort(compareKeys)
+      const found = await bucket.list(prefix, { after, limit: 5 })
+      expect(found.map((each) => each.key)).toEqual(expected.slice(0, 5))
+    }),
     { numRuns: 60 },
   )
 })
@@ -151,15 +143,7 @@ test('directory: two processes on one folder see each other’s objects', async 
 test('directory: the URL is read, or refused with what to write', async () => {
   const url = `file://${folder}/with%20space`
   expect((await DirectoryBucket.open(url, systemClock)).name).toBe(`file:${folder}/with space`)
-  const bad = [
-    'file:',
-    'file:/',
-    'file://',
-    'file:///',
-    'file://host/share',
-    `file:${folder}/x?pool=3`,
-    'file:./%zz',
-  ]
+  const bad = ['file:', 'file:/', 'file://', 'file:///', 'file://host/share', `file:${folder}/x?pool=3`, 'file:./%zz']
   for (const each of [...bad, `file:${folder}/missing/below`]) {
     await expect(DirectoryBucket.open(each, systemClock), each).rejects.toMatchObject({
       code: 'STORE_URL_INVALID',

@@ -2,17 +2,7 @@
 // flushed to disk before the call returns. It must not be on a network file system: there, a link may be reported as
 // failed although it was made, and other processes' writes become visible late.
 import { constants } from 'node:fs'
-import {
-  type FileHandle,
-  link,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  stat,
-  unlink,
-} from 'node:fs/promises'
+import { type FileHandle, link, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { PawlError } from '../../core/base/errors.ts'
 import type { Instant } from '../../core/base/instant.ts'
@@ -51,11 +41,7 @@ export class DirectoryBucket implements Bucket {
   }
 
   /** Opens `file:./pawl-data` or `file:///var/lib/pawl`. Creates the folder if its parent exists. */
-  static async open(
-    url: string,
-    clock: Clock,
-    options: DirectoryOptions = {},
-  ): Promise<DirectoryBucket> {
+  static async open(url: string, clock: Clock, options: DirectoryOptions = {}): Promise<DirectoryBucket> {
     const bucket = new DirectoryBucket(folderOf(url), clock, options)
     await bucket.#explained(() => bucket.#prepare())
     return bucket
@@ -126,11 +112,7 @@ export class DirectoryBucket implements Bucket {
   }
 
   /** Flushes the text to a temporary file, lets `publish` move it to its name, and flushes the folder. */
-  async #write<T>(
-    key: string,
-    body: string,
-    publish: (temporary: string, target: string) => Promise<T>,
-  ): Promise<T> {
+  async #write<T>(key: string, body: string, publish: (temporary: string, target: string) => Promise<T>): Promise<T> {
     const target = this.#fileOf(key)
     return this.#explained(async () => {
       const temporary = await this.#writeTemporary(body)
@@ -301,17 +283,11 @@ function explain(error: unknown, folder: string): unknown {
   switch (codeOf(error)) {
     case 'EACCES':
     case 'EROFS':
-      return refuse(
-        'STORE_READ_ONLY',
-        `Make ${folder} and everything in it writable for this user.`,
-      )
+      return refuse('STORE_READ_ONLY', `Make ${folder} and everything in it writable for this user.`)
     case 'EPERM':
     case 'ENOTSUP':
     case 'ENOSYS':
-      return refuse(
-        'STORE_UNSUITABLE',
-        'The file system must support hard links: use a local disk.',
-      )
+      return refuse('STORE_UNSUITABLE', 'The file system must support hard links: use a local disk.')
     case 'ENOENT':
     case 'ENOTDIR':
       return refuse('STORE_URL_INVALID', `Create the parent folder of ${folder}.`)

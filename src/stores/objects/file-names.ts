@@ -62,9 +62,7 @@ function file(name: string): string {
 
 /** Returns the encoded beginning of a key from the names of its folders. */
 function textOf(folders: readonly string[]): string {
-  return folders
-    .map((name) => (name.endsWith(',') ? name.slice(0, -1) : `${name.replace(/\+$/, '')}/`))
-    .join('')
+  return folders.map((name) => (name.endsWith(',') ? name.slice(0, -1) : `${name.replace(/\+$/, '')}/`)).join('')
 }
 
 function encoded(segment: string): string {

@@ -158,11 +158,7 @@ test('stores, object storage at size: what is new is not looked for in the index
   expect(bucket.requests).toBeLessThan(SEGMENTS)
   for (let n = 1_000_000; n < 1_000_100; n++) {
     const named = { ...newRun(root(n), `order ${n}`), reuse: 'reject' as const }
-    await store.create([
-      newRun(keyed(n), keyed(n)),
-      newRun(sibling(n % 1_000), sibling(n % 1_000)),
-      named,
-    ])
+    await store.create([newRun(keyed(n), keyed(n)), newRun(sibling(n % 1_000), sibling(n % 1_000)), named])
   }
   const filters = store.replica.archive.state.segments.map(({ filter = 0 }) => filter)
   // Each filter is read once, and few indexes: those of the false positives, about one in a hundred.

@@ -2,13 +2,7 @@
 // object before it, so a reader applies the lines without checking any rule.
 import { PawlError } from '../../core/base/errors.ts'
 import type { Instant } from '../../core/base/instant.ts'
-import type {
-  Changes,
-  RecordRow,
-  RunChange,
-  SessionRow,
-  TaskRow,
-} from '../../core/stores/driver.ts'
+import type { Changes, RecordRow, RunChange, SessionRow, TaskRow } from '../../core/stores/driver.ts'
 import { damagedObject } from './errors.ts'
 import type { ArchiveChange } from './segment.ts'
 
@@ -111,7 +105,6 @@ export function parse<Header, Each>(key: string, body: string): [Header, ...Each
       `${key} was written by a newer pawl (format ${version}; this one reads up to ${VERSION}). Upgrade pawl in this process.`,
     )
   }
-  if (version !== undefined && version >= OLDEST && count === lines.length - 1)
-    return lines as [Header, ...Each[]]
+  if (version !== undefined && version >= OLDEST && count === lines.length - 1) return lines as [Header, ...Each[]]
   throw damagedObject(key, 'is incomplete, or has a header that does not fit its lines')
 }

@@ -3,11 +3,7 @@ import { limits } from '../../core/base/limits.ts'
 import type { Bucket, Listing } from './bucket.ts'
 
 /** Yields the pages of all objects whose keys begin with `prefix` and come after the key `after`. */
-export async function* pages(
-  bucket: Bucket,
-  prefix: string,
-  after?: string,
-): AsyncGenerator<readonly Listing[]> {
+export async function* pages(bucket: Bucket, prefix: string, after?: string): AsyncGenerator<readonly Listing[]> {
   for (let last = after; ; ) {
     const page = await bucket.list(prefix, last === undefined ? {} : { after: last })
     if (page.length > 0) yield page

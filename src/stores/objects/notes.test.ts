@@ -55,24 +55,21 @@ test('a note costs what it is long, however many there are of the run', async ()
   await other.close()
 })
 
-test.each([3, 1_000])(
-  'notes outlive snapshots every %d objects, and end with their generation',
-  async (every) => {
-    const world = new World()
-    const store = world.store(every)
-    const run = await hold(store)
-    for (let n = 0; n < 8; n++) await store.note([noteOf(n), noteOf(n, { body: `"${n}"` })])
-    const other = world.store(every)
-    for (let n = 0; n < 8; n++) expect(await bodyOf(other, noteOf(n))).toBe(`"${n}"`)
-    await apply(store, turn(run, { next: continued() }))
-    await store.note([noteOf(1, { generation: 2, body: '"new"' })])
-    for (const each of [store, other, world.store(every)]) {
-      expect(await bodyOf(each, noteOf(1))).toBeUndefined()
-      expect(await bodyOf(each, noteOf(1, { generation: 2 }))).toBe('"new"')
-      await each.close()
-    }
-  },
-)
+test.each([3, 1_000])('notes outlive snapshots every %d objects, and end with their generation', async (every) => {
+  const world = new World()
+  const store = world.store(every)
+  const run = await hold(store)
+  for (let n = 0; n < 8; n++) await store.note([noteOf(n), noteOf(n, { body: `"${n}"` })])
+  const other = world.store(every)
+  for (let n = 0; n < 8; n++) expect(await bodyOf(other, noteOf(n))).toBe(`"${n}"`)
+  await apply(store, turn(run, { next: continued() }))
+  await store.note([noteOf(1, { generation: 2, body: '"new"' })])
+  for (const each of [store, other, world.store(every)]) {
+    expect(await bodyOf(each, noteOf(1))).toBeUndefined()
+    expect(await bodyOf(each, noteOf(1, { generation: 2 }))).toBe('"new"')
+    await each.close()
+  }
+})
 
 const nothing = { tasks: [], tasksGone: [], sessions: [], sessionsGone: [], records: [] }
 

@@ -16,19 +16,13 @@ export interface OpenObjectsOptions extends Omit<ObjectStoreOptions, 'bucket' | 
   readonly s3?: S3Options
 }
 
-export async function openObjects(
-  given: string,
-  clock: Clock,
-  options: OpenObjectsOptions = {},
-): Promise<ObjectStore> {
+export async function openObjects(given: string, clock: Clock, options: OpenObjectsOptions = {}): Promise<ObjectStore> {
   const { url, own } = takeApart(given)
   const { s3, ...rest } = options
   const onError = (error: unknown): void =>
     consoleLogger.log('warn', `compaction failed and will be tried again: ${String(error)}`)
   const isFolder = /^file:/i.test(url)
-  const bucket = isFolder
-    ? await DirectoryBucket.open(url, clock)
-    : await S3Bucket.open(parseS3Url(url), clock, s3)
+  const bucket = isFolder ? await DirectoryBucket.open(url, clock) : await S3Bucket.open(parseS3Url(url), clock, s3)
   try {
     await prepare(bucket)
     const store = new ObjectStore({
@@ -51,9 +45,7 @@ export async function openObjects(
 /** Opens the bucket without reading it. */
 export async function openBucket(given: string, clock: Clock, s3?: S3Options): Promise<Bucket> {
   const { url } = takeApart(given)
-  return /^file:/i.test(url)
-    ? DirectoryBucket.open(url, clock)
-    : S3Bucket.open(parseS3Url(url), clock, s3)
+  return /^file:/i.test(url) ? DirectoryBucket.open(url, clock) : S3Bucket.open(parseS3Url(url), clock, s3)
 }
 
 // Probes a new prefix. One that passed has the object `pawl.json`, and is not probed again.

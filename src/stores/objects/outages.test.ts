@@ -83,16 +83,13 @@ describe.each(refusals)('stores D1: $status $code', (refusal) => {
       (on) => on.renew(beat(SESSION)),
       (on) => on.claim(request(SESSION, { reconcile: true })),
       (on) => on.post([{ runId: NEW, message: { id: 'm', body: '{}' } }]),
-      (on) =>
-        on.records([{ type: 'put', space: 's', key: 'k', version: 0, body: '1', writeId: 1 }]),
+      (on) => on.records([{ type: 'put', space: 's', key: 'k', version: 0, body: '1', writeId: 1 }]),
       (on) => on.load([{ type: 'run', runId: NEW }]),
       (on) => on.list({ limit: 1 }),
     ]
     for (const call of calls) await refuse(refusal, () => insist(() => call(store)))
     simulator.faults.refusal = refusal
-    const error: unknown = await store
-      .load([{ type: 'sessions' }])
-      .catch((reason: unknown) => reason)
+    const error: unknown = await store.load([{ type: 'sessions' }]).catch((reason: unknown) => reason)
     simulator.faults.refusal = undefined
     expect(isUnavailable(error)).toBe(true)
     expect(String(error)).toContain(refusal.code)
@@ -171,10 +168,7 @@ test('stores D1: a segment that is lost fails what needs it, and nothing that tr
   space.remove(segment?.key ?? '')
   const store = new ObjectStore({ bucket, clock, settings, projects: false })
   const message = { id: 'm', body: '{}' }
-  const [lost, created] = await Promise.allSettled([
-    store.post([{ runId: OLD, message }]),
-    store.create([newRun(NEW)]),
-  ])
+  const [lost, created] = await Promise.allSettled([store.post([{ runId: OLD, message }]), store.create([newRun(NEW)])])
   expect(lost).toMatchObject({ status: 'rejected', reason: { code: 'STORE_UNSUITABLE' } })
   expect(String((lost as PromiseRejectedResult).reason)).toContain(segment?.key)
   expect(created).toMatchObject({ status: 'fulfilled', value: [{ outcome: 'created' }] })

@@ -2,14 +2,7 @@
 import { expect, test } from 'vitest'
 import { PawlError } from '../../core/base/errors.ts'
 import type { RecordOperation } from '../../core/stores/store.ts'
-import {
-  apply,
-  ended,
-  hold,
-  openSession,
-  released,
-  turn,
-} from '../../testing/conformance/builders.ts'
+import { apply, ended, hold, openSession, released, turn } from '../../testing/conformance/builders.ts'
 import { idFor } from '../../testing/conformance/labels.ts'
 import { MemoryBucket, MemoryObjects } from '../../testing/memory-bucket.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
@@ -43,8 +36,7 @@ class World {
 
   edit(change: (text: string) => string): void {
     for (const prefix of [LOG, SNAPSHOTS]) {
-      for (const { key } of this.space.list(prefix))
-        this.space.write(key, change(String(this.space.read(key)?.body)))
+      for (const { key } of this.space.list(prefix)) this.space.write(key, change(String(this.space.read(key)?.body)))
     }
   }
 
@@ -130,10 +122,7 @@ test('runs that were archived are found by their pin, and listed segments are wh
   }
   const live = await hold(store, idFor('d'))
   const marks = { pin: 'x', compensating: true }
-  await apply(
-    store,
-    turn(live, { ...marks, body: '{"version":1,"build":"","events":[{}]}', next: released() }),
-  )
+  await apply(store, turn(live, { ...marks, body: '{"version":1,"build":"","events":[{}]}', next: released() }))
   await store.compactor.archive()
   await store.compactor.snapshot()
   expect(world.space.list(ENDED)).toHaveLength(1)

@@ -9,14 +9,7 @@ import { limits } from '../../core/base/limits.ts'
 import { persist, unavailable } from '../../core/runtime/availability.ts'
 import { type Clock, sleep } from '../../core/runtime/clock.ts'
 import type { Random } from '../../core/runtime/random.ts'
-import {
-  type Changes,
-  type Hint,
-  isEmpty,
-  Pump,
-  Tables,
-  Transaction,
-} from '../../core/stores/driver.ts'
+import { type Changes, type Hint, isEmpty, Pump, Tables, Transaction } from '../../core/stores/driver.ts'
 import { Archive } from './archive.ts'
 import type { Bucket } from './bucket.ts'
 import { ChangedRows } from './changed-rows.ts'
@@ -102,8 +95,7 @@ export class Replica {
   /** Has the wish judged, and what comes of it made durable. */
   submit<Out>(wish: Wish<Out>): Promise<Out> {
     return new Promise<Out>((resolve, reject) => {
-      if (this.#over.signal.aborted)
-        return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
+      if (this.#over.signal.aborted) return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
       this.#waiting.wish({ wish: wish as Wish<unknown>, resolve, reject })
       this.#pump.start()
     })
@@ -112,8 +104,7 @@ export class Replica {
   /** Resolves when all that was durable at the time of the call is part of `tables`. */
   catchUp(): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.#over.signal.aborted)
-        return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
+      if (this.#over.signal.aborted) return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
       this.#waiting.reader({ resolve, reject })
       this.#pump.start()
     })
@@ -241,8 +232,7 @@ export class Replica {
       const archive = this.#fitting(batch, changes)
       if (isEmpty(changes) && !archive) {
         // Nothing to write, and so nothing that would tell whether others had written before they were asked for this.
-        if (hasLooked || !batch.some(({ wish }, index) => isStale(wish, outs[index])))
-          return answer(batch, outs)
+        if (hasLooked || !batch.some(({ wish }, index) => isStale(wish, outs[index]))) return answer(batch, outs)
         const before = this.position
         await this.#follow()
         if (this.position === before) return answer(batch, outs)
@@ -312,9 +302,7 @@ export class Replica {
     const how = { clock, random, patienceMs: limits.objectPatienceMs, signal: this.#over.signal }
     const sentAt = clock.monotonic()
     let tries = 0
-    const isCreated = await this.#waiting.serveIf(() =>
-      persist(() => this.#createOnce(sent, ++tries), how),
-    )
+    const isCreated = await this.#waiting.serveIf(() => persist(() => this.#createOnce(sent, ++tries), how))
     if (isCreated) this.#pacing.won(sentAt)
     return isCreated
   }

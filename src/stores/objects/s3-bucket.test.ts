@@ -1,10 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
-import {
-  freshBucket,
-  type Radosgw,
-  radosgwStartMsMax,
-  sharedRadosgw,
-} from '../../../test/support/radosgw.ts'
+import { freshBucket, type Radosgw, radosgwStartMsMax, sharedRadosgw } from '../../../test/support/radosgw.ts'
 import { limits } from '../../core/base/limits.ts'
 import { type Clock, systemClock } from '../../core/runtime/clock.ts'
 import { type S3Simulator, startS3Simulator } from '../../testing/s3-simulator.ts'
@@ -26,11 +21,7 @@ afterEach(async () => {
   await simulator.stop()
 })
 
-async function openAt(
-  url: string,
-  options: S3Options = {},
-  clock = systemClock,
-): Promise<S3Bucket> {
+async function openAt(url: string, options: S3Options = {}, clock = systemClock): Promise<S3Bucket> {
   const credentials = async () => simulator.credentials
   const bucket = await S3Bucket.open(parseS3Url(url), clock, { credentials, ...options })
   opened.push(bucket)
@@ -45,9 +36,7 @@ test('S3 store, P1: a create that meets another one under way (409) is sent agai
   const keys = Array.from({ length: 20 }, (_, index) => `log/${index}`)
   for (const key of keys) {
     const results = await Promise.allSettled([bucket.create(key, 'a'), bucket.create(key, 'b')])
-    const created = results.filter(
-      (each) => each.status === 'fulfilled' && each.value === 'created',
-    )
+    const created = results.filter((each) => each.status === 'fulfilled' && each.value === 'created')
     expect(created.length).toBeLessThanOrEqual(1)
   }
   expect(simulator.requests.put).toBeGreaterThan(60)
@@ -140,9 +129,7 @@ test('S3 store, P1: a server that ignores conditions is refused by the probe', a
   const bucket = await openAt(simulator.url)
   await expect(probe(bucket)).rejects.toMatchObject({
     code: 'STORE_UNSUITABLE',
-    message: expect.stringMatching(
-      /s3:\/\/simulated\/ .*If-None-Match.*Use another bucket.*known to work/,
-    ),
+    message: expect.stringMatching(/s3:\/\/simulated\/ .*If-None-Match.*Use another bucket.*known to work/),
   })
   expect(simulator.space.list('')).toEqual([])
 })
@@ -163,12 +150,7 @@ function mistakes(server: () => Promise<{ url: string } & Pick<Radosgw, 'credent
     const { url, credentials } = await server()
     const wrong = { accessKeyId: credentials.accessKeyId, secretAccessKey: SECRET }
     const bucket = await openAt(url, { credentials: async () => wrong })
-    const calls = [
-      () => bucket.get('a'),
-      () => bucket.put('a', 'x'),
-      () => bucket.list(''),
-      () => probe(bucket),
-    ]
+    const calls = [() => bucket.get('a'), () => bucket.put('a', 'x'), () => bucket.list(''), () => probe(bucket)]
     for (const call of calls) {
       const error: unknown = await call().catch((reason: unknown) => reason)
       expect(error).toMatchObject({ code: 'STORE_URL_INVALID' })

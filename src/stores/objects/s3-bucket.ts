@@ -9,12 +9,7 @@ import { unavailable } from '../../core/runtime/availability.ts'
 import { type Clock, sleep } from '../../core/runtime/clock.ts'
 import { type Random, systemRandom } from '../../core/runtime/random.ts'
 import type { Bucket, ByteRange, Listing, ListPage } from './bucket.ts'
-import {
-  type CredentialProvider,
-  CredentialSource,
-  type Credentials,
-  findCredentials,
-} from './credentials.ts'
+import { type CredentialProvider, CredentialSource, type Credentials, findCredentials } from './credentials.ts'
 import { forEach } from './for-each.ts'
 import { checkKey } from './keys.ts'
 import { errorCode, isAboutCredentials, type S3Response, s3Error } from './s3-errors.ts'
@@ -61,18 +56,11 @@ export class S3Bucket implements Bucket {
     this.#clock = clock
     this.#random = options.random ?? systemRandom
     this.#now = options.now ?? (() => this.serverTime.now())
-    this.#credentials = new CredentialSource(
-      options.credentials ?? findCredentials(location.profile),
-      clock,
-    )
+    this.#credentials = new CredentialSource(options.credentials ?? findCredentials(location.profile), clock)
   }
 
   /** Sends no request; throws if the driver or the credentials are missing. */
-  static async open(
-    location: S3Location,
-    clock: Clock,
-    options: S3Options = {},
-  ): Promise<S3Bucket> {
+  static async open(location: S3Location, clock: Clock, options: S3Options = {}): Promise<S3Bucket> {
     const bucket = new S3Bucket(await loadDriver(), location, clock, options)
     await bucket.#credentials.get()
     return bucket
@@ -153,11 +141,7 @@ export class S3Bucket implements Bucket {
     this.#closing.abort(new Error('the bucket was closed'))
   }
 
-  async #listPage(
-    prefix: string,
-    after: string,
-    limit: number,
-  ): Promise<ReturnType<typeof readList>> {
+  async #listPage(prefix: string, after: string, limit: number): Promise<ReturnType<typeof readList>> {
     const own = this.#location.prefix
     const query = {
       'list-type': '2',
@@ -262,20 +246,15 @@ async function loadDriver(): Promise<Driver> {
   try {
     return await import('aws4fetch')
   } catch (error) {
-    throw new PawlError(
-      'DRIVER_MISSING',
-      "the S3 store needs the package 'aws4fetch'. Run: npm install aws4fetch",
-      { cause: error },
-    )
+    throw new PawlError('DRIVER_MISSING', "the S3 store needs the package 'aws4fetch'. Run: npm install aws4fetch", {
+      cause: error,
+    })
   }
 }
 
 /** Encodes everything but letters, digits and `-._~`, as SigV4 requires, so that the signed URL is the one sent. */
 function encoded(text: string): string {
-  return encodeURIComponent(text).replace(
-    /[!'()*]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  )
+  return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
 /** Returns the innermost cause, because the error of `fetch` itself only says `fetch failed`. */

@@ -51,10 +51,7 @@ const ADVICE: Readonly<Record<string, readonly [PawlErrorCode, string]>> = {
   InvalidToken: ['STORE_URL_INVALID', CREDENTIALS],
   TokenRefreshRequired: ['STORE_URL_INVALID', CREDENTIALS],
   RequestTimeTooSkewed: ['STORE_URL_INVALID', 'Correct the clock of this machine.'],
-  NoSuchBucket: [
-    'STORE_URL_INVALID',
-    'Create the bucket first, or correct its name in the store URL.',
-  ],
+  NoSuchBucket: ['STORE_URL_INVALID', 'Create the bucket first, or correct its name in the store URL.'],
   InvalidBucketName: ['STORE_URL_INVALID', 'Correct the name of the bucket in the store URL.'],
   NotImplemented: [
     'STORE_UNSUITABLE',
@@ -63,11 +60,7 @@ const ADVICE: Readonly<Record<string, readonly [PawlErrorCode, string]>> = {
 }
 
 export function s3Error(name: string, method: string, response: S3Response): PawlError {
-  const {
-    code,
-    message,
-    region = response.bucketRegion,
-  } = readError(response.body.toString('utf8'))
+  const { code, message, region = response.bucketRegion } = readError(response.body.toString('utf8'))
   const said = [code || `HTTP ${response.status}`, message].filter(Boolean).join(': ')
   const { status } = response
   const passing = status >= 500 && status !== 501 && code !== 'NotImplemented'
@@ -84,26 +77,16 @@ function adviceFor(
   region: string | undefined,
 ): readonly [PawlErrorCode, string] {
   if (region !== undefined) {
-    return [
-      'STORE_URL_INVALID',
-      `The bucket is in region ${region}. Add region=${region} to the store URL.`,
-    ]
+    return ['STORE_URL_INVALID', `The bucket is in region ${region}. Add region=${region} to the store URL.`]
   }
   if (status >= 300 && status < 400) {
-    return [
-      'STORE_URL_INVALID',
-      'The server redirects to another place. Correct region or endpoint in the store URL.',
-    ]
+    return ['STORE_URL_INVALID', 'The server redirects to another place. Correct region or endpoint in the store URL.']
   }
   if (status === 401 || status === 403) {
     return method === 'PUT' || method === 'DELETE'
       ? ['STORE_READ_ONLY', 'Allow these credentials s3:PutObject and s3:DeleteObject.']
       : ['STORE_URL_INVALID', 'Allow these credentials s3:GetObject and s3:ListBucket.']
   }
-  if (status === 404)
-    return ['STORE_URL_INVALID', 'Check the endpoint and the bucket in the store URL.']
-  return [
-    'STORE_UNSUITABLE',
-    'This server does not answer like S3. Check the endpoint in the store URL.',
-  ]
+  if (status === 404) return ['STORE_URL_INVALID', 'Check the endpoint and the bucket in the store URL.']
+  return ['STORE_UNSUITABLE', 'This server does not answer like S3. Check the endpoint in the store URL.']
 }

@@ -26,21 +26,14 @@ const PARAMETERS = ['endpoint', 'region', 'profile', 'retention', 'project']
  */
 export function parseS3Url(url: string): S3Location {
   const [, bucket = '', path = '', query = ''] =
-    /^s3:\/\/([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i.exec(url) ??
-    refuse('the S3 URL is malformed')
+    /^s3:\/\/([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i.exec(url) ?? refuse('the S3 URL is malformed')
   if (bucket.includes('@')) {
-    refuse(
-      'the S3 URL contains credentials. Remove them, and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
-    )
+    refuse('the S3 URL contains credentials. Remove them, and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY')
   }
-  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$/.test(bucket))
-    refuse(`'${bucket}' in the S3 URL is not a bucket name`)
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$/.test(bucket)) refuse(`'${bucket}' in the S3 URL is not a bucket name`)
   const parameters = parametersOf(query, 's3', PARAMETERS)
   const region =
-    parameters.get('region') ??
-    environment('AWS_REGION') ??
-    environment('AWS_DEFAULT_REGION') ??
-    'us-east-1'
+    parameters.get('region') ?? environment('AWS_REGION') ?? environment('AWS_DEFAULT_REGION') ?? 'us-east-1'
   if (!/^[a-z0-9-]+$/i.test(region)) refuse(`'${region}' is not a region`)
   const profile = parameters.get('profile')
   const base = baseOf(bucket, region, parameters.get('endpoint'))
@@ -52,9 +45,7 @@ function prefixOf(path: string): string {
   if (segments.length === 1 && segments[0] === '') return ''
   for (const segment of segments) {
     if (segment === '' || segment === '.' || segment === '..' || /[/\0]/.test(segment)) {
-      refuse(
-        `the prefix of the S3 URL has the segment '${segment.replaceAll('\0', '\\0')}', which no key may have`,
-      )
+      refuse(`the prefix of the S3 URL has the segment '${segment.replaceAll('\0', '\\0')}', which no key may have`)
     }
   }
   return `${segments.join('/')}/`
@@ -73,15 +64,12 @@ function baseOf(bucket: string, region: string, endpoint: string | undefined): s
     const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
     // The certificate of *.s3 is valid for one label only, so a bucket with a full stop goes into the path.
     const inHost = !/[._]|[A-Z]/.test(bucket)
-    return inHost
-      ? `https://${bucket}.s3.${region}.${domain}/`
-      : `https://s3.${region}.${domain}/${bucket}/`
+    return inHost ? `https://${bucket}.s3.${region}.${domain}/` : `https://s3.${region}.${domain}/${bucket}/`
   }
   const { protocol, username, password, search, hash, origin, pathname } = URL.canParse(endpoint)
     ? new URL(endpoint)
     : refuse('the endpoint of the S3 URL is not a URL')
-  if (protocol !== 'https:' && protocol !== 'http:')
-    refuse('the endpoint of the S3 URL is not http or https')
+  if (protocol !== 'https:' && protocol !== 'http:') refuse('the endpoint of the S3 URL is not http or https')
   if (username || password) refuse('the endpoint of the S3 URL contains credentials. Remove them')
   if (search || hash) refuse('the endpoint of the S3 URL has more than a host and a path')
   return `${origin}${pathname.replace(/\/$/, '')}/${bucket}/`

@@ -23,10 +23,10 @@ async function exchange(
 }
 
 const leg = fc.integer({ min: 0, max: 100 })
-const exchanges = fc.array(
-  fc.record({ there: leg, back: leg, pause: fc.integer({ min: 0, max: 3_000 }) }),
-  { minLength: 1, maxLength: 40 },
-)
+const exchanges = fc.array(fc.record({ there: leg, back: leg, pause: fc.integer({ min: 0, max: 3_000 }) }), {
+  minLength: 1,
+  maxLength: 40,
+})
 const leads = fc.integer({ min: -10_000_000, max: 10_000_000 })
 
 test('S3 store, P15: the server’s true time is within the uncertainty, whatever latency and phase', async () => {

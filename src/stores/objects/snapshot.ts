@@ -5,14 +5,7 @@
 import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
-import type {
-  RecordRow,
-  RowTurn,
-  RunRow,
-  SessionRow,
-  Tables,
-  TaskRow,
-} from '../../core/stores/driver.ts'
+import type { RecordRow, RowTurn, RunRow, SessionRow, Tables, TaskRow } from '../../core/stores/driver.ts'
 import type { Bucket } from './bucket.ts'
 import type { ChangedRows } from './changed-rows.ts'
 import { parse, VERSION } from './format.ts'
@@ -96,11 +89,7 @@ export function captureAll({ tables, endedIn }: Snapshot): Captured[] {
 }
 
 /** Captures, at this moment, the rows that changed after a number of the log. */
-export function captureChanged(
-  { tables, endedIn }: Snapshot,
-  changed: ChangedRows,
-  since: number,
-): Captured[] {
+export function captureChanged({ tables, endedIn }: Snapshot, changed: ChangedRows, since: number): Captured[] {
   return [
     ...changed.runs(since).map((runGone) => {
       const row = tables.run(runGone)
@@ -121,11 +110,7 @@ export function captureChanged(
   ]
 }
 
-function captureRun(
-  row: RunRow,
-  tables: Tables,
-  endedIn: ReadonlyMap<string, number>,
-): CapturedRun {
+function captureRun(row: RunRow, tables: Tables, endedIn: ReadonlyMap<string, number>): CapturedRun {
   const { runId } = row.head
   const turns = tables.turns.get(runId) ?? []
   const older = !tables.isNewest(row)

@@ -31,8 +31,7 @@ class Mortal {
       const { dies } = this
       if (!dies) return call()
       this.requests++
-      if (this.requests > dies.at || (this.requests === dies.at && dies.before))
-        throw new Error('dead')
+      if (this.requests > dies.at || (this.requests === dies.at && dies.before)) throw new Error('dead')
       const out = await call()
       if (this.requests === dies.at) throw new Error('dead')
       return out
@@ -163,8 +162,7 @@ test('a long history is several lines, and comes back whole', async () => {
   const body = JSON.stringify({ version: 1, build: 'x'.repeat(700_000), events: [{}] })
   const about = { runId: run.head.runId, lease: run.lease, generation: 1, at: 0, count: 1, body }
   const rest = { consumed: [], outbox: [], tasks: [], dropped: [], next: { type: 'hold' } } as const
-  for (let seq = 0; seq < 8; seq++)
-    await store.commit([{ ...about, ...rest, turnId: seq + 1, seq }])
+  for (let seq = 0; seq < 8; seq++) await store.commit([{ ...about, ...rest, turnId: seq + 1, seq }])
   await store.compactor.snapshot()
   const lines = [...linesOf(captureAll(store.replica.dump()))]
   expect(lines.filter((line) => 'of' in line).length).toBeGreaterThan(2)
@@ -234,9 +232,7 @@ test('a death before or after any object of a snapshot or a sweep harms nothing'
       await other.compactor.sweepAll()
       await world.same(other)
       expect(await world.problems()).toEqual([])
-      const listed = new Set(
-        world.manifests().flatMap(({ parts = [] }) => parts.map(({ key }) => key)),
-      )
+      const listed = new Set(world.manifests().flatMap(({ parts = [] }) => parts.map(({ key }) => key)))
       expect(new Set(world.keys(PARTS))).toEqual(listed)
       await other.close()
     }

@@ -58,10 +58,7 @@ export class Snapshotter {
   }
 
   /** Returns the complete snapshots among these, with the keys of their parts. */
-  async whole(
-    snapshots: readonly Listing[],
-    parts: ReadonlySet<string>,
-  ): Promise<Map<Listing, readonly string[]>> {
+  async whole(snapshots: readonly Listing[], parts: ReadonlySet<string>): Promise<Map<Listing, readonly string[]>> {
     const found = new Map<Listing, readonly string[]>()
     const known = new Map<string, Manifest>()
     for (const each of snapshots) {
@@ -106,14 +103,12 @@ export class Snapshotter {
     if (isSmall) {
       const { text = '', lines = 0 } = first ?? {}
       const body = withHeader({ n, at, archive }, text, lines)
-      if ((await bucket.create(key, body)) === 'created')
-        this.#manifests.set(key, { n, at, archive })
+      if ((await bucket.create(key, body)) === 'created') this.#manifests.set(key, { n, at, archive })
       return
     }
     const parts = [...(before ?? []), ...(await this.#saveParts(n, first, texts))]
     const body = withHeader({ n, at, archive, parts }, '', 0)
-    if ((await bucket.create(key, body)) === 'created')
-      this.#manifests.set(key, { n, at, archive, parts })
+    if ((await bucket.create(key, body)) === 'created') this.#manifests.set(key, { n, at, archive, parts })
   }
 
   async #saveParts(

@@ -71,8 +71,7 @@ function behind(url: string, options: S3Options = {}): Place {
   const [base = '', query = ''] = url.split('?')
   const own = `${base.replace(/\/$/, '')}/${uuidV7(systemClock, systemRandom)}?${query}`
   return {
-    open: (clock) =>
-      S3Bucket.open(parseS3Url(own), systemClock, { ...options, now: () => clock.now() }),
+    open: (clock) => S3Bucket.open(parseS3Url(own), systemClock, { ...options, now: () => clock.now() }),
   }
 }
 

@@ -6,15 +6,7 @@ import { limits } from '../../core/base/limits.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 import { type Random, systemRandom } from '../../core/runtime/random.ts'
 import type * as seam from '../../core/stores/driver.ts'
-import {
-  loadOne,
-  matches,
-  pageOf,
-  position,
-  rules,
-  snapshot,
-  Transaction,
-} from '../../core/stores/driver.ts'
+import { loadOne, matches, pageOf, position, rules, snapshot, Transaction } from '../../core/stores/driver.ts'
 import type { Bucket } from './bucket.ts'
 import { Compactor, type CompactorSettings } from './compactor.ts'
 import { SegmentGone } from './errors.ts'
@@ -167,9 +159,7 @@ export class ObjectStore implements seam.Store {
 
   async #list(query: seam.ListQuery): Promise<seam.Listed> {
     const { tables, archive, now } = this.replica
-    const here = [...tables.live.values(), ...tables.ended.values()].filter((row) =>
-      matches(row, query),
-    )
+    const here = [...tables.live.values(), ...tables.ended.values()].filter((row) => matches(row, query))
     if (query.count) return { runs: [], count: here.length + (await archive.count(query)) }
     const { cursor } = query
     const found = [...here, ...(await archive.matching(query))]

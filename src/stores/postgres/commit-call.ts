@@ -18,8 +18,7 @@ import {
 export const SEPARATOR = '\x1e'
 
 export function commitArguments(turns: readonly TurnCommit[]): unknown[] {
-  const column = (value: (turn: TurnCommit) => string | number): string =>
-    `{${turns.map(value).join(',')}}`
+  const column = (value: (turn: TurnCommit) => string | number): string => `{${turns.map(value).join(',')}}`
   // Ids that a turn leaves unread travel with those it consumes, under the negative of its number.
   const taken = turns.flatMap(({ consumed, next }, index) => {
     const left = next.type === 'pause' ? (next.left ?? []) : []
@@ -88,13 +87,9 @@ function extras(turns: readonly TurnCommit[]): string | null {
     dropped: each((turn) => turn.dropped.map((taskId) => ({ taskId }))),
     starts: each((turn) => turn.outbox.filter(isStart).map((item) => startOf(turn, item))),
     posts: each((turn) => turn.outbox.filter(isPost).map(postOf)),
-    attributes: each(({ runId, attributes }) =>
-      attributes ? [{ runId, set: attributeRows(attributes) }] : [],
-    ),
+    attributes: each(({ runId, attributes }) => (attributes ? [{ runId, set: attributeRows(attributes) }] : [])),
     continues: each(({ runId, generation, lease, next }) =>
-      next.type === 'continue'
-        ? [{ runId, generation: generation + 1, epoch: lease.epoch, past: next.past }]
-        : [],
+      next.type === 'continue' ? [{ runId, generation: generation + 1, epoch: lease.epoch, past: next.past }] : [],
     ),
     ...(turns.some(({ compensating }) => compensating !== undefined) && {
       undoing: turns.map(({ compensating }) => compensating ?? null),
@@ -102,9 +97,7 @@ function extras(turns: readonly TurnCommit[]): string | null {
     ...(turns.some(({ pin }) => pin !== undefined) && {
       pins: turns.map(({ pin }) => pin ?? null),
     }),
-    pauses: Object.fromEntries(
-      turns.flatMap(({ next }, index) => (next.type === 'pause' ? [[index + 1, next]] : [])),
-    ),
+    pauses: Object.fromEntries(turns.flatMap(({ next }, index) => (next.type === 'pause' ? [[index + 1, next]] : []))),
   })
 }
 

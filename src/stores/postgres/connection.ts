@@ -11,13 +11,9 @@ export async function loadDriver(): Promise<typeof pg> {
     const driver = await import('pg')
     return driver.default
   } catch (error) {
-    throw new PawlError(
-      'DRIVER_MISSING',
-      "the Postgres store needs the package 'pg'. Run: npm install pg",
-      {
-        cause: error,
-      },
-    )
+    throw new PawlError('DRIVER_MISSING', "the Postgres store needs the package 'pg'. Run: npm install pg", {
+      cause: error,
+    })
   }
 }
 
@@ -31,11 +27,7 @@ export const MARK = 'pawl.direct'
  * Behind a pooler in transaction mode (`isPooled`) there are no start-up options, because connections of the server are
  * shared. The functions set what a transaction needs.
  */
-export function connectionOptions(
-  place: Place,
-  purpose: Purpose,
-  isPooled = false,
-): pg.ClientConfig {
+export function connectionOptions(place: Place, purpose: Purpose, isPooled = false): pg.ClientConfig {
   return {
     connectionString: place.url,
     application_name: purpose,
@@ -73,8 +65,7 @@ export function explain(error: unknown): unknown {
   if (error instanceof PawlError) return error
   const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string }
   // First, because the message may quote the data.
-  if (REFUSED.test(code) || (code.startsWith('54') && TOO_LARGE.test(message)))
-    return refused('Postgres', error)
+  if (REFUSED.test(code) || (code.startsWith('54') && TOO_LARGE.test(message))) return refused('Postgres', error)
   const refusal = refusals[code] ?? (MISDIRECTED.test(message) ? MISDIRECTION : undefined)
   if (refusal) return new PawlError(refusal[0], `${message}. ${refusal[1]}`, { cause: error })
   return unavailable('Postgres', error)
@@ -90,10 +81,7 @@ const refusals: Readonly<Record<string, readonly [PawlError['code'], string]>> =
   '28P01': ['STORE_URL_INVALID', 'Check the user and password in the store URL.'],
   '28000': ['STORE_URL_INVALID', 'Check the user in the store URL, and the rules in pg_hba.conf.'],
   '42939': ['STORE_URL_INVALID', 'Choose another name in ?schema=: pg_ is for the server itself.'],
-  '3D000': [
-    'STORE_URL_INVALID',
-    'Create the database first, or correct its name in the store URL.',
-  ],
+  '3D000': ['STORE_URL_INVALID', 'Create the database first, or correct its name in the store URL.'],
   '42501': [
     'STORE_READ_ONLY',
     'The user needs a schema of its own: `create schema pawl authorization <user>`, or the right to create one.',

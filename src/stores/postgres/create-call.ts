@@ -38,8 +38,7 @@ export class PostgresCreator {
     const [only, another] = runs
     if (only && !another && isPlain(only)) return [await this.#createOne(only)]
     const created = await this.#createMany(runs)
-    if (created.some((each) => each.outcome === 'created' && !each.run))
-      this.#ports.hints.tell([{ type: 'ready' }])
+    if (created.some((each) => each.outcome === 'created' && !each.run)) this.#ports.hints.tell([{ type: 'ready' }])
     return created
   }
 
@@ -57,9 +56,7 @@ export class PostgresCreator {
     const { plain = [], named = [], alone = [] } = Object.fromEntries(kinds)
     if (plain.length > 0) keep(plain, await this.#createPlain(plain))
     // All processes take locks in one order: by workflow id, then by run id.
-    const sorted = named.toSorted(
-      (a, b) => order(a.workflowId, b.workflowId) || order(a.runId, b.runId),
-    )
+    const sorted = named.toSorted((a, b) => order(a.workflowId, b.workflowId) || order(a.runId, b.runId))
     if (sorted.length > 0) keep(sorted, await this.#createEach(sorted))
     for (const run of alone) keep([run], await this.#createEach([run]))
     return runs.map((run) => answers.get(run) ?? { outcome: 'conflict', runId: run.runId })
@@ -121,9 +118,7 @@ export class PostgresCreator {
         const beside = alongside ? { alongside } : {}
         return { outcome, now, ...(mine && newlyHeld(run, now)), ...beside }
       }
-      return outcome === 'existing'
-        ? { outcome, runId, ...held, ...(posted && { posted }) }
-        : { outcome, runId }
+      return outcome === 'existing' ? { outcome, runId, ...held, ...(posted && { posted }) } : { outcome, runId }
     })
   }
 

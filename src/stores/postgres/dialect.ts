@@ -27,10 +27,7 @@ export function hasStatus(statuses: readonly Status[]): Condition {
   const marked = `live.compensating and live.status in ('running', 'waiting')`
   const plain = `(live.status = any(?) and not (${marked}))`
   const isLive = live.includes('compensating') ? `(${plain} or (${marked}))` : plain
-  const tests = [
-    ...(live.length > 0 ? [isLive] : []),
-    ...(closed.length > 0 ? ['closed.status = any(?)'] : []),
-  ]
+  const tests = [...(live.length > 0 ? [isLive] : []), ...(closed.length > 0 ? ['closed.status = any(?)'] : [])]
   const values = [live, closed].filter((each) => each.length > 0)
   return { where: `(${tests.join(' or ') || 'false'})`, values }
 }
@@ -47,11 +44,7 @@ type Where = 'values' | 'lists' | 'both'
 export type Places = ReadonlyMap<AttributeTest, Where>
 
 /** A value that an older release has set hides the list that it replaced. */
-export function hasAttribute(
-  { name, is, value }: AttributeTest,
-  where: Where,
-  { table }: Dialect,
-): Condition {
+export function hasAttribute({ name, is, value }: AttributeTest, where: Where, { table }: Dialect): Condition {
   const { kind, text, number } = attributeColumns(value)
   const [column, other] = text === null ? ['number', number] : ['text', text]
   const isIn = `select i.run_id from ${table('attribute_item')} i where i.name = ? and i.text = ?`

@@ -38,8 +38,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve))
 }
 
-const ended = (count: number): Hint[] =>
-  Array.from({ length: count }, () => ({ type: 'ended', runId: randomUUID() }))
+const ended = (count: number): Hint[] => Array.from({ length: count }, () => ({ type: 'ended', runId: randomUUID() }))
 const news = (count: number): Hint[] =>
   Array.from({ length: count }, (_, n) => ({ type: 'news', session: Number.MAX_SAFE_INTEGER - n }))
 

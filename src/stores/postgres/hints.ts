@@ -68,9 +68,7 @@ export class Hints {
    * transaction holds a lock until the transaction is flushed, and many would wait for each other.
    */
   rider(hint: Extract<Hint, { type: 'ready' }>): string | undefined {
-    return this.#isQuiet()
-      ? JSON.stringify({ from: this.#ports.self, [hint.type]: true })
-      : undefined
+    return this.#isQuiet() ? JSON.stringify({ from: this.#ports.self, [hint.type]: true }) : undefined
   }
 
   /**

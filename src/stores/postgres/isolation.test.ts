@@ -4,16 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { type FreshDatabase, freshDatabase } from '../../../test/support/database.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
-import {
-  ALICE,
-  claim,
-  message,
-  newRun,
-  openSession,
-  released,
-  take,
-  turn,
-} from '../../testing/conformance/builders.ts'
+import { ALICE, claim, message, newRun, openSession, released, take, turn } from '../../testing/conformance/builders.ts'
 import { nameOf } from './functions/index.ts'
 import { PostgresStore } from './index.ts'
 
@@ -83,9 +74,7 @@ test('stores D5: a function that looks behind a lock refuses to run in repeatabl
   await expect(client.query(post, [posts(randomUUID(), 'm')])).rejects.toMatchObject(refusal)
   for (const call of ['renew', 'settle_tasks', 'note', 'records']) {
     const given = call === 'renew' ? '{}' : '[]'
-    await expect(
-      client.query(`select ${nameOf('pawl', call)}(null, $1)`, [given]),
-    ).rejects.toMatchObject(refusal)
+    await expect(client.query(`select ${nameOf('pawl', call)}(null, $1)`, [given])).rejects.toMatchObject(refusal)
   }
 })
 
@@ -104,14 +93,8 @@ test.each(['read committed', 'repeatable read', 'serializable'])(
       message: message('m'),
     })
     const plain = randomUUID()
-    const created = await store.createIn(caller, [
-      start,
-      newRun(plain, { workflowId: plain, queue: level }),
-    ])
-    expect(created).toMatchObject([
-      { outcome: 'existing', runId: first, posted: 'accepted' },
-      { outcome: 'created' },
-    ])
+    const created = await store.createIn(caller, [start, newRun(plain, { workflowId: plain, queue: level })])
+    expect(created).toMatchObject([{ outcome: 'existing', runId: first, posted: 'accepted' }, { outcome: 'created' }])
     await caller.query('commit')
     const { runs } = await claim(store, { queues: [level] }, ALICE)
     expect(new Set(runs.map(({ head }) => head.runId))).toEqual(new Set([first, plain]))
@@ -154,8 +137,6 @@ test('stores D11: options in the URL are added to those of pawl', async () => {
   )
   await openSession(other, 77)
   await other.close()
-  const { rows } = await watcher.query(
-    "select 1 from pg_stat_activity where application_name = 'pawl'",
-  )
+  const { rows } = await watcher.query("select 1 from pg_stat_activity where application_name = 'pawl'")
   expect(rows.length).toBeGreaterThan(0)
 })

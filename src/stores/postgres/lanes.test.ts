@@ -65,9 +65,7 @@ describe.each(ways)('stores D7: %s', (_way, runs) => {
     expect(created.map(({ outcome }) => outcome)).toEqual(made.map(() => 'created'))
     const { runs: listed } = await store.list({ limit: 9 })
     expect(listed.map(({ head }) => head.name)).toEqual(made.map(() => 'a'))
-    const held = created.flatMap((each) =>
-      each.outcome === 'created' && each.run ? [each.run] : [],
-    )
+    const held = created.flatMap((each) => (each.outcome === 'created' && each.run ? [each.run] : []))
     const claimed = await claim(store)
     expect([...held, ...claimed.runs].map(({ head }) => head.name)).toEqual(made.map(() => 'a'))
   })
@@ -106,9 +104,7 @@ test('stores §2: a batch of all kinds is answered element for element', async (
     { outcome: 'created' },
   ])
   expect((await claim(store, { reconcile: true })).runs).toHaveLength(1)
-  expect(
-    (await claim(store, { reconcile: true, held: [batch[0]?.runId ?? ''] })).runs,
-  ).toHaveLength(4)
+  expect((await claim(store, { reconcile: true, held: [batch[0]?.runId ?? ''] })).runs).toHaveLength(4)
 })
 
 test('stores §2: runs of a batch that are plain are created in one call, whatever else is in it', async () => {
@@ -116,17 +112,12 @@ test('stores §2: runs of a batch that are plain are created in one call, whatev
   const plain = Array.from({ length: 20 }, () => runOf('a'))
   await store.create(plain.slice(0, 2))
   const before = await rowsPerTransaction('calls')
-  await store.create([
-    ...plain.slice(2),
-    runOf('a', { workflowId: 'n', message: { id: 'm', body: '{}' } }),
-  ])
+  await store.create([...plain.slice(2), runOf('a', { workflowId: 'n', message: { id: 'm', body: '{}' } })])
   expect((await rowsPerTransaction('calls')) - before).toBe(2)
 })
 
 /** Transactions that created the runs that are there. */
 async function rowsPerTransaction(schema: string): Promise<number> {
-  const { rows } = await admin.query(
-    `select count(distinct xmin::text)::int4 as count from ${schema}.run`,
-  )
+  const { rows } = await admin.query(`select count(distinct xmin::text)::int4 as count from ${schema}.run`)
   return (rows[0] as { count: number }).count
 }

@@ -121,15 +121,11 @@ test('stores D8: messages for other runs are accepted while the row of one is lo
 test('stores D8: results of tasks are taken while the run of another task is locked', async () => {
   const runs = await holdRuns(5)
   const tasks = runs.map(() => newTask(randomUUID()))
-  await store.commit(
-    runs.map((run, index) => turn(run, { tasks: tasks.slice(index, index + 1), next: released() })),
-  )
+  await store.commit(runs.map((run, index) => turn(run, { tasks: tasks.slice(index, index + 1), next: released() })))
   const claimed = (await claim(store, { runs: 0 })).tasks
   const [first, ...others] = claimed
   await lock(runs.find((run) => run.head.runId === first?.runId))
-  const answers = [first, ...others].map(async (task) =>
-    task ? await store.settle([done(task)]) : [],
-  )
+  const answers = [first, ...others].map(async (task) => (task ? await store.settle([done(task)]) : []))
   const all = await onlyTheFirstWaits(answers)
   expect(all.flat()).toEqual(claimed.map(() => ({ outcome: 'applied' })))
 })
@@ -140,13 +136,7 @@ test('stores D8: runs are created while the workflow id of one is taken in an op
   const create = async (workflowId: string) =>
     (await store.create([newRun(randomUUID(), { workflowId, reuse: 'reject' })]))[0]
   const all = await onlyTheFirstWaits(['taken', 'b', 'c', 'd', 'e'].map(create))
-  expect(all.map((each) => each?.outcome)).toEqual([
-    'refused',
-    'created',
-    'created',
-    'created',
-    'created',
-  ])
+  expect(all.map((each) => each?.outcome)).toEqual(['refused', 'created', 'created', 'created', 'created'])
 })
 
 test('stores D8: a dead session’s runs are freed but for one that is locked, which follows later', async () => {
@@ -170,12 +160,7 @@ test('stores D8: a dead session’s runs are freed but for one that is locked, w
 
 test('stores D8: connections have bounds, so that nobody waits for ever', async () => {
   const [run] = await holdRuns(1)
-  const names = [
-    'tcp_keepalives_idle',
-    'client_connection_check_interval',
-    'lock_timeout',
-    'statement_timeout',
-  ]
+  const names = ['tcp_keepalives_idle', 'client_connection_check_interval', 'lock_timeout', 'statement_timeout']
   const text = `select name, setting::int4 from pg_settings where name = any($1) order by name`
   const of = { runId: run?.head.runId ?? '', generation: 1, key: 'k' }
   const steps = await raw.transact(of, async (sql) => {

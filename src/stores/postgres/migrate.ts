@@ -14,12 +14,7 @@ const MIGRATION_MS_MAX = 3_600_000
  * Processes that start together wait for each other, and those that use the tables meanwhile are not delayed for long.
  * With `again` the functions are installed even if they seem to exist.
  */
-export async function migrate(
-  client: pg.ClientBase,
-  { schema }: Place,
-  clock: Clock,
-  again = false,
-): Promise<void> {
+export async function migrate(client: pg.ClientBase, { schema }: Place, clock: Clock, again = false): Promise<void> {
   if (!again && isUpToDate(await stateOf(client, schema))) return
   const deadline = clock.monotonic() + limits.storePatienceMs
   for (;;) {
@@ -91,10 +86,9 @@ async function makeSchema(run: Run, schema: string): Promise<void> {
 
 /** A process that still uses dropped functions installs them again, or learns that it must be upgraded. */
 async function dropReleases(run: Run, schema: string, which: string): Promise<void> {
-  const { rows } = await run(
-    `delete from ${schema}.release where release <> $1 and ${which} returning release`,
-    [release],
-  )
+  const { rows } = await run(`delete from ${schema}.release where release <> $1 and ${which} returning release`, [
+    release,
+  ])
   for (const { release: old } of rows as { release: string }[]) {
     const found = await run(
       `select oid::regprocedure::text as signature from pg_proc
@@ -124,8 +118,7 @@ async function stateOf(client: pg.ClientBase, schema: string): Promise<State | u
   const [{ found, installed } = {}] = rows as { found?: boolean; installed?: boolean }[]
   if (!found) return undefined
   const about = await client.query(`select to_json(a) as about from ${schema}.about a`)
-  const { version, oldest } = (about.rows[0] as { about: { version: number; oldest?: number } })
-    .about
+  const { version, oldest } = (about.rows[0] as { about: { version: number; oldest?: number } }).about
   const state = {
     version,
     ...(oldest !== undefined && { oldest }),

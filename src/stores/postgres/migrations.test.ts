@@ -11,10 +11,7 @@ import { release } from './functions/index.ts'
 import { PostgresStore } from './index.ts'
 import { migrations } from './schema.ts'
 
-const snapshot = join(
-  import.meta.dirname,
-  '../../../test/workflows/__snapshots__/postgres-schema.txt',
-)
+const snapshot = join(import.meta.dirname, '../../../test/workflows/__snapshots__/postgres-schema.txt')
 
 let database: FreshDatabase
 let admin: pg.Client
@@ -92,12 +89,9 @@ test.each(migrations.map((_, index) => index + 1).slice(0, -1))(
   async (version) => {
     const schema = `version_${version}`
     await admin.query(`create schema ${schema}`)
-    await admin.query(
-      `create table ${schema}.about (version int4 not null, functions text not null)`,
-    )
+    await admin.query(`create table ${schema}.about (version int4 not null, functions text not null)`)
     await admin.query(`insert into ${schema}.about values (${version}, 'older')`)
-    for (const migration of migrations.slice(0, version))
-      await admin.query(migration.replaceAll('{schema}', schema))
+    for (const migration of migrations.slice(0, version)) await admin.query(migration.replaceAll('{schema}', schema))
     const [live, gone] = [run.runId, run.runId.replace(/1$/, '2')]
     await admin.query(`
       insert into ${schema}.lane (kind, queue, name, priority) values ('run', 'default', 'n', 0);
@@ -234,9 +228,7 @@ test('P11 a migration that fails leaves nothing behind', async () => {
   await admin.query('create schema broken')
   await admin.query('create table broken.task (mine int)')
   await expect(openAndClose(urlOf('broken'))).rejects.toThrow(/already exists/)
-  const { rows } = await admin.query(
-    "select tablename from pg_tables where schemaname = 'broken' order by 1",
-  )
+  const { rows } = await admin.query("select tablename from pg_tables where schemaname = 'broken' order by 1")
   expect(rows).toEqual([{ tablename: 'task' }])
 })
 

@@ -39,9 +39,7 @@ test('faults 4.7: what libpq and the driver know is taken', () => {
 })
 
 test('stores D11: options in the URL stand before those that pawl relies on', () => {
-  const place = placeOf(
-    `${base}?options=-c%20work_mem%3D8MB%20-c%20default_transaction_isolation%3Dserializable`,
-  )
+  const place = placeOf(`${base}?options=-c%20work_mem%3D8MB%20-c%20default_transaction_isolation%3Dserializable`)
   expect(place.url).toBe(base)
   expect(connectionOptions(place, 'pawl').options).toMatch(
     /work_mem=8MB .*=serializable .*default_transaction_isolation=read\\ committed/,

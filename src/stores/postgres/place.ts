@@ -90,6 +90,5 @@ function readUrl(given: string, what: string): URL {
 
 function checkParameters({ searchParams }: URL): void {
   const known = [...OURS, ...DRIVERS]
-  for (const name of searchParams.keys())
-    if (!known.includes(name)) throw unknownParameter(name, 'postgres', known)
+  for (const name of searchParams.keys()) if (!known.includes(name)) throw unknownParameter(name, 'postgres', known)
 }

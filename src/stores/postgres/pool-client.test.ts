@@ -14,9 +14,7 @@ test('a connection that is lost between two queries of one caller ends the next 
     await client.query('select 1')
   })
   await expect(cutOff).rejects.toThrow(/not queryable|terminated/)
-  expect(
-    (await withClient(pool.connect(), (client) => client.query('select 1 as one'))).rows,
-  ).toEqual([{ one: 1 }])
+  expect((await withClient(pool.connect(), (client) => client.query('select 1 as one'))).rows).toEqual([{ one: 1 }])
   await admin.end()
   await pool.end()
 })

@@ -59,17 +59,13 @@ test('stores D13: workflows run behind a pooler, with transactions, timers and m
   const engine = await open(`${url}?schema=workflows` as 'postgres://', { workflows: [payment] })
   try {
     engine.work()
-    const runs = await Promise.all(
-      Array.from({ length: 40 }, (_, n) => engine.start(payment, `${n}`)),
-    )
+    const runs = await Promise.all(Array.from({ length: 40 }, (_, n) => engine.start(payment, `${n}`)))
     const results = await Promise.all(runs.map((run) => run.result()))
     expect(results).toEqual(runs.map((_, n) => `hello ${n}`))
   } finally {
     await engine.close()
   }
-  const { rows } = await admin.query(
-    'select count(distinct who)::int4 as some, count(*)::int4 as all from paid',
-  )
+  const { rows } = await admin.query('select count(distinct who)::int4 as some, count(*)::int4 as all from paid')
   expect(rows).toEqual([{ some: 40, all: 40 }])
   await admin.end()
 })
@@ -78,10 +74,7 @@ test('stores D13: hints come by a direct connection, if the URL names one', asyn
   const place = `${url}?schema=hints`
   const deaf = await PostgresStore.open(place, systemClock)
   expect(deaf.traits.push).toBe(false)
-  const store = await PostgresStore.open(
-    `${place}&listen=${encodeURIComponent(database.url)}`,
-    systemClock,
-  )
+  const store = await PostgresStore.open(`${place}&listen=${encodeURIComponent(database.url)}`, systemClock)
   expect(store.traits.push).toBe(true)
   const heard: string[] = []
   store.wake(({ type }) => heard.push(type))

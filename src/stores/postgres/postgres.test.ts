@@ -1,12 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, inject, test } from 'vitest'
 import { type FreshDatabase, freshDatabase } from '../../../test/support/database.ts'
-import {
-  conformance,
-  failOverCases,
-  type OpenFixture,
-  runCase,
-} from '../../testing/conformance/index.ts'
+import { conformance, failOverCases, type OpenFixture, runCase } from '../../testing/conformance/index.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import { PostgresStore } from './index.ts'
 
@@ -30,8 +25,7 @@ async function losingWrites(url: string, work: () => Promise<void>): Promise<voi
       'select tablename as name from pg_tables where schemaname = $1',
       [schema],
     )
-    for (const { name } of rows)
-      await client.query(`create temp table copy_${name} as table ${schema}.${name}`)
+    for (const { name } of rows) await client.query(`create temp table copy_${name} as table ${schema}.${name}`)
     await work()
     await client.query('begin')
     for (const { name } of rows) {
@@ -62,6 +56,5 @@ async function makeFixture(): Promise<OpenFixture> {
 }
 
 describe('postgres store', () => {
-  for (const each of [...conformance, ...failOverCases])
-    test(each.name, () => runCase(each, makeFixture))
+  for (const each of [...conformance, ...failOverCases]) test(each.name, () => runCase(each, makeFixture))
 })

@@ -23,12 +23,7 @@ export async function reach(driver: typeof pg, place: Place, clock: Clock): Prom
 }
 
 /** `undefined` if the start-up options do not reach the server. */
-async function attempt(
-  driver: typeof pg,
-  place: Place,
-  clock: Clock,
-  isPooled: boolean,
-): Promise<Reached | undefined> {
+async function attempt(driver: typeof pg, place: Place, clock: Clock, isPooled: boolean): Promise<Reached | undefined> {
   const pool = poolOf(driver, place, 'pawl', isPooled)
   try {
     const connecting = pool.connect().catch((error: unknown) => {
@@ -51,12 +46,7 @@ async function attempt(
 }
 
 /** Opens connections as they are needed. */
-export function poolOf(
-  driver: typeof pg,
-  place: Place,
-  purpose: 'pawl' | 'pawl lists',
-  isPooled: boolean,
-): pg.Pool {
+export function poolOf(driver: typeof pg, place: Place, purpose: 'pawl' | 'pawl lists', isPooled: boolean): pg.Pool {
   const types = new driver.TypeOverrides()
   types.setTypeParser(20, Number)
   const pool = new driver.Pool({

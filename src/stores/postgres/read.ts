@@ -1,14 +1,7 @@
 // The reading half of the Postgres store. Nothing here writes.
 import { unreachable } from '../../core/base/assert.ts'
 import { limits } from '../../core/base/limits.ts'
-import type {
-  Listed,
-  ListQuery,
-  LoadAsk,
-  Loaded,
-  RunSnapshot,
-  Status,
-} from '../../core/stores/driver.ts'
+import type { Listed, ListQuery, LoadAsk, Loaded, RunSnapshot, Status } from '../../core/stores/driver.ts'
 import { conditionOf } from '../sql/conditions.ts'
 import { loadedOf, type PlainAsk, valuesOf } from '../sql/loaded.ts'
 import {
@@ -21,14 +14,7 @@ import {
   turnOf,
 } from '../sql/rows.ts'
 import { type Dialect, LIVE_STATUS, loadTexts, snapshot } from '../sql/texts.ts'
-import {
-  hasAttribute,
-  hasStatus,
-  isNamed,
-  numbered,
-  type Places,
-  postgresDialect,
-} from './dialect.ts'
+import { hasAttribute, hasStatus, isNamed, numbered, type Places, postgresDialect } from './dialect.ts'
 import { nameOf } from './functions/index.ts'
 import { DEAD } from './functions/sessions.ts'
 
@@ -122,11 +108,7 @@ export class PostgresReader {
     return row?.count ?? 0
   }
 
-  async #loadOne(
-    ask: LoadAsk,
-    runs: ReadonlyMap<string, RunSnapshot>,
-    now: number | null,
-  ): Promise<Loaded> {
+  async #loadOne(ask: LoadAsk, runs: ReadonlyMap<string, RunSnapshot>, now: number | null): Promise<Loaded> {
     switch (ask.type) {
       case 'run': {
         const run = runs.get(ask.runId)

@@ -80,9 +80,7 @@ async function works(store: Store): Promise<void> {
   const held = await take(store, run.runId)
   await apply(store, turn(held, { consumed: ['m'], next: ended }))
   await store.records([{ type: 'get', space: 's', key: 'k' }])
-  expect(await store.load([{ type: 'run', runId: run.runId }])).toMatchObject([
-    { run: { status: 'completed' } },
-  ])
+  expect(await store.load([{ type: 'run', runId: run.runId }])).toMatchObject([{ run: { status: 'completed' } }])
 }
 
 async function installed(name: string): Promise<string[]> {
@@ -116,8 +114,7 @@ test('api gap 8: an older release beside this one sets a value where a list was,
   await store.create([run])
   const held = await take(store, run.runId)
   const found = async (value: string): Promise<number | undefined> =>
-    (await store.list({ limit: 1, count: true, attributes: [{ name: 'tags', is: 'eq', value }] }))
-      .count
+    (await store.list({ limit: 1, count: true, attributes: [{ name: 'tags', is: 'eq', value }] })).count
   const attributes = async () => {
     const [loaded] = await store.load([{ type: 'run', runId: run.runId }])
     return loaded?.type === 'run' ? loaded.run?.attributes : undefined
@@ -160,9 +157,7 @@ test('stores D6: a process of an older release learns that the tables are too ne
   ])
     await expect(call()).rejects.toMatchObject(tooNew)
   await expect(thisOne.open('newer')).rejects.toMatchObject(tooNew)
-  expect(await young.load([{ type: 'run', runId: run.runId }])).toMatchObject([
-    { run: { status: 'running' } },
-  ])
+  expect(await young.load([{ type: 'run', runId: run.runId }])).toMatchObject([{ run: { status: 'running' } }])
   await apply(young, turn(held, { next: ended }))
 })
 
@@ -197,8 +192,7 @@ test('stores D6: a process from before there were releases side by side is told 
   await admin.query(`create schema before;
     create table before.about (version int4 not null, functions text not null);
     insert into before.about values (3, 'older')`)
-  for (const migration of schema.migrations.slice(0, 3))
-    await admin.query(migration.replaceAll('{schema}', 'before'))
+  for (const migration of schema.migrations.slice(0, 3)) await admin.query(migration.replaceAll('{schema}', 'before'))
   await admin.query(`create function before.claim(p_now int8, q json) returns json language plpgsql as 'begin return q; end';
     create function before.clock(p_now int8) returns int8 language sql as 'select p_now'`)
   await works(await thisOne.open('before'))

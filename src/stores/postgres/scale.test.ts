@@ -6,15 +6,7 @@ import { type FreshDatabase, freshDatabase } from '../../../test/support/databas
 import { limits } from '../../core/base/limits.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
 import type { ClaimRequest, ListQuery } from '../../core/stores/store.ts'
-import {
-  ALICE,
-  BOB,
-  beat,
-  claim,
-  newRun,
-  openSession,
-  request,
-} from '../../testing/conformance/builders.ts'
+import { ALICE, BOB, beat, claim, newRun, openSession, request } from '../../testing/conformance/builders.ts'
 import { nameOf } from './functions/index.ts'
 import { PostgresStore } from './index.ts'
 import { PostgresReader } from './read.ts'
@@ -49,8 +41,7 @@ async function openFresh(): Promise<void> {
   await store.create([newRun(runId, { workflowId: runId })])
   await admin.query(`delete from ${schema}.live; delete from ${schema}.run`)
   // Plans are kept, and are made when there is nothing yet.
-  for (const reconcile of [{}, { reconcile: true } as const])
-    await admin.query(...claimCall(reconcile, 0))
+  for (const reconcile of [{}, { reconcile: true } as const]) await admin.query(...claimCall(reconcile, 0))
 }
 
 /** Live runs, each due as many milliseconds from now as this says. */
@@ -65,9 +56,7 @@ async function addLive(columns: string, values: string, count = MANY): Promise<v
 /** Blocks that a statement has the server look at. */
 async function blocksOf(text: string, values: readonly unknown[]): Promise<number> {
   const { rows } = await admin.query(`explain (analyze, buffers, format json) ${text}`, [...values])
-  const [{ Plan: plan }] = (rows[0] as { 'QUERY PLAN': [{ Plan: Record<string, number> }] })[
-    'QUERY PLAN'
-  ]
+  const [{ Plan: plan }] = (rows[0] as { 'QUERY PLAN': [{ Plan: Record<string, number> }] })['QUERY PLAN']
   return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)
 }
 
@@ -115,9 +104,7 @@ describe('stores §2: claims', () => {
     await addLive('', '86400000 + n')
     await openSession(store, BOB)
     const close = (session: number): Promise<number> =>
-      blocksOf(`select ${nameOf(schema, 'renew')}(null, $1)`, [
-        JSON.stringify(beat(session, { close: true })),
-      ])
+      blocksOf(`select ${nameOf(schema, 'renew')}(null, $1)`, [JSON.stringify(beat(session, { close: true }))])
     // The first makes the plans.
     await close(BOB)
     expect(await close(ALICE)).toBeLessThan(FEW_BLOCKS)
@@ -142,20 +129,13 @@ describe('stores §2: claims', () => {
   test('stay on the pages of their runs', async () => {
     const ids = Array.from({ length: 2_000 }, () => randomUUID())
     for (let first = 0; first < ids.length; first += 250)
-      await store.create(
-        ids.slice(first, first + 250).map((runId) => newRun(runId, { workflowId: runId })),
-      )
+      await store.create(ids.slice(first, first + 250).map((runId) => newRun(runId, { workflowId: runId })))
     const pages = async (): Promise<Map<string, string>> => {
-      const { rows } = await admin.query(
-        `select run_id, (ctid::text::point)[0]::text as page from ${schema}.live`,
-      )
-      return new Map(
-        (rows as { run_id: string; page: string }[]).map(({ run_id, page }) => [run_id, page]),
-      )
+      const { rows } = await admin.query(`select run_id, (ctid::text::point)[0]::text as page from ${schema}.live`)
+      return new Map((rows as { run_id: string; page: string }[]).map(({ run_id, page }) => [run_id, page]))
     }
     const before = await pages()
-    for (let taken = 0; taken < ids.length; )
-      taken += (await claim(store, { runs: 256 })).runs.length
+    for (let taken = 0; taken < ids.length; ) taken += (await claim(store, { runs: 256 })).runs.length
     const after = await pages()
     const moved = ids.filter((runId) => before.get(runId) !== after.get(runId))
     expect(moved.length / ids.length).toBeLessThan(0.02)
@@ -219,9 +199,7 @@ test('stores §2: a session that is late is told of, however many are not', asyn
     select 1000000 + n, 'w', 1, (extract(epoch from now()) * 1000)::int8 + 3600000, '{}', 3600000, 0
     from generate_series(1, ${limits.lateSessionsMax + 200}) n`)
   const late = 1_000_000 + limits.lateSessionsMax + 100
-  await admin.query(
-    `update ${schema}.session set expires_at = expires_at - 3601000 where session = ${late}`,
-  )
+  await admin.query(`update ${schema}.session set expires_at = expires_at - 3601000 where session = ${late}`)
   expect((await store.claim(request(ALICE))).late).toMatchObject([{ session: late }])
 })
 

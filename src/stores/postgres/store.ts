@@ -77,22 +77,16 @@ export class PostgresStore implements seam.Store {
   readonly #creator: PostgresCreator
   readonly #transactions: PostgresTransactions
 
-  static async open(
-    url: string,
-    clock: Clock,
-    options: PostgresOptions = {},
-  ): Promise<PostgresStore> {
+  static async open(url: string, clock: Clock, options: PostgresOptions = {}): Promise<PostgresStore> {
     const place = placeOf(url)
     const driver = await loadDriver()
     const { pool, isPooled } = await reach(driver, place, clock)
-    const connect = (): pg.Client =>
-      new driver.Client(connectionOptions(place, 'pawl hints', isPooled))
+    const connect = (): pg.Client => new driver.Client(connectionOptions(place, 'pawl hints', isPooled))
     const { listenUrl = isPooled ? undefined : place.url } = place
     const connectEar =
       listenUrl === undefined
         ? undefined
-        : (): pg.Client =>
-            new driver.Client(connectionOptions({ ...place, url: listenUrl }, 'pawl hints'))
+        : (): pg.Client => new driver.Client(connectionOptions({ ...place, url: listenUrl }, 'pawl hints'))
     const own = new driver.Pool({
       ...connectionOptions(place, 'pawl steps', isPooled),
       max: place.pool,
@@ -230,10 +224,7 @@ export class PostgresStore implements seam.Store {
     const settled = await this.#parted(
       outcomes,
       ({ taskId }) => [taskId],
-      this.#calls.call<(seam.TaskSettled & { session?: number | null })[]>(
-        'settle_tasks',
-        JSON.stringify(given),
-      ),
+      this.#calls.call<(seam.TaskSettled & { session?: number | null })[]>('settle_tasks', JSON.stringify(given)),
     )
     const news = settled.map(({ outcome, session }) => ({
       outcome: outcome === 'applied' ? ('accepted' as const) : ('missing' as const),
@@ -248,9 +239,7 @@ export class PostgresStore implements seam.Store {
     return answers.map(({ body }) => (body === null ? {} : { body }))
   }
 
-  async records(
-    operations: readonly seam.RecordOperation[],
-  ): Promise<readonly seam.RecordOutcome[]> {
+  async records(operations: readonly seam.RecordOperation[]): Promise<readonly seam.RecordOutcome[]> {
     const answers = await this.#calls.call<RecordAnswer[]>('records', JSON.stringify(operations))
     if (operations.some(({ type }) => type === 'put')) this.#hints.tell([{ type: 'ready' }])
     return operations.map(({ type }, index) => recordsOf(type, answers[index]))
@@ -291,25 +280,18 @@ export class PostgresStore implements seam.Store {
   // A worker starts: its first calls would wait for connections, and for plans that each connection makes once.
   #warm(): void {
     const nothing = commitArguments([])
-    for (let lane = 0; lane <= this.traits.lanes; lane++)
-      this.#calls.call('commit_turns', ...nothing).catch(() => {})
+    for (let lane = 0; lane <= this.traits.lanes; lane++) this.#calls.call('commit_turns', ...nothing).catch(() => {})
   }
 
   /** If rows are locked, finds out which elements they belong to. Ids are those of runs and of tasks. */
-  async #parted<T, Out>(
-    items: readonly T[],
-    idsOf: (item: T) => readonly string[],
-    call: Promise<Out>,
-  ): Promise<Out> {
+  async #parted<T, Out>(items: readonly T[], idsOf: (item: T) => readonly string[], call: Promise<Out>): Promise<Out> {
     try {
       return await call
     } catch (error) {
       if (!(error instanceof RowsLocked) || items.length === 1) throw error
       const ids = [...new Set(items.flatMap(idsOf))]
       const locked = new Set(await this.#calls.call<string[]>('locked', ids, ids))
-      const which = items.flatMap((item, index) =>
-        idsOf(item).some((id) => locked.has(id)) ? [index] : [],
-      )
+      const which = items.flatMap((item, index) => (idsOf(item).some((id) => locked.has(id)) ? [index] : []))
       throw new RowsLocked(error.cause, which)
     }
   }
@@ -333,11 +315,7 @@ function writtenBy({ runId, outbox }: seam.TurnCommit): string[] {
   return [runId, ...outbox.flatMap((item) => (item.type === 'post' ? [item.runId] : []))]
 }
 
-function refusalOf(
-  outcome: string,
-  messages: readonly seam.StoredMessage[],
-  now: number,
-): seam.Committed {
+function refusalOf(outcome: string, messages: readonly seam.StoredMessage[], now: number): seam.Committed {
   switch (outcome) {
     case 'ahead':
       return { outcome, now }
@@ -351,10 +329,7 @@ function refusalOf(
   }
 }
 
-function recordsOf(
-  type: seam.RecordOperation['type'],
-  answer: RecordAnswer | undefined,
-): seam.RecordOutcome {
+function recordsOf(type: seam.RecordOperation['type'], answer: RecordAnswer | undefined): seam.RecordOutcome {
   const records = answer?.records ?? []
   const [record] = records
   if (type === 'list') return { type, records }

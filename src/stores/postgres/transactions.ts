@@ -154,11 +154,7 @@ async function ask(client: pg.PoolClient, of: StepOf, body: Body): Promise<strin
 }
 
 /** Runs a statement of the store itself. */
-async function own<Row>(
-  client: pg.PoolClient,
-  text: string,
-  values: readonly unknown[] = [],
-): Promise<Row[]> {
+async function own<Row>(client: pg.PoolClient, text: string, values: readonly unknown[] = []): Promise<Row[]> {
   try {
     return (await client.query(text, [...values])).rows as Row[]
   } catch (error) {

@@ -124,20 +124,14 @@ export function headOfValues(values: HeadValues, generation: number): seam.Store
   const [run_id, name, queue, priority, workflow_id, parent_id, ...more] = values
   const [parent_generation, parent_key, created_at, input, extras] = more
   const parent = { parent_id, parent_generation, parent_key }
-  return headOf(
-    { run_id, name, queue, priority, workflow_id, ...parent, created_at, input, extras },
-    generation,
-  )
+  return headOf({ run_id, name, queue, priority, workflow_id, ...parent, created_at, input, extras }, generation)
 }
 
 export function leaseOf({ session, epoch, nonce }: LeaseColumns): seam.Lease {
   return { session, epoch, nonce }
 }
 
-export function claimedRunOf(
-  row: ClaimedColumns,
-  messages: readonly seam.StoredMessage[],
-): seam.ClaimedRun {
+export function claimedRunOf(row: ClaimedColumns, messages: readonly seam.StoredMessage[]): seam.ClaimedRun {
   return {
     head: headOf(row, row.generation),
     lease: leaseOf(row),
@@ -210,9 +204,7 @@ export function sessionOf(row: SessionColumns): seam.SessionSnapshot {
 }
 
 /** The statuses of a query that only counts runs by status, by the table that has them. */
-export function onlyStatuses(
-  query: seam.ListQuery,
-): { live: seam.Status[]; closed: seam.Status[] } | undefined {
+export function onlyStatuses(query: seam.ListQuery): { live: seam.Status[]; closed: seam.Status[] } | undefined {
   const { count, statuses, names, workflowId, createdAfter, createdBefore, attributes } = query
   if (!count || !statuses || names || attributes) return undefined
   const others = [workflowId, createdAfter, createdBefore, query.pin]

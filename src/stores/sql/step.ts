@@ -22,9 +22,7 @@ export function endedInside({ key }: StepOf): PermanentError {
 
 /** A query that comes after the end of the transaction was not awaited. */
 export function askedTooLate({ key }: StepOf): PermanentError {
-  return new PermanentError(
-    `the transaction of '${key}' has ended. Await every query inside its function.`,
-  )
+  return new PermanentError(`the transaction of '${key}' has ended. Await every query inside its function.`)
 }
 
 export function tookTooLong({ key }: StepOf, ms: number): RetryableError {

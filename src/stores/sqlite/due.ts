@@ -138,12 +138,7 @@ export class DueRows {
     return all<{ lane: number }>(statement, asked).map(({ lane }) => lane)
   }
 
-  #longestDue(
-    lane: number,
-    { pins, bound }: Claimer,
-    limit: number,
-    statement = this.#sql.dueRuns,
-  ): LiveValues[] {
+  #longestDue(lane: number, { pins, bound }: Claimer, limit: number, statement = this.#sql.dueRuns): LiveValues[] {
     const count = statement === this.#sql.dueRuns ? { limit } : {}
     const found = pins.map((pin) => all<LiveValues>(statement, { ...bound, lane, pin, ...count }))
     const [some = [], ...others] = found.filter((rows) => rows.length > 0)
@@ -156,9 +151,7 @@ export class DueRows {
 
   #parked(lane: number, { pins, bound }: Claimer, limit: number): LiveValues[] {
     const { now: _, ...others } = bound
-    const found = pins.flatMap((pin) =>
-      all<LiveValues>(this.#sql.parkedRuns, { ...others, lane, pin, limit }),
-    )
+    const found = pins.flatMap((pin) => all<LiveValues>(this.#sql.parkedRuns, { ...others, lane, pin, limit }))
     return found.slice(0, limit)
   }
 }

@@ -107,9 +107,7 @@ describe('faults 4.9: files that are not what they should be', () => {
       code: 'STORE_UNSUITABLE',
       message: expect.stringMatching(/pawl_inbox .*missing or changed.*Restore/),
     }
-    await expect(store.post([{ runId: A, message: { id: 'm', body: '1' } }])).rejects.toMatchObject(
-      dropped,
-    )
+    await expect(store.post([{ runId: A, message: { id: 'm', body: '1' } }])).rejects.toMatchObject(dropped)
     await expect(store.load([{ type: 'run', runId: A }])).rejects.toMatchObject(dropped)
     await store.close()
     await expect(SqliteStore.open(`sqlite:${file}`, systemClock)).rejects.toMatchObject(dropped)
@@ -134,8 +132,7 @@ describe('faults 4.9: files that are not what they should be', () => {
 
 test('stores D13: what is flushed reaches the disk on macOS, too', () => {
   const database = openConnection(fileOf(`sqlite:${newFile()}`))
-  const pragma = (name: string): unknown =>
-    Object.values(database.prepare(`pragma ${name}`).get() ?? {})[0]
+  const pragma = (name: string): unknown => Object.values(database.prepare(`pragma ${name}`).get() ?? {})[0]
   expect(['synchronous', 'fullfsync', 'checkpoint_fullfsync'].map(pragma)).toEqual([2, 1, 1])
   database.close()
 })

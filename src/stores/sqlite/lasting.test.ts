@@ -5,14 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../../core/runtime/clock.ts'
-import {
-  ALICE,
-  apply,
-  newRun,
-  openSession,
-  take,
-  turn,
-} from '../../testing/conformance/builders.ts'
+import { ALICE, apply, newRun, openSession, take, turn } from '../../testing/conformance/builders.ts'
 import { SqliteStore } from './index.ts'
 
 const A = '01900000-0000-7000-8000-000000000001'
@@ -27,19 +20,13 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'pawl-lasting-'))
   commits = []
   let setting = 'not set'
-  const exec: (this: DatabaseSync, sql: string) => void = Reflect.get(
-    DatabaseSync.prototype,
-    'exec',
-  )
+  const exec: (this: DatabaseSync, sql: string) => void = Reflect.get(DatabaseSync.prototype, 'exec')
   vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, sql) {
     setting = /synchronous = (\w+)/.exec(sql)?.[1] ?? setting
     exec.call(this, sql)
   })
   const run: StatementSync['run'] = Reflect.get(StatementSync.prototype, 'run')
-  vi.spyOn(StatementSync.prototype, 'run').mockImplementation(function (
-    this: StatementSync,
-    ...args: unknown[]
-  ) {
+  vi.spyOn(StatementSync.prototype, 'run').mockImplementation(function (this: StatementSync, ...args: unknown[]) {
     if (this.sourceSQL === 'commit') commits.push(setting)
     return run.apply(this, args as Parameters<typeof run>)
   })

@@ -78,17 +78,12 @@ export class RunLister {
       if (first.length >= limit) return first
     }
     const found = new Map<string, Match>()
-    for (const source of sources)
-      for (const match of await this.#matches(source, limit)) found.set(match.run_id, match)
+    for (const source of sources) for (const match of await this.#matches(source, limit)) found.set(match.run_id, match)
     return newestFirst([...found.values()]).slice(0, limit)
   }
 
   /** The newest runs of a source that match the query. */
-  async #matches(
-    source: Source,
-    limit: number,
-    slices = Number.POSITIVE_INFINITY,
-  ): Promise<Match[]> {
+  async #matches(source: Source, limit: number, slices = Number.POSITIVE_INFINITY): Promise<Match[]> {
     let matches: Match[] = []
     let walked = 0
     // If matches are common, a page is full soon.
@@ -97,9 +92,7 @@ export class RunLister {
     await this.#walk(source, size, (range) => {
       const { where, values } = this.#condition
       const text = `select run.created_at, run.run_id from ${joined(source, range)} where ${where}`
-      const rows = this.#database
-        .prepare(text)
-        .all(...range.values, ...values) as unknown as Match[]
+      const rows = this.#database.prepare(text).all(...range.values, ...values) as unknown as Match[]
       matches = newestFirst([...matches, ...rows]).slice(0, limit)
       return (source.isOrdered && matches.length >= limit) || ++walked >= slices
     })
@@ -120,9 +113,7 @@ export class RunLister {
     for (const source of sources) {
       await this.#walk(source, size, (range) => {
         const from = isCovered ? rowsOf(source, range) : joined(source, range)
-        const statement = this.#database.prepare(
-          `select count(*) as count from ${from} where ${where}`,
-        )
+        const statement = this.#database.prepare(`select count(*) as count from ${from} where ${where}`)
         total += (statement.get(...range.values, ...values) as { count: number }).count
         return false
       })
@@ -189,8 +180,7 @@ function walkOf({ isOrdered }: Source): {
   readonly behind: string
   readonly until: string
 } {
-  if (!isOrdered)
-    return { columns: ['run_id'], order: 'run_id', behind: 'run_id > ?', until: 'run_id <= ?' }
+  if (!isOrdered) return { columns: ['run_id'], order: 'run_id', behind: 'run_id > ?', until: 'run_id <= ?' }
   return {
     columns: ['created_at', 'run_id'],
     order: 'created_at desc, run_id desc',
@@ -217,8 +207,5 @@ function joined(source: Source, range: Condition): string {
 }
 
 function newestFirst(matches: Match[]): Match[] {
-  return matches.sort(
-    (a, b) =>
-      b.created_at - a.created_at || (a.run_id < b.run_id ? 1 : a.run_id > b.run_id ? -1 : 0),
-  )
+  return matches.sort((a, b) => b.created_at - a.created_at || (a.run_id < b.run_id ? 1 : a.run_id > b.run_id ? -1 : 0))
 }

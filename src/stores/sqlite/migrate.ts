@@ -98,9 +98,7 @@ function refuseTaken(database: DatabaseSync, file: string): void {
   const rows = database.prepare('select name from sqlite_schema').all() as { name: string }[]
   const names = new Set(rows.map(({ name }) => name.toLowerCase()))
   const { tables, indexes } = modelOf(migrations.length)
-  const taken = [...tables.keys(), ...indexes.map(({ name }) => name)].filter((each) =>
-    names.has(each),
-  )
+  const taken = [...tables.keys(), ...indexes.map(({ name }) => name)].filter((each) => names.has(each))
   if (taken.length === 0) return
   throw new PawlError(
     'STORE_UNSUITABLE',
@@ -112,9 +110,7 @@ function refuseTaken(database: DatabaseSync, file: string): void {
 function refuseChanged(database: DatabaseSync, version: number, file: string): void {
   const there = tablesOf(database)
   const { tables } = modelOf(version)
-  const wrong = [...tables].flatMap(([table, columns]) =>
-    there.get(table) === columns ? [] : [table],
-  )
+  const wrong = [...tables].flatMap(([table, columns]) => (there.get(table) === columns ? [] : [table]))
   if (wrong.length > 0) throw changed(file, version, wrong)
 }
 
@@ -125,9 +121,7 @@ function refuseChanged(database: DatabaseSync, version: number, file: string): v
 function adopt(database: DatabaseSync, version: number, file: string): void {
   const there = tablesOf(database)
   const { tables, indexes } = modelOf(version)
-  const wrong = [...tables].flatMap(([table, columns]) =>
-    there.get(bare(table)) === columns ? [] : [bare(table)],
-  )
+  const wrong = [...tables].flatMap(([table, columns]) => (there.get(bare(table)) === columns ? [] : [bare(table)]))
   if (wrong.length === tables.size) throw notOurs(file, version)
   if (wrong.length > 0) throw changed(file, version, wrong)
   for (const table of tables.keys()) database.exec(`alter table ${bare(table)} rename to ${table}`)

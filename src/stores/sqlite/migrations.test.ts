@@ -34,8 +34,7 @@ const gone = '01900000-0000-7000-8000-000000000002'
 /** A file as version `version` left it, without a prefix, with a run that waits and one that has ended. */
 function older(file: string, version: number): void {
   const database = new DatabaseSync(file)
-  for (const migration of migrations.slice(0, version))
-    database.exec(migration.replaceAll('pawl_', ''))
+  for (const migration of migrations.slice(0, version)) database.exec(migration.replaceAll('pawl_', ''))
   database.exec(`pragma user_version = ${version}`)
   database.exec(`insert into lane values (1, 'run', 'default', 'order', 0)`)
   for (const id of [live, gone])
@@ -61,9 +60,7 @@ test.each(migrations.map((_, index) => index + 1).slice(0, -1))(
     expect((await store.list({ limit: 9, statuses: ['completed'] })).runs).toHaveLength(1)
     await openSession(store, ALICE)
     await apply(store, turn(await take(store, live), { pin: 'x', compensating: true }))
-    expect((await store.list({ limit: 9, pin: 'x' })).runs).toMatchObject([
-      { status: 'compensating', pin: 'x' },
-    ])
+    expect((await store.list({ limit: 9, pin: 'x' })).runs).toMatchObject([{ status: 'compensating', pin: 'x' }])
     expect((await claim(store)).runs).toEqual([])
     const put = { type: 'put', space: 's', key: 'k', version: 0, body: '1', writeId: 1 } as const
     expect(await store.records([put])).toEqual([{ type: 'put', outcome: 'applied' }])

@@ -26,8 +26,7 @@ export class SqliteReader {
   }
 
   load(ask: LoadAsk, now: number): Loaded {
-    if (ask.type !== 'history')
-      return loadedOf(ask, this.#statementOf(ask).all(...valuesOf(ask)), now)
+    if (ask.type !== 'history') return loadedOf(ask, this.#statementOf(ask).all(...valuesOf(ask)), now)
     const generation = ask.generation ?? this.#generation(ask.runId)
     return { type: 'history', ...this.#page(ask.runId, generation, ask.after, ask.turns) }
   }

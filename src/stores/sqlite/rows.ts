@@ -6,14 +6,7 @@ import { attributeColumns, Hints, isList, itemsOf, newHead } from '../../core/st
 import { type HeadValues, headOfValues } from '../sql/rows.ts'
 import { DueRows } from './due.ts'
 import type { Lanes } from './lanes.ts'
-import {
-  type ClosedColumns,
-  endedRunOf,
-  type LiveValues,
-  runOf,
-  type SqliteRun,
-  updateOf,
-} from './run-row.ts'
+import { type ClosedColumns, endedRunOf, type LiveValues, runOf, type SqliteRun, updateOf } from './run-row.ts'
 import type { Statements, Updates } from './statements.ts'
 
 type TaskValues = readonly [
@@ -36,13 +29,7 @@ interface SqliteTask extends seam.Task {
   readonly name: string
 }
 
-type SessionValues = readonly [
-  session: number,
-  beat: number,
-  expiresAt: number,
-  ttlMs: number,
-  latest: number,
-]
+type SessionValues = readonly [session: number, beat: number, expiresAt: number, ttlMs: number, latest: number]
 
 /** What the creator of a run said: a claim of it needs no read. */
 interface CreatedRun extends SqliteRun {
@@ -284,8 +271,7 @@ export class SqliteRows implements seam.RowsTx {
       if (value === null || isList(value)) this.#sql.deleteAttribute.run(runId, name)
       if (value === null) continue
       if (isList(value)) {
-        for (const [place, text] of itemsOf(value).entries())
-          this.#sql.insertItem.run(runId, name, place, text)
+        for (const [place, text] of itemsOf(value).entries()) this.#sql.insertItem.run(runId, name, place, text)
       } else {
         const { kind, text, number } = attributeColumns(value)
         this.#sql.putAttribute.run(runId, name, kind, text, number)
@@ -367,8 +353,7 @@ function timesOf([session, beat, expiresAt, ttlMs, latest]: SessionValues): seam
 }
 
 function taskOf(values: TaskValues): SqliteTask {
-  const [taskId, runId, at, session, epoch, nonce, deliveries, failed = 0, body = '', name = ''] =
-    values
+  const [taskId, runId, at, session, epoch, nonce, deliveries, failed = 0, body = '', name = ''] = values
   return { taskId, runId, at, session, epoch, nonce, deliveries, failed, body, name }
 }
 

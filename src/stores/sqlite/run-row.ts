@@ -48,8 +48,7 @@ export interface SqliteRun extends Run {
 
 export function runOf(values: LiveValues): SqliteRun {
   const [runId, lane, at, startAt, session, epoch, nonce, deliveries, status, ...more] = values
-  const [generation, seq, turnId, updatedAt, pausedBy, compensating, pin, unread, reached, noted] =
-    more
+  const [generation, seq, turnId, updatedAt, pausedBy, compensating, pin, unread, reached, noted] = more
   return {
     head: { runId },
     lane,
@@ -119,8 +118,7 @@ export function updateOf(run: SqliteRun, next: SqliteRun, set: Partial<RunState>
     put(11, set.paused?.build ?? null)
     put(12, set.paused?.failure ?? null)
   }
-  if (set.compensating !== undefined || next.compensating !== run.compensating)
-    put(13, next.compensating ? 1 : 0)
+  if (set.compensating !== undefined || next.compensating !== run.compensating) put(13, next.compensating ? 1 : 0)
   if (next.pin !== run.pin) put(14, next.pin ?? null)
   return { columns, values }
 }

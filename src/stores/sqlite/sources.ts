@@ -1,17 +1,8 @@
 // Where to look for the runs of a query, and the conditions they must fulfil.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { limits } from '../../core/base/limits.ts'
-import {
-  type AttributeTest,
-  attributeColumns,
-  type ListQuery,
-  type Status,
-} from '../../core/stores/driver.ts'
-import {
-  both,
-  type Condition as SqlCondition,
-  conditionOf as sqlConditionOf,
-} from '../sql/conditions.ts'
+import { type AttributeTest, attributeColumns, type ListQuery, type Status } from '../../core/stores/driver.ts'
+import { both, type Condition as SqlCondition, conditionOf as sqlConditionOf } from '../sql/conditions.ts'
 import { COMPARISONS, statusesOf } from '../sql/rows.ts'
 import { LIVE_STATUS, STATUS } from '../sql/texts.ts'
 
@@ -70,8 +61,7 @@ export const NEWEST: Source = {
 
 /** The parts of a query. */
 export function aspectsOf(query: ListQuery): Aspect[] {
-  const { workflowId, statuses, names, attributes, pin, createdAfter, createdBefore, cursor } =
-    query
+  const { workflowId, statuses, names, attributes, pin, createdAfter, createdBefore, cursor } = query
   const asked: [Aspect, unknown][] = [
     ['workflowId', workflowId],
     ['statuses', statuses],
@@ -134,12 +124,7 @@ function ended(status: Status): Source {
 // An attribute is a value or a list, so no run is in two of the sources.
 function withAttribute({ name, value }: AttributeTest): Source[] {
   const { kind, text, number } = attributeColumns(value)
-  const found = (
-    table: string,
-    index: string,
-    where: string,
-    ...values: SQLInputValue[]
-  ): Source => ({
+  const found = (table: string, index: string, where: string, ...values: SQLInputValue[]): Source => ({
     table,
     index,
     ...both(is('name', name), { where, values }),

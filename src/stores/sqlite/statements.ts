@@ -14,8 +14,7 @@ export const sqliteDialect: Dialect = {
 }
 
 /** True if a run with this pin falls into the claimer's share: only unpinned runs are shared out. */
-const inShare = (pin: string): string =>
-  `(${pin} is not null or substr(live.run_id, 33) between :first and :last)`
+const inShare = (pin: string): string => `(${pin} is not null or substr(live.run_id, 33) between :first and :last)`
 
 const due = (lane: string, pin: string): string =>
   `lane = ${lane} and pin is ${pin} and at <= :now and session = 0
@@ -23,9 +22,7 @@ const due = (lane: string, pin: string): string =>
 
 /** Paused by another build than the claimer's: below it and above it, so that the index skips its own. */
 const parked = (lane: string, pin: string, select: string): string => {
-  const each = (
-    range: string,
-  ): string => `select ${select} from pawl_live live indexed by pawl_live_parked
+  const each = (range: string): string => `select ${select} from pawl_live live indexed by pawl_live_parked
     where lane = ${lane} and pin is ${pin} and parked_build is not null and session = 0 and ${range}
       and ${inShare(pin)}`
   return `${each(`parked_build > '' and parked_build < :build`)} union all ${each('parked_build > :build')}`
@@ -103,15 +100,13 @@ export const texts = {
   putNote: `insert into pawl_note (run_id, generation, key, name, body) values (?, ?, ?, ?, ?) on conflict do update set body = excluded.body`,
   deleteNotes: 'delete from pawl_note where run_id = ?',
 
-  insertMessage:
-    'insert into pawl_inbox (run_id, message_id, body) values (?, ?, ?) on conflict do nothing',
+  insertMessage: 'insert into pawl_inbox (run_id, message_id, body) values (?, ?, ?) on conflict do nothing',
   inbox: 'select message_id as id, body from pawl_inbox inbox where run_id = ? order by inbox.id',
   unreadAmong: `select l.value as run_id from json_each(?) l
     where exists (select 1 from pawl_inbox inbox where inbox.run_id = l.value)`,
   deleteMessage: 'delete from pawl_inbox where run_id = ? and message_id = ?',
 
-  record:
-    'select space, key, version, write_id as writeId, body from pawl_record where space = ? and key = ?',
+  record: 'select space, key, version, write_id as writeId, body from pawl_record where space = ? and key = ?',
   records: `select space, key, version, write_id as writeId, body from pawl_record where space = ?1 and key > ?2
     order by key limit ${bounded('?3')}`,
   putRecord: `insert into pawl_record (space, key, version, write_id, body) values (?, ?, ?, ?, ?) on conflict (space, key)
@@ -122,8 +117,7 @@ export const texts = {
   dueTasks: `select ${WHOLE_TASK} where task.lane = ? and at <= ? and session = 0 order by at limit ${bounded('?')}`,
   insertTask: `insert into pawl_task (task_id, run_id, lane, at, body) values (?, ?, ?, ?, ?)
     on conflict do nothing`,
-  grantTask:
-    'update pawl_task set session = ?, nonce = ?, epoch = ?, deliveries = ? where task_id = ?',
+  grantTask: 'update pawl_task set session = ?, nonce = ?, epoch = ?, deliveries = ? where task_id = ?',
   changeTask: `update pawl_task set session = ?, nonce = ?, deliveries = ?, at = ?, failed = coalesce(?, failed),
     failure = coalesce(?, failure) where task_id = ?`,
   deleteTask: 'delete from pawl_task where task_id = ?',
@@ -141,8 +135,7 @@ export const texts = {
   deleteSession: 'delete from pawl_session where session = ?',
 
   lane: 'select lane from pawl_lane where kind = ? and queue = ? and name = ? and priority = ?',
-  insertLane:
-    'insert into pawl_lane (kind, queue, name, priority) values (?, ?, ?, ?) returning lane',
+  insertLane: 'insert into pawl_lane (kind, queue, name, priority) values (?, ?, ?, ?) returning lane',
   lanes: `select lane, queue, name, priority from pawl_lane where kind = ? and queue in (select value from json_each(?))
     and (? is null or name in (select value from json_each(?)))`,
 

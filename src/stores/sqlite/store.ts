@@ -118,9 +118,7 @@ export class SqliteStore implements seam.Store {
     return this.#write((rows) => notes.map((note) => rules.note(rows, note)), lasting)
   }
 
-  async records(
-    operations: readonly seam.RecordOperation[],
-  ): Promise<readonly seam.RecordOutcome[]> {
+  async records(operations: readonly seam.RecordOperation[]): Promise<readonly seam.RecordOutcome[]> {
     if (operations.every(({ type }) => type !== 'put'))
       return this.#read((rows) => operations.map((operation) => rules.operate(rows, operation)))
     return this.#write((rows) => operations.map((operation) => rules.operate(rows, operation)))

@@ -6,14 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { PawlError } from '../../core/base/errors.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
-import {
-  ALICE,
-  claim,
-  newRun,
-  openSession,
-  take,
-  turn,
-} from '../../testing/conformance/builders.ts'
+import { ALICE, claim, newRun, openSession, take, turn } from '../../testing/conformance/builders.ts'
 import { SqliteStore } from './index.ts'
 import { migrations } from './schema.ts'
 
@@ -71,11 +64,7 @@ describe('faults 4.1: a file with tables of its user', () => {
 
   test.each(names)("a user's table '%s' that was there first is left alone", async (table) => {
     const file = newFile()
-    sql(
-      file,
-      `create table ${table} (id text, body text)`,
-      `insert into ${table} values ('1', 'x')`,
-    )
+    sql(file, `create table ${table} (id text, body text)`, `insert into ${table} values ('1', 'x')`)
     const store = await open(file)
     await openSession(store, ALICE)
     await store.create([newRun(A)])
@@ -103,9 +92,7 @@ describe('faults 4.1: a file with tables of its user', () => {
     await store.close()
     const found = rows(file, `select name from sqlite_schema where name not like 'sqlite_%'`)
     expect(found.length).toBeGreaterThan(20)
-    expect(
-      found.filter((row) => !String(Object.values(row as object)[0]).startsWith('pawl_')),
-    ).toEqual([])
+    expect(found.filter((row) => !String(Object.values(row as object)[0]).startsWith('pawl_'))).toEqual([])
   })
 
   test('a table under a name of pawl that is not its own is refused, and nothing is changed', async () => {
@@ -139,16 +126,13 @@ describe('faults 4.1: a file with tables of its user', () => {
     expect(rows(file, `select name from sqlite_schema where name like 'pawl_%'`)).toEqual([])
   })
 
-  test.each([LAST_BARE, 999])(
-    'a file whose user_version %d another program has set is refused',
-    async (version) => {
-      const file = newFile()
-      sql(file, 'create table task (id text)', `pragma user_version = ${version}`)
-      const error = await refusal(file)
-      expect(error.code).toBe('STORE_UNSUITABLE')
-      expect(error.message).toContain('user_version')
-    },
-  )
+  test.each([LAST_BARE, 999])('a file whose user_version %d another program has set is refused', async (version) => {
+    const file = newFile()
+    sql(file, 'create table task (id text)', `pragma user_version = ${version}`)
+    const error = await refusal(file)
+    expect(error.code).toBe('STORE_UNSUITABLE')
+    expect(error.message).toContain('user_version')
+  })
 })
 
 describe('stores D12: an older and a newer pawl on one file', () => {
@@ -167,10 +151,7 @@ describe('stores D12: an older and a newer pawl on one file', () => {
     const file = newFile()
     const exec: (text: string) => void = Reflect.get(DatabaseSync.prototype, 'exec')
     let isArmed = true
-    vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (
-      this: DatabaseSync,
-      text,
-    ) {
+    vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, text) {
       if (isArmed && text === 'begin immediate') {
         isArmed = false
         sql(file, ...migrations, ...newer, `pragma user_version = ${NEWER}`)
@@ -198,9 +179,7 @@ describe('stores D12: an older and a newer pawl on one file', () => {
     await expect(claim(store)).rejects.toMatchObject(tooNew)
     const step = { runId: A, generation: 1, key: 's' }
     await expect(store.transact(step, async () => 'x')).rejects.toMatchObject(tooNew)
-    expect(await store.load([{ type: 'run', runId: A }])).toMatchObject([
-      { run: { status: 'running' } },
-    ])
+    expect(await store.load([{ type: 'run', runId: A }])).toMatchObject([{ run: { status: 'running' } }])
     expect(rows(file, 'select * from pawl_live')).toEqual(before)
     await store.close()
   })

@@ -107,11 +107,7 @@ export class SqliteTransactions {
 }
 
 /** The result of the step if it has committed before, and whether its run is in progress. */
-function look(
-  database: DatabaseSync,
-  of: StepOf,
-  file: string,
-): { known?: string; isLive: boolean } {
+function look(database: DatabaseSync, of: StepOf, file: string): { known?: string; isLive: boolean } {
   const { runId, generation, key } = of
   refuseNewer(versionOf(database), file)
   const live = database.prepare('select 1 from pawl_live where run_id = ? and generation = ?')
@@ -136,9 +132,7 @@ function ask(database: DatabaseSync, of: StepOf, body: Body, over: AbortSignal):
 
 function record(database: DatabaseSync, of: StepOf, text: string): void {
   const { runId, generation, key } = of
-  const note = database.prepare(
-    'insert into pawl_note (run_id, generation, key, name, body) values (?, ?, ?, ?, ?)',
-  )
+  const note = database.prepare('insert into pawl_note (run_id, generation, key, name, body) values (?, ?, ?, ?, ?)')
   note.run(runId, generation, key, NOTE, text)
   database.exec('commit')
 }

@@ -74,11 +74,7 @@ const lists: readonly Case[] = [
       same((await snapshot(store, 'list')).attributes, { x: ['b', '', 'é'] }, 'the list')
       same((await snapshot(store, 'empty')).attributes, { x: [] }, 'an empty list')
       const none = { gt: [], gte: [], lt: [], lte: [] }
-      same(
-        await compared(store, 'b'),
-        { ...none, eq: ['list', 'text'], gte: ['text'], lte: ['text'] },
-        'b',
-      )
+      same(await compared(store, 'b'), { ...none, eq: ['list', 'text'], gte: ['text'], lte: ['text'] }, 'b')
       const first = { ...none, eq: ['list'], gt: ['text'], gte: ['text'] }
       same(await compared(store, ''), first, 'the empty text')
       same(await compared(store, 'é'), { ...none, eq: ['list'], lt: ['text'], lte: ['text'] }, 'é')
@@ -130,8 +126,7 @@ const lists: readonly Case[] = [
   {
     name: 'the longest lists of the longest texts under unusual names keep their order',
     async run({ store }) {
-      const long = (n: number) =>
-        `${n}`.padEnd(limits.attributeBytesMax, 'é日'.repeat(9)).slice(0, 600)
+      const long = (n: number) => `${n}`.padEnd(limits.attributeBytesMax, 'é日'.repeat(9)).slice(0, 600)
       const tags = Array.from({ length: limits.attributeItemsMax }, (_, n) => long(99 - n))
       const name = '日'.repeat(limits.nameLengthMax)
       const attributes = {

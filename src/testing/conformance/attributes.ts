@@ -1,12 +1,6 @@
 // Attributes, by which runs are found. Values of different types are never equal and have no order.
 import { limits } from '../../core/base/limits.ts'
-import type {
-  Attributes,
-  AttributeTest,
-  AttributeValue,
-  ListQuery,
-  Store,
-} from '../../core/stores/store.ts'
+import type { Attributes, AttributeTest, AttributeValue, ListQuery, Store } from '../../core/stores/store.ts'
 import {
   again,
   apply,
@@ -36,10 +30,7 @@ import { only, same } from './check.ts'
 type Value = AttributeTest['value']
 
 /** Creates one run for each value, with its label as id. */
-export async function createEach(
-  store: Store,
-  values: Readonly<Record<string, AttributeValue>>,
-): Promise<void> {
+export async function createEach(store: Store, values: Readonly<Record<string, AttributeValue>>): Promise<void> {
   const runs = Object.entries(values).map(([id, x]) => newRun(id, { attributes: { x } }))
   await store.create(runs)
 }
@@ -56,10 +47,7 @@ export async function found(
 }
 
 /** Returns which runs of `createEach` each comparison with a value finds. */
-export async function compared(
-  store: Store,
-  value: Value,
-): Promise<Record<AttributeTest['is'], readonly string[]>> {
+export async function compared(store: Store, value: Value): Promise<Record<AttributeTest['is'], readonly string[]>> {
   const by = (is: AttributeTest['is']) => found(store, [{ name: 'x', is, value }])
   return {
     eq: await by('eq'),
@@ -185,9 +173,7 @@ const keeping: readonly Case[] = [
       const ids = numbered('run', 6)
       await store.create(ids.map((id) => newRun(id)))
       const { runs } = await claim(store)
-      const turns = runs.map((run, index) =>
-        turn(run, index % 2 === 0 ? { attributes: { is: run.head.runId } } : {}),
-      )
+      const turns = runs.map((run, index) => turn(run, index % 2 === 0 ? { attributes: { is: run.head.runId } } : {}))
       await store.commit(turns)
       for (const [index, { head }] of runs.entries()) {
         const expected = index % 2 === 0 ? { is: head.runId } : {}
@@ -272,22 +258,7 @@ const searching: readonly Case[] = [
   {
     name: 'texts are compared by the bytes of their UTF-8',
     run: ({ store }: Fixture) =>
-      inOrder(store, [
-        '',
-        ' ',
-        '10',
-        '9',
-        'B',
-        'a',
-        'a ',
-        'aa',
-        'b',
-        'z',
-        'é',
-        '日',
-        '\uffee',
-        '🦦',
-      ]),
+      inOrder(store, ['', ' ', '10', '9', 'B', 'a', 'a ', 'aa', 'b', 'z', 'é', '日', '\uffee', '🦦']),
   },
   {
     name: 'instants are compared by time',
@@ -316,9 +287,7 @@ const searching: readonly Case[] = [
   {
     name: 'all tests must hold, also several of one attribute',
     async run({ store }) {
-      const runs = [1, 2, 3, 4].map((x) =>
-        newRun(`run-${x}`, { attributes: { x, even: x % 2 === 0 } }),
-      )
+      const runs = [1, 2, 3, 4].map((x) => newRun(`run-${x}`, { attributes: { x, even: x % 2 === 0 } }))
       await store.create(runs)
       const above = { name: 'x', is: 'gt', value: 1 } as const
       const below = { name: 'x', is: 'lte', value: 3 } as const

@@ -159,14 +159,9 @@ export const batchCases: readonly Case[] = [
     async run({ store, other }) {
       const elsewhere = await other()
       const runs = numbered('run', 40).map((id) => newRun(id))
-      const [there, back] = await Promise.all([
-        store.create(runs),
-        elsewhere.create(runs.toReversed()),
-      ])
+      const [there, back] = await Promise.all([store.create(runs), elsewhere.create(runs.toReversed())])
       const pairs = there.map((each, index) => [each.outcome, back.at(-1 - index)?.outcome])
-      const sorted = pairs.map((pair) =>
-        pair.toSorted((a, b) => String(a).localeCompare(String(b))).join(),
-      )
+      const sorted = pairs.map((pair) => pair.toSorted((a, b) => String(a).localeCompare(String(b))).join())
       same(new Set(sorted), new Set(['created,existing']), 'the two answers of each')
     },
   },
@@ -193,17 +188,8 @@ export const batchCases: readonly Case[] = [
         newRun('plain'),
         newRun('there', { workflowId: 'w' }),
       ])
-      const told = answers.map((each) =>
-        'run' in each && each.run ? `${each.outcome} with a lease` : each.outcome,
-      )
-      const expected = [
-        'created with a lease',
-        'conflict',
-        'created',
-        'refused',
-        'created',
-        'existing',
-      ]
+      const told = answers.map((each) => ('run' in each && each.run ? `${each.outcome} with a lease` : each.outcome))
+      const expected = ['created with a lease', 'conflict', 'created', 'refused', 'created', 'existing']
       same(told, expected, 'the answers in order')
       same(await find(store, 'refused'), undefined, 'the refused one')
       same((await claim(store)).runs.length, 2, 'what is due')

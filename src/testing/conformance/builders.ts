@@ -142,11 +142,7 @@ export function request(session: number, overrides: Partial<ClaimRequest> = {}):
 }
 
 /** A claim by a worker that has watched all sessions long enough: those that have expired are silent. */
-export async function claim(
-  store: Store,
-  overrides: Partial<ClaimRequest> = {},
-  session = ALICE,
-): Promise<Claimed> {
+export async function claim(store: Store, overrides: Partial<ClaimRequest> = {}, session = ALICE): Promise<Claimed> {
   const loaded = only(await store.load([{ type: 'sessions' }]), 'answers to one load')
   holds(loaded.type === 'sessions', 'a question about sessions is answered with sessions')
   const silent = loaded.sessions.filter(({ expiresAt }) => expiresAt <= loaded.now)
@@ -163,11 +159,7 @@ export async function created(store: Store, run: NewRun): Promise<Created> {
 }
 
 /** Restarts an ended or paused run; false if the store keeps it for reading only. */
-export async function reopen(
-  store: Store,
-  past: InitialTurn = beginning(),
-  runId = 'run',
-): Promise<boolean> {
+export async function reopen(store: Store, past: InitialTurn = beginning(), runId = 'run'): Promise<boolean> {
   const answer = await created(store, again(runId, 2, past))
   if (answer.outcome === 'refused' && answer.archived) return false
   holds(answer.outcome === 'created', `the run begins again, it is not ${answer.outcome}`)
@@ -234,11 +226,7 @@ export async function holdTasks(
 }
 
 /** Creates a run with one task, claims the task, and releases the run. */
-export async function holdTask(
-  store: Store,
-  taskId = 'task',
-  session = ALICE,
-): Promise<ClaimedTask> {
+export async function holdTask(store: Store, taskId = 'task', session = ALICE): Promise<ClaimedTask> {
   const run = await hold(store, 'run', {}, session)
   return only(await holdTasks(store, run, [newTask(taskId)], session), 'claimed tasks')
 }
@@ -268,23 +256,14 @@ export async function snapshot(store: Store, runId: string): Promise<RunSnapshot
   return present(await find(store, runId), `run '${runId}'`)
 }
 
-export async function history(
-  store: Store,
-  runId: string,
-  after = 0,
-  turns = 1_000,
-): Promise<readonly StoredTurn[]> {
+export async function history(store: Store, runId: string, after = 0, turns = 1_000): Promise<readonly StoredTurn[]> {
   const loaded = only(await store.load([{ type: 'history', runId, after, turns }]), 'answers')
   holds(loaded.type === 'history', 'a question about history is answered with history')
   return loaded.turns
 }
 
 /** All turns of one generation. */
-export async function generationOf(
-  store: Store,
-  runId: string,
-  generation: number,
-): Promise<readonly StoredTurn[]> {
+export async function generationOf(store: Store, runId: string, generation: number): Promise<readonly StoredTurn[]> {
   const ask = { type: 'history', runId, generation, after: 0, turns: 1_000 } as const
   const loaded = only(await store.load([ask]), 'answers to one load')
   holds(loaded.type === 'history', 'a question about history is answered with history')

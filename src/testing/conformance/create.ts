@@ -222,10 +222,7 @@ const policies: readonly Case[] = [
       const stores = [store, await other()]
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
-          created(
-            stores[index % 2] ?? store,
-            newRun(`run-${index}`, { workflowId: 'w', reuse: 'reject' }),
-          ),
+          created(stores[index % 2] ?? store, newRun(`run-${index}`, { workflowId: 'w', reuse: 'reject' })),
         ),
       )
       const winners = answers.filter((each) => each.outcome === 'created')

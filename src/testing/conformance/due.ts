@@ -38,9 +38,7 @@ const order: readonly Case[] = [
       const names = ['a', 'b', 'c', 'd']
       await store.create(names.map((name) => newRun(name, { name })))
       for (let nonce = 1; nonce <= 12; nonce++) {
-        const [first] = names.toSorted(
-          (a, b) => placeOf('default', a, nonce) - placeOf('default', b, nonce),
-        )
+        const [first] = names.toSorted((a, b) => placeOf('default', a, nonce) - placeOf('default', b, nonce))
         const run = only((await claim(store, { runs: 1, nonce })).runs, 'runs claimed')
         same<string | undefined>(run.head.name, first, `first with nonce ${nonce}`)
         await apply(store, turn(run, { count: 0, next: released(0) }))

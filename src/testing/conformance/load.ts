@@ -54,9 +54,7 @@ export const loadCases: readonly Case[] = [
         { type: 'history', runId: 'a', after: 0, turns: 1 },
         { type: 'run', runId: 'b' },
       ])
-      const told = answers.map((each) =>
-        each.type === 'run' ? (each.run?.head.runId ?? 'none') : each.type,
-      )
+      const told = answers.map((each) => (each.type === 'run' ? (each.run?.head.runId ?? 'none') : each.type))
       const expected = ['b', 'sessions', 'named', 'none', 'a', 'tasks', 'history', 'b']
       same(told, expected, 'the answers')
     },
@@ -68,10 +66,7 @@ export const loadCases: readonly Case[] = [
       const start = clock.now()
       await store.create([newRun('run')])
       const stage = async () => {
-        const { status, session, deliveries, unread, wakeAt, updatedAt } = await snapshot(
-          store,
-          'run',
-        )
+        const { status, session, deliveries, unread, wakeAt, updatedAt } = await snapshot(store, 'run')
         return { status, session, deliveries, unread, wakeAt, updatedAt: updatedAt - start }
       }
       same((await stage()).status, 'pending', 'when created')

@@ -290,15 +290,8 @@ const endings: readonly Case[] = [
         return turn(run, { outbox: [send(mate, `from ${runId}`)], next: released() })
       })
       const half = (side: string) => turns.filter((one) => one.runId.endsWith(side))
-      const answers = await Promise.all([
-        store.commit(half('a')),
-        elsewhere.commit(half('b').reverse()),
-      ])
-      same(
-        new Set(answers.flat().map((each) => each.outcome)),
-        new Set(['applied'] as const),
-        'answers',
-      )
+      const answers = await Promise.all([store.commit(half('a')), elsewhere.commit(half('b').reverse())])
+      same(new Set(answers.flat().map((each) => each.outcome)), new Set(['applied'] as const), 'answers')
       await sweep(store)
       const woken = await claim(store, { runs: 20 })
       same(woken.runs.map((run) => run.messages.length).join(''), '1'.repeat(20), 'messages')

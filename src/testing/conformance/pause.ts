@@ -122,8 +122,7 @@ const byBuild: readonly Case[] = [
     async run({ store }) {
       const run = await hold(store)
       await store.post([postTo('run', 'm1'), postTo('run', 'm2'), postTo('run', 'm3')])
-      const pause = (left: readonly string[]) =>
-        turn(run, { consumed: ['m1'], next: { ...paused, left } })
+      const pause = (left: readonly string[]) => turn(run, { consumed: ['m1'], next: { ...paused, left } })
       const early = await commit(store, pause(['m2']))
       same(early, { outcome: 'more', messages: [message('m3')] }, 'with one it does not know')
       await apply(store, pause(['m2', 'm3']))
@@ -145,10 +144,7 @@ const byBuild: readonly Case[] = [
       const run = only((await claim(store, { suspects: 9 })).runs, 'claimed runs')
       same(run.deliveries, 2, 'the delivery after a death')
       await apply(store, turn(run, { count: 0, body: '', next: { ...paused, uncounted: true } }))
-      const next = only(
-        (await claim(store, { suspects: 9, build: 'build-2' })).runs,
-        'claimed runs',
-      )
+      const next = only((await claim(store, { suspects: 9, build: 'build-2' })).runs, 'claimed runs')
       same([next.deliveries, next.seq], [2, 0], 'the next one')
       await apply(store, turn(next, { next: { ...paused, build: 'build-2' } }))
       const last = only((await claim(store, { suspects: 9 })).runs, 'claimed runs')

@@ -73,11 +73,7 @@ const granting: readonly Case[] = [
     async run(fixture) {
       const { store } = fixture
       await pinned(fixture)
-      same(
-        await idsFor(store, { build: OLD, pins: { builds: ['x'], ...everything } }),
-        [],
-        'not said',
-      )
+      same(await idsFor(store, { build: OLD, pins: { builds: ['x'], ...everything } }), [], 'not said')
       same(await idsFor(store, { pins: { builds: [], ...everything } }), [], 'of none')
       const pins = { builds: ['x', OLD], ...nothing }
       same(await idsFor(store, { pins }), ['run'], 'among others')
@@ -203,10 +199,7 @@ const granting: readonly Case[] = [
     name: 'an eager create gives the lease whatever the session serves, and its turn may pin',
     async run({ store }) {
       await openSession(store)
-      const answer = await created(
-        store,
-        newRun('run', { eager: { session: ALICE, nonce: fresh() } }),
-      )
+      const answer = await created(store, newRun('run', { eager: { session: ALICE, nonce: fresh() } }))
       holds(answer.outcome === 'created' && answer.run !== undefined, 'the lease is granted')
       await apply(store, turn(answer.run, { pin: OLD, next: due }))
       same([await idsFor(store, {}), await idsFor(store, { build: OLD })], [[], ['run']], 'then')
@@ -267,9 +260,7 @@ const waiting: readonly Case[] = [
       const ids = Array.from({ length: 60 }, (_, index) => `other-${index}`)
       await store.create(ids.map((id) => newRun(id)))
       const { runs } = await claim(store, { runs: 60 })
-      const turns = runs.map((run, index) =>
-        turn(run, { pin: OLD, next: released(clock.now() + 1_000 + index) }),
-      )
+      const turns = runs.map((run, index) => turn(run, { pin: OLD, next: released(clock.now() + 1_000 + index) }))
       await store.commit(turns)
       await store.create([newRun('mine', { delayMs: 50_000 })])
       same((await claim(store)).nextDue, clock.now() + 50_000, 'the next of its own')
@@ -382,8 +373,7 @@ const staying: readonly Case[] = [
       same(await listed(OLD), ['a', 'c'], 'one build')
       same(await listed('other'), ['b'], 'another')
       same(await listed('none'), [], 'none')
-      const count = async (query: object) =>
-        (await store.list({ limit: 1, count: true, ...query })).count
+      const count = async (query: object) => (await store.list({ limit: 1, count: true, ...query })).count
       same(await count({ pin: OLD }), 2, 'counted')
       same(await count({ pin: OLD, statuses: ['completed'] }), 1, 'of those that ended')
       same(await count({ pin: OLD, statuses: ['waiting', 'running'] }), 1, 'of the others')
@@ -403,9 +393,7 @@ const staying: readonly Case[] = [
       await store.create(builds.map((_, index) => newRun(`run-${index}`)))
       const { runs } = await claim(store)
       await store.commit(
-        runs.map((run) =>
-          turn(run, { pin: builds[Number(run.head.runId.slice(4))] ?? '', next: due }),
-        ),
+        runs.map((run) => turn(run, { pin: builds[Number(run.head.runId.slice(4))] ?? '', next: due })),
       )
       for (const [index, pin] of builds.entries()) {
         same(idsOf((await store.list({ limit: 9, pin })).runs), [`run-${index}`], `listed: ${pin}`)

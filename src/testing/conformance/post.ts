@@ -127,9 +127,7 @@ const order: readonly Case[] = [
       const stores = [store, await other()]
       await created(store, newRun('run'))
       const ids = numbered('m', 40)
-      const posted = await Promise.all(
-        ids.map((id, index) => (stores[index % 2] ?? store).post([postTo('run', id)])),
-      )
+      const posted = await Promise.all(ids.map((id, index) => (stores[index % 2] ?? store).post([postTo('run', id)])))
       holds(
         posted.every((each) => only(each, 'answers').outcome === 'accepted'),
         'all are accepted',

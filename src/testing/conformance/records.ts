@@ -1,10 +1,5 @@
 // Records: shared values that are read, listed, and changed by compare-and-swap on their version.
-import type {
-  RecordOperation,
-  RecordOutcome,
-  Store,
-  StoredRecord,
-} from '../../core/stores/store.ts'
+import type { RecordOperation, RecordOutcome, Store, StoredRecord } from '../../core/stores/store.ts'
 import { apply, ended, fresh, hold, newRun, openSession, take, turn } from './builders.ts'
 import type { Case } from './case.ts'
 import { holds, only, same } from './check.ts'
@@ -67,8 +62,7 @@ const swapping: readonly Case[] = [
       same(await one(store, put('k', 3)), conflict(), 'where there is nothing')
       await one(store, put('k', 0, { body: '"a"' }))
       const there = { key: 'k', version: 1, body: '"a"' }
-      for (const version of [0, 2, 7])
-        same(await one(store, put('k', version)), conflict(there), `at ${version}`)
+      for (const version of [0, 2, 7]) same(await one(store, put('k', version)), conflict(there), `at ${version}`)
       same(await found(store, 'k'), there, 'what is there')
     },
   },
@@ -110,12 +104,8 @@ const swapping: readonly Case[] = [
       const stores = [store, await other()]
       for (let version = 0; version < 3; version++) {
         const puts = Array.from({ length: 10 }, () => put('k', version))
-        const answers = await Promise.all(
-          puts.map((each, index) => one(stores[index % 2] ?? store, each)),
-        )
-        const winners = puts.filter(
-          (_, index) => answers[index]?.type === 'put' && isApplied(answers[index]),
-        )
+        const answers = await Promise.all(puts.map((each, index) => one(stores[index % 2] ?? store, each)))
+        const winners = puts.filter((_, index) => answers[index]?.type === 'put' && isApplied(answers[index]))
         const { body } = only(winners, 'winners')
         const there = { key: 'k', version: version + 1, body }
         same(await found(store, 'k'), there, 'what is there')
@@ -240,32 +230,18 @@ const listing: readonly Case[] = [
       same(seen, keys, 'by pages')
       same(await keysOf(store, 3, 'a!'), ['a/b', 'aa', 'b'], 'from behind a key that is not there')
       same(await keysOf(store, 3, '🦦'), [], 'from behind the last')
-      same(
-        await one(store, { type: 'list', space: 'none', limit: 3 }),
-        { type: 'list', records: [] },
-        'of nothing',
-      )
+      same(await one(store, { type: 'list', space: 'none', limit: 3 }), { type: 'list', records: [] }, 'of nothing')
     },
   },
   {
     name: 'H18: spaces, keys and bodies come back as they were',
     async run({ store, other }) {
-      const names = [
-        '__proto__',
-        'constructor',
-        '100%_',
-        `it's "so"`,
-        '日本 🦦',
-        'a\\b',
-        '{}',
-        'null',
-      ]
+      const names = ['__proto__', 'constructor', '100%_', `it's "so"`, '日本 🦦', 'a\\b', '{}', 'null']
       const body = JSON.stringify(`"'\\ ß 🦦 $1 %s \u2028`)
       const elsewhere = await other()
       for (const space of names) {
         await store.records(names.map((key) => put(key, 0, { space, body })))
-        for (const key of names)
-          same(await found(elsewhere, key, space), { key, version: 1, body }, key)
+        for (const key of names) same(await found(elsewhere, key, space), { key, version: 1, body }, key)
       }
       const large = JSON.stringify('x'.repeat(200_000))
       await one(store, put('large', 0, { body: large }))

@@ -195,9 +195,7 @@ const paused: readonly Case[] = [
       same(await tasksOf(store, 'run'), [], 'tasks')
       const message = { id: 'done', body: '{}' }
       const result = { type: 'done', message } as const
-      const settled = await store.settle([
-        { taskId: task?.taskId ?? '', lease: task?.lease ?? run.lease, result },
-      ])
+      const settled = await store.settle([{ taskId: task?.taskId ?? '', lease: task?.lease ?? run.lease, result }])
       same(outcomes(settled), ['fenced'], 'a late result')
       same((await snapshot(store, 'run')).unread, 0, 'messages')
     },

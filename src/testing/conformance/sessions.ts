@@ -223,11 +223,7 @@ const told: readonly Case[] = [
         loaded.sessions.find((each) => each.session === ALICE),
         'the session',
       )
-      same(
-        [alice.worker, alice.expiresAt, alice.about],
-        ['w one', clock.now() + 5_000, about],
-        'what is known',
-      )
+      same([alice.worker, alice.expiresAt, alice.about], ['w one', clock.now() + 5_000, about], 'what is known')
     },
   },
   {

@@ -299,9 +299,7 @@ const making: readonly Case[] = [
     async run({ store, other }) {
       const stores = [store, await other()]
       const ids = Array.from({ length: 8 }, (_, index) => `run-${index}`)
-      const answers = await Promise.all(
-        ids.map((id, index) => created(stores[index % 2] ?? store, displacing(id))),
-      )
+      const answers = await Promise.all(ids.map((id, index) => created(stores[index % 2] ?? store, displacing(id))))
       same(new Set(outcomes(answers)), new Set(['created'] as const), 'the answers')
       const [named] = await store.load([{ type: 'named', workflowId: 'w' }])
       holds(named?.type === 'named' && named.runId !== undefined, 'the id has a newest run')

@@ -32,10 +32,7 @@ const claiming: readonly Case[] = [
     async run({ store, clock }) {
       const run = await hold(store)
       await apply(store, turn(run, { tasks: [newTask('t')], next: released() }))
-      const { taskId, name, queue, availableAt, failed, deliveries } = only(
-        await tasksOf(store, 'run'),
-        'tasks',
-      )
+      const { taskId, name, queue, availableAt, failed, deliveries } = only(await tasksOf(store, 'run'), 'tasks')
       same(
         [taskId, name, queue, availableAt, failed, deliveries],
         ['t', 'charge', 'default', clock.now(), 0, 0],

@@ -112,9 +112,7 @@ const confusions: readonly Case[] = [
   {
     name: 'workflow ids that differ in case, space or composition are different ids',
     async run({ store }) {
-      const runs = alike.map((workflowId, index) =>
-        newRun(`run ${index}`, { workflowId, reuse: 'reject' }),
-      )
+      const runs = alike.map((workflowId, index) => newRun(`run ${index}`, { workflowId, reuse: 'reject' }))
       same(new Set(outcomes(await store.create(runs))), new Set(['created'] as const), 'answers')
       const named = await store.load(alike.map((workflowId) => ({ type: 'named', workflowId })))
       const expected = alike.map((_, index) => ({ type: 'named' as const, runId: `run ${index}` }))

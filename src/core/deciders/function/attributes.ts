@@ -1,10 +1,6 @@
 // The attributes of a run as its code sees them: those of its start, with what the code has set and removed.
 import { type Attributes, attributesFrom, checkCount } from '../../definitions/attributes.ts'
-import {
-  type AttributeChanges,
-  changedAttributes,
-  type StoredAttributes,
-} from '../../kernel/attributes.ts'
+import { type AttributeChanges, changedAttributes, type StoredAttributes } from '../../kernel/attributes.ts'
 
 export class RunAttributes {
   #settled: StoredAttributes

@@ -18,18 +18,12 @@ export async function callWorkflow(execution: FunctionExecution, given: unknown)
 
 // An input that has not been parsed yet is parsed in a step. Its result is recorded, so a schema that generates values,
 // or that changes later, is not called again. A run that began before its workflow had a schema keeps its input.
-async function parsedInput(
-  execution: FunctionExecution,
-  schema: AnySchema,
-  given: unknown,
-): Promise<unknown> {
+async function parsedInput(execution: FunctionExecution, schema: AnySchema, given: unknown): Promise<unknown> {
   const { head, workflow } = execution
   if (head.extras.parsed ?? execution.beganWithout(PARSE_INPUT.key)) return given
   const body = (): unknown => parse(schema, given, `the input of workflow '${workflow.name}'`)
   const plan = { ...stepPlan({}), body }
-  return execution
-    .request(execution.root, PARSE_INPUT, { explicit: false }, plan)
-    .catch(throwFailure)
+  return execution.request(execution.root, PARSE_INPUT, { explicit: false }, plan).catch(throwFailure)
 }
 
 // The turn that parses the output also records the end of the run. Only an asynchronous schema needs a step. That step
@@ -44,8 +38,7 @@ async function parsedOutput(
   const now = parseNow(schema, output, what, 'OUTPUT_INVALID')
   if (now) return now.value
   const body = (): unknown => parse(schema, output, what, 'OUTPUT_INVALID')
-  const step = (ctx: FunctionContext): Promise<unknown> =>
-    ctx.run('output schema', { ifPast: 'run' }, body)
+  const step = (ctx: FunctionContext): Promise<unknown> => ctx.run('output schema', { ifPast: 'run' }, body)
   return context.shield(step).catch(throwFailure)
 }
 

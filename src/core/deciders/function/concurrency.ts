@@ -79,9 +79,7 @@ export class Concurrency<Ctx> {
   map(segment: string, plan: MapPlan<Ctx>, surrounding: Scope): Promise<unknown> {
     const { items, keys, concurrency, tolerated, fn } = plan
     const begin = (index: number): OpenedScope =>
-      this.#open(`${segment}[${escapeKey(keys[index] ?? '')}]/`, (ctx) =>
-        fn(ctx, items[index], index),
-      )
+      this.#open(`${segment}[${escapeKey(keys[index] ?? '')}]/`, (ctx) => fn(ctx, items[index], index))
     const opened: OpenedScope[] = []
     const results: unknown[] = new Array(items.length)
     let next = 0
@@ -117,11 +115,7 @@ export class Concurrency<Ctx> {
   }
 
   /** A scope ends with its function, by its own `cancel`, or when its timeout has passed. */
-  scope(
-    opened: OpenedScope,
-    control: ScopeControl,
-    timer: Promise<unknown> | undefined,
-  ): Promise<unknown> {
+  scope(opened: OpenedScope, control: ScopeControl, timer: Promise<unknown> | undefined): Promise<unknown> {
     timer?.then(
       () => control.end(TIMEOUT),
       () => {},
@@ -215,9 +209,7 @@ function stopAll(branches: readonly BegunBranch[], error: CancelledError, except
   for (const branch of branches) if (branch.name !== except) branch.stop(error)
 }
 
-type BranchResult =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly error: unknown }
+type BranchResult = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown }
 
 async function settledOf(promise: Promise<unknown>): Promise<BranchResult> {
   try {
@@ -245,13 +237,8 @@ export interface MapPlan<Ctx> {
   readonly fn: (ctx: Ctx, item: unknown, index: number) => unknown
 }
 
-export function mapPlan<Ctx>(
-  items: readonly unknown[],
-  options: unknown,
-  fn: unknown,
-): MapPlan<Ctx> {
-  if (!Array.isArray(items))
-    throw misuse('ctx.map', 'an array', items, 'ctx.map(items, (ctx, item) => …)')
+export function mapPlan<Ctx>(items: readonly unknown[], options: unknown, fn: unknown): MapPlan<Ctx> {
+  if (!Array.isArray(items)) throw misuse('ctx.map', 'an array', items, 'ctx.map(items, (ctx, item) => …)')
   const { concurrency, key, tolerate } = (options ?? {}) as {
     concurrency?: number
     key?: (item: unknown) => string
@@ -277,8 +264,7 @@ export function mapPlan<Ctx>(
 
 function toleratedOf(tolerate: number | string | undefined, items: number): number | undefined {
   if (tolerate === undefined) return undefined
-  const percent =
-    typeof tolerate === 'string' ? /^(\d+(?:\.\d+)?)%$/.exec(tolerate)?.[1] : undefined
+  const percent = typeof tolerate === 'string' ? /^(\d+(?:\.\d+)?)%$/.exec(tolerate)?.[1] : undefined
   const count = percent === undefined ? tolerate : Math.floor((Number(percent) / 100) * items)
   if (typeof count === 'number' && Number.isFinite(count) && count >= 0) return count
   const message = `\`tolerate\` of ctx.map is ${shown(tolerate)}; expected a number of items, or a share such as '5%'.`

@@ -49,14 +49,7 @@ import {
   deadlineOf,
   optionsAndFunction,
 } from './call-options.ts'
-import {
-  begun,
-  Concurrency,
-  mapPlan,
-  type NamedBranches,
-  type OpenedScope,
-  ScopeControl,
-} from './concurrency.ts'
+import { begun, Concurrency, mapPlan, type NamedBranches, type OpenedScope, ScopeControl } from './concurrency.ts'
 import type { FunctionExecution } from './execution.ts'
 import { logOf, runInfo } from './info.ts'
 import { marksOf, misuse, mixed } from './misuse.ts'
@@ -123,8 +116,7 @@ export class FunctionContext implements Context {
     given?: unknown,
     options: ChildOptions = {},
   ): TerminableChild {
-    if (workflow?.is !== 'workflow')
-      throw misuse('ctx.child', 'a workflow', workflow, 'ctx.child(workflow, input)')
+    if (workflow?.is !== 'workflow') throw misuse('ctx.child', 'a workflow', workflow, 'ctx.child(workflow, input)')
     checkCall('child', options)
     const [key, identity] = this.#identify('child', workflow.name, options)
     const request = childRequest(key, workflow, given, options)
@@ -133,8 +125,7 @@ export class FunctionContext implements Context {
     const child: Omit<TerminableChild, keyof Durable> = {
       runId,
       started: Promise.resolve({ runId, workflowId }) as TerminableChild['started'],
-      signal: (signal: unknown, ...payload: Args<unknown, never>) =>
-        this.signal(runId, signal, ...payload),
+      signal: (signal: unknown, ...payload: Args<unknown, never>) => this.signal(runId, signal, ...payload),
       cancel: (reason) => void this.#stop(runId, defined({ type: 'cancel', reason })),
       terminate: (reason) => void this.#stop(runId, { type: 'terminate', reason }),
     }
@@ -195,14 +186,10 @@ export class FunctionContext implements Context {
     return this.#sleep(instantOf(time, 'the time of ctx.sleepUntil'), options)
   }
 
-  wait(
-    source: unknown,
-    options: { key?: string; timeout?: Duration; until?: Date | number } = {},
-  ): Durable {
+  wait(source: unknown, options: { key?: string; timeout?: Duration; until?: Date | number } = {}): Durable {
     checkCall('wait', options)
     const until = deadlineOf(options, this.#execution.now)
-    if (typeof source === 'function')
-      return this.#condition(source as () => unknown, options, until)
+    if (typeof source === 'function') return this.#condition(source as () => unknown, options, until)
     const { is, name, token, schema } = marksOf(source)
     if (is === 'webhook' && name !== undefined && token !== undefined)
       return this.#webhook(defined({ name, token, schema }), options, until)
@@ -223,11 +210,7 @@ export class FunctionContext implements Context {
   }
 
   // A webhook is waited for once, so its own key names the wait.
-  #webhook(
-    { name: key, token, schema }: WebhookParts,
-    options: { key?: string },
-    until: { until?: number },
-  ): Durable {
+  #webhook({ name: key, token, schema }: WebhookParts, options: { key?: string }, until: { until?: number }): Durable {
     const [own, { explicit }] = this.#identify('wait', key, options)
     const name = webhookSignal(key, token)
     const what = `the payload of webhook '${webhookName(name)}'`
@@ -316,11 +299,7 @@ export class FunctionContext implements Context {
 
   transaction(name: string, fn: unknown): Durable {
     checkFunction('ctx.transaction', fn, "ctx.transaction('name', async (sql) => …)")
-    const [key, identity] = this.#identify(
-      'transaction',
-      checkKnownName(name, 'the name of a step'),
-      {},
-    )
+    const [key, identity] = this.#identify('transaction', checkKnownName(name, 'the name of a step'), {})
     const plan: StepPlan = { ...stepPlan({}), transaction: fn as StepPlan['transaction'] & object }
     return this.#request({ type: 'RunStep', kind: 'step', key, name }, identity, plan)
   }

@@ -78,8 +78,7 @@ describe('delivery', () => {
   })
 
   test('a result recorded before its step is asked for waits for the request', async () => {
-    const v1 = async (ctx: Context): Promise<unknown> =>
-      Promise.all([step(ctx, 'a'), step(ctx, 'b')])
+    const v1 = async (ctx: Context): Promise<unknown> => Promise.all([step(ctx, 'a'), step(ctx, 'b')])
     const v2 = async (ctx: Context): Promise<unknown> => {
       const a = await step(ctx, 'a')
       return [a, await step(ctx, 'b')]

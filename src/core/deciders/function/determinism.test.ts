@@ -153,9 +153,7 @@ describe('worked example 3: a rename', () => {
 
   test('a run begun by the new code is recorded under the new name', async () => {
     const events = await record(renamed({ was: 'charge' }))
-    expect(events.map((each) => ('key' in each ? each.key : each.type))).toContain(
-      'step:chargeCard#1',
-    )
+    expect(events.map((each) => ('key' in each ? each.key : each.type))).toContain('step:chargeCard#1')
     const replayed = new Play(renamed({ was: 'charge' }), events)
     expect(await replayed.begin()).toEqual([])
   })
@@ -164,8 +162,7 @@ describe('worked example 3: a rename', () => {
     const old = workflow('old child', async (_ctx, n: number) => n)
     const renamedChild = workflow('new child', async (_ctx, n: number) => n)
     const before = async (ctx: Context): Promise<unknown> => ctx.child(old, 1)
-    const after = async (ctx: Context): Promise<unknown> =>
-      ctx.child(renamedChild, 1, { was: 'old child' })
+    const after = async (ctx: Context): Promise<unknown> => ctx.child(renamedChild, 1, { was: 'old child' })
     const past = await record(before)
     expect(await new Play(after, past).begin()).toEqual([])
     const without = async (ctx: Context): Promise<unknown> => ctx.child(renamedChild, 1)
@@ -339,12 +336,7 @@ describe('explicit keys', () => {
 
   test('with characters of the key’s own grammar cannot be taken for others', async () => {
     const code = async (ctx: Context): Promise<unknown> =>
-      Promise.all([
-        step(ctx, 'a#1'),
-        step(ctx, 'a', { key: 'step:a#1' }),
-        step(ctx, '[a]'),
-        step(ctx, 'a'),
-      ])
+      Promise.all([step(ctx, 'a#1'), step(ctx, 'a', { key: 'step:a#1' }), step(ctx, '[a]'), step(ctx, 'a')])
     const keys = asked(await new Play(code).begin())
     expect(keys).toEqual(['step:a%231#1', '[step%3Aa%231]', 'step:%5Ba%5D#1', 'step:a#1'])
   })

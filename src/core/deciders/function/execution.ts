@@ -20,13 +20,7 @@ import { rest } from './barrier.ts'
 import { Compensations, Continued } from './compensations.ts'
 import { Handlers, type MessageHandler } from './handlers.ts'
 import { isMessage, Journal, type Settlement } from './journal.ts'
-import {
-  callSite,
-  nestedCall,
-  nonDurableAwait,
-  notCancelled,
-  requestInQuery,
-} from './nondeterminism.ts'
+import { callSite, nestedCall, nonDurableAwait, notCancelled, requestInQuery } from './nondeterminism.ts'
 import {
   awaitsEnd,
   changesOf,
@@ -98,11 +92,7 @@ export class FunctionExecution implements Execution {
     this.#world = world
   }
 
-  async advance(
-    events: readonly HistoryEvent[],
-    now: Instant,
-    replayedThrough = 0,
-  ): Promise<readonly Command[]> {
+  async advance(events: readonly HistoryEvent[], now: Instant, replayedThrough = 0): Promise<readonly Command[]> {
     if (this.#dead) throw this.#deathError()
     const ended = endedUnbegun(events)
     if (ended) return [ended]
@@ -195,12 +185,7 @@ export class FunctionExecution implements Execution {
   }
 
   /** Every durable call of `ctx` ends here. */
-  request(
-    scope: Scope,
-    request: Unplaced<Request>,
-    identity: Identity,
-    plan?: StepPlan,
-  ): Promise<unknown> {
+  request(scope: Scope, request: Unplaced<Request>, identity: Identity, plan?: StepPlan): Promise<unknown> {
     if (running.getStore() === 'step') throw nestedCall(request.key)
     if (this.#isQuery) throw requestInQuery(request.key)
     if (this.#dead === 'disposed') return never()

@@ -121,9 +121,7 @@ describe('waits pawl cannot see', () => {
       type: 'RunFailed',
       failure: {
         code: 'INPUT_INVALID',
-        message: expect.stringMatching(
-          /^ctx\.run expects an activity.*got workflow 'child'\. Call it as/,
-        ),
+        message: expect.stringMatching(/^ctx\.run expects an activity.*got workflow 'child'\. Call it as/),
       },
     })
   })

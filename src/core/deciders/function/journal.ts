@@ -3,14 +3,7 @@
 // time. Live execution and replay use the same rule; that is why `Promise.all` and `race` replay identically.
 import { assert, unreachable } from '../../base/assert.ts'
 import type { ContinueRun } from '../../kernel/command.ts'
-import type {
-  AttributesSet,
-  Compensated,
-  HeardEvent,
-  Requested,
-  Resolution,
-  Sent,
-} from '../../kernel/event.ts'
+import type { AttributesSet, Compensated, HeardEvent, Requested, Resolution, Sent } from '../../kernel/event.ts'
 import { MinHeap } from './heap.ts'
 
 /** A request as the history has it. */
@@ -179,9 +172,7 @@ export class Journal {
       if (isMessage(settlement) && this.#handled.has(channelOf(settlement))) {
         return this.#take(settlement, undefined)
       }
-      const key = isMessage(settlement)
-        ? this.#waits?.get(channelOf(settlement))?.[0]
-        : settlement.key
+      const key = isMessage(settlement) ? this.#waits?.get(channelOf(settlement))?.[0] : settlement.key
       // A signal whose wait has timed out stays queued for the next wait.
       if (key === undefined || !this.#open.has(key)) continue
       return this.#take(settlement, key)

@@ -28,20 +28,12 @@ export function unknownStep(
   return determinism(workflow, problem, recorded, requested)
 }
 
-export function otherStep(
-  workflow: string,
-  requested: RequestDescription,
-  recorded: RecordedRequest,
-): PawlError {
+export function otherStep(workflow: string, requested: RequestDescription, recorded: RecordedRequest): PawlError {
   const problem = `the key ${requested.key} was recorded as ${recordedText(recorded)}, but the code requests it as '${requested.name}'.`
   return determinism(workflow, problem, [recorded], requested)
 }
 
-export function otherInput(
-  workflow: string,
-  requested: RequestDescription,
-  recorded: RecordedRequest,
-): PawlError {
+export function otherInput(workflow: string, requested: RequestDescription, recorded: RecordedRequest): PawlError {
   const problem = `the code requests ${requested.key} with another input than was recorded, and several steps have this name: the recorded result may belong to another item.`
   return determinism(workflow, problem, [recorded], requested)
 }

@@ -59,9 +59,7 @@ export function settle(pending: PendingRequest, settlement: Settlement): void {
       return pending.resolve(decode(settlement.value))
     case 'SignalReceived': {
       const payload = decode(settlement.payload)
-      return isWebhook(settlement.name)
-        ? settleWebhook(pending, payload as WebhookAnswer)
-        : pending.resolve(payload)
+      return isWebhook(settlement.name) ? settleWebhook(pending, payload as WebhookAnswer) : pending.resolve(payload)
     }
     case 'TimerFired':
       return pending.resolve(pending.request.type === 'AwaitSignal' ? TIMEOUT : undefined)
@@ -93,8 +91,7 @@ function settleMessage(
   { to, ended }: Extract<Settlement, { type: 'MessageSent' }>,
 ): void {
   const given = request.type === 'SendMessage' ? request.to : ''
-  const run =
-    typeof given === 'string' ? `run ${given}` : `the run of workflow id '${given.workflowId}'`
+  const run = typeof given === 'string' ? `run ${given}` : `the run of workflow id '${given.workflowId}'`
   if (to === undefined) {
     const message = `${run} does not exist. Check the id, or start the run first (ctx.start, ctx.signalWithStart).`
     return reject(new PawlError('RUN_NOT_FOUND', message))

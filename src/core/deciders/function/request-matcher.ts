@@ -117,16 +117,10 @@ export class RequestMatcher {
 
   #ahead(position: number): RecordedRequest[] {
     const { unrequested, looseFrom } = this.#journal
-    return [...unrequested.values()].filter(
-      ({ after, seq }) => after >= position && seq < looseFrom,
-    )
+    return [...unrequested.values()].filter(({ after, seq }) => after >= position && seq < looseFrom)
   }
 
-  #compare(
-    { request }: PendingRequest,
-    recorded: RecordedRequest,
-    identity: Identity,
-  ): Error | undefined {
+  #compare({ request }: PendingRequest, recorded: RecordedRequest, identity: Identity): Error | undefined {
     if (!isSameKind(request, recorded, identity)) {
       return otherStep(this.#workflow, describe(request), recorded)
     }
@@ -142,11 +136,7 @@ export class RequestMatcher {
   }
 }
 
-function isSameKind(
-  request: Unplaced<Request>,
-  recorded: RecordedRequest,
-  { explicit, was }: Identity,
-): boolean {
+function isSameKind(request: Unplaced<Request>, recorded: RecordedRequest, { explicit, was }: Identity): boolean {
   if (EVENT_OF[request.type] !== recorded.type) return false
   if (request.type === 'SetTimer' || !('name' in recorded) || !('name' in request)) return true
   const isStep = request.type === 'RunStep' && recorded.type === 'StepStarted'

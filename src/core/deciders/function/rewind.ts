@@ -10,12 +10,7 @@ import type { Payload } from '../../base/value.ts'
 import type { HistoryEvent } from '../../kernel/event.ts'
 import { SHIELD } from '../../kernel/key.ts'
 import { RunState } from '../../kernel/run.ts'
-import {
-  movesHoldUntil,
-  standingMoves,
-  withoutLastMove,
-  withoutMovesFrom,
-} from '../machine/rewind.ts'
+import { movesHoldUntil, standingMoves, withoutLastMove, withoutMovesFrom } from '../machine/rewind.ts'
 import {
   assembled,
   completedBy,
@@ -64,8 +59,7 @@ export const codeRewind: Rewind = {
     const place = placeOf(events, step)
     const past = beforeStep(events, place).filter((event) => !isMessage(event) || event.seq < place)
     const names = namesIn(events)
-    const given = (key: string): Payload | undefined =>
-      results.get(key) ?? results.get(names.get(key) ?? '')
+    const given = (key: string): Payload | undefined => results.get(key) ?? results.get(names.get(key) ?? '')
     refuseUnknown(upTo(events, place), results)
     const open = openIn(past)
     const stopped = stoppedIn(events, keysIn(past))
@@ -129,9 +123,7 @@ function failureOf(
 
 // Keeps the requests before an event, their results, however late, and all events that belong to no request.
 function beforeStep(events: readonly HistoryEvent[], place: number): HistoryEvent[] {
-  const late = new Set(
-    events.flatMap((event) => ('after' in event && event.seq >= place ? [event.key] : [])),
-  )
+  const late = new Set(events.flatMap((event) => ('after' in event && event.seq >= place ? [event.key] : [])))
   return events
     .filter((event) => isOfTheCode(event) && !('key' in event && late.has(event.key)))
     .map((event) => (event.type === 'CalledOff' ? withoutKeys(event, late) : event))
@@ -145,9 +137,7 @@ function stoppedIn(events: readonly HistoryEvent[], keys: ReadonlySet<string>): 
   if (cancelled < 0) return new Set()
   const { open } = RunState.of(events.slice(0, cancelled + 1))
   return new Set(
-    [...open].flatMap(([key, each]) =>
-      'stopping' in each && each.stopping && keys.has(key) ? [key] : [],
-    ),
+    [...open].flatMap(([key, each]) => ('stopping' in each && each.stopping && keys.has(key) ? [key] : [])),
   )
 }
 

@@ -24,8 +24,7 @@ export function incompatibleSteps(
     const left: StepShape = [name, what, ...after.filter((step) => !isRemoved(step))]
     if (!node) {
       if (!isBehind(name)) found.push(removedStep(name))
-    } else if (signature(shapeOf(node)) !== signature(left))
-      found.push(changedStep(shape, shapeOf(node)))
+    } else if (signature(shapeOf(node)) !== signature(left)) found.push(changedStep(shape, shapeOf(node)))
   }
   for (const { name, after } of plan.nodes.values()) {
     if (!known.has(name) && after.every(isBehind)) found.push(insertedStep(name))

@@ -147,8 +147,7 @@ export class Definition {
       this.#migratingTo === undefined
         ? incompatibleSteps(taken.steps, plan, isBehind)
         : missingInMigration(this.#known, this.#given, plan, isBehind)
-    if (steps.length > 0)
-      throw otherDefinition(this.#graph.name, taken.hash, this.#graph.plan.hash, steps)
+    if (steps.length > 0) throw otherDefinition(this.#graph.name, taken.hash, this.#graph.plan.hash, steps)
   }
 
   #removedStep(name: string): RemovedStep {

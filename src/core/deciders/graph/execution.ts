@@ -49,11 +49,7 @@ export class GraphExecution extends Interpreter {
     return this.#progress.definition.removedSteps
   }
 
-  protected react(
-    old: readonly HistoryEvent[],
-    fresh: readonly HistoryEvent[],
-    now: Instant,
-  ): readonly Command[] {
+  protected react(old: readonly HistoryEvent[], fresh: readonly HistoryEvent[], now: Instant): readonly Command[] {
     const progress = this.#progress
     progress.prepare([...old, ...fresh])
     progress.read(old)
@@ -61,8 +57,7 @@ export class GraphExecution extends Interpreter {
     const taken = progress.definition.reconcile(progress.nodes)
     progress.read(fresh)
     const { nodes, input, toCancel, updates } = progress
-    for (const event of fresh)
-      if ('key' in event && SETTLES.has(event.type)) this.#plans.delete(event.key)
+    for (const event of fresh) if ('key' in event && SETTLES.has(event.type)) this.#plans.delete(event.key)
     const commands: Command[] = []
     if (taken) commands.push({ type: 'Decide', decision: taken })
     commands.push(...updates.takeRefusals())
@@ -100,11 +95,7 @@ export class GraphExecution extends Interpreter {
     const state = parsed && this.#progress.stateOf(key, parsed)
     if (!parsed || !state) return undefined
     if (parsed.kind !== 'undo')
-      return workPlan(
-        state.node,
-        () => this.#progress.scopeOf(state, parsed.index),
-        this.#activities,
-      )
+      return workPlan(state.node, () => this.#progress.scopeOf(state, parsed.index), this.#activities)
     const { undo } = state.node
     return undo && undoPlan(undo, () => this.#progress.undoScope(state), this.#activities)
   }
@@ -135,10 +126,7 @@ export class GraphExecution extends Interpreter {
       return this.#progress.nodes.begin(state, 'delayed')
     }
     if (node.each) {
-      const items = encode(
-        listOf(node.name, node.each.over(this.#progress.scopeOf(state))),
-        'a list',
-      )
+      const items = encode(listOf(node.name, node.each.over(this.#progress.scopeOf(state))), 'a list')
       this.#decide(commands, { type: 'ListTaken', key, items })
       return this.#progress.listed(state, decode(items) as unknown[])
     }
@@ -246,8 +234,7 @@ export class GraphExecution extends Interpreter {
   #ending(failures: readonly Failure[]): Command {
     const undone = failures.length > 0 ? { undone: { failures } } : {}
     const { outcome } = this.#progress
-    if (outcome && 'failure' in outcome)
-      return { type: 'FailRun', failure: outcome.failure, ...undone }
+    if (outcome && 'failure' in outcome) return { type: 'FailRun', failure: outcome.failure, ...undone }
     return defined({ type: 'CancelRun', reason: outcome?.reason, ...undone })
   }
 

@@ -12,8 +12,7 @@ export interface NodeKey {
 }
 
 const SHIELDED = `${SHIELD}#1/`
-const form =
-  /^(?:shield#1\/)?(step|activity|child|wait|delay|undo):([^/#:[\]]+)#(\d+)(?:\[(\d+)\])?$/
+const form = /^(?:shield#1\/)?(step|activity|child|wait|delay|undo):([^/#:[\]]+)#(\d+)(?:\[(\d+)\])?$/
 
 export function nodeKey({ kind, name, round, index }: NodeKey): string {
   const item = index === undefined ? '' : `[${index}]`

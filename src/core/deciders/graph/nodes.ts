@@ -119,8 +119,7 @@ export class Nodes {
       const [each, as] = next
       if (isEnd(each.status)) continue
       this.#end(each, as)
-      for (const freed of this.#free(each))
-        if (this.#consider(freed) === 'skip') settled.push([freed, 'skipped'])
+      for (const freed of this.#free(each)) if (this.#consider(freed) === 'skip') settled.push([freed, 'skipped'])
       for (const name of this.#dependents.get(each.node.name) ?? []) {
         const dependent = this.#states.get(name)
         assert(dependent, 'what comes after a step is a step')

@@ -43,9 +43,7 @@ type NodeEvent = Extract<
 >
 
 /** How a run ends that does not complete. */
-type BadOutcome =
-  | { readonly failure: Failure }
-  | { readonly cancelled: true; readonly reason?: string }
+type BadOutcome = { readonly failure: Failure } | { readonly cancelled: true; readonly reason?: string }
 
 export class GraphProgress {
   readonly nodes: Nodes
@@ -66,11 +64,7 @@ export class GraphProgress {
   readonly updates = new UnansweredUpdates('graph')
   seq = 0
 
-  constructor(
-    graph: RegisteredGraph,
-    head: Head,
-    dependents: ReadonlyMap<string, readonly string[]>,
-  ) {
+  constructor(graph: RegisteredGraph, head: Head, dependents: ReadonlyMap<string, readonly string[]>) {
     this.nodes = new Nodes(graph.plan, dependents)
     this.definition = new Definition(graph)
     this.input = new InputSchema(graph, head)
@@ -176,8 +170,7 @@ export class GraphProgress {
         state.open.add(key)
         return
       case 'TimerFired':
-        if (parsed.kind === 'delay')
-          return state.open.has(key) ? this.nodes.await(state) : undefined
+        if (parsed.kind === 'delay') return state.open.has(key) ? this.nodes.await(state) : undefined
         if (!this.#isEnd(state, key)) return
         this.#signals.forget(state)
         return this.#succeed(state, () => TIMEOUT)
@@ -216,10 +209,7 @@ export class GraphProgress {
       if (type === 'StepCompleted') this.nodes.undo(state)
       return
     }
-    this.undone.set(
-      key,
-      type === 'StepFailed' ? requestFailure(`undo ${state.node.name}`, event) : undefined,
-    )
+    this.undone.set(key, type === 'StepFailed' ? requestFailure(`undo ${state.node.name}`, event) : undefined)
   }
 
   opened(state: NodeState, key: string, index: number | undefined, input?: Payload): void {

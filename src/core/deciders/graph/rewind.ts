@@ -25,8 +25,7 @@ import { parseNodeKey } from './node-key.ts'
 
 export const graphRewind: Rewind = {
   retried: (events, generation, now) => ofGraph(events, standing(events), generation, now),
-  resetTo: (events, step, generation, now) =>
-    ofGraph(events, standingBefore(events, step), generation, now),
+  resetTo: (events, step, generation, now) => ofGraph(events, standingBefore(events, step), generation, now),
   forkedAt(events, step, { results, dropped }, generation, now) {
     const kept = forkedGraph(events, step, results).filter((event) => keyIn(event) !== dropped)
     return ofGraph(events, kept, generation, now, true)
@@ -61,16 +60,14 @@ function forkedGraph(
   // A step that was open or failed is kept if the fork gives its result.
   const stands = new Set(standing.map(keyIn))
   const besides = known.filter(
-    (event) =>
-      isGiven(event, given) && !stands.has(keyIn(event)) && keyIn(event) !== requested?.key,
+    (event) => isGiven(event, given) && !stands.has(keyIn(event)) && keyIn(event) !== requested?.key,
   )
   const kept = [...standing, ...besides]
   const open = new Set([...openIn(standing), ...besides.flatMap((event) => keyIn(event) ?? [])])
   const past = [...settledNow(kept, open, given), ...(value ? [requested] : [])]
   if (value) past.push(...completedBy(requested, given, requested.seq + 0.5))
   // A step whose result the fork gives does not run again, even if it was undone.
-  const isRedone = (event: HistoryEvent): boolean =>
-    isUndo(event) && 'key' in event && given(event.key) !== undefined
+  const isRedone = (event: HistoryEvent): boolean => isUndo(event) && 'key' in event && given(event.key) !== undefined
   return past.filter((event) => !isRedone(event)).map((event) => withResult(event, given))
 }
 
@@ -80,19 +77,14 @@ type StepRequested = Extract<HistoryEvent, { type: 'StepStarted' | 'ChildStarted
  * True for the history of a graph. Also true for a machine that has not begun, for which the choice does not matter.
  */
 export function isOfGraph(events: readonly HistoryEvent[]): boolean {
-  return (
-    events.some(({ type }) => type === 'DefinitionTaken') &&
-    !events.some(({ type }) => type === 'StateMoved')
-  )
+  return events.some(({ type }) => type === 'DefinitionTaken') && !events.some(({ type }) => type === 'StateMoved')
 }
 
 /** The same as `standing`, without a step and everything that began after it. */
 function standingBefore(events: readonly HistoryEvent[], step: string): HistoryEvent[] {
   const place = placeOf(events, step)
   const late = new Set(events.flatMap((event) => (event.seq >= place ? nameIn(event) : [])))
-  return standing(events).filter(
-    (event) => isUndo(event) || !nameIn(event).some((name) => late.has(name)),
-  )
+  return standing(events).filter((event) => isUndo(event) || !nameIn(event).some((name) => late.has(name)))
 }
 
 /** The same for a fork, which gets no later messages; and the request of the step, unless the step has a list. */
@@ -125,10 +117,7 @@ function standing(events: readonly HistoryEvent[]): HistoryEvent[] {
   const removed = new Set<string>()
   for (const event of events) {
     if (event.type === 'CalledOff') for (const key of event.keys) removed.add(key)
-    if (
-      'key' in event &&
-      (isFailure(event) || (event.seq > failing && isBegun(event) && !isUndo(event)))
-    )
+    if ('key' in event && (isFailure(event) || (event.seq > failing && isBegun(event) && !isUndo(event))))
       removed.add(event.key)
   }
   for (const key of openBefore(events, failing)) if (!isSettled(events, key)) removed.add(key)
@@ -172,9 +161,7 @@ function placeOf(events: readonly HistoryEvent[], step: string): number {
 
 /** The seq of the event with which the run began to fail, or was cancelled. */
 function failingSince(events: readonly HistoryEvent[]): number {
-  const first = events.find(
-    (event) => event.type === 'CancelRequested' || (isFailure(event) && !isUndo(event)),
-  )
+  const first = events.find((event) => event.type === 'CancelRequested' || (isFailure(event) && !isUndo(event)))
   return first?.seq ?? Number.POSITIVE_INFINITY
 }
 
@@ -182,14 +169,7 @@ function isFailure({ type }: HistoryEvent): boolean {
   return type === 'StepFailed' || type === 'ChildFailed' || type === 'StepRefused'
 }
 
-const BEGUN = new Set([
-  'StepStarted',
-  'ChildStarted',
-  'WaitStarted',
-  'TimerStarted',
-  'StepSkipped',
-  'ListTaken',
-])
+const BEGUN = new Set(['StepStarted', 'ChildStarted', 'WaitStarted', 'TimerStarted', 'StepSkipped', 'ListTaken'])
 
 function isBegun({ type }: HistoryEvent): boolean {
   return BEGUN.has(type)
@@ -210,9 +190,7 @@ function nameIn(event: HistoryEvent): string[] {
 }
 
 function openBefore(events: readonly HistoryEvent[], place: number): Iterable<string> {
-  return RunState.of(
-    events.filter(({ seq, type }) => seq < place && !type.startsWith('Run')),
-  ).open.keys()
+  return RunState.of(events.filter(({ seq, type }) => seq < place && !type.startsWith('Run'))).open.keys()
 }
 
 function isSettled(events: readonly HistoryEvent[], key: string): boolean {

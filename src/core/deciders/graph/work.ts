@@ -75,11 +75,7 @@ export function undoPlan(undo: Undo, scope: () => UndoScope, activities: Activit
   return { ...stepPlan(undo.options), body: call }
 }
 
-function stepRequest(
-  key: string,
-  name: string,
-  { scheduleToCloseMs }: StepPlan,
-): Unplaced<RunStep> {
+function stepRequest(key: string, name: string, { scheduleToCloseMs }: StepPlan): Unplaced<RunStep> {
   const limits = scheduleToCloseMs === undefined ? {} : { scheduleToCloseMs }
   return { type: 'RunStep', kind: 'step', key, name, ...limits }
 }

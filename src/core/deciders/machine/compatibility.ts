@@ -9,14 +9,8 @@ import { type DefinitionTaken, type Incompatible, versionMismatch } from '../ver
 import type { MachineRequest, Requests } from './requests.ts'
 
 /** Open requests for whose end the code has no handler. */
-export function incompatibleRequests(
-  taken: DefinitionTaken,
-  plan: MachinePlan,
-  requests: Requests,
-): Incompatible[] {
-  const hadChildEnded = taken.steps.some(
-    ([name, what]) => name === 'childEnded' && what === 'handler',
-  )
+export function incompatibleRequests(taken: DefinitionTaken, plan: MachinePlan, requests: Requests): Incompatible[] {
+  const hadChildEnded = taken.steps.some(([name, what]) => name === 'childEnded' && what === 'handler')
   return [...requests.all()].flatMap((request) => {
     const isKnown =
       request.kind === 'activity'
@@ -40,18 +34,9 @@ export function incompatibleState({ state: schema }: MachinePlan, state: Payload
   }
 }
 
-export function otherDefinition(
-  plan: MachinePlan,
-  taken: DefinitionTaken,
-  found: readonly Incompatible[],
-): PawlError {
+export function otherDefinition(plan: MachinePlan, taken: DefinitionTaken, found: readonly Incompatible[]): PawlError {
   const fix = 'keep handlers for these in the machine until such runs have ended'
-  return versionMismatch(
-    `machine '${plan.name}'`,
-    { taken: taken.hash, code: plan.hash },
-    found,
-    fix,
-  )
+  return versionMismatch(`machine '${plan.name}'`, { taken: taken.hash, code: plan.hash }, found, fix)
 }
 
 function withoutHandler({ kind, name, key }: MachineRequest): Incompatible {

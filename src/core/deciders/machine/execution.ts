@@ -79,11 +79,7 @@ export class MachineExecution extends Interpreter {
     return this.#requests.ahead
   }
 
-  protected react(
-    old: readonly HistoryEvent[],
-    fresh: readonly HistoryEvent[],
-    now: Instant,
-  ): readonly Command[] {
+  protected react(old: readonly HistoryEvent[], fresh: readonly HistoryEvent[], now: Instant): readonly Command[] {
     const events = [...old, ...fresh]
     for (const event of events) if (event.type === 'StateMoved') this.#applyMove(event)
     for (const event of events) {
@@ -214,8 +210,7 @@ export class MachineExecution extends Interpreter {
     const { hash, shapes } = this.#plan
     const taken = this.#taken
     if (taken) {
-      const found =
-        taken.hash === hash ? [] : incompatibleRequests(taken, this.#plan, this.#requests)
+      const found = taken.hash === hash ? [] : incompatibleRequests(taken, this.#plan, this.#requests)
       if (this.#state) found.push(...incompatibleState(this.#plan, this.#state))
       if (found.length > 0) throw otherDefinition(this.#plan, taken, found)
     }
@@ -242,8 +237,7 @@ export class MachineExecution extends Interpreter {
   // Cancels every open request, also those of this turn, so that the handler begins with nothing in progress.
   #cleanUp(event: CancelEvent, now: Instant): readonly Command[] {
     const keys = this.#requests.clear()
-    const call = (state: unknown): unknown =>
-      this.#plan.handlers.cancelled?.(state, reasonOf(event))
+    const call = (state: unknown): unknown => this.#plan.handlers.cancelled?.(state, reasonOf(event))
     const moved = this.#move(event.seq, { handler: 'cancelled', call }, now)
     return keys.length === 0 ? moved : [{ type: 'CancelRequests', keys }, ...moved]
   }
@@ -274,8 +268,7 @@ export class MachineExecution extends Interpreter {
       case 'ChildCompleted':
       case 'ChildFailed': {
         const { childEnded } = handlers
-        if (!childEnded && event.type === 'ChildFailed')
-          return this.#fail(requestFailure(name, event))
+        if (!childEnded && event.type === 'ChildFailed') return this.#fail(requestFailure(name, event))
         if (!childEnded) return this.#move(seq, undefined, now)
         const ended = { id, outcome: outcomeOf(event) }
         const call = (state: unknown): unknown => childEnded(state, ended)
@@ -288,14 +281,10 @@ export class MachineExecution extends Interpreter {
     }
   }
 
-  #signalled({
-    name,
-    payload,
-  }: Extract<HandledEvent, { type: 'SignalReceived' }>): HandlerCall | undefined {
+  #signalled({ name, payload }: Extract<HandledEvent, { type: 'SignalReceived' }>): HandlerCall | undefined {
     const own = this.#plan.signals.get(name)
     if (own === undefined) return undefined
-    const call = (state: unknown): unknown =>
-      this.#plan.handlers.signal(own, state, decode(payload))
+    const call = (state: unknown): unknown => this.#plan.handlers.signal(own, state, decode(payload))
     return { handler: `signal.${own}`, call }
   }
 

@@ -46,11 +46,7 @@ export function makeMove(
   return defined({ state: checked, commands, end, options })
 }
 
-function checkedState(
-  { name, state: schema }: MachinePlan,
-  state: unknown,
-  handler: string,
-): Payload {
+function checkedState({ name, state: schema }: MachinePlan, state: unknown, handler: string): Payload {
   const what = `the state that ${handler} of machine '${name}' returned`
   if (schema) checkNow(schema, state, what)
   return encode(state, what)
@@ -186,10 +182,7 @@ function notAMove(handler: string, given: unknown): PawlError {
   const problem = isPromise
     ? 'returned a promise. A handler must answer at once: move what takes time into an activity'
     : `returned ${shown(given)}. To change only the state, return [state]`
-  return new PawlError(
-    'INPUT_INVALID',
-    `${handler} must return [state, ...actions], but ${problem}.`,
-  )
+  return new PawlError('INPUT_INVALID', `${handler} must return [state, ...actions], but ${problem}.`)
 }
 
 function afterEnd(handler: string): PawlError {

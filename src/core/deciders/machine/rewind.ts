@@ -3,10 +3,7 @@ import type { HistoryEvent } from '../../kernel/event.ts'
 import { isOfTheCode } from '../rewind-history.ts'
 
 /** The events that are kept, without moves that no longer hold. */
-export function standingMoves(
-  all: readonly HistoryEvent[],
-  kept: readonly HistoryEvent[],
-): HistoryEvent[] {
+export function standingMoves(all: readonly HistoryEvent[], kept: readonly HistoryEvent[]): HistoryEvent[] {
   return withoutMovesFrom(movesHoldUntil(all, kept), kept)
 }
 
@@ -16,10 +13,7 @@ export function withoutMovesFrom(seq: number, events: readonly HistoryEvent[]): 
 
 // A move answers one event. It holds as long as that event and all before it are kept unchanged, and as long as nothing
 // that such a move requested must be requested again. From there on, handlers answer the events again.
-export function movesHoldUntil(
-  all: readonly HistoryEvent[],
-  kept: readonly HistoryEvent[],
-): number {
+export function movesHoldUntil(all: readonly HistoryEvent[], kept: readonly HistoryEvent[]): number {
   const same = new Set(kept)
   let until = Infinity
   for (const event of all) {

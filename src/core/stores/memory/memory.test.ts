@@ -1,10 +1,5 @@
 import { describe, test } from 'vitest'
-import {
-  conformance,
-  failOverCases,
-  type OpenFixture,
-  runCase,
-} from '../../../testing/conformance/index.ts'
+import { conformance, failOverCases, type OpenFixture, runCase } from '../../../testing/conformance/index.ts'
 import { copyOf } from '../../../testing/tables-copy.ts'
 import { VirtualClock } from '../../../testing/virtual-clock.ts'
 import { MemoryDatabase, MemoryStore } from './store.ts'
@@ -21,6 +16,5 @@ describe.each(['atomic', 'deferred'] as const)('memory store, %s delivery', (del
     }
     return { store: open(), clock, other: async () => open(), close: async () => {}, losing }
   }
-  for (const each of [...conformance, ...failOverCases])
-    test(each.name, () => runCase(each, makeFixture))
+  for (const each of [...conformance, ...failOverCases]) test(each.name, () => runCase(each, makeFixture))
 })

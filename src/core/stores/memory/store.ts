@@ -62,9 +62,7 @@ export class MemoryStore implements seam.Store {
     return notes.map((note) => this.#transact((tx) => rules.note(tx, note)))
   }
 
-  async records(
-    operations: readonly seam.RecordOperation[],
-  ): Promise<readonly seam.RecordOutcome[]> {
+  async records(operations: readonly seam.RecordOperation[]): Promise<readonly seam.RecordOutcome[]> {
     return operations.map((operation) => this.#transact((tx) => rules.operate(tx, operation)))
   }
 

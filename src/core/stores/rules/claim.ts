@@ -11,13 +11,8 @@ export function claim(tx: RowsTx, request: ClaimRequest): Claimed {
 }
 
 /** A claim that has nothing to write: no lease to grant, to return or to free. `undefined` if it may have. */
-export function idleClaim(
-  tx: RowsTx,
-  request: ClaimRequest,
-  isAnythingDue: () => boolean,
-): Claimed | undefined {
-  if (request.reconcile || request.silent.length > 0 || !tx.session(request.session))
-    return undefined
+export function idleClaim(tx: RowsTx, request: ClaimRequest, isAnythingDue: () => boolean): Claimed | undefined {
+  if (request.reconcile || request.silent.length > 0 || !tx.session(request.session)) return undefined
   if (isAnythingDue()) return undefined
   return { now: tx.now, runs: [], tasks: [], ...outlook(tx, request) }
 }
@@ -44,10 +39,7 @@ function grant(tx: RowsTx, request: ClaimRequest): Claimed {
 }
 
 /** What a claimer hears beside its grants. */
-export function outlook(
-  tx: RowsTx,
-  request: ClaimRequest,
-): Pick<Claimed, 'news' | 'suspects' | 'late' | 'nextDue'> {
+export function outlook(tx: RowsTx, request: ClaimRequest): Pick<Claimed, 'news' | 'suspects' | 'late' | 'nextDue'> {
   const { late, next } = lateness(tx, request)
   const due = Math.min(next, tx.nextDue(request) ?? NEVER)
   return {

@@ -20,8 +20,7 @@ export function create(tx: RowsTx, run: NewRun): Created {
 function insert(tx: RowsTx, run: NewRun, inProgress: string | undefined): Created {
   const { now } = tx
   const startAt = run.startAt ?? now + (run.delayMs ?? 0)
-  const eager =
-    run.eager && startAt <= now && mayHold(tx, run.eager.session) ? run.eager : undefined
+  const eager = run.eager && startAt <= now && mayHold(tx, run.eager.session) ? run.eager : undefined
   const created = tx.insertRun(run, {
     startAt,
     session: eager?.session ?? 0,
@@ -93,8 +92,7 @@ function startAgain(tx: RowsTx, run: NewRun): Created {
     return { outcome: isSame ? 'existing' : 'conflict', runId }
   }
   const isIdle = there && (hasEnded(there) || (there.paused && there.session === 0))
-  if (!there || !past || !isIdle || there.generation !== generation - 1)
-    return { outcome: 'refused', runId }
+  if (!there || !past || !isIdle || there.generation !== generation - 1) return { outcome: 'refused', runId }
   if (tx.isArchived(runId)) return { outcome: 'refused', runId, archived: true }
   tx.dropTasksOf(runId)
   const reopened = tx.reopen(there, {
@@ -121,14 +119,8 @@ export function nextGeneration(
 }
 
 /** Stores the first turn of a generation, and forgets what the run no longer needs. */
-export function beginGeneration(
-  tx: RowsTx,
-  run: Run,
-  generation: number,
-  { count, turnId, body }: InitialTurn,
-): void {
+export function beginGeneration(tx: RowsTx, run: Run, generation: number, { count, turnId, body }: InitialTurn): void {
   tx.append(run, { generation, seq: 0, count, turnId, epoch: run.epoch, body })
-  if (generation > limits.generationsKept)
-    tx.forgetBefore(run, generation - limits.generationsKept + 1)
+  if (generation > limits.generationsKept) tx.forgetBefore(run, generation - limits.generationsKept + 1)
   tx.dropNotes(run)
 }

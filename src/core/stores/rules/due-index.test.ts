@@ -46,17 +46,7 @@ const runDraws: fc.Arbitrary<RunDraw> = fc.record({
   sends: fc.constantFrom(false, false, false, true),
 })
 
-function runOf({
-  n,
-  queue,
-  name,
-  priority,
-  pausedBy,
-  pin,
-  isEnded,
-  sends,
-  ...rest
-}: RunDraw): RunRow {
+function runOf({ n, queue, name, priority, pausedBy, pin, isEnded, sends, ...rest }: RunDraw): RunRow {
   const runId = idOf(n)
   const message = { id: 'm', body: '{}' }
   return {
@@ -147,9 +137,7 @@ class Naive {
 
   runs(): RunRow[] {
     const { session, held, reconcile, runs, suspects } = this.#request
-    const strays = this.#runs.filter(
-      (row) => reconcile && row.session === session && !held.includes(row.head.runId),
-    )
+    const strays = this.#runs.filter((row) => reconcile && row.session === session && !held.includes(row.head.runId))
     if (strays.length > 0) return strays
     const free = this.#free()
     const grave = suspects > 0 ? free.find((row) => row.deliveries > 1) : undefined
@@ -160,9 +148,7 @@ class Naive {
 
   tasks(): TaskRow[] {
     const { session, heldTasks, reconcile, tasks } = this.#request
-    const strays = this.#tasks.filter(
-      (row) => reconcile && row.session === session && !heldTasks.includes(row.taskId),
-    )
+    const strays = this.#tasks.filter((row) => reconcile && row.session === session && !heldTasks.includes(row.taskId))
     if (strays.length > 0) return strays
     return this.#mineTasks()
       .filter((row) => row.session === 0 && row.at <= NOW)
@@ -197,16 +183,12 @@ class Naive {
 
   #mine(): RunRow[] {
     const { queues, workflows } = this.#request
-    return this.#runs.filter(
-      ({ head }) => queues.includes(head.queue) && (workflows?.includes(head.name) ?? true),
-    )
+    return this.#runs.filter(({ head }) => queues.includes(head.queue) && (workflows?.includes(head.name) ?? true))
   }
 
   #mineTasks(): TaskRow[] {
     const { queues, activities } = this.#request
-    return this.#tasks.filter(
-      ({ queue, name }) => queues.includes(queue) && (activities?.includes(name) ?? true),
-    )
+    return this.#tasks.filter(({ queue, name }) => queues.includes(queue) && (activities?.includes(name) ?? true))
   }
 
   #isFor({ pin, head }: RunRow): boolean {
@@ -275,29 +257,23 @@ function sorted(ids: Iterable<string>): string[] {
 describe('the due index', () => {
   test('answers as a look at every row would, with what the transaction has changed', () => {
     fc.assert(
-      fc.property(
-        draws,
-        draws,
-        fc.array(fc.nat(30)),
-        requests,
-        (applied, changed, gone, request) => {
-          const { tx, runs, tasks } = worldOf(applied, changed.slice(0, 20), gone)
-          const naive = new Naive(runs, tasks, request)
-          const ids = (rows: readonly Run[]): string[] => rows.map(({ head }) => head.runId)
-          const chosen = ids(chooseRuns(tx, request))
-          const wanted = ids(naive.runs())
-          // Strays come in no order.
-          if (request.reconcile) expect(sorted(chosen)).toEqual(sorted(wanted))
-          else expect(chosen).toEqual(wanted)
-          const taken = chooseTasks(tx, request).map(({ taskId }) => taskId)
-          const due = naive.tasks().map(({ taskId }) => taskId)
-          if (request.reconcile) expect(sorted(taken)).toEqual(sorted(due))
-          else expect(taken).toEqual(due)
-          const { suspects = false, nextDue } = outlook(tx, request)
-          expect(suspects).toBe(naive.hasSuspects())
-          expect(nextDue).toBe(naive.next())
-        },
-      ),
+      fc.property(draws, draws, fc.array(fc.nat(30)), requests, (applied, changed, gone, request) => {
+        const { tx, runs, tasks } = worldOf(applied, changed.slice(0, 20), gone)
+        const naive = new Naive(runs, tasks, request)
+        const ids = (rows: readonly Run[]): string[] => rows.map(({ head }) => head.runId)
+        const chosen = ids(chooseRuns(tx, request))
+        const wanted = ids(naive.runs())
+        // Strays come in no order.
+        if (request.reconcile) expect(sorted(chosen)).toEqual(sorted(wanted))
+        else expect(chosen).toEqual(wanted)
+        const taken = chooseTasks(tx, request).map(({ taskId }) => taskId)
+        const due = naive.tasks().map(({ taskId }) => taskId)
+        if (request.reconcile) expect(sorted(taken)).toEqual(sorted(due))
+        else expect(taken).toEqual(due)
+        const { suspects = false, nextDue } = outlook(tx, request)
+        expect(suspects).toBe(naive.hasSuspects())
+        expect(nextDue).toBe(naive.next())
+      }),
       { numRuns: 2_000 },
     )
   })

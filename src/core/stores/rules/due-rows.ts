@@ -27,8 +27,7 @@ export function tasksFor(
   { queues, activities, nonce }: ClaimRequest,
   { now, limit }: { now: Instant; limit: number },
 ): TaskRow[] {
-  const until = (lane: Lane): Instant | undefined =>
-    isServed(lane, queues, activities) ? now : undefined
+  const until = (lane: Lane): Instant | undefined => (isServed(lane, queues, activities) ? now : undefined)
   return take(rows.free(nonce, until), limit)
 }
 
@@ -50,11 +49,7 @@ export function nextFor(
   return next === NEVER ? undefined : next
 }
 
-function take<Row>(
-  rows: Iterable<Row>,
-  limit: number,
-  fits: (row: Row) => boolean = () => true,
-): Row[] {
+function take<Row>(rows: Iterable<Row>, limit: number, fits: (row: Row) => boolean = () => true): Row[] {
   const taken: Row[] = []
   if (limit <= 0) return taken
   for (const row of rows) {

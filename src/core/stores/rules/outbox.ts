@@ -8,7 +8,6 @@ import type { RowsTx } from './rows-tx.ts'
 export function deliver(tx: RowsTx, sender: string, outbox: readonly Outbound[]): void {
   for (const item of outbox) {
     if (item.type === 'post') post(tx, item)
-    else if (create(tx, item.run).outcome === 'refused')
-      post(tx, { runId: sender, message: item.otherwise })
+    else if (create(tx, item.run).outcome === 'refused') post(tx, { runId: sender, message: item.otherwise })
   }
 }

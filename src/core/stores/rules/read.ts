@@ -104,10 +104,7 @@ export function matches(row: RunRow, query: seam.ListQuery): boolean {
   return holdAll(row.attributes ?? {}, query.attributes ?? [])
 }
 
-export function holdAll(
-  attributes: seam.Attributes,
-  tests: readonly seam.AttributeTest[],
-): boolean {
+export function holdAll(attributes: seam.Attributes, tests: readonly seam.AttributeTest[]): boolean {
   return tests.every((test) => {
     const has = Object.hasOwn(attributes, test.name) ? attributes[test.name] : undefined
     return has !== undefined && holds(has, test)
@@ -136,17 +133,11 @@ function holds(has: seam.AttributeValue, { is, value }: seam.AttributeTest): boo
 }
 
 // Newest first, and a total order: the instant padded so that text sorts as numbers do, then the id.
-export function position(row: {
-  readonly head: { readonly runId: string; readonly createdAt: Instant }
-}): string {
+export function position(row: { readonly head: { readonly runId: string; readonly createdAt: Instant } }): string {
   return `${String(row.head.createdAt).padStart(16, '0')}:${row.head.runId}`
 }
 
-export function snapshot(
-  row: RunRow,
-  turns: readonly RowTurn[] | undefined,
-  now: Instant,
-): seam.RunSnapshot {
+export function snapshot(row: RunRow, turns: readonly RowTurn[] | undefined, now: Instant): seam.RunSnapshot {
   const { updatedAt, endedAt, session, epoch, deliveries, paused, inbox, pin } = row
   const last = endedAt === undefined ? undefined : turns?.at(-1)?.body
   return defined({

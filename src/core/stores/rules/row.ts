@@ -2,15 +2,7 @@
 // makes new ones, so that a change can be thrown away, stored in a log, and applied elsewhere.
 import type { Instant } from '../../base/instant.ts'
 import type { Status } from '../../kernel/run.ts'
-import type {
-  Attributes,
-  NewTask,
-  Outbound,
-  StoredHead,
-  StoredMessage,
-  StoredRecord,
-  StoredTurn,
-} from '../store.ts'
+import type { Attributes, NewTask, Outbound, StoredHead, StoredMessage, StoredRecord, StoredTurn } from '../store.ts'
 
 /** What never changes in a run's row. */
 export interface RunOrigin {
@@ -134,16 +126,11 @@ export function headOf({ head, generation }: Pick<RunRow, 'head' | 'generation'>
 }
 
 /** The status as the seam has it. */
-export function statusOf({
-  status,
-  compensating,
-}: Pick<RunState, 'status' | 'compensating'>): Status {
+export function statusOf({ status, compensating }: Pick<RunState, 'status' | 'compensating'>): Status {
   return compensating && (status === 'running' || status === 'waiting') ? 'compensating' : status
 }
 
 /** Turns of one generation of a run, as the seam has them. */
 export function turnsOf(turns: readonly RowTurn[], generation: number): readonly StoredTurn[] {
-  return turns
-    .filter((turn) => (turn.generation ?? 1) === generation)
-    .map(({ generation: _, ...turn }) => turn)
+  return turns.filter((turn) => (turn.generation ?? 1) === generation).map(({ generation: _, ...turn }) => turn)
 }

@@ -99,10 +99,7 @@ export interface RowsTx {
   dropNotes(run: Run): void
   /** Adds a task, unless there is one with its id. */
   insertTask(task: seam.NewTask, runId: string): void
-  changeTask(
-    task: Task,
-    set: Partial<LeaseState> & { at?: Instant; failed?: number; failure?: string },
-  ): Task
+  changeTask(task: Task, set: Partial<LeaseState> & { at?: Instant; failed?: number; failure?: string }): Task
   dropTask(taskId: string): void
   dropTasksOf(runId: string): void
   putSession(session: SessionRow): void

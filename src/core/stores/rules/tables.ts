@@ -76,8 +76,7 @@ export class Tables {
     if (isOlder) return
     // Snapshots of older releases do not say which run is the newest.
     const namesake = this.run(this.names.get(workflowId) ?? '')
-    if (!namesake || namesake.head.createdAt <= row.head.createdAt)
-      this.names.set(workflowId, runId)
+    if (!namesake || namesake.head.createdAt <= row.head.createdAt) this.names.set(workflowId, runId)
   }
 
   putTask(task: TaskRow): void {

@@ -87,8 +87,7 @@ export class Transaction implements RowsTx {
 
   newest(workflowId: string): { readonly runId: string; readonly endedAs?: string } | undefined {
     const { names } = this.#tables
-    const runId =
-      this.#names.get(workflowId) ?? names.get(workflowId) ?? this.#archive.newest(workflowId)
+    const runId = this.#names.get(workflowId) ?? names.get(workflowId) ?? this.#archive.newest(workflowId)
     const row = runId === undefined ? undefined : this.run(runId)
     if (!row || runId === undefined) return undefined
     return { runId, ...(hasEnded(row) && { endedAs: row.status }) }
@@ -97,8 +96,7 @@ export class Transaction implements RowsTx {
   turnAt(runId: string, generation: number, seq: number): number | undefined {
     const isAt = (turn: { seq: number; generation?: number }): boolean =>
       turn.seq === seq && (turn.generation ?? 1) === generation
-    const found =
-      this.#drafts.get(runId)?.turns.findLast(isAt) ?? this.#tables.turns.get(runId)?.findLast(isAt)
+    const found = this.#drafts.get(runId)?.turns.findLast(isAt) ?? this.#tables.turns.get(runId)?.findLast(isAt)
     if (found) return found.turnId
     // The turns of an archived run are not at hand, but its row names the last.
     const archived = this.isArchived(runId) ? this.#archive.run(runId) : undefined
@@ -128,9 +126,7 @@ export class Transaction implements RowsTx {
   }
 
   session(session: number): SessionRow | undefined {
-    return this.#sessions.has(session)
-      ? this.#sessions.get(session)
-      : this.#tables.sessions.get(session)
+    return this.#sessions.has(session) ? this.#sessions.get(session) : this.#tables.sessions.get(session)
   }
 
   note({ runId, generation, key, name }: Omit<seam.Note, 'body'>): string | undefined {
@@ -171,8 +167,7 @@ export class Transaction implements RowsTx {
   }
 
   *otherSessions(session: number): Iterable<SessionRow> {
-    for (const [id, row] of this.#tables.sessions)
-      if (id !== session && !this.#sessions.has(id)) yield row
+    for (const [id, row] of this.#tables.sessions) if (id !== session && !this.#sessions.has(id)) yield row
     for (const [id, row] of this.#sessions) if (row && id !== session) yield row
   }
 
@@ -207,11 +202,7 @@ export class Transaction implements RowsTx {
     return this.#set(head.runId, set)
   }
 
-  end(
-    run: Run,
-    last: TurnRow,
-    set: Pick<RunState, 'status' | 'pin'> & { readonly endedAt: Instant },
-  ): void {
+  end(run: Run, last: TurnRow, set: Pick<RunState, 'status' | 'pin'> & { readonly endedAt: Instant }): void {
     if (last.count > 0) this.append(run, last)
     this.dropNotes(run)
     const { seq, count, turnId } = last
@@ -315,13 +306,9 @@ export class Transaction implements RowsTx {
     return {
       runs: [...this.#drafts].map(([runId, draft]) => changeOf(runId, draft)).filter(isSomething),
       tasks: [...this.#tasks.values()].filter((row) => row !== undefined),
-      tasksGone: [...this.#tasks]
-        .filter(([id, row]) => !row && this.#tables.tasks.has(id))
-        .map(([id]) => id),
+      tasksGone: [...this.#tasks].filter(([id, row]) => !row && this.#tables.tasks.has(id)).map(([id]) => id),
       sessions: [...this.#sessions.values()].filter((row) => row !== undefined),
-      sessionsGone: [...this.#sessions]
-        .filter(([id, row]) => !row && this.#tables.sessions.has(id))
-        .map(([id]) => id),
+      sessionsGone: [...this.#sessions].filter(([id, row]) => !row && this.#tables.sessions.has(id)).map(([id]) => id),
       records: [...this.#records.values()].flatMap((space) => [...space.values()]),
     }
   }

@@ -47,18 +47,13 @@ export class Visible<Row extends Due> {
     const queues = [this.#changedFree(nonce, until)]
     for (const { lane, entries } of this.#index.free()) {
       const last = until(lane)
-      if (last !== undefined)
-        queues.push(this.#unchanged(rankOf(lane, nonce), entries.from(), last))
+      if (last !== undefined) queues.push(this.#unchanged(rankOf(lane, nonce), entries.from(), last))
     }
     for (const { row } of merged(queues)) yield row
   }
 
   /** When the first free row is due after an instant; `NEVER` if none is. */
-  nextAfter(
-    now: Instant,
-    isWanted: (lane: Lane) => boolean,
-    fits: (row: Row) => boolean = () => true,
-  ): Instant {
+  nextAfter(now: Instant, isWanted: (lane: Lane) => boolean, fits: (row: Row) => boolean = () => true): Instant {
     let next: Instant = NEVER
     for (const row of this.#changed.rows()) {
       const isNext = row.session === 0 && row.at > now && row.at < next
@@ -85,10 +80,7 @@ export class Visible<Row extends Due> {
     }
   }
 
-  *#changedFree(
-    nonce: number,
-    until: (lane: Lane) => Instant | undefined,
-  ): Generator<Candidate<Row>> {
+  *#changedFree(nonce: number, until: (lane: Lane) => Instant | undefined): Generator<Candidate<Row>> {
     const found: Candidate<Row>[] = []
     let newest = Number.MAX_SAFE_INTEGER / 2
     for (const row of this.#changed.rows()) {
@@ -106,9 +98,7 @@ export class Visible<Row extends Due> {
 }
 
 /** The items of several ordered queues, in order. */
-function* merged<Row extends Due>(
-  queues: readonly Iterator<Candidate<Row>>[],
-): Generator<Candidate<Row>> {
+function* merged<Row extends Due>(queues: readonly Iterator<Candidate<Row>>[]): Generator<Candidate<Row>> {
   const heads = queues.map((queue) => ({ queue, head: queue.next() }))
   for (;;) {
     let first: (typeof heads)[number] | undefined

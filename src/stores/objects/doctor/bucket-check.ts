@@ -51,10 +51,8 @@ const PROJECTIONS_CHECKED = 1_000
 /** Objects read or written at the same time. */
 export const AT_ONCE = 16
 
-export const RESTORE =
-  'Stop all workers and restore the object from an older version in the bucket or from a backup.'
-const REPORT =
-  'Stop all workers, keep a copy of everything under this prefix, and report a bug in pawl.'
+export const RESTORE = 'Stop all workers and restore the object from an older version in the bucket or from a backup.'
+const REPORT = 'Stop all workers, keep a copy of everything under this prefix, and report a bug in pawl.'
 
 /** A run whose projection is checked. */
 interface Projected {
@@ -155,8 +153,7 @@ export class BucketCheck {
       const tables = new Tables()
       const from = await restore(this.#bucket, key, tables)
       if (from.missing === key) this.#found(key, 'is listed, but missing', RESTORE)
-      else if (from.missing !== undefined)
-        this.#found(from.missing, `is missing, but ${key} needs it`, RESTORE)
+      else if (from.missing !== undefined) this.#found(from.missing, `is missing, but ${key} needs it`, RESTORE)
       else if (from.n === numberIn(key)) return new LogState({ ...from, tables }, key)
       else this.#found(key, `has the number ${from.n} in its header`, RESTORE)
     } catch (error) {
@@ -176,8 +173,7 @@ export class BucketCheck {
         this.#found(object, text, RESTORE)
         isWhole = false
       }
-      if (n > next)
-        fault(logKey(next), `is missing: after ${next - 1}, the log continues with ${n}`)
+      if (n > next) fault(logKey(next), `is missing: after ${next - 1}, the log continues with ${n}`)
       next = n + 1
       try {
         if (body === undefined) {
@@ -187,11 +183,7 @@ export class BucketCheck {
         const entry = decodeEntry(key, body)
         if (entry.n !== n) fault(key, `has the number ${entry.n} in its header`)
         if (notBefore(time, entry.at) !== entry.at)
-          this.#found(
-            key,
-            `has a time ${time - entry.at} ms before that of the object before it`,
-            REPORT,
-          )
+          this.#found(key, `has a time ${time - entry.at} ms before that of the object before it`, REPORT)
         time = entry.at
         if (isWhole) fold.apply(entry)
       } catch (error) {
@@ -211,8 +203,7 @@ export class BucketCheck {
         await this.#follow(fold, numbersUpTo(fold.n, n))
         if (fold.n !== n) return
         const where = snapshot && differenceOf(fold, snapshot)
-        if (where !== undefined)
-          this.#found(snapshotKey(n), `does not agree with the log: ${where} differs`, REPORT)
+        if (where !== undefined) this.#found(snapshotKey(n), `does not agree with the log: ${where} differs`, REPORT)
       }
       fold ??= snapshot
     }
@@ -233,11 +224,7 @@ export class BucketCheck {
   }
 
   // Reads one segment at a time and keeps only the run ids, to save memory.
-  async #checkSegments(
-    { tables, archive }: LogState,
-    projected: Projected[],
-    most: number,
-  ): Promise<number> {
+  async #checkSegments({ tables, archive }: LogState, projected: Projected[], most: number): Promise<number> {
     const seen = new Set<string>()
     for (const segment of archive.segments) {
       const { key } = segment
@@ -250,10 +237,8 @@ export class BucketCheck {
       for (const fault of faults) this.#found(key, fault, RESTORE)
       for (const { row } of runs) {
         const { runId } = row.head
-        if (tables.run(runId))
-          this.#found(key, `has run ${runId}, which the log or a snapshot has as well`, REPORT)
-        if (seen.has(runId))
-          this.#found(key, `has run ${runId}, which another segment has as well`, REPORT)
+        if (tables.run(runId)) this.#found(key, `has run ${runId}, which the log or a snapshot has as well`, REPORT)
+        if (seen.has(runId)) this.#found(key, `has run ${runId}, which another segment has as well`, REPORT)
         seen.add(runId)
         if (projected.length < most) projected.push({ runId, updatedAt: row.updatedAt })
       }
@@ -279,7 +264,5 @@ function numberOf(listing: Listing | undefined): number {
 
 /** True if the object is younger than a snapshot that covers its number: a snapshot is written after what it covers. */
 function isGhost({ key, modifiedAt }: Listing, snapshots: readonly Listing[]): boolean {
-  return snapshots.some(
-    (snapshot) => numberIn(snapshot.key) >= numberIn(key) && snapshot.modifiedAt < modifiedAt,
-  )
+  return snapshots.some((snapshot) => numberIn(snapshot.key) >= numberIn(key) && snapshot.modifiedAt < modifiedAt)
 }

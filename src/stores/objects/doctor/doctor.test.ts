@@ -161,9 +161,7 @@ describe('object store, P15, V1: damage is found and named', () => {
     prefix.edit(second, () => '')
     const problems = await prefix.problems()
     expect(problems[0]).toMatch(new RegExp(`^${first} is not readable: SyntaxError.*\\.$`))
-    expect(problems[1]).toBe(
-      `${second} is incomplete, or has a header that does not fit its lines.`,
-    )
+    expect(problems[1]).toBe(`${second} is incomplete, or has a header that does not fit its lines.`)
   })
 
   test('a log object has the number of another', async () => {
@@ -176,17 +174,13 @@ describe('object store, P15, V1: damage is found and named', () => {
     const [first = '', second = ''] = await tail()
     const at = /"at":(\d+)/.exec(prefix.text(first))?.[1]
     prefix.edit(second, (text) => text.replace(/"at":\d+/, `"at":${Number(at) - 5}`))
-    expect((await prefix.problems())[0]).toMatch(
-      `${second} has a time 5 ms before that of the object before it`,
-    )
+    expect((await prefix.problems())[0]).toMatch(`${second} has a time 5 ms before that of the object before it`)
   })
 
   test('time goes back by much, because the clock was set: that is no problem', async () => {
     const [, second = ''] = await tail()
     prefix.edit(second, (text) => text.replace(/"at":\d+/, '"at":5'))
-    expect((await prefix.problems()).filter((problem) => problem.includes('was written'))).toEqual(
-      [],
-    )
+    expect((await prefix.problems()).filter((problem) => problem.includes('was written'))).toEqual([])
   })
 
   test('the newest snapshot is not readable, and the one before it serves', async () => {
@@ -215,21 +209,15 @@ describe('object store, P15, V1: damage is found and named', () => {
 
   test('a turn of a snapshot is at another place', async () => {
     const newest = last(prefix.keys(SNAPSHOTS))
-    prefix.editLine(newest, '"turns":[{', (line) =>
-      line.replace(/"turns":\[{"seq":0/, '"turns":[{"seq":1'),
-    )
+    prefix.editLine(newest, '"turns":[{', (line) => line.replace(/"turns":\[{"seq":0/, '"turns":[{"seq":1'))
     const problems = await prefix.problems()
-    expect(problems.join('\n')).toMatch(
-      /has run \S+, which has a turn at event 1 where event 0 is next\./,
-    )
+    expect(problems.join('\n')).toMatch(/has run \S+, which has a turn at event 1 where event 0 is next\./)
     expect(problems.join('\n')).toMatch(`${newest} does not agree with the log`)
   })
 
   test('a live run says that it is completed', async () => {
     const newest = last(prefix.keys(SNAPSHOTS))
-    prefix.editLine(newest, '"status":"waiting"', (line) =>
-      line.replace('"waiting"', '"completed"'),
-    )
+    prefix.editLine(newest, '"status":"waiting"', (line) => line.replace('"waiting"', '"completed"'))
     expect((await prefix.problems()).join('\n')).toMatch('is completed, but has not ended.')
   })
 
@@ -264,9 +252,7 @@ describe('object store, P15, V1: damage is found and named', () => {
       text.replace(/"lines":(\d+)/, (_, lines: string) => `"lines":${Number(lines) + 1}`)
     prefix.edit(newest, (text) => `${more(text)}${run}\n`)
     const { runId } = (JSON.parse(run) as { row: { head: { runId: string } } }).row.head
-    expect(await prefix.problems()).toContain(
-      `${segment} has run ${runId}, which the log or a snapshot has as well.`,
-    )
+    expect(await prefix.problems()).toContain(`${segment} has run ${runId}, which the log or a snapshot has as well.`)
   })
 })
 
@@ -292,10 +278,7 @@ test('object store, P15: what a sweep would delete is counted, and is gone after
 })
 
 test('object store, P12: encoded bodies are no problem, and people see what they are encoded with', async () => {
-  const codecs = [
-    compress({ above: 200 }),
-    encrypt({ keys: { k2: new Uint8Array(32) }, current: 'k2' }),
-  ]
+  const codecs = [compress({ above: 200 }), encrypt({ keys: { k2: new Uint8Array(32) }, current: 'k2' })]
   const encoded = new Prefix()
   await encoded.live(['plain'])
   await encoded.live(['hidden', 'hidden-2', 'hidden-3'], codecs)

@@ -6,14 +6,7 @@ import { PawlError } from '../../../core/base/errors.ts'
 import { decodeTurn } from '../../../core/index.ts'
 import { hasEnded, type RowTurn, type RunRow } from '../../../core/stores/driver.ts'
 import { withoutAdvice } from '../errors.ts'
-import {
-  decodeRun,
-  type EndedRun,
-  encodeSegment,
-  linesIn,
-  type Segment,
-  type SegmentIndex,
-} from '../segment.ts'
+import { decodeRun, type EndedRun, encodeSegment, linesIn, type Segment, type SegmentIndex } from '../segment.ts'
 import type { Snapshot } from '../snapshot.ts'
 
 const endings: ReadonlySet<RunRow['status']> = new Set(['completed', 'failed', 'cancelled'])
@@ -31,8 +24,7 @@ export function faultsOfRun(row: RunRow, turns: readonly RowTurn[]): string[] {
     if (typeof events === 'string') faults.push(`has a turn at event ${seq} that ${events}`)
     else if (events !== count) faults.push(`has a turn with ${events} events that claims ${count}`)
   }
-  if (reached !== row.reached)
-    faults.push(`claims ${row.reached} events, but its turns end at ${reached}`)
+  if (reached !== row.reached) faults.push(`claims ${row.reached} events, but its turns end at ${reached}`)
   if (endings.has(row.status) !== hasEnded(row))
     faults.push(`is ${row.status}, but ${hasEnded(row) ? 'has' : 'has not'} ended`)
   return faults
@@ -54,12 +46,9 @@ export function faultsInState({ tables, endedIn, archive }: Snapshot, row: RunRo
   const { runId } = row.head
   const faults = faultsOfRun(row, tables.turns.get(runId) ?? [])
   const end = endedIn.get(runId)
-  if (hasEnded(row) && end === undefined)
-    faults.push('has ended, but no log object is noted for its end')
-  if (!hasEnded(row) && end !== undefined)
-    faults.push(`has not ended, but its end is noted for log object ${end}`)
-  if (end !== undefined && end <= archive.upTo)
-    faults.push(`ended in log object ${end}, but is not in a segment`)
+  if (hasEnded(row) && end === undefined) faults.push('has ended, but no log object is noted for its end')
+  if (!hasEnded(row) && end !== undefined) faults.push(`has not ended, but its end is noted for log object ${end}`)
+  if (end !== undefined && end <= archive.upTo) faults.push(`ended in log object ${end}, but is not in a segment`)
   if (row.session !== 0 && !tables.sessions.has(row.session))
     faults.push(`is held by session ${row.session}, which does not exist`)
   return faults
@@ -90,9 +79,7 @@ export function openSegment(known: Segment, body: string): OpenedSegment {
         ...facts.map((fact) => `is listed with another '${fact}' than it has`),
         ...runs.flatMap(({ row, turns }) => {
           const faults = hasEnded(row) ? [] : ['has not ended']
-          return [...faults, ...faultsOfRun(row, turns)].map(
-            (fault) => `has run ${row.head.runId}, which ${fault}`,
-          )
+          return [...faults, ...faultsOfRun(row, turns)].map((fault) => `has run ${row.head.runId}, which ${fault}`)
         }),
       ],
     }
@@ -104,9 +91,7 @@ export function openSegment(known: Segment, body: string): OpenedSegment {
 function different(one: object, other: object): string[] {
   const [left, right] = [new Map(Object.entries(one)), new Map(Object.entries(other))]
   const names = new Set([...left.keys(), ...right.keys()])
-  return [...names].filter(
-    (name) => JSON.stringify(left.get(name)) !== JSON.stringify(right.get(name)),
-  )
+  return [...names].filter((name) => JSON.stringify(left.get(name)) !== JSON.stringify(right.get(name)))
 }
 
 /**
@@ -116,7 +101,5 @@ export function unreadable(key: string, error: unknown): string {
   if (error instanceof PawlError && error.code === 'SCHEMA_TOO_NEW') throw error
   const text = error instanceof Error ? error.message : String(error)
   const because = withoutAdvice(text)
-  return because.startsWith(`${key} `)
-    ? because.slice(key.length + 1)
-    : `is not readable: ${because}`
+  return because.startsWith(`${key} `) ? because.slice(key.length + 1) : `is not readable: ${because}`
 }

@@ -82,8 +82,7 @@ class Rebuilding {
       this.#folders.add(keySegment(runId))
       for (const { key, body } of projectionOf(row, turns)) {
         if (key !== nameKey(workflowId)) await this.#refresh({ key, body })
-        else if (!((this.#names.get(key)?.createdAt ?? 0) > createdAt))
-          this.#names.set(key, { createdAt, body })
+        else if (!((this.#names.get(key)?.createdAt ?? 0) > createdAt)) this.#names.set(key, { createdAt, body })
       }
     })
   }

@@ -5,14 +5,7 @@ import { codecsOf, isEncoded } from '../../../core/base/envelope.ts'
 import type { Instant } from '../../../core/base/instant.ts'
 import type { Payload } from '../../../core/base/value.ts'
 import { decodeFailure, decodePayload, decodeTurn, type Event } from '../../../core/index.ts'
-import {
-  NEVER,
-  type RowTurn,
-  type RunRow,
-  type StoredTurn,
-  statusOf,
-  turnsOf,
-} from '../../../core/stores/driver.ts'
+import { NEVER, type RowTurn, type RunRow, type StoredTurn, statusOf, turnsOf } from '../../../core/stores/driver.ts'
 import { nameKey, runKey, stepKey } from '../layout.ts'
 
 export interface Projected {
@@ -65,11 +58,7 @@ function eventsOf({ body, count }: StoredTurn): readonly (Event | undefined)[] {
   return isEncoded(body) ? Array.from({ length: count }, () => undefined) : decodeTurn(body).events
 }
 
-function stateOf(
-  row: RunRow,
-  events: readonly (Event | undefined)[],
-  steps: readonly StepState[],
-): object {
+function stateOf(row: RunRow, events: readonly (Event | undefined)[], steps: readonly StepState[]): object {
   const { head, paused, pin } = row
   const ending = events.at(-1)
   return {
@@ -130,10 +119,7 @@ function stepsOf(events: readonly Event[]): Map<string, StepState> {
       })
     } else if (event.type === 'StepRetried') {
       const { attempt: attempts, failure, left } = event
-      change(
-        event.key,
-        left ? { status: 'left', attempts } : { status: 'retrying', attempts, failure },
-      )
+      change(event.key, left ? { status: 'left', attempts } : { status: 'retrying', attempts, failure })
     }
   }
   return steps
@@ -141,9 +127,7 @@ function stepsOf(events: readonly Event[]): Map<string, StepState> {
 
 function endedSteps(events: readonly (Event | undefined)[]): Set<string> {
   return new Set(
-    events.flatMap((event) =>
-      event?.type === 'StepCompleted' || event?.type === 'StepFailed' ? [event.key] : [],
-    ),
+    events.flatMap((event) => (event?.type === 'StepCompleted' || event?.type === 'StepFailed' ? [event.key] : [])),
   )
 }
 

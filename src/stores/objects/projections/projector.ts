@@ -159,9 +159,7 @@ export class Projector {
     this.#mustCheck = false
     const { live, ended } = this.#replica.tables
     const rows = [...live.values(), ...ended.values()]
-    const newest = rows
-      .sort((a, b) => b.updatedAt - a.updatedAt)
-      .slice(0, limits.projectionsLookedAt)
+    const newest = rows.sort((a, b) => b.updatedAt - a.updatedAt).slice(0, limits.projectionsLookedAt)
     await forEach(newest, limits.projectionsAtOnce, async ({ head: { runId }, updatedAt }) => {
       if (this.#closed) return
       const body = await this.#bucket.get(runKey(runId, 'state.json'))
@@ -216,8 +214,7 @@ export class Projector {
     this.#written.delete(runId)
     this.#written.set(runId, written)
     const [oldest] = this.#written.keys()
-    if (this.#written.size > limits.projectionsKnown && oldest !== undefined)
-      this.#written.delete(oldest)
+    if (this.#written.size > limits.projectionsKnown && oldest !== undefined) this.#written.delete(oldest)
   }
 }
 

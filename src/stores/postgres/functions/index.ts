@@ -21,23 +21,9 @@ create or replace function {schema}.clock(p_now int8) returns int8 language sql 
   select coalesce(p_now, floor(extract(epoch from clock_timestamp()) * 1000)::int8)
 $$;`
 
-const parts = [
-  clock,
-  transaction,
-  lanes,
-  claimed,
-  begin,
-  create,
-  post,
-  claim,
-  commit,
-  settle,
-  records,
-]
+const parts = [clock, transaction, lanes, claimed, begin, create, post, claim, commit, settle, records]
 const source = parts.join('\n')
-const named = new Set(
-  [...source.matchAll(/create or replace function \{schema\}\.(\w+)\(/g)].map(([, name]) => name),
-)
+const named = new Set([...source.matchAll(/create or replace function \{schema\}\.(\w+)\(/g)].map(([, name]) => name))
 
 /** Names the functions of this release. The same functions over other tables are other functions. */
 export const release: string = digest(`${migrations.length}\n${source}`).slice(0, 12)
@@ -49,9 +35,7 @@ export function nameOf(schema: string, name: string): string {
 
 export function functions(schema: string): string {
   return source
-    .replaceAll(/\{schema\}\.(\w+)\(/g, (whole, name: string) =>
-      named.has(name) ? `${nameOf(schema, name)}(` : whole,
-    )
+    .replaceAll(/\{schema\}\.(\w+)\(/g, (whole, name: string) => (named.has(name) ? `${nameOf(schema, name)}(` : whole))
     .replaceAll('{schema}', schema)
     .replaceAll('{release}', release)
 }
