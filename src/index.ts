@@ -17,6 +17,7 @@ export type {
   ScheduleRecord,
   Schedules,
 } from './addons/schedules/schedules.ts'
+export type { Timing } from './addons/schedules/timing.ts'
 export type { Duration } from './core/base/duration.ts'
 export {
   ActivityError,
@@ -118,7 +119,6 @@ export {
   workflow,
 } from './core/definitions/workflow.ts'
 export type { Status } from './core/kernel/run.ts'
-export type { Timing } from './core/policies/timing.ts'
 export type { Logger } from './core/runtime/logger.ts'
 export type { Codec } from './core/stores/codec.ts'
 export type { SqlClient } from './core/stores/store.ts'

@@ -67,7 +67,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   ...upper,
   'engine.ts': [...Object.keys(core), entry, ...Object.keys(upper), 'index.ts'],
   'index.ts': [...Object.keys(core), entry, ...Object.keys(upper), 'engine.ts'],
-  cli: [...common, entry, 'addons/handlers', 'addons/documents', 'stores/objects', ...root],
+  cli: [...common, entry, 'addons/handlers', 'addons/documents', 'addons/schedules', 'stores/objects', ...root],
   testing: [...Object.keys(core), ...Object.keys(upper), ...root, 'cli'],
 }
 

@@ -5,8 +5,8 @@ import { PawlError } from '../../core/base/errors.ts'
 import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
 import { encode } from '../../core/base/value.ts'
-import type { OneTiming, Timing } from '../../core/index.ts'
 import type { ScheduledRun, ScheduleSpec } from './state.ts'
+import type { OneTiming, Timing } from './timing.ts'
 
 export type Control =
   /** Without `paused` the schedule stays paused or active. */

@@ -13,8 +13,9 @@ import {
   text,
 } from '../../core/base/described.ts'
 import type { Duration } from '../../core/base/duration.ts'
-import { type OneTiming, type Startable, startOptions } from '../../core/index.ts'
+import { type Startable, startOptions } from '../../core/index.ts'
 import type { CatchUp, Overlap } from './state.ts'
+import { type OneTiming } from './timing.ts'
 
 /** Options of the runs that a schedule starts. */
 const runOptions = {

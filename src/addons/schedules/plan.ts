@@ -8,17 +8,11 @@ import { PawlError } from '../../core/base/errors.ts'
 import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
 import { checkName } from '../../core/base/names.ts'
-import {
-  type Startable,
-  startedAs,
-  storedAttributes,
-  type Timing,
-  timingOf,
-  type WorkflowContract,
-} from '../../core/index.ts'
+import { type Startable, startedAs, storedAttributes, type WorkflowContract } from '../../core/index.ts'
 import { type Change, checkPlanSize, merged, type SpecChange, type TimingChange } from './change.ts'
 import { type AnyScheduleChange, type ScheduleOptions, scheduleChange, wholeSchedule } from './options.ts'
 import { INSTANT_MAX, INSTANT_MIN, nextSlot, type ScheduleSpec, timingText, whenText } from './state.ts'
+import { type Timing, timingOf } from './timing.ts'
 
 /** The plan of a schedule: everything that `set` takes, so that it can be passed to `set` again. */
 export type SchedulePlan = Timing &

@@ -21,9 +21,6 @@ import {
   SCHEDULE,
   type Startable,
   type Status,
-  slotsBetween,
-  type Timing,
-  timingOf,
 } from '../../core/index.ts'
 import { type Control, changed } from './change.ts'
 import type { ScheduleChange, ScheduleOptions } from './options.ts'
@@ -40,6 +37,7 @@ import {
   slotRunId,
   slotsOf,
 } from './state.ts'
+import { slotsBetween, type Timing, timingOf } from './timing.ts'
 import { control, schedule } from './workflow.ts'
 
 export type { ScheduleChange, ScheduleOptions } from './options.ts'

@@ -2,7 +2,8 @@
 import { type Duration, milliseconds } from '../../core/base/duration.ts'
 import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
-import { type Attributes, slotsBetween, type Timing, timingOf } from '../../core/index.ts'
+import { type Attributes } from '../../core/index.ts'
+import { slotsBetween, type Timing, timingOf } from './timing.ts'
 
 /** What to do when a slot is due and the run of the previous slot is still in progress. */
 export type Overlap = 'allow' | 'skip' | 'bufferOne' | 'replace' | 'terminate'

@@ -1,10 +1,10 @@
 // Timings: when a schedule is due, by cron expressions in a time zone, at an even interval, or by several of these. A
 // timing is data, and its slots are the same in every process.
 
-import { assert, PawlError } from '../base/assert.ts'
-import { type Duration, milliseconds } from '../base/duration.ts'
-import type { Instant } from '../base/instant.ts'
-import { limits } from '../base/limits.ts'
+import { assert, PawlError } from '../../core/base/assert.ts'
+import { type Duration, milliseconds } from '../../core/base/duration.ts'
+import type { Instant } from '../../core/base/instant.ts'
+import { limits } from '../../core/base/limits.ts'
 import { type Cron, parseCron } from './cron.ts'
 import { nextSlot } from './cron-slots.ts'
 import { zoneOf } from './zone.ts'

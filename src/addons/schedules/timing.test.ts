@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { AssertionFailure } from '../base/assert.ts'
-import { PawlError } from '../base/errors.ts'
-import { limits } from '../base/limits.ts'
+import { AssertionFailure } from '../../core/base/assert.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { limits } from '../../core/base/limits.ts'
 import { slotsBetween, type Timing, timingOf } from './timing.ts'
 
 /** The first slots after an instant, as 2025-01-01T00:00Z. */

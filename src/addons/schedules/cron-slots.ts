@@ -6,9 +6,9 @@
 // - Any other expression names fixed times of day. Times that are skipped are due once, right after the gap. A time
 //   that is repeated is due the first time.
 
-import { assert } from '../base/assert.ts'
-import type { Instant } from '../base/instant.ts'
-import { limits } from '../base/limits.ts'
+import { assert } from '../../core/base/assert.ts'
+import type { Instant } from '../../core/base/instant.ts'
+import { limits } from '../../core/base/limits.ts'
 import type { Cron } from './cron.ts'
 import { changeGapMs, changeIn, type Zone } from './zone.ts'
 
