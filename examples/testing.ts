@@ -19,7 +19,7 @@ const stub = engine.stub(charge, async (cents) => `charged ${cents}`)
 const { crashes, output } = await crashAtEveryAwait(engine, order, 100)
 console.log(`${crashes} crashes, always '${output}'; the stub was called ${stub.calls.length} times`)
 
-// Nobody works for two hours; the time-out is noticed by whoever comes next.
+// No worker runs for two hours; the next one notices the timeout.
 const alone = await engine.start(order, 300)
 await engine.idle()
 await engine.away('2h')

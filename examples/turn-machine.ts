@@ -1,5 +1,5 @@
 // A turn of an agent as a state machine: a model says what to do, tools do it, until there is an answer, no time is left,
-// or somebody stops it. Every state is in the history, so the code may change while runs are under way.
+// or a user stops it. Every state is in the history, so the code may change while runs are in progress.
 import assert from 'node:assert/strict'
 import { activity, diagramOf, type HistoryEvent, machine, open, query, signal, typed } from 'pawl'
 

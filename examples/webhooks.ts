@@ -35,7 +35,7 @@ const other = await pawl.resolve(token, { ok: false }).catch((error: unknown) =>
 const ordered = await run.result()
 console.log(ordered, other instanceof PawlError && other.code)
 
-// Whoever is first starts the basket; all others find it.
+// The first webhook starts the basket; all others find it.
 const to = { input: 'Ada', workflowId: 'basket-of-Ada' }
 for (const payload of ['pen', 'ink']) await pawl.signalWithStart(basket, { ...to, signal: add, payload })
 const { run: filled, result: count } = await pawl.updateWithStart(basket, { ...to, update: total })

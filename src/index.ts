@@ -18,7 +18,6 @@ export type {
   Schedules,
 } from './addons/schedules/schedules.ts'
 export type { Timing } from './addons/schedules/timing.ts'
-export type { Duration } from './core/base/duration.ts'
 export {
   ActivityError,
   CancelledError,
@@ -29,6 +28,7 @@ export {
   RunError,
 } from './core/base/errors.ts'
 export type { Failure } from './core/base/failure.ts'
+export type { Duration } from './core/base/time.ts'
 export type { Json } from './core/base/value.ts'
 export type { StoredDefinition } from './core/catalogue/catalogue.ts'
 export type { Batch, BatchOptions, BatchOutcome } from './core/client/batch.ts'
@@ -45,16 +45,8 @@ export type { StepRecord, StepState } from './core/client/steps.ts'
 export type { Submitted } from './core/client/submitting.ts'
 export type { Timeline, TimelineRow } from './core/client/timeline.ts'
 export type { Why } from './core/client/why.ts'
-export {
-  type Activity,
-  type AnyActivity,
-  activity,
-  type DeclaredActivity,
-} from './core/definitions/activity.ts'
-export type {
-  Attributes,
-  AttributesChange,
-} from './core/definitions/attributes.ts'
+export { type Activity, type AnyActivity, activity, type DeclaredActivity } from './core/definitions/activity.ts'
+export type { Attributes, AttributesChange } from './core/definitions/attributes.ts'
 export {
   CANCELLED,
   type Cancelled,
@@ -83,20 +75,9 @@ export type {
   OutputOf,
   WorkflowContract,
 } from './core/definitions/contract.ts'
-export {
-  type Graph,
-  type GraphContext,
-  type GraphStep,
-  type Skipped,
-} from './core/definitions/graph.ts'
+export { type Graph, type GraphContext, type GraphStep, type Skipped } from './core/definitions/graph.ts'
 export type { ActivityCall } from './core/definitions/interceptor.ts'
-export {
-  type Act,
-  type Action,
-  type Machine,
-  type Move,
-  machine,
-} from './core/definitions/machine.ts'
+export { type Act, type Action, type Machine, type Move, machine } from './core/definitions/machine.ts'
 export { query, signal, update } from './core/definitions/messages.ts'
 export type {
   ActivityOptions,
@@ -107,10 +88,7 @@ export type {
   StepOptions,
   WorkflowOptions,
 } from './core/definitions/options.ts'
-export {
-  type Schema,
-  typed,
-} from './core/definitions/schema.ts'
+export { type Schema, typed } from './core/definitions/schema.ts'
 export {
   type AnyWorkflow,
   type DeclaredWorkflow,

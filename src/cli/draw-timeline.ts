@@ -1,6 +1,6 @@
 // Draws a timeline as text: the start of each row, a bar for its duration, and its outcome.
 import { unreachable } from '../core/base/assert.ts'
-import { formatDuration } from '../core/base/duration.ts'
+import { formatDuration } from '../core/base/time.ts'
 import type { TimelineRow as Row, Timeline } from '../index.ts'
 import { clip, padEnd, padStart, paint, plain, type Style } from './output.ts'
 import { showFailure } from './show-why.ts'

@@ -1,7 +1,7 @@
 // Output of the command line: colours, tables, times. Node's styleText applies colours only on a terminal without
 // NO_COLOR. `print` and `printError` write everything and escape control characters, except the colours of this file.
 import { inspect, stripVTControlCharacters, styleText } from 'node:util'
-import { formatDuration } from '../core/base/duration.ts'
+import { formatDuration } from '../core/base/time.ts'
 import { visible, visibleLines } from '../core/base/visible.ts'
 import type { Status } from '../index.ts'
 

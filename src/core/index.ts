@@ -12,18 +12,8 @@ export type { Why } from './client/why.ts'
 export { whyText } from './client/why-text.ts'
 export { idOf, parseRequestKey } from './deciders/machine/keys.ts'
 export { type Activity, type AnyActivity, activity } from './definitions/activity.ts'
-export {
-  type AttributeScalar,
-  type Attributes,
-  storedAttributes,
-} from './definitions/attributes.ts'
-export {
-  type Child,
-  type Context,
-  type RunRef,
-  type TerminableChild,
-  TIMEOUT,
-} from './definitions/context.ts'
+export { type AttributeScalar, type Attributes, storedAttributes } from './definitions/attributes.ts'
+export { type Child, type Context, type RunRef, type TerminableChild, TIMEOUT } from './definitions/context.ts'
 export type {
   ActivityContext,
   ActivityHandler,
@@ -58,15 +48,10 @@ export {
   type Retry,
   type RetryPolicy,
 } from './definitions/options.ts'
-export { SCHEDULE } from './definitions/own-workflows.ts'
-export { checkPriority } from './definitions/priority.ts'
-export {
-  hasCode,
-  type RegisteredGraph,
-  type RegisteredWorkflow,
-} from './definitions/registry.ts'
+export { SCHEDULE, startedAs } from './definitions/own-workflows.ts'
+export { checkPriority } from './definitions/plan.ts'
+export { hasCode, type RegisteredGraph, type RegisteredWorkflow } from './definitions/registry.ts'
 export { parseInput } from './definitions/schema.ts'
-export { startedAs } from './definitions/standalone.ts'
 export { type AnyWorkflow, type Workflow, workflow } from './definitions/workflow.ts'
 export { decodeFailure, decodePayload, decodeTurn } from './kernel/codec.ts'
 export type { Event } from './kernel/event.ts'

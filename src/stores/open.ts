@@ -1,7 +1,8 @@
 // From a URL to a store. Drivers are loaded only when their store is asked for.
-import { formatDuration } from '../core/base/duration.ts'
+
 import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
+import { formatDuration } from '../core/base/time.ts'
 import { persist } from '../core/runtime/availability.ts'
 import type { Clock } from '../core/runtime/clock.ts'
 import type { Logger } from '../core/runtime/logger.ts'

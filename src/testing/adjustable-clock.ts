@@ -1,6 +1,6 @@
 // A clock that can be set forwards and backwards, as administrators and time servers do. Only the time of day jumps;
 // the monotonic clock and timers do not.
-import type { Instant } from '../core/base/instant.ts'
+import type { Instant } from '../core/base/time.ts'
 import type { Clock } from '../core/runtime/clock.ts'
 
 export class AdjustableClock implements Clock {

@@ -1,7 +1,7 @@
 // Records what really happened in a simulation: every execution of a step body, every durable result, every lease. The
 // checkers compare it with the rows in the store.
 
-import type { Instant } from '../core/base/instant.ts'
+import type { Instant } from '../core/base/time.ts'
 import { decodeTurn } from '../core/kernel/codec.ts'
 import type { Event } from '../core/kernel/event.ts'
 import type { Clock } from '../core/runtime/clock.ts'

@@ -1,7 +1,7 @@
 // SIMULATOR of object storage, in memory, without a network.
-import type { Instant } from '../core/base/instant.ts'
+import type { Instant } from '../core/base/time.ts'
 import type { Clock } from '../core/runtime/clock.ts'
-import { compareKeys } from '../core/stores/byte-order.ts'
+import { compareKeys } from '../core/stores/values.ts'
 import type { Bucket, ByteRange, Listing, ListPage } from '../stores/objects/bucket.ts'
 
 interface StoredObject {

@@ -1,7 +1,7 @@
 // A process that can be killed or frozen. It reaches the world only through its clock and what `guard` and `answer`
 // wrap. Once it is dead, none of its timers fires and no answer reaches it, as after `kill -9`. Calls it has already
 // sent may still arrive.
-import type { Instant } from '../core/base/instant.ts'
+import type { Instant } from '../core/base/time.ts'
 import type { Clock } from '../core/runtime/clock.ts'
 import type { Store } from '../core/stores/store.ts'
 import { wrapped } from '../core/stores/wrapped.ts'

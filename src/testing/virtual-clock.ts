@@ -1,6 +1,6 @@
 // A clock that moves only when a test moves it. Timers fire in the order of their instants; before each, everything
 // that can run without time has run.
-import type { Instant } from '../core/base/instant.ts'
+import type { Instant } from '../core/base/time.ts'
 import { type Clock, systemClock } from '../core/runtime/clock.ts'
 
 interface Timer {

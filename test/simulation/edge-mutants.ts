@@ -40,7 +40,7 @@ export const edgeMutants: readonly Mutant[] = [
     'D2: a session is freed although it has renewed since it was seen',
     patch(sessions, '&& row.beat === each.beat) free(tx, row)', ') free(tx, row)'),
     patch(lateSessions, 'before?.beat === each.beat ? before.since : now', 'before ? before.since : now'),
-    patch('core/stores/lateness.ts', 'ttlMs / limits.leaseRenewalsPerLife + latenessMs', '0'),
+    patch('core/stores/rules/session.ts', 'ttlMs / limits.leaseRenewalsPerLife + latenessMs', '0'),
   ),
   from(
     2_280,
@@ -94,7 +94,7 @@ export const edgeMutants: readonly Mutant[] = [
   mutant(
     'D3: leases of before a fail-over are good after it',
     patch(
-      'core/stores/rules/lease.ts',
+      'core/stores/rules/session.ts',
       'return isLeasedBy(row, lease) && row.epoch === lease.epoch',
       'return row.epoch === lease.epoch',
     ),

@@ -66,7 +66,7 @@ export const mutants: readonly Mutant[] = [
   from(
     16_250,
     mutant(
-      'H5: a warm execution is used whoever held the run since',
+      'H5: a warm execution is used although another worker held the run since',
       patch(
         'core/worker/warm.ts',
         'const fits = isLast && deliveries === 1 && run.head.generation === generation',
@@ -271,7 +271,7 @@ export const mutants: readonly Mutant[] = [
     ),
   ),
   onObjects(
-    'S3: whoever comes second writes what it judged before',
+    'S3: a writer that comes second writes its outdated outcome',
     patch(replica, 'await this.#follow(2)\n', 'this.position++\n'),
   ),
   from(

@@ -2,8 +2,7 @@
 // execution that stays warm and by one that is opened anew on the whole history; both must ask for the same.
 import { expect } from 'vitest'
 import { decode, encode } from '../../src/core/base/value.ts'
-import { machineDecider } from '../../src/core/deciders/machine/decider.ts'
-import { rewindOf } from '../../src/core/deciders/rewind.ts'
+import { machineDecider, rewindOf } from '../../src/core/deciders/decider.ts'
 import type { RegisteredMachine } from '../../src/core/definitions/registry.ts'
 import type { AnyWorkflow } from '../../src/core/definitions/workflow.ts'
 import type { Command } from '../../src/core/kernel/command.ts'

@@ -2,7 +2,7 @@
 // `Play` takes today's code and what yesterday's left behind; each method is one turn and answers its commands.
 
 import { decode, encode } from '../../src/core/base/value.ts'
-import { functionDecider } from '../../src/core/deciders/function/decider.ts'
+import { functionDecider } from '../../src/core/deciders/decider.ts'
 import type { Context } from '../../src/core/definitions/context.ts'
 import type { WorkflowOptions } from '../../src/core/definitions/options.ts'
 import type { Command } from '../../src/core/kernel/command.ts'

@@ -1,8 +1,7 @@
 // Parses the language between `{{` and `}}`: paths, literals, `??`, comparisons, `and`, `or`, `not`. It has neither
 // functions nor arithmetic nor loops, so that the cost of an expression is bounded by its length.
 import { limits } from '../../core/base/limits.ts'
-import { TemplateError } from './template-error.ts'
-import { type Token, Tokens } from './tokens.ts'
+import { TemplateError, type Token, Tokens } from './tokens.ts'
 
 export const ROOTS = ['input', 'nodes', 'item', 'index', 'result'] as const
 export type Root = (typeof ROOTS)[number]

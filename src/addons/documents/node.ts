@@ -1,9 +1,9 @@
 // Reads one node of a graph document. Every field is read even after a problem, so that all problems are reported at
 // once; the step is created only if there are none.
 import { defined } from '../../core/base/defined.ts'
-import { milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { checkKnownName } from '../../core/base/names.ts'
+import { milliseconds } from '../../core/base/time.ts'
 import type { Json } from '../../core/base/value.ts'
 import { quote } from '../../core/base/visible.ts'
 import { activityOptions, type GraphNode, type KnownActivities, RULES, type Undo, type Work } from '../../core/index.ts'

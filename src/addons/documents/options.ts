@@ -1,8 +1,8 @@
 // Reads the options of activities and children. The functions that use the options check them.
 import { defined } from '../../core/base/defined.ts'
-import { type Duration, milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { checkKnownName } from '../../core/base/names.ts'
+import { type Duration, milliseconds } from '../../core/base/time.ts'
 import type { Json } from '../../core/base/value.ts'
 import { quote } from '../../core/base/visible.ts'
 import {

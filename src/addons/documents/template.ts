@@ -8,7 +8,7 @@ import { TIMEOUT } from '../../core/index.ts'
 import { evaluate, type TemplateScope, templateFailure } from './evaluate.ts'
 import { type Expression, FORBIDDEN, parseExpression, type Root } from './expression.ts'
 import { kindOf, type Path, type Problems } from './problems.ts'
-import { TemplateError } from './template-error.ts'
+import { TemplateError } from './tokens.ts'
 
 export type Template =
   /** A value without templates. */

@@ -1,6 +1,6 @@
 // Splits an expression into tokens, in one pass.
+
 import { limits } from '../../core/base/limits.ts'
-import { TemplateError } from './template-error.ts'
 
 export type Token =
   | { readonly kind: 'word'; readonly text: string; readonly at: number }
@@ -95,4 +95,14 @@ function escaped(character: string, at: number): string {
   if (character === '\\' || character === '"' || character === "'") return character
   if (Object.hasOwn(escapes, character)) return escapes[character] ?? ''
   throw new TemplateError(at, 'unknown escape; expected one of \\\\ \\" \\\' \\n \\t \\r')
+}
+
+/** An error in a template, with its offset in the text. */
+export class TemplateError extends Error {
+  readonly at: number
+
+  constructor(at: number, message: string) {
+    super(message)
+    this.at = at
+  }
 }

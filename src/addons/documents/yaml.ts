@@ -1,6 +1,7 @@
 // Reads YAML 1.2, core schema, as far as JSON can express it: no custom tags, merge keys or directives, one document.
 // The library composes values by recursion, and a stack overflow inside it can end the process. Its parser does not
 // recurse, so the parser is driven by hand and stopped before the nesting is too deep.
+
 import {
   Composer,
   type CST,
@@ -15,7 +16,6 @@ import {
 } from 'yaml'
 import { limits } from '../../core/base/limits.ts'
 import { quote } from '../../core/base/visible.ts'
-import { positionIn } from './position.ts'
 import type { Path, Problems } from './problems.ts'
 
 /** `before` is put before the message if the text cannot be read. */
@@ -158,4 +158,15 @@ class ValueReader {
     this.#problems.add(path, 'SYNTAX', `*${anchor.slice(0, 60)} ${why}`)
     return null
   }
+}
+
+/** The line and the column of an offset, both from 1. */
+export function positionIn(text: string, offset: number): { line: number; column: number } {
+  let line = 1
+  let start = 0
+  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) {
+    line++
+    start = at + 1
+  }
+  return { line, column: offset - start + 1 }
 }

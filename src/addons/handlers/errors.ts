@@ -1,8 +1,9 @@
 // Errors of the built-in handlers: permanent or retryable. Each carries a stable code in its details, so that workflows
 // and graphs can tell them apart.
+
 import { defined } from '../../core/base/defined.ts'
-import type { Duration } from '../../core/base/duration.ts'
 import { PermanentError, RetryableError } from '../../core/base/errors.ts'
+import type { Duration } from '../../core/base/time.ts'
 import type { Json } from '../../core/base/value.ts'
 
 export type HandlerRefusal =
@@ -53,4 +54,11 @@ export function retryableError(
 ): RetryableError & { readonly details: Details } {
   const error = new RetryableError(message, defined({ after, cause }))
   return Object.assign(error, { details: { code, ...details } })
+}
+
+// URLs for errors and logs.
+
+/** The URL without its query and fragment, which may hold secrets. */
+export function safeUrl(url: URL): string {
+  return `${url.origin}${url.pathname.length > 200 ? `${url.pathname.slice(0, 200)}…` : url.pathname}`
 }

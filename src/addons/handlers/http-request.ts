@@ -6,8 +6,7 @@ import { request as secureRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { urlToHttpOptions } from 'node:url'
 import { limits } from '../../core/base/limits.ts'
-import { permanentError, retryableError } from './errors.ts'
-import { safeUrl } from './safe-url.ts'
+import { permanentError, retryableError, safeUrl } from './errors.ts'
 
 export interface HttpRequest {
   readonly method: string

@@ -1,9 +1,8 @@
 // Reads the response of a server with an OpenAI-compatible API.
 import { isObject } from '../../core/base/described.ts'
 import { limits } from '../../core/base/limits.ts'
-import { permanentError } from './errors.ts'
+import { permanentError, safeUrl } from './errors.ts'
 import type { PlainObject } from './input-reader.ts'
-import { safeUrl } from './safe-url.ts'
 
 export interface CompletionUsage {
   readonly inputTokens: number

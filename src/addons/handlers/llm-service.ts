@@ -14,9 +14,9 @@ import {
   text,
   whole,
 } from '../../core/base/described.ts'
-import { milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
+import { milliseconds } from '../../core/base/time.ts'
 import type { Json } from '../../core/base/value.ts'
 import type { Activity, ActivityContext } from '../../core/index.ts'
 import { permanentError } from './errors.ts'

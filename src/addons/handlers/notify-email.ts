@@ -13,9 +13,9 @@ import {
   whole,
 } from '../../core/base/described.ts'
 import { deriveUuid } from '../../core/base/digest.ts'
-import { milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
+import { milliseconds } from '../../core/base/time.ts'
 import type { Activity, ActivityContext } from '../../core/index.ts'
 import { withDeadline } from './deadline.ts'
 import {

@@ -1,9 +1,9 @@
 // notify.webhook.v1: sends a signed webhook to another server.
 import { type Described, given, hidden, isObject, option, required } from '../../core/base/described.ts'
 import { deriveUuid } from '../../core/base/digest.ts'
-import { milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
+import { milliseconds } from '../../core/base/time.ts'
 import type { Activity, ActivityContext } from '../../core/index.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
 import { permanentError } from './errors.ts'

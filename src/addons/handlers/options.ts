@@ -8,9 +8,9 @@ import {
   type Option,
   option,
 } from '../../core/base/described.ts'
-import { type Duration, formatDuration, milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
+import { type Duration, formatDuration, milliseconds } from '../../core/base/time.ts'
 import {
   type Activity,
   type ActivityHandler,

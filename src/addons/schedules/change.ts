@@ -1,9 +1,9 @@
 // Control messages of a schedule, and how a change replaces some fields of its plan and keeps the others. The schedule
 // and its readers apply changes in the order they were sent, so that changes from several processes are all kept.
-import type { Duration } from '../../core/base/duration.ts'
+
 import { PawlError } from '../../core/base/errors.ts'
-import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
+import type { Duration, Instant } from '../../core/base/time.ts'
 import { encode } from '../../core/base/value.ts'
 import type { ScheduledRun, ScheduleSpec } from './state.ts'
 import type { OneTiming, Timing } from './timing.ts'

@@ -7,8 +7,8 @@
 //   that is repeated is due the first time.
 
 import { assert } from '../../core/base/assert.ts'
-import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
+import type { Instant } from '../../core/base/time.ts'
 import type { Cron } from './cron.ts'
 import { changeGapMs, changeIn, type Zone } from './zone.ts'
 

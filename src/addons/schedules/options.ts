@@ -12,7 +12,7 @@ import {
   required,
   text,
 } from '../../core/base/described.ts'
-import type { Duration } from '../../core/base/duration.ts'
+import type { Duration } from '../../core/base/time.ts'
 import { type Startable, startOptions } from '../../core/index.ts'
 import type { CatchUp, Overlap } from './state.ts'
 import { type OneTiming } from './timing.ts'

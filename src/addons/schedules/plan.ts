@@ -3,11 +3,11 @@
 
 import { defined } from '../../core/base/defined.ts'
 import { checkOptions } from '../../core/base/described.ts'
-import { milliseconds } from '../../core/base/duration.ts'
 import { PawlError } from '../../core/base/errors.ts'
-import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
 import { checkName } from '../../core/base/names.ts'
+import type { Instant } from '../../core/base/time.ts'
+import { milliseconds } from '../../core/base/time.ts'
 import { type Startable, startedAs, storedAttributes, type WorkflowContract } from '../../core/index.ts'
 import { type Change, checkPlanSize, merged, type SpecChange, type TimingChange } from './change.ts'
 import { type AnyScheduleChange, type ScheduleOptions, scheduleChange, wholeSchedule } from './options.ts'

@@ -4,9 +4,9 @@
 import { defined } from '../../core/base/defined.ts'
 import { checkOptions } from '../../core/base/described.ts'
 import { PawlError } from '../../core/base/errors.ts'
-import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
 import { checkId, checkKnownId } from '../../core/base/names.ts'
+import type { Instant } from '../../core/base/time.ts'
 import { decode, encode } from '../../core/base/value.ts'
 import {
   type Attributes,

@@ -1,7 +1,8 @@
 // The stored state of a schedule. All of it is data, so that any process can continue it.
-import { type Duration, milliseconds } from '../../core/base/duration.ts'
-import type { Instant } from '../../core/base/instant.ts'
+
 import { limits } from '../../core/base/limits.ts'
+import type { Instant } from '../../core/base/time.ts'
+import { type Duration, milliseconds } from '../../core/base/time.ts'
 import { type Attributes } from '../../core/index.ts'
 import { slotsBetween, type Timing, timingOf } from './timing.ts'
 

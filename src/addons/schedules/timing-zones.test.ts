@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Instant } from '../../core/base/instant.ts'
+import type { Instant } from '../../core/base/time.ts'
 import { slotsBetween, timingOf } from './timing.ts'
 
 const minuteMs = 60_000

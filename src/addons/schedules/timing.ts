@@ -2,9 +2,9 @@
 // timing is data, and its slots are the same in every process.
 
 import { assert, PawlError } from '../../core/base/assert.ts'
-import { type Duration, milliseconds } from '../../core/base/duration.ts'
-import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
+import type { Instant } from '../../core/base/time.ts'
+import { type Duration, milliseconds } from '../../core/base/time.ts'
 import { type Cron, parseCron } from './cron.ts'
 import { nextSlot } from './cron-slots.ts'
 import { zoneOf } from './zone.ts'

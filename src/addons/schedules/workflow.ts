@@ -2,8 +2,8 @@
 // messages. Each slot is started once with any number of workers, because one worker at a time holds the run.
 import { defined } from '../../core/base/defined.ts'
 import { CancelledError } from '../../core/base/errors.ts'
-import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
+import type { Instant } from '../../core/base/time.ts'
 import { encode } from '../../core/base/value.ts'
 import {
   type AnyWorkflowContract,

@@ -1,8 +1,8 @@
 // Time zones, from the rules that Node contains. Another version of Node may have other rules, so processes must agree
 // elsewhere on times that must not differ between them.
 
-import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
+import type { Instant } from '../../core/base/time.ts'
 
 export interface Zone {
   /** How far local time is ahead of UTC, in milliseconds. */

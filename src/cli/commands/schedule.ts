@@ -1,11 +1,12 @@
 // One schedule: described, changed or controlled by a verb.
+
 import { Command } from 'commander'
-import { defined } from '../../core/base/defined.ts'
-import type { Duration } from '../../core/base/duration.ts'
-import { PawlError } from '../../core/base/errors.ts'
 import type { OneTiming } from '../../addons/schedules/timing.ts'
+import { defined } from '../../core/base/defined.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import type { Duration } from '../../core/base/time.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
-import type { Schedule, ScheduleChange, ScheduleDescription } from '../../index.ts'
+import type { Schedule, ScheduleChange, ScheduleDescription, ScheduleRecord, Timing } from '../../index.ts'
 import { type CommonOptions, parseJson, repeated, withCommonOptions, withEngine } from '../options.ts'
 import {
   clockTime,
@@ -20,7 +21,6 @@ import {
   relative,
   showValue,
 } from '../output.ts'
-import { timingText } from '../timing-text.ts'
 
 /** The verbs and the options of each. */
 const verbs = {
@@ -220,4 +220,59 @@ function facts(schedule: ScheduleDescription, now: number): [string, string][] {
   if (input !== undefined) shown.push(['input', showValue(input, 15)])
   if (run !== undefined) shown.push(['run', showValue(run, 15)])
   return shown
+}
+
+const heads = [
+  { title: 'SCHEDULE' },
+  { title: 'WORKFLOW', least: 12 },
+  { title: 'WHEN', least: 12 },
+  { title: 'NEXT' },
+  { title: 'NOTE', optional: true, least: 8 },
+  { title: 'CATCH-UP', optional: true },
+] as const
+
+export function schedulesCommand(): Command {
+  return withCommonOptions(new Command('schedules').description('list schedules')).action(list)
+}
+
+async function list(options: CommonOptions): Promise<void> {
+  await withEngine(options, async (engine) => {
+    const page = await engine.schedules.list({ limit: 1_000 })
+    if (options.json) return printJson(page)
+    if (page.items.length === 0) return print('No schedules. Set one: engine.schedules.set(id, { cron, workflow })')
+    const now = systemClock.now()
+    printTable(
+      heads,
+      page.items.map((item) => cells(item, now)),
+    )
+  })
+}
+
+function cells(schedule: ScheduleRecord, now: number): string[] {
+  const { id, workflow, timing, paused, next, note } = schedule
+  const [first] = next
+  const soon = first ? relative(first, now) : paint('dim', '-')
+  return [
+    plain(id),
+    plain(workflow),
+    plain(timingText(timing)),
+    paused ? paint('yellow', 'paused') : soon,
+    plain(note ?? ''),
+    plain(catchUpText(schedule)),
+  ]
+}
+
+function catchUpText({ catchUp, catchUpWindow, missed }: ScheduleRecord): string {
+  const lost = missed > 0 ? `, missed ${missed}` : ''
+  return `${catchUp ?? ''}${catchUpWindow === undefined ? '' : ` within ${catchUpWindow}`}${lost}`
+}
+
+// The timing of a schedule as text.
+
+/** The timing on one line. */
+export function timingText(timing: Timing): string {
+  if ('timings' in timing) return timing.timings.map(timingText).join('; ')
+  if ('cron' in timing) return `${[timing.cron].flat().join('; ')} ${timing.timeZone ?? 'UTC'}`
+  const { every, offset } = timing
+  return offset === undefined ? `every ${every}` : `every ${every} + ${offset}`
 }

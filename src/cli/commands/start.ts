@@ -1,8 +1,10 @@
 import { Command } from 'commander'
 import { defined } from '../../core/base/defined.ts'
-import type { Duration } from '../../core/base/duration.ts'
+import { PawlError } from '../../core/base/errors.ts'
 import { pawlCommand } from '../../core/base/shell.ts'
+import type { Duration } from '../../core/base/time.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
+import type { RunHandle, Why } from '../../index.ts'
 import { type Attributes, type StartedRun, type StartOptions, workflow } from '../../index.ts'
 import {
   type CommonOptions,
@@ -16,7 +18,6 @@ import {
 } from '../options.ts'
 import { paint, plain, print, printError, printJson } from '../output.ts'
 import { suggestionLines, whyLines } from '../show-why.ts'
-import { waitForRun } from '../wait-for-run.ts'
 
 interface Options extends CommonOptions {
   readonly workflowId?: string
@@ -115,4 +116,40 @@ function startOptions(options: Options): StartOptions {
     pending,
     version,
   })
+}
+
+// Waits for a run on behalf of a user. It reports once what the run needs from outside, and gives up when the run is
+// paused by its own code, because only other code can resume it.
+
+/** How often the command line checks why a run has not ended yet. */
+const CHECK_EVERY = '2s'
+
+/** Returns the result of the run. `report` gets, once each, the reasons to wait that the user could remove. */
+export async function waitForRun(run: RunHandle<unknown>, report: (why: Why) => void): Promise<unknown> {
+  const reported = new Set<string>()
+  let before = ''
+  for (;;) {
+    try {
+      return await run.result({ timeout: CHECK_EVERY })
+    } catch (error) {
+      const why = reasonIn(error)
+      if (!why) throw error
+      const state = JSON.stringify(why)
+      // Another build may resume the run, so only a pause that lasts until the next check counts.
+      if (why.reason === 'paused' && why.failure && state === before) throw error
+      before = state
+      if (!needsUser(why) || reported.has(state)) continue
+      reported.add(state)
+      report(why)
+    }
+  }
+}
+
+function reasonIn(error: unknown): Why | undefined {
+  if (!(error instanceof PawlError) || error.code !== 'NOT_ENDED') return undefined
+  return (error.details as { readonly why: Why }).why
+}
+
+function needsUser({ reason }: Why): boolean {
+  return ['paused', 'pending', 'noWorker', 'signal', 'webhook'].includes(reason)
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { defined } from '../../core/base/defined.ts'
-import type { Duration } from '../../core/base/duration.ts'
+import type { Duration } from '../../core/base/time.ts'
 import { update } from '../../index.ts'
 import { type CommonOptions, commandOnRun, parseJson, runRef, withCommonOptions, withEngine } from '../options.ts'
 import { printJson } from '../output.ts'

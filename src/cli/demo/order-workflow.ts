@@ -1,9 +1,10 @@
 // The workflow of the demo: an order, as a shop would write it, except that every body writes to the ledger and takes
 // long enough to watch.
+
+import { appendFileSync, readFileSync } from 'node:fs'
 import { RetryableError } from '../../core/base/errors.ts'
 import { sleep, systemClock } from '../../core/runtime/clock.ts'
 import { type ActivityContext, activity, signal, workflow } from '../../index.ts'
-import { writeLedger } from './ledger.ts'
 
 export interface Order {
   readonly id: string
@@ -67,4 +68,22 @@ export function orderDefinitions(ledger: string) {
     return { order: id, paid, parcel, approvedBy: by }
   })
   return { workflows: [definition], activities: [checkStock, reserve, quote, charge, pack] }
+}
+
+// A file that records which step bodies really ran. It is independent of pawl: the outside world of the demo.
+
+export interface LedgerLine {
+  readonly step: string
+  readonly attempt: number
+  readonly pid: number
+}
+
+export function writeLedger(file: string, line: LedgerLine): void {
+  appendFileSync(file, `${JSON.stringify(line)}\n`)
+}
+
+export function readLedger(file: string): readonly LedgerLine[] {
+  const lines = readFileSync(file, 'utf8').split('\n')
+  // After the last line break there is nothing, or a line that is being written.
+  return lines.slice(0, -1).map((line) => JSON.parse(line) as LedgerLine)
 }

@@ -1,10 +1,10 @@
 // The state of the demo at one moment: the history (what is recorded), the ledger (what really ran), the workers, and
 // why the run waits. Computed without side effects.
 import { unreachable } from '../../core/base/assert.ts'
-import { formatDuration } from '../../core/base/duration.ts'
+import { formatDuration } from '../../core/base/time.ts'
 import type { HistoryEvent, Timeline, TimelineRow, Why } from '../../index.ts'
 import { plain } from '../output.ts'
-import type { LedgerLine } from './ledger.ts'
+import type { LedgerLine } from './order-workflow.ts'
 import { plan } from './order-workflow.ts'
 import type { DemoWorker } from './workers.ts'
 

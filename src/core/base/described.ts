@@ -1,10 +1,10 @@
 // Descriptions of options: what an option does, which values it takes, and its default. The types that users see, the
 // checks of the values they pass, and the tables in the docs all come from one description.
 import { defined } from './defined.ts'
-import { type Duration, milliseconds } from './duration.ts'
 import { PawlError, type PawlErrorCode } from './errors.ts'
 import { checkKnownName } from './names.ts'
 import { nearest } from './nearest.ts'
+import { type Duration, milliseconds } from './time.ts'
 import { visible } from './visible.ts'
 
 /** Names an option in messages: its name, and what it is an option of. */

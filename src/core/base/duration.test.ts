@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Duration, formatDuration, milliseconds } from './duration.ts'
 import { PawlError } from './errors.ts'
 import { limits } from './limits.ts'
+import { type Duration, formatDuration, milliseconds } from './time.ts'
 
 test.each<[Duration, number]>([
   [0, 0],

@@ -1,8 +1,8 @@
 // The error classes that users see, and Failure, the data that some of them carry.
 
 import { nameClass } from './assert.ts'
-import type { Duration } from './duration.ts'
 import { withoutOwnFrames } from './frames.ts'
+import type { Duration } from './time.ts'
 import type { Json } from './value.ts'
 
 export { PawlError, type PawlErrorCode } from './assert.ts'

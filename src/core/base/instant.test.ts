@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { instantOf } from './instant.ts'
+import { instantOf } from './time.ts'
 
 test.each([
   [new Date(5), 5],

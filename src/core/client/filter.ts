@@ -16,7 +16,7 @@ import { limits } from '../base/limits.ts'
 import { checkKnownName } from '../base/names.ts'
 import { type AttributeScalar, isNamed, storedScalar } from '../definitions/attributes.ts'
 import type { Startable } from '../definitions/contract.ts'
-import { runNameOf } from '../definitions/standalone.ts'
+import { runNameOf } from '../definitions/own-workflows.ts'
 import { ENDED, LIVE, type Status } from '../kernel/run.ts'
 import type { AttributeTest, ListQuery } from '../stores/store.ts'
 

@@ -2,7 +2,7 @@
 // kernel does not compile until it has an entry here.
 
 import { defined } from '../base/defined.ts'
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import { decode, type Payload } from '../base/value.ts'
 import { changesFrom } from '../definitions/attributes.ts'
 import { decodePayload, decodeTurn } from '../kernel/codec.ts'

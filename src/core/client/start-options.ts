@@ -13,9 +13,8 @@ import {
   text,
   whole,
 } from '../base/described.ts'
-import { milliseconds } from '../base/duration.ts'
 import { PawlError } from '../base/errors.ts'
-import { instantOf, NEVER } from '../base/instant.ts'
+import { instantOf, milliseconds, NEVER } from '../base/time.ts'
 import type { Given } from '../definitions/contract.ts'
 import { aboutRun, placement } from '../definitions/options.ts'
 import type { Extras } from '../kernel/extras.ts'

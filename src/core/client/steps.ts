@@ -2,7 +2,7 @@
 // in the history, so no code is needed.
 import { unreachable } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import { parseNodeKey } from '../deciders/graph/node-key.ts'
 import type { Event, StepShape } from '../kernel/event.ts'
 import { type TimelineRow, timelineOf } from './timeline.ts'
@@ -51,7 +51,7 @@ interface Definition {
   has(key: string): boolean
 }
 
-// The newest, and under which names it knows what was recorded before.
+/** The newest definition in the history, and the names under which it knows earlier steps. */
 function definitionIn(events: readonly Event[]): Definition | undefined {
   let shapes: readonly StepShape[] | undefined
   let completed = false
@@ -78,7 +78,7 @@ function definitionIn(events: readonly Event[]): Definition | undefined {
   return { shapes, skipped, nameOf, has: (key) => known.has(nameOf(key)) }
 }
 
-// Of a step that was begun again, what became of it the last time.
+/** The rows of a graph step. If it was run again, only its last run counts. */
 function graphStep(
   [name, what]: StepShape,
   rows: ReadonlyMap<string, readonly TimelineRow[]>,

@@ -2,10 +2,10 @@
 // the run as a whole. Which event settles which request is the kernel's to say.
 import { unreachable } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import { decode } from '../base/value.ts'
 import { parseNodeKey } from '../deciders/graph/node-key.ts'
-import { stepName } from '../deciders/step-name.ts'
+import { stepName } from '../deciders/requests.ts'
 import { type Event, hasTrait } from '../kernel/event.ts'
 import { type OpenRequest, RequestIndex, type Settling } from '../kernel/requests.ts'
 

@@ -1,7 +1,7 @@
 // Why a run is not moving, in one sentence.
 import { unreachable } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
-import { stepName } from '../deciders/step-name.ts'
+import { stepName } from '../deciders/requests.ts'
 import { BY_HAND } from '../kernel/message.ts'
 import type { Why } from './why.ts'
 

@@ -1,9 +1,9 @@
-// Why a run is not moving, and what would move it. Worked out from what is stored alone: no code, no replay.
+// Why a run makes no progress, and what would help. The answer follows from stored data alone, without code or replay.
 
 import { type Failure, failureOf } from '../base/failure.ts'
-import { NEVER } from '../base/instant.ts'
 import { nearest } from '../base/nearest.ts'
 import { pawlCommand, shellWord } from '../base/shell.ts'
+import { NEVER } from '../base/time.ts'
 import { quote, visible } from '../base/visible.ts'
 import { decodeFailure, decodeTurn } from '../kernel/codec.ts'
 import { decodeExtras } from '../kernel/extras.ts'
@@ -15,11 +15,11 @@ import { isWebhook, webhookName } from '../kernel/tokens.ts'
 import { isFor, noRollOut, pinsOf, type RollOut, shareHolder, unpinned } from '../policies/roll-out.ts'
 import type { RunSnapshot, SessionSnapshot, StoredTurn, TaskSnapshot } from '../stores/store.ts'
 
-/** Why a run is not moving, told apart by `reason`, and what would move it. */
+/** Why a run makes no progress: `reason` says which kind, `suggestion` what would help. */
 export type Why = { readonly suggestion?: string } & (
   | { readonly reason: 'ended'; readonly status: Status; readonly failure?: Failure }
   | { readonly reason: 'ready' }
-  /** It waits to be triggered. */
+  /** The run waits to be triggered. */
   | { readonly reason: 'pending' }
   | { readonly reason: 'timer'; readonly until: Date }
   | { readonly reason: 'signal'; readonly name: string; readonly until?: Date }
@@ -39,13 +39,13 @@ export type Why = { readonly suggestion?: string } & (
       readonly until: Date
       readonly failure: Failure
     }
-  /** Its body has left it to be completed from outside. */
+  /** The body of the step left its result to be delivered from outside. */
   | { readonly reason: 'completion'; readonly step: string; readonly until?: Date }
   | { readonly reason: 'lease'; readonly worker: string; readonly until: Date }
   | {
       readonly reason: 'noWorker'
       readonly type: string
-      /** The build whose workers alone take the run: it has begun it, or has the share of a roll-out that it is in. */
+      /** The only build whose workers take the run: it started the run, or has the share that the run falls into. */
       readonly build?: string
     }
   | { readonly reason: 'webhook'; readonly name: string; readonly until?: Date }
@@ -53,19 +53,19 @@ export type Why = { readonly suggestion?: string } & (
       readonly reason: 'paused'
       readonly note?: string
       readonly failure?: Failure
-      /** The message that no worker could read, if it was paused because of that. */
+      /** The message that no worker could read, if that is why the run was paused. */
       readonly messageId?: string
     }
 )
 
 export interface WhyFacts {
   readonly run: RunSnapshot
-  /** What whoever asks knows the run by: what suggested commands name. */
+  /** The id that the caller used for the run; suggested commands use it, too. */
   readonly id: string
   readonly turns: readonly StoredTurn[]
   readonly tasks: readonly TaskSnapshot[]
   readonly sessions: readonly SessionSnapshot[]
-  /** Whether its definition is in the store, so that any worker can run it. */
+  /** True if the definition is in the store, so that any worker can run it. */
   readonly submitted: boolean
   readonly rollOut: RollOut
 }
@@ -74,19 +74,19 @@ type Paused = NonNullable<RunSnapshot['paused']>
 
 interface Abilities {
   readonly queues: readonly string[]
-  /** `null` is any. */
+  /** `null` means any. */
   readonly workflows: readonly string[] | null
   readonly activities: readonly string[] | null
-  /** Its build, as people name it. */
+  /** The name of the worker's build. */
   readonly code: string
-  /** Whether it takes part in roll-outs. */
+  /** True if the worker takes part in roll-outs. */
   readonly pin?: boolean
 }
 
-/** Of a run that somebody has, or that waits for something, nothing more need be known. */
+/** Used for a run that a worker holds or that waits for something: the answer needs no facts beyond the run. */
 export const nothingKnown = { submitted: false, rollOut: noRollOut } as const
 
-/** Whether it is due, and with nobody. */
+/** True if the run is due and no worker holds it. */
 export function isUnclaimed(run: RunSnapshot): boolean {
   if (run.endedAt !== undefined || run.paused || run.session !== undefined) return false
   return run.unread > 0 || (run.wakeAt !== undefined && run.wakeAt <= run.now)
@@ -99,11 +99,11 @@ export function whyOf(facts: WhyFacts): Why {
   if (run.paused) return paused(id, run.paused, run.pin)
   const state = RunState.of(facts.turns.flatMap((turn) => decodeTurn(turn.body).events))
   if (run.session !== undefined) return held(facts, state)
-  // What was said to it since and nobody has taken: only a trigger, or an end, makes it due.
+  // Of the messages that no worker has taken yet, only a trigger or an end makes a pending run due.
   const isDue = run.wakeAt !== undefined && run.wakeAt <= run.now
   if (decodeExtras(run.head.extras).pending && !state.triggered && !isDue)
     return { reason: 'pending', suggestion: pawlCommand('trigger', [id]) }
-  // Messages do not make it begin any earlier.
+  // Messages do not make the run start any earlier.
   if (run.status === 'pending' && run.wakeAt !== undefined && run.wakeAt > run.now)
     return { reason: 'timer', until: new Date(run.wakeAt) }
   if (isUnclaimed(run)) return unclaimed(facts)
@@ -119,7 +119,7 @@ function ended({ status, last }: RunSnapshot, id: string): Why {
   return { reason: 'ended', status, failure, suggestion }
 }
 
-// Who asks may not be able to read it.
+/** Undefined also if this process cannot read the turn, for lack of a codec. */
 function lastFailure(last: string | undefined): Failure | undefined {
   if (last === undefined) return undefined
   try {
@@ -166,7 +166,7 @@ export function unreadableMessageIn({ details }: Failure): string | undefined {
   return typeof id === 'string' ? id : undefined
 }
 
-// Who asks may not be able to read it either. Then that is the answer.
+/** The failure as stored; if this process cannot read it, the failure to read it. */
 export function readFailure(text: string): Failure {
   try {
     return decodeFailure(text)
@@ -175,7 +175,7 @@ export function readFailure(text: string): Failure {
   }
 }
 
-// Somebody holds the run: it is working on something, or has it in memory for a moment.
+/** A worker holds the run: a step is running, or the run is in memory for a moment. */
 function held(facts: WhyFacts, state: RunState): Why {
   const { run, sessions } = facts
   const session = sessions.find((each) => each.session === run.session)
@@ -217,7 +217,7 @@ function isTheirs({ run, rollOut }: WhyFacts, { pin, code }: Abilities): boolean
   return run.pin === undefined || run.pin === code
 }
 
-// There are workers for it, but the roll-out gives it to another build.
+/** Workers with the code exist, but the roll-out gives the run to another build. */
 function outOfShare({ run, rollOut }: WhyFacts): Why {
   const { name: type, runId } = run.head
   const build = shareHolder(rollOut, runId)
@@ -248,13 +248,13 @@ function waiting(facts: WhyFacts, state: RunState): Why {
           },
     ) ??
     pick(open, 'timer', (_, each) => ({ reason: 'timer', until: new Date(each.until) })) ??
-    // One that goes on without its parent is hardly ever waited for.
+    // A child that outlives its parent is hardly ever waited for.
     pick(open, 'child', (_, { child }) => ({ reason: 'child', runId: child })) ??
     anySignal(facts)
   return found ?? { reason: 'ready' }
 }
 
-// A machine takes its signals whenever they come, and asks for none.
+/** A machine accepts its signals at any time, so it has no open wait to report. */
 function anySignal({ id, turns }: WhyFacts): Why | undefined {
   const events = turns.flatMap((turn) => decodeTurn(turn.body).events)
   const taken = events.findLast((event) => event.type === 'DefinitionTaken')
@@ -272,7 +272,7 @@ function signalCommand(id: string, name: string): string {
 function otherWait({ name, until: at }: Extract<OpenRequest, { type: 'wait' }>): Why {
   const until = at === undefined ? {} : { until: new Date(at) }
   if (isWebhook(name)) {
-    const suggestion = 'Whoever has the token of the webhook settles it: engine.resolve(token, payload).'
+    const suggestion = 'Deliver the payload with the token of the webhook: engine.resolve(token, payload).'
     return { reason: 'webhook', name: webhookName(name), ...until, suggestion }
   }
   return {
@@ -291,7 +291,7 @@ function stepReason(facts: WhyFacts, key: string, open: Extract<OpenRequest, { t
   if (!task) return { reason: 'ready' }
   const holder = sessions.find((each) => each.session === task.session)
   if (holder) {
-    // What it had before it was handed to the queue counts, too.
+    // Attempts from before the step was queued count, too.
     const attempt = Math.max(task.failed, open.failed) + task.deliveries
     const until = new Date(holder.expiresAt)
     return { reason: 'activity', step: key, attempt, worker: holder.worker, until }
@@ -343,7 +343,7 @@ function noWorker(facts: WhyFacts, { name: type, queue, kind }: Missing, build?:
   return { reason: 'noWorker', type, build, suggestion }
 }
 
-// Whoever starts a run by its name alone does not know its queue.
+/** The other queues in which workers serve this name: a caller who starts a run by name alone may get the queue wrong. */
 function otherQueues({ sessions, run }: WhyFacts, name: string, kind: Missing['kind']): string {
   const able = sessions.flatMap((each) => living(each, run.now) ?? [])
   const queues = able.flatMap((about) => (about[kind]?.includes(name) ? about.queues : []))
@@ -353,7 +353,7 @@ function otherQueues({ sessions, run }: WhyFacts, name: string, kind: Missing['k
   return ` Workers on queue ${others.map(quote).join(', ')} have it.${option}`
 }
 
-/** What a worker can do, if it is alive. */
+/** What the worker of a session can do; undefined if its lease is over. */
 function living({ expiresAt, about }: SessionSnapshot, now: number): Abilities | undefined {
   return expiresAt > now ? (JSON.parse(about) as Abilities) : undefined
 }

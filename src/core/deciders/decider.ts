@@ -1,12 +1,24 @@
-// Chooses the decider of a workflow by its style.
+// Chooses the decider of a workflow, and the rewind of a history, by the workflow's style.
 
 import { unreachable } from '../base/assert.ts'
 import type { ActivityOf } from '../definitions/plan.ts'
-import type { RegisteredWorkflow, Registry } from '../definitions/registry.ts'
+import type {
+  RegisteredFunction,
+  RegisteredGraph,
+  RegisteredMachine,
+  RegisteredWorkflow,
+  Registry,
+} from '../definitions/registry.ts'
 import type { Decider } from '../kernel/decider.ts'
-import { functionDecider } from './function/decider.ts'
-import { graphDecider } from './graph/decider.ts'
-import { machineDecider } from './machine/decider.ts'
+import type { HistoryEvent } from '../kernel/event.ts'
+import { callWorkflow } from './function/call-workflow.ts'
+import { FunctionExecution } from './function/execution.ts'
+import { codeRewind } from './function/rewind.ts'
+import { GraphExecution } from './graph/execution.ts'
+import { dependentsIn } from './graph/nodes.ts'
+import { graphRewind, isOfGraph } from './graph/rewind.ts'
+import { MachineExecution } from './machine/execution.ts'
+import type { Rewind } from './rewind-history.ts'
 
 export function deciderOf(workflow: RegisteredWorkflow, registry: Registry): Decider {
   const activities: ActivityOf = (name) => registry.activity(name)
@@ -20,4 +32,28 @@ export function deciderOf(workflow: RegisteredWorkflow, registry: Registry): Dec
     default:
       return unreachable(workflow)
   }
+}
+
+/** Runs a workflow function by replay: the code runs again and gets the recorded results step by step. */
+export function functionDecider(workflow: RegisteredFunction, activities: ActivityOf): Decider {
+  const code = { workflow, activities, start: callWorkflow }
+  return { open: (head, world) => new FunctionExecution(code, head, world) }
+}
+
+/** Runs a graph: the history records what its code decided, so that code is not called again. */
+export function graphDecider(graph: RegisteredGraph, activities: ActivityOf): Decider {
+  const dependents = dependentsIn(graph.plan)
+  return {
+    open: (head) => new GraphExecution(graph, head, dependents, activities),
+  }
+}
+
+/** Runs a machine: the history records the move that answered each event, so no handler is called twice for it. */
+export function machineDecider(machine: RegisteredMachine, activities: ActivityOf): Decider {
+  return { open: (head) => new MachineExecution(machine, head, activities) }
+}
+
+/** How to rewind a history, by the style that made it. */
+export function rewindOf(events: readonly HistoryEvent[]): Rewind {
+  return isOfGraph(events) ? graphRewind : codeRewind
 }

@@ -9,7 +9,7 @@ import { parse } from '../definitions/schema.ts'
 import type { RunStep } from '../kernel/command.ts'
 import type { StepPlan } from '../kernel/decider.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
-import { INPUT_KEY } from '../kernel/key.ts'
+import { INPUT_KEY } from '../kernel/ids.ts'
 import type { Head } from '../kernel/run.ts'
 import type { Unplaced } from './requests.ts'
 

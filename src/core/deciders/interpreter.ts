@@ -1,7 +1,7 @@
 // The base of graphs and machines, which keep no user code alive between turns: they read events and return commands.
 
 import { PawlError } from '../base/errors.ts'
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import type { Payload } from '../base/value.ts'
 import type { Command } from '../kernel/command.ts'
 import type { Execution, LogEntry, StepPlan } from '../kernel/decider.ts'

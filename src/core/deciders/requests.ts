@@ -15,11 +15,11 @@ import {
   type RunOptions,
   type WorkflowOptions,
 } from '../definitions/options.ts'
-import { type ActivityOf, activityPlan } from '../definitions/plan.ts'
-import { checkPriority } from '../definitions/priority.ts'
-import { timeouts } from '../definitions/timeouts.ts'
+import { type ActivityOf, activityPlan, checkPriority, timeouts } from '../definitions/plan.ts'
 import type { Request, RunStep, SendMessage, StartChild } from '../kernel/command.ts'
 import type { StepPlan } from '../kernel/decider.ts'
+import { unescapeKey } from '../kernel/ids.ts'
+import { parseNodeKey } from './graph/node-key.ts'
 
 /** A request without its place in the history: the decider adds that when it makes the command. */
 export type Unplaced<T extends Request> = T extends unknown ? Omit<T, 'after' | 'past'> : never
@@ -99,4 +99,24 @@ export function signalRequest(
   if (!isChecked) checkPayloadNow(signal, given)
   const payload = encode(given, `the payload of signal '${name}'`)
   return { type: 'SendMessage', key, to, message: { type: 'signal', name, payload } }
+}
+
+// The key of a step as people read it.
+
+/** 'charge' of 'activity:charge#1', 'charge #2' of its second call, 'undo charge' of 'shield#1/undo:charge#1'. */
+export function stepName(key: string): string {
+  const node = parseNodeKey(key)
+  if (node?.kind === 'undo') return `undo ${node.name}`
+  const places = key.split('/')
+  const last = places.pop() ?? key
+  // A saga or shield around a step does not help to tell which step it is.
+  const around = places.filter((place) => !/^(saga|shield)#\d+$/.test(place))
+  return [...around, lastName(last)].join('/')
+}
+
+function lastName(part: string): string {
+  const [, name, occurrence = '1', index] = /^\w+:(.+)#(\d+)(?:\[(\d+)\])?$/.exec(part) ?? []
+  const plain = unescapeKey(name ?? part.replace(/^\[(.*)\]$/, '$1'))
+  const item = index === undefined ? '' : ` [${index}]`
+  return occurrence === '1' ? `${plain}${item}` : `${plain} #${occurrence}${item}`
 }

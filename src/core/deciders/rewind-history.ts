@@ -1,7 +1,7 @@
 // Rewinding a history: what all styles share. The events that are kept are renumbered behind a `GenerationBegan`. Open
 // requests are made again, and settled ones keep their results.
 import { PawlError } from '../base/errors.ts'
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import type { Payload } from '../base/value.ts'
 import { type Event, type GenerationEvent, type HistoryEvent, hasTrait, type Requested } from '../kernel/event.ts'
 import { RunState } from '../kernel/run.ts'

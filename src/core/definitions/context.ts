@@ -1,6 +1,7 @@
 // The types of `ctx`: everything durable that a workflow function can do.
-import type { Duration } from '../base/duration.ts'
+
 import type { Failure } from '../base/failure.ts'
+import type { Duration } from '../base/time.ts'
 import type { Attributes, AttributesChange } from './attributes.ts'
 import type {
   ActivityContext,

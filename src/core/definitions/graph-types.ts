@@ -1,5 +1,6 @@
 // The types of graphs in code: the steps so far, and the result of each.
-import type { Duration } from '../base/duration.ts'
+
+import type { Duration } from '../base/time.ts'
 import type { Signal, Timeout } from './context.ts'
 import type { ActivityContext, AnyActivityContract, AnyWorkflowContract, OutputOf, Typed } from './contract.ts'
 import type { Rule } from './graph-plan.ts'
@@ -137,4 +138,32 @@ export interface GraphStep<in out In, in out S extends Named, in out Result> ext
     options: UndoOptions & { readonly ownFailure?: false },
     undo: (ctx: UndoContext<In, Result>) => void | Promise<void>,
   ): Graph<In, S>
+}
+
+// The `ctx` of a graph step: the context of every step, with the input and results of the graph.
+
+const NAMES: Readonly<Record<keyof ActivityContext, true>> = {
+  runId: true,
+  workflowId: true,
+  stepKey: true,
+  idempotencyKey: true,
+  attempt: true,
+  maxAttempts: true,
+  build: true,
+  signal: true,
+  log: true,
+  client: true,
+  heartbeat: true,
+  lastHeartbeat: true,
+  runOnce: true,
+  completionToken: true,
+  completeLater: true,
+}
+
+/** Both as one object. Properties are getters, so that values computed on first use stay lazy. */
+export function withScope<Scope extends object>(ctx: ActivityContext, scope: Scope): ActivityContext & Scope {
+  const context = Object.defineProperties({}, Object.getOwnPropertyDescriptors(scope))
+  for (const name of Object.keys(NAMES) as (keyof ActivityContext)[])
+    Object.defineProperty(context, name, { get: () => ctx[name], enumerable: true })
+  return context as ActivityContext & Scope
 }

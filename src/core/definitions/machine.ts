@@ -2,10 +2,10 @@
 // recorded, so nothing is replayed, and the code may change while a run is in progress.
 import { checkOptions, type Description, text } from '../base/described.ts'
 import { digest } from '../base/digest.ts'
-import { type Duration, milliseconds } from '../base/duration.ts'
 import { PawlError } from '../base/errors.ts'
 import type { Failure } from '../base/failure.ts'
 import { checkKnownId, checkName } from '../base/names.ts'
+import { type Duration, milliseconds } from '../base/time.ts'
 import type { StepShape } from '../kernel/event.ts'
 import type { Settled } from './context.ts'
 import type { AnyActivityContract, AnyWorkflowContract, Args, InputOf, OutputOf, WorkflowContract } from './contract.ts'

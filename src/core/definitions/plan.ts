@@ -2,12 +2,13 @@
 
 import { defined } from '../base/defined.ts'
 import { checkOptions } from '../base/described.ts'
-import { optionalMs } from '../base/duration.ts'
+import { PawlError } from '../base/errors.ts'
 import { checkKnownName } from '../base/names.ts'
+import { type Duration, optionalMs } from '../base/time.ts'
 import type { GivenOptions, StepPlan } from '../kernel/decider.ts'
+import type { Extras } from '../kernel/extras.ts'
 import { attemptsOf, retryRule } from '../policies/retry.ts'
 import { type ActivityOptions, activityOptions, type RunOptions, runOptions } from './options.ts'
-import { checkPriority } from './priority.ts'
 
 /** `of` names the step in errors. */
 export function stepPlan(options: RunOptions, of = 'a step'): StepPlan {
@@ -45,4 +46,24 @@ function inJson(given: ActivityOptions): GivenOptions {
   const { retry } = given
   if (typeof retry !== 'object' || retry.maxAttempts === undefined) return { ...given }
   return { ...given, retry: { ...retry, maxAttempts: attemptsOf(retry.maxAttempts) } }
+}
+
+// Checks of priorities. Of the runs and tasks that are due, those with a higher priority are claimed first.
+
+export function checkPriority(priority: number): number {
+  if (Number.isInteger(priority) && Math.abs(priority) <= 1_000) return priority
+  throw new PawlError('INPUT_INVALID', `priority is ${String(priority)}; expected a whole number from -1000 to 1000.`)
+}
+
+// The timeouts of a run: from its options to the milliseconds that are stored with it.
+
+export function timeouts(options: {
+  readonly runTimeout?: Duration
+  readonly executionTimeout?: Duration
+}): Pick<Extras, 'runTimeoutMs' | 'executionTimeoutMs'> {
+  const { runTimeout, executionTimeout } = options
+  return defined({
+    runTimeoutMs: optionalMs(runTimeout, 'runTimeout'),
+    executionTimeoutMs: optionalMs(executionTimeout, 'executionTimeout'),
+  })
 }

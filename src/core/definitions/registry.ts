@@ -11,8 +11,8 @@ import type { KnownActivities } from './graph-document.ts'
 import type { GraphPlan } from './graph-plan.ts'
 import type { MachinePlan } from './machine-plan.ts'
 import type { ActivityOptions, WorkflowOptions } from './options.ts'
+import { isStandalone, runNameOf } from './own-workflows.ts'
 import type { KnownSchemas } from './schema.ts'
-import { isStandalone, runNameOf } from './standalone.ts'
 import type { AnyWorkflow } from './workflow.ts'
 
 /** A workflow with its code, in the form that its style runs. */

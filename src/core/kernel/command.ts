@@ -2,7 +2,7 @@
 // after the events are durable.
 
 import type { Failure } from '../base/failure.ts'
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import type { Payload } from '../base/value.ts'
 import type { AttributeChanges, StoredAttributes } from './attributes.ts'
 import type { Decision, LeftUndone, OnCancel, OnClose, RequestPlace, Resolution, StepKind, Undone } from './event.ts'

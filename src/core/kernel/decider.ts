@@ -1,7 +1,7 @@
 // The seam between the kernel and the styles of workflow. A decider is pure: it reads history and answers with
 // commands. It touches no store, no clock, and no promise that it did not make.
 
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import type { Payload } from '../base/value.ts'
 import type { Command } from './command.ts'
 import type { HistoryEvent } from './event.ts'

@@ -1,7 +1,7 @@
 // The ends of steps, children, updates and runs, as events and as messages.
 import { unreachable } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import type { AnswerUpdate, EndRun, StartChild } from './command.ts'
 import { type Ending, type EventBody, type HistoryEvent, hasTrait, isEnding, type LeftUndone } from './event.ts'
 import type { ChildOutcome, Message, StepOutcome, Stop } from './message.ts'
@@ -40,10 +40,10 @@ export function stopChild(head: Head, runId: string, type: Stop['type'], reason:
 }
 
 /** Why a run stops its requests. */
-export type Stopped = 'cancelled' | 'let go' | 'ended'
+export type Stopped = 'cancelled' | 'unneeded' | 'ended'
 
 export function becauseOf(why: Stopped, { runId }: Head): string {
-  if (why === 'let go') return 'its parent no longer waits for it'
+  if (why === 'unneeded') return 'its parent no longer waits for it'
   return `its parent ${runId} ${why === 'ended' ? 'ended' : 'was cancelled'}`
 }
 

@@ -3,7 +3,7 @@
 
 import { unreachable } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import type { Payload } from '../base/value.ts'
 import type { AttributeChanges, StoredAttributes } from './attributes.ts'
 

@@ -2,7 +2,7 @@
 // when it accepts them.
 
 import type { Failure } from '../base/failure.ts'
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import type { Payload } from '../base/value.ts'
 import type { Ending, GivenUp } from './event.ts'
 

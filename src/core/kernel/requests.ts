@@ -2,10 +2,10 @@
 // folds it by this one rule: a request is settled by an event with its key; a wait is settled by a signal of its name.
 import { assert, unreachable } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
-import { type Instant, NEVER } from '../base/instant.ts'
+import { type Instant, NEVER } from '../base/time.ts'
 import type { Payload } from '../base/value.ts'
 import type { Event, EventWith, OnCancel, OnClose, StepKind } from './event.ts'
-import { isShielded } from './key.ts'
+import { isShielded } from './ids.ts'
 import { Signals } from './signals.ts'
 
 export type OpenRequest = OpenStep | OpenTimer | OpenWait | OpenChild

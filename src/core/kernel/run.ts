@@ -1,8 +1,8 @@
 // A run and the fold from its events to where it stands: what is open, what may wake it, why it waits. The fold refuses
 // a history that could not have happened.
 import { assert, unreachable } from '../base/assert.ts'
-import type { Instant } from '../base/instant.ts'
 import { limits } from '../base/limits.ts'
+import type { Instant } from '../base/time.ts'
 import type { Payload } from '../base/value.ts'
 import type { AttributeChanges } from './attributes.ts'
 import { type Ending, type Event, type EventWith, type HistoryEvent, hasTrait } from './event.ts'

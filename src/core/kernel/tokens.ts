@@ -2,7 +2,7 @@
 // guessed.
 import { isUuid } from '../base/digest.ts'
 import type { Payload } from '../base/value.ts'
-import { unescapeKey } from './key.ts'
+import { unescapeKey } from './ids.ts'
 
 // A name no signal of a user can have: control characters are refused there.
 const MARK = '\u0001'

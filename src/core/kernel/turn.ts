@@ -1,7 +1,7 @@
 // One turn: messages, results and due timers become events; a decider answers them with commands; the commands become
 // events, too. Pure: the caller hands in everything it needs and does everything it returns.
 import { assert, unreachable } from '../base/assert.ts'
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import { type AttributeChanges, foundBy } from './attributes.ts'
 import type { Command, ContinueRun, Receiver, RunStep, SendMessage, StartChild } from './command.ts'
 import {
@@ -18,8 +18,7 @@ import {
   stopChild,
 } from './endings.ts'
 import type { Ending, Event, EventBody, HistoryEvent } from './event.ts'
-import { childId } from './ids.ts'
-import { isShielded } from './key.ts'
+import { childId, isShielded } from './ids.ts'
 import { endingBy, type Message, type StepOutcome, type Stop, TERMINATED } from './message.ts'
 import { awaitsEnd } from './requests.ts'
 import { type Head, type RunState } from './run.ts'
@@ -147,7 +146,7 @@ export class Turn {
     assert(this.ending !== undefined, 'a turn is closed by its ending')
     const terminated = this.ending.type === 'RunFailed' && this.ending.failure.type === TERMINATED
     const stop = terminated ? 'terminate' : 'cancel'
-    const { outgoing, dropped } = this.#callOff(this.#state.open.keys(), 'ended', stop)
+    const { outgoing, dropped } = this.#cancelRequests(this.#state.open.keys(), 'ended', stop)
     const { parent } = this.#head
     if (parent) outgoing.push(childEnded(this.#head, parent, this.ending))
     const event = { ...this.ending, at: this.#now, seq: this.#state.seq + 1 }
@@ -157,7 +156,7 @@ export class Turn {
   // What the next generation inherits. Open requests are cancelled, as if the run had ended.
   #passOn({ input, carried }: ContinueRun): TurnEnd {
     const at = this.#now
-    const { outgoing, dropped } = this.#callOff(this.#state.open.keys(), 'ended')
+    const { outgoing, dropped } = this.#cancelRequests(this.#state.open.keys(), 'ended')
     const { messageIds } = this.#state
     const kept = messageIds.filter((id) => !carried.some((message) => message.id === id))
     const bodies: EventBody[] = [
@@ -310,7 +309,7 @@ export class Turn {
     if (this.#state.cancelled || this.ending) return undefined
     if (!this.#state.begun) this.ending = endingBy(message)
     const exposed = [...this.#state.open.keys()].filter((key) => !isShielded(key))
-    const { outgoing, dropped } = this.#callOff(exposed, 'cancelled', 'cancel', message.reason)
+    const { outgoing, dropped } = this.#cancelRequests(exposed, 'cancelled', 'cancel', message.reason)
     this.outgoing.push(...outgoing)
     this.dropped.push(...dropped)
     const { id, reason } = message
@@ -318,7 +317,7 @@ export class Turn {
   }
 
   // Stops children and queued steps of requests that are cancelled, or still open when the run ends.
-  #callOff(
+  #cancelRequests(
     keys: Iterable<string>,
     why: Stopped,
     stop: Stop['type'] = 'cancel',
@@ -344,7 +343,7 @@ export class Turn {
     const known = keys.filter((key) => this.#state.requests.canCancel(key))
     if (known.length === 0) return
     const started = known.filter((key) => this.#isAwaited(key) || !this.#unstart(key))
-    const { outgoing, dropped } = this.#callOff(started, 'let go')
+    const { outgoing, dropped } = this.#cancelRequests(started, 'unneeded')
     this.outgoing.push(...outgoing)
     this.dropped.push(...dropped)
     const came = met.filter((key) => known.includes(key))

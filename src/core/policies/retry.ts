@@ -2,10 +2,10 @@
 // random fraction.
 
 import { defined } from '../base/defined.ts'
-import { type Duration, optionalMs } from '../base/duration.ts'
 import { PawlError } from '../base/errors.ts'
 import type { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
+import { type Duration, optionalMs } from '../base/time.ts'
 import type { RetryRule } from '../kernel/decider.ts'
 
 /** The settings of a retry policy; every one has a default. */

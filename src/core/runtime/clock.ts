@@ -1,5 +1,5 @@
 // Time as a parameter. Only the files in this folder read the machine's clock and timers; tests pass a virtual clock.
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 
 export interface Clock {
   now(): Instant

@@ -1,5 +1,5 @@
 // The part of the store seam that grants leases: what a claim asks for, and what it returns.
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import type { StoredHead, StoredMessage } from './values.ts'
 
 /** The right to write a run or a task. A write whose lease is not the current one is refused by the store. */

@@ -1,13 +1,14 @@
 // Group commit: wraps a store so that single calls travel in batches. An element that the store refuses is found by
 // halving, and refused alone. Any other error says nothing about the elements, so all callers of the batch get it and
 // send again.
+
 import { limits } from '../base/limits.ts'
-import { checkRecord } from '../base/record.ts'
 import { isRefused, isUnavailable, outageOf, unavailable } from '../runtime/availability.ts'
+import { type Change, inNewRun, inOutcome, inPost, inTurn } from './bodies.ts'
 import { Apart, RowsLocked } from './locked.ts'
 import { batchOf, Pump } from './pump.ts'
-import type { Committed, NewRun, Post, Store, TaskOutcome, TurnCommit } from './store.ts'
-import { weightOfOutcome, weightOfPost, weightOfRun, weightOfTurn } from './weights.ts'
+import { checkRecord } from './record.ts'
+import type { AttributeChanges, Committed, NewRun, Post, Store, TaskOutcome, TurnCommit } from './store.ts'
 import { type Around, wrapped } from './wrapped.ts'
 
 /** `breathe` lets the process run: callers that were just answered get to make their next call. */
@@ -183,4 +184,46 @@ function commitLane(store: Store, breathe: () => Promise<void>): Lane<TurnCommit
 function laneOf<T>(lanes: readonly T[], runId: string): T {
   const index = Number.parseInt(runId.slice(-4), 16) % lanes.length
   return lanes[Number.isNaN(index) ? 0 : index] as T
+}
+
+// How many bytes an element of a batch takes, near enough to bound batches by it.
+
+/** For ids, names, numbers, and the text around them. */
+const EACH_BYTES = 256
+const ID_BYTES = 64
+
+export function weightOfRun(run: NewRun): number {
+  return bodiesIn(run, inNewRun) + EACH_BYTES + weightOfAttributes(run.attributes)
+}
+
+export function weightOfPost(post: Post): number {
+  return bodiesIn(post, inPost) + EACH_BYTES
+}
+
+export function weightOfOutcome(outcome: TaskOutcome): number {
+  return bodiesIn(outcome, inOutcome) + EACH_BYTES
+}
+
+export function weightOfTurn(turn: TurnCommit): number {
+  const { consumed, outbox, tasks, dropped, next, attributes } = turn
+  const left = next.type === 'pause' ? (next.left ?? []) : []
+  const ids = consumed.length + dropped.length + left.length
+  let bytes = bodiesIn(turn, inTurn) + EACH_BYTES * (1 + outbox.length + tasks.length)
+  for (const item of outbox) {
+    if (item.type === 'start') bytes += weightOfAttributes(item.run.attributes)
+  }
+  return bytes + ids * ID_BYTES + weightOfAttributes(attributes)
+}
+
+function bodiesIn<T>(value: T, walk: (value: T, change: Change) => T): number {
+  let bytes = 0
+  walk(value, (text) => {
+    bytes += Buffer.byteLength(text)
+    return text
+  })
+  return bytes
+}
+
+function weightOfAttributes(attributes: AttributeChanges | undefined): number {
+  return attributes === undefined ? 0 : Buffer.byteLength(JSON.stringify(attributes))
 }

@@ -6,5 +6,5 @@
  * @packageDocumentation
  */
 
-export { NEVER } from './never.ts'
 export * from './store.ts'
+export { NEVER } from './values.ts'

@@ -1,5 +1,5 @@
 // The reading half of the store seam: what can be asked, and what the answers look like.
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import type { Status } from '../kernel/run.ts'
 import type { AttributeScalar, Attributes, StoredHead } from './values.ts'
 

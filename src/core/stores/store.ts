@@ -10,7 +10,7 @@
 // - A method that throws has said nothing: the write may have happened.
 //
 // All instants are those of the store's own clock, except the `at` of a turn.
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import type { ParentLink } from '../kernel/run.ts'
 import type { Claimed, ClaimedRun, ClaimRequest, Lease } from './claiming.ts'
 import type { Hint, Listed, ListQuery, LoadAsk, Loaded } from './reading.ts'

@@ -1,5 +1,6 @@
-// Values that all parts of the store seam use.
-import type { Instant } from '../base/instant.ts'
+// Values that all parts of the store seam use, and the order of texts.
+
+import type { Instant } from '../base/time.ts'
 import type { ParentLink } from '../kernel/run.ts'
 
 export type {
@@ -25,4 +26,29 @@ export interface StoredHead {
 export interface StoredMessage {
   readonly id: string
   readonly body: string
+}
+
+export { NEVER } from '../base/time.ts'
+
+/** The build of a run that was paused by hand. */
+export const BY_HAND = ''
+
+// The order that every store sorts texts in.
+
+/**
+ * Compares by the bytes of UTF-8. JavaScript compares by UTF-16, which differs where one of the two has a
+ * character beyond the first 65,536: those are written with the units from D800 to DFFF.
+ */
+export function compareKeys(a: string, b: string): number {
+  const length = Math.min(a.length, b.length)
+  for (let index = 0; index < length; index++) {
+    const left = a.charCodeAt(index)
+    const right = b.charCodeAt(index)
+    if (left !== right) return rank(left) - rank(right)
+  }
+  return a.length - b.length
+}
+
+function rank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
 }

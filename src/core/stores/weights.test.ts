@@ -2,10 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { message, newRun, newTask, turn } from '../../testing/conformance/builders.ts'
 import { limits } from '../base/limits.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { coalesced } from './coalesced.ts'
+import { coalesced, weightOfOutcome, weightOfPost, weightOfRun, weightOfTurn } from './coalesced.ts'
 import { MemoryStore } from './memory/store.ts'
 import type { ClaimedRun, NewRun, Store, TurnCommit } from './store.ts'
-import { weightOfOutcome, weightOfPost, weightOfRun, weightOfTurn } from './weights.ts'
 import { asItIs, wrapped } from './wrapped.ts'
 
 const large = 'x'.repeat(100_000)

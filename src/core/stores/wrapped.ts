@@ -1,4 +1,7 @@
 // A store around another one: every call goes through one function, except those given as `different`.
+
+import type { Clock } from '../runtime/clock.ts'
+import type { Bus } from '../telemetry/announcement.ts'
 import type { Store } from './store.ts'
 
 export type StoreMethod = Exclude<keyof Store, 'traits' | 'wake' | 'close' | 'transact' | 'createIn'>
@@ -30,4 +33,29 @@ export function wrapped(store: Store, around: Around, different: Partial<Store> 
     ...(store.createIn && { createIn: store.createIn.bind(store) }),
     ...different,
   }
+}
+
+// Announces every call to a store, so that stores need to know nothing of telemetry.
+
+export function observed(store: Store, bus: Bus, clock: Clock): Store {
+  return wrapped(store, (method, call) => async (...args) => {
+    if (!bus.heard) return call(...args)
+    const begun = clock.monotonic()
+    const tell = (ok: boolean): void =>
+      bus.announce(() => ({
+        type: 'store.call',
+        at: new Date(clock.now()),
+        method,
+        ms: clock.monotonic() - begun,
+        ok,
+      }))
+    try {
+      const out = await call(...args)
+      tell(true)
+      return out
+    } catch (error) {
+      tell(false)
+      throw error
+    }
+  })
 }

@@ -1,5 +1,6 @@
 // Announcements: what an engine reports about runs, steps, workers and store calls, once it is durable. Logs, metrics
 // and tests listen to this one stream.
+
 import type { Failure } from '../base/failure.ts'
 
 interface OfRun {
@@ -57,3 +58,35 @@ export type Announcement =
 
 /** Receives announcements, after the commit. Errors it throws are ignored. */
 export type Listener = (announcement: Announcement) => void
+
+// Passes announcements to listeners. Without listeners, no announcement is built.
+
+export class Bus {
+  readonly #listeners: Set<Listener>
+
+  constructor(listeners: readonly Listener[] = []) {
+    this.#listeners = new Set(listeners)
+  }
+
+  get heard(): boolean {
+    return this.#listeners.size > 0
+  }
+
+  /** Calls `make` only if there is a listener. */
+  announce(make: () => Announcement): void {
+    if (!this.heard) return
+    const announcement = make()
+    for (const listener of this.#listeners) {
+      try {
+        listener(announcement)
+      } catch {
+        // An error of a listener must not affect the engine.
+      }
+    }
+  }
+
+  add(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+}

@@ -1,6 +1,6 @@
 // The `ctx` of an activity or of a step written in place.
 import { PermanentError } from '../base/errors.ts'
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import type { ActivityClient, ActivityContext } from '../definitions/contract.ts'
 import type { RetryRule } from '../kernel/decider.ts'
 import { makeStepToken } from '../kernel/tokens.ts'

@@ -2,7 +2,7 @@
 // step.
 import { PawlError, PermanentError } from '../base/errors.ts'
 import { type Failure, failureOf, retryAfter } from '../base/failure.ts'
-import { NEVER } from '../base/instant.ts'
+import { NEVER } from '../base/time.ts'
 import { decode, encode, type Payload } from '../base/value.ts'
 import { running } from '../deciders/function/execution.ts'
 import type { ActivityContext } from '../definitions/contract.ts'

@@ -1,7 +1,7 @@
 // A decided turn on its way to the store: whether it must be committed now, and what it writes.
 
-import type { Instant } from '../base/instant.ts'
 import { limits } from '../base/limits.ts'
+import type { Instant } from '../base/time.ts'
 import { encodeMessage, encodePayload, encodeTurn } from '../kernel/codec.ts'
 import type { StartChild } from '../kernel/command.ts'
 import type { Execution } from '../kernel/decider.ts'

@@ -1,8 +1,8 @@
 // The errors and endings of runs that a worker does not continue.
 import { PawlError } from '../base/errors.ts'
 import type { Failure } from '../base/failure.ts'
-import type { Instant } from '../base/instant.ts'
 import { limits } from '../base/limits.ts'
+import type { Instant } from '../base/time.ts'
 import type { Ending } from '../kernel/event.ts'
 import { BY_HAND } from '../kernel/message.ts'
 import type { Head, RunState } from '../kernel/run.ts'

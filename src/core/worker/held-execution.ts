@@ -1,7 +1,7 @@
 // The code of a held run: opened when it is needed, told what happened, and asked what it wants. It is replayed from
 // the beginning once, or before every turn with `alwaysReplay`.
 import { assert } from '../base/assert.ts'
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import type { Command, Receiver, RunStep, SendMessage } from '../kernel/command.ts'
 import type { Decider, Execution, StepPlan } from '../kernel/decider.ts'
 import { strictly } from '../kernel/endings.ts'

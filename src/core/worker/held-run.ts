@@ -1,7 +1,7 @@
 // A run while this worker holds it: what is known of it, and what the worker can tell it. `run-loop.ts` takes it from
 // turn to turn, `turn-cycle.ts` has one turn, `pausing.ts` and `ending.ts` the ways in which the worker stops holding
 // it.
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 import { deadlineOf, type Head, RunState } from '../kernel/run.ts'
 import type { ClaimedRun, Lease, StoredMessage } from '../stores/store.ts'

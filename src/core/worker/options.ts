@@ -1,7 +1,7 @@
 // The options of a worker.
 import { type Described, duration, either, flag, nested, strings, text, whole } from '../base/described.ts'
-import { formatDuration } from '../base/duration.ts'
 import { limits } from '../base/limits.ts'
+import { formatDuration } from '../base/time.ts'
 
 const AT_ONCE = 'How many runs it holds, and how many step bodies it runs, at once.'
 const bounds = [1, limits.concurrencyMax] as const

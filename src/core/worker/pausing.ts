@@ -1,7 +1,7 @@
 // The ways in which a worker releases or pauses a run that has not ended.
 import { type Failure, failureOf } from '../base/failure.ts'
-import type { Instant } from '../base/instant.ts'
 import { limits } from '../base/limits.ts'
+import type { Instant } from '../base/time.ts'
 import { endingBy } from '../kernel/message.ts'
 import { Turn } from '../kernel/turn.ts'
 import type { Next } from '../stores/store.ts'

@@ -1,6 +1,6 @@
 // The steps of a held run that other workers run: which steps go to the task queue, the tasks of a turn, and how a
 // queued step is cancelled.
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import type { Payload } from '../base/value.ts'
 import type { GivenOptions, StepPlan } from '../kernel/decider.ts'
 import { taskId } from '../kernel/ids.ts'

@@ -2,7 +2,7 @@
 // that no second attempt begins in between.
 import { CancelledError } from '../base/errors.ts'
 import type { Failure } from '../base/failure.ts'
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import type { StepPlan } from '../kernel/decider.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 import type { StepOutcome } from '../kernel/message.ts'

@@ -5,8 +5,8 @@
 // clocks. The lower bound is used: a time that has surely come. An answer that is read late only has wider bounds, and
 // takes nothing back. Two ranges that do not meet show that the store's clock was set.
 
-import type { Instant } from '../base/instant.ts'
 import { limits } from '../base/limits.ts'
+import type { Instant } from '../base/time.ts'
 import type { Clock } from '../runtime/clock.ts'
 
 export class StoreClock {

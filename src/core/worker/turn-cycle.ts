@@ -1,6 +1,7 @@
 // One turn of a held run: receive messages, settle steps, fire what is due, decide, commit, begin steps.
-import type { Instant } from '../base/instant.ts'
+
 import { limits } from '../base/limits.ts'
+import type { Instant } from '../base/time.ts'
 import type { OpenStep } from '../kernel/requests.ts'
 import { Turn } from '../kernel/turn.ts'
 import { announceSuspended } from './announce.ts'

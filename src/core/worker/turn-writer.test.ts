@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Instant } from '../base/instant.ts'
+import type { Instant } from '../base/time.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 import { type Head, RunState } from '../kernel/run.ts'
 import type { TurnCommit } from '../stores/store.ts'

@@ -1,8 +1,8 @@
 // Writes the turns of one held run, one after another, each where the last committed one ended.
 import { assert } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
-import type { Instant } from '../base/instant.ts'
 import { limits } from '../base/limits.ts'
+import type { Instant } from '../base/time.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 import { type Head, type RunState, statusOf } from '../kernel/run.ts'
 import type { Turn, TurnEnd } from '../kernel/turn.ts'

@@ -1,9 +1,9 @@
 // The settings of a worker, with every default filled in.
 import { checkOptions } from '../base/described.ts'
-import { milliseconds } from '../base/duration.ts'
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { checkId, checkName } from '../base/names.ts'
+import { milliseconds } from '../base/time.ts'
 import type { Registry } from '../definitions/registry.ts'
 import { type WorkerOptions, workerOptions } from './options.ts'
 

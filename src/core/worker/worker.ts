@@ -1,9 +1,9 @@
 // A worker: claims runs and tasks it has code for, holds them, and releases them. It owns one session, one loop that
 // claims, and everything that is held under the session.
 
-import { type Duration, milliseconds } from '../base/duration.ts'
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
+import { type Duration, milliseconds } from '../base/time.ts'
 import { barrierIsExact } from '../deciders/function/barrier.ts'
 import { sleep } from '../runtime/clock.ts'
 import { secret } from '../runtime/random.ts'

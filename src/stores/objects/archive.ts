@@ -3,8 +3,8 @@
 import { type ArchivedRuns, holdAll, type ListQuery, type RunRow } from '../../core/stores/driver.ts'
 import type { Bloom } from './bloom.ts'
 import type { Bucket, ByteRange } from './bucket.ts'
+import { forEach } from './bucket.ts'
 import { SegmentGone } from './errors.ts'
-import { forEach } from './for-each.ts'
 import {
   type ArchiveState,
   decodeFilter,

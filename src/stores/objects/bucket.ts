@@ -2,7 +2,8 @@
 // The storage must be strongly consistent: every client reads and lists a written object at once.
 //
 // After a method throws, its effect is unknown: a write may have happened, or may still happen.
-import type { Instant } from '../../core/base/instant.ts'
+
+import type { Instant } from '../../core/base/time.ts'
 
 export interface Bucket {
   /** Names the bucket in errors and in the output of `pawl doctor`. */
@@ -47,4 +48,13 @@ export interface Listing {
   readonly key: string
   readonly bytes: number
   readonly modifiedAt: Instant
+}
+
+/** Calls `work` for each item, at most `atOnce` at the same time. */
+export async function forEach<T>(items: Iterable<T>, atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
+  const left = items[Symbol.iterator]()
+  const lane = async (): Promise<void> => {
+    for (let next = left.next(); !next.done; next = left.next()) await work(next.value)
+  }
+  await Promise.all(Array.from({ length: atOnce }, lane))
 }

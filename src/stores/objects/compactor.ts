@@ -7,8 +7,7 @@ import type { Random } from '../../core/runtime/random.ts'
 import { NEVER } from '../../core/stores/driver.ts'
 import type { Bucket, Listing } from './bucket.ts'
 import type { LogEntry } from './format.ts'
-import { ENDED, LOG, numberIn, PARTS, SNAPSHOTS, segmentKey, snapshotKey } from './layout.ts'
-import { listAll } from './listing.ts'
+import { ENDED, LOG, listAll, numberIn, PARTS, SNAPSHOTS, segmentKey, snapshotKey } from './layout.ts'
 import type { Replica } from './replica.ts'
 import { type ArchiveProposal, type EndedRun, encodeSegment, type Segment } from './segment.ts'
 import { type SnapshotSettings, Snapshotter } from './snapshotter.ts'
@@ -208,7 +207,7 @@ export class Compactor {
   }
 
   async #propose(archive: ArchiveProposal): Promise<void> {
-    await this.#ports.replica.submit({ judge: () => true, archive })
+    await this.#ports.replica.submit({ apply: () => true, archive })
   }
 }
 

@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { PawlError } from '../../core/base/errors.ts'
-import type { Instant } from '../../core/base/instant.ts'
+import type { Instant } from '../../core/base/time.ts'
 import { unavailable } from '../../core/runtime/availability.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
-import { environment } from '../../core/runtime/environment.ts'
+import { environment } from '../../core/runtime/process.ts'
 
 /** Credentials for S3. */
 export interface Credentials {

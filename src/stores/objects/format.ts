@@ -1,7 +1,7 @@
 // The contents of log objects and snapshots: a header, then lines of JSON. The writer of a log object had read every
 // object before it, so a reader applies the lines without checking any rule.
 import { PawlError } from '../../core/base/errors.ts'
-import type { Instant } from '../../core/base/instant.ts'
+import type { Instant } from '../../core/base/time.ts'
 import type { Changes, RecordRow, RunChange, SessionRow, TaskRow } from '../../core/stores/driver.ts'
 import { damagedObject } from './errors.ts'
 import type { ArchiveChange } from './segment.ts'

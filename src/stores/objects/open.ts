@@ -1,6 +1,7 @@
 // Opens a store from its URL: on S3, or on a folder used like a bucket.
-import { type Duration, milliseconds } from '../../core/base/duration.ts'
+
 import { PawlError } from '../../core/base/errors.ts'
+import { type Duration, milliseconds } from '../../core/base/time.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 import { consoleLogger } from '../../core/runtime/logger.ts'
 import { parametersOf } from '../url-parameters.ts'

@@ -1,11 +1,12 @@
-// This process's copy of what the log says. All that changes it goes through one pump, one thing at a time: adding an
-// object to the log, or reading those that others added.
+// This process's copy of the state that the log describes. One pump makes every change to it, one at a time: it adds an
+// object to the log, or reads the objects that other processes added.
 //
-// The writer of object n has read all before it and creates it only if nobody else has: that alone makes everything
-// in it true. Whoever comes second reads what the other wrote, judges its own wishes anew, and tries the next number.
+// The writer of object n has read all objects before it, and creates it only if it does not exist yet. That alone makes
+// its content valid. A writer that comes second reads the other's object, applies its own writes anew, and tries the
+// next number.
 import { assert } from '../../core/base/assert.ts'
-import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
+import type { Instant } from '../../core/base/time.ts'
 import { persist, unavailable } from '../../core/runtime/availability.ts'
 import { type Clock, sleep } from '../../core/runtime/clock.ts'
 import type { Random } from '../../core/runtime/random.ts'
@@ -16,15 +17,13 @@ import { ChangedRows } from './changed-rows.ts'
 import { SegmentGone } from './errors.ts'
 import { decodeEntry, encodeEntry, type LogEntry, noteEnd } from './format.ts'
 import { Freshness } from './freshness.ts'
-import { LOG, logKey, numberIn, SNAPSHOTS } from './layout.ts'
-import { listAll, pages } from './listing.ts'
+import { LOG, listAll, logKey, numberIn, pages, SNAPSHOTS } from './layout.ts'
 import { damaged, Follower, numbersUpTo, readLog } from './log.ts'
 import { type ArchiveChange, changedArchive, firstFitting } from './segment.ts'
 import { notBefore } from './server-time.ts'
 import { beginning, restore, type Snapshot } from './snapshot.ts'
-import { isStale, judge, type Wish } from './wish.ts'
 import { WriteBackoff } from './write-backoff.ts'
-import { answer, type Pending, WriteQueue } from './write-queue.ts'
+import { answer, applyTo, isStale, type Pending, type PendingWrite, WriteQueue } from './write-queue.ts'
 
 /** An object on its way. */
 interface Sent {
@@ -49,9 +48,9 @@ export class Replica {
   /** The newest log object that is part of `tables`, and the time it was written at. */
   position = 0
   at: Instant = 0
-  /** The newest snapshot anybody was heard of. */
+  /** The newest snapshot known here. */
   snapshot = 0
-  /** In which log object runs ended that are not archived. */
+  /** For each ended run that is not archived, the log object in which it ended. */
   endedIn = new Map<string, number>()
   /** What the log behind the snapshot has changed. */
   touched = new ChangedRows()
@@ -77,7 +76,7 @@ export class Replica {
       position: () => this.position,
       refresh: () => this.#makeCertain(),
       apply: (entry) => {
-        if (this.#waiting.hasWishes) this.#pacing.met()
+        if (this.#waiting.hasWrites) this.#pacing.met()
         this.#apply(entry, false)
       },
     })
@@ -92,11 +91,11 @@ export class Replica {
     return this.#certainty.ageMs
   }
 
-  /** Has the wish judged, and what comes of it made durable. */
-  submit<Out>(wish: Wish<Out>): Promise<Out> {
+  /** Applies the write, and resolves when its changes are durable. */
+  submit<Out>(write: PendingWrite<Out>): Promise<Out> {
     return new Promise<Out>((resolve, reject) => {
       if (this.#over.signal.aborted) return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
-      this.#waiting.wish({ wish: wish as Wish<unknown>, resolve, reject })
+      this.#waiting.add({ write: write as PendingWrite<unknown>, resolve, reject })
       this.#pump.start()
     })
   }
@@ -116,14 +115,14 @@ export class Replica {
     return { n: position, at, archive: this.archive.state, tables, endedIn }
   }
 
-  /** There is a snapshot of this number. */
+  /** Notes that a snapshot of this number exists. */
   heardOf(snapshot: number): void {
     if (snapshot <= this.snapshot) return
     this.snapshot = snapshot
     this.touched.forget(snapshot)
   }
 
-  /** Takes nothing new, and waits for what is under way. */
+  /** Refuses new calls, and waits for those in progress. */
   async close(): Promise<void> {
     this.#over.abort()
     await this.#pump.idle()
@@ -139,18 +138,18 @@ export class Replica {
       if (gap === undefined) {
         this.#certainty.renew(asked)
         this.#isOpen = true
-        // It took so long that what was read may have been swept away and written anew meanwhile.
+        // Reading took so long that objects may have been deleted and their numbers used again meanwhile.
         if (this.#certainty.holds) return
         continue
       }
-      // Swept away since, if there is a newer snapshot now.
+      // If there is a newer snapshot now, the object was deleted since.
       if (before !== undefined && before === (keys[0] ?? '')) throw damaged(lost ?? gap)
       before = keys[0] ?? ''
     }
   }
 
-  // Takes over the first of these snapshots that is whole: one that was finished after parts of it had been swept away is
-  // not. Without any, the log must begin at its beginning. Answers with the key of the first object that is missing.
+  // Loads the first complete snapshot of these: one that was finished after parts of it had been deleted is not complete.
+  // Without a snapshot, the log must begin with its first object. Returns the key of the first object that is missing.
   async #restore(keys: readonly string[]): Promise<string | undefined> {
     let lost: string | undefined
     for (const key of keys) {
@@ -192,14 +191,14 @@ export class Replica {
   async #step(): Promise<void> {
     const isHurried = this.#waiting.isUrgent || this.#over.signal.aborted
     const pauseMs = isHurried ? 0 : this.#pacing.pauseMs
-    const grants = this.#waiting.hasWishes && pauseMs === 0
+    const grants = this.#waiting.hasWrites && pauseMs === 0
     if (grants) await this.#grant(this.#waiting.take())
     // Also readers that came while something was written: they do not wait for the next write.
     if (this.#waiting.hasReaders) await this.#look().catch(() => {})
     else if (!grants) await this.#pause(pauseMs)
   }
 
-  // Others may write meanwhile. Whoever only wants to read does not wait for it, and neither does what is urgent.
+  // Lets other processes write. Reads and urgent writes do not wait for this pause.
   async #pause(ms: number): Promise<void> {
     const over = new AbortController()
     this.#waiting.onHurry = () => over.abort()
@@ -207,7 +206,7 @@ export class Replica {
     this.#waiting.onHurry = () => {}
   }
 
-  // Serves those who wait to see the end of the log; they are told if it cannot be.
+  // Settles the readers that wait for the end of the log, also if it cannot be read.
   #look(): Promise<void> {
     return this.#isOpen ? this.#follow() : this.#waiting.serve(() => this.#open())
   }
@@ -221,18 +220,18 @@ export class Replica {
     }
   }
 
-  // If somebody else is faster, what they wrote is read, and all waits for its next turn.
+  // If another process was faster, its object is read, and the batch is tried again.
   async #write(given: readonly Pending[]): Promise<void> {
     let batch = given
     for (let hasLooked = false; ; hasLooked = true) {
       batch = await this.#lookBack(batch)
       const tx = new Transaction(this.tables, this.now, this.archive)
-      const outs = batch.map(({ wish }) => judge(wish, tx))
+      const outs = batch.map(({ write }) => applyTo(write, tx))
       const changes = tx.changes()
       const archive = this.#fitting(batch, changes)
       if (isEmpty(changes) && !archive) {
-        // Nothing to write, and so nothing that would tell whether others had written before they were asked for this.
-        if (hasLooked || !batch.some(({ wish }, index) => isStale(wish, outs[index]))) return answer(batch, outs)
+        // Without a write there is no sign whether another process wrote before these calls were made.
+        if (hasLooked || !batch.some(({ write }, index) => isStale(write, outs[index]))) return answer(batch, outs)
         const before = this.position
         await this.#follow()
         if (this.position === before) return answer(batch, outs)
@@ -248,22 +247,22 @@ export class Replica {
     }
   }
 
-  // What was packed may have begun again since.
+  /** The first archive proposal that still fits: a run that was packed may have been started again since. */
   #fitting(batch: readonly Pending[], { runs }: Changes): ArchiveChange | undefined {
-    const wishes = batch.flatMap(({ wish: { archive } }) => archive ?? [])
-    if (wishes.length === 0) return undefined
+    const proposals = batch.flatMap(({ write: { archive } }) => archive ?? [])
+    if (proposals.length === 0) return undefined
     const awake = new Set(runs.map(({ runId }) => runId))
     const rests = (runId: string, upTo: number): boolean =>
       (this.endedIn.get(runId) ?? Number.POSITIVE_INFINITY) <= upTo && !awake.has(runId)
-    return firstFitting(wishes, this.archive.state, this.now, rests)
+    return firstFitting(proposals, this.archive.state, this.now, rests)
   }
 
-  // Whether a run that is not among the tables exists at all, only the archive knows. What needs a segment that is lost
-  // is refused for it, and nothing else is. Answers with the rest.
+  // Only the archive knows whether a run that is not in the tables exists. A write that needs a lost segment is refused;
+  // no other is. Returns the rest.
   async #lookBack(batch: readonly Pending[]): Promise<readonly Pending[]> {
     for (let before = -1; ; ) {
       try {
-        for (const { wish } of batch) await this.#lookFor(wish)
+        for (const { write } of batch) await this.#lookFor(write)
         return batch
       } catch (error) {
         if (!(error instanceof SegmentGone)) throw error
@@ -274,7 +273,7 @@ export class Replica {
     }
   }
 
-  #lookFor({ runIds = [], workflowIds = [] }: Wish<unknown>): Promise<void> {
+  #lookFor({ runIds = [], workflowIds = [] }: PendingWrite<unknown>): Promise<void> {
     return this.archive.look(
       runIds.filter((id) => !this.tables.run(id)),
       workflowIds.filter((id) => !this.tables.names.has(id)),
@@ -285,7 +284,7 @@ export class Replica {
     const rest: Pending[] = []
     for (const pending of batch) {
       try {
-        await this.#lookFor(pending.wish)
+        await this.#lookFor(pending.write)
         rest.push(pending)
       } catch (error) {
         if (!(error instanceof SegmentGone)) throw error
@@ -295,8 +294,8 @@ export class Replica {
     return rest
   }
 
-  // Creates the object; false if somebody else was faster. What gets no answer is sent again as it was. When patience is
-  // over it may still land, but only under this number: whatever is tried next meets it there.
+  // Creates the object; false if another process was faster. A request without an answer is sent again unchanged. After
+  // the last try it may still arrive, but only under this number, where the next write finds it.
   async #create(sent: Sent): Promise<boolean> {
     const { clock, random } = this.#ports
     const how = { clock, random, patienceMs: limits.objectPatienceMs, signal: this.#over.signal }
@@ -320,7 +319,7 @@ export class Replica {
     return true
   }
 
-  // An object that is there is this process's own only if an earlier request created it whose answer was lost.
+  // An existing object is this process's own only if an earlier request created it and its answer was lost.
   async #isOwn({ n, writer }: LogEntry, tries: number): Promise<boolean> {
     if (tries === 1) return false
     const key = logKey(n)
@@ -328,19 +327,19 @@ export class Replica {
     return there !== undefined && decodeEntry(key, there).writer === writer
   }
 
-  // Reads what others wrote.
+  // Reads the objects of other processes.
   #follow(ahead = 1): Promise<void> {
     return this.#waiting.serve(() => this.#follower.follow(ahead))
   }
 
-  // Whether object n, which was created here, is new, and not a number that was used, covered by a snapshot and deleted.
+  // True if object n, created here, is new; false if its number had been used, covered by a snapshot and deleted.
   async #isEnd(n: number): Promise<boolean> {
     if (this.#certainty.holds) return true
     await this.#makeCertain()
     return this.position === n - 1
   }
 
-  // If a snapshot covers what comes next, that may be gone, and everything is read anew.
+  // If a snapshot covers the next object, that object may be deleted, and everything is read anew.
   async #makeCertain(): Promise<void> {
     const asked = this.#certainty.moment()
     const newest = (await listAll(this.#ports.bucket, SNAPSHOTS)).at(-1)

@@ -1,6 +1,6 @@
 // Reads an S3 store URL: `s3://bucket/prefix?endpoint=https://host&region=eu-west-1`.
 import { PawlError } from '../../core/base/errors.ts'
-import { environment } from '../../core/runtime/environment.ts'
+import { environment } from '../../core/runtime/process.ts'
 import { parametersOf } from '../url-parameters.ts'
 
 export interface S3Location {

@@ -1,7 +1,7 @@
 // Segments: ended runs in objects that never change. The first line is a filter, which tells the ids and names that are
 // certainly not in the segment; some segments have none. Then comes the index. Every further line is one run with all
 // its turns, found by its position.
-import type { Instant } from '../../core/base/instant.ts'
+import type { Instant } from '../../core/base/time.ts'
 import type { Attributes, RowTurn, RunRow } from '../../core/stores/driver.ts'
 import { Bloom } from './bloom.ts'
 import { damagedObject } from './errors.ts'

@@ -1,8 +1,8 @@
 // Estimates the server's clock from the `Date` header of its responses. One response is imprecise: it has whole
 // seconds, from some moment between request and response. Many responses narrow the range.
 
-import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
+import type { Instant } from '../../core/base/time.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 
 /** The maximum drift between two working clocks, as a share of the time that passes. */

@@ -2,8 +2,8 @@
 // is one object. A large one is a list of parts: those of a whole state, then those of later changes, in which a row
 // replaces the one before. So a snapshot costs as much as has changed, and no object becomes too large.
 
-import type { Instant } from '../../core/base/instant.ts'
 import { limits } from '../../core/base/limits.ts'
+import type { Instant } from '../../core/base/time.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 import type { RecordRow, RowTurn, RunRow, SessionRow, Tables, TaskRow } from '../../core/stores/driver.ts'
 import type { Bucket } from './bucket.ts'

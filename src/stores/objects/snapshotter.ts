@@ -4,8 +4,7 @@ import { limits } from '../../core/base/limits.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 import type { Random } from '../../core/runtime/random.ts'
 import type { Bucket, Listing } from './bucket.ts'
-import { PARTS, partKey, snapshotKey } from './layout.ts'
-import { listAll } from './listing.ts'
+import { listAll, PARTS, partKey, snapshotKey } from './layout.ts'
 import type { Replica } from './replica.ts'
 import {
   captureAll,

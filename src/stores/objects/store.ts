@@ -1,6 +1,5 @@
-// pawl on object storage alone. Every process has a copy of all that is unfinished, in memory; the truth is a log of
-// numbered objects that are created once and never changed. One object carries everything that waits to be written, of
-// however many runs.
+// pawl on object storage alone. Every process keeps a copy of all unfinished runs in memory. The durable state is a log
+// of numbered objects, each created once and never changed. One object carries all waiting writes, of any number of runs.
 
 import { limits } from '../../core/base/limits.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
@@ -13,7 +12,7 @@ import { SegmentGone } from './errors.ts'
 import { Poller } from './poller.ts'
 import { Projector } from './projections/projector.ts'
 import { Replica } from './replica.ts'
-import type { Wish } from './wish.ts'
+import type { PendingWrite } from './write-queue.ts'
 
 export interface ObjectStoreOptions {
   readonly bucket: Bucket
@@ -23,7 +22,7 @@ export interface ObjectStoreOptions {
   /** Whether to write projections for people; true when absent. */
   readonly projects?: boolean
   readonly settings?: Partial<CompactorSettings>
-  /** Hears of trouble that concerns nobody's call. */
+  /** Called with errors of background work, which no call can report. */
   readonly onError?: (error: unknown) => void
 }
 
@@ -76,14 +75,14 @@ export class ObjectStore implements seam.Store {
     this.#projector = projects ? new Projector(this.replica, bucket, clock) : undefined
   }
 
-  /** Reads what is there, and so tells early whether the bucket can be read. */
+  /** Reads the log, so that a bucket that cannot be read is reported early. */
   open(): Promise<void> {
     return this.replica.catchUp()
   }
 
   create(runs: readonly seam.NewRun[]): Promise<readonly seam.Created[]> {
     return this.#each(runs, (run) => ({
-      judge: (tx) => rules.create(tx, run),
+      apply: (tx) => rules.create(tx, run),
       runIds: [run.runId],
       workflowIds: run.reuse === 'allow' ? [] : [run.workflowId],
       mayBeStale: (out) => mayHaveChanged(run, out),
@@ -93,7 +92,7 @@ export class ObjectStore implements seam.Store {
 
   post(messages: readonly seam.Post[]): Promise<readonly seam.Posted[]> {
     return this.#each(messages, (message) => ({
-      judge: (tx) => rules.post(tx, message),
+      apply: (tx) => rules.post(tx, message),
       runIds: [message.runId],
       mayBeStale: ({ outcome }) => outcome === 'missing' || outcome === 'closed',
       bytes: message.message.body.length,
@@ -102,14 +101,14 @@ export class ObjectStore implements seam.Store {
 
   claim(request: seam.ClaimRequest): Promise<seam.Claimed> {
     return this.replica.submit({
-      judge: (tx) => rules.claim(tx, request),
+      apply: (tx) => rules.claim(tx, request),
       mayBeStale: ({ runs, tasks }) => runs.length + tasks.length === 0,
     })
   }
 
   commit(turns: readonly seam.TurnCommit[]): Promise<readonly seam.Committed[]> {
     return this.#each(turns, (turn) => ({
-      judge: (tx) => rules.commit(tx, turn),
+      apply: (tx) => rules.commit(tx, turn),
       runIds: [turn.runId, ...turn.outbox.map(targetOf)],
       workflowIds: turn.outbox.flatMap(nameOf),
       bytes: turn.body.length,
@@ -117,18 +116,18 @@ export class ObjectStore implements seam.Store {
   }
 
   settle(outcomes: readonly seam.TaskOutcome[]): Promise<readonly seam.TaskSettled[]> {
-    return this.#each(outcomes, (outcome) => ({ judge: (tx) => rules.settle(tx, outcome) }))
+    return this.#each(outcomes, (outcome) => ({ apply: (tx) => rules.settle(tx, outcome) }))
   }
 
   note(notes: readonly seam.Note[]): Promise<readonly seam.Noted[]> {
     return this.#each(notes, (note) => ({
-      judge: (tx) => rules.note(tx, note),
+      apply: (tx) => rules.note(tx, note),
       mayBeStale: ({ body }) => body === undefined,
       bytes: note.body.length,
     }))
   }
 
-  // Who only asks needs no turn in the log, and would have to wait for a moment in which nobody else writes.
+  // A read needs no place in the log; it would only wait for a moment in which no other process writes.
   records(operations: readonly seam.RecordOperation[]): Promise<readonly seam.RecordOutcome[]> {
     if (operations.every(({ type }) => type !== 'put')) {
       return this.#read(async () => {
@@ -137,16 +136,16 @@ export class ObjectStore implements seam.Store {
       })
     }
     return this.#each(operations, (operation) => ({
-      judge: (tx) => rules.operate(tx, operation),
+      apply: (tx) => rules.operate(tx, operation),
       mayBeStale: () => true,
       bytes: operation.type === 'put' ? operation.body.length : 0,
     }))
   }
 
   renew(beat: seam.SessionBeat): Promise<seam.Renewed> {
-    // What the worker sent before it closes its session must not come after that.
+    // Closing a session must not overtake what its worker sent before.
     const urgent = !beat.close && { urgent: true as const }
-    return this.replica.submit({ judge: (tx) => rules.renew(tx, beat), ...urgent })
+    return this.replica.submit({ apply: (tx) => rules.renew(tx, beat), ...urgent })
   }
 
   load(asks: readonly seam.LoadAsk[]): Promise<readonly seam.Loaded[]> {
@@ -195,11 +194,11 @@ export class ObjectStore implements seam.Store {
     await this.#bucket.close()
   }
 
-  #each<In, Out>(items: readonly In[], wishOf: (item: In) => Wish<Out>): Promise<readonly Out[]> {
-    return Promise.all(items.map((item) => this.replica.submit(wishOf(item))))
+  #each<In, Out>(items: readonly In[], writeOf: (item: In) => PendingWrite<Out>): Promise<readonly Out[]> {
+    return Promise.all(items.map((item) => this.replica.submit(writeOf(item))))
   }
 
-  // A segment that was merged away while it was looked for is found again in the newer state.
+  // A segment that was merged into another while it was read is found in the newer state.
   async #read<T>(read: () => Promise<T>): Promise<T> {
     for (let before = -1; ; ) {
       await this.replica.catchUp()
@@ -232,7 +231,7 @@ export class ObjectStore implements seam.Store {
   }
 }
 
-// Whether a workflow id is in use, and whether a run has ended, may be otherwise by now.
+/** These answers may be out of date: the workflow id may be free by now, the run ended or continued. */
 function mayHaveChanged({ runId }: seam.NewRun, out: seam.Created): boolean {
   if (out.outcome === 'existing') return out.runId !== runId || out.posted === 'closed'
   return out.outcome === 'refused'

@@ -1,4 +1,5 @@
 // Calls the functions of this release on the pool of the store.
+
 import type pg from 'pg'
 import type { Clock } from '../../core/runtime/clock.ts'
 import { RowsLocked } from '../../core/stores/driver.ts'
@@ -6,7 +7,6 @@ import { explain } from './connection.ts'
 import { nameOf } from './functions/index.ts'
 import { migrate } from './migrate.ts'
 import type { Place } from './place.ts'
-import { withClient } from './pool-client.ts'
 
 export interface CallPorts {
   readonly pool: pg.Pool
@@ -87,5 +87,33 @@ export class PostgresCalls {
   async #installOnce(): Promise<void> {
     const { pool, place, clock } = this.#ports
     await withClient(pool.connect(), (client) => migrate(client, place, clock, true))
+  }
+}
+
+// A connection of a pool, for several queries in a row.
+
+/**
+ * A connection that is lost between two queries emits an error, and the pool does not listen while it is lent: without
+ * a listener the process would end. The next query fails. After a failure the connection is not used again, because it
+ * may be lost, in the middle of a transaction, or still busy.
+ */
+export async function withClient<T>(
+  connecting: Promise<pg.PoolClient>,
+  use: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await connecting
+  let isSound = true
+  const lose = (): void => {
+    isSound = false
+  }
+  client.on('error', lose)
+  try {
+    return await use(client)
+  } catch (error) {
+    lose()
+    throw error
+  } finally {
+    client.off('error', lose)
+    client.release(!isSound)
   }
 }

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { refused, unavailable } from '../../core/runtime/availability.ts'
-import { FOR_MANY_ROWS } from './functions/plans.ts'
+import { FOR_MANY_ROWS } from './functions/transaction.ts'
 import type { Place } from './place.ts'
 
 export async function loadDriver(): Promise<typeof pg> {

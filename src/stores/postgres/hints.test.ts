@@ -9,8 +9,7 @@ import { type Clock, systemClock } from '../../core/runtime/clock.ts'
 import type { Hint } from '../../core/stores/store.ts'
 import { newRun } from '../../testing/conformance/builders.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
-import { News } from './bulletin.ts'
-import { Hints } from './hints.ts'
+import { Hints, News } from './hints.ts'
 import { PostgresStore } from './index.ts'
 
 let database: FreshDatabase

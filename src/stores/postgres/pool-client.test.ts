@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect, inject, test } from 'vitest'
-import { withClient } from './pool-client.ts'
+import { withClient } from './calls.ts'
 
 test('a connection that is lost between two queries of one caller ends the next query, and not the process', async () => {
   const pool = new pg.Pool({ connectionString: inject('postgresUrl') })

@@ -3,10 +3,10 @@ import type pg from 'pg'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
+import { withClient } from './calls.ts'
 import { connectionOptions, explain, MARK } from './connection.ts'
 import { migrate } from './migrate.ts'
 import type { Place } from './place.ts'
-import { withClient } from './pool-client.ts'
 
 export interface Reached {
   readonly pool: pg.Pool

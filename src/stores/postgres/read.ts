@@ -16,7 +16,7 @@ import {
 import { type Dialect, LIVE_STATUS, loadTexts, snapshot } from '../sql/texts.ts'
 import { hasAttribute, hasStatus, isNamed, numbered, type Places, postgresDialect } from './dialect.ts'
 import { nameOf } from './functions/index.ts'
-import { DEAD } from './functions/sessions.ts'
+import { DEAD } from './functions/transaction.ts'
 
 type Query = <Row>(text: string, values: readonly unknown[], name?: string) => Promise<Row[]>
 

@@ -1,5 +1,6 @@
 // The reading half of the SQLite store. Nothing here writes.
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { limits } from '../../core/base/limits.ts'
 import {
   type HistoryPage,
@@ -9,10 +10,13 @@ import {
   type Loaded,
   type StoredTurn,
 } from '../../core/stores/driver.ts'
+import { both, boundsOf, type Condition as SqlCondition } from '../sql/conditions.ts'
 import { loadedOf, type PlainAsk, valuesOf } from '../sql/loaded.ts'
-import { type TurnColumns, turnOf } from '../sql/rows.ts'
-import { RunLister, type Slice } from './list.ts'
+import { cursorOf, type SnapshotColumns, snapshotOf, type TurnColumns, turnOf } from '../sql/rows.ts'
+import { joins } from '../sql/texts.ts'
+import { aspectsOf, conditionOf, NEWEST, type Plan, plansOf, type Source } from './sources.ts'
 import type { Statements } from './statements.ts'
+import { SNAPSHOT, sqliteDialect } from './statements.ts'
 
 export class SqliteReader {
   readonly #database: DatabaseSync
@@ -60,4 +64,208 @@ export class SqliteReader {
     const row = this.#sql.generation.get(runId, runId) as { generation: number } | undefined
     return row?.generation ?? 1
   }
+}
+
+// Lists and counts runs without walking through all of them. The query says where to look: at one workflow id, at the
+// runs of a name, at those with a status, at those in progress, or at those with an attribute. The smallest of these
+// sources is walked, and every condition is tested on its rows. A walk is done in slices with a pause between two,
+// because a read blocks the process, with its timers and renewals.
+
+type Condition = SqlCondition<SQLInputValue>
+
+const JOINS = joins(sqliteDialect)
+const ALL: Condition = { where: 'true', values: [] }
+
+/** Does one short read, after a pause unless it is the first. */
+export type Slice = <T>(read: (now: number) => T) => Promise<T>
+
+/** The row behind which a walk continues; absent at its start. */
+type Place = readonly SQLInputValue[] | undefined
+
+type Match = { readonly created_at: number; readonly run_id: string }
+
+export class RunLister {
+  readonly #database: DatabaseSync
+  readonly #query: ListQuery
+  readonly #slice: Slice
+  readonly #condition: Condition
+
+  constructor(database: DatabaseSync, query: ListQuery, slice: Slice) {
+    this.#database = database
+    this.#query = query
+    this.#slice = slice
+    this.#condition = conditionOf(query)
+  }
+
+  async list(): Promise<Listed> {
+    const { plan, isSmall } = await this.#slice(() => this.#plan())
+    if (this.#query.count) return { runs: [], count: await this.#count(plan) }
+    const { limit } = this.#query
+    const found = await this.#find(plan, isSmall, limit + 1)
+    const page = found.slice(0, limit)
+    const last = page.at(-1)
+    const more = found.length > page.length && last ? { cursor: cursorOf(last) } : {}
+    return { runs: await this.#shown(page), ...more }
+  }
+
+  /** The smallest plan, or the first if all are large. */
+  #plan(): { plan: Plan; isSmall: boolean } {
+    const plans = plansOf(this.#query, this.#database)
+    const covering = this.#query.count && plans.find((plan) => this.#isCovered(plan))
+    if (covering) return { plan: covering, isSmall: false }
+    const sizes = plans.map(({ sources }) => this.#sizeOf(sources))
+    const least = Math.min(...sizes)
+    return { plan: plans[sizes.indexOf(least)] as Plan, isSmall: least < limits.listSliceRuns }
+  }
+
+  /** How many rows there are to walk through, up to one slice. */
+  #sizeOf(sources: readonly Source[]): number {
+    let size = 0
+    for (const source of sources) {
+      const { where, values } = this.#rest(source, this.#startOf(source))
+      const rows = `select 1 from ${tableOf(source)} where ${where} limit ?`
+      const statement = this.#database.prepare(`select count(*) as size from (${rows})`)
+      const room = limits.listSliceRuns - size
+      size += (statement.get(...values, room) as { size: number }).size
+    }
+    return size
+  }
+
+  async #find({ sources }: Plan, isSmall: boolean, limit: number): Promise<Match[]> {
+    if (!isSmall && sources.some(({ isOrdered }) => !isOrdered)) {
+      // Runs that match may be common. Then there are enough of them among the newest.
+      const first = await this.#matches(NEWEST, limit, 1)
+      if (first.length >= limit) return first
+    }
+    const found = new Map<string, Match>()
+    for (const source of sources) for (const match of await this.#matches(source, limit)) found.set(match.run_id, match)
+    return newestFirst([...found.values()]).slice(0, limit)
+  }
+
+  /** The newest runs of a source that match the query. */
+  async #matches(source: Source, limit: number, slices = Number.POSITIVE_INFINITY): Promise<Match[]> {
+    let matches: Match[] = []
+    let walked = 0
+    // If matches are common, a page is full soon.
+    const isQuick = source.isOrdered && slices > 1
+    const size = isQuick ? Math.min(2 * limit, limits.listSliceRuns) : limits.listSliceRuns
+    await this.#walk(source, size, (range) => {
+      const { where, values } = this.#condition
+      const text = `select run.created_at, run.run_id from ${joined(source, range)} where ${where}`
+      const rows = this.#database.prepare(text).all(...range.values, ...values) as unknown as Match[]
+      matches = newestFirst([...matches, ...rows]).slice(0, limit)
+      return (source.isOrdered && matches.length >= limit) || ++walked >= slices
+    })
+    return matches
+  }
+
+  /** True if every run of the plan's sources matches the query. */
+  #isCovered({ covers }: Plan): boolean {
+    return aspectsOf(this.#query).every((aspect) => covers.includes(aspect))
+  }
+
+  async #count(plan: Plan): Promise<number> {
+    const { sources } = plan
+    const isCovered = this.#isCovered(plan)
+    const { where, values } = isCovered ? ALL : this.#condition
+    const size = isCovered ? limits.countSliceRuns : limits.listSliceRuns
+    let total = 0
+    for (const source of sources) {
+      await this.#walk(source, size, (range) => {
+        const from = isCovered ? rowsOf(source, range) : joined(source, range)
+        const statement = this.#database.prepare(`select count(*) as count from ${from} where ${where}`)
+        total += (statement.get(...range.values, ...values) as { count: number }).count
+        return false
+      })
+    }
+    return total
+  }
+
+  /** Walks through a source in slices, at first of `size` rows, until `visit` returns true. */
+  async #walk(source: Source, size: number, visit: (range: Condition) => boolean): Promise<void> {
+    const { columns, order, until } = walkOf(source)
+    let from = this.#startOf(source)
+    let width = size
+    for (let isDone = false; !isDone; ) {
+      isDone = await this.#slice(() => {
+        const rest = this.#rest(source, from)
+        const border = this.#database.prepare(
+          `select ${columns.join(', ')} from ${tableOf(source)} where ${rest.where} order by ${order} limit 1 offset ?`,
+        )
+        const last = border.get(...rest.values, width - 1)
+        const to = last && columns.map((column) => last[column] as SQLInputValue)
+        const slice = to ? both(source, beyond(source, from), { where: until, values: to }) : rest
+        const isEnough = visit(both(slice, source.filter ?? ALL))
+        from = to
+        width = Math.min(width * 4, Math.max(size, limits.listSliceRuns))
+        return isEnough || to === undefined
+      })
+    }
+  }
+
+  #startOf({ isOrdered }: Source): Place {
+    return isOrdered ? boundsOf(this.#query).behind : undefined
+  }
+
+  /** The rest of a source behind a place. Never two bounds on one side, because SQLite would use only one of them. */
+  #rest(source: Source, from: Place): Condition {
+    const { since } = boundsOf(this.#query)
+    const isBounded = source.isOrdered && since !== undefined
+    const end = isBounded ? { where: 'created_at >= ?', values: [since] } : ALL
+    return both(source, beyond(source, from), end)
+  }
+
+  /** The condition is tested again, because a run may have changed since it was found. */
+  async #shown(page: readonly Match[]): Promise<Listed['runs']> {
+    const { where, values } = this.#condition
+    const text = `${SNAPSHOT} where run.run_id in (select value from json_each(?)) and ${where}
+      order by run.created_at desc, run.run_id desc`
+    const shown: Listed['runs'][number][] = []
+    for (let at = 0; at < page.length; at += limits.listShownRuns) {
+      const ids = page.slice(at, at + limits.listShownRuns).map(({ run_id }) => run_id)
+      const runs = await this.#slice((now) => {
+        const rows = this.#database.prepare(text).all(JSON.stringify(ids), ...values) as unknown
+        return (rows as SnapshotColumns[]).map((row) => snapshotOf(row, now))
+      })
+      shown.push(...runs)
+    }
+    return shown
+  }
+}
+
+/** The order of a source, and how its places are compared. */
+function walkOf({ isOrdered }: Source): {
+  readonly columns: readonly string[]
+  readonly order: string
+  readonly behind: string
+  readonly until: string
+} {
+  if (!isOrdered) return { columns: ['run_id'], order: 'run_id', behind: 'run_id > ?', until: 'run_id <= ?' }
+  return {
+    columns: ['created_at', 'run_id'],
+    order: 'created_at desc, run_id desc',
+    behind: '(created_at, run_id) < (?, ?)',
+    until: '(created_at, run_id) >= (?, ?)',
+  }
+}
+
+function beyond(source: Source, from: Place): Condition {
+  return from ? { where: walkOf(source).behind, values: from } : ALL
+}
+
+function tableOf({ table, index }: Source): string {
+  return index === undefined ? table : `${table} indexed by ${index}`
+}
+
+function rowsOf(source: Source, range: Condition): string {
+  return `(select run_id from ${tableOf(source)} where ${range.where})`
+}
+
+/** Rows of a source joined with their runs; the source is walked first. */
+function joined(source: Source, range: Condition): string {
+  return `${rowsOf(source, range)} found cross join pawl_run run on run.run_id = found.run_id ${JOINS}`
+}
+
+function newestFirst(matches: Match[]): Match[] {
+  return matches.sort((a, b) => b.created_at - a.created_at || (a.run_id < b.run_id ? 1 : a.run_id > b.run_id ? -1 : 0))
 }

@@ -1,5 +1,5 @@
 // When a new run begins: at once on its creator, at once on any worker, or at a later time.
-import { NEVER } from '../../core/stores/never.ts'
+import { NEVER } from '../../core/stores/values.ts'
 import {
   ALICE,
   apply,

@@ -1,10 +1,9 @@
 // The `ctx` of a workflow function: gives every request its key, and passes it to the execution.
 
 import { defined } from '../../base/defined.ts'
-import { type Duration, milliseconds } from '../../base/duration.ts'
-import { instantOf } from '../../base/instant.ts'
 import { limits } from '../../base/limits.ts'
 import { checkKnownId, checkKnownName } from '../../base/names.ts'
+import { type Duration, instantOf, milliseconds } from '../../base/time.ts'
 import { type AttributesChange, storedChanges } from '../../definitions/attributes.ts'
 import type {
   Context,
@@ -36,8 +35,7 @@ import { type AnySchema, checking, checkNow } from '../../definitions/schema.ts'
 import type { Request, SendMessage } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
 import type { StepKind } from '../../kernel/event.ts'
-import { childId } from '../../kernel/ids.ts'
-import { escapeKey, SHIELD } from '../../kernel/key.ts'
+import { childId, escapeKey, SHIELD } from '../../kernel/ids.ts'
 import { webhookName, webhookSignal } from '../../kernel/tokens.ts'
 import { activityRequest, childRequest, signalRequest, type Unplaced } from '../requests.ts'
 import {

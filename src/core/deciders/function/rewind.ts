@@ -8,7 +8,7 @@ import { PawlError } from '../../base/errors.ts'
 import type { Failure } from '../../base/failure.ts'
 import type { Payload } from '../../base/value.ts'
 import type { HistoryEvent } from '../../kernel/event.ts'
-import { SHIELD } from '../../kernel/key.ts'
+import { SHIELD } from '../../kernel/ids.ts'
 import { RunState } from '../../kernel/run.ts'
 import { movesHoldUntil, standingMoves, withoutLastMove, withoutMovesFrom } from '../machine/rewind.ts'
 import {

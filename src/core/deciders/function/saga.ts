@@ -1,6 +1,8 @@
 // `ctx.saga`: if its function fails or is cancelled, the compensations it registered run, newest first.
+
+import type { Failure } from '../../base/failure.ts'
 import { failureOf } from '../../base/failure.ts'
-import { type Compensations, Continued } from './compensations.ts'
+import type { ContinueRun, EndRun } from '../../kernel/command.ts'
 import { misuse } from './misuse.ts'
 
 type Compensation = (ctx: CompensationContext) => Promise<unknown>
@@ -66,5 +68,28 @@ export class Saga {
     this.#isCompensating = false
     ctx.mark('EndCompensation')
     compensations.inProgress--
+  }
+}
+
+// What the sagas of one run have in common: how many are compensating, and which compensations failed.
+
+/**
+ * Thrown by `ctx.continueAsNew` to leave the workflow function. It is not a failure, so sagas do not compensate for it.
+ */
+export class Continued extends Error {
+  constructor() {
+    super('the run continues as new. Do not catch this error: let it end the function.')
+  }
+}
+
+export class Compensations {
+  inProgress = 0
+  readonly failures: Failure[] = []
+
+  /** Adds the failed compensations to a failed or cancelled end. */
+  tell(ending: EndRun | ContinueRun): EndRun | ContinueRun {
+    const isBad = ending.type === 'FailRun' || ending.type === 'CancelRun'
+    if (this.failures.length === 0 || !isBad) return ending
+    return { ...ending, undone: { failures: [...this.failures] } }
   }
 }

@@ -6,7 +6,7 @@ import type { PawlError } from '../../base/errors.ts'
 import type { GraphPlan } from '../../definitions/graph-plan.ts'
 import { shapeOf } from '../../definitions/graph-shape.ts'
 import type { StepShape } from '../../kernel/event.ts'
-import { type Incompatible, versionMismatch } from '../version-mismatch.ts'
+import { type Incompatible, versionMismatch } from '../errors.ts'
 
 /** `shapes` are the steps that the run knows. `isBehind` tells whether a step has ended. */
 export function incompatibleSteps(

@@ -4,7 +4,7 @@
 import type { PawlError } from '../../base/errors.ts'
 import type { RegisteredGraph } from '../../definitions/registry.ts'
 import type { HistoryEvent } from '../../kernel/event.ts'
-import { type DefinitionTaken, mismatch } from '../version-mismatch.ts'
+import { type DefinitionTaken, mismatch } from '../errors.ts'
 import { incompatibleSteps, missingInMigration, otherDefinition } from './compatibility.ts'
 import type { NodeKey } from './node-key.ts'
 import { isEnd, type Nodes } from './nodes.ts'

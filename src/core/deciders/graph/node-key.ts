@@ -1,6 +1,6 @@
 // The keys of graph steps: `activity:charge#1`, `step:pack#1[3]`, `shield#1/undo:charge#1`. The number counts how often
 // the step has begun from the start: undoing a step lets it begin once more.
-import { escapeKey, SHIELD, unescapeKey } from '../../kernel/key.ts'
+import { escapeKey, SHIELD, unescapeKey } from '../../kernel/ids.ts'
 
 export type KeyKind = 'step' | 'activity' | 'child' | 'wait' | 'delay' | 'undo'
 

@@ -10,14 +10,13 @@ import type { GraphScope } from '../../definitions/graph-plan.ts'
 import type { RegisteredGraph } from '../../definitions/registry.ts'
 import { encodePayload } from '../../kernel/codec.ts'
 import { type HeardEvent, type HistoryEvent, isHeard, type Requested } from '../../kernel/event.ts'
-import { INPUT_KEY } from '../../kernel/key.ts'
+import { INPUT_KEY } from '../../kernel/ids.ts'
 import type { Head } from '../../kernel/run.ts'
 import { Signals } from '../../kernel/signals.ts'
+import { requestFailure } from '../errors.ts'
 import { InputSchema } from '../input-schema.ts'
 import { UnansweredUpdates } from '../interpreter.ts'
-import { requestFailure } from '../request-error.ts'
 import { Definition } from './definition.ts'
-import { lazyProperty } from './lazy-property.ts'
 import { type NodeKey, parseNodeKey } from './node-key.ts'
 import { isEnd, type NodeState, Nodes } from './nodes.ts'
 import { Undoing } from './undoing.ts'
@@ -344,3 +343,23 @@ export class GraphProgress {
     return this.nodes.get(this.definition.nameOf(key, parsed))
   }
 }
+
+// Properties that are computed when they are first read. Each step gets its own copy of what it can see, because it may
+// change it, and only of what it reads, because thousands of steps may see the same large value.
+
+/** Defines a property that is computed at the first read, and is a plain property from then on. */
+export function lazyProperty(target: object, name: string, make: () => unknown): void {
+  const define = (value: unknown): void =>
+    void Object.defineProperty(target, name, { ...ORDINARY, value, writable: true })
+  Object.defineProperty(target, name, {
+    ...ORDINARY,
+    get: () => {
+      const value = make()
+      define(value)
+      return value
+    },
+    set: define,
+  })
+}
+
+const ORDINARY = { enumerable: true, configurable: true } as const

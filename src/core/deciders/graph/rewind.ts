@@ -2,7 +2,7 @@
 // kept: no failures, nothing that followed from them, and nothing that was cancelled. A step that was undone is kept
 // together with its undoing, so that the graph begins it again.
 import { PawlError } from '../../base/errors.ts'
-import type { Instant } from '../../base/instant.ts'
+import type { Instant } from '../../base/time.ts'
 import type { Payload } from '../../base/value.ts'
 import type { Event, HistoryEvent } from '../../kernel/event.ts'
 import { RunState } from '../../kernel/run.ts'

@@ -1,8 +1,8 @@
 // The work of a graph step, and what undoes it: as a request of the run, and as the plan by which a worker executes it.
 
 import type { ActivityContext } from '../../definitions/contract.ts'
-import { withScope } from '../../definitions/graph-context.ts'
 import type { GraphNode, GraphScope, Undo } from '../../definitions/graph-plan.ts'
+import { withScope } from '../../definitions/graph-types.ts'
 import { type ActivityOf, activityPlan, stepPlan } from '../../definitions/plan.ts'
 import type { RunStep, StartChild } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'

@@ -5,7 +5,7 @@ import type { PawlError } from '../../base/errors.ts'
 import { decode, type Payload } from '../../base/value.ts'
 import type { MachinePlan } from '../../definitions/machine-plan.ts'
 import { checkNow } from '../../definitions/schema.ts'
-import { type DefinitionTaken, type Incompatible, versionMismatch } from '../version-mismatch.ts'
+import { type DefinitionTaken, type Incompatible, versionMismatch } from '../errors.ts'
 import type { MachineRequest, Requests } from './requests.ts'
 
 /** Open requests for whose end the code has no handler. */

@@ -1,6 +1,6 @@
 // The keys of the requests of a machine: `activity:model#1`, `child:report[may]#1`, `timer:deadline#3`. The number
 // counts the uses of the name, or of the id if there is one, so that no key occurs twice.
-import { escapeKey, unescapeKey } from '../../kernel/key.ts'
+import { escapeKey, unescapeKey } from '../../kernel/ids.ts'
 
 export interface RequestKey {
   readonly kind: 'activity' | 'child' | 'timer'

@@ -1,9 +1,9 @@
 // Who is granted what, and what a claim is told beside it.
-import { NEVER } from '../never.ts'
+
 import type { Claimed, ClaimRequest } from '../store.ts'
-import { granted } from './lease.ts'
+import { NEVER } from '../values.ts'
 import type { RowsTx, Run, Task } from './rows-tx.ts'
-import { freeSilent, lateness } from './session.ts'
+import { freeSilent, granted, lateness } from './session.ts'
 
 export function claim(tx: RowsTx, request: ClaimRequest): Claimed {
   const claimed = grant(tx, request)

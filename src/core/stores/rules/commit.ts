@@ -1,13 +1,14 @@
 // Turns: whether a turn may be written, and what it changes.
-import type { Instant } from '../../base/instant.ts'
+
 import { limits } from '../../base/limits.ts'
-import { BY_HAND, NEVER } from '../never.ts'
+import type { Instant } from '../../base/time.ts'
 import type { Committed, Outbound, TurnCommit } from '../store.ts'
-import { beginGeneration, nextGeneration } from './create.ts'
-import { isHolder, released } from './lease.ts'
-import { deliver } from './outbox.ts'
+import { BY_HAND, NEVER } from '../values.ts'
+import { beginGeneration, create, nextGeneration } from './create.ts'
+import { post } from './post.ts'
 import type { RunState } from './row.ts'
 import type { RowsTx, Run, RunForTurn } from './rows-tx.ts'
+import { isHolder, released } from './session.ts'
 
 /** Takes what a turn sends to other runs: delivers it at once, or keeps it for a later claim. */
 export type Send = (tx: RowsTx, sender: string, outbox: readonly Outbound[]) => void
@@ -104,4 +105,12 @@ function moved(run: Run, turn: TurnCommit, hasUnread: boolean, now: Instant): Pa
 function isAhead(tx: RowsTx, run: Run, { at }: TurnCommit): boolean {
   if (at <= tx.now + limits.clockAheadMsMax || at <= run.updatedAt) return false
   return at > (tx.session(run.session)?.latest ?? 0)
+}
+
+/** Delivers what a turn of `sender` sends to other runs. */
+export function deliver(tx: RowsTx, sender: string, outbox: readonly Outbound[]): void {
+  for (const item of outbox) {
+    if (item.type === 'post') post(tx, item)
+    else if (create(tx, item.run).outcome === 'refused') post(tx, { runId: sender, message: item.otherwise })
+  }
 }

@@ -1,10 +1,10 @@
 // How runs come into a store: new ones, and those that start again as their next generation.
 import { limits } from '../../base/limits.ts'
 import type { Created, InitialTurn, NewRun } from '../store.ts'
-import { isLeasedBy, released } from './lease.ts'
 import { post } from './post.ts'
 import { hasEnded } from './row.ts'
 import type { RowsTx, Run } from './rows-tx.ts'
+import { isLeasedBy, released } from './session.ts'
 
 export function create(tx: RowsTx, run: NewRun): Created {
   if ((run.generation ?? 1) > 1) return startAgain(tx, run)

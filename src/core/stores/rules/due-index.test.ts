@@ -1,10 +1,10 @@
 // Claims by the index give what a look at every row would give, and look at little more than they give.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Instant } from '../../base/instant.ts'
+import type { Instant } from '../../base/time.ts'
 import { placeOf } from '../claim-order.ts'
-import { BY_HAND, NEVER } from '../never.ts'
 import type { ClaimRequest } from '../store.ts'
+import { BY_HAND, NEVER } from '../values.ts'
 import { chooseRuns, chooseTasks, claim, outlook } from './claim.ts'
 import type { Lane } from './due-index.ts'
 import { hasEnded, type RunRow, type TaskRow } from './row.ts'

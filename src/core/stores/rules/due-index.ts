@@ -1,6 +1,6 @@
 // Finds rows by the session that holds them and, if they are free, by when they are due, so that a claim costs what it
 // grants, however many runs are in progress.
-import type { Instant } from '../../base/instant.ts'
+import type { Instant } from '../../base/time.ts'
 import type { LeaseState, RunRow, TaskRow } from './row.ts'
 import { SortedList } from './sorted-list.ts'
 

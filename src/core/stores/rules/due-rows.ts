@@ -1,7 +1,7 @@
 // The queries of a claim over rows in memory: which runs and tasks it may be granted, and when the next is due.
-import type { Instant } from '../../base/instant.ts'
-import { BY_HAND, NEVER } from '../never.ts'
+import type { Instant } from '../../base/time.ts'
 import type { ClaimRequest } from '../store.ts'
+import { BY_HAND, NEVER } from '../values.ts'
 import type { Lane } from './due-index.ts'
 import type { RunRow, TaskRow } from './row.ts'
 import type { Visible } from './visible.ts'

@@ -1,5 +1,5 @@
 // What other sessions and processes should hear of a change, so that none has to wait for its next look.
-import type { Instant } from '../../base/instant.ts'
+import type { Instant } from '../../base/time.ts'
 import type { Hint } from '../store.ts'
 import type { LeaseState } from './row.ts'
 

@@ -2,7 +2,6 @@
 export * from './claim.ts'
 export * from './commit.ts'
 export * from './create.ts'
-export * from './outbox.ts'
 export * from './post.ts'
 export * from './records.ts'
 export * from './session.ts'

@@ -1,5 +1,5 @@
 // Rows in memory as they begin, and as a claim returns them.
-import type { Instant } from '../../base/instant.ts'
+import type { Instant } from '../../base/time.ts'
 import { changedAttributes } from '../../kernel/attributes.ts'
 import type { ClaimedRun, ClaimedTask, NewRun, NewTask, StoredHead } from '../store.ts'
 import { headOf, type RunRow, type TaskRow } from './row.ts'

@@ -1,4 +1,5 @@
 // Messages: how they reach a run, and which runs they wake.
+
 import type { Post, Posted } from '../store.ts'
 import type { RowsTx } from './rows-tx.ts'
 

@@ -2,12 +2,11 @@
 
 import { unreachable } from '../../base/assert.ts'
 import { defined } from '../../base/defined.ts'
-import type { Instant } from '../../base/instant.ts'
+import type { Instant } from '../../base/time.ts'
 import { isList } from '../../kernel/attributes.ts'
 import { comparable } from '../attributes.ts'
-import { compareKeys } from '../byte-order.ts'
-import { NEVER } from '../never.ts'
 import type * as seam from '../store.ts'
+import { compareKeys, NEVER } from '../values.ts'
 import { headOf, type RowTurn, type RunRow, statusOf, type TaskRow, turnsOf } from './row.ts'
 import type { Tables } from './tables.ts'
 

@@ -1,6 +1,6 @@
 // The rows of a store in memory, and what a change to them looks like. Rows are never changed in place: a transaction
 // makes new ones, so that a change can be thrown away, stored in a log, and applied elsewhere.
-import type { Instant } from '../../base/instant.ts'
+import type { Instant } from '../../base/time.ts'
 import type { Status } from '../../kernel/run.ts'
 import type { Attributes, NewTask, Outbound, StoredHead, StoredMessage, StoredRecord, StoredTurn } from '../store.ts'
 

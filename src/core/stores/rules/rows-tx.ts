@@ -1,7 +1,7 @@
 // What the rules need of a store: rows to read, queries for what is due or held, and writes. All of it happens within
 // one transaction, in which reads see the writes before them. Memory and objects implement it over rows in memory,
 // SQLite with its statements.
-import type { Instant } from '../../base/instant.ts'
+import type { Instant } from '../../base/time.ts'
 import type * as seam from '../store.ts'
 import type { LeaseState, RecordRow, RunState, SessionRow, SessionTimes } from './row.ts'
 

@@ -1,10 +1,10 @@
 // The life of a session: renewed by its worker, closed by it, or freed by a claim that found it silent.
+
 import { limits } from '../../base/limits.ts'
-import { isLate, lateAt } from '../lateness.ts'
-import { NEVER } from '../never.ts'
-import type { ClaimRequest, LateSession, Renewed, SessionBeat } from '../store.ts'
-import { released } from './lease.ts'
-import type { SessionTimes } from './row.ts'
+import type { Instant } from '../../base/time.ts'
+import type { ClaimRequest, LateSession, Lease, Renewed, SessionBeat } from '../store.ts'
+import { NEVER } from '../values.ts'
+import type { LeaseState, SessionTimes } from './row.ts'
 import type { RowsTx } from './rows-tx.ts'
 
 export function renew(tx: RowsTx, beat: SessionBeat): Renewed {
@@ -53,4 +53,46 @@ export function lateness(
     else if (late.length < limits.lateSessionsMax) late.push({ session: each.session, beat, ttlMs })
   }
   return { late, next }
+}
+
+// Who may write a run or a task.
+
+/** No session holds it. */
+export const released = { session: 0, nonce: 0 }
+
+/** A row after a grant to this session. */
+export function granted(
+  { epoch, deliveries }: LeaseState,
+  { session, nonce }: Pick<Lease, 'session' | 'nonce'>,
+): LeaseState {
+  return { session, nonce, epoch: epoch + 1, deliveries: deliveries + 1 }
+}
+
+export function isLeasedBy(row: LeaseState, lease: Pick<Lease, 'session' | 'nonce'>): boolean {
+  return row.session === lease.session && row.nonce === lease.nonce
+}
+
+export function isHolder(row: LeaseState, lease: Lease): boolean {
+  return isLeasedBy(row, lease) && row.epoch === lease.epoch
+}
+
+// When a session has missed a renewal: the rule of `LateSession`.
+
+interface RenewalTimes {
+  readonly expiresAt: Instant
+  /** Rows of older releases lack it. */
+  readonly ttlMs?: number
+}
+
+export function isLate(session: RenewalTimes, now: Instant): boolean {
+  return lateAt(session, now) <= now
+}
+
+/** When the session will have missed a renewal, unless it is renewed before. */
+export function lateAt({ expiresAt, ttlMs = limits.leaseMs }: RenewalTimes, now: Instant): Instant {
+  // No renewal by today's clock lasts so long: the clock was set back since.
+  if (expiresAt > now + ttlMs + limits.clockStepMs) return now
+  const renewedAt = expiresAt - ttlMs
+  const latenessMs = Math.min(ttlMs / 12, limits.renewalLateMsMax)
+  return Math.min(NEVER, Math.ceil(renewedAt + ttlMs / limits.leaseRenewalsPerLife + latenessMs))
 }

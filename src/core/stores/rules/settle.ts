@@ -1,8 +1,8 @@
 // Tasks that end, and what steps leave behind for their next attempt.
 import type { Note, Noted, TaskOutcome, TaskSettled } from '../store.ts'
-import { isHolder, released } from './lease.ts'
 import { post } from './post.ts'
 import type { RowsTx } from './rows-tx.ts'
+import { isHolder, released } from './session.ts'
 
 export function settle(tx: RowsTx, { taskId, lease, result }: TaskOutcome): TaskSettled {
   const task = tx.task(taskId)

@@ -1,5 +1,5 @@
 // All rows of one store in memory. They change only by `apply`, with the changes of a transaction.
-import type { Instant } from '../../base/instant.ts'
+import type { Instant } from '../../base/time.ts'
 import type { Hint } from '../store.ts'
 import { DueIndex, runKind, taskKind } from './due-index.ts'
 import { Hints } from './hints.ts'

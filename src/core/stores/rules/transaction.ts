@@ -1,11 +1,10 @@
 // A transaction over rows in memory. Reads see what was changed so far, and nothing else does: it becomes real when its
 // changes are applied, and costs nothing to throw away.
 import { assert } from '../../base/assert.ts'
-import type { Instant } from '../../base/instant.ts'
+import type { Instant } from '../../base/time.ts'
 import { changedAttributes } from '../../kernel/attributes.ts'
-import { compareKeys } from '../byte-order.ts'
-import { NEVER } from '../never.ts'
 import type * as seam from '../store.ts'
+import { compareKeys, NEVER } from '../values.ts'
 import { changeOf, type Draft, isSomething } from './draft.ts'
 import { runKind, taskKind } from './due-index.ts'
 import { nextFor, runsFor, tasksFor } from './due-rows.ts'

@@ -1,7 +1,7 @@
 // What a transaction sees of rows that can be leased: those of the index, replaced by the ones it has changed itself.
-import type { Instant } from '../../base/instant.ts'
+import type { Instant } from '../../base/time.ts'
 import { placeOf } from '../claim-order.ts'
-import { NEVER } from '../never.ts'
+import { NEVER } from '../values.ts'
 import type { Due, DueIndex, Lane, RowKind } from './due-index.ts'
 
 /** The rows that a transaction has changed. */

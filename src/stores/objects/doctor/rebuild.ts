@@ -1,10 +1,9 @@
 // Writes all projections again (`pawl doctor --rebuild`). Workers may run meanwhile.
 import { PawlError } from '../../../core/base/errors.ts'
-import type { Instant } from '../../../core/base/instant.ts'
+import type { Instant } from '../../../core/base/time.ts'
 import type { Bucket } from '../bucket.ts'
-import { forEach } from '../for-each.ts'
-import { keySegment, NAMES, nameKey, RUNS } from '../layout.ts'
-import { listAll, pages } from '../listing.ts'
+import { forEach } from '../bucket.ts'
+import { keySegment, listAll, NAMES, nameKey, pages, RUNS } from '../layout.ts'
 import { type Projected, projectionOf, updatedAtIn } from '../projections/projection.ts'
 import type { EndedRun, Segment } from '../segment.ts'
 import { AT_ONCE, BucketCheck, RESTORE } from './bucket-check.ts'

@@ -2,7 +2,7 @@
 // which names the run. They are written after the log, for people and scripts; pawl never reads a run from them.
 
 import { codecsOf, isEncoded } from '../../../core/base/envelope.ts'
-import type { Instant } from '../../../core/base/instant.ts'
+import type { Instant } from '../../../core/base/time.ts'
 import type { Payload } from '../../../core/base/value.ts'
 import { decodeFailure, decodePayload, decodeTurn, type Event } from '../../../core/index.ts'
 import { NEVER, type RowTurn, type RunRow, type StoredTurn, statusOf, turnsOf } from '../../../core/stores/driver.ts'

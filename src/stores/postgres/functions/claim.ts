@@ -1,9 +1,7 @@
 // Grants leases, and frees those of dead sessions.
 import { limits } from '../../../core/base/limits.ts'
 import { NEVER } from '../../../core/stores/driver.ts'
-import { PLANS } from './plans.ts'
-import { DEAD } from './sessions.ts'
-import { PASSING } from './transaction.ts'
+import { DEAD, PASSING, PLANS } from './transaction.ts'
 
 /** How long a run may have been due before it becomes visible: writes in progress, and clocks that differ a little. */
 export const SLACK_MS = 5_000

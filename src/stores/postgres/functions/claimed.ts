@@ -1,5 +1,5 @@
 // What a claim returns about granted runs. As arrays, because the names of the columns would be most of the answer.
-import { PLANS } from './plans.ts'
+import { PLANS } from './transaction.ts'
 
 /** In the order of the values in an answer. */
 export const CLAIMED = {

@@ -1,7 +1,6 @@
 // Writes turns, and what they send to others.
 import { NEVER } from '../../../core/stores/driver.ts'
-import { PLANS } from './plans.ts'
-import { DURABLE, togetherWait } from './transaction.ts'
+import { DURABLE, PLANS, togetherWait } from './transaction.ts'
 
 /** True if a pause does not count and earlier holders died. */
 const HAS_DIED = `((p_extra->'pauses'->(t.n::text)->>'uncounted')::boolean is true and l.deliveries > 1)`

@@ -1,9 +1,7 @@
 // Creates runs, and accepts messages.
 import { limits } from '../../../core/base/limits.ts'
 import { placeInSql } from '../../../core/stores/driver.ts'
-import { PLANS } from './plans.ts'
-import { DEAD } from './sessions.ts'
-import { DURABLE, DURABLE_ANYWHERE, togetherWait } from './transaction.ts'
+import { DEAD, DURABLE, DURABLE_ANYWHERE, PLANS, togetherWait } from './transaction.ts'
 
 export const lanes = `
 create or replace function {schema}.lane_of(p_kind text, p_queue text, p_name text, p_priority int4)

@@ -1,6 +1,5 @@
 // Shared values: compare and swap by version.
-import { PLANS } from './plans.ts'
-import { DURABLE } from './transaction.ts'
+import { DURABLE, PLANS } from './transaction.ts'
 
 export const records = `
 create or replace function {schema}.put_record(o json) returns json language plpgsql as $$

@@ -1,7 +1,5 @@
 // Settles tasks, keeps notes, and renews sessions.
-import { PLANS } from './plans.ts'
-import { DEAD } from './sessions.ts'
-import { DURABLE, PASSING, togetherWait } from './transaction.ts'
+import { DEAD, DURABLE, PASSING, PLANS, togetherWait } from './transaction.ts'
 
 export const settle = `
 create or replace function {schema}.note(p_now int8, p json) returns json language plpgsql ${PLANS} as $$

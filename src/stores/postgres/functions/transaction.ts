@@ -1,6 +1,7 @@
 // The settings of every transaction of the store: its isolation, how long it waits for locks, and whether its end waits
 // for the disk. The functions set them and not the connection, so that no option of a URL, role, database or pooler
 // changes them. Usually nothing needs to be set, which one condition finds out without a query of its own.
+
 import { limits } from '../../../core/base/limits.ts'
 
 const IS_LAX = `current_setting('synchronous_commit') in ('off', 'local', 'remote_write')`
@@ -46,3 +47,23 @@ create or replace function {schema}.durable() returns void language plpgsql as $
 begin
   if ${IS_LAX} then perform set_config('synchronous_commit', 'on', true); end if;
 end $$;`
+
+/** The end of a dead session whose rows could not all be freed, because another transaction had locked some. */
+export const DEAD = 0
+
+// Tables are small at first and large later, and plans are kept. So the planner is told to use indexes whatever it
+// knows about sizes, and in their order, because a bitmap would be made of all due rows to find the first. That makes
+// some plans look expensive, and expensive plans would be compiled, which takes far longer than running them. Functions
+// that only other functions call inherit the settings.
+
+/** Ways to run a query that are best for small tables, or for many rows. */
+export const FOR_MANY_ROWS = [
+  'enable_seqscan',
+  'enable_hashjoin',
+  'enable_mergejoin',
+  'enable_bitmapscan',
+  'enable_material',
+] as const
+
+export const PLANS = `${FOR_MANY_ROWS.map((way) => `set ${way} = off`).join(' ')}
+  set plan_cache_mode = force_generic_plan set jit = off`

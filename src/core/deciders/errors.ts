@@ -1,7 +1,29 @@
+// Errors that all styles share: a failed step or child, as the code that requested it sees it, and code that no longer
+// fits its history.
+
+import { ActivityError, PawlError, RunError } from '../base/errors.ts'
+import { errorOf, type Failure, failureOf } from '../base/failure.ts'
+import type { Decision, HistoryEvent } from '../kernel/event.ts'
+
+type RequestFailed = Extract<HistoryEvent, { type: 'StepFailed' | 'ChildFailed' }>
+
+/** `name` is the name of the step or child, as people know it. */
+export function requestError(name: string, event: RequestFailed): ActivityError | RunError {
+  const { failure } = event
+  const cause = errorOf(failure)
+  if (event.type === 'ChildFailed')
+    return new RunError({ failure, runId: event.child, what: `child '${name}'` }, { cause })
+  const { attempt: attempts, reason } = event
+  return new ActivityError({ failure, activity: name, attempts, reason }, { cause })
+}
+
+/** The same error as a failure. */
+export function requestFailure(name: string, event: RequestFailed): Failure {
+  return failureOf(requestError(name, event))
+}
+
 // The error of a graph or machine run that follows one definition of its workflow while this worker's code is another
 // definition that does not fit. The run is paused.
-import { PawlError } from '../base/errors.ts'
-import type { Decision } from '../kernel/event.ts'
 
 export type DefinitionTaken = Extract<Decision, { type: 'DefinitionTaken' }>
 

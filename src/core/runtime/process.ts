@@ -1,3 +1,10 @@
+// The process that pawl runs in: its environment variables, and the signals that stop it.
+
+/** The value of an environment variable. An empty variable counts as absent. */
+export function environment(name: string): string | undefined {
+  return process.env[name] || undefined
+}
+
 // SIGTERM and SIGINT: runs all registered stop functions, then ends the process with the exit code of the signal. A
 // second signal ends it at once.
 

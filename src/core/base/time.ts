@@ -1,5 +1,5 @@
-// Durations: parsed as users write them, and formatted for people. Years and months are refused, because their length
-// depends on the date. The parser reads each character once.
+// Durations and points in time: parsed as users write them, and formatted for people. Durations have no years and
+// months, because their length depends on the date. The parser reads each character once.
 
 import { PawlError } from './assert.ts'
 import { limits } from './limits.ts'
@@ -180,3 +180,23 @@ function show(given: unknown): string {
   }
   return typeof given === 'number' || given == null ? String(given) : `(${typeof given})`
 }
+
+// Points in time, as users pass them to pawl.
+
+/** Milliseconds since 1970 on the store's clock. */
+export type Instant = number
+
+/** The last instant that a Date can hold; the first is its negative. */
+const INSTANT_MAX = 8_640_000_000_000_000
+
+/** The time in whole milliseconds, rounded up. `what` names the time in the error. */
+export function instantOf(time: Date | number, what: string): Instant {
+  const ms = Math.ceil(Number(time)) + 0 // + 0 turns -0 into 0
+  if (Math.abs(ms) <= INSTANT_MAX) return ms
+  const problem = typeof time === 'number' ? time : 'not a valid Date'
+  const expected = `a Date, or milliseconds since 1970 that a Date can hold (at most ${INSTANT_MAX})`
+  throw new PawlError('INPUT_INVALID', `${what} is ${problem}; expected ${expected}.`)
+}
+
+/** A time that never comes: the last instant a Date can hold, so that it sorts after all others. */
+export const NEVER = INSTANT_MAX

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { limits } from './limits.ts'
+import { limits } from '../base/limits.ts'
 import { type CheckedRecord, checkRecord } from './record.ts'
 
 const put = { space: 's', key: 'k', version: 0, body: '{}' }
