@@ -19,8 +19,15 @@ import type { AttributeChanges, StoredMessage } from './values.ts'
 
 export type * from './claiming.ts'
 export type * from './reading.ts'
-export type * from './record.ts'
-export type * from './values.ts'
+export type { RecordOperation, RecordOutcome, StoredRecord } from './record.ts'
+export type {
+  AttributeChanges,
+  AttributeScalar,
+  Attributes,
+  AttributeValue,
+  StoredHead,
+  StoredMessage,
+} from './values.ts'
 
 export interface Store {
   readonly traits: Traits
