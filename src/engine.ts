@@ -171,7 +171,6 @@ export class Engine extends Client implements AsyncDisposable {
   readonly #world: EngineWorld
   readonly #bus: Bus
   readonly #workers: LocalWorkers
-  readonly #stopSignals: (() => void)[] = []
   readonly #ended: AbortController
   #closed: Promise<void> | undefined
 
@@ -233,8 +232,7 @@ export class Engine extends Client implements AsyncDisposable {
       results: this.results,
     }
     const worker = new Worker(parts, this.#settingsOf(options))
-    this.#workers.add(worker)
-    if (options.signals ?? true) this.#stopSignals.push(onShutdown(() => worker.drain()))
+    this.#workers.add(worker, (options.signals ?? true) ? onShutdown(() => worker.drain()) : () => {})
     return worker
   }
 
@@ -323,7 +321,6 @@ export class Engine extends Client implements AsyncDisposable {
   async #close(): Promise<void> {
     await this.#workers.drain()
     this.results.close(new PawlError('WORKER_STOPPED', 'this engine was closed.'))
-    for (const stop of this.#stopSignals) stop()
     this.#ended.abort()
     await this.#store.close()
   }

@@ -6,8 +6,8 @@
 // 3. Within a queue and name, the row that has been due longest; runs that another build paused come last. Rows that
 //    became due in the same instant have no order.
 //
-// The second rule is arithmetic that SQL can do as well: both forms must stay the same, which the differential test of
-// the stores checks.
+// The first two rules are here twice, for JavaScript and for SQL: both must stay the same, which the differential test
+// of the stores checks.
 import { hash } from 'node:crypto'
 
 /** A prime for which cubing is one-to-one: two names come first equally often, whatever their numbers are. */
@@ -22,12 +22,29 @@ export function placeOf(queue: string, name: string, nonce: number): number {
   return (((place * place) % PLACES) * place) % PLACES
 }
 
-/** `placeOf` as an expression of Postgres, over a number or parameter of type int8. */
-export function placeInSql(queue: string, name: string, nonce: string): string {
-  const digest = `sha256(convert_to(${queue} || E'\\n' || ${name}, 'UTF8'))`
+/** Where the rows of a queue, name and priority come in one claim. */
+export interface Rank {
+  readonly priority: number
+  readonly place: number
+}
+
+export function rankOf(
+  { queue, name, priority }: { readonly queue: string; readonly name: string; readonly priority: number },
+  nonce: number,
+): Rank {
+  return { priority, place: placeOf(queue, name, nonce) }
+}
+
+export function compareRanks(a: Rank, b: Rank): number {
+  return b.priority - a.priority || a.place - b.place
+}
+
+/** The order of `compareRanks` in Postgres, over columns; the nonce is a number or parameter of type int8. */
+export function rankInSql(nonce: string): string {
+  const digest = `sha256(convert_to(queue || E'\\n' || name, 'UTF8'))`
   const number = `get_byte(${digest}, 0) * 65536 + get_byte(${digest}, 1) * 256 + get_byte(${digest}, 2)`
   const place = `((${number} + ${nonce}) % ${PLACES})`
-  return `(${place} * ${place} % ${PLACES} * ${place} % ${PLACES})`
+  return `priority desc, (${place} * ${place} % ${PLACES} * ${place} % ${PLACES})`
 }
 
 function numberOf(queue: string, name: string): number {

@@ -2,7 +2,7 @@
 export { isList } from '../kernel/attributes.ts'
 export { ENDED, type Status } from '../kernel/run.ts'
 export { type AttributeColumns, attributeColumns, attributesOfRows, itemsOf } from './attributes.ts'
-export { placeInSql, placeOf } from './claim-order.ts'
+export { compareRanks, rankInSql, rankOf } from './claim-order.ts'
 export type { Codec } from './codec.ts'
 export { RowsLocked } from './locked.ts'
 export { MemoryStore } from './memory/store.ts'

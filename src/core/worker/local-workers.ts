@@ -3,15 +3,24 @@ import type { ClaimedRun, NewRun } from '../stores/store.ts'
 import type { Worker } from './worker.ts'
 
 export class LocalWorkers {
-  readonly #workers: Worker[] = []
+  readonly #workers = new Map<Worker, () => void>()
 
-  add(worker: Worker): void {
-    this.#workers.push(worker)
+  /**
+   * `forget` is called when the worker is no longer needed. Those that have stopped are forgotten, so that a process can
+   * start workers again and again.
+   */
+  add(worker: Worker, forget: () => void): void {
+    for (const [each, forgetIt] of this.#workers) {
+      if (!each.isOver) continue
+      forgetIt()
+      this.#workers.delete(each)
+    }
+    this.#workers.set(worker, forget)
   }
 
   /** A lease to create a new run with, of the first worker that would take the run at once. */
   offer(run: NewRun): NewRun['eager'] {
-    for (const worker of this.#workers) {
+    for (const worker of this.#workers.keys()) {
       const offer = worker.offer(run)
       if (offer) return offer
     }
@@ -23,19 +32,22 @@ export class LocalWorkers {
    * try had created the run, so that the lease may have been used since.
    */
   accept(run: ClaimedRun, wasGranted: boolean): void {
-    for (const worker of this.#workers) worker.accept(run, wasGranted)
+    for (const worker of this.#workers.keys()) worker.accept(run, wasGranted)
   }
 
   /** Looks for new definitions. */
   async look(): Promise<void> {
-    await Promise.all(this.#workers.map((worker) => worker.look()))
+    await Promise.all(Array.from(this.#workers.keys(), (worker) => worker.look()))
   }
 
   async drain(): Promise<void> {
-    await Promise.all(this.#workers.map((worker) => worker.drain()))
+    await Promise.all(Array.from(this.#workers.keys(), (worker) => worker.drain()))
+    for (const forget of this.#workers.values()) forget()
   }
 
   get stepsRunning(): number {
-    return this.#workers.reduce((sum, worker) => sum + worker.stepsRunning, 0)
+    let sum = 0
+    for (const worker of this.#workers.keys()) sum += worker.stepsRunning
+    return sum
   }
 }

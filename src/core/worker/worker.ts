@@ -82,6 +82,11 @@ export class Worker {
     return this.#context.slots.busy
   }
 
+  /** It has stopped, and none of its step bodies runs on. @internal */
+  get isOver(): boolean {
+    return this.#phase === 'stopped' && this.stepsRunning === 0
+  }
+
   /** A lease to create a new run with, if this worker would take the run at once. @internal */
   offer(run: Pick<NewRun, 'runId' | 'name' | 'queue'>): NewRun['eager'] {
     const { session, settings, random } = this.#context

@@ -1,6 +1,6 @@
 // The lanes of runs and tasks: one for each queue, name and priority. They are few and never change, so they are kept
 // in memory until another connection has written, or a transaction that added some was rolled back.
-import { type ClaimRequest, placeOf } from '../../core/stores/driver.ts'
+import { type ClaimRequest, compareRanks, rankOf } from '../../core/stores/driver.ts'
 import type { Statements } from './statements.ts'
 
 type Kind = 'run' | 'task'
@@ -44,13 +44,8 @@ export class Lanes {
     const key = JSON.stringify([kind, queues, names])
     const rows = this.#served.get(key) ?? this.#read(kind, queues, names)
     this.#served.set(key, rows)
-    const placed = rows.map(({ lane, priority, queue, name }) => ({
-      lane,
-      priority,
-      place: placeOf(queue, name, nonce),
-    }))
-    placed.sort((a, b) => b.priority - a.priority || a.place - b.place)
-    return placed.map(({ lane }) => lane)
+    const ranked = rows.map((row) => ({ lane: row.lane, ...rankOf(row, nonce) }))
+    return ranked.sort(compareRanks).map(({ lane }) => lane)
   }
 
   forget(): void {

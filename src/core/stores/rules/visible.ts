@@ -1,6 +1,6 @@
 // What a transaction sees of rows that can be leased: those of the index, replaced by the ones it has changed itself.
 import type { Instant } from '../../base/time.ts'
-import { placeOf } from '../claim-order.ts'
+import { compareRanks, type Rank, rankOf } from '../claim-order.ts'
 import { NEVER } from '../values.ts'
 import type { Due, DueIndex, Lane, RowKind } from './due-index.ts'
 
@@ -12,15 +12,10 @@ export interface Changed<Row> {
 }
 
 /** A row, and its place in the claim order. */
-interface Candidate<Row> {
+interface Candidate<Row> extends Rank {
   readonly row: Row
-  readonly priority: number
-  /** See `placeOf`. */
-  readonly place: number
   readonly order: number
 }
-
-type Rank = Pick<Candidate<unknown>, 'priority' | 'place'>
 
 export class Visible<Row extends Due> {
   readonly #index: DueIndex<Row>
@@ -113,10 +108,5 @@ function* merged<Row extends Due>(queues: readonly Iterator<Candidate<Row>>[]): 
 }
 
 function compare<Row extends Due>(a: Candidate<Row>, b: Candidate<Row>): number {
-  const lanes = b.priority - a.priority || a.place - b.place
-  return lanes || a.row.at - b.row.at || a.order - b.order
-}
-
-function rankOf({ queue, name, priority }: Lane, nonce: number): Rank {
-  return { priority, place: placeOf(queue, name, nonce) }
+  return compareRanks(a, b) || a.row.at - b.row.at || a.order - b.order
 }

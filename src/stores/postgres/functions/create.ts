@@ -1,6 +1,6 @@
 // Creates runs, and accepts messages.
 import { limits } from '../../../core/base/limits.ts'
-import { placeInSql } from '../../../core/stores/driver.ts'
+import { rankInSql } from '../../../core/stores/driver.ts'
 import { DEAD, DURABLE, DURABLE_ANYWHERE, PLANS, togetherWait } from './transaction.ts'
 
 export const lanes = `
@@ -22,7 +22,7 @@ end $$;
 create or replace function {schema}.lanes_of(p_kind text, p_queues json, p_names json, p_nonce int8)
 returns int4[] language plpgsql as $$
 begin
-  return (select coalesce(array_agg(lane order by priority desc, ${placeInSql('queue', 'name', 'p_nonce')}), '{}')
+  return (select coalesce(array_agg(lane order by ${rankInSql('p_nonce')}), '{}')
     from {schema}.lane
     where kind = p_kind and queue in (select json_array_elements_text(p_queues))
       and (json_typeof(p_names) = 'null' or name in (select json_array_elements_text(p_names))));
