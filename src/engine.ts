@@ -12,6 +12,7 @@ import { checkName } from './core/base/names.ts'
 import type { Json } from './core/base/value.ts'
 import { visibleJson } from './core/base/visible.ts'
 import { Catalogue } from './core/catalogue/catalogue.ts'
+import type { Records } from './core/catalogue/records.ts'
 import { activityClient } from './core/client/activity-client.ts'
 import { Client, untilClosed } from './core/client/client.ts'
 import { queryOf, type RunFilter, runFilter } from './core/client/filter.ts'
@@ -292,6 +293,21 @@ export class Engine extends Client implements AsyncDisposable {
   /** The build of this engine, as users name it. */
   get #code(): string {
     return checkName(this.#options.build ?? this.#registry.fingerprint, 'the build')
+  }
+
+  /** Small shared values of the store. @internal */
+  get records(): Records {
+    return this.#catalogue.records
+  }
+
+  /** The clock and randomness of this engine. @internal */
+  get world(): EngineWorld {
+    return this.#world
+  }
+
+  /** The kind of its store: 'sqlite', 'postgres' and so on. */
+  get storeKind(): string {
+    return this.#store.traits.name
   }
 
   /** How many step bodies the workers of this engine run. */

@@ -1,15 +1,31 @@
 // The engine as the floor above it sees it.
 export type { StoredDefinition } from './catalogue/catalogue.ts'
+export type { Records } from './catalogue/records.ts'
 export type { BuildRecord } from './client/builds.ts'
 export type { Client } from './client/client.ts'
-export type { Page, RunFilter } from './client/filter.ts'
+export { type Page, pageOptions, type RunFilter, runFilter } from './client/filter.ts'
 export { eventsOf } from './client/history.ts'
 export type { HistoryEvent } from './client/history-event.ts'
-export type { Migration, RunHandle, StartedRun } from './client/run-handle.ts'
+export { updateId } from './client/ids.ts'
+export {
+  editOptions,
+  forkOptions,
+  historyOptions,
+  type Migration,
+  messageOptions,
+  migrationOptions,
+  type RunHandle,
+  resetOptions,
+  type StartedRun,
+} from './client/run-handle.ts'
 export type { RunRecord } from './client/run-record.ts'
 export { type StartOptions, startOptions } from './client/start-options.ts'
+export type { StepRecord } from './client/steps.ts'
+export type { Submitted } from './client/submitting.ts'
+export type { Timeline } from './client/timeline.ts'
 export type { Why } from './client/why.ts'
 export { whyText } from './client/why-text.ts'
+export type { WorkerRecord } from './client/workers.ts'
 export { idOf, parseRequestKey } from './deciders/machine/keys.ts'
 export { type Activity, type AnyActivity, activity } from './definitions/activity.ts'
 export { type AttributeScalar, type Attributes, storedAttributes } from './definitions/attributes.ts'
@@ -57,5 +73,5 @@ export { decodeFailure, decodePayload, decodeTurn } from './kernel/codec.ts'
 export type { Event } from './kernel/event.ts'
 export type { Message } from './kernel/message.ts'
 export type { Status } from './kernel/run.ts'
-export { LIVE } from './kernel/run.ts'
+export { ENDED, LIVE } from './kernel/run.ts'
 export { retryRule } from './policies/retry.ts'

@@ -41,6 +41,7 @@ import {
 import { type Submitted, submitted } from './submitting.ts'
 import { settleByToken } from './tokens.ts'
 import { Waits } from './waits.ts'
+import { type WorkerRecord, workerOf } from './workers.ts'
 
 /** @internal */
 export interface ClientPorts {
@@ -160,13 +161,21 @@ export class Client {
     return (await this.#ports.send((store) => store.list(query))).count ?? 0
   }
 
-  async #livingBuilds(): Promise<readonly string[]> {
+  /** The names of the definitions in the store that any worker can run. */
+  definitionNames(): Promise<readonly string[]> {
+    return this.#ports.catalogue.names()
+  }
+
+  /** The workers that use the store, and what each can do. */
+  async workers(): Promise<readonly WorkerRecord[]> {
     const [loaded] = await this.host.load([{ type: 'sessions' }])
     const { now, sessions } = loaded?.type === 'sessions' ? loaded : { now: 0, sessions: [] }
-    return sessions.flatMap(({ expiresAt, about }) => {
-      const { code, pin } = JSON.parse(about) as { code?: string; pin?: boolean }
-      return expiresAt > now && pin && code !== undefined ? [code] : []
-    })
+    return sessions.map((session) => workerOf(session, now))
+  }
+
+  async #livingBuilds(): Promise<readonly string[]> {
+    const workers = await this.workers()
+    return workers.flatMap(({ alive, pin, build }) => (alive && pin && build !== undefined ? [build] : []))
   }
 
   /** Starts a run of a workflow, or an activity on its own. When this resolves, the run is durable. */

@@ -173,11 +173,14 @@ export interface RunOptions extends ActivityOptions, StepIdentity {
 /** What can be stored with a run, and its timeouts. */
 export const aboutRun = {
   /** Values that runs can be searched by: `{ customer: 'c-17', total: 99 }`. */
-  attributes: option<Attributes>('Values that runs can be searched by.', 'an object of attributes', isNamed),
+  attributes: option<Attributes>('Values that runs can be searched by.', 'an object of attributes', isNamed, {
+    schema: { type: 'object' },
+  }),
   /** Values stored with the run: readable, but not searchable. */
   memo: given<Readonly<Record<string, unknown>>>(
     'Values stored with the run: readable, but not searchable.',
     'an object',
+    { schema: { type: 'object' } },
   ),
   ...timeouts,
 } as const
