@@ -470,6 +470,7 @@ assert(
   limits.httpResponseBytesMax + limits.httpHeaderBytesMax < limits.payloadBytesMax,
   'a response that was read can be recorded',
 )
+assert(limits.snapshotBytes <= limits.snapshotPartBytes, 'a snapshot of several parts is never written as one object')
 assert(limits.payloadBytesMax <= limits.turnBytesMax, 'a turn can hold at least one payload')
 assert(limits.graphBytesMax < limits.payloadBytesMax, 'a graph document can be stored')
 assert(limits.graphDepthMax < limits.payloadDepthMax, 'a graph document can be stored inside another value')
