@@ -4,6 +4,7 @@
 import { backfillOptions, scheduleChange, wholeSchedule } from '../addons/schedules/options.ts'
 import {
   amount,
+  choice,
   type Described,
   type Description,
   duration,
@@ -11,6 +12,7 @@ import {
   given,
   hidden,
   listOf,
+  moment,
   nested,
   option,
   required,
@@ -29,7 +31,10 @@ import {
   runFilter,
   startOptions,
 } from '../core/index.ts'
+import type { Credential } from './outputs.ts'
 import type { OperationName } from './routes.ts'
+
+type TokenScope = Credential['scope']
 
 const run = required(text('A run id; or `w:` and a workflow id, which means its newest run.'))
 const schedule = required(text('The id of the schedule.'))
@@ -138,6 +143,14 @@ export const inputs = {
   'builds.retire': { build },
   'workers.list': {},
   'health.get': {},
+  'audit.list': pageOptions,
+  'tokens.list': {},
+  'tokens.create': {
+    name: required(text('What the token is for; the audit trail names it.')),
+    scope: required(choice<TokenScope>('What the token may do.', ['read', 'operate', 'admin'])),
+    expiresAt: moment('When it ends.', { otherwise: 'never' }),
+  },
+  'tokens.revoke': { token: required(text('The id of the token.')) },
   'me.get': {},
   'openapi.get': {},
 } as const satisfies Readonly<Record<OperationName, Description>>

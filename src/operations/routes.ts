@@ -239,6 +239,22 @@ export const routes = {
     ...{ method: 'GET', path: '/health', scope: 'read', success: 200, tool: 'read' },
     about: 'Show whether the store answers, how many workers there are and how many runs are in progress.',
   },
+  'audit.list': {
+    ...{ method: 'GET', path: '/audit', scope: 'admin', success: 200 },
+    about: 'List who changed what through a server, newest first.',
+  },
+  'tokens.list': {
+    ...{ method: 'GET', path: '/tokens', scope: 'admin', success: 200 },
+    about: 'List the tokens of the API, without their secrets.',
+  },
+  'tokens.create': {
+    ...{ method: 'POST', path: '/tokens', scope: 'admin', success: 201 },
+    about: 'Create a token. The answer has its text, which cannot be read again.',
+  },
+  'tokens.revoke': {
+    ...{ method: 'DELETE', path: '/tokens/{token}', scope: 'admin', success: 204, dangerous: true },
+    about: 'Revoke a token.',
+  },
   'me.get': {
     method: 'GET',
     path: '/me',

@@ -3,9 +3,10 @@ import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
 import { quote } from '../core/base/visible.ts'
 import type { Clock } from '../core/runtime/clock.ts'
+import type { Credential } from '../operations/outputs.ts'
 import { Rate } from './counters.ts'
 import type { HttpRequest } from './http.ts'
-import type { Credential, Tokens } from './tokens.ts'
+import type { Tokens } from './tokens.ts'
 
 export interface AccessOptions {
   /** Names of this server that a request may use as its host, with their ports. */

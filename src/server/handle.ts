@@ -5,7 +5,9 @@ import { limits } from '../core/base/limits.ts'
 import { visible } from '../core/base/visible.ts'
 import type { Logger } from '../core/runtime/logger.ts'
 import type { Engine } from '../engine.ts'
+import type { Caller, ServerBooks } from '../operations/handlers/context.ts'
 import { operate } from '../operations/operate.ts'
+import type { Credential } from '../operations/outputs.ts'
 import { internalProblem, type Problem, problemOf } from '../operations/problems.ts'
 import { type OperationName, type Route, routes } from '../operations/routes.ts'
 import { version } from '../operations/version.ts'
@@ -20,13 +22,21 @@ import {
   withDates,
 } from '../operations/wire.ts'
 import { type Access, Refusal, tooMany, unauthenticated } from './access.ts'
+import type { Audit } from './audit.ts'
+import { audited } from './audited.ts'
 import type { HttpAnswer, HttpRequest } from './http.ts'
 import { inputSchemas, openApi, propertiesOf, readsQuery, statusFor } from './openapi.ts'
 import { API, match } from './router.ts'
-import type { Credential } from './tokens.ts'
+
+/** A namespace: an engine, and the trail of what was changed in its store. */
+export interface Namespace {
+  readonly engine: Engine
+  readonly audit: Audit
+}
 
 export interface HandlerParts {
-  readonly engines: Readonly<Record<string, Engine>>
+  readonly namespaces: Readonly<Record<string, Namespace>>
+  readonly tokens: ServerBooks['tokens']
   readonly access: Access
   readonly logger: Logger
   /** Aborted when the server stops. */
@@ -62,7 +72,7 @@ export class Handler {
     const headers = { ...safeHeaders, 'x-request-id': requestId, ...this.#parts.access.corsHeaders(request) }
     this.#inProgress++
     try {
-      const answer = await this.#answer(request)
+      const answer = await this.#answer(request, requestId)
       return { ...answer, headers: { ...headers, ...answer.headers } }
     } catch (error) {
       const { status, ...problem } = this.#problem(error, requestId)
@@ -82,7 +92,7 @@ export class Handler {
     return internalProblem(requestId)
   }
 
-  async #answer(request: HttpRequest): Promise<HttpAnswer> {
+  async #answer(request: HttpRequest, requestId: string): Promise<HttpAnswer> {
     const { access } = this.#parts
     if (request.target.length > limits.requestUrlLengthMax) {
       const message = `the URL has ${request.target.length} characters; expected at most ${limits.requestUrlLengthMax}.`
@@ -98,17 +108,26 @@ export class Handler {
     if (!credential) throw unauthenticated('the request has no token')
     const input = { ...(await bodyOf(request, name, route)), ...queryOf(query, name, route), ...fields }
     keyed(input, route, request.header('idempotency-key'))
-    const output = await operate(name, input, this.#caller(credential, request))
+    const space = this.#namespaceOf(credential)
+    const change = { name, input, by: credential.name, requestId, reason: request.header('x-reason') }
+    const caller = this.#caller(credential, space, request)
+    const output = await audited(space.audit, change, () => operate(name, input, caller))
     if (route.form === 'lines')
       return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: lines(output) }
     if (route.success === 204) return { status: 204, headers: {} }
     return jsonAnswer(statusFor(name, route, output), output, isExact(request.header('accept')))
   }
 
-  #caller({ name, scope, namespace }: Credential, { signal }: HttpRequest) {
-    const engine = this.#parts.engines[namespace]
-    if (!engine) throw unauthenticated(`the namespace of the token, '${namespace}', is not served here`)
-    return { engine, name, scope, signal: AbortSignal.any([signal, this.#parts.stopped]) }
+  #namespaceOf({ namespace }: Credential): Namespace {
+    const { namespaces } = this.#parts
+    const space = Object.hasOwn(namespaces, namespace) ? namespaces[namespace] : undefined
+    if (!space) throw unauthenticated(`the namespace of the token, '${namespace}', is not served here`)
+    return space
+  }
+
+  #caller({ name, scope, namespace }: Credential, { engine, audit }: Namespace, { signal }: HttpRequest): Caller {
+    const { tokens, stopped } = this.#parts
+    return { engine, name, scope, namespace, books: { tokens, audit }, signal: AbortSignal.any([signal, stopped]) }
   }
 }
 

@@ -6,6 +6,7 @@
  * @packageDocumentation
  */
 
+export type { AuditEntry, Credential, TokenRecord } from '../operations/outputs.ts'
 export type { ListenOptions, ServerOptions } from './options.ts'
 export { type Listening, type Server, server } from './server.ts'
-export type { Credential, TokenRecord, Tokens } from './tokens.ts'
+export type { Tokens } from './tokens.ts'

@@ -8,8 +8,9 @@ import { type Clock, sleep } from '../core/runtime/clock.ts'
 import { consoleLogger } from '../core/runtime/logger.ts'
 import { Engine } from '../engine.ts'
 import { Access, isLoopback } from './access.ts'
+import { Audit } from './audit.ts'
 import { fromFetch, toFetch } from './fetch.ts'
-import { Handler } from './handle.ts'
+import { Handler, type HandlerParts } from './handle.ts'
 import { fromNode, toNode } from './node.ts'
 import { type ListenOptions, listenOptions, type ServerOptions, serverOptions } from './options.ts'
 import { Tokens } from './tokens.ts'
@@ -29,6 +30,7 @@ export class Server {
   /** Tokens in the store. With none, a server on loopback needs none. */
   readonly tokens: Tokens
   readonly #handler: Handler
+  readonly #audits: readonly Audit[]
   readonly #clock: Clock
   readonly #options: ServerOptions
   readonly #stopped = new AbortController()
@@ -48,7 +50,11 @@ export class Server {
     const isOpen = (): boolean => open || this.#isLocal
     const access = new Access(this.tokens, clock, { hosts, origins, isOpen, namespace })
     const newId = (): string => engine.host.newId()
-    this.#handler = new Handler({ engines, access, logger, newId, stopped: this.#stopped.signal })
+    this.#audits = Object.values(engines).map((each) => new Audit(each.records, clock))
+    const spaces = Object.entries(engines).map(([name, each], at) => [name, { engine: each, audit: this.#audits[at] }])
+    const namespaces = Object.fromEntries(spaces) as HandlerParts['namespaces']
+    const { tokens } = this
+    this.#handler = new Handler({ namespaces, tokens, access, logger, newId, stopped: this.#stopped.signal })
   }
 
   /** Answers a request of `fetch`: mount it in Hono, Next or a serverless function. */
@@ -104,6 +110,7 @@ export class Server {
     await Promise.race([closed, sleep(this.#clock, limits.serverGraceMs)])
     node?.closeAllConnections()
     await closed
+    await Promise.allSettled(this.#audits.map((audit) => audit.flush()))
   }
 }
 

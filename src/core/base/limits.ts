@@ -434,6 +434,10 @@ export const limits = {
   wrongTokensPerMinute: 10,
   /** Time for which a server trusts a token it has looked up; a revocation takes effect after it at the latest. */
   tokenCacheMs: 10_000,
+  /** Entries in one page of the audit trail. */
+  auditPageEntries: 64,
+  /** Pages of the audit trail that are kept. */
+  auditPagesKept: 10_000,
   /** Addresses and tokens whose requests are counted. */
   countersKept: 10_000,
   /** Time that requests in progress get when the server stops. */
