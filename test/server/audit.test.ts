@@ -43,7 +43,6 @@ function caller(fetch: (request: Request) => Promise<Response>) {
     })
     const response = await fetch(request)
     const text = await response.text()
-    // biome-ignore lint: the shape differs from call to call
     return { status: response.status, body: text === '' ? undefined : (JSON.parse(text) as Record<string, never>) }
   }
 }
