@@ -408,6 +408,16 @@ export const limits = {
   definitionsKept: 1_000,
   /** Where a server listens unless told otherwise. */
   serverPort: 7_295,
+  /** Runs of one batch with a kept preview: their ids fit into one value. */
+  batchRunsMax: 25_000,
+  /** Runs that such a batch works on in one step. */
+  batchChunk: 100,
+  /** Time for which a preview can be started. */
+  batchPreviewMs: 3_600_000,
+  /** Failures that a batch keeps. */
+  batchFailuresKept: 1_000,
+  /** Runs that a preview shows. */
+  batchSample: 20,
   /** Bytes of the body of a request to the server. */
   requestBytesMax: 2 * 1_048_576,
   /** Levels of nesting in the body of a request: those of a value, and of what contains it. */
