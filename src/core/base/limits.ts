@@ -420,6 +420,8 @@ export const limits = {
   batchSample: 20,
   /** Bytes of the body of a request to the server. */
   requestBytesMax: 2 * 1_048_576,
+  /** Multiple of that up to which a longer body is read, and discarded, so that its sender reads the refusal. */
+  requestDiscardFactor: 4,
   /** Levels of nesting in the body of a request: those of a value, and of what contains it. */
   requestDepthMax: 220,
   /** Bytes of all headers of a request. */
@@ -430,6 +432,8 @@ export const limits = {
   requestHeadersMs: 10_000,
   /** Time in which a whole request must arrive. */
   requestMs: 30_000,
+  /** Time after which a connection is closed on which nothing was sent, in either direction. */
+  connectionSilenceMs: 120_000,
   /** Longest wait of a request for a run. */
   requestWaitMsMax: 60_000,
   /** Requests in progress at once; more get TOO_MANY_REQUESTS. */
