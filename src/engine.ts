@@ -183,7 +183,7 @@ export class Engine extends Client implements AsyncDisposable {
   /** @internal */
   constructor(raw: Store, registry: Registry, options: OpenOptions, world: EngineWorld) {
     const { clock, random, waitClock } = world
-    const { reuse, interceptors } = options
+    const { reuse, interceptors, logger = consoleLogger } = options
     const bus = new Bus(options.listeners)
     const store = coalesced(observed(withCodecs(raw, options), bus, clock), () => clock.breathe())
     const ended = new AbortController()
@@ -205,7 +205,7 @@ export class Engine extends Client implements AsyncDisposable {
       reuse,
       interceptors,
       queryRun: (query) => queryRun(deciders, clock, query),
-      endUnclaimed: (run) => endUnclaimed(run, store, random.integer()),
+      endUnclaimed: (run) => endUnclaimed(run, { store, bus, clock, logger, turnId: random.integer() }),
     })
     this.batches = new Batches(this)
     this.schedules = new Schedules(this, () => clock.now())
