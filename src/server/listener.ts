@@ -32,7 +32,7 @@ export class Listener {
     }
     const node = createServer(settings)
     node.maxConnections = limits.connectionsMax
-    node.setTimeout(limits.connectionSilenceMs)
+    node.timeout = limits.connectionSilenceMs
     const answer: RequestListener = (request, response) => {
       const { socket } = request
       this.#answering.set(socket, response)
