@@ -34,6 +34,7 @@ export class Access {
   readonly #options: AccessOptions
   readonly #requests: Rate
   readonly #wrong: Rate
+  readonly #webhooks: Rate
   readonly #hosts: readonly string[]
   /** Tokens that were valid, by digest: wrong tokens from the same address do not lock them out. */
   readonly #valid = new Set<string>()
@@ -44,6 +45,8 @@ export class Access {
     this.#hosts = options.hosts.map(hostName)
     this.#requests = new Rate(clock, { perSecond: limits.requestsPerSecond, burst: limits.requestBurst })
     const perMinute = limits.wrongTokensPerMinute
+    const webhooks = limits.webhooksPerMinute
+    this.#webhooks = new Rate(clock, { perSecond: webhooks / 60, burst: webhooks })
     this.#wrong = new Rate(clock, { perSecond: perMinute / 60, burst: perMinute })
   }
 
@@ -121,6 +124,12 @@ export class Access {
     this.#valid.delete(digest)
     this.#wrong.take(address)
     throw unauthenticated('the token is unknown, expired or revoked')
+  }
+
+  /** Anyone can call a webhook, so an address gets few tries to guess a token. */
+  countWebhook({ address = '' }: HttpRequest): void {
+    const waitMs = this.#webhooks.take(address)
+    if (waitMs > 0) throw tooMany(waitMs)
   }
 
   #count(key: string): void {
