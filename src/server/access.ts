@@ -14,8 +14,10 @@ export interface AccessOptions {
   readonly hosts: readonly string[]
   /** Origins of pages that may use this server from a browser. */
   readonly origins: readonly string[]
-  /** True if requests without a token are from this machine, or the program that mounts the server lets them in. */
-  readonly isOpen: () => boolean
+  /** Requests without a token are let in, because the program that mounts the server checks them. */
+  readonly open: boolean
+  /** True if the server listens on loopback: requests without a token are let in until there is one. */
+  readonly isLocal: () => boolean
   readonly namespace: string
 }
 
@@ -66,9 +68,10 @@ export class Access {
   #checkHost(request: HttpRequest): void {
     const host = request.header('host') ?? ''
     const name = hostName(host)
+    const { open, isLocal } = this.#options
     // A host that is listed without a port is meant with any.
     if (this.#hosts.includes(name) || this.#hosts.includes(name.replace(/:\d+$/, ''))) return
-    if (isLoopback(host) || (this.#hosts.length === 0 && !this.#options.isOpen())) return
+    if (isLoopback(host) || (this.#hosts.length === 0 && !open && !isLocal())) return
     const message = `this server is not ${quote(host)}; expected localhost, or one of its \`hosts\`. Add the name to \`hosts\`.`
     throw new PawlError('HOST_REFUSED', message)
   }
@@ -107,7 +110,7 @@ export class Access {
     const given = bearerOf(request.header('authorization'))
     const address = request.address ?? ''
     if (given === undefined) {
-      if (!this.#options.isOpen() || (await this.#tokens.areNeeded())) return undefined
+      if (!(await this.#isOpen())) return undefined
       this.#count(`address ${address}`)
       return { name: 'local', scope: 'admin', namespace: this.#options.namespace }
     }
@@ -130,6 +133,11 @@ export class Access {
   countWebhook({ address = '' }: HttpRequest): void {
     const waitMs = this.#webhooks.take(address)
     if (waitMs > 0) throw tooMany(waitMs)
+  }
+
+  async #isOpen(): Promise<boolean> {
+    const { open, isLocal } = this.#options
+    return open || (isLocal() && !(await this.#tokens.areNeeded()))
   }
 
   #count(key: string): void {

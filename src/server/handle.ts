@@ -78,7 +78,7 @@ export class Handler {
       const answer = await this.#answer(request, requestId)
       return { ...answer, headers: { ...headers, ...answer.headers } }
     } catch (error) {
-      const { status, ...problem } = this.#problem(error, requestId)
+      const { status, ...problem } = this.#problem(request.signal.aborted ? clientGone : error, requestId)
       const more = error instanceof Refusal ? error.headers : status === 503 ? { 'retry-after': '1' } : {}
       const body = plainText({ ...problem, status })
       return { status, headers: { ...headers, 'content-type': PROBLEM_TYPE, ...more }, body }
@@ -121,7 +121,7 @@ export class Handler {
     const caller = this.#caller(credential, space, request)
     const output = await audited(space.audit, change, () => operate(name, input, caller))
     if (route.form === 'lines')
-      return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: lines(output) }
+      return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: await lines(output) }
     if (route.success === 204) return { status: 204, headers: {} }
     return jsonAnswer(statusFor(name, route, output), output, isExact(request.header('accept')))
   }
@@ -313,8 +313,22 @@ function jsonAnswer(status: number, output: unknown, exact: boolean): HttpAnswer
   return { status, headers: { 'content-type': type }, body: exact ? exactText(output) : plainText(output) }
 }
 
-async function* lines(output: unknown): AsyncGenerator<string> {
-  for await (const line of output as AsyncIterable<string>) yield `${line}\n`
+/** Nobody reads this answer, so it is no error that the log should have. */
+const clientGone = new PawlError('TRY_LATER', 'the client is gone. Send the request again.')
+
+/** The first line is made before the answer begins, so that an error that shows at once has a status. */
+async function lines(output: unknown): Promise<AsyncIterable<string>> {
+  const iterator = (output as AsyncIterable<string>)[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  return linesAfter(first, iterator)
+}
+
+async function* linesAfter(first: IteratorResult<string>, iterator: AsyncIterator<string>): AsyncGenerator<string> {
+  try {
+    for (let next = first; !next.done; next = await iterator.next()) yield `${next.value}\n`
+  } finally {
+    await iterator.return?.()
+  }
 }
 
 function splitAt(text: string, mark: string): readonly [string, string] {

@@ -49,8 +49,8 @@ export class Server {
     this.#clock = clock
     this.#options = options
     this.tokens = new Tokens(engine.records, clock, token === undefined ? undefined : { token, namespace })
-    const isOpen = (): boolean => open || this.#isLocal
-    const access = new Access(this.tokens, clock, { hosts, origins, isOpen, namespace })
+    const isLocal = (): boolean => this.#isLocal
+    const access = new Access(this.tokens, clock, { hosts, origins, open, isLocal, namespace })
     this.#newId = () => engine.host.newId()
     this.#audits = Object.values(engines).map((each) => new Audit(each.records, clock))
     const spaces = Object.entries(engines).map(([name, each], at) => [name, { engine: each, audit: this.#audits[at] }])

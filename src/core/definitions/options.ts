@@ -9,6 +9,7 @@ import {
   flag,
   fn,
   given,
+  isObject,
   isWhole,
   named,
   nested,
@@ -178,9 +179,10 @@ export const aboutRun = {
     schema: { type: 'object' },
   }),
   /** Values stored with the run: readable, but not searchable. */
-  memo: given<Readonly<Record<string, unknown>>>(
+  memo: option<Readonly<Record<string, unknown>>>(
     'Values stored with the run: readable, but not searchable.',
     'an object',
+    isObject,
     { schema: { type: 'object' } },
   ),
   ...timeouts,

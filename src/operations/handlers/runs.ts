@@ -21,6 +21,8 @@ import { answerWithin, type Caller, type Handlers, outcomeOf, refOf, waitOf } fr
 type RunOperation = Extract<OperationName, `runs.${string}`>
 
 const accepted = { accepted: true } as const
+/** Answers are found by the id of their message: the name is only for types. */
+const anyUpdate = update<never, unknown>('any')
 
 function at({ engine }: Caller, run: string): RunHandle<unknown> {
   return engine.get(refOf(run))
@@ -51,7 +53,7 @@ export const runs: Handlers<RunOperation> = {
   },
   'runs.updateResult': async ({ run, messageId }, caller) => {
     const handle = at(caller, run)
-    const answer = await handle.updateResult(update<never, unknown>(''), messageId)
+    const answer = await handle.updateResult(anyUpdate, messageId)
     return answer ? { messageId, result: answer.value } : { messageId, why: await handle.why() }
   },
   'runs.export': (filter, { engine }) => engine.export(filter),
