@@ -96,10 +96,10 @@ const fleet: readonly OtherRoute[] = [
     ...{ method: 'GET', path: '/api/durable/workflows', takes: ['status', 'type', 'limit', 'cursor'] },
     answer: async (call, _, { status, type, limit, cursor }) => {
       const { items, cursor: next } = await call('runs.list', {
-        ...(status !== undefined && { status: statusesOf(String(status)) }),
-        ...(type !== undefined && { workflow: String(type) }),
+        ...(status !== undefined && { status: statusesOf(textOf(status, 'status')) }),
+        ...(type !== undefined && { workflow: textOf(type, 'type') }),
         ...(limit !== undefined && { limit: Number(limit) }),
-        ...(cursor !== undefined && { cursor: String(cursor) }),
+        ...(cursor !== undefined && { cursor: textOf(cursor, 'cursor') }),
       })
       return { workflows: items.map(workflowInfo), total: items.length, cursor: next }
     },
