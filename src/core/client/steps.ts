@@ -4,6 +4,7 @@ import { unreachable } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
 import type { Instant } from '../base/time.ts'
 import { parseNodeKey } from '../deciders/graph/node-key.ts'
+import { isOfGraph } from '../deciders/graph/rewind.ts'
 import type { Event, StepShape } from '../kernel/event.ts'
 import { type TimelineRow, timelineOf } from './timeline.ts'
 
@@ -67,7 +68,8 @@ function definitionIn(events: readonly Event[]): Definition | undefined {
       if (to !== null) names.set(from, to)
     }
   }
-  if (!shapes) return undefined
+  // What a machine consists of are not its steps.
+  if (!shapes || !isOfGraph(events)) return undefined
   const known = new Set(shapes.map(([name]) => name))
   const nameOf = (key: string): string => {
     const node = parseNodeKey(key)
