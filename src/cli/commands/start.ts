@@ -64,7 +64,7 @@ async function start(name: string, input: unknown, options: Options): Promise<vo
     const run = await engine.start(contract, input, startOptions(options))
     const { runId, workflowId, isNew, alongside } = run
     const started = defined({ runId, workflowId, isNew, alongside })
-    const notes = await notesOn(run)
+    const notes = await notesOn(run, options)
     if (!options.wait) {
       if (options.json) return printJson({ ...started, ...(notes.length > 0 && { notes }) })
       print(`run ${paint('bold', runId)} of '${plain(name)}' ${stateOf(run, options)}`)
@@ -90,13 +90,13 @@ function stateOf({ isNew }: StartedRun<unknown>, { pending }: Options): string {
 }
 
 /** Notes for the user: another run with the same workflow id, or no worker. */
-async function notesOn(run: StartedRun<unknown>): Promise<string[]> {
+async function notesOn(run: StartedRun<unknown>, options: Options): Promise<string[]> {
   const why = await run.why()
   return [
     ...(run.alongside === undefined
       ? []
       : [`workflow id '${run.workflowId}' has another run in progress, ${run.alongside}`]),
-    ...(why.reason === 'noWorker' && why.suggestion !== undefined ? [why.suggestion] : []),
+    ...(why.reason === 'noWorker' ? suggestionLines(why, options) : []),
   ]
 }
 
