@@ -52,7 +52,7 @@ interface Definition {
   has(key: string): boolean
 }
 
-/** The newest definition in the history, and the names under which it knows earlier steps. */
+/** The newest definition of a graph in the history, and the names under which it knows earlier steps. */
 function definitionIn(events: readonly Event[]): Definition | undefined {
   let shapes: readonly StepShape[] | undefined
   let completed = false
@@ -68,7 +68,6 @@ function definitionIn(events: readonly Event[]): Definition | undefined {
       if (to !== null) names.set(from, to)
     }
   }
-  // What a machine consists of are not its steps.
   if (!shapes || !isOfGraph(events)) return undefined
   const known = new Set(shapes.map(([name]) => name))
   const nameOf = (key: string): string => {
