@@ -19,6 +19,7 @@ const entryPoints = {
   'pawl/testing': 'testing/index.ts',
   'pawl/store': 'core/stores/index.ts',
   'pawl/postgres': 'stores/postgres/index.ts',
+  'pawl/server': 'server/index.ts',
   'pawl/sqlite': 'stores/sqlite/index.ts',
 } as const
 

@@ -1,6 +1,9 @@
 // Opens an engine: a store, a client on it (`start`, `get`, `list` and so on are in core/client/client.ts), and the
 // workers of this process.
 
+import { Batch, type BatchOptions } from './addons/batches/batch.ts'
+import { Batches } from './addons/batches/batches.ts'
+import { batchWorkflow } from './addons/batches/workflow.ts'
 import { parseGraph } from './addons/documents/parse.ts'
 import { Schedules } from './addons/schedules/schedules.ts'
 import { SCHEDULES_QUEUE, schedule } from './addons/schedules/workflow.ts'
@@ -12,6 +15,7 @@ import { checkName } from './core/base/names.ts'
 import type { Json } from './core/base/value.ts'
 import { visibleJson } from './core/base/visible.ts'
 import { Catalogue } from './core/catalogue/catalogue.ts'
+import type { Records } from './core/catalogue/records.ts'
 import { activityClient } from './core/client/activity-client.ts'
 import { Client, untilClosed } from './core/client/client.ts'
 import { queryOf, type RunFilter, runFilter } from './core/client/filter.ts'
@@ -135,7 +139,7 @@ function refuseOldNode(): void {
 
 /** All code of an engine: the user's, and pawl's own. @internal */
 export function registryOf({ workflows = [], activities = [] }: OpenOptions): Registry {
-  return new Registry(workflows, activities, [schedule])
+  return new Registry(workflows, activities, [schedule, batchWorkflow])
 }
 
 /** A run as it is stored: its newest generation. */
@@ -163,6 +167,8 @@ export type CheckedRun = Verdict & {
 export class Engine extends Client implements AsyncDisposable {
   /** Runs that start by the clock. */
   readonly schedules: Schedules
+  /** Operations on many runs, previewed first. */
+  readonly batches: Batches
   readonly #store: Store
   readonly #registry: Registry
   readonly #catalogue: Catalogue
@@ -201,6 +207,7 @@ export class Engine extends Client implements AsyncDisposable {
       queryRun: (query) => queryRun(deciders, clock, query),
       endUnclaimed: (run) => endUnclaimed(run, { store, bus, clock, logger, turnId: random.integer() }),
     })
+    this.batches = new Batches(this)
     this.schedules = new Schedules(this, () => clock.now())
     this.#store = store
     this.#registry = registry
@@ -292,6 +299,26 @@ export class Engine extends Client implements AsyncDisposable {
   /** The build of this engine, as users name it. */
   get #code(): string {
     return checkName(this.#options.build ?? this.#registry.fingerprint, 'the build')
+  }
+
+  /** Small shared values of the store. @internal */
+  get records(): Records {
+    return this.#catalogue.records
+  }
+
+  /** The clock and randomness of this engine. @internal */
+  get world(): EngineWorld {
+    return this.#world
+  }
+
+  /** The kind of its store: 'sqlite', 'postgres' and so on. */
+  get storeKind(): string {
+    return this.#store.traits.name
+  }
+
+  /** The operations of a handle, for every run that matches the filter. */
+  batch(filter: RunFilter, options: BatchOptions): Batch {
+    return new Batch(this, filter, options)
   }
 
   /** How many step bodies the workers of this engine run. */

@@ -131,7 +131,7 @@ test('house: declarations show what users can call, and nothing that is ours', a
     'engine',
     'core/client/client',
     'core/worker/worker',
-    'core/client/batch',
+    'addons/batches/batch',
     'testing/test-engine',
   ]) {
     const text = await readFile(join(root, 'dist', `${name}.d.ts`), 'utf8')

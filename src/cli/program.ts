@@ -1,8 +1,8 @@
 // All commands, and the exit codes: 0 success, 1 refused or failed, 2 wrong usage. With `--json` an error is printed as
 // JSON on standard error. To add a verb, add a file in commands/ and list its command here.
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { CancelledError, PawlError, RunError } from '../core/base/errors.ts'
+import { version } from '../operations/version.ts'
 import { buildsCommand } from './commands/builds.ts'
 import { cancelCommand } from './commands/cancel.ts'
 import { checkCommand } from './commands/check.ts'
@@ -117,12 +117,6 @@ function build(isJson: boolean): Command {
     })
   }
   return program
-}
-
-function version(): string {
-  // The manifest is two folders up, both from src and from dist.
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(manifest) as { readonly version: string }).version
 }
 
 function report(error: unknown, isJson: boolean, argv: readonly string[]): void {

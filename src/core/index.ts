@@ -1,23 +1,48 @@
 // The engine as the floor above it sees it.
 export type { StoredDefinition } from './catalogue/catalogue.ts'
+export type { Records } from './catalogue/records.ts'
+export type { OwnActivityClient } from './client/activity-client.ts'
 export type { BuildRecord } from './client/builds.ts'
 export type { Client } from './client/client.ts'
-export type { Page, RunFilter } from './client/filter.ts'
+export { type Page, type PageOptions, pageOptions, queryOf, type RunFilter, runFilter } from './client/filter.ts'
 export { eventsOf } from './client/history.ts'
 export type { HistoryEvent } from './client/history-event.ts'
-export type { Migration, RunHandle, StartedRun } from './client/run-handle.ts'
+export { updateId } from './client/ids.ts'
+export {
+  editOptions,
+  forkOptions,
+  historyOptions,
+  type Migration,
+  messageOptions,
+  migrationOptions,
+  type RunHandle,
+  resetOptions,
+  type StartedRun,
+} from './client/run-handle.ts'
 export type { RunRecord } from './client/run-record.ts'
 export { type StartOptions, startOptions } from './client/start-options.ts'
+export type { StepRecord } from './client/steps.ts'
+export type { Submitted } from './client/submitting.ts'
+export type { Timeline } from './client/timeline.ts'
 export type { Why } from './client/why.ts'
 export { whyText } from './client/why-text.ts'
+export type { WorkerRecord } from './client/workers.ts'
 export { idOf, parseRequestKey } from './deciders/machine/keys.ts'
 export { type Activity, type AnyActivity, activity } from './definitions/activity.ts'
 export { type AttributeScalar, type Attributes, storedAttributes } from './definitions/attributes.ts'
-export { type Child, type Context, type RunRef, type TerminableChild, TIMEOUT } from './definitions/context.ts'
+export {
+  type Child,
+  type Context,
+  type RunRef,
+  type Signal,
+  type TerminableChild,
+  TIMEOUT,
+} from './definitions/context.ts'
 export type {
   ActivityContext,
   ActivityHandler,
   AnyWorkflowContract,
+  Args,
   Given,
   Startable,
   WorkflowContract,
@@ -39,7 +64,7 @@ export {
 } from './definitions/graph-plan.ts'
 export { shapeHash, shapeOf } from './definitions/graph-shape.ts'
 export type { MachinePlan } from './definitions/machine-plan.ts'
-export { query, signal, update } from './definitions/messages.ts'
+export { checkPayload, query, signal, update } from './definitions/messages.ts'
 export {
   type ActivityOptions,
   activityOptions,
@@ -48,7 +73,7 @@ export {
   type Retry,
   type RetryPolicy,
 } from './definitions/options.ts'
-export { SCHEDULE, startedAs } from './definitions/own-workflows.ts'
+export { BATCH, OWN_WORKFLOWS, SCHEDULE, startedAs } from './definitions/own-workflows.ts'
 export { checkPriority } from './definitions/plan.ts'
 export { hasCode, type RegisteredGraph, type RegisteredWorkflow } from './definitions/registry.ts'
 export { parseInput } from './definitions/schema.ts'
@@ -57,5 +82,5 @@ export { decodeFailure, decodePayload, decodeTurn } from './kernel/codec.ts'
 export type { Event } from './kernel/event.ts'
 export type { Message } from './kernel/message.ts'
 export type { Status } from './kernel/run.ts'
-export { LIVE } from './kernel/run.ts'
+export { ENDED, LIVE } from './kernel/run.ts'
 export { retryRule } from './policies/retry.ts'

@@ -54,6 +54,18 @@ export type PawlErrorCode =
   | 'STORE_TOO_OLD'
   | 'STORE_UNSUITABLE'
   | 'SCHEMA_TOO_NEW'
+  | 'UNAUTHENTICATED'
+  | 'FORBIDDEN'
+  | 'ORIGIN_REFUSED'
+  | 'HOST_REFUSED'
+  | 'ROUTE_NOT_FOUND'
+  | 'METHOD_NOT_ALLOWED'
+  | 'MEDIA_TYPE_UNSUPPORTED'
+  | 'REQUEST_TIMEOUT'
+  | 'REQUEST_TOO_LARGE'
+  | 'TOO_MANY_REQUESTS'
+  | 'SERVER_UNREACHABLE'
+  | 'INTERNAL'
 
 /**
  * pawl refused a call or could not carry it out. The `code` is stable, so that programs can test it; the message says

@@ -2,9 +2,11 @@
 // checks of the values they pass, and the tables in the docs all come from one description.
 import { defined } from './defined.ts'
 import { PawlError, type PawlErrorCode } from './errors.ts'
+import { limits } from './limits.ts'
 import { checkKnownName } from './names.ts'
 import { nearest } from './nearest.ts'
 import { type Duration, milliseconds } from './time.ts'
+import type { Json } from './value.ts'
 import { visible } from './visible.ts'
 
 /** Names an option in messages: its name, and what it is an option of. */
@@ -31,9 +33,14 @@ export interface Option<out T> {
   readonly isRequired?: true
   /** Messages never quote the value, because it may be a secret. */
   readonly isHidden?: true
+  /** The values as JSON Schema, for the HTTP API. Absent: any JSON value. */
+  readonly schema?: JsonSchema
   /** The type of the values. Only for the compiler: never set. */
   readonly type?: T
 }
+
+/** A JSON Schema of the 2020-12 draft. */
+export type JsonSchema = { readonly [key: string]: Json }
 
 export type Description = Readonly<Record<string, Option<unknown>>>
 
@@ -51,8 +58,8 @@ type Needed<D> = { readonly [K in keyof D as D[K] extends Must ? K : never]: Val
 /** The options object as users pass it. Without required options it stays a weak type, so that typos are errors. */
 export type Described<D> = keyof Needed<D> extends never ? Optional<D> : Optional<D> & Needed<D>
 
-/** The default of an option, for the docs. */
-type Otherwise = { readonly otherwise?: string }
+/** The default of an option, for the docs; and its JSON Schema. */
+type Otherwise = { readonly otherwise?: string; readonly schema?: JsonSchema }
 
 export function option<T>(
   about: string,
@@ -63,10 +70,21 @@ export function option<T>(
   return { about, takes, accepts, ...otherwise }
 }
 
+/** An option of values that JSON has. */
+function plain<T>(
+  schema: JsonSchema,
+  [about, takes]: readonly [about: string, takes: string],
+  accepts: Option<T>['accepts'],
+  otherwise: Otherwise = {},
+): Option<T> {
+  return option(about, takes, accepts, { schema, ...otherwise })
+}
+
 export function duration(about: string, otherwise: Otherwise = {}): Option<Duration> {
   const takes = "a duration: '10s', '1.5h', 'PT1H30M' or milliseconds"
   const accepts = (value: unknown, { name }: Place): boolean => milliseconds(value as Duration, name) >= 0
-  return option(about, takes, accepts, otherwise)
+  const anyOf = [{ type: 'string' }, { type: 'number', minimum: 0, maximum: limits.durationMsMax }]
+  return plain({ anyOf, examples: ['10s', '1.5h'] }, [about, takes], accepts, otherwise)
 }
 
 /** A whole number within bounds. */
@@ -76,7 +94,8 @@ export function whole(
   otherwise: Otherwise = {},
 ): Option<number> {
   const takes = `a whole number ${between(least, most)}`
-  return option(about, takes, (value) => isWhole(value, least, most), otherwise)
+  const schema = { type: 'integer', minimum: least, maximum: most }
+  return plain(schema, [about, takes], (value) => isWhole(value, least, most), otherwise)
 }
 
 function between(least: number, most: number): string {
@@ -92,26 +111,27 @@ export function amount(
 ): Option<number> {
   const takes = `a number ${between(least, most)}`
   const accepts = (value: unknown): boolean => typeof value === 'number' && value >= least && value <= most
-  return option(about, takes, accepts, otherwise)
+  return plain({ type: 'number', minimum: least, maximum: most }, [about, takes], accepts, otherwise)
 }
 
 export function flag(about: string, otherwise: Otherwise = {}): Option<boolean> {
-  return option(about, 'true or false', (value) => typeof value === 'boolean', otherwise)
+  return plain({ type: 'boolean' }, [about, 'true or false'], (value) => typeof value === 'boolean', otherwise)
 }
 
 export function text(about: string, otherwise: Otherwise = {}): Option<string> {
-  return option(about, 'a string', (value) => typeof value === 'string', otherwise)
+  return plain({ type: 'string' }, [about, 'a string'], (value) => typeof value === 'string', otherwise)
 }
 
-export function moment(about: string): Option<Date> {
+export function moment(about: string, otherwise: Otherwise = {}): Option<Date> {
   const accepts = (value: unknown): boolean => value instanceof Date && !Number.isNaN(value.getTime())
-  return option(about, 'a Date', accepts)
+  return plain({ type: 'string', format: 'date-time' }, [about, 'a Date'], accepts, otherwise)
 }
 
 /** The name of a queue, a build or the like. */
 export function named(about: string, what: string, otherwise: Otherwise = {}): Option<string> {
   const accepts = (value: unknown): boolean => checkKnownName(value, what) !== ''
-  return option(about, 'a name', accepts, otherwise)
+  const schema = { type: 'string', minLength: 1, maxLength: limits.nameLengthMax }
+  return plain(schema, [about, 'a name'], accepts, otherwise)
 }
 
 export function choice<const T extends string>(
@@ -120,7 +140,8 @@ export function choice<const T extends string>(
   otherwise: Otherwise = {},
 ): Option<T> {
   const takes = values.map((value) => `'${value}'`).join(', ')
-  return option(about, takes, (value) => (values as readonly unknown[]).includes(value), otherwise)
+  const accepts = (value: unknown): boolean => (values as readonly unknown[]).includes(value)
+  return plain({ type: 'string', enum: values }, [about, takes], accepts, otherwise)
 }
 
 /** A value that only TypeScript describes, such as code, a client or a list of definitions. Its user checks it. */
@@ -143,21 +164,22 @@ export function fn<T>(about: string, otherwise: Otherwise = {}): Option<T> {
 
 export function strings(about: string, takes: string, otherwise: Otherwise = {}): Option<readonly string[]> {
   const accepts = (value: unknown): boolean => Array.isArray(value) && value.every((each) => typeof each === 'string')
-  return option(about, takes, accepts, otherwise)
+  return plain({ type: 'array', items: { type: 'string' } }, [about, takes], accepts, otherwise)
 }
 
 /** An object of values of one kind, under names that the user chooses. */
 export function byName<T>(about: string, takes: string, each: Option<T>): Option<Readonly<Record<string, T>>> {
   const accepts = (value: unknown, place: Place): boolean =>
     isObject(value) && allAccepted(each, Object.entries(value), place)
-  return { ...option(about, takes, accepts), isNested: true }
+  const schema = { type: 'object', additionalProperties: each.schema ?? true }
+  return { ...plain(schema, [about, takes], accepts), isNested: true }
 }
 
 /** A list of values of one kind. */
 export function listOf<T>(about: string, takes: string, each: Option<T>): Option<readonly T[]> {
   const accepts = (value: unknown, place: Place): boolean =>
     Array.isArray(value) && allAccepted(each, value.entries(), place)
-  return { ...option(about, takes, accepts), isNested: true }
+  return { ...plain({ type: 'array', items: each.schema ?? true }, [about, takes], accepts), isNested: true }
 }
 
 function allAccepted(
@@ -180,13 +202,32 @@ export function nested<D extends Description>(about: string, inner: D): Option<D
     checkOptions(inner, value, { ...place, of: `\`${name}\` of ${of}` })
     return true
   }
-  return { ...option(about, `an object with ${namesOf(inner)}`, accepts), isNested: true }
+  const takes = `an object with ${namesOf(inner)}`
+  return { ...plain<Described<D>>(schemaOf(inner), [about, takes], accepts), isNested: true }
+}
+
+/** The JSON Schema of objects with these options. */
+export function schemaOf(description: Description): JsonSchema {
+  const properties = Object.fromEntries(
+    Object.entries(description).map(([name, { about, otherwise, isRequired, schema = {} }]) => {
+      const whole = otherwise === undefined || isRequired ? about : `${about} Default: ${otherwise}.`
+      return [name, { ...schema, description: whole }]
+    }),
+  )
+  const required = requiredOf(description).map(([name]) => name)
+  return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false }
 }
 
 /** The same option, which also takes null to remove the value it had. */
 export function removable<T>(known: Option<T>): Option<T | null> {
   const accepts: Option<T | null>['accepts'] = (value, place) => value === null || known.accepts(value, place)
-  return { ...known, takes: `${known.takes}, or null`, accepts }
+  const { schema } = known
+  return defined({
+    ...known,
+    takes: `${known.takes}, or null`,
+    accepts,
+    schema: schema && { anyOf: [schema, { type: 'null' }] },
+  })
 }
 
 /** `second` for objects, `first` for everything else. */
@@ -198,6 +239,7 @@ export function either<A, B>(first: Option<A>, second: Option<B>, otherwise: Oth
     ...both,
     isNested: second.isNested,
     isHidden: first.isHidden ?? second.isHidden,
+    schema: first.schema && second.schema && { anyOf: [first.schema, second.schema] },
   })
 }
 

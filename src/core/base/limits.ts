@@ -385,6 +385,10 @@ export const limits = {
   listShownRuns: 50,
   /** Lanes (name, queue, priority) that a list reads one by one; with more, it reads all runs. */
   listLanesMax: 64,
+  /** Runs that one call explains. */
+  whyRunsMax: 200,
+  /** Events that a page of a history shows, unless the caller says otherwise. */
+  historyEventsShown: 500,
   /** Turns in one page of a history. */
   historyPageTurns: 500,
   /** Size from which a page of a history ends with the current turn. */
@@ -402,6 +406,66 @@ export const limits = {
   catalogueListMs: 60_000,
   /** Definitions from the store that a worker keeps in memory. */
   definitionsKept: 1_000,
+  /** Where a server listens unless told otherwise. */
+  serverPort: 7_295,
+  /** Runs of one batch with a kept preview: their ids fit into one value. */
+  batchRunsMax: 25_000,
+  /** Runs that such a batch works on in one step. */
+  batchChunk: 100,
+  /** Time for which a preview can be started. */
+  batchPreviewMs: 3_600_000,
+  /** Failures that a batch keeps. */
+  batchFailuresKept: 1_000,
+  /** Runs that a preview shows. */
+  batchSample: 20,
+  /** Bytes of the body of a request to the server. */
+  requestBytesMax: 2 * 1_048_576,
+  /** Multiple of that up to which a longer body is read, and discarded, so that its sender reads the refusal. */
+  requestDiscardFactor: 4,
+  /** Levels of nesting in the body of a request: those of a value, and of what contains it. */
+  requestDepthMax: 220,
+  /** Bytes of all headers of a request. */
+  requestHeaderBytesMax: 16_384,
+  /** Characters of the URL of a request. */
+  requestUrlLengthMax: 8_192,
+  /** Time in which the headers of a request must arrive. */
+  requestHeadersMs: 10_000,
+  /** Time in which a whole request must arrive. */
+  requestMs: 30_000,
+  /** Time after which a connection is closed on which nothing was sent, in either direction. */
+  connectionSilenceMs: 120_000,
+  /** Longest wait of a request for a run. */
+  requestWaitMsMax: 60_000,
+  /** Requests in progress at once; more get TOO_MANY_REQUESTS. */
+  requestsAtOnce: 512,
+  /** Connections to the server at once. */
+  connectionsMax: 10_000,
+  /** Requests per second of one token, in the long run. */
+  requestsPerSecond: 1_000,
+  /** Requests of one token in one burst. */
+  requestBurst: 2_000,
+  /** Calls of webhooks per minute from one address. */
+  webhooksPerMinute: 600,
+  /** Wrong tokens per minute from one address. */
+  wrongTokensPerMinute: 10,
+  /** Time for which a server trusts a token it has looked up; a revocation takes effect after it at the latest. */
+  tokenCacheMs: 10_000,
+  /** Entries in one page of the audit trail. */
+  auditPageEntries: 64,
+  /** Pages of the audit trail that are kept. */
+  auditPagesKept: 10_000,
+  /** Addresses and tokens whose requests are counted. */
+  countersKept: 10_000,
+  /** Time that requests in progress get when the server stops. */
+  serverGraceMs: 25_000,
+  /** Streams of live events at once, of a process and of one token. */
+  liveStreamsMax: 5_000,
+  liveStreamsPerToken: 100,
+  /** Time between two comments in a stream of live events that has nothing to say. */
+  liveHeartbeatMs: 15_000,
+  /** The shortest and the longest time between two looks for live events. */
+  livePollMsMin: 100,
+  livePollMsMax: 2_000,
   /** Items of one `each` step of a graph. */
   graphItemsMax: 10_000,
   /** Size of the inputs of all items in progress of one `each` step; a single larger one still runs. */
@@ -426,6 +490,7 @@ assert(
   limits.httpResponseBytesMax + limits.httpHeaderBytesMax < limits.payloadBytesMax,
   'a response that was read can be recorded',
 )
+assert(limits.snapshotBytes <= limits.snapshotPartBytes, 'a snapshot of several parts is never written as one object')
 assert(limits.payloadBytesMax <= limits.turnBytesMax, 'a turn can hold at least one payload')
 assert(limits.graphBytesMax < limits.payloadBytesMax, 'a graph document can be stored')
 assert(limits.graphDepthMax < limits.payloadDepthMax, 'a graph document can be stored inside another value')

@@ -3,6 +3,7 @@
 // properties of arrays are not kept.
 
 import { PawlError } from './assert.ts'
+import { byteLength, fromBase64, toBase64 } from './bytes.ts'
 import { limits } from './limits.ts'
 import { classNameOf, placeOf, tagOf } from './names.ts'
 
@@ -18,16 +19,31 @@ export interface Payload {
   readonly notes?: readonly Note[]
 }
 
+/** How large a value may be. */
+interface Bounds {
+  readonly bytes: number
+  readonly depth: number
+}
+
+const ofPayload: Bounds = { bytes: limits.payloadBytesMax, depth: limits.payloadDepthMax }
+/** An answer of the server contains payloads, so it is larger and deeper. */
+const ofAnswer: Bounds = { bytes: Number.POSITIVE_INFINITY, depth: limits.requestDepthMax }
+
+/** An answer of the server as a payload, without the bounds of a single value. */
+export function encodeAnswer(value: unknown): Payload {
+  return encode(value, 'the answer', ofAnswer)
+}
+
 /** The value as a payload, which is a deep copy. `what` names the value in errors. */
-export function encode(value: unknown, what: string): Payload {
+export function encode(value: unknown, what: string, bounds = ofPayload): Payload {
   if (value === undefined) return nothing
   if (isSimple(value) && (typeof value !== 'string' || value.length < shortText)) {
     return { json: value }
   }
-  const draft: Draft = { what, path: [], above: [], notes: [], least: 0, most: 0 }
+  const draft: Draft = { what, bounds, path: [], above: [], notes: [], least: 0, most: 0 }
   const json = copyGuarded(value, draft)
   const payload: Payload = draft.notes.length === 0 ? { json } : { json, notes: draft.notes }
-  if (draft.most > limits.payloadBytesMax) checkSize(payload, what)
+  if (draft.most > bounds.bytes) checkSize(payload, what)
   return payload
 }
 
@@ -52,6 +68,7 @@ function isSimple(value: unknown): value is null | boolean | number | string {
 
 interface Draft {
   readonly what: string
+  readonly bounds: Bounds
   /** The path of the value that is being copied. */
   readonly path: (string | number)[]
   /** The objects that contain that value. */
@@ -65,8 +82,8 @@ interface Draft {
 /** A control character takes six bytes: `\u0000`. */
 const bytesPerCharMax = 6
 const bytesPerNumberMax = 24
-/** Copying continues this far past the limit, so that the error can state the exact size. */
-const bytesToCopyMax = 4 * limits.payloadBytesMax
+/** Copying continues to this multiple of the limit, so that the error can state the exact size. */
+const copiedPastLimit = 4
 
 type MutableJson = { [key: string]: Json }
 
@@ -124,7 +141,7 @@ function copyObject(value: object, draft: Draft): Json {
   if (draft.above.includes(value)) {
     throw refusal(draft, 'refers back to an object that contains it', 'refer to it by an id')
   }
-  if (draft.path.length >= limits.payloadDepthMax) throw refusal(draft, tooDeep, 'flatten it')
+  if (draft.path.length >= draft.bounds.depth) throw refusal(draft, tooDeep, 'flatten it')
   draft.above.push(value)
   const json = isPlain(value) ? copyRecord(value, draft) : copyOther(value, draft)
   draft.above.pop()
@@ -193,7 +210,7 @@ function isoOf(date: Date): string | null {
 function copyBytes(kind: 'bytes' | 'buffer', bytes: Uint8Array, draft: Draft): Json {
   const length = Math.ceil(bytes.byteLength / 3) * 4
   grow(draft, length, length + 3)
-  return noted(kind, Buffer.from(bytes).toString('base64'), draft)
+  return noted(kind, toBase64(bytes), draft)
 }
 
 /** The properties of an error that are usually not enumerable or on its prototype. */
@@ -239,12 +256,12 @@ function growText(draft: Draft, text: string): void {
 function grow(draft: Draft, least: number, most: number): void {
   draft.least += least
   draft.most += most
-  if (draft.least > bytesToCopyMax) throw tooLarge(draft.what, undefined)
+  if (draft.least > copiedPastLimit * draft.bounds.bytes) throw tooLarge(draft.what, undefined)
 }
 
 function checkSize({ json, notes }: Payload, what: string): void {
   const text = JSON.stringify(json) + (notes === undefined ? '' : JSON.stringify(notes))
-  const bytes = Buffer.byteLength(text)
+  const bytes = byteLength(text)
   if (bytes > limits.payloadBytesMax) throw tooLarge(what, bytes)
 }
 
@@ -275,7 +292,7 @@ function refusal(draft: Draft, problem: string, todo: string, cause?: unknown): 
 
 function tooLarge(what: string, bytes: number | undefined): PawlError {
   const max = limits.payloadBytesMax
-  const size = bytes === undefined ? `more than ${bytesToCopyMax} bytes` : `${bytes} bytes`
+  const size = bytes === undefined ? `more than ${copiedPastLimit * max} bytes` : `${bytes} bytes`
   const todo = 'store it elsewhere and pass a reference'
   const message = `${what} takes ${size} as JSON, the limit is ${max}: ${todo}`
   return new PawlError('PAYLOAD_TOO_LARGE', message, { details: { bytes, max } })
@@ -307,7 +324,7 @@ function childOf({ children }: Tree, key: string | number): Tree {
 
 // Notes with a path that does not exist are ignored.
 function revive(json: Json, tree: Tree | undefined, depth: number): unknown {
-  if (depth > limits.payloadDepthMax) throw damaged('it is nested too deep')
+  if (depth > limits.requestDepthMax) throw damaged('it is nested too deep')
   const value = isSimple(json) ? json : reviveChildren(json, tree, depth)
   if (tree?.kind === undefined) return value
   const reviver = revivers.get(tree.kind)
@@ -381,7 +398,7 @@ export function urlOf(value: unknown): URL {
 
 export function bytesOf(value: unknown): Uint8Array {
   // A copy, because a Buffer may share its memory with other Buffers.
-  if (typeof value === 'string') return new Uint8Array(Buffer.from(value, 'base64'))
+  if (typeof value === 'string') return fromBase64(value)
   throw mismatch('bytes', 'text')
 }
 

@@ -38,11 +38,12 @@ const BUILDS = 'builds'
 const ONLY = 'all'
 
 export class Catalogue {
-  readonly #records: Records
+  /** Small shared values of the store, for what is kept beside definitions. */
+  readonly records: Records
   readonly #now: () => number
 
   constructor(ports: RecordPorts, now: () => number) {
-    this.#records = new Records(ports)
+    this.records = new Records(ports)
     this.#now = now
   }
 
@@ -55,7 +56,7 @@ export class Catalogue {
       const version = (newest?.version ?? 0) + 1
       const stored: StoredDefinition = { ...draft, version, submittedAt: this.#now() }
       const key = versionKey(draft.name, version)
-      const isOurs = await this.#records.put(VERSIONS, key, 0, stored)
+      const isOurs = await this.records.put(VERSIONS, key, 0, stored)
       await this.#point(draft.name, version)
       // If another process has written this version, compare with that one and try the next.
       if (isOurs) return stored
@@ -63,17 +64,17 @@ export class Catalogue {
   }
 
   async newest(name: string): Promise<StoredDefinition | undefined> {
-    const newest = await this.#records.get<Newest>(NAMES, name)
+    const newest = await this.records.get<Newest>(NAMES, name)
     return newest && this.version(name, newest.value.version)
   }
 
   async version(name: string, version: number): Promise<StoredDefinition | undefined> {
-    return (await this.#records.get<StoredDefinition>(VERSIONS, versionKey(name, version)))?.value
+    return (await this.records.get<StoredDefinition>(VERSIONS, versionKey(name, version)))?.value
   }
 
   /** The newest version with this structure. */
   async withHash(name: string, hash: string): Promise<StoredDefinition | undefined> {
-    const newest = await this.#records.get<Newest>(NAMES, name)
+    const newest = await this.records.get<Newest>(NAMES, name)
     for (let version = newest?.value.version ?? 0; version > 0; version--) {
       const stored = await this.version(name, version)
       if (stored?.definitionHash === hash) return stored
@@ -84,7 +85,7 @@ export class Catalogue {
   /** Every version of a definition, newest first. */
   async versions(name: string): Promise<StoredDefinition[]> {
     const found: StoredDefinition[] = []
-    const newest = await this.#records.get<Newest>(NAMES, name)
+    const newest = await this.records.get<Newest>(NAMES, name)
     for (let version = newest?.value.version ?? 0; version > 0; version--) {
       const stored = await this.version(name, version)
       if (stored) found.push(stored)
@@ -97,7 +98,7 @@ export class Catalogue {
     const names: string[] = []
     const limit = limits.recordsListedMax
     for (let after: string | undefined; ; ) {
-      const page = await this.#records.list<Newest>(NAMES, after, limit)
+      const page = await this.records.list<Newest>(NAMES, after, limit)
       names.push(...page.filter(([, newest]) => newest.runnable).map(([name]) => name))
       after = page.at(-1)?.[0]
       if (page.length < limit) return names
@@ -106,12 +107,12 @@ export class Catalogue {
 
   /** True if any worker can run the newest version of a definition. */
   async isRunnable(name: string): Promise<boolean> {
-    return (await this.#records.get<Newest>(NAMES, name))?.value.runnable ?? false
+    return (await this.records.get<Newest>(NAMES, name))?.value.runnable ?? false
   }
 
   /** What workers poll: the roll-out, and a number that changes whenever a name is added or changed. */
   async look(): Promise<{ readonly changes: number; readonly rollOut: RollOut }> {
-    const [changes, builds] = await this.#records.getAll<unknown>([
+    const [changes, builds] = await this.records.getAll<unknown>([
       [CHANGES, ONLY],
       [BUILDS, ONLY],
     ])
@@ -120,21 +121,21 @@ export class Catalogue {
   }
 
   async rollOut(): Promise<RollOut> {
-    return (await this.#records.get<RollOut>(BUILDS, ONLY))?.value ?? noRollOut
+    return (await this.records.get<RollOut>(BUILDS, ONLY))?.value ?? noRollOut
   }
 
   changeRollOut(change: (rollOut: RollOut) => RollOut): Promise<RollOut> {
-    return this.#records.change<RollOut>(BUILDS, ONLY, (there) => change(there ?? noRollOut))
+    return this.records.change<RollOut>(BUILDS, ONLY, (there) => change(there ?? noRollOut))
   }
 
   async #point(name: string, version: number): Promise<void> {
     const stored = await this.version(name, version)
     if (!stored) return
-    const there = await this.#records.get<Newest>(NAMES, name)
+    const there = await this.records.get<Newest>(NAMES, name)
     if ((there?.value.version ?? 0) >= version) return
     const newest: Newest = { version, runnable: stored.document !== undefined }
-    await this.#records.put(NAMES, name, there?.version ?? 0, newest)
-    await this.#records.change<number>(CHANGES, ONLY, (changes = 0) => changes + 1)
+    await this.records.put(NAMES, name, there?.version ?? 0, newest)
+    await this.records.change<number>(CHANGES, ONLY, (changes = 0) => changes + 1)
   }
 }
 

@@ -18,7 +18,6 @@ import { persistent, type Send } from '../runtime/availability.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import { type Random, uuidV7 } from '../runtime/random.ts'
 import type { ClaimedRun, Created, NewRun, Reuse, SqlClient, Store } from '../stores/store.ts'
-import { Batch, type BatchOptions } from './batch.ts'
 import { Builds } from './builds.ts'
 import { engineClosed, otherReuse, refuseActivity } from './errors.ts'
 import { type Page, type PageOptions, pageOf, queryOf, type RunFilter } from './filter.ts'
@@ -41,6 +40,7 @@ import {
 import { type Submitted, submitted } from './submitting.ts'
 import { settleByToken } from './tokens.ts'
 import { Waits } from './waits.ts'
+import { type WorkerRecord, workerOf } from './workers.ts'
 
 /** @internal */
 export interface ClientPorts {
@@ -160,13 +160,21 @@ export class Client {
     return (await this.#ports.send((store) => store.list(query))).count ?? 0
   }
 
-  async #livingBuilds(): Promise<readonly string[]> {
+  /** The names of the definitions in the store that any worker can run. */
+  definitionNames(): Promise<readonly string[]> {
+    return this.#ports.catalogue.names()
+  }
+
+  /** The workers that use the store, and what each can do. */
+  async workers(): Promise<readonly WorkerRecord[]> {
     const [loaded] = await this.host.load([{ type: 'sessions' }])
     const { now, sessions } = loaded?.type === 'sessions' ? loaded : { now: 0, sessions: [] }
-    return sessions.flatMap(({ expiresAt, about }) => {
-      const { code, pin } = JSON.parse(about) as { code?: string; pin?: boolean }
-      return expiresAt > now && pin && code !== undefined ? [code] : []
-    })
+    return sessions.map((session) => workerOf(session, now))
+  }
+
+  async #livingBuilds(): Promise<readonly string[]> {
+    const workers = await this.workers()
+    return workers.flatMap(({ alive, pin, build }) => (alive && pin && build !== undefined ? [build] : []))
   }
 
   /** Starts a run of a workflow, or an activity on its own. When this resolves, the run is durable. */
@@ -303,11 +311,6 @@ export class Client {
   async count(filter: RunFilter = {}): Promise<number> {
     const query = { ...queryOf(filter), limit: 1, count: true } as const
     return (await this.#ports.send((store) => store.list(query))).count ?? 0
-  }
-
-  /** The operations of a handle, for every run that matches the filter. */
-  batch(filter: RunFilter, options: BatchOptions): Batch {
-    return new Batch(this, filter, options)
   }
 
   /** Starts a run and sends it a message in one write, so that no run is without its first message. @internal */

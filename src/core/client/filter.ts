@@ -20,7 +20,8 @@ import { runNameOf } from '../definitions/own-workflows.ts'
 import { ENDED, LIVE, type Status } from '../kernel/run.ts'
 import type { AttributeTest, ListQuery } from '../stores/store.ts'
 
-const statuses: readonly unknown[] = [...LIVE, ...ENDED]
+const statuses: readonly Status[] = [...LIVE, ...ENDED]
+const status = { type: 'string', enum: statuses }
 
 function isStartable(value: unknown): boolean {
   const { is } = (value ?? {}) as { readonly is?: unknown }
@@ -33,6 +34,7 @@ export const runFilter = {
     'Runs of this workflow, or of this standalone activity.',
     'a workflow, or its name',
     (value) => typeof value === 'string' || isStartable(value),
+    { schema: { type: 'string' } },
   ),
   /** Runs of this workflow id. */
   workflowId: text('Runs of this workflow id.'),
@@ -40,7 +42,8 @@ export const runFilter = {
   status: option<Status | readonly Status[]>(
     'Runs in one of these states.',
     `one or several of ${statuses.join(', ')}`,
-    (value) => [value].flat().every((each) => statuses.includes(each)),
+    (value) => [value].flat().every((each) => (statuses as readonly unknown[]).includes(each)),
+    { schema: { anyOf: [status, { type: 'array', items: status }] } },
   ),
   /**
    * Runs with these attributes, each equal to a value or within bounds: `{ region: 'eu', total: { gte: 100 } }`. An
@@ -50,6 +53,7 @@ export const runFilter = {
     'Runs with these attributes: each equal to the value, to one of its list, or within the bounds.',
     'an object of attributes',
     isNamed,
+    { schema: { type: 'object' } },
   ),
   /** Runs that were started after this time. */
   startedAfter: moment('Runs that were started after this time.'),

@@ -30,7 +30,10 @@ export const startOptions = {
   /** Calls with the same key start only one run. */
   idempotencyKey: text('Calls with the same key start only one run.'),
   /** When the run starts. Default: now. */
-  runAt: option<Date>('When the run starts.', 'a Date', (value) => value instanceof Date),
+  runAt: option<Date>('When the run starts.', 'a Date', (value) => value instanceof Date, {
+    otherwise: 'now',
+    schema: { type: 'string', format: 'date-time' },
+  }),
   /** How long the start of the run is delayed. Default: not at all. */
   delay: duration('How long the start of the run is delayed.'),
   /** The version of a definition in the store. Default: the newest when the run starts. */

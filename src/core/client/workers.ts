@@ -1,0 +1,42 @@
+// The workers that use a store, as their sessions tell.
+import { defined } from '../base/defined.ts'
+import type { SessionSnapshot } from '../stores/store.ts'
+
+/** A worker that uses the store. */
+export interface WorkerRecord {
+  readonly worker: string
+  readonly queues: readonly string[]
+  /** The workflows whose code it has; absent if it takes any. */
+  readonly workflows?: readonly string[]
+  readonly activities?: readonly string[]
+  /** The build of its code. */
+  readonly build?: string
+  /** It pins the runs that it starts to its build. */
+  readonly pin: boolean
+  /** It has renewed its session in time. */
+  readonly alive: boolean
+  /** When its leases end unless it renews them. */
+  readonly expiresAt: Date
+}
+
+interface About {
+  readonly queues?: readonly string[]
+  readonly workflows?: readonly string[] | null
+  readonly activities?: readonly string[] | null
+  readonly code?: string
+  readonly pin?: boolean
+}
+
+export function workerOf({ worker, expiresAt, about: text }: SessionSnapshot, now: number): WorkerRecord {
+  const { queues = [], workflows, activities, code, pin } = JSON.parse(text) as About
+  return defined({
+    worker,
+    queues,
+    workflows: workflows ?? undefined,
+    activities: activities ?? undefined,
+    build: code,
+    pin: pin === true,
+    alive: expiresAt > now,
+    expiresAt: new Date(expiresAt),
+  })
+}

@@ -1,0 +1,174 @@
+// Operations on runs.
+import { defined } from '../../core/base/defined.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { limits } from '../../core/base/limits.ts'
+import { encode } from '../../core/base/value.ts'
+import {
+  type HistoryEvent,
+  query,
+  type RunHandle,
+  type StartedRun,
+  signal,
+  update,
+  updateId,
+  workflow,
+} from '../../core/index.ts'
+import type { InputOf } from '../inputs.ts'
+import type { HistoryPage, Started, WhyOrError } from '../outputs.ts'
+import type { OperationName } from '../routes.ts'
+import { answerWithin, type Caller, type Handlers, outcomeOf, refOf, waitOf } from './context.ts'
+
+type RunOperation = Extract<OperationName, `runs.${string}`>
+
+const accepted = { accepted: true } as const
+
+function at({ engine }: Caller, run: string): RunHandle<unknown> {
+  return engine.get(refOf(run))
+}
+
+function contract(name: string) {
+  return workflow.declare<unknown, unknown>(name)
+}
+
+function started({ runId, workflowId, isNew, alongside }: StartedRun<unknown>): Started {
+  return defined({ runId, workflowId, isNew, alongside })
+}
+
+export const runs: Handlers<RunOperation> = {
+  'runs.list': ({ limit, cursor, ...filter }, { engine }) => engine.list(filter, defined({ limit, cursor })),
+  'runs.count': async (filter, { engine }) => ({ count: await engine.count(filter) }),
+  'runs.get': ({ run }, caller) => at(caller, run).describe(),
+  'runs.why': ({ run }, caller) => at(caller, run).why(),
+  'runs.whyMany': async ({ runs: all }, caller) => {
+    return { items: await Promise.all(all.map((run) => whyOrError(run, caller))) }
+  },
+  'runs.history': historyPage,
+  'runs.steps': async ({ run }, caller) => ({ items: await at(caller, run).steps() }),
+  'runs.timeline': ({ run }, caller) => at(caller, run).timeline(),
+  'runs.result': ({ run, wait }, caller) => outcomeOf(at(caller, run), wait, caller.signal),
+  'runs.query': async ({ run, name, payload }, caller) => {
+    return { result: await at(caller, run).query(query<unknown, unknown>(name), payload) }
+  },
+  'runs.updateResult': async ({ run, messageId }, caller) => {
+    const handle = at(caller, run)
+    const answer = await handle.updateResult(update<never, unknown>(''), messageId)
+    return answer ? { messageId, result: answer.value } : { messageId, why: await handle.why() }
+  },
+  'runs.export': (filter, { engine }) => engine.export(filter),
+  'runs.start': async ({ workflow: name, input, wait, ...options }, { engine, signal: stop }) => {
+    const run = await engine.start(contract(name), input, options)
+    if (waitOf(wait) === undefined) return started(run)
+    return { ...started(run), outcome: await outcomeOf(run, wait, stop) }
+  },
+  'runs.startMany': async ({ workflow: name, runs: all }, { engine }) => {
+    if (all.length > limits.batchElements) throw tooMany(all.length)
+    return { items: (await engine.startMany(contract(name), all as never)).map(started) }
+  },
+  'runs.signalWithStart': async ({ workflow: name, signal: kind, ...request }, { engine }) => {
+    const run = await engine.signalWithStart(contract(name), { ...request, signal: signal<unknown>(kind) })
+    return started(run)
+  },
+  'runs.updateWithStart': updateWithStart,
+  'runs.signal': async ({ run, name, payload, messageId }, caller) => {
+    await at(caller, run).signal(signal<unknown>(name), payload, defined({ messageId }))
+    return accepted
+  },
+  'runs.update': async ({ run, name, payload, messageId: own, wait }, caller) => {
+    const messageId = own ?? caller.engine.host.newId()
+    const given = { messageId, signal: caller.signal, timeout: waitOf(wait) ?? limits.requestWaitMsMax }
+    const handle = at(caller, run)
+    return answerWithin(messageId, () => handle.update(update<unknown, unknown>(name), payload, given))
+  },
+  'runs.trigger': async ({ run, input }, caller) => {
+    await at(caller, run).trigger(input)
+    return accepted
+  },
+  'runs.cancel': async ({ run, reason }, caller) => {
+    await at(caller, run).cancel(reason)
+    return accepted
+  },
+  'runs.terminate': async ({ run, reason }, caller) => {
+    await at(caller, run).terminate(reason)
+    return accepted
+  },
+  'runs.pause': async ({ run, note }, caller) => {
+    await at(caller, run).pause(note)
+    return accepted
+  },
+  'runs.resume': async ({ run, edit }, caller) => {
+    await at(caller, run).resume(edit && { ...edit, step: edit.step ?? '', result: edit.result })
+    return accepted
+  },
+  'runs.retry': async ({ run }, caller) => {
+    await at(caller, run).retry()
+    return accepted
+  },
+  'runs.reset': async ({ run, step }, caller) => {
+    await at(caller, run).reset({ step })
+    return accepted
+  },
+  'runs.fork': async ({ run, ...from }, caller) => {
+    const fork = await at(caller, run).fork(from)
+    return { runId: fork.runId }
+  },
+  'runs.migrate': async ({ run, ...to }, caller) => {
+    await at(caller, run).migrate(to)
+    return accepted
+  },
+  'runs.discard': async ({ run, messageId, note }, caller) => {
+    await at(caller, run).discardMessage(messageId, note)
+    return accepted
+  },
+}
+
+async function whyOrError(run: string, caller: Caller): Promise<WhyOrError> {
+  try {
+    return { run, why: await at(caller, run).why() }
+  } catch (error) {
+    if (!(error instanceof PawlError)) throw error
+    return { run, error: { code: error.code, message: error.message } }
+  }
+}
+
+/** Fields of events that hold values of users. */
+const PAYLOADS = ['input', 'result', 'payload', 'output', 'items', 'state', 'attributes']
+
+async function historyPage(
+  { run, after, generation, limit = limits.historyEventsShown, payloads = true }: InputOf<'runs.history'>,
+  caller: Caller,
+): Promise<HistoryPage> {
+  const handle = at(caller, run)
+  const read = generation ?? (await handle.describe()).generation
+  const events: HistoryEvent[] = []
+  for await (const event of handle.history(defined({ after, generation: read }))) {
+    if (events.length === limit) return { generation: read, events, next: events.at(-1)?.seq ?? 0 }
+    events.push(payloads ? event : withoutPayloads(event))
+  }
+  return { generation: read, events }
+}
+
+function withoutPayloads(event: HistoryEvent): HistoryEvent {
+  return Object.fromEntries(Object.entries(event).filter(([field]) => !PAYLOADS.includes(field))) as HistoryEvent
+}
+
+async function updateWithStart(
+  { workflow: name, update: kind, messageId: own, wait, payload, input, ...options }: InputOf<'runs.updateWithStart'>,
+  { engine, signal: stop }: Caller,
+): Promise<Started & Awaited<ReturnType<typeof answerWithin>>> {
+  const messageId = own ?? engine.host.newId()
+  const message = {
+    type: 'update',
+    id: updateId(messageId),
+    name: kind,
+    payload: encode(payload, 'the payload'),
+  } as const
+  const run = await engine.startWith(contract(name), input, options, message)
+  const timeout = waitOf(wait) ?? limits.requestWaitMsMax
+  const answer = await answerWithin(messageId, () => run.awaitUpdate(messageId, { timeout, signal: stop }))
+  return { ...started(run), ...answer }
+}
+
+function tooMany(count: number): PawlError {
+  const message = `${count} runs are too many for one call; expected at most ${limits.batchElements}. Make several calls.`
+  return new PawlError('INPUT_INVALID', message)
+}

@@ -1,0 +1,169 @@
+// What each operation takes: the descriptions that the calls of the client have, with runs and definitions as names. Types,
+// checks and JSON Schemas follow from them.
+
+import { previewOptions } from '../addons/batches/batches.ts'
+import { backfillOptions, scheduleChange, wholeSchedule } from '../addons/schedules/options.ts'
+import {
+  amount,
+  choice,
+  type Described,
+  type Description,
+  duration,
+  flag,
+  given,
+  hidden,
+  listOf,
+  moment,
+  nested,
+  option,
+  required,
+  text,
+  whole,
+} from '../core/base/described.ts'
+import { limits } from '../core/base/limits.ts'
+import {
+  editOptions,
+  forkOptions,
+  historyOptions,
+  messageOptions,
+  migrationOptions,
+  pageOptions,
+  resetOptions,
+  runFilter,
+  startOptions,
+} from '../core/index.ts'
+import type { Credential } from './outputs.ts'
+import type { OperationName } from './routes.ts'
+
+type TokenScope = Credential['scope']
+
+const run = required(text('A run id; or `w:` and a workflow id, which means its newest run.'))
+const schedule = required(text('The id of the schedule.'))
+const batch = required(text('The id of the batch.'))
+const build = required(text('The name of the build.'))
+const workflow = required(text('The name of the workflow.'))
+const payload = given<unknown>('The payload of the message.', 'any JSON value')
+const input = given<unknown>('The input of the run.', 'any JSON value')
+const reason = text('The reason, for the history.')
+const wait = duration('How long to wait for it: at most 60 s.', { otherwise: 'not at all' })
+
+const { transaction: _, ...start } = startOptions
+const filter = { ...runFilter, workflow: text('Runs of this workflow, or of this standalone activity.') } as const
+const edit = {
+  ...editOptions,
+  note: required(editOptions.note),
+} as const
+const token = { token: required(hidden(text('The token of the webhook or step.'))) } as const
+const message = (is: string) => ({ run, name: required(text(`The name of the ${is}.`)) }) as const
+
+export const inputs = {
+  'runs.list': { ...filter, ...pageOptions },
+  'runs.count': filter,
+  'runs.get': { run },
+  'runs.why': { run },
+  'runs.whyMany': {
+    runs: required(
+      option<readonly string[]>(
+        `The runs, at most ${limits.whyRunsMax}.`,
+        `a list of at most ${limits.whyRunsMax} runs`,
+        (value) =>
+          Array.isArray(value) && value.length <= limits.whyRunsMax && value.every((each) => typeof each === 'string'),
+        { schema: { type: 'array', items: { type: 'string' }, maxItems: limits.whyRunsMax } },
+      ),
+    ),
+  },
+  'runs.history': {
+    run,
+    ...historyOptions,
+    limit: whole('How many events the page has at most.', [1, limits.listPageMax], {
+      otherwise: String(limits.historyEventsShown),
+    }),
+    payloads: flag('Whether events have their inputs, results and payloads.', { otherwise: 'true' }),
+  },
+  'runs.steps': { run },
+  'runs.timeline': { run },
+  'runs.result': { run, wait },
+  'runs.query': { ...message('query'), payload },
+  'runs.updateResult': { run, messageId: required(text('The id of the update.')) },
+  'runs.export': filter,
+  'runs.start': { workflow, input, ...start, wait },
+  'runs.startMany': {
+    workflow,
+    runs: required(
+      listOf(
+        'The runs to start, with the options of a start.',
+        'a list of objects',
+        nested('A run.', { input, ...start }),
+      ),
+    ),
+  },
+  'runs.signalWithStart': {
+    ...{ workflow, input, ...start, payload, ...messageOptions },
+    signal: required(text('The name of the signal.')),
+  },
+  'runs.updateWithStart': {
+    ...{ workflow, input, ...start, payload, ...messageOptions, wait },
+    update: required(text('The name of the update.')),
+  },
+  'runs.signal': { ...message('signal'), payload, ...messageOptions },
+  'runs.update': { ...message('update'), payload, ...messageOptions, wait },
+  'runs.trigger': { run, input },
+  'runs.cancel': { run, reason },
+  'runs.terminate': { run, reason: required(reason) },
+  'runs.pause': { run, note: reason },
+  'runs.resume': { run, edit: nested('Completes a step by hand first.', edit) },
+  'runs.retry': { run },
+  'runs.reset': { run, step: required(resetOptions.step) },
+  'runs.fork': { run, ...forkOptions, step: required(forkOptions.step) },
+  'runs.migrate': { run, ...migrationOptions, definitionHash: required(migrationOptions.definitionHash) },
+  'runs.discard': { run, messageId: required(text('The id of the message, as `why` names it.')), note: reason },
+  'completions.resolve': { ...token, payload },
+  'completions.reject': { ...token, reason: required(reason) },
+  'batches.preview': {
+    ...previewOptions,
+    filter: required(nested('The runs, unless the operation is not for their state.', filter)),
+  },
+  'batches.list': pageOptions,
+  'batches.get': { batch },
+  'batches.start': { batch },
+  'batches.stop': { batch },
+  'schedules.list': pageOptions,
+  'schedules.get': { schedule },
+  'schedules.set': { schedule, ...wholeSchedule, workflow },
+  'schedules.update': { schedule, ...scheduleChange, workflow: text('The name of the workflow.') },
+  'schedules.delete': { schedule },
+  'schedules.pause': { schedule, note: reason },
+  'schedules.resume': { schedule },
+  'schedules.trigger': { schedule },
+  'schedules.backfill': { schedule, ...backfillOptions },
+  'definitions.list': {},
+  'definitions.get': { name: required(text('The name of the definition.')) },
+  'definitions.submit': {
+    document: required(
+      option<object | string>(
+        'The graph: an object, or text in JSON or YAML.',
+        'an object or a string',
+        (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
+        { schema: { anyOf: [{ type: 'object' }, { type: 'string' }] } },
+      ),
+    ),
+  },
+  'builds.list': {},
+  'builds.rollOut': { build, percent: required(amount('Its share of new runs, in percent.', [0, 100])) },
+  'builds.retire': { build },
+  'workers.list': {},
+  'health.get': {},
+  'audit.list': pageOptions,
+  'tokens.list': {},
+  'tokens.create': {
+    name: required(text('What the token is for; the audit trail names it.')),
+    scope: required(choice<TokenScope>('What the token may do.', ['read', 'operate', 'admin'])),
+    expiresAt: moment('When it ends.', { otherwise: 'never' }),
+  },
+  'tokens.revoke': { token: required(text('The id of the token.')) },
+  'me.get': {},
+  'openapi.get': {},
+} as const satisfies Readonly<Record<OperationName, Description>>
+
+/** What an operation takes. */
+export type InputOf<N extends OperationName> = Described<(typeof inputs)[N]>

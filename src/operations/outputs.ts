@@ -1,0 +1,337 @@
+// What each operation answers: as types for the client, and as JSON Schemas for the OpenAPI document.
+
+import type { BatchPreview, BatchRecord } from '../addons/batches/batches.ts'
+import type { ScheduleDescription, ScheduleRecord } from '../addons/schedules/schedules.ts'
+import type { JsonSchema } from '../core/base/described.ts'
+import type { Failure } from '../core/base/failure.ts'
+import type {
+  BuildRecord,
+  HistoryEvent,
+  Page,
+  RunRecord,
+  StepRecord,
+  StoredDefinition,
+  Submitted,
+  Timeline,
+  Why,
+  WorkerRecord,
+} from '../core/index.ts'
+import { ENDED, LIVE } from '../core/index.ts'
+import { type OperationName, SCOPES, type Scope } from './routes.ts'
+
+/** A run that a call started, or found. */
+export interface Started {
+  readonly runId: string
+  readonly workflowId: string
+  /** False if the run existed before. */
+  readonly isNew: boolean
+  /** Another run in progress with the same workflow id. */
+  readonly alongside?: string
+}
+
+/** How a run ended; or, if it has not ended, why. */
+export type Outcome =
+  | { readonly runId: string; readonly status: 'completed'; readonly output: unknown }
+  | {
+      readonly runId: string
+      readonly status: 'failed'
+      readonly failure: Failure
+      readonly compensationFailures: readonly Failure[]
+    }
+  | { readonly runId: string; readonly status: 'cancelled'; readonly reason?: string }
+  | { readonly runId: string; readonly status: 'live'; readonly why: Why }
+
+/** The answer to an update; `why` if there is none yet. */
+export type Answer =
+  | { readonly messageId: string; readonly result: unknown }
+  | { readonly messageId: string; readonly why: Why }
+
+/** Why a run makes no progress; or why that cannot be told. */
+export type WhyOrError = { readonly run: string } & (
+  | { readonly why: Why }
+  | { readonly error: { readonly code: string; readonly message: string } }
+)
+
+export interface HistoryPage {
+  readonly generation: number
+  readonly events: readonly HistoryEvent[]
+  /** Pass it as `after` to read on. Absent at the end of what there is now. */
+  readonly next?: number
+}
+
+export interface Health {
+  /** `degraded` if runs are in progress and no worker is alive. */
+  readonly status: 'healthy' | 'degraded'
+  readonly store: string
+  readonly version: string
+  readonly workers: { readonly alive: number; readonly all: number }
+  readonly runs: { readonly live: number; readonly paused: number }
+}
+
+/** One change that somebody made through a server. */
+export interface AuditEntry {
+  readonly at: Date
+  /** The name of the token. */
+  readonly by: string
+  readonly operation: string
+  /** What it was done to: a run, a schedule, a build and so on. */
+  readonly target?: string
+  /** The reason that the caller gave. */
+  readonly reason?: string
+  /** `done`, or the code of the error. Absent if the server stopped before it knew: the history of the run decides. */
+  readonly outcome?: string
+  readonly requestId: string
+}
+
+/** What a token may do. */
+export interface Credential {
+  /** The name of the token, for the audit trail. */
+  readonly name: string
+  readonly scope: Exclude<Scope, 'none'>
+  /** The namespace that it belongs to. */
+  readonly namespace: string
+}
+
+/** A token as people see it: everything but its secret. */
+export interface TokenRecord extends Credential {
+  readonly id: string
+  readonly createdAt: Date
+  readonly expiresAt?: Date
+  readonly revokedAt?: Date
+}
+
+export interface Me {
+  /** The name of the token; absent if the server needs none. */
+  readonly name?: string
+  readonly scope: Scope
+}
+
+type Nothing = undefined
+
+/** What each operation answers. Operations whose answers are streams are not here. */
+export interface Outputs {
+  'runs.list': Page<RunRecord>
+  'runs.count': { readonly count: number }
+  'runs.get': RunRecord
+  'runs.why': Why
+  'runs.whyMany': { readonly items: readonly WhyOrError[] }
+  'runs.history': HistoryPage
+  'runs.steps': { readonly items: readonly StepRecord[] }
+  'runs.timeline': Timeline
+  'runs.result': Outcome
+  'runs.query': { readonly result: unknown }
+  'runs.updateResult': Answer
+  'runs.export': AsyncIterable<string>
+  'runs.start': Started & { readonly outcome?: Outcome }
+  'runs.startMany': { readonly items: readonly Started[] }
+  'runs.signalWithStart': Started
+  'runs.updateWithStart': Started & Answer
+  'runs.signal': Accepted
+  'runs.update': Answer
+  'runs.trigger': Accepted
+  'runs.cancel': Accepted
+  'runs.terminate': Accepted
+  'runs.pause': Accepted
+  'runs.resume': Accepted
+  'runs.retry': Accepted
+  'runs.reset': Accepted
+  'runs.fork': { readonly runId: string }
+  'runs.migrate': Accepted
+  'runs.discard': Accepted
+  'completions.resolve': Accepted
+  'completions.reject': Accepted
+  'batches.preview': BatchPreview
+  'batches.list': Page<BatchRecord>
+  'batches.get': BatchRecord
+  'batches.start': Accepted
+  'batches.stop': Accepted
+  'schedules.list': Page<ScheduleRecord>
+  'schedules.get': ScheduleDescription
+  'schedules.set': Nothing
+  'schedules.update': Nothing
+  'schedules.delete': Nothing
+  'schedules.pause': Nothing
+  'schedules.resume': Nothing
+  'schedules.trigger': { readonly runId: string }
+  'schedules.backfill': { readonly slots: number }
+  'definitions.list': { readonly items: readonly string[] }
+  'definitions.get': { readonly items: readonly StoredDefinition[] }
+  'definitions.submit': Pick<Submitted, 'name' | 'version' | 'definitionHash'>
+  'builds.list': { readonly items: readonly BuildRecord[] }
+  'builds.rollOut': Nothing
+  'builds.retire': Nothing
+  'workers.list': { readonly items: readonly WorkerRecord[] }
+  'health.get': Health
+  'audit.list': Page<AuditEntry>
+  'tokens.list': { readonly items: readonly TokenRecord[] }
+  'tokens.create': TokenRecord & { readonly token: string }
+  'tokens.revoke': Nothing
+  'me.get': Me
+  'openapi.get': object
+}
+
+/** The call is durable. */
+export interface Accepted {
+  readonly accepted: true
+}
+
+export type OutputOf<N extends OperationName> = Outputs[N]
+
+// ── JSON Schemas ──
+
+const text = { type: 'string' } as const
+const whole = { type: 'integer' } as const
+const flag = { type: 'boolean' } as const
+const time = { type: 'string', format: 'date-time' } as const
+const anything = {} as const
+const list = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
+const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
+const values = { type: 'object', additionalProperties: true } as const
+
+/** An object: a field whose name ends with `?` may be absent. Further fields may be added in later releases. */
+function shape(fields: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  const entries = Object.entries(fields)
+  const required = entries.flatMap(([name]) => (name.endsWith('?') ? [] : [name]))
+  const properties = Object.fromEntries(entries.map(([name, schema]) => [name.replace(/\?$/, ''), schema]))
+  return { type: 'object', properties, ...(required.length > 0 && { required }) }
+}
+
+/** Fails to compile if a field of the type is not described, or has another name. */
+type Fields<T> = { readonly [K in keyof T & string as undefined extends T[K] ? `${K}?` : K]-?: JsonSchema }
+function shapeOf<T>(fields: Fields<T>): JsonSchema {
+  return shape(fields)
+}
+
+const started = {
+  ...{ runId: text, workflowId: text, isNew: flag },
+  'alongside?': text,
+} satisfies Fields<Started>
+const batch = {
+  ...{ id: text, operation: text, state: text, 'reason?': text, matched: whole, done: whole, failed: whole },
+  ...{ failures: list(shape({ runId: text, code: text })), createdAt: time, 'endedAt?': time },
+} satisfies Fields<BatchRecord>
+const token = {
+  ...{ id: text, name: text, scope: { type: 'string', enum: ['read', 'operate', 'admin'] }, namespace: text },
+  ...{ createdAt: time, 'expiresAt?': time, 'revokedAt?': time },
+} satisfies Fields<TokenRecord>
+const page = (items: JsonSchema): JsonSchema => shape({ items: list(items), 'cursor?': text })
+const items = (of: JsonSchema): JsonSchema => shape({ items: list(of) })
+
+/** The components of the OpenAPI document. */
+export const components: Readonly<Record<string, JsonSchema>> = {
+  Failure: shapeOf<Failure>({
+    ...{ type: text, message: text, retryable: flag, 'code?': text, 'details?': anything, 'stack?': text },
+    'cause?': ref('Failure'),
+  }),
+  Run: shapeOf<RunRecord>({
+    ...{ runId: text, workflowId: text, name: text, status: { type: 'string', enum: [...LIVE, ...ENDED] } },
+    ...{ 'input?': anything, 'output?': anything, 'failure?': ref('Failure') },
+    ...{ 'compensationFailures?': list(ref('Failure')), memo: values, attributes: values, 'parentRunId?': text },
+    ...{ queue: text, priority: whole, generation: whole, createdAt: time, updatedAt: time, 'endedAt?': time },
+    'unreadable?': shape({ code: text, message: text }),
+  }),
+  Why: { ...shape({ reason: text, 'suggestion?': text }), additionalProperties: true },
+  Event: { ...shape({ type: text, seq: whole, at: time, 'step?': text }), additionalProperties: true },
+  Step: shapeOf<StepRecord>({
+    ...{ step: text, kind: text, state: text, attempts: whole, 'key?': text, 'startedAt?': time, 'endedAt?': time },
+    ...{ 'items?': shape({ all: whole, ended: whole }), 'failure?': ref('Failure') },
+  }),
+  Started: shape(started),
+  Outcome: {
+    ...shape({ runId: text, status: { type: 'string', enum: ['completed', 'failed', 'cancelled', 'live'] } }),
+    additionalProperties: true,
+  },
+  Answer: shape({ messageId: text, 'result?': anything, 'why?': ref('Why') }),
+  Accepted: shape({ accepted: { const: true } }),
+  Schedule: {
+    ...shape({ id: text, workflow: text, paused: flag, next: list(time), missed: whole }),
+    additionalProperties: true,
+  },
+  Definition: shapeOf<StoredDefinition>({
+    ...{ name: text, version: whole, definitionHash: text, contentHash: text, submittedAt: whole },
+    'document?': anything,
+  }),
+  Batch: shape(batch),
+  Build: { ...shape({ build: text, retired: flag }), additionalProperties: true },
+  Worker: shapeOf<WorkerRecord>({
+    ...{ worker: text, queues: list(text), 'workflows?': list(text), 'activities?': list(text) },
+    ...{ 'build?': text, pin: flag, alive: flag, expiresAt: time },
+  }),
+  Health: shapeOf<Health>({
+    ...{ status: { type: 'string', enum: ['healthy', 'degraded'] }, store: text, version: text },
+    ...{ workers: shape({ alive: whole, all: whole }), runs: shape({ live: whole, paused: whole }) },
+  }),
+  AuditEntry: shapeOf<AuditEntry>({
+    ...{ at: time, by: text, operation: text, 'target?': text, 'reason?': text, 'outcome?': text, requestId: text },
+  }),
+  Token: shapeOf<TokenRecord>(token),
+  Problem: shape({
+    ...{ type: text, title: text, status: whole, detail: text, code: text, requestId: text },
+    ...{ 'details?': anything },
+  }),
+}
+
+const accepted = ref('Accepted')
+const runId = shape({ runId: text })
+
+/** The JSON Schema of each answer; undefined for an answer without a body, or that is not JSON. */
+export const outputs: Readonly<Record<OperationName, JsonSchema | undefined>> = {
+  'runs.list': page(ref('Run')),
+  'runs.count': shape({ count: whole }),
+  'runs.get': ref('Run'),
+  'runs.why': ref('Why'),
+  'runs.whyMany': items({ ...shape({ run: text, 'why?': ref('Why') }), additionalProperties: true }),
+  'runs.history': shape({ generation: whole, events: list(ref('Event')), 'next?': whole }),
+  'runs.steps': items(ref('Step')),
+  'runs.timeline': shape({ from: time, to: time, rows: list(values) }),
+  'runs.result': ref('Outcome'),
+  'runs.query': shape({ 'result?': anything }),
+  'runs.updateResult': ref('Answer'),
+  'runs.export': undefined,
+  'runs.start': shape({ ...started, 'outcome?': ref('Outcome') }),
+  'runs.startMany': items(ref('Started')),
+  'runs.signalWithStart': ref('Started'),
+  'runs.updateWithStart': shape({ ...started, messageId: text, 'result?': anything, 'why?': ref('Why') }),
+  'runs.signal': accepted,
+  'runs.update': ref('Answer'),
+  'runs.trigger': accepted,
+  'runs.cancel': accepted,
+  'runs.terminate': accepted,
+  'runs.pause': accepted,
+  'runs.resume': accepted,
+  'runs.retry': accepted,
+  'runs.reset': accepted,
+  'runs.fork': runId,
+  'runs.migrate': accepted,
+  'runs.discard': accepted,
+  'completions.resolve': accepted,
+  'completions.reject': accepted,
+  'batches.preview': { ...shape(batch), additionalProperties: true },
+  'batches.list': page(ref('Batch')),
+  'batches.get': ref('Batch'),
+  'batches.start': accepted,
+  'batches.stop': accepted,
+  'schedules.list': page(ref('Schedule')),
+  'schedules.get': ref('Schedule'),
+  'schedules.set': undefined,
+  'schedules.update': undefined,
+  'schedules.delete': undefined,
+  'schedules.pause': undefined,
+  'schedules.resume': undefined,
+  'schedules.trigger': runId,
+  'schedules.backfill': shape({ slots: whole }),
+  'definitions.list': items(text),
+  'definitions.get': items(ref('Definition')),
+  'definitions.submit': { ...shape({ name: text, version: whole, definitionHash: text }), additionalProperties: true },
+  'builds.list': items(ref('Build')),
+  'builds.rollOut': undefined,
+  'builds.retire': undefined,
+  'workers.list': items(ref('Worker')),
+  'health.get': ref('Health'),
+  'audit.list': page(ref('AuditEntry')),
+  'tokens.list': items(ref('Token')),
+  'tokens.create': shape({ ...token, token: text }),
+  'tokens.revoke': undefined,
+  'me.get': shape({ 'name?': text, scope: { type: 'string', enum: [...SCOPES] } }),
+  'openapi.get': values,
+}

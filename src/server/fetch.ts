@@ -1,0 +1,55 @@
+// The server on the requests and answers of `fetch`, as Hono, Next and serverless functions have them.
+import { PawlError } from '../core/base/errors.ts'
+import type { HttpAnswer, HttpRequest } from './http.ts'
+import { bodyWasRead, textOf, tooLarge } from './node.ts'
+
+export function fromFetch(request: Request): HttpRequest {
+  const { pathname, search, host } = new URL(request.url)
+  return {
+    method: request.method,
+    target: pathname + search,
+    // Some runtimes keep the host out of the headers.
+    header: (name) => request.headers.get(name) ?? (name === 'host' ? host : undefined),
+    body: (bytesMax) => bodyOf(request, bytesMax),
+    signal: request.signal,
+  }
+}
+
+async function bodyOf({ body, bodyUsed }: Request, bytesMax: number): Promise<string> {
+  if (bodyUsed) throw bodyWasRead()
+  if (!body) return ''
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      bytes += chunk.length
+      if (bytes > bytesMax) throw tooLarge(bytesMax)
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    if (error instanceof PawlError) throw error
+    throw new PawlError('INPUT_INVALID', 'the body ended before it was complete.', { cause: error })
+  }
+  return textOf(Buffer.concat(chunks))
+}
+
+export function toFetch({ status, headers, body }: HttpAnswer, method: string): Response {
+  const sent = method === 'HEAD' || body === undefined ? null : typeof body === 'string' ? body : streamOf(body)
+  return new Response(sent, { status, headers })
+}
+
+/** Reads a part only when the client has taken the one before. */
+function streamOf(parts: AsyncIterable<string>): ReadableStream<Uint8Array> {
+  const iterator = parts[Symbol.asyncIterator]()
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await iterator.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    async cancel() {
+      await iterator.return?.()
+    },
+  })
+}

@@ -1,0 +1,323 @@
+// From a request to its answer: who asks, which operation, its input, the operation, its output.
+import type { JsonSchema } from '../core/base/described.ts'
+import { PawlError } from '../core/base/errors.ts'
+import { limits } from '../core/base/limits.ts'
+import { visible } from '../core/base/visible.ts'
+import type { Logger } from '../core/runtime/logger.ts'
+import type { Engine } from '../engine.ts'
+import type { Caller, ServerBooks } from '../operations/handlers/context.ts'
+import { type Operable, operate } from '../operations/operate.ts'
+import type { Credential } from '../operations/outputs.ts'
+import { internalProblem, type Problem, problemOf } from '../operations/problems.ts'
+import { type OperationName, type Route, routes } from '../operations/routes.ts'
+import { version } from '../operations/version.ts'
+import {
+  EXACT_TYPE,
+  exactText,
+  fromUrl,
+  JSON_TYPE,
+  PROBLEM_TYPE,
+  parseBody,
+  plainText,
+  withDates,
+} from '../operations/wire.ts'
+import { type Access, Refusal, tooMany, unauthenticated } from './access.ts'
+import type { Audit } from './audit.ts'
+import { audited } from './audited.ts'
+import { type HttpAnswer, type HttpRequest, safeHeaders } from './http.ts'
+import { inputSchemas, openApi, propertiesOf, readsQuery, statusFor } from './openapi.ts'
+import { type Call, checkTaken, otherRoute } from './other-routes.ts'
+import { API, match } from './router.ts'
+import { checkWebhook, type WebhookCall, webhookOf, webhookPayload } from './webhooks.ts'
+
+/** A namespace: an engine, and the trail of what was changed in its store. */
+export interface Namespace {
+  readonly engine: Engine
+  readonly audit: Audit
+}
+
+export interface HandlerParts {
+  readonly namespaces: Readonly<Record<string, Namespace>>
+  readonly tokens: ServerBooks['tokens']
+  readonly access: Access
+  readonly logger: Logger
+  /** Aborted when the server stops. */
+  readonly stopped: AbortSignal
+  readonly newId: () => string
+}
+
+export class Handler {
+  readonly #parts: HandlerParts
+  readonly #inProgress = new Set<Promise<HttpAnswer>>()
+  #openApi: object | undefined
+
+  constructor(parts: HandlerParts) {
+    this.#parts = parts
+  }
+
+  /** Resolves when no request is in progress. */
+  async finished(): Promise<void> {
+    while (this.#inProgress.size > 0) await Promise.all(this.#inProgress)
+  }
+
+  async answer(request: HttpRequest): Promise<HttpAnswer> {
+    const answer = this.#answerAlways(request)
+    this.#inProgress.add(answer)
+    try {
+      return await answer
+    } finally {
+      this.#inProgress.delete(answer)
+    }
+  }
+
+  /** Answers errors, too. */
+  async #answerAlways(request: HttpRequest): Promise<HttpAnswer> {
+    const requestId = this.#parts.newId()
+    const headers = { ...safeHeaders, 'x-request-id': requestId, ...this.#parts.access.corsHeaders(request) }
+    try {
+      const answer = await this.#answer(request, requestId)
+      return { ...answer, headers: { ...headers, ...answer.headers } }
+    } catch (error) {
+      const { status, ...problem } = this.#problem(error, requestId)
+      const more = error instanceof Refusal ? error.headers : status === 503 ? { 'retry-after': '1' } : {}
+      const body = plainText({ ...problem, status })
+      return { status, headers: { ...headers, 'content-type': PROBLEM_TYPE, ...more }, body }
+    }
+  }
+
+  #problem(error: unknown, requestId: string): Problem {
+    const known = problemOf(error, requestId)
+    if (known && known.status !== 500) return known
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    this.#parts.logger.log('error', `request ${requestId} failed: ${visible(text)}`, { requestId })
+    return internalProblem(requestId)
+  }
+
+  async #answer(request: HttpRequest, requestId: string): Promise<HttpAnswer> {
+    const { access, stopped } = this.#parts
+    if (stopped.aborted) throw stopped.reason
+    if (request.target.length > limits.requestUrlLengthMax) {
+      const message = `the URL has ${request.target.length} characters; expected at most ${limits.requestUrlLengthMax}.`
+      throw new PawlError('REQUEST_TOO_LARGE', message)
+    }
+    access.checkPlace(request)
+    const [path, query] = splitAt(request.target, '?')
+    if (request.method === 'OPTIONS') {
+      return { status: 204, headers: { allow: methodsOf(path).join(', '), ...access.preflight(request) } }
+    }
+    if (this.#inProgress.size >= limits.requestsAtOnce) throw tooMany(1_000)
+    const other = path.startsWith(`${API}/`) ? undefined : await this.#elsewhere(request, [path, query], requestId)
+    if (other) return other
+    const { name, route, fields } = found(request.method === 'HEAD' ? 'GET' : request.method, path)
+    if (name === 'openapi.get') return jsonAnswer(200, (this.#openApi ??= openApi(version())), false)
+    const credential = await this.#credentialOf(request)
+    const read = readsQuery(route)
+      ? queryOf(query, name)
+      : await bodyOf(request, query, { name, schema: inputSchemas[name] })
+    const input = { ...read, ...onlyOnce(fields, read, name) }
+    keyed(input, route, request.header('idempotency-key'))
+    const space = this.#namespaceOf(credential)
+    const change = { name, input, by: credential.name, requestId, reason: request.header('x-reason') }
+    const caller = this.#caller(credential, space, request)
+    const output = await audited(space.audit, change, () => operate(name, input, caller))
+    if (route.form === 'lines')
+      return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: lines(output) }
+    if (route.success === 204) return { status: 204, headers: {} }
+    return jsonAnswer(statusFor(name, route, output), output, isExact(request.header('accept')))
+  }
+
+  async #credentialOf(request: HttpRequest): Promise<Credential> {
+    const credential = await this.#parts.access.credentialOf(request)
+    if (credential) return credential
+    throw unauthenticated('the request has no token')
+  }
+
+  /** Webhooks, and routes under the names of other engines. */
+  async #elsewhere(
+    request: HttpRequest,
+    [path, query]: readonly [string, string],
+    requestId: string,
+  ): Promise<HttpAnswer | undefined> {
+    const webhook = webhookOf(path, Object.keys(this.#parts.namespaces))
+    if (webhook) return this.#webhook(request, webhook, requestId)
+    const matched = decodable(() => otherRoute(request.method, path))
+    if (!matched) return undefined
+    const credential = await this.#credentialOf(request)
+    const { route, fields } = matched
+    const isRead = route.method === 'GET'
+    const given = isRead ? Object.fromEntries(new URLSearchParams(query)) : await bodyOf(request, query, { name: path })
+    checkTaken(route, given)
+    const space = this.#namespaceOf(credential)
+    const caller = this.#caller(credential, space, request)
+    const call: Call = (name, input) => {
+      const change = { name, input, by: credential.name, requestId, reason: request.header('x-reason') }
+      return audited(space.audit, change, () => operate(name as Operable, input, caller)) as Promise<never>
+    }
+    return jsonAnswer(route.status ?? 200, await route.answer(call, fields, given), false)
+  }
+
+  async #webhook(request: HttpRequest, { namespace, token }: WebhookCall, requestId: string): Promise<HttpAnswer> {
+    checkWebhook(request)
+    if (request.method !== 'POST') {
+      throw new Refusal('METHOD_NOT_ALLOWED', `a webhook takes POST, not ${visible(request.method)}.`, {
+        allow: 'POST',
+      })
+    }
+    this.#parts.access.countWebhook(request)
+    const credential = { name: 'webhook', scope: 'operate', namespace } as const
+    const space = this.#namespaceOf(credential)
+    const input = { token, payload: await webhookPayload(request) }
+    const change = { name: 'completions.resolve', input, by: 'webhook', requestId, reason: undefined } as const
+    const caller = this.#caller(credential, space, request)
+    const output = await audited(space.audit, change, () => operate('completions.resolve', input, caller))
+    return jsonAnswer(202, output, false)
+  }
+
+  #namespaceOf({ namespace }: Credential): Namespace {
+    const { namespaces } = this.#parts
+    const space = Object.hasOwn(namespaces, namespace) ? namespaces[namespace] : undefined
+    if (!space) throw unauthenticated(`the namespace of the token, '${namespace}', is not served here`)
+    return space
+  }
+
+  #caller({ name, scope, namespace }: Credential, { engine, audit }: Namespace, { signal }: HttpRequest): Caller {
+    const { tokens, stopped } = this.#parts
+    return { engine, name, scope, namespace, books: { tokens, audit }, signal: AbortSignal.any([signal, stopped]) }
+  }
+}
+
+function found(
+  method: string,
+  path: string,
+): { name: OperationName; route: Route; fields: Readonly<Record<string, string>> } {
+  const matched = matchSafely(method, path)
+  switch (matched.type) {
+    case 'found':
+      return { name: matched.name, route: routes[matched.name], fields: matched.fields }
+    case 'method': {
+      const allow = matched.allowed.join(', ')
+      throw new Refusal('METHOD_NOT_ALLOWED', `${visible(method)} is no method of this path; expected ${allow}.`, {
+        allow,
+      })
+    }
+    case 'missing':
+      throw missing(path)
+  }
+}
+
+function missing(path: string): PawlError {
+  const shown = visible(path).slice(0, 200)
+  return new PawlError('ROUTE_NOT_FOUND', `there is no ${shown} here. The routes are in ${API}/openapi.json.`)
+}
+
+/** The methods of a path, as `Allow` lists them. */
+function methodsOf(path: string): readonly string[] {
+  const matched = matchSafely('OPTIONS', path)
+  if (matched.type === 'missing') throw missing(path)
+  return matched.type === 'method' ? matched.allowed : []
+}
+
+function matchSafely(method: string, path: string): ReturnType<typeof match> {
+  return decodable(() => match(method, path))
+}
+
+function decodable<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof URIError)) throw error
+    throw new PawlError(
+      'INPUT_INVALID',
+      'the path has a broken escape; expected % and two hexadecimal digits, of text in UTF-8.',
+    )
+  }
+}
+
+type Fields = Record<string, unknown>
+
+async function bodyOf(
+  request: HttpRequest,
+  query: string,
+  { name, schema }: { readonly name: string; readonly schema?: JsonSchema },
+): Promise<Fields> {
+  if (query !== '') throw new PawlError('INPUT_INVALID', `${name} takes its fields in the body, not in the query.`)
+  const type = request.header('content-type')?.split(';')[0]?.trim().toLowerCase()
+  const text = await request.body(limits.requestBytesMax)
+  if (type !== JSON_TYPE && type !== EXACT_TYPE) {
+    if (type === undefined && text === '') return {}
+    const message = `the content type is '${visible(type ?? 'missing')}'; expected ${JSON_TYPE}.`
+    throw new PawlError('MEDIA_TYPE_UNSUPPORTED', message)
+  }
+  if (text === '') return {}
+  const body = parseBody(text, type === EXACT_TYPE)
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new PawlError('INPUT_INVALID', `the body of ${name} is not an object; expected { … }.`)
+  }
+  return (type === EXACT_TYPE ? body : withDates(body, schema)) as Fields
+}
+
+/** The fields of the path. They are nowhere else, so that no two places can say different things. */
+function onlyOnce(fields: Readonly<Record<string, string>>, others: Fields, name: OperationName): Fields {
+  const twice = Object.keys(fields).find((field) => Object.hasOwn(others, field))
+  if (twice === undefined) return fields
+  throw new PawlError('INPUT_INVALID', `\`${twice}\` of ${name} is in the path; expected it only there.`)
+}
+
+/** The fields of the query. Each may be given once. */
+function queryOf(query: string, name: OperationName): Fields {
+  const fields: Fields = {}
+  for (const part of query.split('&')) {
+    if (part === '') continue
+    const [field, text] = splitAt(part, '=').map(unescaped) as [string, string]
+    if (Object.hasOwn(fields, field)) {
+      const shown = visible(field).slice(0, 100)
+      throw new PawlError('INPUT_INVALID', `the query has \`${shown}\` twice; expected it once.`)
+    }
+    const known = propertiesOf(name)
+    const schema: JsonSchema | undefined = Object.hasOwn(known, field) ? known[field] : undefined
+    Object.defineProperty(fields, field, {
+      value: withDates(fromUrl(text, schema), schema),
+      ...{ enumerable: true, writable: true, configurable: true },
+    })
+  }
+  return fields
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    const problem = 'the query has a broken escape; expected % and two hexadecimal digits'
+    throw new PawlError('INPUT_INVALID', `${problem}, of text in UTF-8.`)
+  }
+}
+
+function keyed(input: Fields, { key }: Route, header: string | undefined): void {
+  if (header === undefined || key === undefined) return
+  if (header === '' || header.length > 255) {
+    const message = `the header \`Idempotency-Key\` has ${header.length} characters; expected 1 to 255.`
+    throw new PawlError('INPUT_INVALID', message)
+  }
+  if (input[key] !== undefined && input[key] !== header) {
+    throw new PawlError('INPUT_INVALID', `\`${key}\` and the header \`Idempotency-Key\` differ. Send one of them.`)
+  }
+  input[key] = header
+}
+
+function isExact(accept: string | undefined): boolean {
+  return accept?.includes(EXACT_TYPE) ?? false
+}
+
+function jsonAnswer(status: number, output: unknown, exact: boolean): HttpAnswer {
+  const type = exact ? EXACT_TYPE : JSON_TYPE
+  return { status, headers: { 'content-type': type }, body: exact ? exactText(output) : plainText(output) }
+}
+
+async function* lines(output: unknown): AsyncGenerator<string> {
+  for await (const line of output as AsyncIterable<string>) yield `${line}\n`
+}
+
+function splitAt(text: string, mark: string): readonly [string, string] {
+  const at = text.indexOf(mark)
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
+}

@@ -1,0 +1,33 @@
+// The options of servers.
+import { type Described, flag, given, hidden, strings, text, whole } from '../core/base/described.ts'
+import type { Logger } from '../core/runtime/logger.ts'
+
+export const serverOptions = {
+  /** A token with the scope admin. Default: only tokens in the store count. */
+  token: hidden(text('A token with the scope admin.', { otherwise: 'only tokens in the store count' })),
+  /** Serves requests without a token, because the program that mounts the server checks them. Default false. */
+  open: flag('Serves requests without a token, because the program that mounts the server checks them.', {
+    otherwise: 'false; a server that listens on loopback is open until it has a token',
+  }),
+  /** Names of this server that requests may use as their host, with the port: `['pawl.example:443']`. */
+  hosts: strings('Names of this server that requests may use as their host, with the port.', 'a list of hosts', {
+    otherwise: 'names of this machine; any, if tokens are needed',
+  }),
+  /** Origins of other pages that may use the API from a browser: `['https://app.example']`. */
+  origins: strings('Origins of other pages that may use the API from a browser.', 'a list of origins', {
+    otherwise: 'none',
+  }),
+  /** Where the server logs what failed. Default: the console. */
+  logger: given<Logger>('Where the server logs what failed.', 'a logger', { otherwise: 'the console' }),
+} as const
+/** The options of a server. */
+export interface ServerOptions extends Described<typeof serverOptions> {}
+
+export const listenOptions = {
+  /** The port; 0 for any that is free. Default 7295. */
+  port: whole('The port; 0 for any that is free.', [0, 65_535], { otherwise: '7295' }),
+  /** The address to listen on. Any but loopback requires a token. Default '127.0.0.1'. */
+  host: text('The address to listen on. Any but loopback requires a token.', { otherwise: "'127.0.0.1'" }),
+} as const
+/** Where a server listens. */
+export interface ListenOptions extends Described<typeof listenOptions> {}
