@@ -97,11 +97,12 @@ async function knownIn(api: ReturnType<typeof server>): Promise<Known> {
     await start('waits', { workflowId: 'a' }),
     await start('fails'),
   ]
-  const hooked = await call('runs.start', { workflow: 'hooked', wait: '5s' })
-  const hook = (hooked.json['outcome'] as { output?: { token?: string } } | undefined)?.output?.token ?? 'none'
+  const hooked = await start('hooked')
+  let hook: unknown
+  while (hook === undefined) hook = (await call('runs.get', { run: hooked })).json['attributes']?.['token']
   const pending = await start('pipeline', { pending: true })
   await call('schedules.set', { schedule: 'nightly', workflow: 'double', cron: '0 3 * * *', input: 1 })
-  return { runs: [...runs, pending, 'w:a', 'w:with-signal'], tokens: [hook, 'none'] }
+  return { runs: [...runs, pending, 'w:a', 'w:with-signal'], tokens: [String(hook), 'none'] }
 }
 
 async function problemWith(

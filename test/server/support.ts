@@ -29,7 +29,8 @@ const fails = workflow('fails', async (ctx) => {
 const hooked = workflow('hooked', async (ctx) => {
   const hook = ctx.webhook('hook')
   await ctx.setAttributes({ token: hook.token })
-  return hook
+  await ctx.setAttributes({ token: hook.token })
+  return ctx.wait(hook)
 })
 const pipeline = graph('pipeline').step('one', () => 1)
 
@@ -107,7 +108,7 @@ type Json = { readonly [field: string]: never }
 export async function answerOf(response: Response): Promise<Answer> {
   const text = await response.text()
   const isJson = /[/+]json$/.test(response.headers.get('content-type') ?? '')
-  const json = (isJson ? JSON.parse(text) : {}) as Json
+  const json = (isJson && text !== '' ? JSON.parse(text) : {}) as Json
   return { status: response.status, headers: response.headers, text, json }
 }
 
