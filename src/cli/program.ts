@@ -8,6 +8,7 @@ import { cancelCommand } from './commands/cancel.ts'
 import { checkCommand } from './commands/check.ts'
 import { definitionsCommand } from './commands/definitions.ts'
 import { demoCommand } from './commands/demo.ts'
+import { devCommand } from './commands/dev.ts'
 import { discardCommand } from './commands/discard.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { exportCommand } from './commands/export.ts'
@@ -73,6 +74,7 @@ function build(isJson: boolean): Command {
     .version(version())
     .addHelpText('after', examples)
   const commands = [
+    devCommand(),
     demoCommand(),
     workerCommand(),
     submitCommand(),

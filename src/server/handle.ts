@@ -5,6 +5,7 @@ import { limits } from '../core/base/limits.ts'
 import { visible } from '../core/base/visible.ts'
 import type { Logger } from '../core/runtime/logger.ts'
 import type { Engine } from '../engine.ts'
+import type { QueryCode } from '../operations/handlers/context.ts'
 import { operate } from '../operations/operate.ts'
 import { internalProblem, type Problem, problemOf } from '../operations/problems.ts'
 import { type OperationName, type Route, routes } from '../operations/routes.ts'
@@ -22,6 +23,7 @@ import {
 import { type Access, Refusal, tooMany, unauthenticated } from './access.ts'
 import type { HttpAnswer, HttpRequest } from './http.ts'
 import { inputSchemas, openApi, propertiesOf, readsQuery, statusFor } from './openapi.ts'
+import type { Probes } from './probes.ts'
 import { API, match } from './router.ts'
 import type { Credential } from './tokens.ts'
 
@@ -32,6 +34,8 @@ export interface HandlerParts {
   /** Aborted when the server stops. */
   readonly stopped: AbortSignal
   readonly newId: () => string
+  readonly query: QueryCode | undefined
+  readonly probes: Probes
 }
 
 /** Headers of every answer. Nothing that this server sends is to be run, framed or kept. */
@@ -58,6 +62,8 @@ export class Handler {
   }
 
   async answer(request: HttpRequest): Promise<HttpAnswer> {
+    const probed = await this.#parts.probes.answer(request)
+    if (probed) return { ...probed, headers: { ...safeHeaders, ...probed.headers } }
     const requestId = this.#parts.newId()
     const headers = { ...safeHeaders, 'x-request-id': requestId, ...this.#parts.access.corsHeaders(request) }
     this.#inProgress++
@@ -108,7 +114,8 @@ export class Handler {
   #caller({ name, scope, namespace }: Credential, { signal }: HttpRequest) {
     const engine = this.#parts.engines[namespace]
     if (!engine) throw unauthenticated(`the namespace of the token, '${namespace}', is not served here`)
-    return { engine, name, scope, signal: AbortSignal.any([signal, this.#parts.stopped]) }
+    const { stopped, query } = this.#parts
+    return { engine, name, scope, signal: AbortSignal.any([signal, stopped]), ...(query && { query }) }
   }
 }
 

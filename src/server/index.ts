@@ -6,6 +6,6 @@
  * @packageDocumentation
  */
 
-export type { ListenOptions, ServerOptions } from './options.ts'
+export type { CloseOptions, ListenOptions, ServerOptions } from './options.ts'
 export { type Listening, type Server, server } from './server.ts'
 export type { Credential, TokenRecord, Tokens } from './tokens.ts'

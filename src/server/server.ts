@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { checkOptions } from '../core/base/described.ts'
 import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
+import { milliseconds } from '../core/base/time.ts'
 import { type Clock, sleep } from '../core/runtime/clock.ts'
 import { consoleLogger } from '../core/runtime/logger.ts'
 import { Engine } from '../engine.ts'
@@ -11,7 +12,15 @@ import { Access, isLoopback } from './access.ts'
 import { fromFetch, toFetch } from './fetch.ts'
 import { Handler } from './handle.ts'
 import { fromNode, toNode } from './node.ts'
-import { type ListenOptions, listenOptions, type ServerOptions, serverOptions } from './options.ts'
+import {
+  type CloseOptions,
+  closeOptions,
+  type ListenOptions,
+  listenOptions,
+  type ServerOptions,
+  serverOptions,
+} from './options.ts'
+import { Probes } from './probes.ts'
 import { Tokens } from './tokens.ts'
 
 /** Where a server listens. */
@@ -32,6 +41,8 @@ export class Server {
   readonly #clock: Clock
   readonly #options: ServerOptions
   readonly #stopped = new AbortController()
+  readonly #probes: Probes
+  #closed: Promise<void> | undefined
   #node: NodeServer | undefined
   #isLocal = false
 
@@ -40,7 +51,7 @@ export class Server {
     const [first] = Object.entries(engines)
     if (!first) throw new PawlError('INPUT_INVALID', 'a server has no engine; expected one, or several by namespace.')
     const [namespace, engine] = first
-    const { token, open = false, hosts = [], origins = [], logger = consoleLogger } = options
+    const { token, open = false, hosts = [], origins = [], logger = consoleLogger, query } = options
     const { clock } = engine.world
     this.#clock = clock
     this.#options = options
@@ -48,7 +59,9 @@ export class Server {
     const isOpen = (): boolean => open || this.#isLocal
     const access = new Access(this.tokens, clock, { hosts, origins, isOpen, namespace })
     const newId = (): string => engine.host.newId()
-    this.#handler = new Handler({ engines, access, logger, newId, stopped: this.#stopped.signal })
+    this.#probes = new Probes(Object.values(engines), clock)
+    const { signal: stopped } = this.#stopped
+    this.#handler = new Handler({ engines, access, logger, newId, stopped, query, probes: this.#probes })
   }
 
   /** Answers a request of `fetch`: mount it in Hono, Next or a serverless function. */
@@ -64,6 +77,8 @@ export class Server {
   async #answerNode(message: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const answer = await this.#handler.answer(fromNode(message, response))
+      // A client that has another connection sends its next request to another server.
+      if (this.#probes.isDraining) response.setHeader('connection', 'close')
       if (!response.destroyed) await toNode(answer, message, response)
     } catch {
       response.destroy()
@@ -93,15 +108,29 @@ export class Server {
     return { url: `http://${address.includes(':') ? `[${address}]` : address}:${bound}`, port: bound }
   }
 
-  /** Takes no more requests, lets those in progress finish, and stops. The engines stay open. */
-  async close(): Promise<void> {
+  /**
+   * Stops: `/readyz` says so at once, new connections are refused after `lameDuck`, requests in progress may finish
+   * within `grace`. The engines stay open.
+   */
+  close(options: CloseOptions = {}): Promise<void> {
+    checkOptions(closeOptions, options, { of: 'close' })
+    this.#closed ??= this.#close(options)
+    return this.#closed
+  }
+
+  async #close({ lameDuck = 0, grace = limits.serverGraceMs }: CloseOptions): Promise<void> {
+    this.#probes.drain()
+    const lameDuckMs = milliseconds(lameDuck, 'lameDuck')
+    if (this.#node && lameDuckMs > 0) await sleep(this.#clock, lameDuckMs)
     const node = this.#node
     this.#node = undefined
     const closed = new Promise<void>((resolve) => (node ? node.close(() => resolve()) : resolve()))
     node?.closeIdleConnections()
     // Calls that wait for a run, and streams, end now: their callers continue on another server.
     this.#stopped.abort(new PawlError('TRY_LATER', 'this server stops. Send the request again.'))
-    await Promise.race([closed, sleep(this.#clock, limits.serverGraceMs)])
+    const inTime = new AbortController()
+    void closed.then(() => inTime.abort())
+    await sleep(this.#clock, milliseconds(grace, 'grace'), inTime.signal)
     node?.closeAllConnections()
     await closed
   }
