@@ -6,6 +6,7 @@
  * @packageDocumentation
  */
 
+export { defineConfig, type ServeConfig } from './config.ts'
 export type { CloseOptions, ListenOptions, ServerOptions } from './options.ts'
 export { type Listening, type Server, server } from './server.ts'
 export type { Credential, TokenRecord, Tokens } from './tokens.ts'
