@@ -131,7 +131,7 @@ test('house: declarations show what users can call, and nothing that is ours', a
     'engine',
     'core/client/client',
     'core/worker/worker',
-    'core/client/batch',
+    'addons/batches/batch',
     'testing/test-engine',
   ]) {
     const text = await readFile(join(root, 'dist', `${name}.d.ts`), 'utf8')
@@ -209,7 +209,7 @@ describe('users §1: what a newcomer does, with the package and its docs alone',
 
   test('Getting started can be followed line by line', { timeout: 60_000 }, async () => {
     const [workflows = ''] = await blocks('docs/start/getting-started.md', 'ts')
-    await writeFile(join(project, 'workflows.ts'), workflows.replace("'10m'", "'10ms'"))
+    await writeFile(join(project, 'workflows.ts'), workflows.replace("'1m'", "'10ms'"))
     const worker = spawn('node', [bin(), 'worker', './workflows.ts'], { cwd: project })
     try {
       await until(worker.stdout, 'is working')

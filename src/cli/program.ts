@@ -23,6 +23,7 @@ import { retryCommand } from './commands/retry.ts'
 import { runCommand } from './commands/run.ts'
 import { runsCommand } from './commands/runs.ts'
 import { scheduleCommand, schedulesCommand } from './commands/schedule.ts'
+import { serveCommand } from './commands/serve.ts'
 import { signalCommand } from './commands/signal.ts'
 import { startCommand } from './commands/start.ts'
 import { stepsCommand } from './commands/steps.ts'
@@ -75,6 +76,7 @@ function build(isJson: boolean): Command {
     .addHelpText('after', examples)
   const commands = [
     devCommand(),
+    serveCommand(),
     demoCommand(),
     workerCommand(),
     submitCommand(),

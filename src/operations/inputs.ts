@@ -1,9 +1,11 @@
 // What each operation takes: the descriptions that the calls of the client have, with runs and definitions as names. Types,
 // checks and JSON Schemas follow from them.
 
+import { previewOptions } from '../addons/batches/batches.ts'
 import { backfillOptions, scheduleChange, wholeSchedule } from '../addons/schedules/options.ts'
 import {
   amount,
+  choice,
   type Described,
   type Description,
   duration,
@@ -11,6 +13,7 @@ import {
   given,
   hidden,
   listOf,
+  moment,
   nested,
   option,
   required,
@@ -29,10 +32,14 @@ import {
   runFilter,
   startOptions,
 } from '../core/index.ts'
+import type { Credential } from './outputs.ts'
 import type { OperationName } from './routes.ts'
+
+type TokenScope = Credential['scope']
 
 const run = required(text('A run id; or `w:` and a workflow id, which means its newest run.'))
 const schedule = required(text('The id of the schedule.'))
+const batch = required(text('The id of the batch.'))
 const build = required(text('The name of the build.'))
 const workflow = required(text('The name of the workflow.'))
 const payload = given<unknown>('The payload of the message.', 'any JSON value')
@@ -112,6 +119,14 @@ export const inputs = {
   'runs.discard': { run, messageId: required(text('The id of the message, as `why` names it.')), note: reason },
   'completions.resolve': { ...token, payload },
   'completions.reject': { ...token, reason: required(reason) },
+  'batches.preview': {
+    ...previewOptions,
+    filter: required(nested('The runs, unless the operation is not for their state.', filter)),
+  },
+  'batches.list': pageOptions,
+  'batches.get': { batch },
+  'batches.start': { batch },
+  'batches.stop': { batch },
   'schedules.list': pageOptions,
   'schedules.get': { schedule },
   'schedules.set': { schedule, ...wholeSchedule, workflow },
@@ -138,6 +153,14 @@ export const inputs = {
   'builds.retire': { build },
   'workers.list': {},
   'health.get': {},
+  'audit.list': pageOptions,
+  'tokens.list': {},
+  'tokens.create': {
+    name: required(text('What the token is for; the audit trail names it.')),
+    scope: required(choice<TokenScope>('What the token may do.', ['read', 'operate', 'admin'])),
+    expiresAt: moment('When it ends.', { otherwise: 'never' }),
+  },
+  'tokens.revoke': { token: required(text('The id of the token.')) },
   'me.get': {},
   'openapi.get': {},
 } as const satisfies Readonly<Record<OperationName, Description>>

@@ -1,5 +1,6 @@
 // What each operation answers: as types for the client, and as JSON Schemas for the OpenAPI document.
 
+import type { BatchPreview, BatchRecord } from '../addons/batches/batches.ts'
 import type { ScheduleDescription, ScheduleRecord } from '../addons/schedules/schedules.ts'
 import type { JsonSchema } from '../core/base/described.ts'
 import type { Failure } from '../core/base/failure.ts'
@@ -67,6 +68,38 @@ export interface Health {
   readonly runs: { readonly live: number; readonly paused: number }
 }
 
+/** One change that somebody made through a server. */
+export interface AuditEntry {
+  readonly at: Date
+  /** The name of the token. */
+  readonly by: string
+  readonly operation: string
+  /** What it was done to: a run, a schedule, a build and so on. */
+  readonly target?: string
+  /** The reason that the caller gave. */
+  readonly reason?: string
+  /** `done`, or the code of the error. Absent if the server stopped before it knew: the history of the run decides. */
+  readonly outcome?: string
+  readonly requestId: string
+}
+
+/** What a token may do. */
+export interface Credential {
+  /** The name of the token, for the audit trail. */
+  readonly name: string
+  readonly scope: Exclude<Scope, 'none'>
+  /** The namespace that it belongs to. */
+  readonly namespace: string
+}
+
+/** A token as people see it: everything but its secret. */
+export interface TokenRecord extends Credential {
+  readonly id: string
+  readonly createdAt: Date
+  readonly expiresAt?: Date
+  readonly revokedAt?: Date
+}
+
 export interface Me {
   /** The name of the token; absent if the server needs none. */
   readonly name?: string
@@ -107,6 +140,11 @@ export interface Outputs {
   'runs.discard': Accepted
   'completions.resolve': Accepted
   'completions.reject': Accepted
+  'batches.preview': BatchPreview
+  'batches.list': Page<BatchRecord>
+  'batches.get': BatchRecord
+  'batches.start': Accepted
+  'batches.stop': Accepted
   'schedules.list': Page<ScheduleRecord>
   'schedules.get': ScheduleDescription
   'schedules.set': Nothing
@@ -124,6 +162,10 @@ export interface Outputs {
   'builds.retire': Nothing
   'workers.list': { readonly items: readonly WorkerRecord[] }
   'health.get': Health
+  'audit.list': Page<AuditEntry>
+  'tokens.list': { readonly items: readonly TokenRecord[] }
+  'tokens.create': TokenRecord & { readonly token: string }
+  'tokens.revoke': Nothing
   'me.get': Me
   'openapi.get': object
 }
@@ -164,6 +206,14 @@ const started = {
   ...{ runId: text, workflowId: text, isNew: flag },
   'alongside?': text,
 } satisfies Fields<Started>
+const batch = {
+  ...{ id: text, operation: text, state: text, 'reason?': text, matched: whole, done: whole, failed: whole },
+  ...{ failures: list(shape({ runId: text, code: text })), createdAt: time, 'endedAt?': time },
+} satisfies Fields<BatchRecord>
+const token = {
+  ...{ id: text, name: text, scope: { type: 'string', enum: ['read', 'operate', 'admin'] }, namespace: text },
+  ...{ createdAt: time, 'expiresAt?': time, 'revokedAt?': time },
+} satisfies Fields<TokenRecord>
 const page = (items: JsonSchema): JsonSchema => shape({ items: list(items), 'cursor?': text })
 const items = (of: JsonSchema): JsonSchema => shape({ items: list(of) })
 
@@ -201,6 +251,7 @@ export const components: Readonly<Record<string, JsonSchema>> = {
     ...{ name: text, version: whole, definitionHash: text, contentHash: text, submittedAt: whole },
     'document?': anything,
   }),
+  Batch: shape(batch),
   Build: { ...shape({ build: text, retired: flag }), additionalProperties: true },
   Worker: shapeOf<WorkerRecord>({
     ...{ worker: text, queues: list(text), 'workflows?': list(text), 'activities?': list(text) },
@@ -210,6 +261,10 @@ export const components: Readonly<Record<string, JsonSchema>> = {
     ...{ status: { type: 'string', enum: ['healthy', 'degraded'] }, store: text, version: text },
     ...{ workers: shape({ alive: whole, all: whole }), runs: shape({ live: whole, paused: whole }) },
   }),
+  AuditEntry: shapeOf<AuditEntry>({
+    ...{ at: time, by: text, operation: text, 'target?': text, 'reason?': text, 'outcome?': text, requestId: text },
+  }),
+  Token: shapeOf<TokenRecord>(token),
   Problem: shape({
     ...{ type: text, title: text, status: whole, detail: text, code: text, requestId: text },
     ...{ 'details?': anything },
@@ -251,6 +306,11 @@ export const outputs: Readonly<Record<OperationName, JsonSchema | undefined>> = 
   'runs.discard': accepted,
   'completions.resolve': accepted,
   'completions.reject': accepted,
+  'batches.preview': { ...shape(batch), additionalProperties: true },
+  'batches.list': page(ref('Batch')),
+  'batches.get': ref('Batch'),
+  'batches.start': accepted,
+  'batches.stop': accepted,
   'schedules.list': page(ref('Schedule')),
   'schedules.get': ref('Schedule'),
   'schedules.set': undefined,
@@ -268,6 +328,10 @@ export const outputs: Readonly<Record<OperationName, JsonSchema | undefined>> = 
   'builds.retire': undefined,
   'workers.list': items(ref('Worker')),
   'health.get': ref('Health'),
+  'audit.list': page(ref('AuditEntry')),
+  'tokens.list': items(ref('Token')),
+  'tokens.create': shape({ ...token, token: text }),
+  'tokens.revoke': undefined,
   'me.get': shape({ 'name?': text, scope: { type: 'string', enum: [...SCOPES] } }),
   'openapi.get': values,
 }

@@ -22,6 +22,7 @@ const statuses: Readonly<Record<number, readonly PawlErrorCode[]>> = {
   403: ['FORBIDDEN', 'ORIGIN_REFUSED'],
   404: ['RUN_NOT_FOUND', 'WORKFLOW_NOT_FOUND', 'QUERY_NOT_FOUND', 'TOKEN_INVALID', 'ROUTE_NOT_FOUND'],
   405: ['METHOD_NOT_ALLOWED'],
+  408: ['REQUEST_TIMEOUT'],
   409: [
     ...(['RUN_ALREADY_EXISTS', 'RUN_ENDED', 'NOT_ENDED', 'RUN_NOT_AT_REST', 'DEFINITION_CONFLICT'] as const),
     ...([

@@ -1,11 +1,13 @@
 // Who may ask for what: hosts, origins and tokens, before a request is read.
+import { hash } from 'node:crypto'
 import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
 import { quote } from '../core/base/visible.ts'
 import type { Clock } from '../core/runtime/clock.ts'
+import type { Credential } from '../operations/outputs.ts'
 import { Rate } from './counters.ts'
 import type { HttpRequest } from './http.ts'
-import type { Credential, Tokens } from './tokens.ts'
+import type { Tokens } from './tokens.ts'
 
 export interface AccessOptions {
   /** Names of this server that a request may use as its host, with their ports. */
@@ -32,10 +34,14 @@ export class Access {
   readonly #options: AccessOptions
   readonly #requests: Rate
   readonly #wrong: Rate
+  readonly #hosts: readonly string[]
+  /** Tokens that were valid, by digest: wrong tokens from the same address do not lock them out. */
+  readonly #valid = new Set<string>()
 
   constructor(tokens: Tokens, clock: Clock, options: AccessOptions) {
     this.#tokens = tokens
     this.#options = options
+    this.#hosts = options.hosts.map(hostName)
     this.#requests = new Rate(clock, { perSecond: limits.requestsPerSecond, burst: limits.requestBurst })
     const perMinute = limits.wrongTokensPerMinute
     this.#wrong = new Rate(clock, { perSecond: perMinute / 60, burst: perMinute })
@@ -55,10 +61,11 @@ export class Access {
 
   // A page under a name that its owner points to 127.0.0.1 has that name as the host of its requests.
   #checkHost(request: HttpRequest): void {
-    const { hosts, isOpen } = this.#options
     const host = request.header('host') ?? ''
-    if (hosts.includes(host) || (hosts.length === 0 && !isOpen())) return
-    if (isLoopback(host)) return
+    const name = hostName(host)
+    // A host that is listed without a port is meant with any.
+    if (this.#hosts.includes(name) || this.#hosts.includes(name.replace(/:\d+$/, ''))) return
+    if (isLoopback(host) || (this.#hosts.length === 0 && !this.#options.isOpen())) return
     const message = `this server is not ${quote(host)}; expected localhost, or one of its \`hosts\`. Add the name to \`hosts\`.`
     throw new PawlError('HOST_REFUSED', message)
   }
@@ -82,8 +89,10 @@ export class Access {
 
   /** The answer to the question of a browser whether a page may send a request. */
   preflight(request: HttpRequest): Readonly<Record<string, string>> {
+    const cors = this.corsHeaders(request)
+    if (!cors['access-control-allow-origin']) return {}
     return {
-      ...this.corsHeaders(request),
+      ...cors,
       'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
       'access-control-allow-headers': 'authorization, content-type, idempotency-key, last-event-id, x-reason',
       'access-control-max-age': '600',
@@ -99,12 +108,17 @@ export class Access {
       this.#count(`address ${address}`)
       return { name: 'local', scope: 'admin', namespace: this.#options.namespace }
     }
-    if (this.#wrong.isEmpty(address)) throw tooMany(60_000 / limits.wrongTokensPerMinute)
+    const digest = hash('sha256', given)
+    // Clients behind one proxy share its address, so a token that was valid is looked up all the same.
+    if (this.#wrong.isEmpty(address) && !this.#valid.has(digest)) throw tooMany(60_000 / limits.wrongTokensPerMinute)
     const credential = await this.#tokens.find(given)
     if (credential) {
-      this.#count(`token ${given.slice(0, 20)}`)
+      if (this.#valid.size >= limits.countersKept) this.#valid.clear()
+      this.#valid.add(digest)
+      this.#count(`token ${digest}`)
       return credential
     }
+    this.#valid.delete(digest)
     this.#wrong.take(address)
     throw unauthenticated('the token is unknown, expired or revoked')
   }
@@ -131,6 +145,11 @@ function bearerOf(header: string | undefined): string | undefined {
   const [, token] = /^Bearer +([\x21-\x7e]{1,256}) *$/i.exec(header) ?? []
   if (token === undefined) throw unauthenticated('the header `Authorization` is not a bearer token')
   return token
+}
+
+/** A host as requests name it: in lower case, and without a port that a URL leaves out. */
+function hostName(host: string): string {
+  return host.toLowerCase().replace(/:(?:80|443)$/, '')
 }
 
 /** True for names of this machine, with any port. */

@@ -6,23 +6,23 @@ import {
   nested,
   type Option,
   option,
+  type Place,
   strings,
   text,
   whole,
 } from '../core/base/described.ts'
 import { limits } from '../core/base/limits.ts'
-import { formatDuration } from '../core/base/time.ts'
+import { type Duration, formatDuration, milliseconds } from '../core/base/time.ts'
 
-const workerConfig = {
+/** Of `worker`. */
+export const workerConfig = {
   /** ['default'] */
   queues: strings('The queues that the worker serves.', 'a list of names', { otherwise: "`['default']`" }),
   concurrency: whole('Runs it holds, and step bodies it runs, at once.', [1, limits.concurrencyMax], {
     otherwise: `${limits.workflowsPerWorker} and ${limits.activitiesPerWorker}`,
   }),
   /** How often it renews its session. Its lease is three times as long. 10s */
-  heartbeatInterval: duration('How often it renews its session. Its lease is three times as long.', {
-    otherwise: formatDuration(limits.leaseMs / 3),
-  }),
+  heartbeatInterval: heartbeat('How often it renews its session. Its lease is three times as long.'),
   /** How long running steps get when it stops. 30s */
   gracefulShutdownTimeout: duration('How long running steps get when it stops.', {
     otherwise: formatDuration(limits.graceMs),
@@ -92,6 +92,17 @@ function listenOption(about: string): Option<string> {
   const accepts = (value: unknown): boolean => typeof value === 'string' && placeOf(value) !== undefined
   const otherwise = { otherwise: `'127.0.0.1:${limits.serverPort}'`, schema: { type: 'string' } }
   return option(about, "a port, or an address and a port: '7295', '0.0.0.0:7295', '[::]:7295'", accepts, otherwise)
+}
+
+function heartbeat(about: string): Option<Duration> {
+  const [least, most] = [limits.leaseMsMin / 3, limits.leaseMsMax / 3]
+  const accepts = (value: unknown, { name }: Place): boolean => {
+    const ms = milliseconds(value as Duration, name)
+    return ms >= least && ms <= most
+  }
+  const { takes, schema = {} } = duration(about)
+  const range = `from ${formatDuration(Math.ceil(least))} to ${formatDuration(most)}`
+  return option(about, `${takes}, ${range}`, accepts, { otherwise: formatDuration(limits.leaseMs / 3), schema })
 }
 
 // Others could never be sent in a header.

@@ -5,8 +5,9 @@ import { limits } from '../core/base/limits.ts'
 import { visible } from '../core/base/visible.ts'
 import type { Logger } from '../core/runtime/logger.ts'
 import type { Engine } from '../engine.ts'
-import type { QueryCode } from '../operations/handlers/context.ts'
+import type { Caller, QueryCode, ServerBooks } from '../operations/handlers/context.ts'
 import { operate } from '../operations/operate.ts'
+import type { Credential } from '../operations/outputs.ts'
 import { internalProblem, type Problem, problemOf } from '../operations/problems.ts'
 import { type OperationName, type Route, routes } from '../operations/routes.ts'
 import { version } from '../operations/version.ts'
@@ -21,14 +22,22 @@ import {
   withDates,
 } from '../operations/wire.ts'
 import { type Access, Refusal, tooMany, unauthenticated } from './access.ts'
-import type { HttpAnswer, HttpRequest } from './http.ts'
+import type { Audit } from './audit.ts'
+import { audited } from './audited.ts'
+import { type HttpAnswer, type HttpRequest, safeHeaders } from './http.ts'
 import { inputSchemas, openApi, propertiesOf, readsQuery, statusFor } from './openapi.ts'
 import type { Probes } from './probes.ts'
 import { API, match } from './router.ts'
-import type { Credential } from './tokens.ts'
+
+/** A namespace: an engine, and the trail of what was changed in its store. */
+export interface Namespace {
+  readonly engine: Engine
+  readonly audit: Audit
+}
 
 export interface HandlerParts {
-  readonly engines: Readonly<Record<string, Engine>>
+  readonly namespaces: Readonly<Record<string, Namespace>>
+  readonly tokens: ServerBooks['tokens']
   readonly access: Access
   readonly logger: Logger
   /** Aborted when the server stops. */
@@ -38,45 +47,44 @@ export interface HandlerParts {
   readonly probes: Probes
 }
 
-/** Headers of every answer. Nothing that this server sends is to be run, framed or kept. */
-const safeHeaders = {
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-resource-policy': 'same-origin',
-  'cross-origin-opener-policy': 'same-origin',
-  'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'cache-control': 'no-store',
-} as const
-
 export class Handler {
   readonly #parts: HandlerParts
-  #inProgress = 0
+  readonly #inProgress = new Set<Promise<HttpAnswer>>()
   #openApi: object | undefined
 
   constructor(parts: HandlerParts) {
     this.#parts = parts
   }
 
-  get inProgress(): number {
-    return this.#inProgress
+  /** Resolves when no request is in progress. */
+  async finished(): Promise<void> {
+    while (this.#inProgress.size > 0) await Promise.all(this.#inProgress)
   }
 
   async answer(request: HttpRequest): Promise<HttpAnswer> {
     const probed = await this.#parts.probes.answer(request)
     if (probed) return { ...probed, headers: { ...safeHeaders, ...probed.headers } }
+    const answer = this.#answerAlways(request)
+    this.#inProgress.add(answer)
+    try {
+      return await answer
+    } finally {
+      this.#inProgress.delete(answer)
+    }
+  }
+
+  /** Answers errors, too. */
+  async #answerAlways(request: HttpRequest): Promise<HttpAnswer> {
     const requestId = this.#parts.newId()
     const headers = { ...safeHeaders, 'x-request-id': requestId, ...this.#parts.access.corsHeaders(request) }
-    this.#inProgress++
     try {
-      const answer = await this.#answer(request)
+      const answer = await this.#answer(request, requestId)
       return { ...answer, headers: { ...headers, ...answer.headers } }
     } catch (error) {
       const { status, ...problem } = this.#problem(error, requestId)
       const more = error instanceof Refusal ? error.headers : status === 503 ? { 'retry-after': '1' } : {}
       const body = plainText({ ...problem, status })
       return { status, headers: { ...headers, 'content-type': PROBLEM_TYPE, ...more }, body }
-    } finally {
-      this.#inProgress--
     }
   }
 
@@ -88,34 +96,47 @@ export class Handler {
     return internalProblem(requestId)
   }
 
-  async #answer(request: HttpRequest): Promise<HttpAnswer> {
-    const { access } = this.#parts
+  async #answer(request: HttpRequest, requestId: string): Promise<HttpAnswer> {
+    const { access, stopped } = this.#parts
+    if (stopped.aborted) throw stopped.reason
     if (request.target.length > limits.requestUrlLengthMax) {
       const message = `the URL has ${request.target.length} characters; expected at most ${limits.requestUrlLengthMax}.`
       throw new PawlError('REQUEST_TOO_LARGE', message)
     }
     access.checkPlace(request)
-    if (request.method === 'OPTIONS') return { status: 204, headers: access.preflight(request) }
-    if (this.#inProgress > limits.requestsAtOnce) throw tooMany(1_000)
     const [path, query] = splitAt(request.target, '?')
+    if (request.method === 'OPTIONS') {
+      return { status: 204, headers: { allow: methodsOf(path).join(', '), ...access.preflight(request) } }
+    }
+    if (this.#inProgress.size >= limits.requestsAtOnce) throw tooMany(1_000)
     const { name, route, fields } = found(request.method === 'HEAD' ? 'GET' : request.method, path)
     if (name === 'openapi.get') return jsonAnswer(200, (this.#openApi ??= openApi(version())), false)
     const credential = await access.credentialOf(request)
     if (!credential) throw unauthenticated('the request has no token')
-    const input = { ...(await bodyOf(request, name, route)), ...queryOf(query, name, route), ...fields }
+    const read = readsQuery(route) ? queryOf(query, name) : await bodyOf(request, query, name)
+    const input = { ...read, ...onlyOnce(fields, read, name) }
     keyed(input, route, request.header('idempotency-key'))
-    const output = await operate(name, input, this.#caller(credential, request))
+    const space = this.#namespaceOf(credential)
+    const change = { name, input, by: credential.name, requestId, reason: request.header('x-reason') }
+    const caller = this.#caller(credential, space, request)
+    const output = await audited(space.audit, change, () => operate(name, input, caller))
     if (route.form === 'lines')
       return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: lines(output) }
     if (route.success === 204) return { status: 204, headers: {} }
     return jsonAnswer(statusFor(name, route, output), output, isExact(request.header('accept')))
   }
 
-  #caller({ name, scope, namespace }: Credential, { signal }: HttpRequest) {
-    const engine = this.#parts.engines[namespace]
-    if (!engine) throw unauthenticated(`the namespace of the token, '${namespace}', is not served here`)
-    const { stopped, query } = this.#parts
-    return { engine, name, scope, signal: AbortSignal.any([signal, stopped]), ...(query && { query }) }
+  #namespaceOf({ namespace }: Credential): Namespace {
+    const { namespaces } = this.#parts
+    const space = Object.hasOwn(namespaces, namespace) ? namespaces[namespace] : undefined
+    if (!space) throw unauthenticated(`the namespace of the token, '${namespace}', is not served here`)
+    return space
+  }
+
+  #caller({ name, scope, namespace }: Credential, { engine, audit }: Namespace, { signal: gone }: HttpRequest): Caller {
+    const { tokens, stopped, query } = this.#parts
+    const signal = AbortSignal.any([gone, stopped])
+    return { engine, name, scope, namespace, books: { tokens, audit }, signal, ...(query && { query }) }
   }
 }
 
@@ -133,11 +154,21 @@ function found(
         allow,
       })
     }
-    case 'missing': {
-      const shown = visible(path).slice(0, 200)
-      throw new PawlError('ROUTE_NOT_FOUND', `there is no ${shown} here. The routes are in ${API}/openapi.json.`)
-    }
+    case 'missing':
+      throw missing(path)
   }
+}
+
+function missing(path: string): PawlError {
+  const shown = visible(path).slice(0, 200)
+  return new PawlError('ROUTE_NOT_FOUND', `there is no ${shown} here. The routes are in ${API}/openapi.json.`)
+}
+
+/** The methods of a path, as `Allow` lists them. */
+function methodsOf(path: string): readonly string[] {
+  const matched = matchSafely('OPTIONS', path)
+  if (matched.type === 'missing') throw missing(path)
+  return matched.type === 'method' ? matched.allowed : []
 }
 
 function matchSafely(method: string, path: string): ReturnType<typeof match> {
@@ -145,14 +176,17 @@ function matchSafely(method: string, path: string): ReturnType<typeof match> {
     return match(method, path)
   } catch (error) {
     if (!(error instanceof URIError)) throw error
-    throw new PawlError('INPUT_INVALID', 'the path has a broken escape; expected % and two hexadecimal digits.')
+    throw new PawlError(
+      'INPUT_INVALID',
+      'the path has a broken escape; expected % and two hexadecimal digits, of text in UTF-8.',
+    )
   }
 }
 
 type Fields = Record<string, unknown>
 
-async function bodyOf(request: HttpRequest, name: OperationName, route: Route): Promise<Fields> {
-  if (readsQuery(route)) return {}
+async function bodyOf(request: HttpRequest, query: string, name: OperationName): Promise<Fields> {
+  if (query !== '') throw new PawlError('INPUT_INVALID', `${name} takes its fields in the body, not in the query.`)
   const type = request.header('content-type')?.split(';')[0]?.trim().toLowerCase()
   const text = await request.body(limits.requestBytesMax)
   if (type !== JSON_TYPE && type !== EXACT_TYPE) {
@@ -168,26 +202,40 @@ async function bodyOf(request: HttpRequest, name: OperationName, route: Route): 
   return (type === EXACT_TYPE ? body : withDates(body, inputSchemas[name])) as Fields
 }
 
+/** The fields of the path. They are nowhere else, so that no two places can say different things. */
+function onlyOnce(fields: Readonly<Record<string, string>>, others: Fields, name: OperationName): Fields {
+  const twice = Object.keys(fields).find((field) => Object.hasOwn(others, field))
+  if (twice === undefined) return fields
+  throw new PawlError('INPUT_INVALID', `\`${twice}\` of ${name} is in the path; expected it only there.`)
+}
+
 /** The fields of the query. Each may be given once. */
-function queryOf(query: string, name: OperationName, route: Route): Fields {
-  if (query === '') return {}
+function queryOf(query: string, name: OperationName): Fields {
   const fields: Fields = {}
-  for (const [field, text] of new URLSearchParams(query)) {
+  for (const part of query.split('&')) {
+    if (part === '') continue
+    const [field, text] = splitAt(part, '=').map(unescaped) as [string, string]
     if (Object.hasOwn(fields, field)) {
-      throw new PawlError('INPUT_INVALID', `the query has \`${visible(field)}\` twice; expected it once.`)
+      const shown = visible(field).slice(0, 100)
+      throw new PawlError('INPUT_INVALID', `the query has \`${shown}\` twice; expected it once.`)
     }
-    if (!readsQuery(route)) {
-      throw new PawlError('INPUT_INVALID', `${name} takes its fields in the body, not in the query.`)
-    }
-    const schema: JsonSchema | undefined = Object.hasOwn(propertiesOf(name), field)
-      ? propertiesOf(name)[field]
-      : undefined
+    const known = propertiesOf(name)
+    const schema: JsonSchema | undefined = Object.hasOwn(known, field) ? known[field] : undefined
     Object.defineProperty(fields, field, {
       value: withDates(fromUrl(text, schema), schema),
       ...{ enumerable: true, writable: true, configurable: true },
     })
   }
   return fields
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    const problem = 'the query has a broken escape; expected % and two hexadecimal digits'
+    throw new PawlError('INPUT_INVALID', `${problem}, of text in UTF-8.`)
+  }
 }
 
 function keyed(input: Fields, { key }: Route, header: string | undefined): void {

@@ -19,3 +19,13 @@ export interface HttpAnswer {
   /** A text, or texts that are sent one after another, each when the client has taken the one before. */
   readonly body?: string | AsyncIterable<string>
 }
+
+/** Headers of every answer. Nothing that this server sends is to be run, framed or kept. */
+export const safeHeaders = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+} as const

@@ -6,7 +6,8 @@
  * @packageDocumentation
  */
 
+export type { AuditEntry, Credential, TokenRecord } from '../operations/outputs.ts'
 export { defineConfig, type ServeConfig } from './config.ts'
 export type { CloseOptions, ListenOptions, ServerOptions } from './options.ts'
 export { type Listening, type Server, server } from './server.ts'
-export type { Credential, TokenRecord, Tokens } from './tokens.ts'
+export type { Tokens } from './tokens.ts'

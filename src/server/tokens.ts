@@ -7,24 +7,7 @@ import { checkName } from '../core/base/names.ts'
 import type { Records } from '../core/index.ts'
 import type { Clock } from '../core/runtime/clock.ts'
 import { secretBytes } from '../core/runtime/random.ts'
-import type { Scope } from '../operations/routes.ts'
-
-/** What a token may do. */
-export interface Credential {
-  /** The name of the token, for the audit trail. */
-  readonly name: string
-  readonly scope: Exclude<Scope, 'none'>
-  /** The namespace that it belongs to. */
-  readonly namespace: string
-}
-
-/** A token as people see it: everything but its secret. */
-export interface TokenRecord extends Credential {
-  readonly id: string
-  readonly createdAt: Date
-  readonly expiresAt?: Date
-  readonly revokedAt?: Date
-}
+import type { Credential, TokenRecord } from '../operations/outputs.ts'
 
 interface Stored extends Credential {
   /** SHA-256 of the secret. It is random, so a slow hash would add nothing. */
@@ -44,6 +27,9 @@ export class Tokens {
   readonly #clock: Clock
   /** The token that the settings name: it is not in the store. */
   readonly #own: Stored | undefined
+  /** There is a token in the store; tokens are never deleted. */
+  #exist = false
+  #lookAt = Number.NEGATIVE_INFINITY
   readonly #known = new Map<string, { readonly until: number; readonly stored: Stored | undefined }>()
 
   constructor(records: Records, clock: Clock, own?: { readonly token: string; readonly namespace: string }) {
@@ -54,9 +40,14 @@ export class Tokens {
     this.#own = { ...credential, digest: digestOf(own.token), createdAt: clock.now() }
   }
 
-  /** True if a request needs a token. */
+  /** True if a request needs a token. A token that another process made counts after a while. */
   async areNeeded(): Promise<boolean> {
-    return this.#own !== undefined || (await this.#records.list(SPACE, undefined, 1)).length > 0
+    if (this.#own !== undefined || this.#exist) return true
+    const now = this.#clock.monotonic()
+    if (now < this.#lookAt) return false
+    this.#exist = (await this.#records.list(SPACE, undefined, 1)).length > 0
+    this.#lookAt = now + limits.tokenCacheMs
+    return this.#exist
   }
 
   /** What the token may do; undefined if it is unknown, expired or revoked. */
@@ -91,6 +82,7 @@ export class Tokens {
       ...(expiresAt && { expiresAt: expiresAt.getTime() }),
     }
     await this.#records.put(SPACE, id, 0, stored)
+    this.#exist = true
     return { token: `pawl_${id}_${secret}`, ...shown(id, stored) }
   }
 

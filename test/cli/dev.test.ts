@@ -164,7 +164,7 @@ export default [slow, mark]
   const engine = await open(cli.store)
   const handle = engine.get({ workflowId: 'run' })
   expect(await handle.result()).toEqual(['old', 'new', true])
-  const slow = (await handle.steps()).find(({ step }) => step.includes("slow"))
+  const slow = (await handle.steps()).find(({ step }) => step.includes('slow'))
   expect(slow?.attempts).toBe(1)
   await engine.close()
 })

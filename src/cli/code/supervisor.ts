@@ -137,6 +137,8 @@ export class Supervisor {
   }
 
   killAll(): void {
+    this.#isStopping = true
+    this.#cancelRestart()
     for (const each of this.#all()) each.kill()
   }
 

@@ -408,8 +408,20 @@ export const limits = {
   definitionsKept: 1_000,
   /** Where a server listens unless told otherwise. */
   serverPort: 7_295,
+  /** Runs of one batch with a kept preview: their ids fit into one value. */
+  batchRunsMax: 25_000,
+  /** Runs that such a batch works on in one step. */
+  batchChunk: 100,
+  /** Time for which a preview can be started. */
+  batchPreviewMs: 3_600_000,
+  /** Failures that a batch keeps. */
+  batchFailuresKept: 1_000,
+  /** Runs that a preview shows. */
+  batchSample: 20,
   /** Bytes of the body of a request to the server. */
   requestBytesMax: 2 * 1_048_576,
+  /** Multiple of that up to which a longer body is read, and discarded, so that its sender reads the refusal. */
+  requestDiscardFactor: 4,
   /** Levels of nesting in the body of a request: those of a value, and of what contains it. */
   requestDepthMax: 220,
   /** Bytes of all headers of a request. */
@@ -420,6 +432,8 @@ export const limits = {
   requestHeadersMs: 10_000,
   /** Time in which a whole request must arrive. */
   requestMs: 30_000,
+  /** Time after which a connection is closed on which nothing was sent, in either direction. */
+  connectionSilenceMs: 120_000,
   /** Longest wait of a request for a run. */
   requestWaitMsMax: 60_000,
   /** Requests in progress at once; more get TOO_MANY_REQUESTS. */
@@ -434,12 +448,20 @@ export const limits = {
   wrongTokensPerMinute: 10,
   /** Time for which a server trusts a token it has looked up; a revocation takes effect after it at the latest. */
   tokenCacheMs: 10_000,
+  /** Entries in one page of the audit trail. */
+  auditPageEntries: 64,
+  /** Pages of the audit trail that are kept. */
+  auditPagesKept: 10_000,
   /** Addresses and tokens whose requests are counted. */
   countersKept: 10_000,
   /** Time that requests in progress get when the server stops. */
   serverGraceMs: 25_000,
   /** Time from a signal to stop until a server takes no more connections. */
   lameDuckMs: 5_000,
+  /** Time that new connections get to send their first request, when the server stops. */
+  firstRequestMs: 500,
+  /** Turns of the event loop in which a server that stops accepts connections that wait. */
+  acceptTurns: 1_000,
   /** Time in which a store must answer, so that its server is ready; and for which its answer is kept. */
   readyStoreMs: 2_000,
   readyKeptMs: 1_000,
@@ -475,6 +497,7 @@ assert(
   limits.httpResponseBytesMax + limits.httpHeaderBytesMax < limits.payloadBytesMax,
   'a response that was read can be recorded',
 )
+assert(limits.snapshotBytes <= limits.snapshotPartBytes, 'a snapshot of several parts is never written as one object')
 assert(limits.payloadBytesMax <= limits.turnBytesMax, 'a turn can hold at least one payload')
 assert(limits.graphBytesMax < limits.payloadBytesMax, 'a graph document can be stored')
 assert(limits.graphDepthMax < limits.payloadDepthMax, 'a graph document can be stored inside another value')

@@ -5,6 +5,7 @@ import { endingBy, type Stop } from '../kernel/message.ts'
 import { statusOf } from '../kernel/run.ts'
 import { Turn } from '../kernel/turn.ts'
 import type { RunSnapshot, Store, StoredTurn } from '../stores/store.ts'
+import { announceEvents, type Listeners } from './announce.ts'
 import { sentBy, turnBody } from './commit.ts'
 import { decodeHistory, headOf, headSince } from './history.ts'
 import { Inbox } from './inbox.ts'
@@ -18,11 +19,12 @@ export interface UnclaimedRun {
   readonly stop: Stop
 }
 
+type UnclaimedParts = Listeners & { readonly store: Pick<Store, 'commit'>; readonly turnId: number }
+
 /** Returns whether the run has ended. */
 export async function endUnclaimed(
   { run, turns, stop }: UnclaimedRun,
-  store: Pick<Store, 'commit'>,
-  turnId: number,
+  { store, turnId, ...listeners }: UnclaimedParts,
 ): Promise<boolean> {
   // A worker holds the run, or has consumed the stop.
   if (run.session !== undefined || run.unread === 0) return false
@@ -51,6 +53,7 @@ export async function endUnclaimed(
       },
     ])
     // The first try returns all messages in order, the stop among them.
+    if (committed?.outcome === 'applied') announceEvents(listeners, head, written)
     if (committed?.outcome !== 'more') return committed?.outcome === 'applied'
     inbox.receive(committed.messages)
     // They are received as if they had come before the end.

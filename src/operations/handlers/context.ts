@@ -4,18 +4,31 @@ import { CancelledError, PawlError, RunError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { type Duration, milliseconds } from '../../core/base/time.ts'
 import { quote } from '../../core/base/visible.ts'
-import type { RunHandle, RunRef, Why } from '../../core/index.ts'
+import type { Page, PageOptions, RunHandle, RunRef, Why } from '../../core/index.ts'
 import type { Engine } from '../../engine.ts'
 import type { InputOf } from '../inputs.ts'
-import type { Answer, Outcome, OutputOf } from '../outputs.ts'
+import type { Answer, AuditEntry, Credential, Outcome, OutputOf, TokenRecord } from '../outputs.ts'
 import type { OperationName, Scope } from '../routes.ts'
 
 /** Who makes a call, and with what. */
+/** What a server keeps beside runs. */
+export interface ServerBooks {
+  readonly tokens: {
+    list(): Promise<readonly TokenRecord[]>
+    create(given: Credential & { readonly expiresAt?: Date }): Promise<TokenRecord & { readonly token: string }>
+    revoke(id: string): Promise<void>
+  }
+  readonly audit: { list(page: PageOptions): Promise<Page<AuditEntry>> }
+}
+
 export interface Caller {
   readonly engine: Engine
   /** The name of the token, or of the user of the command line. */
   readonly name?: string
   readonly scope: Scope
+  /** The namespace of the caller. */
+  readonly namespace: string
+  readonly books: ServerBooks
   /** Aborted when the caller is gone, or the server stops. */
   readonly signal: AbortSignal
   /** Answers queries where the code of the runs is in another process. Default: the engine does. */

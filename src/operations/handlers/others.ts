@@ -2,7 +2,7 @@
 import { PawlError } from '../../core/base/errors.ts'
 import type { Json } from '../../core/base/value.ts'
 import { LIVE, workflow } from '../../core/index.ts'
-import type { Health } from '../outputs.ts'
+import type { Health, TokenRecord } from '../outputs.ts'
 import type { OperationName } from '../routes.ts'
 import { version } from '../version.ts'
 import type { Caller, Handlers } from './context.ts'
@@ -18,6 +18,17 @@ export const others: Handlers<OtherOperation> = {
   },
   'completions.reject': async ({ token, reason }, { engine }) => {
     await engine.reject(token, reason)
+    return accepted
+  },
+  'batches.preview': ({ filter = {}, ...options }, { engine }) => engine.batches.preview(filter, options),
+  'batches.list': (page, { engine }) => engine.batches.list(page),
+  'batches.get': ({ batch }, { engine }) => engine.batches.get(batch),
+  'batches.start': async ({ batch }, { engine }) => {
+    await engine.batches.start(batch)
+    return accepted
+  },
+  'batches.stop': async ({ batch }, { engine }) => {
+    await engine.batches.stop(batch)
     return accepted
   },
   'schedules.list': (page, { engine }) => engine.schedules.list(page),
@@ -70,7 +81,21 @@ export const others: Handlers<OtherOperation> = {
   },
   'workers.list': async (_, { engine }) => ({ items: await engine.workers() }),
   'health.get': (_, caller) => health(caller),
+  'audit.list': (page, { books }) => books.audit.list(page),
+  'tokens.list': async (_, caller) => ({ items: await tokensOf(caller) }),
+  'tokens.create': (given, { books, namespace }) => books.tokens.create({ ...given, namespace }),
+  'tokens.revoke': async ({ token }, caller) => {
+    const isOwn = (await tokensOf(caller)).some(({ id }) => id === token)
+    if (!isOwn) throw new PawlError('TOKEN_INVALID', `there is no token with the id '${token}'. List the tokens first.`)
+    await caller.books.tokens.revoke(token)
+    return undefined
+  },
   'me.get': (_, { name, scope }) => ({ ...(name !== undefined && { name }), scope }),
+}
+
+/** The tokens of the caller's namespace. */
+async function tokensOf({ books, namespace }: Caller): Promise<readonly TokenRecord[]> {
+  return (await books.tokens.list()).filter((token) => token.namespace === namespace)
 }
 
 async function health({ engine }: Caller): Promise<Health> {

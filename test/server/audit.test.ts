@@ -1,0 +1,136 @@
+// O8: the audit trail of a server, and its namespaces.
+import { activity, type Engine, open, workflow } from 'pawl'
+import { server } from 'pawl/server'
+import { afterEach, expect, test } from 'vitest'
+import { systemClock } from '../../src/core/runtime/clock.ts'
+import { Audit } from '../../src/server/audit.ts'
+
+const step = activity('step', async () => 1)
+const patient = workflow('patient', async (ctx) => {
+  await ctx.sleep('1h')
+  return ctx.run(step)
+})
+
+const engines: Engine[] = []
+
+async function engine(): Promise<Engine> {
+  const opened = await open('memory:', { workflows: [patient], activities: [step] })
+  engines.push(opened)
+  return opened
+}
+
+afterEach(async () => {
+  for (const each of engines.splice(0)) await each.close()
+})
+
+interface Call {
+  readonly method?: string
+  readonly body?: object
+  readonly token?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+function caller(fetch: (request: Request) => Promise<Response>) {
+  return async (path: string, { method = 'GET', body, token, headers }: Call = {}) => {
+    const request = new Request(`http://localhost/api/v1${path}`, {
+      method,
+      ...(body && { body: JSON.stringify(body) }),
+      headers: {
+        ...(body && { 'content-type': 'application/json' }),
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+    })
+    const response = await fetch(request)
+    const text = await response.text()
+    return { status: response.status, body: text === '' ? undefined : (JSON.parse(text) as Record<string, never>) }
+  }
+}
+
+test('O8: every change is in the trail: who, what, when, why, and how it ended; reads and payloads are not', async () => {
+  const api = server(await engine(), { token: 'the-secret-of-the-settings' })
+  const call = caller(api.fetch)
+  const token = 'the-secret-of-the-settings'
+  const made = await call('/tokens', { method: 'POST', body: { name: 'ada', scope: 'operate' }, token })
+  expect(made.status).toBe(201)
+  const ada = String(made.body?.['token'])
+  const start = { workflow: 'patient', input: 'private', workflowId: 'p1' }
+  expect((await call('/runs', { method: 'POST', body: start, token: ada })).status).toBe(201)
+  expect((await call('/runs/w:p1', { token: ada })).status).toBe(200)
+  const cancel = { method: 'POST', body: { reason: 'asked for' }, token: ada }
+  expect((await call('/runs/w:p1/cancel', cancel)).status).toBe(202)
+  const why = { 'x-reason': 'by mistake' }
+  expect((await call('/runs/w:nobody/retry', { method: 'POST', token: ada, headers: why })).status).toBe(404)
+  const { body } = await call('/audit', { token })
+  const items = body?.['items'] as unknown as readonly Record<string, unknown>[]
+  expect(items.map(({ at, requestId, ...entry }) => [typeof at, typeof requestId, entry])).toEqual([
+    [
+      'string',
+      'string',
+      { by: 'ada', operation: 'runs.retry', target: 'w:nobody', reason: 'by mistake', outcome: 'RUN_NOT_FOUND' },
+    ],
+    ['string', 'string', { by: 'ada', operation: 'runs.cancel', target: 'w:p1', reason: 'asked for', outcome: 'done' }],
+    ['string', 'string', { by: 'ada', operation: 'runs.start', target: 'p1', outcome: 'done' }],
+    [
+      'string',
+      'string',
+      { by: 'the token of the settings', operation: 'tokens.create', target: 'ada', outcome: 'done' },
+    ],
+  ])
+  expect(JSON.stringify(items)).not.toContain('private')
+  expect((await call('/audit', { token: ada })).status).toBe(403)
+  await api.close()
+})
+
+test('O8: an entry is durable before the change, so a server that dies in between leaves it without an outcome', async () => {
+  const { records } = await engine()
+  const dying = new Audit(records, systemClock)
+  await dying.add({ by: 'ada', operation: 'runs.cancel', target: 'w:p1', requestId: 'r1' }).written
+  const another = new Audit(records, systemClock)
+  const { items } = await another.list({})
+  expect(items).toMatchObject([{ by: 'ada', operation: 'runs.cancel', target: 'w:p1', requestId: 'r1' }])
+  expect(items[0]).not.toHaveProperty('outcome')
+})
+
+test('O8: two servers write one trail; pages join, and each entry is listed once', async () => {
+  const { records } = await engine()
+  const trails = [new Audit(records, systemClock), new Audit(records, systemClock)]
+  const entries = Array.from({ length: 300 }, (_, index) => String(index))
+  await Promise.all(
+    entries.map(async (requestId, index) => {
+      const entry = trails[index % 2]?.add({ by: 'ada', operation: 'runs.cancel', requestId })
+      await entry?.written
+      entry?.end('done')
+    }),
+  )
+  await Promise.all(trails.map((trail) => trail.flush()))
+  const found: string[] = []
+  for (let cursor: string | undefined; ; ) {
+    const page = await new Audit(records, systemClock).list({ limit: 7, ...(cursor !== undefined && { cursor }) })
+    found.push(...page.items.map(({ requestId, outcome }) => `${requestId} ${outcome}`))
+    cursor = page.cursor
+    if (cursor === undefined) break
+  }
+  expect(found.toSorted()).toEqual(entries.map((requestId) => `${requestId} done`).toSorted())
+})
+
+test('a token sees the runs, tokens and trail of its own namespace only', async () => {
+  const [one, two] = [await engine(), await engine()]
+  const api = server({ one, two }, { token: 'the-secret-of-the-settings' })
+  const call = caller(api.fetch)
+  const { token } = await api.tokens.create({ name: 'of two', scope: 'admin', namespace: 'two' })
+  const own = 'the-secret-of-the-settings'
+  const run = await one.start(patient, undefined, { workflowId: 'p1' })
+  expect((await call('/runs/w:p1', { token: own })).status).toBe(200)
+  const hidden = await call(`/runs/${run.runId}`, { token })
+  const missing = await call('/runs/01a1f0a6-1566-776f-b7b3-2505e60ac64e', { token })
+  expect(hidden.status).toBe(404)
+  const shown = (body: object | undefined) => JSON.stringify(body).replaceAll(/[0-9a-f-]{36}/g, '…')
+  expect(shown(hidden.body)).toBe(shown(missing.body))
+  expect((await call('/runs', { token })).body).toEqual({ items: [] })
+  expect((await call('/tokens', { token: own })).body).toEqual({ items: [] })
+  const [other] = await api.tokens.list()
+  expect((await call(`/tokens/${other?.id}`, { method: 'DELETE', token: own })).status).toBe(404)
+  expect((await call('/audit', { token })).body).toEqual({ items: [] })
+  await api.close()
+})
