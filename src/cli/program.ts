@@ -29,6 +29,7 @@ import { startCommand } from './commands/start.ts'
 import { stepsCommand } from './commands/steps.ts'
 import { submitCommand } from './commands/submit.ts'
 import { terminateCommand } from './commands/terminate.ts'
+import { tokenCommand } from './commands/token.ts'
 import { triggerCommand } from './commands/trigger.ts'
 import { updateCommand } from './commands/update.ts'
 import { whyCommand } from './commands/why.ts'
@@ -106,12 +107,12 @@ function build(isJson: boolean): Command {
     checkCommand(),
     exportCommand(),
     doctorCommand(),
+    tokenCommand(),
   ]
-  for (const command of commands) {
-    command.option('--debug', 'print the stack of an error')
-    program.addCommand(command)
-  }
-  for (const command of [program, ...commands]) {
+  const verbs = commands.flatMap((command) => [command, ...command.commands])
+  for (const verb of verbs) verb.option('--debug', 'print the stack of an error')
+  for (const command of commands) program.addCommand(command)
+  for (const command of [program, ...verbs]) {
     command.exitOverride().showHelpAfterError('(add --help for the options)')
     command.configureOutput({
       writeOut: (text) => print(withoutNewline(text)),
