@@ -6,6 +6,7 @@ import { version } from '../operations/version.ts'
 import { buildsCommand } from './commands/builds.ts'
 import { cancelCommand } from './commands/cancel.ts'
 import { checkCommand } from './commands/check.ts'
+import { completionCommand } from './commands/completion.ts'
 import { definitionsCommand } from './commands/definitions.ts'
 import { demoCommand } from './commands/demo.ts'
 import { devCommand } from './commands/dev.ts'
@@ -108,6 +109,7 @@ function build(isJson: boolean): Command {
     exportCommand(),
     doctorCommand(),
     tokenCommand(),
+    completionCommand(),
   ]
   const verbs = commands.flatMap((command) => [command, ...command.commands])
   for (const verb of verbs) verb.option('--debug', 'print the stack of an error')

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
 import { visible } from '../core/base/visible.ts'
-import type { Clock } from '../core/runtime/clock.ts'
+import { type Clock, sleep } from '../core/runtime/clock.ts'
 import type { Logger } from '../core/runtime/logger.ts'
 import { type Problem, problemOf } from '../operations/problems.ts'
 import { PROBLEM_TYPE, plainText } from '../operations/wire.ts'
@@ -15,6 +15,11 @@ export interface ListenerParts {
   readonly logger: Logger
   readonly newId: () => string
 }
+
+/** Turns of the event loop in which connections that wait are accepted, when the server stops. */
+const ACCEPT_TURNS = 1_000
+/** Time that new connections get to send their first request, when the server stops. */
+const FIRST_REQUEST_MS = 500
 
 /** A socket that listens, its connections, and the answers that are in progress on them. */
 export class Listener {
@@ -75,7 +80,7 @@ export class Listener {
    * loop, so that after a short turn without one, none waits. Under a flood some do, and are reset after all.
    */
   async acceptWaiting(clock: Clock): Promise<void> {
-    for (let turn = 0; turn < limits.acceptTurns; turn++) {
+    for (let turn = 0; turn < ACCEPT_TURNS; turn++) {
       const [before, begun] = [this.#accepted, clock.monotonic()]
       await clock.breathe()
       if (this.#accepted === before && clock.monotonic() - begun < 1) return
@@ -84,9 +89,9 @@ export class Listener {
 
   /**
    * Resolves when no connection is left. Connections without a request in progress are closed at once, except new ones:
-   * their first request may be on its way, and gets until `pause` resolves to arrive.
+   * their first request may be on its way.
    */
-  close(pause: () => Promise<void>): Promise<void> {
+  close(clock: Clock): Promise<void> {
     const closed = new Promise<void>((resolve) => {
       this.#node.close(() => resolve())
     })
@@ -94,7 +99,7 @@ export class Listener {
     for (const socket of idle) if (socket.bytesRead > 0) socket.destroy()
     const fresh = idle.filter(({ bytesRead }) => bytesRead === 0)
     if (fresh.length > 0) {
-      void pause().then(() => {
+      void sleep(clock, FIRST_REQUEST_MS).then(() => {
         for (const socket of fresh) if (!this.#answering.has(socket)) socket.destroy()
       })
     }

@@ -458,10 +458,6 @@ export const limits = {
   serverGraceMs: 25_000,
   /** Time from a signal to stop until a server takes no more connections. */
   lameDuckMs: 5_000,
-  /** Time that new connections get to send their first request, when the server stops. */
-  firstRequestMs: 500,
-  /** Turns of the event loop in which a server that stops accepts connections that wait. */
-  acceptTurns: 1_000,
   /** Time in which a store must answer, so that its server is ready; and for which its answer is kept. */
   readyStoreMs: 2_000,
   readyKeptMs: 1_000,
