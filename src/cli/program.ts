@@ -6,8 +6,10 @@ import { version } from '../operations/version.ts'
 import { buildsCommand } from './commands/builds.ts'
 import { cancelCommand } from './commands/cancel.ts'
 import { checkCommand } from './commands/check.ts'
+import { completionCommand } from './commands/completion.ts'
 import { definitionsCommand } from './commands/definitions.ts'
 import { demoCommand } from './commands/demo.ts'
+import { devCommand } from './commands/dev.ts'
 import { discardCommand } from './commands/discard.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { exportCommand } from './commands/export.ts'
@@ -22,11 +24,13 @@ import { retryCommand } from './commands/retry.ts'
 import { runCommand } from './commands/run.ts'
 import { runsCommand } from './commands/runs.ts'
 import { scheduleCommand, schedulesCommand } from './commands/schedule.ts'
+import { serveCommand } from './commands/serve.ts'
 import { signalCommand } from './commands/signal.ts'
 import { startCommand } from './commands/start.ts'
 import { stepsCommand } from './commands/steps.ts'
 import { submitCommand } from './commands/submit.ts'
 import { terminateCommand } from './commands/terminate.ts'
+import { tokenCommand } from './commands/token.ts'
 import { triggerCommand } from './commands/trigger.ts'
 import { updateCommand } from './commands/update.ts'
 import { whyCommand } from './commands/why.ts'
@@ -75,6 +79,8 @@ function build(isJson: boolean): Command {
     .version(version())
     .addHelpText('after', examples.replaceAll('$ pawl', `$ ${installedCommand()}`))
   const commands = [
+    devCommand(),
+    serveCommand(),
     demoCommand(),
     workerCommand(),
     submitCommand(),
@@ -104,12 +110,13 @@ function build(isJson: boolean): Command {
     checkCommand(),
     exportCommand(),
     doctorCommand(),
+    tokenCommand(),
+    completionCommand(),
   ]
-  for (const command of commands) {
-    command.option('--debug', 'print the stack of an error')
-    program.addCommand(command)
-  }
-  for (const command of [program, ...commands]) {
+  const verbs = commands.flatMap((command) => [command, ...command.commands])
+  for (const verb of verbs) verb.option('--debug', 'print the stack of an error')
+  for (const command of commands) program.addCommand(command)
+  for (const command of [program, ...verbs]) {
     command.exitOverride().showHelpAfterError('(add --help for the options)')
     command.configureOutput({
       writeOut: (text) => print(withoutNewline(text)),

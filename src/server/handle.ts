@@ -5,7 +5,7 @@ import { limits } from '../core/base/limits.ts'
 import { visible } from '../core/base/visible.ts'
 import type { Logger } from '../core/runtime/logger.ts'
 import type { Engine } from '../engine.ts'
-import type { Caller, ServerBooks } from '../operations/handlers/context.ts'
+import type { Caller, QueryCode, ServerBooks } from '../operations/handlers/context.ts'
 import { type Operable, operate } from '../operations/operate.ts'
 import type { Credential } from '../operations/outputs.ts'
 import { internalProblem, type Problem, problemOf } from '../operations/problems.ts'
@@ -27,6 +27,7 @@ import { audited } from './audited.ts'
 import { type HttpAnswer, type HttpRequest, safeHeaders } from './http.ts'
 import { inputSchemas, openApi, propertiesOf, readsQuery, statusFor } from './openapi.ts'
 import { type Call, checkTaken, otherRoute } from './other-routes.ts'
+import type { Probes } from './probes.ts'
 import { API, match } from './router.ts'
 import { checkWebhook, type WebhookCall, webhookOf, webhookPayload } from './webhooks.ts'
 
@@ -44,6 +45,8 @@ export interface HandlerParts {
   /** Aborted when the server stops. */
   readonly stopped: AbortSignal
   readonly newId: () => string
+  readonly query: QueryCode | undefined
+  readonly probes: Probes
 }
 
 export class Handler {
@@ -61,6 +64,8 @@ export class Handler {
   }
 
   async answer(request: HttpRequest): Promise<HttpAnswer> {
+    const probed = await this.#parts.probes.answer(request)
+    if (probed) return { ...probed, headers: { ...safeHeaders, ...probed.headers } }
     const answer = this.#answerAlways(request)
     this.#inProgress.add(answer)
     try {
@@ -180,9 +185,10 @@ export class Handler {
     return space
   }
 
-  #caller({ name, scope, namespace }: Credential, { engine, audit }: Namespace, { signal }: HttpRequest): Caller {
-    const { tokens, stopped } = this.#parts
-    return { engine, name, scope, namespace, books: { tokens, audit }, signal: AbortSignal.any([signal, stopped]) }
+  #caller({ name, scope, namespace }: Credential, { engine, audit }: Namespace, { signal: gone }: HttpRequest): Caller {
+    const { tokens, stopped, query } = this.#parts
+    const signal = AbortSignal.any([gone, stopped])
+    return { engine, name, scope, namespace, books: { tokens, audit }, signal, ...(query && { query }) }
   }
 }
 

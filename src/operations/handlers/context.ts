@@ -31,7 +31,12 @@ export interface Caller {
   readonly books: ServerBooks
   /** Aborted when the caller is gone, or the server stops. */
   readonly signal: AbortSignal
+  /** Answers queries where the code of the runs is in another process. Default: the engine does. */
+  readonly query?: QueryCode
 }
+
+/** Asks the code of a run, in another process. */
+export type QueryCode = (question: InputOf<'runs.query'>) => Promise<unknown>
 
 export type Handlers<Names extends OperationName> = {
   readonly [N in Names]: (input: InputOf<N>, caller: Caller) => Promise<OutputOf<N>> | OutputOf<N>
