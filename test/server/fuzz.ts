@@ -102,7 +102,7 @@ async function knownIn(api: ReturnType<typeof server>): Promise<Known> {
   while (hook === undefined) hook = (await call('runs.get', { run: hooked })).json['attributes']?.['token']
   const pending = await start('pipeline', { pending: true })
   await call('schedules.set', { schedule: 'nightly', workflow: 'double', cron: '0 3 * * *', input: 1 })
-  return { runs: [...runs, pending, 'w:a', 'w:with-signal'], tokens: [String(hook), 'none'] }
+  return { runs: [...runs, pending, 'w:a', 'w:with-signal'], tokens: [hook as string, 'none'] }
 }
 
 async function problemWith(
