@@ -84,14 +84,13 @@ export class Listener {
   /** Answers a connection whose bytes are no request, or come too slowly, and closes it. */
   #refuse({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
     const answering = this.#answering.get(socket)
-    const isLate = code === 'ERR_HTTP_REQUEST_TIMEOUT'
-    if (!socket.writable || code === 'ECONNRESET' || (isLate && answering?.headersSent)) {
-      socket.destroy()
+    if (answering?.req.complete) {
+      // The bytes came after a whole request: a refusal would be taken for its answer.
+      answering.once('close', () => socket.destroySoon())
       return
     }
-    if (answering && !isLate) {
-      // The request before is answered, and the rest is never read: a refusal would be taken for its answer.
-      answering.once('close', () => socket.destroySoon())
+    if (!socket.writable || code === 'ECONNRESET' || answering?.headersSent) {
+      socket.destroy()
       return
     }
     const { status, ...problem } = problemFor(code, this.#parts.newId())
