@@ -9,9 +9,9 @@ export const serverOptions = {
   open: flag('Serves requests without a token, because the program that mounts the server checks them.', {
     otherwise: 'false; a server that listens on loopback is open until it has a token',
   }),
-  /** Names of this server that requests may use as their host, with the port: `['pawl.example:443']`. */
-  hosts: strings('Names of this server that requests may use as their host, with the port.', 'a list of hosts', {
-    otherwise: 'names of this machine; any, if tokens are needed',
+  /** Names of this server that requests may use as their host, with any port or one: `['pawl.example']`. */
+  hosts: strings('Names of this server that requests may use as their host, with any port or one.', 'a list of hosts', {
+    otherwise: 'names of this machine; any, unless `open` or on loopback',
   }),
   /** Origins of other pages that may use the API from a browser: `['https://app.example']`. */
   origins: strings('Origins of other pages that may use the API from a browser.', 'a list of origins', {
