@@ -37,6 +37,7 @@ export class Access {
   readonly #requests: Rate
   readonly #wrong: Rate
   readonly #isListed: (host: string) => boolean
+  readonly #webhooks: Rate
   /** Tokens that were valid, by digest: wrong tokens from the same address do not lock them out. */
   readonly #valid = new Set<string>()
 
@@ -46,6 +47,8 @@ export class Access {
     this.#isListed = listed(options.hosts)
     this.#requests = new Rate(clock, { perSecond: limits.requestsPerSecond, burst: limits.requestBurst })
     const perMinute = limits.wrongTokensPerMinute
+    const webhooks = limits.webhooksPerMinute
+    this.#webhooks = new Rate(clock, { perSecond: webhooks / 60, burst: webhooks })
     this.#wrong = new Rate(clock, { perSecond: perMinute / 60, burst: perMinute })
   }
 
@@ -122,6 +125,12 @@ export class Access {
     this.#valid.delete(digest)
     this.#wrong.take(address)
     throw unauthenticated('the token is unknown, expired or revoked')
+  }
+
+  /** Anyone can call a webhook, so an address gets few tries to guess a token. */
+  countWebhook({ address = '' }: HttpRequest): void {
+    const waitMs = this.#webhooks.take(address)
+    if (waitMs > 0) throw tooMany(waitMs)
   }
 
   async #isOpen(): Promise<boolean> {

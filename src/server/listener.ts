@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
 import { visible } from '../core/base/visible.ts'
+import { type Clock, sleep } from '../core/runtime/clock.ts'
 import type { Logger } from '../core/runtime/logger.ts'
 import { type Problem, problemOf } from '../operations/problems.ts'
 import { PROBLEM_TYPE, plainText } from '../operations/wire.ts'
@@ -15,12 +16,18 @@ export interface ListenerParts {
   readonly newId: () => string
 }
 
+/** Turns of the event loop in which connections that wait are accepted, when the server stops. */
+const ACCEPT_TURNS = 1_000
+/** Time that new connections get to send their first request, when the server stops. */
+const FIRST_REQUEST_MS = 500
+
 /** A socket that listens, its connections, and the answers that are in progress on them. */
 export class Listener {
   readonly #node: NodeServer
   readonly #parts: ListenerParts
   readonly #connections = new Set<Socket>()
   readonly #answering = new Map<Socket, ServerResponse>()
+  #accepted = 0
 
   constructor(parts: ListenerParts) {
     this.#parts = parts
@@ -32,7 +39,7 @@ export class Listener {
     }
     const node = createServer(settings)
     node.maxConnections = limits.connectionsMax
-    node.setTimeout(limits.connectionSilenceMs)
+    node.timeout = limits.connectionSilenceMs
     const answer: RequestListener = (request, response) => {
       const { socket } = request
       this.#answering.set(socket, response)
@@ -49,6 +56,7 @@ export class Listener {
     node.on('checkExpectation', answer)
     node.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#refuse(error, socket as Socket))
     node.on('connection', (socket) => {
+      this.#accepted++
       this.#connections.add(socket)
       socket.once('close', () => this.#connections.delete(socket))
     })
@@ -67,12 +75,34 @@ export class Listener {
     })
   }
 
-  /** Resolves when no connection is left. Connections without a request in progress are closed at once. */
-  close(): Promise<void> {
+  /**
+   * Takes the connections that wait to be accepted: closing would reset them. Node accepts one in each turn of the event
+   * loop, so that after a short turn without one, none waits. Under a flood some do, and are reset after all.
+   */
+  async acceptWaiting(clock: Clock): Promise<void> {
+    for (let turn = 0; turn < ACCEPT_TURNS; turn++) {
+      const [before, begun] = [this.#accepted, clock.monotonic()]
+      await clock.breathe()
+      if (this.#accepted === before && clock.monotonic() - begun < 1) return
+    }
+  }
+
+  /**
+   * Resolves when no connection is left. Connections without a request in progress are closed at once, except new ones:
+   * their first request may be on its way.
+   */
+  close(clock: Clock): Promise<void> {
     const closed = new Promise<void>((resolve) => {
       this.#node.close(() => resolve())
     })
-    for (const socket of this.#connections) if (!this.#answering.has(socket)) socket.destroy()
+    const idle = [...this.#connections].filter((socket) => !this.#answering.has(socket))
+    for (const socket of idle) if (socket.bytesRead > 0) socket.destroy()
+    const fresh = idle.filter(({ bytesRead }) => bytesRead === 0)
+    if (fresh.length > 0) {
+      void sleep(clock, FIRST_REQUEST_MS).then(() => {
+        for (const socket of fresh) if (!this.#answering.has(socket)) socket.destroy()
+      })
+    }
     return closed
   }
 

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { checkOptions } from '../core/base/described.ts'
 import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
+import { milliseconds } from '../core/base/time.ts'
 import { type Clock, sleep } from '../core/runtime/clock.ts'
 import { consoleLogger } from '../core/runtime/logger.ts'
 import { Engine } from '../engine.ts'
@@ -12,7 +13,15 @@ import { fromFetch, toFetch } from './fetch.ts'
 import { Handler, type HandlerParts } from './handle.ts'
 import { Listener } from './listener.ts'
 import { fromNode, toNode } from './node.ts'
-import { type ListenOptions, listenOptions, type ServerOptions, serverOptions } from './options.ts'
+import {
+  type CloseOptions,
+  closeOptions,
+  type ListenOptions,
+  listenOptions,
+  type ServerOptions,
+  serverOptions,
+} from './options.ts'
+import { Probes } from './probes.ts'
 import { Tokens } from './tokens.ts'
 
 /** Where a server listens. */
@@ -34,6 +43,7 @@ export class Server {
   readonly #clock: Clock
   readonly #options: ServerOptions
   readonly #stopped = new AbortController()
+  readonly #probes: Probes
   readonly #newId: () => string
   #listener: Listener | undefined
   #closed: Promise<void> | undefined
@@ -44,7 +54,7 @@ export class Server {
     const [first] = Object.entries(engines)
     if (!first) throw new PawlError('INPUT_INVALID', 'a server has no engine; expected one, or several by namespace.')
     const [namespace, engine] = first
-    const { token, open = false, hosts = [], origins = [], logger = consoleLogger } = options
+    const { token, open = false, hosts = [], origins = [], logger = consoleLogger, query } = options
     const { clock } = engine.world
     this.#clock = clock
     this.#options = options
@@ -52,12 +62,12 @@ export class Server {
     const isLocal = (): boolean => this.#isLocal
     const access = new Access(this.tokens, clock, { hosts, origins, open, isLocal, namespace })
     this.#newId = () => engine.host.newId()
+    this.#probes = new Probes(Object.values(engines), clock)
     this.#audits = Object.values(engines).map((each) => new Audit(each.records, clock))
     const spaces = Object.entries(engines).map(([name, each], at) => [name, { engine: each, audit: this.#audits[at] }])
     const namespaces = Object.fromEntries(spaces) as HandlerParts['namespaces']
-    const newId = this.#newId
-    const { tokens } = this
-    this.#handler = new Handler({ namespaces, tokens, access, logger, newId, stopped: this.#stopped.signal })
+    const parts = { tokens: this.tokens, access, logger, query, probes: this.#probes, newId: this.#newId }
+    this.#handler = new Handler({ namespaces, ...parts, stopped: this.#stopped.signal })
   }
 
   /** Answers a request of `fetch`: mount it in Hono, Next or a serverless function. */
@@ -96,18 +106,26 @@ export class Server {
     return { url: `http://${address.includes(':') ? `[${address}]` : address}:${bound}`, port: bound }
   }
 
-  /** Takes no more requests, lets those in progress finish, and stops. The engines stay open. */
-  close(): Promise<void> {
-    this.#closed ??= this.#close()
+  /**
+   * Stops: `/readyz` says so at once, new connections are refused after `lameDuck`, requests in progress may finish
+   * within `grace`. The engines stay open.
+   */
+  close(options: CloseOptions = {}): Promise<void> {
+    checkOptions(closeOptions, options, { of: 'close' })
+    this.#closed ??= this.#close(options)
     return this.#closed
   }
 
-  async #close(): Promise<void> {
+  async #close({ lameDuck = 0, grace = limits.serverGraceMs }: CloseOptions): Promise<void> {
+    this.#probes.drain()
+    const lameDuckMs = milliseconds(lameDuck, 'lameDuck')
+    if (this.#listener && lameDuckMs > 0) await sleep(this.#clock, lameDuckMs)
     // Calls that wait for a run, and streams, end now: their callers continue on another server.
     this.#stopped.abort(new PawlError('TRY_LATER', 'this server stops. Send the request again.'))
+    await this.#listener?.acceptWaiting(this.#clock)
     const isOver = new AbortController()
-    const finished = Promise.all([this.#listener?.close(), this.#handler.finished()])
-    await Promise.race([finished, sleep(this.#clock, limits.serverGraceMs, isOver.signal)])
+    const finished = Promise.all([this.#listener?.close(this.#clock), this.#handler.finished()])
+    await Promise.race([finished, sleep(this.#clock, milliseconds(grace, 'grace'), isOver.signal)])
     isOver.abort()
     this.#listener?.cut()
     await Promise.allSettled(this.#audits.map((audit) => audit.flush()))

@@ -408,6 +408,16 @@ export const limits = {
   definitionsKept: 1_000,
   /** Where a server listens unless told otherwise. */
   serverPort: 7_295,
+  /** Runs of one batch with a kept preview: their ids fit into one value. */
+  batchRunsMax: 25_000,
+  /** Runs that such a batch works on in one step. */
+  batchChunk: 100,
+  /** Time for which a preview can be started. */
+  batchPreviewMs: 3_600_000,
+  /** Failures that a batch keeps. */
+  batchFailuresKept: 1_000,
+  /** Runs that a preview shows. */
+  batchSample: 20,
   /** Bytes of the body of a request to the server. */
   requestBytesMax: 2 * 1_048_576,
   /** Multiple of that up to which a longer body is read, and discarded, so that its sender reads the refusal. */
@@ -434,6 +444,8 @@ export const limits = {
   requestsPerSecond: 1_000,
   /** Requests of one token in one burst. */
   requestBurst: 2_000,
+  /** Calls of webhooks per minute from one address. */
+  webhooksPerMinute: 600,
   /** Wrong tokens per minute from one address. */
   wrongTokensPerMinute: 10,
   /** Time for which a server trusts a token it has looked up; a revocation takes effect after it at the latest. */
@@ -446,6 +458,11 @@ export const limits = {
   countersKept: 10_000,
   /** Time that requests in progress get when the server stops. */
   serverGraceMs: 25_000,
+  /** Time from a signal to stop until a server takes no more connections. */
+  lameDuckMs: 5_000,
+  /** Time in which a store must answer, so that its server is ready; and for which its answer is kept. */
+  readyStoreMs: 2_000,
+  readyKeptMs: 1_000,
   /** Streams of live events at once, of a process and of one token. */
   liveStreamsMax: 5_000,
   liveStreamsPerToken: 100,

@@ -49,7 +49,9 @@ export const runs: Handlers<RunOperation> = {
   'runs.steps': async ({ run }, caller) => ({ items: await at(caller, run).steps() }),
   'runs.timeline': ({ run }, caller) => at(caller, run).timeline(),
   'runs.result': ({ run, wait }, caller) => outcomeOf(at(caller, run), wait, caller.signal),
-  'runs.query': async ({ run, name, payload }, caller) => {
+  'runs.query': async (question, caller) => {
+    if (caller.query) return { result: await caller.query(question) }
+    const { run, name, payload } = question
     return { result: await at(caller, run).query(query<unknown, unknown>(name), payload) }
   },
   'runs.updateResult': async ({ run, messageId }, caller) => {
