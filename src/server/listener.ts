@@ -39,7 +39,7 @@ export class Listener {
     }
     const node = createServer(settings)
     node.maxConnections = limits.connectionsMax
-    node.timeout = limits.connectionSilenceMs
+    node.timeout = limits.connectionIdleMs
     const answer: RequestListener = (request, response) => {
       const { socket } = request
       this.#answering.set(socket, response)

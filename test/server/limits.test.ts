@@ -104,7 +104,7 @@ test('a server that listens beyond this machine without a token is refused', asy
   await expect(server(engine, { logger: quiet }).listen({ host: '0.0.0.0', port: 0 })).rejects.toThrow(
     /without a token/,
   )
-  const api = server(engine, { token: 'of-the-settings', logger: quiet })
+  const api = server(engine, { token: 'the-token-of-the-settings', logger: quiet })
   await api.listen({ host: '0.0.0.0', port: 0 })
   await api.close()
   await engine.close()

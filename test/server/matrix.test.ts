@@ -3,7 +3,19 @@ import fc from 'fast-check'
 import { server } from 'pawl/server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type OperationName, pathFields, routes } from '../../src/operations/routes.ts'
-import { type Answer, type Api, openWorld, quiet, samples, send, type World, wireOf, withToken } from './support.ts'
+import { otherRoutes } from '../../src/server/other-routes.ts'
+import {
+  type Answer,
+  type Api,
+  MISSING,
+  openWorld,
+  quiet,
+  samples,
+  send,
+  type World,
+  wireOf,
+  withToken,
+} from './support.ts'
 
 /**
  * The status of each operation with a token of the scope `read`, `operate` and `admin`, written by hand: an operation
@@ -136,6 +148,44 @@ describe.each(names)('%s', (name) => {
     expect(answer.status, answer.text).toBe(status)
     if (status === 403) expect(answer.json).toMatchObject({ code: 'FORBIDDEN' })
   })
+})
+
+/** The status of the routes under names of other engines, with no token and with each scope. They name nothing that exists. */
+const others: Readonly<Record<string, readonly [none: number, read: number, operate: number, admin: number]>> = {
+  'POST /v1/workflow': [401, 403, 422, 422],
+  'POST /v1/workflow/trigger/{execution_id}': [401, 403, 404, 404],
+  'GET /v1/workflow/{execution_id}': [401, 404, 404, 404],
+  'GET /v1/workflow/{execution_id}/nodes': [401, 404, 404, 404],
+  'GET /v1/health': [401, 200, 200, 200],
+  'GET /api/durable/workers': [401, 200, 200, 200],
+  'GET /api/durable/workers/{id}': [401, 404, 404, 404],
+  'GET /api/durable/workflows': [401, 200, 200, 200],
+  'GET /api/durable/workflows/{id}': [401, 404, 404, 404],
+  'GET /api/durable/workflows/{id}/events': [401, 404, 404, 404],
+  'POST /api/durable/workflows/{id}/signal': [401, 403, 404, 404],
+  'POST /api/durable/workflows/{id}/cancel': [401, 403, 404, 404],
+  'GET /api/durable/health': [401, 200, 200, 200],
+}
+
+test('routes under the names of other engines have the scopes of their operations', async () => {
+  expect(otherRoutes.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(Object.keys(others).toSorted())
+  for (const [route, expectedStatuses] of Object.entries(others)) {
+    const [method = '', path = ''] = route.split(' ')
+    const target = path.replace(/\{\w+\}/, MISSING)
+    const body = path.endsWith('/signal') ? '{"signal_name":"go"}' : '{}'
+    const headers = { 'content-type': 'application/json' }
+    const statuses: number[] = []
+    for (const token of [undefined, ...scopes]) {
+      const wire = { method, target, headers, ...(method === 'POST' && { body }) }
+      statuses.push((await send(another(), withToken(wire, token && tokens[token]))).status)
+    }
+    expect(statuses, route).toEqual(expectedStatuses)
+    const hidden = await send(
+      another(),
+      withToken({ method, target, headers, ...(method === 'POST' && { body }) }, tokens['other admin']),
+    )
+    expect(hidden.status, route).toBe(expectedStatuses[3])
+  }
 })
 
 test('a run of another namespace is missing, byte for byte', async () => {

@@ -22,7 +22,7 @@ function section(name: OperationName): string {
     return readsQuery(routes[name] as Route) ? 'query' : 'body'
   }
   const rows = Object.entries(inputs[name] as Description).map(([field, { takes, otherwise = '', about: what }]) => {
-    return `| \`${field}\` | ${place(field)} | ${cell(takes)} | ${cell(otherwise)} | ${cell(what)} |`
+    return `| \`${field}\` | ${place(field)} | ${cell(takes.replace(/\ba Date\b/, 'a time'))} | ${cell(otherwise)} | ${cell(what)} |`
   })
   const head = ['| field | in | takes | default | |', '| --- | --- | --- | --- | --- |']
   const { responses } = document.paths[`${API}${path}`]?.[method.toLowerCase()] ?? { responses: {} }
