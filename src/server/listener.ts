@@ -16,8 +16,8 @@ export interface ListenerParts {
   readonly newId: () => string
 }
 
-/** Turns of the event loop in which connections that wait are accepted, when the server stops. */
-const ACCEPT_TURNS = 1_000
+/** Time in which connections that wait are accepted, when the server stops. */
+const ACCEPT_MS = 500
 /** Time that new connections get to send their first request, when the server stops. */
 const FIRST_REQUEST_MS = 500
 
@@ -80,7 +80,8 @@ export class Listener {
    * loop, so that after a short turn without one, none waits. Under a flood some do, and are reset after all.
    */
   async acceptWaiting(clock: Clock): Promise<void> {
-    for (let turn = 0; turn < ACCEPT_TURNS; turn++) {
+    const until = clock.monotonic() + ACCEPT_MS
+    while (clock.monotonic() < until) {
       const [before, begun] = [this.#accepted, clock.monotonic()]
       await clock.breathe()
       if (this.#accepted === before && clock.monotonic() - begun < 1) return

@@ -11,6 +11,8 @@ interface Side {
 const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
+const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+
 /** What would break a client of `before`; an empty list if it can use `after` unchanged. */
 export function breakingChanges(before: Json, after: Json): string[] {
   const found: string[] = []
@@ -31,7 +33,7 @@ const SCOPES = ['none', 'read', 'operate', 'admin']
 
 function operationChanges(place: string, [before, was]: Operation, [after, is]: Operation): string[] {
   const found: string[] = []
-  const scope = (operation: Json): number => SCOPES.indexOf(String(operation['x-scope'] ?? 'none'))
+  const scope = (operation: Json): number => SCOPES.indexOf(text(operation['x-scope'] ?? 'none'))
   if (scope(after) > scope(before)) found.push(`${place} needs a higher scope`)
   if (before['operationId'] !== after['operationId']) found.push(`${place} has another operationId`)
   const [had, has] = [inputOf(before), inputOf(after)]
@@ -62,7 +64,9 @@ function inputOf(operation: Json): Json {
     const inContent = record(record(content)['application/json'])['schema']
     return [`${String(place)} ${String(name)}`, schema ?? inContent ?? {}] as const
   })
-  const needed = parameters.filter((each) => each['required'] === true).map((each) => `${each['in']} ${each['name']}`)
+  const needed = parameters
+    .filter((each) => each['required'] === true)
+    .map((each) => `${text(each['in'])} ${text(each['name'])}`)
   const content = record(record(operation['requestBody'])['content'])
   const body = record(record(content['application/json'])['schema'])
   const properties = { ...Object.fromEntries(fields), ...record(body['properties']) }

@@ -295,7 +295,7 @@ function elsewhere({ runs, tokens }: Known): fc.Arbitrary<FuzzedWire>[] {
     const input = isDocument
       ? fc.constant(samples['definitions.submit']['document'] as Input)
       : fc.record(fields, { requiredKeys: [] })
-    return sent(method, target, fc.oneof({ weight: 5, arbitrary: input as fc.Arbitrary<Input> }, attributes))
+    return sent(method, target, fc.oneof({ weight: 5, arbitrary: input }, attributes))
   })
   const hook = fc.oneof(fc.constantFrom(...tokens), nastyText.map(encoded)).map((token) => `/webhooks/${token}`)
   return [...others, sent('POST', hook, attributes)]

@@ -99,7 +99,7 @@ async function knownIn(api: ReturnType<typeof server>): Promise<Known> {
     await start('fails'),
   ]
   const hooked = await start('hooked')
-  let hook: unknown
+  let hook: string | undefined
   while (hook === undefined) {
     await delay(10)
     hook = (await call('runs.get', { run: hooked })).json['attributes']?.['token']
@@ -108,7 +108,7 @@ async function knownIn(api: ReturnType<typeof server>): Promise<Known> {
   const batch = String((await call('batches.preview', preview)).json['id'])
   const pending = await start('pipeline', { pending: true })
   await call('schedules.set', { schedule: 'nightly', workflow: 'double', cron: '0 3 * * *', input: 1 })
-  return { runs: [...runs, pending, 'w:a', 'w:with-signal'], tokens: [String(hook), 'none'], batches: [batch, 'none'] }
+  return { runs: [...runs, pending, 'w:a', 'w:with-signal'], tokens: [hook, 'none'], batches: [batch, 'none'] }
 }
 
 async function problemWith(

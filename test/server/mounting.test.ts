@@ -58,7 +58,7 @@ const ways: Readonly<Record<string, Mount>> = {
     const url = await app.listen({ port: 0, host: '127.0.0.1' })
     return { url, send: fetch, close: () => app.close() }
   },
-  Node: (api) => listening(api.node as never),
+  Node: (api) => listening(api.node),
 }
 
 let engine: Engine

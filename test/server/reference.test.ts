@@ -10,7 +10,9 @@ import { API } from '../../src/server/router.ts'
 import { document } from './answers.ts'
 import { breakingChanges } from './compatibility.ts'
 
-type Json = { [key: string]: Json | undefined } & unknown
+interface Json {
+  [key: string]: Json | undefined
+}
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
@@ -19,7 +21,7 @@ function section(name: OperationName): string {
   const inPath = pathFields(path)
   const place = (field: string): string => {
     if (inPath.includes(field)) return 'path'
-    return readsQuery(routes[name] as Route) ? 'query' : 'body'
+    return readsQuery(routes[name]) ? 'query' : 'body'
   }
   const rows = Object.entries(inputs[name] as Description).map(([field, { takes, otherwise = '', about: what }]) => {
     return `| \`${field}\` | ${place(field)} | ${cell(takes.replace(/\ba Date\b/, 'a time'))} | ${cell(otherwise)} | ${cell(what)} |`

@@ -28,8 +28,7 @@ const fails = workflow('fails', async (ctx) => {
 })
 const hooked = workflow('hooked', async (ctx) => {
   const hook = ctx.webhook('hook')
-  await ctx.setAttributes({ token: hook.token })
-  await ctx.setAttributes({ token: hook.token })
+  ctx.setAttributes({ token: hook.token })
   return ctx.wait(hook)
 })
 const pipeline = graph('pipeline').step('one', () => 1)
