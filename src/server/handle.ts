@@ -18,7 +18,7 @@ import { type HttpAnswer, type HttpRequest, safeHeaders } from './http.ts'
 import { inputSchemas, openApi, readsQuery, statusFor } from './openapi.ts'
 import { type Call, checkTaken, otherRoute } from './other-routes.ts'
 import type { Probes } from './probes.ts'
-import { bodyOf, keyed, onlyOnce, queryOf, splitAt } from './read-input.ts'
+import { bodyOf, keyed, onlyOnce, pairsOf, queryOf, splitAt } from './read-input.ts'
 import { API, match } from './router.ts'
 import { checkWebhook, type WebhookCall, webhookOf, webhookPayload } from './webhooks.ts'
 
@@ -141,7 +141,7 @@ export class Handler {
     const credential = await this.#credentialOf(request)
     const { route, fields } = matched
     const isRead = route.method === 'GET'
-    const given = isRead ? Object.fromEntries(new URLSearchParams(query)) : await bodyOf(request, query, { name: path })
+    const given = isRead ? Object.fromEntries(pairsOf(query)) : await bodyOf(request, query, { name: path })
     checkTaken(route, given)
     const space = this.#namespaceOf(credential)
     const caller = this.#caller(credential, space, request)

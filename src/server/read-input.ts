@@ -38,24 +38,30 @@ export function onlyOnce(fields: Readonly<Record<string, string>>, others: Field
   throw new PawlError('INPUT_INVALID', `\`${twice}\` of ${name} is in the path; expected it only there.`)
 }
 
-/** The fields of the query. Each may be given once. */
+/** The fields of the query, as its schema says. */
 export function queryOf(query: string, name: OperationName): Fields {
-  const fields: Fields = {}
+  const known = propertiesOf(name)
+  const entries = [...pairsOf(query)].map(([field, text]) => {
+    const schema: JsonSchema | undefined = Object.hasOwn(known, field) ? known[field] : undefined
+    return [field, withDates(fromUrl(text, schema), schema)]
+  })
+  return Object.fromEntries(entries) as Fields
+}
+
+/** The fields of the query as text. Each may be given once. */
+export function pairsOf(query: string): ReadonlyMap<string, string> {
+  const pairs = new Map<string, string>()
   for (const part of query.split('&')) {
     if (part === '') continue
-    const [field, text] = splitAt(part, '=').map(unescaped) as [string, string]
-    if (Object.hasOwn(fields, field)) {
-      const shown = visible(field).slice(0, 100)
+    const [field, text] = splitAt(part, '=')
+    const name = unescaped(field)
+    if (pairs.has(name)) {
+      const shown = visible(name).slice(0, 100)
       throw new PawlError('INPUT_INVALID', `the query has \`${shown}\` twice; expected it once.`)
     }
-    const known = propertiesOf(name)
-    const schema: JsonSchema | undefined = Object.hasOwn(known, field) ? known[field] : undefined
-    Object.defineProperty(fields, field, {
-      value: withDates(fromUrl(text, schema), schema),
-      ...{ enumerable: true, writable: true, configurable: true },
-    })
+    pairs.set(name, unescaped(text))
   }
-  return fields
+  return pairs
 }
 
 function unescaped(text: string): string {

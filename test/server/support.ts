@@ -87,7 +87,7 @@ export function wireOf(name: OperationName, input: Input, headers: Readonly<Reco
   return { method, target: `${API}${filled}`, body, headers: { 'content-type': 'application/json', ...headers } }
 }
 
-function queryText(value: unknown): string {
+export function queryText(value: unknown): string {
   if (Array.isArray(value)) return value.join(',')
   if (typeof value === 'object' && value !== null) return JSON.stringify(value)
   return String(value)

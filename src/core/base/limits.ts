@@ -432,8 +432,6 @@ export const limits = {
   requestHeadersMs: 10_000,
   /** Time in which a whole request must arrive. */
   requestMs: 30_000,
-  /** Time after which a connection is closed on which nothing was sent, in either direction. */
-  connectionSilenceMs: 120_000,
   /** Longest wait of a request for a run. */
   requestWaitMsMax: 60_000,
   /** Requests in progress at once; more get TOO_MANY_REQUESTS. */
