@@ -14,6 +14,7 @@ import { discardCommand } from './commands/discard.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { exportCommand } from './commands/export.ts'
 import { forkCommand } from './commands/fork.ts'
+import { initCommand } from './commands/init.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { pauseCommand } from './commands/pause.ts'
 import { queryCommand } from './commands/query.ts'
@@ -109,6 +110,7 @@ function build(isJson: boolean): Command {
     exportCommand(),
     doctorCommand(),
     tokenCommand(),
+    initCommand(),
     completionCommand(),
   ]
   const verbs = commands.flatMap((command) => [command, ...command.commands])

@@ -1,5 +1,6 @@
 // `pawl dev` as real processes: what happens when files change, break, move; when the code dies; when the command dies.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { open } from 'pawl'
@@ -235,4 +236,18 @@ test('without files it says what it looked for', async () => {
   const { code, stderr } = await cli.pawl('dev')
   expect(code).toBe(2)
   expect(stderr).toMatch(/no workflows\.ts or src\/workflows\.ts/)
+})
+
+test('--demo has runs of every kind to look at, in a store of its own', async () => {
+  const program = cli.begin('dev', '--demo', '--port', '0')
+  const url = await program.matches(/api +(http:\S+)/)
+  const statuses = async (): Promise<string[]> => {
+    const { items } = (await (await fetch(`${url}/runs`)).json()) as { items: { workflowId: string; status: string }[] }
+    return items.map(({ workflowId, status }) => `${workflowId} ${status}`)
+  }
+  const expected = ['reminder-grace paused', 'reminder-ada waiting', 'order-1000 waiting']
+  await expect.poll(statuses, { timeout: 15_000 }).toEqual(expect.arrayContaining(expected))
+  program.kill('SIGINT')
+  expect(await program.ended).toMatchObject({ code: 0, stderr: '' })
+  expect(await readdir(cli.folder)).toEqual([])
 })

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { PawlError } from '../../core/base/errors.ts'
+import { runDemo } from '../dev/demo.ts'
 import { develop } from '../dev/develop.ts'
 import { parsePort } from '../dev/listen.ts'
 import { selfCommand } from '../invocation.ts'
@@ -11,6 +12,7 @@ import { type StoreOption, withStoreOptions } from '../options.ts'
 interface Options extends StoreOption {
   readonly port?: number
   readonly host: string
+  readonly demo?: true
 }
 
 const PLACES = ['workflows.ts', 'src/workflows.ts'] as const
@@ -21,12 +23,18 @@ export function devCommand(): Command {
       .description('run a store, the HTTP API and a worker, and reload the code when it changes')
       .argument('[files...]', `TypeScript or JavaScript modules (default: ${PLACES.join(' or ')})`)
       .option('--port <port>', 'the port of the API (default: 7295, or the next free one)', parsePort)
-      .option('--host <address>', 'the address of the API', '127.0.0.1'),
+      .option('--host <address>', 'the address of the API', '127.0.0.1')
+      .option('--demo', 'run sample workflows instead of files, in a store of their own'),
   ).action(dev)
 }
 
-async function dev(files: readonly string[], options: Options): Promise<void> {
-  await develop(files.length > 0 ? files : filesHere(), options)
+async function dev(files: readonly string[], options: Options, command: Command): Promise<void> {
+  if (!options.demo) return develop(files.length > 0 ? files : filesHere(), options)
+  if (files.length > 0) {
+    throw new PawlError('INPUT_INVALID', '--demo runs sample workflows and takes no files. Leave out one of them.')
+  }
+  const hasStore = command.getOptionValueSource('store') !== 'default'
+  return runDemo({ ...options, hasStore })
 }
 
 function filesHere(): readonly string[] {
