@@ -40,6 +40,7 @@ import { errorLine, print, printError, proseLines } from './output.ts'
 
 const examples = `
 Examples:
+  $ pawl dev ./workflows.ts                    run all you need, and reload the file when it changes
   $ pawl demo                                  kill a worker and lose nothing
   $ pawl worker ./workflows.ts                 run a worker for what the file exports
   $ pawl start order '{"id": "A1"}' --wait     start a run and print its result
@@ -72,47 +73,31 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
+/** All commands, by the topics of the help. */
+function groups(): Readonly<Record<string, readonly Command[]>> {
+  return {
+    'Processes:': [
+      ...[devCommand(), serveCommand(), workerCommand(), initCommand(), demoCommand(), completionCommand()],
+    ],
+    'Runs:': [
+      ...[startCommand(), runsCommand(), runCommand(), stepsCommand(), whyCommand(), signalCommand(), queryCommand()],
+      ...[updateCommand(), triggerCommand(), cancelCommand(), terminateCommand(), pauseCommand(), resumeCommand()],
+      ...[retryCommand(), resetCommand(), forkCommand(), migrateCommand(), resolveCommand(), discardCommand()],
+    ],
+    'Definitions and schedules:': [
+      ...[submitCommand(), definitionsCommand(), checkCommand(), buildsCommand(), schedulesCommand()],
+      scheduleCommand(),
+    ],
+    'Store and access:': [exportCommand(), doctorCommand(), tokenCommand()],
+  }
+}
+
 function build(isJson: boolean): Command {
   const program = new Command('pawl')
     .description('Durable workflows: start them, run them, and see why they wait.')
     .version(version())
     .addHelpText('after', examples)
-  const commands = [
-    devCommand(),
-    serveCommand(),
-    demoCommand(),
-    workerCommand(),
-    submitCommand(),
-    definitionsCommand(),
-    startCommand(),
-    triggerCommand(),
-    resolveCommand(),
-    runsCommand(),
-    runCommand(),
-    stepsCommand(),
-    whyCommand(),
-    signalCommand(),
-    queryCommand(),
-    updateCommand(),
-    cancelCommand(),
-    terminateCommand(),
-    pauseCommand(),
-    resumeCommand(),
-    discardCommand(),
-    retryCommand(),
-    resetCommand(),
-    forkCommand(),
-    migrateCommand(),
-    buildsCommand(),
-    schedulesCommand(),
-    scheduleCommand(),
-    checkCommand(),
-    exportCommand(),
-    doctorCommand(),
-    tokenCommand(),
-    initCommand(),
-    completionCommand(),
-  ]
+  const commands = Object.entries(groups()).flatMap(([heading, all]) => all.map((each) => each.helpGroup(heading)))
   const verbs = commands.flatMap((command) => [command, ...command.commands])
   for (const verb of verbs) verb.option('--debug', 'print the stack of an error')
   for (const command of commands) program.addCommand(command)
