@@ -235,7 +235,11 @@ export default [stuck]
 test('without files it says what it looked for', async () => {
   const { code, stderr } = await cli.pawl('dev')
   expect(code).toBe(2)
-  expect(stderr).toMatch(/no workflows\.ts or src\/workflows\.ts/)
+  expect(stderr).toMatch(/no workflows\.ts, no src\/workflows\.ts and no pawl\.config\.ts/)
+  save('flow.ts', 'export const flow = pawl.workflow("flow", async () => 1)')
+  save('pawl.config.ts', 'export default { modules: ["./flow.ts"] }')
+  const { program } = await dev()
+  await program.matches(/workflows +flow/)
 })
 
 test('--demo has runs of every kind to look at, in a store of its own', async () => {
