@@ -36,6 +36,8 @@ import { triggerCommand } from './commands/trigger.ts'
 import { updateCommand } from './commands/update.ts'
 import { whyCommand } from './commands/why.ts'
 import { workerCommand } from './commands/worker.ts'
+import { installedCommand } from './invocation.ts'
+import { storeIn, withCommands } from './options.ts'
 import { errorLine, print, printError, proseLines } from './output.ts'
 
 const examples = `
@@ -68,7 +70,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       if (isJson) reportJson('USAGE', error.message.replace(/^error: /, ''))
       return 2
     }
-    report(error, isJson, argv.includes('--debug'))
+    report(error, isJson, argv)
     return usageCodes.has(codeOf(error)) ? 2 : 1
   }
 }
@@ -96,7 +98,7 @@ function build(isJson: boolean): Command {
   const program = new Command('pawl')
     .description('Durable workflows: start them, run them, and see why they wait.')
     .version(version())
-    .addHelpText('after', examples)
+    .addHelpText('after', examples.replaceAll('$ pawl', `$ ${installedCommand()}`))
   const commands = Object.entries(groups()).flatMap(([heading, all]) => all.map((each) => each.helpGroup(heading)))
   const verbs = commands.flatMap((command) => [command, ...command.commands])
   for (const verb of verbs) verb.option('--debug', 'print the stack of an error')
@@ -111,11 +113,11 @@ function build(isJson: boolean): Command {
   return program
 }
 
-function report(error: unknown, isJson: boolean, debug: boolean): void {
+function report(error: unknown, isJson: boolean, argv: readonly string[]): void {
   const message = error instanceof Error ? error.message : String(error)
   if (isJson) reportJson(codeOf(error), message, detailsOf(error))
-  else printError(errorLine(`${proseLines(message)} (${codeOf(error)})`))
-  if (debug && error instanceof Error) printError(error.stack ?? '')
+  else printError(errorLine(`${proseLines(withCommands({ store: storeIn(argv) }, message))} (${codeOf(error)})`))
+  if (argv.includes('--debug') && error instanceof Error) printError(error.stack ?? '')
 }
 
 function reportJson(code: string, message: string, details?: unknown): void {

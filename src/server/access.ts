@@ -14,8 +14,10 @@ export interface AccessOptions {
   readonly hosts: readonly string[]
   /** Origins of pages that may use this server from a browser. */
   readonly origins: readonly string[]
-  /** True if requests without a token are from this machine, or the program that mounts the server lets them in. */
-  readonly isOpen: () => boolean
+  /** Requests without a token are let in, because the program that mounts the server checks them. */
+  readonly open: boolean
+  /** True if the server listens on loopback: requests without a token are let in until there is one. */
+  readonly isLocal: () => boolean
   readonly namespace: string
 }
 
@@ -34,6 +36,7 @@ export class Access {
   readonly #options: AccessOptions
   readonly #requests: Rate
   readonly #wrong: Rate
+  readonly #webhooks: Rate
   readonly #hosts: readonly string[]
   /** Tokens that were valid, by digest: wrong tokens from the same address do not lock them out. */
   readonly #valid = new Set<string>()
@@ -44,6 +47,8 @@ export class Access {
     this.#hosts = options.hosts.map(hostName)
     this.#requests = new Rate(clock, { perSecond: limits.requestsPerSecond, burst: limits.requestBurst })
     const perMinute = limits.wrongTokensPerMinute
+    const webhooks = limits.webhooksPerMinute
+    this.#webhooks = new Rate(clock, { perSecond: webhooks / 60, burst: webhooks })
     this.#wrong = new Rate(clock, { perSecond: perMinute / 60, burst: perMinute })
   }
 
@@ -63,9 +68,10 @@ export class Access {
   #checkHost(request: HttpRequest): void {
     const host = request.header('host') ?? ''
     const name = hostName(host)
+    const { open, isLocal } = this.#options
     // A host that is listed without a port is meant with any.
     if (this.#hosts.includes(name) || this.#hosts.includes(name.replace(/:\d+$/, ''))) return
-    if (isLoopback(host) || (this.#hosts.length === 0 && !this.#options.isOpen())) return
+    if (isLoopback(host) || (this.#hosts.length === 0 && !open && !isLocal())) return
     const message = `this server is not ${quote(host)}; expected localhost, or one of its \`hosts\`. Add the name to \`hosts\`.`
     throw new PawlError('HOST_REFUSED', message)
   }
@@ -104,7 +110,7 @@ export class Access {
     const given = bearerOf(request.header('authorization'))
     const address = request.address ?? ''
     if (given === undefined) {
-      if (!this.#options.isOpen() || (await this.#tokens.areNeeded())) return undefined
+      if (!(await this.#isOpen())) return undefined
       this.#count(`address ${address}`)
       return { name: 'local', scope: 'admin', namespace: this.#options.namespace }
     }
@@ -121,6 +127,17 @@ export class Access {
     this.#valid.delete(digest)
     this.#wrong.take(address)
     throw unauthenticated('the token is unknown, expired or revoked')
+  }
+
+  /** Anyone can call a webhook, so an address gets few tries to guess a token. */
+  countWebhook({ address = '' }: HttpRequest): void {
+    const waitMs = this.#webhooks.take(address)
+    if (waitMs > 0) throw tooMany(waitMs)
+  }
+
+  async #isOpen(): Promise<boolean> {
+    const { open, isLocal } = this.#options
+    return open || (isLocal() && !(await this.#tokens.areNeeded()))
   }
 
   #count(key: string): void {

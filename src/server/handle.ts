@@ -6,7 +6,7 @@ import { visible } from '../core/base/visible.ts'
 import type { Logger } from '../core/runtime/logger.ts'
 import type { Engine } from '../engine.ts'
 import type { Caller, QueryCode, ServerBooks } from '../operations/handlers/context.ts'
-import { operate } from '../operations/operate.ts'
+import { type Operable, operate } from '../operations/operate.ts'
 import type { Credential } from '../operations/outputs.ts'
 import { internalProblem, type Problem, problemOf } from '../operations/problems.ts'
 import { type OperationName, type Route, routes } from '../operations/routes.ts'
@@ -26,8 +26,10 @@ import type { Audit } from './audit.ts'
 import { audited } from './audited.ts'
 import { type HttpAnswer, type HttpRequest, safeHeaders } from './http.ts'
 import { inputSchemas, openApi, propertiesOf, readsQuery, statusFor } from './openapi.ts'
+import { type Call, checkTaken, otherRoute } from './other-routes.ts'
 import type { Probes } from './probes.ts'
 import { API, match } from './router.ts'
+import { checkWebhook, type WebhookCall, webhookOf, webhookPayload } from './webhooks.ts'
 
 /** A namespace: an engine, and the trail of what was changed in its store. */
 export interface Namespace {
@@ -81,7 +83,7 @@ export class Handler {
       const answer = await this.#answer(request, requestId)
       return { ...answer, headers: { ...headers, ...answer.headers } }
     } catch (error) {
-      const { status, ...problem } = this.#problem(error, requestId)
+      const { status, ...problem } = this.#problem(request.signal.aborted ? clientGone : error, requestId)
       const more = error instanceof Refusal ? error.headers : status === 503 ? { 'retry-after': '1' } : {}
       const body = plainText({ ...problem, status })
       return { status, headers: { ...headers, 'content-type': PROBLEM_TYPE, ...more }, body }
@@ -109,11 +111,14 @@ export class Handler {
       return { status: 204, headers: { allow: methodsOf(path).join(', '), ...access.preflight(request) } }
     }
     if (this.#inProgress.size >= limits.requestsAtOnce) throw tooMany(1_000)
+    const other = path.startsWith(`${API}/`) ? undefined : await this.#elsewhere(request, [path, query], requestId)
+    if (other) return other
     const { name, route, fields } = found(request.method === 'HEAD' ? 'GET' : request.method, path)
     if (name === 'openapi.get') return jsonAnswer(200, (this.#openApi ??= openApi(version())), false)
-    const credential = await access.credentialOf(request)
-    if (!credential) throw unauthenticated('the request has no token')
-    const read = readsQuery(route) ? queryOf(query, name) : await bodyOf(request, query, name)
+    const credential = await this.#credentialOf(request)
+    const read = readsQuery(route)
+      ? queryOf(query, name)
+      : await bodyOf(request, query, { name, schema: inputSchemas[name] })
     const input = { ...read, ...onlyOnce(fields, read, name) }
     keyed(input, route, request.header('idempotency-key'))
     const space = this.#namespaceOf(credential)
@@ -121,9 +126,56 @@ export class Handler {
     const caller = this.#caller(credential, space, request)
     const output = await audited(space.audit, change, () => operate(name, input, caller))
     if (route.form === 'lines')
-      return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: lines(output) }
+      return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: await lines(output) }
     if (route.success === 204) return { status: 204, headers: {} }
     return jsonAnswer(statusFor(name, route, output), output, isExact(request.header('accept')))
+  }
+
+  async #credentialOf(request: HttpRequest): Promise<Credential> {
+    const credential = await this.#parts.access.credentialOf(request)
+    if (credential) return credential
+    throw unauthenticated('the request has no token')
+  }
+
+  /** Webhooks, and routes under the names of other engines. */
+  async #elsewhere(
+    request: HttpRequest,
+    [path, query]: readonly [string, string],
+    requestId: string,
+  ): Promise<HttpAnswer | undefined> {
+    const webhook = webhookOf(path, Object.keys(this.#parts.namespaces))
+    if (webhook) return this.#webhook(request, webhook, requestId)
+    const matched = decodable(() => otherRoute(request.method, path))
+    if (!matched) return undefined
+    const credential = await this.#credentialOf(request)
+    const { route, fields } = matched
+    const isRead = route.method === 'GET'
+    const given = isRead ? Object.fromEntries(new URLSearchParams(query)) : await bodyOf(request, query, { name: path })
+    checkTaken(route, given)
+    const space = this.#namespaceOf(credential)
+    const caller = this.#caller(credential, space, request)
+    const call: Call = (name, input) => {
+      const change = { name, input, by: credential.name, requestId, reason: request.header('x-reason') }
+      return audited(space.audit, change, () => operate(name as Operable, input, caller)) as Promise<never>
+    }
+    return jsonAnswer(route.status ?? 200, await route.answer(call, fields, given), false)
+  }
+
+  async #webhook(request: HttpRequest, { namespace, token }: WebhookCall, requestId: string): Promise<HttpAnswer> {
+    checkWebhook(request)
+    if (request.method !== 'POST') {
+      throw new Refusal('METHOD_NOT_ALLOWED', `a webhook takes POST, not ${visible(request.method)}.`, {
+        allow: 'POST',
+      })
+    }
+    this.#parts.access.countWebhook(request)
+    const credential = { name: 'webhook', scope: 'operate', namespace } as const
+    const space = this.#namespaceOf(credential)
+    const input = { token, payload: await webhookPayload(request) }
+    const change = { name: 'completions.resolve', input, by: 'webhook', requestId, reason: undefined } as const
+    const caller = this.#caller(credential, space, request)
+    const output = await audited(space.audit, change, () => operate('completions.resolve', input, caller))
+    return jsonAnswer(202, output, false)
   }
 
   #namespaceOf({ namespace }: Credential): Namespace {
@@ -172,8 +224,12 @@ function methodsOf(path: string): readonly string[] {
 }
 
 function matchSafely(method: string, path: string): ReturnType<typeof match> {
+  return decodable(() => match(method, path))
+}
+
+function decodable<T>(read: () => T): T {
   try {
-    return match(method, path)
+    return read()
   } catch (error) {
     if (!(error instanceof URIError)) throw error
     throw new PawlError(
@@ -185,7 +241,11 @@ function matchSafely(method: string, path: string): ReturnType<typeof match> {
 
 type Fields = Record<string, unknown>
 
-async function bodyOf(request: HttpRequest, query: string, name: OperationName): Promise<Fields> {
+async function bodyOf(
+  request: HttpRequest,
+  query: string,
+  { name, schema }: { readonly name: string; readonly schema?: JsonSchema },
+): Promise<Fields> {
   if (query !== '') throw new PawlError('INPUT_INVALID', `${name} takes its fields in the body, not in the query.`)
   const type = request.header('content-type')?.split(';')[0]?.trim().toLowerCase()
   const text = await request.body(limits.requestBytesMax)
@@ -199,7 +259,7 @@ async function bodyOf(request: HttpRequest, query: string, name: OperationName):
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new PawlError('INPUT_INVALID', `the body of ${name} is not an object; expected { … }.`)
   }
-  return (type === EXACT_TYPE ? body : withDates(body, inputSchemas[name])) as Fields
+  return (type === EXACT_TYPE ? body : withDates(body, schema)) as Fields
 }
 
 /** The fields of the path. They are nowhere else, so that no two places can say different things. */
@@ -259,8 +319,22 @@ function jsonAnswer(status: number, output: unknown, exact: boolean): HttpAnswer
   return { status, headers: { 'content-type': type }, body: exact ? exactText(output) : plainText(output) }
 }
 
-async function* lines(output: unknown): AsyncGenerator<string> {
-  for await (const line of output as AsyncIterable<string>) yield `${line}\n`
+/** Nobody reads this answer, so it is no error that the log should have. */
+const clientGone = new PawlError('TRY_LATER', 'the client is gone. Send the request again.')
+
+/** The first line is made before the answer begins, so that an error that shows at once has a status. */
+async function lines(output: unknown): Promise<AsyncIterable<string>> {
+  const iterator = (output as AsyncIterable<string>)[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  return linesAfter(first, iterator)
+}
+
+async function* linesAfter(first: IteratorResult<string>, iterator: AsyncIterator<string>): AsyncGenerator<string> {
+  try {
+    for (let next = first; !next.done; next = await iterator.next()) yield `${next.value}\n`
+  } finally {
+    await iterator.return?.()
+  }
 }
 
 function splitAt(text: string, mark: string): readonly [string, string] {

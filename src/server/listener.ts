@@ -39,7 +39,7 @@ export class Listener {
     }
     const node = createServer(settings)
     node.maxConnections = limits.connectionsMax
-    node.setTimeout(limits.connectionSilenceMs)
+    node.timeout = limits.connectionSilenceMs
     const answer: RequestListener = (request, response) => {
       const { socket } = request
       this.#answering.set(socket, response)
@@ -115,10 +115,13 @@ export class Listener {
   #refuse({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
     const answering = this.#answering.get(socket)
     const isLate = code === 'ERR_HTTP_REQUEST_TIMEOUT'
-    // The bytes would be taken for the answer in progress, or for a part of it.
-    const isMixed = answering !== undefined && (answering.headersSent || !isLate)
-    if (!socket.writable || isMixed || code === 'ECONNRESET') {
+    if (!socket.writable || code === 'ECONNRESET' || (isLate && answering?.headersSent)) {
       socket.destroy()
+      return
+    }
+    if (answering && !isLate) {
+      // The request before is answered, and the rest is never read: a refusal would be taken for its answer.
+      answering.once('close', () => socket.destroySoon())
       return
     }
     const { status, ...problem } = problemFor(code, this.#parts.newId())

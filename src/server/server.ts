@@ -59,8 +59,8 @@ export class Server {
     this.#clock = clock
     this.#options = options
     this.tokens = new Tokens(engine.records, clock, token === undefined ? undefined : { token, namespace })
-    const isOpen = (): boolean => open || this.#isLocal
-    const access = new Access(this.tokens, clock, { hosts, origins, isOpen, namespace })
+    const isLocal = (): boolean => this.#isLocal
+    const access = new Access(this.tokens, clock, { hosts, origins, open, isLocal, namespace })
     this.#newId = () => engine.host.newId()
     this.#probes = new Probes(Object.values(engines), clock)
     this.#audits = Object.values(engines).map((each) => new Audit(each.records, clock))

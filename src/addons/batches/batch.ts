@@ -7,6 +7,7 @@ import { limits } from '../../core/base/limits.ts'
 import {
   type Args,
   checkPayload,
+  ENDED,
   LIVE,
   type Migration,
   migrationOptions,
@@ -24,6 +25,9 @@ export const batchOptions = {
   /** The reason of `cancel` and `terminate` and the note of `pause`, for the history. */
   reason: text('The reason, for the history.'),
 } as const
+/** The states of runs that can be retried. */
+export const RETRIED = ENDED.filter((status) => status !== 'completed')
+
 /** Options of a batch. */
 export interface BatchOptions extends Described<typeof batchOptions> {
   /** Maximum number of runs. Call again for the rest. */
@@ -98,7 +102,7 @@ export class Batch {
 
   /** Retries every matching run that failed or was cancelled, unless the filter has a status. */
   retry(): Promise<BatchOutcome> {
-    return this.#each(['failed', 'cancelled'], (run) => run.retry())
+    return this.#each(RETRIED, (run) => run.retry())
   }
 
   /** Migrates every matching run that is paused, unless the filter has a status. */

@@ -15,6 +15,7 @@ import { limits } from '../../core/base/limits.ts'
 import {
   BATCH,
   type Client,
+  ENDED,
   LIVE,
   type Page,
   type RunFilter,
@@ -22,7 +23,7 @@ import {
   type RunRecord,
   type Status,
 } from '../../core/index.ts'
-import { Batch, type BatchOutcome } from './batch.ts'
+import { Batch, type BatchOutcome, RETRIED } from './batch.ts'
 import { type BatchAct, type BatchPlan, batchWorkflow, start } from './workflow.ts'
 
 /** The states that each operation is for, unless the filter names some. */
@@ -31,8 +32,8 @@ const AMONG = {
   terminate: LIVE,
   pause: LIVE,
   resume: ['paused'],
-  retry: ['failed', 'cancelled'],
-  reset: ['paused', 'completed', 'failed', 'cancelled'],
+  retry: RETRIED,
+  reset: ['paused', ...ENDED],
   migrate: ['paused'],
   signal: LIVE,
 } as const satisfies Readonly<Record<BatchAct['operation'], readonly Status[]>>

@@ -444,6 +444,8 @@ export const limits = {
   requestsPerSecond: 1_000,
   /** Requests of one token in one burst. */
   requestBurst: 2_000,
+  /** Calls of webhooks per minute from one address. */
+  webhooksPerMinute: 600,
   /** Wrong tokens per minute from one address. */
   wrongTokensPerMinute: 10,
   /** Time for which a server trusts a token it has looked up; a revocation takes effect after it at the latest. */

@@ -88,10 +88,8 @@ export class Handle<out Out> implements RunHandle<Out> {
     const run = await this.#snapshot()
     const { runId } = run.head
     const [tasks, sessions] = await this.#host.load([{ type: 'tasks', runId }, { type: 'sessions' }])
-    // The workers that could claim the run matter if none holds it, or its holder is dead.
     const known = run.session !== undefined || isUnclaimed(run) ? await this.#host.known(run.head.name) : nothingKnown
-    const isTold = run.endedAt === undefined || run.status === 'failed'
-    const turns = isTold ? await turnsOf(this.#load, run.head) : []
+    const turns = run.endedAt === undefined || run.status === 'failed' ? await turnsOf(this.#load, run.head) : []
     return whyOf({
       run,
       id: typeof this.#ref === 'string' ? runId : this.#ref.workflowId,

@@ -65,7 +65,6 @@ export interface WhyFacts {
   readonly run: RunSnapshot
   /** The id that the caller used for the run; suggested commands use it, too. */
   readonly id: string
-  /** Of a run in progress or that failed. */
   readonly turns: readonly StoredTurn[]
   readonly tasks: readonly TaskSnapshot[]
   readonly sessions: readonly SessionSnapshot[]
@@ -73,8 +72,6 @@ export interface WhyFacts {
   readonly submitted: boolean
   readonly rollOut: RollOut
 }
-
-const FILE = { placeholder: '<file.ts>' } as const
 
 type Paused = NonNullable<RunSnapshot['paused']>
 
@@ -205,7 +202,7 @@ function held(facts: WhyFacts, state: RunState): Why {
     })
     const how = next
       ? `worker ${visible(next.worker)} takes over soon, once it has seen for two thirds of the lease that no renewal comes.`
-      : `any worker for ${quote(run.head.name)} takes over. Start one: ${pawlCommand('worker', [], FILE)}`
+      : `any worker for ${quote(run.head.name)} takes over. Start one: ${pawlCommand('worker', [], { placeholder: '<file.ts>' })}`
     const suggestion = `The lease of ${visible(worker)} has ended; ${how}`
     return { reason: 'lease', worker, until, suggestion }
   }
@@ -332,10 +329,10 @@ function stepReason(facts: WhyFacts, key: string, open: Extract<OpenRequest, { t
 }
 
 /** A compensation that keeps failing keeps its run from ending. */
-function stuck({ run, id }: WhyFacts, key: string): { readonly suggestion?: string } {
-  if (run.status !== 'compensating') return {}
-  return { suggestion: `If it cannot succeed, settle it by hand: ${settleCommand(id, key)}` }
-}
+const stuck = ({ run, id }: WhyFacts, key: string): { readonly suggestion?: string } =>
+  run.status === 'compensating'
+    ? { suggestion: `If it cannot succeed, settle it by hand: ${settleCommand(id, key)}` }
+    : {}
 
 const settleCommand = (id: string, key: string): string =>
   pawlCommand('resume', [id], { options: { step: key }, placeholder: "--result '<JSON>' --note '<why>'" })
@@ -365,7 +362,7 @@ function noWorker(facts: WhyFacts, { name: type, queue, kind }: Missing, build?:
     const near = known.includes(type) ? undefined : nearest(type, known)
     const meant = near === undefined ? '' : `; did you mean ${quote(near)}?`
     const elsewhere = otherQueues(facts, type, kind)
-    const suggestion = `${missing}${meant || '.'}${elsewhere} Start one: ${pawlCommand('worker', [], FILE)}${serving}`
+    const suggestion = `${missing}${meant || '.'}${elsewhere} Start one: ${pawlCommand('worker', [], { placeholder: '<file.ts>' })}${serving}`
     return { reason: 'noWorker', type, suggestion }
   }
   const retire = pawlCommand('builds', ['retire', build])

@@ -19,12 +19,10 @@ export interface UnclaimedRun {
   readonly stop: Stop
 }
 
-type UnclaimedParts = Listeners & { readonly store: Pick<Store, 'commit'>; readonly turnId: number }
-
 /** Returns whether the run has ended. */
 export async function endUnclaimed(
   { run, turns, stop }: UnclaimedRun,
-  { store, turnId, ...listeners }: UnclaimedParts,
+  { store, turnId, ...listeners }: Listeners & { readonly store: Pick<Store, 'commit'>; readonly turnId: number },
 ): Promise<boolean> {
   // A worker holds the run, or has consumed the stop.
   if (run.session !== undefined || run.unread === 0) return false

@@ -20,7 +20,7 @@ export const others: Handlers<OtherOperation> = {
     await engine.reject(token, reason)
     return accepted
   },
-  'batches.preview': ({ filter = {}, ...options }, { engine }) => engine.batches.preview(filter, options),
+  'batches.preview': ({ filter, ...options }, { engine }) => engine.batches.preview(filter, options),
   'batches.list': (page, { engine }) => engine.batches.list(page),
   'batches.get': ({ batch }, { engine }) => engine.batches.get(batch),
   'batches.start': async ({ batch }, { engine }) => {

@@ -3,15 +3,12 @@ import { PawlError } from '../../base/errors.ts'
 import type { Payload } from '../../base/value.ts'
 import type { RecordedRequest } from './journal.ts'
 
-// An inline step takes its options before the function.
 const fixes = (key: string, name = '…'): string => `
 To continue the run, do one of these and deploy again:
-  was: 'old name'   if the step was renamed:  ${isInline(key) ? `ctx.run('${name}', { was: 'old name' }, fn)` : "ctx.run(step, input, { was: 'old name' })"}
+  was: 'old name'   if the step was renamed:  ${/^(.*\/)?step:[^/]*$/.test(key) ? `ctx.run('${name}', { was: 'old name' }, fn)` : "ctx.run(step, input, { was: 'old name' })"}
   ifPast: 'run'     if the step is new and may run now, after later steps have run
   key: 'name'       if something identifies steps of one name better than their order
 If you did not change the code, it depends on something outside ctx, such as Math.random(), Date.now() or the environment. Use ctx.random(), ctx.now() or ctx.sideEffect(() => …) instead.`
-
-const isInline = (key: string): boolean => /^(.*\/)?step:[^/]*$/.test(key)
 
 /** A request as an error shows it. */
 export interface RequestDescription {

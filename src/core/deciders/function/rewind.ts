@@ -78,7 +78,6 @@ export const codeRewind: Rewind = {
 /** The first step of a saga that has compensated: its steps are recorded as done, but their effects are undone. */
 export function firstUndone(events: readonly Event[]): string | undefined {
   const undone = events.find(({ type }) => type === 'CompensationBegan')
-  // A graph has no such key, because its retry runs again what was undone.
   if (!undone || !('key' in undone)) return undefined
   const saga = undone.key.slice(0, undone.key.indexOf(SHIELD))
   const first = events.find((event) => event.type.endsWith('Started') && 'key' in event && event.key.startsWith(saga))
