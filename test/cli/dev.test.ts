@@ -79,7 +79,8 @@ test('it says where it is, reloads an edited import, and answers queries with th
   const { program, url } = await dev()
   await program.matches(/workflows +greet\n[^]*try .*pawl start .*greet/)
   const ready = await program.matches(/ready after (\S+ ?m?s)/)
-  expect(ready).toMatch(/^(\d+ ms|1\.\d+ s)$/)
+  // 0.6 s on an idle machine; tests share theirs with others.
+  expect(ready).toMatch(/^(\d+ ms|\d(\.\d)? s)$/)
   await post(`${url}/runs`, { workflow: 'greet', input: 'Ada', workflowId: 'ada' })
   await cli.reaches('ada', 'waiting')
   expect(await post(`${url}/runs/w:ada/queries/answer`, {})).toEqual({ result: 'one' })

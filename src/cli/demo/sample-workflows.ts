@@ -78,7 +78,7 @@ const region = workflow('settle_region', async (ctx, name: string) => ctx.run(su
 
 export const settlement = workflow('settlement', async (ctx) => {
   const all = ['eu', 'us', 'asia'].map((name) => ctx.child(region, name, { key: name }))
-  await ctx.setAttributes({ regions: all.length })
+  ctx.setAttributes({ regions: all.length })
   return Promise.all(all)
 })
 
