@@ -14,7 +14,7 @@ interface Manifest {
 
 const dist = join(root, 'dist')
 /** Modules that run as separate processes, besides those that the manifest names. */
-const processes = ['./dist/cli/demo/worker.js']
+const processes = ['./dist/cli/demo/worker.js', './dist/cli/code/child.js']
 
 // Deletes the previous build: a renamed file would be in the package under both names.
 await rm(dist, { recursive: true, force: true })

@@ -14,6 +14,7 @@ import { discardCommand } from './commands/discard.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { exportCommand } from './commands/export.ts'
 import { forkCommand } from './commands/fork.ts'
+import { initCommand } from './commands/init.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { pauseCommand } from './commands/pause.ts'
 import { queryCommand } from './commands/query.ts'
@@ -41,6 +42,7 @@ import { errorLine, print, printError, proseLines } from './output.ts'
 
 const examples = `
 Examples:
+  $ pawl dev ./workflows.ts                    run all you need, and reload the file when it changes
   $ pawl demo                                  kill a worker and lose nothing
   $ pawl worker ./workflows.ts                 run a worker for what the file exports
   $ pawl start order '{"id": "A1"}' --wait     start a run and print its result
@@ -73,46 +75,31 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
+/** All commands, by the topics of the help. */
+function groups(): Readonly<Record<string, readonly Command[]>> {
+  return {
+    'Processes:': [
+      ...[devCommand(), serveCommand(), workerCommand(), initCommand(), demoCommand(), completionCommand()],
+    ],
+    'Runs:': [
+      ...[startCommand(), runsCommand(), runCommand(), stepsCommand(), whyCommand(), signalCommand(), queryCommand()],
+      ...[updateCommand(), triggerCommand(), cancelCommand(), terminateCommand(), pauseCommand(), resumeCommand()],
+      ...[retryCommand(), resetCommand(), forkCommand(), migrateCommand(), resolveCommand(), discardCommand()],
+    ],
+    'Definitions and schedules:': [
+      ...[submitCommand(), definitionsCommand(), checkCommand(), buildsCommand(), schedulesCommand()],
+      scheduleCommand(),
+    ],
+    'Store and access:': [exportCommand(), doctorCommand(), tokenCommand()],
+  }
+}
+
 function build(isJson: boolean): Command {
   const program = new Command('pawl')
     .description('Durable workflows: start them, run them, and see why they wait.')
     .version(version())
     .addHelpText('after', examples.replaceAll('$ pawl', `$ ${installedCommand()}`))
-  const commands = [
-    devCommand(),
-    serveCommand(),
-    demoCommand(),
-    workerCommand(),
-    submitCommand(),
-    definitionsCommand(),
-    startCommand(),
-    triggerCommand(),
-    resolveCommand(),
-    runsCommand(),
-    runCommand(),
-    stepsCommand(),
-    whyCommand(),
-    signalCommand(),
-    queryCommand(),
-    updateCommand(),
-    cancelCommand(),
-    terminateCommand(),
-    pauseCommand(),
-    resumeCommand(),
-    discardCommand(),
-    retryCommand(),
-    resetCommand(),
-    forkCommand(),
-    migrateCommand(),
-    buildsCommand(),
-    schedulesCommand(),
-    scheduleCommand(),
-    checkCommand(),
-    exportCommand(),
-    doctorCommand(),
-    tokenCommand(),
-    completionCommand(),
-  ]
+  const commands = Object.entries(groups()).flatMap(([heading, all]) => all.map((each) => each.helpGroup(heading)))
   const verbs = commands.flatMap((command) => [command, ...command.commands])
   for (const verb of verbs) verb.option('--debug', 'print the stack of an error')
   for (const command of commands) program.addCommand(command)

@@ -1,5 +1,6 @@
 // `pawl dev` as real processes: what happens when files change, break, move; when the code dies; when the command dies.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { open } from 'pawl'
@@ -78,7 +79,8 @@ test('it says where it is, reloads an edited import, and answers queries with th
   const { program, url } = await dev()
   await program.matches(/workflows +greet\n[^]*try .*pawl start .*greet/)
   const ready = await program.matches(/ready after (\S+ ?m?s)/)
-  expect(ready).toMatch(/^(\d+ ms|1\.\d+ s)$/)
+  // 0.6 s on an idle machine; tests share theirs with others.
+  expect(ready).toMatch(/^(\d+ ms|\d(\.\d)? s)$/)
   await post(`${url}/runs`, { workflow: 'greet', input: 'Ada', workflowId: 'ada' })
   await cli.reaches('ada', 'waiting')
   expect(await post(`${url}/runs/w:ada/queries/answer`, {})).toEqual({ result: 'one' })
@@ -234,5 +236,23 @@ export default [stuck]
 test('without files it says what it looked for', async () => {
   const { code, stderr } = await cli.pawl('dev')
   expect(code).toBe(2)
-  expect(stderr).toMatch(/no workflows\.ts or src\/workflows\.ts/)
+  expect(stderr).toMatch(/no workflows\.ts, no src\/workflows\.ts and no pawl\.config\.ts/)
+  save('flow.ts', 'export const flow = pawl.workflow("flow", async () => 1)')
+  save('pawl.config.ts', 'export default { modules: ["./flow.ts"] }')
+  const { program } = await dev()
+  await program.matches(/workflows +flow/)
+})
+
+test('--demo has runs of every kind to look at, in a store of its own', async () => {
+  const program = cli.begin('dev', '--demo', '--port', '0')
+  const url = await program.matches(/api +(http:\S+)/)
+  const statuses = async (): Promise<string[]> => {
+    const { items } = (await (await fetch(`${url}/runs`)).json()) as { items: { workflowId: string; status: string }[] }
+    return items.map(({ workflowId, status }) => `${workflowId} ${status}`)
+  }
+  const expected = ['reminder-grace paused', 'reminder-ada waiting', 'order-1000 waiting']
+  await expect.poll(statuses, { timeout: 15_000 }).toEqual(expect.arrayContaining(expected))
+  program.kill('SIGINT')
+  expect(await program.ended).toMatchObject({ code: 0, stderr: '' })
+  expect(await readdir(cli.folder)).toEqual([])
 })

@@ -1,7 +1,9 @@
 // `pawl serve` as real processes: its settings, its probes, and how it stops under load.
 import { chmodSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { settings } from '../../src/cli/serve/settings.ts'
 import { CommandLine, type Program } from './command-line.ts'
 
 let cli: CommandLine
@@ -68,6 +70,17 @@ describe('settings', () => {
     const table = await cli.pawl('serve', '--print-config')
     expect(table.stdout).toMatch(/^worker.concurrency +4 +PAWL_WORKER_CONCURRENCY$/m)
     expect(stdout + table.stdout).not.toMatch(/secret|a-token/)
+  })
+
+  test('I10: the page about serving has the table of all settings', async () => {
+    const rows = settings.map(({ path, option, variable = '', flag = '' }) => {
+      const { about, takes, otherwise = '' } = option
+      const cells = [path, variable, flag].map((name) => (name === '' ? '' : `\`${name}\``))
+      return `| ${[...cells, `${about} Takes ${takes}.`, otherwise].join(' | ')} |`
+    })
+    const head = '| setting | variable | flag | what it does | default |\n| --- | --- | --- | --- | --- |'
+    const page = await readFile(join(import.meta.dirname, '../../docs/operations/serve.md'), 'utf8')
+    expect(page).toContain(`${head}\n${rows.join('\n')}\n`)
   })
 
   test('I10: all problems are told at once, each with its source, and no secret', async () => {

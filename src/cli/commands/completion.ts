@@ -42,8 +42,8 @@ function placesOf(command: Command, path = 'pawl'): Place[] {
   const inner = command.commands.filter((each) => each.name() !== 'help')
   const verbs = inner.map((each) => ({ text: each.name(), about: each.description() }))
   const options = command.options.filter(({ hidden }) => !hidden)
-  const named = options.flatMap(({ long, description }) => (long === undefined ? [] : [{ long, description }]))
-  const flags = [...named.map(({ long, description }) => ({ text: long, about: description })), helpFlag]
+  const named = options.map(({ long = '', description }) => ({ text: long, about: description }))
+  const flags = [...named.filter(({ text }) => text !== ''), helpFlag]
   const valued = options.filter(({ required, optional }) => required || optional)
   const values = valued.map(({ long, argChoices = [] }) => [long ?? '', argChoices] as const)
   const own: Place = { path, verbs, flags, values: Object.fromEntries(values) }

@@ -458,9 +458,6 @@ export const limits = {
   serverGraceMs: 25_000,
   /** Time from a signal to stop until a server takes no more connections. */
   lameDuckMs: 5_000,
-  /** Time in which a store must answer, so that its server is ready; and for which its answer is kept. */
-  readyStoreMs: 2_000,
-  readyKeptMs: 1_000,
   /** Streams of live events at once, of a process and of one token. */
   liveStreamsMax: 5_000,
   liveStreamsPerToken: 100,
