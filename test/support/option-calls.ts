@@ -18,7 +18,7 @@ import {
 import { compress, encrypt, offload } from 'pawl/codecs'
 import { callExternalService, handlers, llmService, notifyEmail, notifyWebhook, verifyWebhook } from 'pawl/handlers'
 import { simulate, testEngine } from 'pawl/testing'
-import { batchOptions } from '../../src/addons/batches/batch.ts'
+import { batchOptions } from '../../src/addons/batches/batch-options.ts'
 import { compressOptions } from '../../src/addons/codecs/compress.ts'
 import { encryptOptions } from '../../src/addons/codecs/encrypt.ts'
 import { offloadOptions } from '../../src/addons/codecs/offload.ts'

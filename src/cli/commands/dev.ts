@@ -7,6 +7,7 @@ import { develop } from '../dev/develop.ts'
 import { parsePort } from '../dev/listen.ts'
 import { selfCommand } from '../invocation.ts'
 import { type StoreOption, withStoreOptions } from '../options.ts'
+import { refuseServer } from '../server-option.ts'
 
 interface Options extends StoreOption {
   readonly port?: number
@@ -26,6 +27,7 @@ export function devCommand(): Command {
 }
 
 async function dev(files: readonly string[], options: Options): Promise<void> {
+  refuseServer(options, 'dev')
   await develop(files.length > 0 ? files : filesHere(), options)
 }
 
