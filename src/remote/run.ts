@@ -4,9 +4,8 @@ import { clientLimits as limits } from '../core/base/client-limits.ts'
 import { defined } from '../core/base/defined.ts'
 import { CancelledError, PawlError, RunError } from '../core/base/errors.ts'
 import { errorOf } from '../core/base/failure.ts'
-import { checkKnownId } from '../core/base/names.ts'
+import { checkKnownId, isUuid } from '../core/base/names.ts'
 import { formatDuration, milliseconds } from '../core/base/time.ts'
-import { isUuid } from '../core/base/uuid.ts'
 import {
   type Args,
   checkPayload,

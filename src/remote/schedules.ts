@@ -29,7 +29,7 @@ export class RemoteSchedules implements Pick<Schedules, 'set' | 'get' | 'list'> 
     // A definition says where its runs wait; a server has only its name.
     const { queue, priority } = workflow?.options ?? {}
     const own = { ...defined({ queue, priority }), ...run }
-    const plan = { ...byName(given as Named), ...(Object.keys(own).length > 0 && { run: own }) }
+    const plan = { ...byName(given), ...(Object.keys(own).length > 0 && { run: own }) }
     await this.#server.call('schedules.set', { ...plan, schedule: id } as InputOf<'schedules.set'>)
     return this.get(id)
   }
@@ -40,8 +40,7 @@ export class RemoteSchedules implements Pick<Schedules, 'set' | 'get' | 'list'> 
     return {
       id,
       describe: () => server.call('schedules.get', schedule),
-      update: (change) =>
-        server.call('schedules.update', { ...byName(change as Named), ...schedule } as InputOf<'schedules.update'>),
+      update: (change) => server.call('schedules.update', { ...byName(change as Named), ...schedule }),
       pause: (note) => server.call('schedules.pause', defined({ ...schedule, note })),
       resume: () => server.call('schedules.resume', schedule),
       delete: () => server.call('schedules.delete', schedule),
@@ -50,7 +49,7 @@ export class RemoteSchedules implements Pick<Schedules, 'set' | 'get' | 'list'> 
     }
   }
 
-  list: Schedules['list'] = (page = {}) => this.#server.call('schedules.list', page)
+  list: Schedules['list'] = (page) => this.#server.call('schedules.list', page ?? {})
 }
 
 /** A server knows workflows by their names. */

@@ -37,8 +37,8 @@ const steps = workflow('steps', async (ctx, input: number) => {
   return ctx.run('two', () => one + 1)
 })
 const hook = workflow('hook', async (ctx) => {
-  const made = await ctx.webhook<unknown>('paid')
-  await ctx.setAttributes({ token: made.token })
+  const made = ctx.webhook<unknown>('paid')
+  ctx.setAttributes({ token: made.token })
   return ctx.wait(made)
 })
 const code: OpenOptions = { workflows: [echo, waiting, fails, long, steps, hook] }

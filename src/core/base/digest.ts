@@ -2,10 +2,10 @@
 
 import { hash } from 'node:crypto'
 import { assert } from './assert.ts'
-import { isUuid } from './uuid.ts'
+import { isUuid } from './names.ts'
 import type { Payload } from './value.ts'
 
-export { isUuid } from './uuid.ts'
+export { isUuid } from './names.ts'
 
 /** 64 bits of SHA-256, as 16 hexadecimal digits. */
 export function digest(text: string): string {

@@ -34,6 +34,11 @@ export function checkRecordKey(value: unknown, what: string): string {
   return check(value, what, limits.recordKeyLengthMax, DEL)
 }
 
+/** True if the text is a UUID in canonical form: 36 characters, lower case. */
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(text)
+}
+
 const DEL = 0x7f
 const C1_END = 0x9f
 

@@ -71,7 +71,7 @@ export const runs: Handlers<RunOperation> = {
   },
   'runs.startMany': async ({ workflow: name, runs: all }, { engine }) => {
     if (all.length > limits.batchElements) throw tooMany(all.length)
-    const begun = await engine.startMany(contract(name), all as never)
+    const begun = await engine.startMany(contract(name), all)
     return { items: begun.map((run, index) => started(run, { name, key: all[index]?.idempotencyKey })) }
   },
   'runs.signalWithStart': async ({ workflow: name, signal: kind, ...request }, { engine }) => {
