@@ -189,8 +189,12 @@ function found(
 ): { name: OperationName; route: Route; fields: Readonly<Record<string, string>> } {
   const matched = matchSafely(method, path)
   switch (matched.type) {
-    case 'found':
-      return { name: matched.name, route: routes[matched.name], fields: matched.fields }
+    case 'found': {
+      const { name, fields, isCall } = matched
+      // A call by name has its whole input in the body.
+      const route: Route = isCall ? { ...routes[name], method: 'POST' } : routes[name]
+      return { name, route, fields }
+    }
     case 'method': {
       const allow = matched.allowed.join(', ')
       throw new Refusal('METHOD_NOT_ALLOWED', `${visible(method)} is no method of this path; expected ${allow}.`, {

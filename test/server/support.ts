@@ -179,6 +179,7 @@ export const samples: Readonly<Record<OperationName, Input>> = {
   'definitions.get': { name: 'none' },
   'definitions.submit': { document: { name: 'data', nodes: [{ id: 'only', handler: 'charge' }] } },
   'builds.list': {},
+  'builds.get': { build: 'b1' },
   'builds.rollOut': { build: 'b1', percent: 10 },
   'builds.retire': { build: 'b2' },
   'workers.list': {},
