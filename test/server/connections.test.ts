@@ -245,11 +245,12 @@ describe('close', () => {
     const { runId } = await engine.start({ is: 'workflow', name: 'waits' } as never, 1)
     const waits = Array.from({ length: 20 }, () => fetch(`${url}/api/v1/runs/${runId}/result?wait=60s`))
     const clients = Array.from({ length: 20 }, client)
-    await delay(500)
+    // Until every wait has arrived, also on a busy machine.
+    await delay(1_500)
     isClosing = true
     const begun = performance.now()
     await one.close()
-    expect(performance.now() - begun).toBeLessThan(3_000)
+    expect(performance.now() - begun).toBeLessThan(6_000)
     for (const answer of await Promise.all(waits)) {
       expect(answer.status).toBe(503)
       expect(answer.headers.get('retry-after')).toBe('1')

@@ -20,6 +20,7 @@ import {
   charge,
   type Input,
   openWorld,
+  quiet,
   type World,
   wireOf,
   workflows,
@@ -193,7 +194,7 @@ describe('I3 I7: every operation, called successfully', () => {
     const folder = await mkdtemp(join(tmpdir(), 'pawl-http-'))
     const keyed = (byte: number) => [encrypt({ keys: { k1: new Uint8Array(32).fill(byte) }, current: 'k1' })]
     const opened = (byte: number) =>
-      open(`sqlite:${join(folder, 'pawl.db')}`, { workflows, activities: [charge], codecs: keyed(byte) })
+      open(`sqlite:${join(folder, 'pawl.db')}`, { workflows, activities: [charge], codecs: keyed(byte), logger: quiet })
     const [engine, stranger] = [await opened(1), await opened(2)]
     engine.work({ signals: false })
     const api = server(engine, { open: true })
