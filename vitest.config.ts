@@ -14,6 +14,7 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache
 
 const entryPoints = {
   pawl: 'index.ts',
+  'pawl/client': 'remote/index.ts',
   'pawl/codecs': 'addons/codecs/index.ts',
   'pawl/handlers': 'addons/handlers/index.ts',
   'pawl/testing': 'testing/index.ts',

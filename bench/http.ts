@@ -69,9 +69,11 @@ async function servePawl({ url }: Place): Promise<void> {
 }
 
 async function servePlain(executor: Executor): Promise<string> {
-  const node = createServer(async (request, response) => {
-    const answer = await executor.chain(JSON.parse(await textOf(request)) as never)
-    response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
+  const answer = async (request: IncomingMessage): Promise<string> => {
+    return JSON.stringify(await executor.chain(JSON.parse(await textOf(request)) as never))
+  }
+  const node = createServer((request, response) => {
+    void answer(request).then((text) => response.setHeader('content-type', 'application/json').end(text))
   })
   node.listen(0, '127.0.0.1')
   await once(node, 'listening')

@@ -1,7 +1,8 @@
 // Opens an engine: a store, a client on it (`start`, `get`, `list` and so on are in core/client/client.ts), and the
 // workers of this process.
 
-import { Batch, type BatchOptions } from './addons/batches/batch.ts'
+import { Batch } from './addons/batches/batch.ts'
+import { type BatchOptions, checkBatch, checkMigration } from './addons/batches/batch-options.ts'
 import { Batches } from './addons/batches/batches.ts'
 import { batchWorkflow } from './addons/batches/workflow.ts'
 import { parseGraph } from './addons/documents/parse.ts'
@@ -318,7 +319,8 @@ export class Engine extends Client implements AsyncDisposable {
 
   /** The operations of a handle, for every run that matches the filter. */
   batch(filter: RunFilter, options: BatchOptions): Batch {
-    return new Batch(this, filter, options)
+    checkBatch(filter, options)
+    return new Batch(this, filter, options, checkMigration)
   }
 
   /** How many step bodies the workers of this engine run. */

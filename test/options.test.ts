@@ -4,9 +4,10 @@ import * as pawl from 'pawl'
 import { type Context, PawlError } from 'pawl'
 import * as codecs from 'pawl/codecs'
 import * as builtIn from 'pawl/handlers'
+import * as servers from 'pawl/server'
 import * as testing from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
-import { batchOptions } from '../src/addons/batches/batch.ts'
+import { batchOptions } from '../src/addons/batches/batch-options.ts'
 import { compressOptions } from '../src/addons/codecs/compress.ts'
 import { encryptOptions } from '../src/addons/codecs/encrypt.ts'
 import { offloadOptions } from '../src/addons/codecs/offload.ts'
@@ -38,6 +39,7 @@ import {
 } from '../src/core/definitions/options.ts'
 import { workerOptions } from '../src/core/worker/options.ts'
 import { openOptions } from '../src/engine.ts'
+import { closeOptions, listenOptions, serverOptions } from '../src/server/options.ts'
 import { simulateOptions } from '../src/testing/simulate.ts'
 import { testOptions } from '../src/testing/test-engine.ts'
 import { misspelt } from './support/misspelt.ts'
@@ -95,6 +97,8 @@ describe.each(calls)('options of $title', ({ options, give, besides = [], isPart
 
 /** Exported functions that take no options. */
 const WITHOUT = new Set([
+  // `pawl serve` checks the settings.
+  'defineConfig',
   ...['diagram', 'diagramOf', 'query', 'signal', 'update', 'typed'],
   ...['runCase', 'crashAtEveryAwait', 'readHistory', 'replay', 'eventsOf'],
   // What pawl's own simulation is made of.
@@ -102,7 +106,7 @@ const WITHOUT = new Set([
 ])
 
 test('every exported function that takes options is fuzzed', () => {
-  const exported = Object.entries({ ...pawl, ...codecs, ...builtIn, ...testing })
+  const exported = Object.entries({ ...pawl, ...codecs, ...builtIn, ...servers, ...testing })
   const functions = exported.filter(([, value]) => typeof value === 'function' && !String(value).startsWith('class'))
   const fuzzed = new Set(calls.map(({ title }) => title))
   const forgotten = functions.map(([name]) => name).filter((name) => !WITHOUT.has(name))
@@ -185,6 +189,9 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
   ['smtp of notifyEmail', '', smtpServer],
   ['The input of notify.email.v1', '', emailInput],
   ['verifyWebhook', '', verifyOptions],
+  ['server', '`server(engine, options)`. See [HTTP server](../guides/http-server.md).', serverOptions],
+  ['listen', '`server(engine).listen(options)`.', listenOptions],
+  ['close of a server', '`server(engine).close(options)`.', closeOptions],
 ]
 
 function table(options: Description): string {

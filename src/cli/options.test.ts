@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseAttributes, parseFilter, storeIn, suggestedCommand, withCommands } from './options.ts'
+import { parseAttributes, parseFilter, placeIn, suggestedCommand, withCommands } from './options.ts'
 
 test('an attribute is a number or a flag only if it would be written the same way', () => {
   const texts = ['a=1', 'b=-2.5', 'c=true', 'd=01234', 'e=12345678901234567890', 'f=', 'g=x=y']
@@ -31,17 +31,31 @@ test('a suggested command reaches the store it was found in, and shows no passwo
   expect(at('postgres://me:secret@host/db')).toBe("Look: pawl run --store '<the same>' -- -x")
 })
 
+test('a suggested command names the server that was given, unless the environment does', () => {
+  const at = (url: string): string => suggestedCommand({ store: 'sqlite:./pawl.db', url }, 'pawl run a')
+  expect(at('http://localhost:7295')).toBe('pawl run --url http://localhost:7295 a')
+  expect(placeIn(['why', 'a', '--url', 'http://a'])).toMatchObject({ url: 'http://a' })
+  process.env['PAWL_URL'] = 'http://localhost:7295'
+  try {
+    expect(at('http://localhost:7295')).toBe('pawl run a')
+    expect(placeIn(['why', 'a'])).toMatchObject({ url: 'http://localhost:7295' })
+    expect(placeIn(['why', 'a', '--store', 'file:./x'])).toEqual({ store: 'file:./x' })
+  } finally {
+    delete process.env['PAWL_URL']
+  }
+})
+
 test('users stumble 4: where pawl was installed into a project, suggestions say npx', () => {
   const typed = process.argv[1] ?? ''
   try {
     process.argv[1] = '/shop/node_modules/.bin/pawl'
     expect(suggestedCommand({ store: 'sqlite:./pawl.db' }, 'pawl run a')).toBe('npx pawl run a')
-    const store = storeIn(['why', 'a', '--store', 'file:./x'])
+    const place = placeIn(['why', 'a', '--store', 'file:./x'])
     const error = 'Upgrade pawl in this process. Run `pawl doctor` to see, or list them: pawl builds'
-    expect(withCommands({ store }, error)).toBe(
+    expect(withCommands(place, error)).toBe(
       'Upgrade pawl in this process. Run `npx pawl doctor --store file:./x` to see, or list them: npx pawl builds --store file:./x',
     )
-    expect(storeIn(['why', '--store=file:./y'])).toBe('file:./y')
+    expect(placeIn(['why', '--store=file:./y'])).toEqual({ store: 'file:./y' })
     process.argv[1] = '/usr/local/bin/pawl'
     expect(suggestedCommand({ store: 'sqlite:./pawl.db' }, 'pawl run a')).toBe('pawl run a')
   } finally {

@@ -10,10 +10,11 @@ import { type Attributes, type Engine, type OpenOptions, open, type RunRef } fro
 import { installedCommand } from './invocation.ts'
 import { loadCodecs } from './load-definitions.ts'
 import { showStore } from './output.ts'
+import { type AnyClient, refuseServer, type ServerOption, withServer, withServerOptions } from './server-option.ts'
 
 const DEFAULT_STORE = 'sqlite:./pawl.db'
 
-export interface StoreOption {
+export interface StoreOption extends ServerOption {
   readonly store: string
   /** A file that exports the codecs of the store. */
   readonly codecs?: string
@@ -23,19 +24,20 @@ export interface CommonOptions extends StoreOption {
   readonly json?: true
 }
 
-/** Adds `--store`. */
+/** Adds `--store` and `--url`. */
 export function withStoreUrl(command: Command): Command {
-  return command.addOption(new Option('--store <url>', 'the URL of the store').env('PAWL_STORE').default(DEFAULT_STORE))
+  const store = new Option('--store <url>', 'the URL of the store').env('PAWL_STORE').default(DEFAULT_STORE)
+  return withServerOptions(command.addOption(store))
 }
 
-/** Adds `--store` and `--codecs`. */
+/** Adds `--store`, `--url` and `--codecs`. */
 export function withStoreOptions(command: Command): Command {
   return withStoreUrl(command).addOption(
     new Option('--codecs <file>', 'a module that exports the codecs of the store').env('PAWL_CODECS'),
   )
 }
 
-/** Adds `--store`, `--codecs` and `--json`. */
+/** Adds `--store`, `--url`, `--codecs` and `--json`. */
 export function withCommonOptions(command: Command): Command {
   return withStoreOptions(command).option('--json', 'print only JSON')
 }
@@ -46,29 +48,45 @@ export function commandOnRun(verb: string, description: string): Command {
   return new Command(verb).description(description).argument('<id>', run)
 }
 
-/** Opens an existing store, uses it and closes it. A missing store is an error, so that reading creates no file. */
+/** Uses a server, or an existing store. A missing store is an error, so that reading creates no file. */
+export function withClient<T>(options: StoreOption, use: (client: AnyClient) => Promise<T>): Promise<T> {
+  if (options.url !== undefined) return withServer(options.url, options, use)
+  return withEngine(options, 'a store', use)
+}
+
+/** Uses a server, or a store, which is created if it does not exist. */
+export function withNewClient<T>(options: StoreOption, use: (client: AnyClient) => Promise<T>): Promise<T> {
+  if (options.url !== undefined) return withServer(options.url, options, use)
+  return withNewEngine(options, 'a store', use)
+}
+
+/** Opens an existing store, uses it and closes it. `what` is what needs the store itself. */
 export async function withEngine<T>(
   options: StoreOption,
+  what: string,
   use: (engine: Engine) => Promise<T>,
   definitions: OpenOptions = {},
 ): Promise<T> {
+  refuseServer(options, what)
   const missing = missingFile(options.store)
   if (missing !== undefined) {
-    const what = /^file:/i.test(options.store) ? 'folder' : 'file'
+    const kind = /^file:/i.test(options.store) ? 'folder' : 'file'
     throw new PawlError(
       'STORE_URL_INVALID',
-      `there is no ${what} ${missing}, so there is no store in it. Check --store, PAWL_STORE and the current folder.`,
+      `there is no ${kind} ${missing}, so there is no store in it. Check --store, PAWL_STORE and the current folder.`,
     )
   }
-  return withNewEngine(options, use, definitions)
+  return withNewEngine(options, what, use, definitions)
 }
 
 /** Opens a store, which is created if it does not exist, uses it and closes it. */
 export async function withNewEngine<T>(
   options: StoreOption,
+  what: string,
   use: (engine: Engine) => Promise<T>,
   definitions: OpenOptions = {},
 ): Promise<T> {
+  refuseServer(options, what)
   const engine = await openStore(options, definitions)
   try {
     return await use(engine)
@@ -77,9 +95,14 @@ export async function withNewEngine<T>(
   }
 }
 
+/** The server or the store, as messages name it. */
+export function showPlace({ url, store }: StoreOption): string {
+  return url ?? showStore(store)
+}
+
 /** Whether the store is the default one and does not exist yet. */
-export function isMissingDefault({ store }: StoreOption): boolean {
-  return store === DEFAULT_STORE && missingFile(store) !== undefined
+export function isMissingDefault({ store, url }: StoreOption): boolean {
+  return url === undefined && store === DEFAULT_STORE && missingFile(store) !== undefined
 }
 
 /** The file of a store that does not exist yet. */
@@ -170,13 +193,21 @@ function parseAttribute(text: string): [name: string, value: AttributeScalar] {
   return [text.slice(0, at), known]
 }
 
-/** The command as it can be pasted into this shell, with `--store` if needed to reach the same store. */
-export function suggestedCommand({ store }: StoreOption, command: string): string {
-  const hasSecret = showStore(store) !== store
-  const isFound = store === (process.env['PAWL_STORE'] ?? DEFAULT_STORE)
-  const flag = isFound ? '' : ` --store ${hasSecret ? "'<the same>'" : shellWord(store)}`
+/** The command as it can be pasted into this shell, with `--store` or `--url` if needed to reach the same place. */
+export function suggestedCommand(options: StoreOption, command: string): string {
+  const flag = options.url === undefined ? storeFlag(options) : serverFlag(options.url)
   // The option follows the verb, because after `--` it would be an argument.
   return command.replace(/\bpawl ([a-z]+)(?= |$)/, (_, verb: string) => `${installedCommand()} ${verb}${flag}`)
+}
+
+function storeFlag({ store }: StoreOption): string {
+  const hasSecret = showStore(store) !== store
+  const isFound = store === (process.env['PAWL_STORE'] ?? DEFAULT_STORE)
+  return isFound ? '' : ` --store ${hasSecret ? "'<the same>'" : shellWord(store)}`
+}
+
+function serverFlag(url: string): string {
+  return url === process.env['PAWL_URL'] ? '' : ` --url ${shellWord(url)}`
 }
 
 /** A text with its commands as they can be pasted: those after a colon or in code quotes, as `pawl` is also a word. */
@@ -184,11 +215,19 @@ export function withCommands(options: StoreOption, text: string): string {
   return text.replace(/(?<=: |`)pawl [a-z]+(?=[ `]|$)/gm, (command) => suggestedCommand(options, command))
 }
 
-/** The store that the arguments name, for an error that is reported after its command. */
-export function storeIn(argv: readonly string[]): string {
-  const at = argv.findLastIndex((word) => /^--store(=|$)/.test(word))
-  const given = argv[at]?.startsWith('--store=') ? argv[at].slice('--store='.length) : argv[at + 1]
-  return (at < 0 ? undefined : given) ?? process.env['PAWL_STORE'] ?? DEFAULT_STORE
+/** The store or the server that the arguments name, for an error that is reported after its command. */
+export function placeIn(argv: readonly string[]): StoreOption {
+  const store = givenIn(argv, 'store')
+  const url = givenIn(argv, 'url') ?? (store === undefined ? process.env['PAWL_URL'] || undefined : undefined)
+  const known = store ?? process.env['PAWL_STORE'] ?? DEFAULT_STORE
+  return { store: known, ...(url !== undefined && { url }) }
+}
+
+function givenIn(argv: readonly string[], option: string): string | undefined {
+  const at = argv.findLastIndex((word) => word === `--${option}` || word.startsWith(`--${option}=`))
+  if (at < 0) return undefined
+  const word = argv[at] ?? ''
+  return word.includes('=') ? word.slice(word.indexOf('=') + 1) : argv[at + 1]
 }
 
 /** Collects the values of a repeatable option. */

@@ -37,7 +37,7 @@ import { updateCommand } from './commands/update.ts'
 import { whyCommand } from './commands/why.ts'
 import { workerCommand } from './commands/worker.ts'
 import { installedCommand } from './invocation.ts'
-import { storeIn, withCommands } from './options.ts'
+import { placeIn, withCommands } from './options.ts'
 import { errorLine, print, printError, proseLines } from './output.ts'
 
 const examples = `
@@ -52,7 +52,8 @@ Examples:
   $ pawl steps order-A1                        list its steps
   $ pawl why order-A1                          explain why it waits
 
-The store is --store, else PAWL_STORE, else sqlite:./pawl.db in the current folder.`
+The store is --store, else PAWL_STORE, else sqlite:./pawl.db in the current folder. With --url, or PAWL_URL, a
+server is used instead; its token is in PAWL_TOKEN, or in the file that --token-file names.`
 
 /** Errors of what the user typed, not of what is in the store. */
 const usageCodes: ReadonlySet<string> = new Set(['INPUT_INVALID', 'RUN_ID_INVALID', 'STORE_URL_INVALID'])
@@ -116,7 +117,7 @@ function build(isJson: boolean): Command {
 function report(error: unknown, isJson: boolean, argv: readonly string[]): void {
   const message = error instanceof Error ? error.message : String(error)
   if (isJson) reportJson(codeOf(error), message, detailsOf(error))
-  else printError(errorLine(`${proseLines(withCommands({ store: storeIn(argv) }, message))} (${codeOf(error)})`))
+  else printError(errorLine(`${proseLines(withCommands(placeIn(argv), message))} (${codeOf(error)})`))
   if (argv.includes('--debug') && error instanceof Error) printError(error.stack ?? '')
 }
 

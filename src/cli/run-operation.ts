@@ -1,7 +1,7 @@
 // Commands that do one thing to one run and report what they did. Each verb is a file in commands/.
 import type { Command } from 'commander'
 import type { RunHandle, RunRecord } from '../index.ts'
-import { type CommonOptions, runRef, withCommands, withCommonOptions, withEngine } from './options.ts'
+import { type CommonOptions, runRef, withClient, withCommands, withCommonOptions } from './options.ts'
 import { paint, printDone, printError, proseLines } from './output.ts'
 
 /** What was done, a note for the user, and further facts for `--json`. */
@@ -25,7 +25,7 @@ export function runOperation<Options extends CommonOptions, Args extends readonl
     // commander passes the arguments, then the options, then the command.
     const options = rest.at(-2) as Options
     const args = rest.slice(0, -2) as unknown as Args
-    await withEngine(options, async (engine) => {
+    await withClient(options, async (engine) => {
       const run = engine.get(runRef(id))
       const record = await run.describe()
       const result = await act({ run, record, options }, ...args)

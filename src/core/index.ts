@@ -8,6 +8,7 @@ export { type Page, type PageOptions, pageOptions, queryOf, type RunFilter, runF
 export { eventsOf } from './client/history.ts'
 export type { HistoryEvent } from './client/history-event.ts'
 export { updateId } from './client/ids.ts'
+export { keyedRunId } from './client/new-run.ts'
 export {
   editOptions,
   forkOptions,
@@ -40,6 +41,7 @@ export {
 } from './definitions/context.ts'
 export type {
   ActivityContext,
+  ActivityContract,
   ActivityHandler,
   AnyWorkflowContract,
   Args,

@@ -149,6 +149,7 @@ export const inputs = {
     ),
   },
   'builds.list': {},
+  'builds.get': { build },
   'builds.rollOut': { build, percent: required(amount('Its share of new runs, in percent.', [0, 100])) },
   'builds.retire': { build },
   'workers.list': {},

@@ -27,6 +27,15 @@ export interface Started {
   readonly isNew: boolean
   /** Another run in progress with the same workflow id. */
   readonly alongside?: string
+  /** The run belongs to the idempotency key of the call: this call created it, or an earlier one with the key. */
+  readonly keyed?: true
+}
+
+/** Why there is nothing to tell yet. */
+interface Unfinished {
+  readonly why: Why
+  /** The same in one sentence. */
+  readonly text: string
 }
 
 /** How a run ended; or, if it has not ended, why. */
@@ -39,12 +48,12 @@ export type Outcome =
       readonly compensationFailures: readonly Failure[]
     }
   | { readonly runId: string; readonly status: 'cancelled'; readonly reason?: string }
-  | { readonly runId: string; readonly status: 'live'; readonly why: Why }
+  | ({ readonly runId: string; readonly status: 'live' } & Unfinished)
 
 /** The answer to an update; `why` if there is none yet. */
 export type Answer =
   | { readonly messageId: string; readonly result: unknown }
-  | { readonly messageId: string; readonly why: Why }
+  | ({ readonly messageId: string } & Unfinished)
 
 /** Why a run makes no progress; or why that cannot be told. */
 export type WhyOrError = { readonly run: string } & (
@@ -158,6 +167,7 @@ export interface Outputs {
   'definitions.get': { readonly items: readonly StoredDefinition[] }
   'definitions.submit': Pick<Submitted, 'name' | 'version' | 'definitionHash'>
   'builds.list': { readonly items: readonly BuildRecord[] }
+  'builds.get': { readonly known: boolean }
   'builds.rollOut': Nothing
   'builds.retire': Nothing
   'workers.list': { readonly items: readonly WorkerRecord[] }
@@ -204,7 +214,7 @@ function shapeOf<T>(fields: Fields<T>): JsonSchema {
 
 const started = {
   ...{ runId: text, workflowId: text, isNew: flag },
-  'alongside?': text,
+  ...{ 'alongside?': text, 'keyed?': { const: true } },
 } satisfies Fields<Started>
 const batch = {
   ...{ id: text, operation: text, state: text, 'reason?': text, matched: whole, done: whole, failed: whole },
@@ -214,6 +224,7 @@ const token = {
   ...{ id: text, name: text, scope: { type: 'string', enum: ['read', 'operate', 'admin'] }, namespace: text },
   ...{ createdAt: time, 'expiresAt?': time, 'revokedAt?': time },
 } satisfies Fields<TokenRecord>
+const answer = { 'result?': anything, 'why?': ref('Why'), 'text?': text } as const
 const page = (items: JsonSchema): JsonSchema => shape({ items: list(items), 'cursor?': text })
 const items = (of: JsonSchema): JsonSchema => shape({ items: list(of) })
 
@@ -241,7 +252,7 @@ export const components: Readonly<Record<string, JsonSchema>> = {
     ...shape({ runId: text, status: { type: 'string', enum: ['completed', 'failed', 'cancelled', 'live'] } }),
     additionalProperties: true,
   },
-  Answer: shape({ messageId: text, 'result?': anything, 'why?': ref('Why') }),
+  Answer: shape({ messageId: text, ...answer }),
   Accepted: shape({ accepted: { const: true } }),
   Schedule: {
     ...shape({ id: text, workflow: text, paused: flag, next: list(time), missed: whole }),
@@ -291,7 +302,7 @@ export const outputs: Readonly<Record<OperationName, JsonSchema | undefined>> = 
   'runs.start': shape({ ...started, 'outcome?': ref('Outcome') }),
   'runs.startMany': items(ref('Started')),
   'runs.signalWithStart': ref('Started'),
-  'runs.updateWithStart': shape({ ...started, messageId: text, 'result?': anything, 'why?': ref('Why') }),
+  'runs.updateWithStart': shape({ ...started, messageId: text, ...answer }),
   'runs.signal': accepted,
   'runs.update': ref('Answer'),
   'runs.trigger': accepted,
@@ -324,6 +335,7 @@ export const outputs: Readonly<Record<OperationName, JsonSchema | undefined>> = 
   'definitions.get': items(ref('Definition')),
   'definitions.submit': { ...shape({ name: text, version: whole, definitionHash: text }), additionalProperties: true },
   'builds.list': items(ref('Build')),
+  'builds.get': shape({ known: flag }),
   'builds.rollOut': undefined,
   'builds.retire': undefined,
   'workers.list': items(ref('Worker')),

@@ -1,20 +1,8 @@
 // Errors as problem details (RFC 9457), and back. The codes are those of `PawlError`.
 import { PawlError, type PawlErrorCode } from '../core/base/errors.ts'
+import type { Problem } from './protocol.ts'
 
-/** The body of an answer that is an error: `application/problem+json`. */
-export interface Problem {
-  readonly type: string
-  /** The code as words. */
-  readonly title: string
-  readonly status: number
-  /** What is wrong, what was expected and what to do. */
-  readonly detail: string
-  readonly code: string
-  /** The log of the server names it. */
-  readonly requestId: string
-  /** More about the error as data, for some codes. */
-  readonly details?: unknown
-}
+export { errorOfProblem, type Problem } from './protocol.ts'
 
 /** Codes that are not listed are 400. */
 const statuses: Readonly<Record<number, readonly PawlErrorCode[]>> = {
@@ -68,9 +56,4 @@ export function internalProblem(requestId: string): Problem {
 function titleOf(code: string): string {
   const words = code.toLowerCase().replaceAll('_', ' ')
   return words.slice(0, 1).toUpperCase() + words.slice(1)
-}
-
-/** The error that a problem stands for. */
-export function errorOfProblem({ code, detail, details }: Problem): PawlError {
-  return new PawlError(code as PawlErrorCode, detail, details === undefined ? {} : { details })
 }

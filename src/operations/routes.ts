@@ -243,6 +243,10 @@ export const routes = {
     ...{ method: 'GET', path: '/builds', scope: 'read', success: 200 },
     about: 'List builds that keep the runs they started, and their shares of new runs.',
   },
+  'builds.get': {
+    ...{ method: 'GET', path: '/builds/{build}', scope: 'read', success: 200 },
+    about: 'Tell whether a build is known: by its share, a living worker or a run in progress.',
+  },
   'builds.rollOut': {
     ...{ method: 'PUT', path: '/builds/{build}/share', scope: 'admin', success: 204 },
     about: 'Give a build a share of new runs.',

@@ -4,10 +4,9 @@ import type { JsonSchema } from '../core/base/described.ts'
 import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
 import { decode, encodeAnswer, type Json, type Payload } from '../core/base/value.ts'
+import { EXACT_TYPE } from './protocol.ts'
 
-export const JSON_TYPE = 'application/json'
-export const EXACT_TYPE = 'application/vnd.pawl+json'
-export const PROBLEM_TYPE = 'application/problem+json'
+export { EXACT_TYPE, JSON_TYPE, PROBLEM_TYPE } from './protocol.ts'
 
 export function exactText(value: unknown): string {
   return JSON.stringify(encodeAnswer(value))

@@ -36,15 +36,15 @@ export class Access {
   readonly #options: AccessOptions
   readonly #requests: Rate
   readonly #wrong: Rate
+  readonly #isListed: (host: string) => boolean
   readonly #webhooks: Rate
-  readonly #hosts: readonly string[]
   /** Tokens that were valid, by digest: wrong tokens from the same address do not lock them out. */
   readonly #valid = new Set<string>()
 
   constructor(tokens: Tokens, clock: Clock, options: AccessOptions) {
     this.#tokens = tokens
     this.#options = options
-    this.#hosts = options.hosts.map(hostName)
+    this.#isListed = listed(options.hosts)
     this.#requests = new Rate(clock, { perSecond: limits.requestsPerSecond, burst: limits.requestBurst })
     const perMinute = limits.wrongTokensPerMinute
     const webhooks = limits.webhooksPerMinute
@@ -67,11 +67,9 @@ export class Access {
   // A page under a name that its owner points to 127.0.0.1 has that name as the host of its requests.
   #checkHost(request: HttpRequest): void {
     const host = request.header('host') ?? ''
-    const name = hostName(host)
-    const { open, isLocal } = this.#options
-    // A host that is listed without a port is meant with any.
-    if (this.#hosts.includes(name) || this.#hosts.includes(name.replace(/:\d+$/, ''))) return
-    if (isLoopback(host) || (this.#hosts.length === 0 && !open && !isLocal())) return
+    const { hosts, open, isLocal } = this.#options
+    if (isLoopback(host) || this.#isListed(host.toLowerCase())) return
+    if (hosts.length === 0 && !open && !isLocal()) return
     const message = `this server is not ${quote(host)}; expected localhost, or one of its \`hosts\`. Add the name to \`hosts\`.`
     throw new PawlError('HOST_REFUSED', message)
   }
@@ -164,9 +162,12 @@ function bearerOf(header: string | undefined): string | undefined {
   return token
 }
 
-/** A host as requests name it: in lower case, and without a port that a URL leaves out. */
-function hostName(host: string): string {
-  return host.toLowerCase().replace(/:(?:80|443)$/, '')
+/** A host that is listed without a port is meant with any. Requests leave out the ports 80 and 443. */
+function listed(hosts: readonly string[]): (host: string) => boolean {
+  const names = new Set(hosts.map((host) => host.toLowerCase()))
+  return (host) =>
+    [host, host.replace(/:\d+$/, '')].some((each) => names.has(each)) ||
+    [80, 443].some((port) => names.has(`${host}:${port}`))
 }
 
 /** True for names of this machine, with any port. */

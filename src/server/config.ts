@@ -2,7 +2,6 @@
 import {
   type Described,
   duration,
-  hidden,
   nested,
   type Option,
   option,
@@ -13,6 +12,7 @@ import {
 } from '../core/base/described.ts'
 import { limits } from '../core/base/limits.ts'
 import { type Duration, formatDuration, milliseconds } from '../core/base/time.ts'
+import { ownToken, serverOptions } from './options.ts'
 
 /** Of `worker`. */
 export const workerConfig = {
@@ -34,16 +34,12 @@ export const serveConfig = {
   store: text('The URL of the store.', { otherwise: "'sqlite:./pawl.db'" }),
   /** Where to listen: a port, or an address and a port. '127.0.0.1:7295' */
   listen: listenOption('Where to listen: a port, or an address and a port. Any but loopback requires a token.'),
-  /** Names of this server that requests may use as their host, with the port. */
-  hosts: strings('Names of this server that requests may use as their host, with the port.', 'a list of hosts', {
-    otherwise: 'names of this machine; any, if tokens are needed',
-  }),
+  /** Names of this server that requests may use as their host, with any port or one. */
+  hosts: serverOptions.hosts,
   /** Origins of other pages that may use the API from a browser. */
-  origins: strings('Origins of other pages that may use the API from a browser.', 'a list of origins', {
-    otherwise: 'none',
-  }),
+  origins: serverOptions.origins,
   /** A token with the scope admin. Better in a file, or created by `pawl token create`. */
-  token: hidden(tokenOption('A token with the scope admin, besides those in the store.')),
+  token: ownToken('A token with the scope admin, besides those in the store.'),
   /** A file that contains that token. */
   tokenFile: text('A file that contains that token.', { otherwise: 'none' }),
   /** Files that export workflows and activities. With some, the server is a worker and answers queries. */
@@ -103,11 +99,4 @@ function heartbeat(about: string): Option<Duration> {
   const { takes, schema = {} } = duration(about)
   const range = `from ${formatDuration(Math.ceil(least))} to ${formatDuration(most)}`
   return option(about, `${takes}, ${range}`, accepts, { otherwise: formatDuration(limits.leaseMs / 3), schema })
-}
-
-// Others could never be sent in a header.
-function tokenOption(about: string): Option<string> {
-  const accepts = (value: unknown): boolean => typeof value === 'string' && /^[\x21-\x7e]{16,256}$/.test(value)
-  const otherwise = { otherwise: 'only tokens in the store count', schema: { type: 'string' } }
-  return option(about, '16 to 256 letters, digits and signs without spaces', accepts, otherwise)
 }

@@ -1,5 +1,4 @@
 // From a request to its answer: who asks, which operation, its input, the operation, its output.
-import type { JsonSchema } from '../core/base/described.ts'
 import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
 import { visible } from '../core/base/visible.ts'
@@ -11,23 +10,15 @@ import type { Credential } from '../operations/outputs.ts'
 import { internalProblem, type Problem, problemOf } from '../operations/problems.ts'
 import { type OperationName, type Route, routes } from '../operations/routes.ts'
 import { version } from '../operations/version.ts'
-import {
-  EXACT_TYPE,
-  exactText,
-  fromUrl,
-  JSON_TYPE,
-  PROBLEM_TYPE,
-  parseBody,
-  plainText,
-  withDates,
-} from '../operations/wire.ts'
+import { EXACT_TYPE, exactText, JSON_TYPE, PROBLEM_TYPE, plainText } from '../operations/wire.ts'
 import { type Access, Refusal, tooMany, unauthenticated } from './access.ts'
 import type { Audit } from './audit.ts'
 import { audited } from './audited.ts'
 import { type HttpAnswer, type HttpRequest, safeHeaders } from './http.ts'
-import { inputSchemas, openApi, propertiesOf, readsQuery, statusFor } from './openapi.ts'
+import { inputSchemas, openApi, readsQuery, statusFor } from './openapi.ts'
 import { type Call, checkTaken, otherRoute } from './other-routes.ts'
 import type { Probes } from './probes.ts'
+import { bodyOf, keyed, onlyOnce, pairsOf, queryOf, splitAt } from './read-input.ts'
 import { API, match } from './router.ts'
 import { checkWebhook, type WebhookCall, webhookOf, webhookPayload } from './webhooks.ts'
 
@@ -150,7 +141,7 @@ export class Handler {
     const credential = await this.#credentialOf(request)
     const { route, fields } = matched
     const isRead = route.method === 'GET'
-    const given = isRead ? Object.fromEntries(new URLSearchParams(query)) : await bodyOf(request, query, { name: path })
+    const given = isRead ? Object.fromEntries(pairsOf(query)) : await bodyOf(request, query, { name: path })
     checkTaken(route, given)
     const space = this.#namespaceOf(credential)
     const caller = this.#caller(credential, space, request)
@@ -198,8 +189,12 @@ function found(
 ): { name: OperationName; route: Route; fields: Readonly<Record<string, string>> } {
   const matched = matchSafely(method, path)
   switch (matched.type) {
-    case 'found':
-      return { name: matched.name, route: routes[matched.name], fields: matched.fields }
+    case 'found': {
+      const { name, fields, isCall } = matched
+      // A call by name has its whole input in the body.
+      const route: Route = isCall ? { ...routes[name], method: 'POST' } : routes[name]
+      return { name, route, fields }
+    }
     case 'method': {
       const allow = matched.allowed.join(', ')
       throw new Refusal('METHOD_NOT_ALLOWED', `${visible(method)} is no method of this path; expected ${allow}.`, {
@@ -239,77 +234,6 @@ function decodable<T>(read: () => T): T {
   }
 }
 
-type Fields = Record<string, unknown>
-
-async function bodyOf(
-  request: HttpRequest,
-  query: string,
-  { name, schema }: { readonly name: string; readonly schema?: JsonSchema },
-): Promise<Fields> {
-  if (query !== '') throw new PawlError('INPUT_INVALID', `${name} takes its fields in the body, not in the query.`)
-  const type = request.header('content-type')?.split(';')[0]?.trim().toLowerCase()
-  const text = await request.body(limits.requestBytesMax)
-  if (type !== JSON_TYPE && type !== EXACT_TYPE) {
-    if (type === undefined && text === '') return {}
-    const message = `the content type is '${visible(type ?? 'missing')}'; expected ${JSON_TYPE}.`
-    throw new PawlError('MEDIA_TYPE_UNSUPPORTED', message)
-  }
-  if (text === '') return {}
-  const body = parseBody(text, type === EXACT_TYPE)
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new PawlError('INPUT_INVALID', `the body of ${name} is not an object; expected { … }.`)
-  }
-  return (type === EXACT_TYPE ? body : withDates(body, schema)) as Fields
-}
-
-/** The fields of the path. They are nowhere else, so that no two places can say different things. */
-function onlyOnce(fields: Readonly<Record<string, string>>, others: Fields, name: OperationName): Fields {
-  const twice = Object.keys(fields).find((field) => Object.hasOwn(others, field))
-  if (twice === undefined) return fields
-  throw new PawlError('INPUT_INVALID', `\`${twice}\` of ${name} is in the path; expected it only there.`)
-}
-
-/** The fields of the query. Each may be given once. */
-function queryOf(query: string, name: OperationName): Fields {
-  const fields: Fields = {}
-  for (const part of query.split('&')) {
-    if (part === '') continue
-    const [field, text] = splitAt(part, '=').map(unescaped) as [string, string]
-    if (Object.hasOwn(fields, field)) {
-      const shown = visible(field).slice(0, 100)
-      throw new PawlError('INPUT_INVALID', `the query has \`${shown}\` twice; expected it once.`)
-    }
-    const known = propertiesOf(name)
-    const schema: JsonSchema | undefined = Object.hasOwn(known, field) ? known[field] : undefined
-    Object.defineProperty(fields, field, {
-      value: withDates(fromUrl(text, schema), schema),
-      ...{ enumerable: true, writable: true, configurable: true },
-    })
-  }
-  return fields
-}
-
-function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    const problem = 'the query has a broken escape; expected % and two hexadecimal digits'
-    throw new PawlError('INPUT_INVALID', `${problem}, of text in UTF-8.`)
-  }
-}
-
-function keyed(input: Fields, { key }: Route, header: string | undefined): void {
-  if (header === undefined || key === undefined) return
-  if (header === '' || header.length > 255) {
-    const message = `the header \`Idempotency-Key\` has ${header.length} characters; expected 1 to 255.`
-    throw new PawlError('INPUT_INVALID', message)
-  }
-  if (input[key] !== undefined && input[key] !== header) {
-    throw new PawlError('INPUT_INVALID', `\`${key}\` and the header \`Idempotency-Key\` differ. Send one of them.`)
-  }
-  input[key] = header
-}
-
 function isExact(accept: string | undefined): boolean {
   return accept?.includes(EXACT_TYPE) ?? false
 }
@@ -335,9 +259,4 @@ async function* linesAfter(first: IteratorResult<string>, iterator: AsyncIterato
   } finally {
     await iterator.return?.()
   }
-}
-
-function splitAt(text: string, mark: string): readonly [string, string] {
-  const at = text.indexOf(mark)
-  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
 }

@@ -16,8 +16,8 @@ export interface ListenerParts {
   readonly newId: () => string
 }
 
-/** Turns of the event loop in which connections that wait are accepted, when the server stops. */
-const ACCEPT_TURNS = 1_000
+/** Time in which connections that wait are accepted, when the server stops. */
+const ACCEPT_MS = 500
 /** Time that new connections get to send their first request, when the server stops. */
 const FIRST_REQUEST_MS = 500
 
@@ -39,7 +39,7 @@ export class Listener {
     }
     const node = createServer(settings)
     node.maxConnections = limits.connectionsMax
-    node.timeout = limits.connectionSilenceMs
+    node.timeout = limits.connectionIdleMs
     const answer: RequestListener = (request, response) => {
       const { socket } = request
       this.#answering.set(socket, response)
@@ -80,7 +80,8 @@ export class Listener {
    * loop, so that after a short turn without one, none waits. Under a flood some do, and are reset after all.
    */
   async acceptWaiting(clock: Clock): Promise<void> {
-    for (let turn = 0; turn < ACCEPT_TURNS; turn++) {
+    const until = clock.monotonic() + ACCEPT_MS
+    while (clock.monotonic() < until) {
       const [before, begun] = [this.#accepted, clock.monotonic()]
       await clock.breathe()
       if (this.#accepted === before && clock.monotonic() - begun < 1) return
@@ -114,14 +115,13 @@ export class Listener {
   /** Answers a connection whose bytes are no request, or come too slowly, and closes it. */
   #refuse({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
     const answering = this.#answering.get(socket)
-    const isLate = code === 'ERR_HTTP_REQUEST_TIMEOUT'
-    if (!socket.writable || code === 'ECONNRESET' || (isLate && answering?.headersSent)) {
-      socket.destroy()
+    if (answering?.req.complete) {
+      // The bytes came after a whole request: a refusal would be taken for its answer.
+      answering.once('close', () => socket.destroySoon())
       return
     }
-    if (answering && !isLate) {
-      // The request before is answered, and the rest is never read: a refusal would be taken for its answer.
-      answering.once('close', () => socket.destroySoon())
+    if (!socket.writable || code === 'ECONNRESET' || answering?.headersSent) {
+      socket.destroy()
       return
     }
     const { status, ...problem } = problemFor(code, this.#parts.newId())

@@ -1,18 +1,37 @@
 // The options of servers.
-import { type Described, duration, flag, fn, given, hidden, strings, text, whole } from '../core/base/described.ts'
+import {
+  type Described,
+  duration,
+  flag,
+  fn,
+  given,
+  hidden,
+  type Option,
+  option,
+  strings,
+  text,
+  whole,
+} from '../core/base/described.ts'
 import type { Logger } from '../core/runtime/logger.ts'
 import type { QueryCode } from '../operations/handlers/context.ts'
 
+/** A token that is not in the store. It must fit into a header, and not be guessed. */
+export function ownToken(about: string): Option<string> {
+  const accepts = (value: unknown): boolean => typeof value === 'string' && /^[\x21-\x7e]{16,256}$/.test(value)
+  const otherwise = { otherwise: 'only tokens in the store count', schema: { type: 'string' } }
+  return hidden(option(about, '16 to 256 letters, digits and signs without spaces', accepts, otherwise))
+}
+
 export const serverOptions = {
   /** A token with the scope admin. Default: only tokens in the store count. */
-  token: hidden(text('A token with the scope admin.', { otherwise: 'only tokens in the store count' })),
+  token: ownToken('A token with the scope admin.'),
   /** Serves requests without a token, because the program that mounts the server checks them. Default false. */
   open: flag('Serves requests without a token, because the program that mounts the server checks them.', {
     otherwise: 'false; a server that listens on loopback is open until it has a token',
   }),
-  /** Names of this server that requests may use as their host, with the port: `['pawl.example:443']`. */
-  hosts: strings('Names of this server that requests may use as their host, with the port.', 'a list of hosts', {
-    otherwise: 'names of this machine; any, if tokens are needed',
+  /** Names of this server that requests may use as their host, with any port or one: `['pawl.example']`. */
+  hosts: strings('Names of this server that requests may use as their host, with any port or one.', 'a list of hosts', {
+    otherwise: 'names of this machine; any, unless `open` or on loopback',
   }),
   /** Origins of other pages that may use the API from a browser: `['https://app.example']`. */
   origins: strings('Origins of other pages that may use the API from a browser.', 'a list of origins', {

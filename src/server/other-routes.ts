@@ -147,7 +147,10 @@ const fleet: readonly OtherRoute[] = [
   },
 ]
 
-const table = [...graphs, ...fleet].map((route) => ({ route, segments: route.path.split('/') }))
+/** Every route, for tests. */
+export const otherRoutes: readonly OtherRoute[] = [...graphs, ...fleet]
+
+const table = otherRoutes.map((route) => ({ route, segments: route.path.split('/') }))
 
 /** The route of a method and a path, and the fields in the path. */
 export function otherRoute(

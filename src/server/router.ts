@@ -1,4 +1,5 @@
 // Finds the operation of a method and a path.
+import { API, CALL } from '../operations/protocol.ts'
 import { type OperationName, routes } from '../operations/routes.ts'
 
 interface Place {
@@ -11,11 +12,16 @@ interface Place {
 
 /** The operation of a path, with the fields that the path holds; or the methods that the path has. */
 export type Match =
-  | { readonly type: 'found'; readonly name: OperationName; readonly fields: Readonly<Record<string, string>> }
+  | {
+      readonly type: 'found'
+      readonly name: OperationName
+      readonly fields: Readonly<Record<string, string>>
+      readonly isCall?: true
+    }
   | { readonly type: 'method'; readonly allowed: readonly string[] }
   | { readonly type: 'missing' }
 
-export const API = '/api/v1'
+export { API }
 
 const tree = planted()
 
@@ -50,6 +56,7 @@ function isField(segment: string): boolean {
 /** A segment that is written in the table comes before one that is a field: `/runs/count` is no run. */
 export function match(method: string, path: string): Match {
   if (!path.startsWith(`${API}/`)) return { type: 'missing' }
+  if (path.startsWith(CALL)) return called(method, path.slice(CALL.length))
   const values: string[] = []
   let at: Place | undefined = tree
   for (const segment of segmentsOf(path.slice(API.length))) {
@@ -67,4 +74,12 @@ export function match(method: string, path: string): Match {
   const names = segmentsOf(routes[name].path).filter(isField)
   const fields = names.map((field, index) => [field.slice(1, -1), decodeURIComponent(values[index] ?? '')])
   return { type: 'found', name, fields: Object.fromEntries(fields) as Record<string, string> }
+}
+
+/** An operation by its name. Its input is in the body, whatever its own method and path are. */
+function called(method: string, name: string): Match {
+  if (!Object.hasOwn(routes, name)) return { type: 'missing' }
+  return method === 'POST'
+    ? { type: 'found', name: name as OperationName, fields: {}, isCall: true }
+    : { type: 'method', allowed: ['POST'] }
 }

@@ -8,100 +8,10 @@ import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { until, useStore } from '../workflows/each-store.ts'
 import { CommandLine, type Ended } from './command-line.ts'
-
-const shop = `
-const go = pawl.signal('go')
-const stage = pawl.query('stage')
-const add = pawl.update('add')
-export const order = pawl.workflow('order', async (ctx, cents) => {
-  let sum = cents
-  ctx.on(stage, () => sum)
-  ctx.on(add, (more) => (sum += more))
-  await ctx.run('pay', () => cents)
-  await ctx.wait(go)
-  return sum
-})
-export const fails = pawl.workflow('fails', async (ctx) =>
-  ctx.run('bad', { retry: 'none' }, () => { throw new Error('the shop is closed') }))
-`
-const graph = `
-name: report
-nodes:
-  - id: first
-    handler: input
-`
+import { alone, ended, failing, graph, others, type Row, shop, waiting } from './verbs.ts'
 
 /** A verb takes longer than this only if it never ends. */
 const LIMIT_MS = 30_000
-
-/** What is typed, the code it ends with, and what it prints on either stream. */
-type Row = readonly [args: string, code: number, prints: RegExp]
-
-const attributes = '--attribute region=eu --attribute tags=x --attribute tags=y'
-
-/** Nobody works yet: everything is kept, and said. */
-const alone: readonly Row[] = [
-  [`start order 5 --workflow-id a ${attributes} --priority 3`, 0, /started[^]*No living/],
-  ['start order 5 --workflow-id a --reuse allowIfEnded', 1, /RUN_ALREADY_EXISTS/],
-  ['start order 5 --reuse sometimes', 2, /'allowIfEnded'/],
-  ['start order 1 --workflow-id p --pending', 0, /is pending/],
-  ['runs --attribute region=eu', 0, /order +a +pending/],
-  ['runs --attribute region=us', 0, /No run matches/],
-  ['runs --attribute tags=y --attribute region=eu', 0, /order +a +pending/],
-  ['runs --attribute tags=z', 0, /No run matches/],
-  ['runs --attribute tags=x --attribute tags=y', 2, /Give 'tags' once/],
-  ['runs --status lost', 2, /INPUT_INVALID/],
-  ['runs --limit many', 2, /whole number/],
-  ['runs --limit many --json', 2, /"code": "USAGE"/],
-  ['run a', 0, /priority 3[^]*region: 'eu'[^]*tags: \[ *'x', 'y' *\]/],
-  ['why a', 0, /^Waiting for a worker/],
-  ['why nobody --json', 1, /"code": "RUN_NOT_FOUND"/],
-  ['submit report.yaml', 0, /report/],
-  ['definitions report', 0, /VERSION[^]*\n +1 /],
-  ['check other.ts', 1, /no code +2 runs of 'order'[^]*2 without code/],
-]
-
-/** Of a run that waits for a signal, and takes an update and a query meanwhile. */
-const waiting: readonly Row[] = [
-  ['steps a', 0, /KEY[^]*step:pay#1/],
-  ['query a stage --code shop.ts', 0, /^5$/m],
-  ['query a stag --code shop.ts', 1, /QUERY_NOT_FOUND.*|it has: stage/],
-  ['update a add 2 --timeout 20s', 0, /^7$/m],
-  ['signal a og', 0, /is waiting for 'go'/],
-  ['check shop.ts', 0, /2 runs in progress[^]*2 compatible/],
-  ['signal a go', 0, /sent/],
-]
-
-const ended: readonly Row[] = [
-  ['run a', 0, /result +7/],
-  ['update a add 1', 1, /RUN_ENDED/],
-  ['retry a', 1, /RUN_ENDED/],
-  ['export --workflow-id a', 0, /"pawl"/],
-  ['trigger p', 0, /run/],
-]
-
-const failing: readonly Row[] = [
-  ['start fails --workflow-id f --wait', 1, /RUN_FAILED/],
-  ['why f', 0, /^Failed: [^]*the shop is closed[^]*pawl retry f$/m],
-  ['fork f bad --result bad=1', 0, /forked run/],
-  ['fork f bad --result worse=1', 2, /no step or child 'worse'/],
-  ['fork f bad --result bad=text', 2, /--result bad: It is not JSON/],
-  ['fork f bad --result bad=1 --json', 0, /"from": "/],
-  ['retry f', 0, /is retried/],
-]
-
-const others: readonly Row[] = [
-  ['discard f m', 1, /RUN_ENDED/],
-  ['reset f bad', 0, /is reset/],
-  ['resolve nothing 1', 1, /TOKEN_INVALID/],
-  ['terminate t --reason enough', 0, /will be terminated/],
-  ['schedules', 0, /No schedules/],
-  ['schedule trigger nightly', 1, /RUN_NOT_FOUND/],
-  ['schedule stop nightly', 2, /expected describe, update, pause/],
-  ['schedule update nightly --every 5m', 1, /RUN_NOT_FOUND/],
-  ['builds', 0, /build/i],
-  ['migrate p --to nothing', 1, /RUN_ENDED/],
-]
 
 describe.each(['sqlite', 'postgres', 'file', 'radosgw'] as const)('users D1: on %s', (kind) => {
   const bench = useStore(kind)

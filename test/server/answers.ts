@@ -22,7 +22,8 @@ export interface Answered {
   readonly text: string
 }
 
-type Asked = { readonly name: OperationName; readonly method: string }
+/** An operation; without a name a request outside `/api/v1`. */
+type Asked = { readonly name?: OperationName; readonly method: string }
 
 const safe: Readonly<Record<string, RegExp>> = {
   'x-content-type-options': /^nosniff$/,
@@ -67,8 +68,8 @@ export function validator(): (asked: Asked, answered: Answered) => string | unde
       return problem?.(JSON.parse(text)) ? undefined : `${status}: ${ajv.errorsText(problem?.errors)}: ${text}`
     }
     if (status === 204) return text === '' ? undefined : '204 has a body'
-    const isOwn = routes[asked.name].method === asked.method
-    if (!isOwn || type !== 'application/json') return undefined
+    if (asked.name === undefined || routes[asked.name].method !== asked.method) return undefined
+    if (type !== 'application/json') return undefined
     const validate = schemaFor(asked.name, status)
     if (!validate) return `${asked.name} answers ${status}, which its description does not have`
     return validate(JSON.parse(text)) ? undefined : `${status}: ${ajv.errorsText(validate.errors)}: ${text}`

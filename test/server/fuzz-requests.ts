@@ -2,15 +2,17 @@
 import fc from 'fast-check'
 import { type OperationName, type Route, routes } from '../../src/operations/routes.ts'
 import { inputSchemas, propertiesOf } from '../../src/server/openapi.ts'
-import { type Input, samples, type Wire, wireOf } from './support.ts'
+import { otherRoutes } from '../../src/server/other-routes.ts'
+import { type Input, queryText, samples, type Wire, wireOf } from './support.ts'
 
 /** A request, with a body that need not be text. */
-export type FuzzedWire = Omit<Wire, 'body'> & { readonly name: OperationName; readonly body?: string | Uint8Array }
+export type FuzzedWire = Omit<Wire, 'body'> & { readonly name?: OperationName; readonly body?: string | Uint8Array }
 
 /** Ids and tokens of what exists, so that requests get further than to 404. */
 export interface Known {
   readonly runs: readonly string[]
   readonly tokens: readonly string[]
+  readonly batches: readonly string[]
 }
 
 type Schema = Readonly<Record<string, unknown>>
@@ -112,11 +114,12 @@ function objectOf(properties: Readonly<Record<string, Schema>>): fc.Arbitrary<Re
 /** Long waits would only make the fuzz slow. */
 const shortWait = fc.oneof(fc.constantFrom('0s', '1ms', 5, '20ms'), fc.constantFrom('soon', -1, null, {}, '\u0000'))
 
-function inputOf(name: OperationName, { runs, tokens }: Known): fc.Arbitrary<Input> {
+function inputOf(name: OperationName, { runs, tokens, batches }: Known): fc.Arbitrary<Input> {
   const properties = propertiesOf(name)
   const real: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
     run: fc.constantFrom(...runs),
     token: fc.constantFrom(...tokens),
+    batch: fc.constantFrom(...batches),
     schedule: fc.constantFrom('nightly', 'weekly'),
     workflow: fc.constantFrom('double', 'waits', 'fails', 'hooked', 'pipeline', 'activity:charge', 'pawl.schedule'),
     workflowId: fc.constantFrom('with-signal', 'a', 'b'),
@@ -266,7 +269,36 @@ export function requests(known: Known): fc.Arbitrary<FuzzedWire> {
         }
       }),
   )
-  return fc.oneof(...each)
+  return fc.oneof(...each, ...elsewhere(known))
+}
+
+/** Webhooks, and the routes of other engines. */
+function elsewhere({ runs, tokens }: Known): fc.Arbitrary<FuzzedWire>[] {
+  const id = fc.oneof(fc.constantFrom(...runs, 'a', 'nobody', 'data'), nastyText).map(encoded)
+  const value = fc.oneof(fc.constantFrom('running', 'double', 'waits', 'go', 5), anything)
+  const sent = (method: string, target: fc.Arbitrary<string>, input: fc.Arbitrary<Input>): fc.Arbitrary<FuzzedWire> =>
+    fc
+      .tuple(target, input, seldom(headers), seldom(spoiled), seldom(spoiledTarget))
+      .map(([to, fields, more = {}, spoil, bend]) => {
+        const pairs = Object.entries(rawless(fields)).map(
+          ([field, each]) => `${encoded(field)}=${encoded(queryText(each))}`,
+        )
+        const query = method === 'GET' && pairs.length > 0 ? `?${pairs.join('&')}` : ''
+        const whole = bend ? bend(to + query) : to + query
+        if (method === 'GET') return { method, target: whole, headers: more }
+        const body = spoil ? spoil(jsonOf(fields)) : jsonOf(fields)
+        return { method, target: whole, headers: { 'content-type': 'application/json', ...more }, body }
+      })
+  const others = otherRoutes.map(({ method, path, takes, isDocument }) => {
+    const target = id.map((each) => path.replace(/\{\w+\}/, () => each))
+    const fields = Object.fromEntries(takes.map((field) => [field, value]))
+    const input = isDocument
+      ? fc.constant(samples['definitions.submit']['document'] as Input)
+      : fc.record(fields, { requiredKeys: [] })
+    return sent(method, target, fc.oneof({ weight: 5, arbitrary: input }, attributes))
+  })
+  const hook = fc.oneof(fc.constantFrom(...tokens), nastyText.map(encoded)).map((token) => `/webhooks/${token}`)
+  return [...others, sent('POST', hook, attributes)]
 }
 
 function isInPath(name: OperationName, field: string): boolean {

@@ -1,5 +1,6 @@
 // Fuzz of the HTTP server: `npx node --expose-gc test/server/fuzz.ts --requests 1000000 [--seed 1]`.
 import { Agent, request as httpRequest } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import fc from 'fast-check'
 import { server } from '../../src/server/index.ts'
@@ -98,11 +99,16 @@ async function knownIn(api: ReturnType<typeof server>): Promise<Known> {
     await start('fails'),
   ]
   const hooked = await start('hooked')
-  let hook: unknown
-  while (hook === undefined) hook = (await call('runs.get', { run: hooked })).json['attributes']?.['token']
+  let hook: string | undefined
+  while (hook === undefined) {
+    await delay(10)
+    hook = (await call('runs.get', { run: hooked })).json['attributes']?.['token']
+  }
+  const preview = { filter: { workflow: 'waits' }, operation: 'signal', name: 'other', limit: 3 }
+  const batch = String((await call('batches.preview', preview)).json['id'])
   const pending = await start('pipeline', { pending: true })
   await call('schedules.set', { schedule: 'nightly', workflow: 'double', cron: '0 3 * * *', input: 1 })
-  return { runs: [...runs, pending, 'w:a', 'w:with-signal'], tokens: [String(hook), 'none'] }
+  return { runs: [...runs, pending, 'w:a', 'w:with-signal'], tokens: [hook, 'none'], batches: [batch, 'none'] }
 }
 
 async function problemWith(
@@ -160,7 +166,7 @@ function overSocket({ method, target, headers, body }: FuzzedWire, port: number,
 
 function shown({ name, method, target, headers, body }: FuzzedWire): string {
   const text = body instanceof Uint8Array ? Buffer.from(body).toString('latin1') : body
-  return `${name}: ${method} ${target.slice(0, 500)} ${JSON.stringify(headers)} ${JSON.stringify(text)?.slice(0, 1_500)}`
+  return `${name ?? 'elsewhere'}: ${method} ${target.slice(0, 500)} ${JSON.stringify(headers)} ${JSON.stringify(text)?.slice(0, 1_500)}`
 }
 
 if (process.argv[1] === import.meta.filename) {

@@ -232,6 +232,28 @@ describe('I3 I7: every operation, called successfully', () => {
     await ok('completions.reject', { token: await hook(), reason: 'a test' })
   })
 
+  test('batches', async () => {
+    const runs = (await ok('runs.startMany', { workflow: 'waits', runs: [{ input: 1, attributes: { set: 'b' } }] }))[
+      'items'
+    ] as unknown as { runId: string }[]
+    const filter = { workflow: 'waits', attributes: { set: 'b' } }
+    const preview = await ok('batches.preview', { filter, operation: 'terminate', limit: 10, reason: 'a test' })
+    expect(preview).toMatchObject({
+      state: 'preview',
+      matched: 1,
+      byWorkflow: { waits: 1 },
+      sample: [{ runId: runs[0]?.runId }],
+    })
+    const batch = preview['id']
+    await ok('batches.start', { batch })
+    const state = async () => (await ok('batches.get', { batch }))['state']
+    await expect.poll(state, { timeout: 10_000 }).toBe('done')
+    expect(await ok('runs.result', { run: runs[0]?.runId, wait: '10s' })).toMatchObject({ status: 'failed' })
+    const other = await ok('batches.preview', { filter, operation: 'pause', limit: 10 })
+    await ok('batches.stop', { batch: other['id'] })
+    expect(await ok('batches.list')).toMatchObject({ items: [{ id: other['id'] }, { id: batch }] })
+  })
+
   test('schedules', async () => {
     const schedule = 'nightly'
     await ok('schedules.set', { schedule, workflow: 'double', cron: '0 3 * * *', input: 1, timeZone: 'Europe/Berlin' })

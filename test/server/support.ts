@@ -28,8 +28,7 @@ const fails = workflow('fails', async (ctx) => {
 })
 const hooked = workflow('hooked', async (ctx) => {
   const hook = ctx.webhook('hook')
-  await ctx.setAttributes({ token: hook.token })
-  await ctx.setAttributes({ token: hook.token })
+  ctx.setAttributes({ token: hook.token })
   return ctx.wait(hook)
 })
 const pipeline = graph('pipeline').step('one', () => 1)
@@ -88,7 +87,7 @@ export function wireOf(name: OperationName, input: Input, headers: Readonly<Reco
   return { method, target: `${API}${filled}`, body, headers: { 'content-type': 'application/json', ...headers } }
 }
 
-function queryText(value: unknown): string {
+export function queryText(value: unknown): string {
   if (Array.isArray(value)) return value.join(',')
   if (typeof value === 'object' && value !== null) return JSON.stringify(value)
   return String(value)
@@ -180,6 +179,7 @@ export const samples: Readonly<Record<OperationName, Input>> = {
   'definitions.get': { name: 'none' },
   'definitions.submit': { document: { name: 'data', nodes: [{ id: 'only', handler: 'charge' }] } },
   'builds.list': {},
+  'builds.get': { build: 'b1' },
   'builds.rollOut': { build: 'b1', percent: 10 },
   'builds.retire': { build: 'b2' },
   'workers.list': {},

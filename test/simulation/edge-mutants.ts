@@ -43,7 +43,7 @@ export const edgeMutants: readonly Mutant[] = [
     patch('core/stores/rules/session.ts', 'ttlMs / limits.leaseRenewalsPerLife + latenessMs', '0'),
   ),
   from(
-    2_280,
+    3_940,
     mutant(
       'D2: an expired session is dead, whatever made it expire',
       patch(

@@ -35,9 +35,11 @@ const core: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** The two entries by which the upper floor uses the engine: one for all, one for stores. */
+/** The entries by which the upper floor uses the engine: one for all, one for stores. */
 const entry = 'core/index.ts'
 const storeEntry = 'core/stores/driver.ts'
+/** The part of the engine that a browser can load. */
+const browserEntry = 'core/browser.ts'
 
 /** The upper floor: layers that use the engine only through its entries. */
 const upper: Readonly<Record<string, readonly string[]>> = {
@@ -50,7 +52,7 @@ const upper: Readonly<Record<string, readonly string[]>> = {
   'addons/handlers': [...common, entry],
   'addons/documents': ['core/base', entry],
   'addons/schedules': [...common, entry],
-  'addons/batches': [...common, entry],
+  'addons/batches': [...common, entry, browserEntry],
   'addons/diagrams': ['core/base', entry],
   'addons/codecs': [...common, storeEntry, 'stores/objects'],
 }
@@ -65,12 +67,13 @@ const root = ['engine.ts', 'index.ts'] as const
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
   ...core,
   [entry]: Object.keys(core),
+  [browserEntry]: Object.keys(core),
   ...upper,
   'engine.ts': [...Object.keys(core), entry, ...Object.keys(upper), 'index.ts'],
   'index.ts': [...Object.keys(core), entry, ...Object.keys(upper), 'engine.ts'],
   operations: [...common, entry, 'addons/batches', 'addons/schedules', 'engine.ts'],
   server: [...common, entry, 'operations', 'engine.ts'],
-  remote: [...common, entry, 'addons/batches', 'addons/schedules', 'operations'],
+  remote: [...common, entry, browserEntry, 'addons/batches', 'addons/schedules', 'operations'],
   mcp: [...common, entry, 'operations', 'engine.ts'],
   cli: [
     ...common,

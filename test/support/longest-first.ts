@@ -11,6 +11,8 @@ const longest = [
   'test/simulation/graphs.test.ts',
   'test/simulation/objects.test.ts',
   'test/simulation/mutants.test.ts',
+  'test/server/fuzz.test.ts',
+  'test/server/connections.test.ts',
   'test/operations/operations.test.ts',
   'src/stores/objects/store.test.ts',
   'src/stores/postgres/postgres.test.ts',

@@ -17,8 +17,9 @@ import {
 } from 'pawl'
 import { compress, encrypt, offload } from 'pawl/codecs'
 import { callExternalService, handlers, llmService, notifyEmail, notifyWebhook, verifyWebhook } from 'pawl/handlers'
+import { server } from 'pawl/server'
 import { simulate, testEngine } from 'pawl/testing'
-import { batchOptions } from '../../src/addons/batches/batch.ts'
+import { batchOptions } from '../../src/addons/batches/batch-options.ts'
 import { compressOptions } from '../../src/addons/codecs/compress.ts'
 import { encryptOptions } from '../../src/addons/codecs/encrypt.ts'
 import { offloadOptions } from '../../src/addons/codecs/offload.ts'
@@ -62,6 +63,7 @@ import {
 } from '../../src/core/definitions/options.ts'
 import { workerOptions } from '../../src/core/worker/options.ts'
 import { openOptions } from '../../src/engine.ts'
+import { closeOptions, listenOptions, serverOptions } from '../../src/server/options.ts'
 import { allSimulateOptions } from '../../src/testing/simulate.ts'
 import { disturbances, testOptions } from '../../src/testing/test-engine.ts'
 import { stepContext } from './handlers.ts'
@@ -252,6 +254,9 @@ export const calls: readonly Given[] = [
   { title: 'run.reset', options: resetOptions, give: (o) => onRun((run) => run.reset(o)) },
   { title: 'run.fork', options: forkOptions, give: (o) => onRun((run) => run.fork(o)) },
   { title: 'run.migrate', options: migrationOptions, give: (o) => onRun((run) => run.migrate(o)) },
+  { title: 'server', options: serverOptions, give: (o) => onEngine((e) => server(e, o)) },
+  { title: 'listen', options: listenOptions, give: (o) => onEngine((e) => server(e).listen(o)) },
+  { title: 'close of a server', options: closeOptions, give: (o) => onEngine((e) => server(e).close(o)) },
   { title: 'testEngine', options: testOptions, give: (o) => testEngine(o) },
   {
     title: 'simulate',

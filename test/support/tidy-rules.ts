@@ -15,6 +15,8 @@ import {
 } from './source-files.ts'
 
 export const fileLinesMax = 500
+/** All limits are one list in one file, which has nothing to follow. */
+export const limitsLinesMax = 700
 export const functionLinesMax = 70
 export const proseColumnsMax = 120
 export const architectureLinesMax = 200
@@ -108,7 +110,8 @@ function noArguments(node: SyntaxNode): boolean {
 export function sizeViolations(file: SourceFile): Violation[] {
   const found: Violation[] = []
   const lines = file.text.trimEnd().split('\n').length
-  if (lines > fileLinesMax) found.push(`${file.path}: ${lines} lines, at most ${fileLinesMax}`)
+  const most = file.path === 'src/core/base/limits.ts' ? limitsLinesMax : fileLinesMax
+  if (lines > most) found.push(`${file.path}: ${lines} lines, at most ${most}`)
   walk(file.program, (node, parent) => {
     if (!functionNodes.has(node.type) || isDescribeCall(parent)) return
     const first = lineAt(file, node.start)

@@ -1,38 +1,15 @@
-// Batches: the operations of a handle, for every run that matches a filter.
+// Batches: the operations of a handle, for every run that matches a filter. Who makes one has checked the arguments.
 
+import { clientLimits as limits } from '../../core/base/client-limits.ts'
 import { defined } from '../../core/base/defined.ts'
-import { checkOptions, type Described, text, whole } from '../../core/base/described.ts'
-import { PawlError } from '../../core/base/errors.ts'
-import { limits } from '../../core/base/limits.ts'
-import {
-  type Args,
-  checkPayload,
-  ENDED,
-  LIVE,
-  type Migration,
-  migrationOptions,
-  OWN_WORKFLOWS,
-  type Page,
-  queryOf,
-  type RunFilter,
-  type RunHandle,
-  type Signal,
-  type Status,
-} from '../../core/index.ts'
+import { checkPayload, ENDED, LIVE, OWN_WORKFLOWS } from '../../core/browser.ts'
+import type { Args, Migration, Page, RunFilter, RunHandle, Signal, Status } from '../../core/index.ts'
+import type { BatchOptions } from './batch-options.ts'
 
-export const batchOptions = {
-  limit: whole('Maximum number of runs; call again for the rest.', [1, Number.MAX_SAFE_INTEGER]),
-  /** The reason of `cancel` and `terminate` and the note of `pause`, for the history. */
-  reason: text('The reason, for the history.'),
-} as const
+export type { BatchOptions } from './batch-options.ts'
+
 /** The states of runs that can be retried. */
 export const RETRIED = ENDED.filter((status) => status !== 'completed')
-
-/** Options of a batch. */
-export interface BatchOptions extends Described<typeof batchOptions> {
-  /** Maximum number of runs. Call again for the rest. */
-  readonly limit: number
-}
 
 /** The outcome of a batch. */
 export interface BatchOutcome {
@@ -58,16 +35,15 @@ export class Batch {
   readonly #host: BatchHost
   readonly #filter: RunFilter
   readonly #options: BatchOptions
+  /** Throws if the call would be refused for every run. */
+  readonly #checkMigration: (to: Migration) => void
 
   /** @internal */
-  constructor(host: BatchHost, filter: RunFilter, options: BatchOptions) {
-    checkOptions(batchOptions, options, { of: 'a batch' })
-    if (options.limit === undefined)
-      throw new PawlError('INPUT_INVALID', 'a batch has no `limit`; expected the maximum number of runs.')
-    queryOf(filter)
+  constructor(host: BatchHost, filter: RunFilter, options: BatchOptions, checkMigration = (_: Migration): void => {}) {
     this.#host = host
     this.#filter = filter
     this.#options = options
+    this.#checkMigration = checkMigration
   }
 
   /** How many runs that have not ended match, without the limit. */
@@ -107,7 +83,7 @@ export class Batch {
 
   /** Migrates every matching run that is paused, unless the filter has a status. */
   async migrate(to: Migration): Promise<BatchOutcome> {
-    checkOptions(migrationOptions, to, { of: 'migrate' })
+    this.#checkMigration(to)
     return this.#each(['paused'], (run) => run.migrate(to))
   }
 

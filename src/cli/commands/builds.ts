@@ -3,9 +3,10 @@ import { Command } from 'commander'
 import { PawlError } from '../../core/base/errors.ts'
 import { nearest } from '../../core/base/nearest.ts'
 import { pawlCommand } from '../../core/base/shell.ts'
-import type { BuildRecord, Engine } from '../../index.ts'
-import { type CommonOptions, withCommonOptions, withEngine } from '../options.ts'
+import type { BuildRecord } from '../../index.ts'
+import { type CommonOptions, withClient, withCommonOptions } from '../options.ts'
 import { paint, plain, print, printJson, printTable } from '../output.ts'
+import type { AnyClient } from '../server-option.ts'
 
 const heads = [
   { title: 'BUILD', least: 12 },
@@ -30,13 +31,13 @@ async function builds(
   percent: string | undefined,
   options: CommonOptions,
 ): Promise<void> {
-  await withEngine(options, async (engine) => {
+  await withClient(options, async (engine) => {
     if (verb !== undefined) print(await act(engine, verb, build, percent))
     else await list(engine, options)
   })
 }
 
-async function list(engine: Engine, { json }: CommonOptions): Promise<void> {
+async function list(engine: AnyClient, { json }: CommonOptions): Promise<void> {
   const found = await engine.builds.list()
   if (json) return printJson(found)
   if (found.length === 0)
@@ -57,7 +58,7 @@ function cells({ build, percent, retired, runs, workers }: BuildRecord): string[
 }
 
 async function act(
-  engine: Engine,
+  engine: AnyClient,
   verb: string,
   build: string | undefined,
   percent: string | undefined,
@@ -84,7 +85,7 @@ async function act(
 }
 
 // A build that does not exist is a typing error; retiring it would have no effect.
-async function checkKnown({ builds: known }: Engine, build: string): Promise<void> {
+async function checkKnown({ builds: known }: AnyClient, build: string): Promise<void> {
   if (await known.isKnown(build)) return
   const names = (await known.list()).map((each) => each.build)
   const near = nearest(build, names)

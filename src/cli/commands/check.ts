@@ -26,6 +26,7 @@ async function check(files: readonly string[], options: Options): Promise<void> 
   const found: CheckedRun[] = []
   await withEngine(
     options,
+    'check, which replays runs with the code of files,',
     async (engine) => {
       const { workflow } = options
       for await (const run of engine.check(workflow === undefined ? {} : { workflow })) found.push(run)

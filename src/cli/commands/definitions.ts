@@ -1,8 +1,8 @@
 import { Command } from 'commander'
 import { systemClock } from '../../core/runtime/clock.ts'
 import type { StoredDefinition } from '../../index.ts'
-import { type CommonOptions, suggestedCommand, withCommonOptions, withEngine } from '../options.ts'
-import { plain, print, printJson, printTable, relative, showStore } from '../output.ts'
+import { type CommonOptions, showPlace, suggestedCommand, withClient, withCommonOptions } from '../options.ts'
+import { plain, print, printJson, printTable, relative } from '../output.ts'
 
 const heads = [
   { title: 'VERSION', align: 'end' },
@@ -20,11 +20,11 @@ export function definitionsCommand(): Command {
 }
 
 async function list(name: string, options: CommonOptions): Promise<void> {
-  await withEngine(options, async (engine) => {
+  await withClient(options, async (engine) => {
     const versions = await engine.definitions(name)
     if (options.json) return printJson(versions)
     if (versions.length === 0) {
-      const where = showStore(options.store)
+      const where = showPlace(options)
       return print(
         `No definition '${plain(name)}' in ${where}. Submit one: ${suggestedCommand(options, 'pawl submit <file>')}`,
       )

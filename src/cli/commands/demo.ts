@@ -2,7 +2,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { shellWord } from '../../core/base/shell.ts'
 import { formatDuration } from '../../core/base/time.ts'
 import { interrupted } from '../demo/order-workflow.ts'
@@ -12,14 +12,20 @@ import { DemoWorkers } from '../demo/workers.ts'
 import { selfCommand } from '../invocation.ts'
 import { openStore } from '../options.ts'
 import { columns, paint, print, printTable, showValue, wrap } from '../output.ts'
+import { refuseServer, type ServerOption } from '../server-option.ts'
 
 export function demoCommand(): Command {
-  return new Command('demo')
-    .description('kill a worker in the middle of a run and see that nothing is lost')
-    .action(demo)
+  return (
+    new Command('demo')
+      .description('kill a worker in the middle of a run and see that nothing is lost')
+      // It has a store of its own. The option says so instead of being unknown.
+      .addOption(new Option('--url <url>').hideHelp())
+      .action(demo)
+  )
 }
 
-async function demo(): Promise<void> {
+async function demo(options: ServerOption): Promise<void> {
+  refuseServer(options, 'demo')
   const folder = mkdtempSync(join(tmpdir(), 'pawl-demo-'))
   const store = `sqlite:${join(folder, 'pawl.db')}`
   const ledger = join(folder, 'ledger.jsonl')

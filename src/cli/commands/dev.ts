@@ -9,6 +9,7 @@ import { parsePort } from '../dev/listen.ts'
 import { selfCommand } from '../invocation.ts'
 import { type StoreOption, withStoreOptions } from '../options.ts'
 import { readSettings } from '../serve/settings.ts'
+import { refuseServer } from '../server-option.ts'
 
 interface Options extends StoreOption {
   readonly port?: number
@@ -34,6 +35,7 @@ export function devCommand(): Command {
 }
 
 async function dev(files: readonly string[], options: Options, command: Command): Promise<void> {
+  refuseServer(options, 'dev')
   if (!options.demo) return develop(files.length > 0 ? files : await filesHere(), options)
   if (files.length > 0) {
     throw new PawlError('INPUT_INVALID', '--demo runs sample workflows and takes no files. Leave out one of them.')

@@ -7,6 +7,7 @@ import { systemClock } from '../../core/runtime/clock.ts'
 import type { Findings } from '../../stores/objects/doctor/doctor.ts'
 import { type CommonOptions, withStoreUrl } from '../options.ts'
 import { columns, counted, paint, plain, print, printJson, showStore, wrap } from '../output.ts'
+import { refuseServer } from '../server-option.ts'
 
 interface Options extends CommonOptions {
   readonly rebuild?: true
@@ -34,6 +35,7 @@ export function doctorCommand(): Command {
 }
 
 async function doctor(options: Options): Promise<void> {
+  refuseServer(options, 'doctor')
   const { store, json, all } = options
   refuseOtherStores(store)
   // Loaded here, because no other command needs them.

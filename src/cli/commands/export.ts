@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { defined } from '../../core/base/defined.ts'
 import type { Status } from '../../index.ts'
-import { repeated, type StoreOption, withEngine, withStoreOptions } from '../options.ts'
+import { repeated, type StoreOption, withClient, withStoreOptions } from '../options.ts'
 import { print } from '../output.ts'
 
 interface Options extends StoreOption {
@@ -22,7 +22,7 @@ export function exportCommand(): Command {
 
 async function exportRuns(options: Options): Promise<void> {
   const { status, workflow, workflowId } = options
-  await withEngine(options, async (engine) => {
+  await withClient(options, async (engine) => {
     const filter = { status: status as readonly Status[] | undefined, workflow, workflowId }
     for await (const line of engine.export(defined(filter))) print(line)
   })

@@ -2,9 +2,10 @@
 import { Command } from 'commander'
 import { defined } from '../../core/base/defined.ts'
 import { PawlError } from '../../core/base/errors.ts'
-import type { Engine, Migration, Status } from '../../index.ts'
-import { type CommonOptions, parseCount, repeated, runRef, withCommonOptions, withEngine } from '../options.ts'
+import type { Migration, Status } from '../../index.ts'
+import { type CommonOptions, parseCount, repeated, runRef, withClient, withCommonOptions } from '../options.ts'
 import { counted, printDone } from '../output.ts'
+import type { AnyClient } from '../server-option.ts'
 
 interface Options extends CommonOptions {
   readonly to: string
@@ -35,7 +36,7 @@ export function migrateCommand(): Command {
 
 async function migrate(id: string | undefined, options: Options): Promise<void> {
   const to = migrationOf(options)
-  await withEngine(options, async (engine) => {
+  await withClient(options, async (engine) => {
     if (options.workflow !== undefined) return migrateMany(engine, id, options.workflow, to, options)
     if (id === undefined) {
       throw new PawlError('INPUT_INVALID', 'no run is given. Name a run, or give --workflow and --limit.')
@@ -48,7 +49,7 @@ async function migrate(id: string | undefined, options: Options): Promise<void> 
 }
 
 async function migrateMany(
-  engine: Engine,
+  engine: AnyClient,
   id: string | undefined,
   workflow: string,
   to: Migration,

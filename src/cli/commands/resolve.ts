@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { PawlError } from '../../core/base/errors.ts'
-import { type CommonOptions, parseJson, withCommonOptions, withEngine } from '../options.ts'
+import { type CommonOptions, parseJson, withClient, withCommonOptions } from '../options.ts'
 import { printDone } from '../output.ts'
 
 interface Options extends CommonOptions {
@@ -21,7 +21,7 @@ async function resolve(token: string, value: unknown, options: Options): Promise
   const { reject } = options
   if (reject !== undefined && value !== undefined)
     throw new PawlError('INPUT_INVALID', 'both a result and --reject are given. Give one of them.')
-  await withEngine(options, async (engine) => {
+  await withClient(options, async (engine) => {
     await (reject === undefined ? engine.resolve(token, value) : engine.reject(token, reject))
     printDone(options, { token }, reject === undefined ? 'resolved' : 'rejected')
   })

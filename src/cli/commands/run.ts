@@ -4,7 +4,7 @@ import { systemClock } from '../../core/runtime/clock.ts'
 import type { HistoryEvent, RunRecord, Timeline, Why } from '../../index.ts'
 import { drawTimeline } from '../draw-timeline.ts'
 import { historyOf } from '../history.ts'
-import { type CommonOptions, commandOnRun, runRef, withCommonOptions, withEngine } from '../options.ts'
+import { type CommonOptions, commandOnRun, runRef, withClient, withCommonOptions } from '../options.ts'
 import {
   clockTime,
   columns,
@@ -31,7 +31,7 @@ export function runCommand(): Command {
 }
 
 async function showRun(id: string, options: CommonOptions): Promise<void> {
-  await withEngine(options, async (engine) => {
+  await withClient(options, async (engine) => {
     const handle = engine.get(runRef(id))
     const run = await handle.describe()
     const history = run.unreadable ? [] : await historyOf(handle)

@@ -10,22 +10,12 @@ import {
   parseCount,
   parseFilter,
   repeated,
+  showPlace,
   suggestedCommand,
+  withClient,
   withCommonOptions,
-  withEngine,
 } from '../options.ts'
-import {
-  formatAge,
-  paint,
-  paintStatus,
-  plain,
-  print,
-  printJson,
-  printTable,
-  showStore,
-  spent,
-  statusStyles,
-} from '../output.ts'
+import { formatAge, paint, paintStatus, plain, print, printJson, printTable, spent, statusStyles } from '../output.ts'
 
 interface Options extends CommonOptions {
   readonly status?: readonly string[]
@@ -72,7 +62,7 @@ async function runs(options: Options): Promise<void> {
   if (isMissingDefault(options)) {
     return options.json ? printJson({ items: [] }) : print(emptyState(options))
   }
-  await withEngine(options, async (engine) => {
+  await withClient(options, async (engine) => {
     const { limit, cursor } = options
     const page = await engine.list(filterOf(options), defined({ limit, cursor }))
     if (options.json) return printJson(page)
@@ -110,10 +100,10 @@ function cells(run: RunRecord, now: number): string[] {
 }
 
 function emptyState(options: Options): string {
-  const { status, workflow, workflowId, attribute, cursor, store } = options
+  const { status, workflow, workflowId, attribute, cursor } = options
   const narrowing = [status, workflow, workflowId, attribute, cursor]
   const narrowed = narrowing.some((each) => each !== undefined)
   if (narrowed) return 'No run matches.'
   const start = suggestedCommand(options, "pawl start <workflow> '<input as JSON>'")
-  return `No runs in ${showStore(store)} yet. Start one: ${start}`
+  return `No runs in ${showPlace(options)} yet. Start one: ${start}`
 }

@@ -7,7 +7,7 @@ import { PawlError } from '../../core/base/errors.ts'
 import type { Duration } from '../../core/base/time.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
 import type { Schedule, ScheduleChange, ScheduleDescription, ScheduleRecord, Timing } from '../../index.ts'
-import { type CommonOptions, parseJson, repeated, withCommonOptions, withEngine } from '../options.ts'
+import { type CommonOptions, parseJson, repeated, withClient, withCommonOptions } from '../options.ts'
 import {
   clockTime,
   counted,
@@ -76,7 +76,7 @@ export function scheduleCommand(): Command {
       .option('--clear <option>', 'update: remove an option, such as catch-up-window (repeatable)', repeated),
   ).action(async (given: string, id: string, options: VerbOptions) => {
     const verb = verbOf(given, options)
-    await withEngine(options, async (engine) => {
+    await withClient(options, async (engine) => {
       const schedule = engine.schedules.get(id)
       if (verb === 'describe') return show(await schedule.describe(), options)
       printDone(options, { id }, await act(schedule, verb, options))
@@ -91,7 +91,7 @@ function verbOf(given: string, options: VerbOptions): Verb {
     throw invalid(`unknown verb '${given}'; expected ${expected}.`)
   }
   const verb = given as Verb
-  const allowed: readonly string[] = [...verbs[verb], 'store', 'codecs', 'json']
+  const allowed: readonly string[] = [...verbs[verb], 'store', 'url', 'tokenFile', 'codecs', 'json']
   const other = Object.keys(options).find((name) => !allowed.includes(name))
   if (other !== undefined) throw invalid(`'${verb}' has no option --${dashed(other)}. See: pawl schedule --help`)
   return verb
@@ -130,7 +130,21 @@ async function act(schedule: Schedule, verb: Exclude<Verb, 'describe'>, options:
 
 /** The change for the client, which checks it. */
 function changeOf(options: VerbOptions): ScheduleChange {
-  const { cron, timeZone, every, offset, clear = [], from, until, store, codecs, json, ...others } = options
+  const {
+    cron,
+    timeZone,
+    every,
+    offset,
+    clear = [],
+    from,
+    until,
+    store,
+    url,
+    tokenFile,
+    codecs,
+    json,
+    ...others
+  } = options
   const change: Record<string, unknown> = {
     ...others,
     ...(from !== undefined && { from: new Date(from) }),
@@ -236,7 +250,7 @@ export function schedulesCommand(): Command {
 }
 
 async function list(options: CommonOptions): Promise<void> {
-  await withEngine(options, async (engine) => {
+  await withClient(options, async (engine) => {
     const page = await engine.schedules.list({ limit: 1_000 })
     if (options.json) return printJson(page)
     if (page.items.length === 0) return print('No schedules. Set one: engine.schedules.set(id, { cron, workflow })')

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { defined } from '../../core/base/defined.ts'
 import { signal } from '../../index.ts'
-import { type CommonOptions, commandOnRun, parseJson, runRef, withCommonOptions, withEngine } from '../options.ts'
+import { type CommonOptions, commandOnRun, parseJson, runRef, withClient, withCommonOptions } from '../options.ts'
 import { paint, plain, print, printError, printJson } from '../output.ts'
 
 interface Options extends CommonOptions {
@@ -18,7 +18,7 @@ export function signalCommand(): Command {
 }
 
 async function send(id: string, name: string, payload: unknown, options: Options): Promise<void> {
-  await withEngine(options, async (engine) => {
+  await withClient(options, async (engine) => {
     const run = engine.get(runRef(id))
     const why = await run.why()
     const { messageId } = options

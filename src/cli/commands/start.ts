@@ -14,7 +14,7 @@ import {
   parseJson,
   suggestedCommand,
   withCommonOptions,
-  withNewEngine,
+  withNewClient,
 } from '../options.ts'
 import { paint, plain, print, printError, printJson } from '../output.ts'
 import { suggestionLines, whyLines } from '../show-why.ts'
@@ -59,7 +59,7 @@ export function startCommand(): Command {
 }
 
 async function start(name: string, input: unknown, options: Options): Promise<void> {
-  await withNewEngine(options, async (engine) => {
+  await withNewClient(options, async (engine) => {
     const contract = workflow.declare<unknown, unknown>(name)
     const run = await engine.start(contract, input, startOptions(options))
     const { runId, workflowId, isNew, alongside } = run

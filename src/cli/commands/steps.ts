@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { systemClock } from '../../core/runtime/clock.ts'
 import type { StepRecord, StepState } from '../../index.ts'
-import { type CommonOptions, commandOnRun, runRef, withCommonOptions, withEngine } from '../options.ts'
+import { type CommonOptions, commandOnRun, runRef, withClient, withCommonOptions } from '../options.ts'
 import { paint, plain, print, printJson, printTable, type Style, spent } from '../output.ts'
 
 const heads = [
@@ -22,7 +22,7 @@ export function stepsCommand(): Command {
 }
 
 async function showSteps(id: string, options: CommonOptions): Promise<void> {
-  await withEngine(options, async (engine) => {
+  await withClient(options, async (engine) => {
     const run = engine.get(runRef(id))
     const steps = await run.steps()
     const now = systemClock.now()

@@ -5,7 +5,7 @@ import { type GraphProblem } from '../../addons/documents/problems.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { pawlCommand } from '../../core/base/shell.ts'
-import { type CommonOptions, suggestedCommand, withCommonOptions, withNewEngine } from '../options.ts'
+import { type CommonOptions, suggestedCommand, withCommonOptions, withNewClient } from '../options.ts'
 import { counted, errorLine, paint, plain, print, printError, printJson } from '../output.ts'
 
 export function submitCommand(): Command {
@@ -18,7 +18,7 @@ export function submitCommand(): Command {
 
 async function submit(file: string, options: CommonOptions): Promise<void> {
   const text = await contentsOf(file)
-  await withNewEngine(options, async (engine) => {
+  await withNewClient(options, async (engine) => {
     try {
       const { name, version, definitionHash } = await engine.submit(text)
       if (options.json) return printJson({ name, version, definitionHash })

@@ -1,12 +1,12 @@
-// Tokens of the HTTP API, kept in a store: made, listed and revoked where the store is.
+// Tokens of the HTTP API, which are kept in a store: made, listed and revoked there, or by a server.
 import { Command, Option } from 'commander'
 import { PawlError } from '../../core/base/errors.ts'
 import { type Duration, milliseconds } from '../../core/base/time.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
-import type { Engine } from '../../index.ts'
 import { Tokens } from '../../server/tokens.ts'
 import { type CommonOptions, withCommonOptions, withEngine, withNewEngine } from '../options.ts'
 import { clockTime, paint, plain, print, printDone, printError, printJson, printTable } from '../output.ts'
+import { withServer } from '../server-option.ts'
 
 interface CreateOptions extends CommonOptions {
   readonly scope: 'read' | 'operate' | 'admin'
@@ -37,8 +37,8 @@ function createCommand(): Command {
 async function create(name: string, options: CreateOptions): Promise<void> {
   const { scope, expires, namespace } = options
   const expiresAt = expires === undefined ? undefined : endOf(expires)
-  await withNewEngine(options, async (engine) => {
-    const { token, ...record } = await tokensOf(engine).create({
+  await withTokens(options, 'new', async (tokens) => {
+    const { token, ...record } = await tokens.create({
       name,
       scope,
       namespace,
@@ -75,8 +75,8 @@ const heads = [
 ] as const
 
 async function list(options: CommonOptions): Promise<void> {
-  await withEngine(options, async (engine) => {
-    const items = await tokensOf(engine).list()
+  await withTokens(options, 'existing', async (tokens) => {
+    const items = await tokens.list()
     if (options.json) return printJson({ items })
     if (items.length === 0) return print('No tokens: a server on this machine needs none, and another does not start.')
     const now = systemClock.now()
@@ -102,12 +102,34 @@ function revokeCommand(): Command {
 }
 
 async function revoke(id: string, options: CommonOptions): Promise<void> {
-  await withEngine(options, async (engine) => {
-    await tokensOf(engine).revoke(id)
+  await withTokens(options, 'existing', async (tokens) => {
+    await tokens.revoke(id)
     printDone(options, { id }, `token ${id} is revoked; servers refuse it within 10 s`)
   })
 }
 
-function tokensOf(engine: Engine): Tokens {
-  return new Tokens(engine.records, engine.world.clock)
+type TokenCalls = Pick<Tokens, 'create' | 'list' | 'revoke'>
+
+/** Uses the tokens of a server or of a store, which may be created. */
+async function withTokens(
+  options: CommonOptions & { readonly namespace?: string },
+  store: 'new' | 'existing',
+  use: (tokens: TokenCalls) => Promise<void>,
+): Promise<void> {
+  const { url, namespace = 'default' } = options
+  if (url === undefined) {
+    const open = store === 'new' ? withNewEngine : withEngine
+    return open(options, 'a token', (engine) => use(new Tokens(engine.records, engine.world.clock)))
+  }
+  if (namespace !== 'default') {
+    const message = 'a server makes tokens of the namespace of your token. Leave --namespace out.'
+    throw new PawlError('INPUT_INVALID', message)
+  }
+  await withServer(url, options, (client) =>
+    use({
+      create: ({ namespace: _, ...token }) => client.call('tokens.create', token),
+      list: async () => (await client.call('tokens.list', {})).items,
+      revoke: (token) => client.call('tokens.revoke', { token }),
+    }),
+  )
 }

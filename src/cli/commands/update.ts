@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { defined } from '../../core/base/defined.ts'
 import type { Duration } from '../../core/base/time.ts'
 import { update } from '../../index.ts'
-import { type CommonOptions, commandOnRun, parseJson, runRef, withCommonOptions, withEngine } from '../options.ts'
+import { type CommonOptions, commandOnRun, parseJson, runRef, withClient, withCommonOptions } from '../options.ts'
 import { printJson } from '../output.ts'
 
 interface Options extends CommonOptions {
@@ -21,7 +21,7 @@ export function updateCommand(): Command {
 }
 
 async function send(id: string, name: string, payload: unknown, options: Options): Promise<void> {
-  await withEngine(options, async (engine) => {
+  await withClient(options, async (engine) => {
     const { messageId, timeout } = options
     // The client checks the duration.
     const limits = defined({ messageId, timeout: timeout as Duration | undefined })

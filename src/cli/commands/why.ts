@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { systemClock } from '../../core/runtime/clock.ts'
-import { type CommonOptions, commandOnRun, runRef, withCommonOptions, withEngine } from '../options.ts'
+import { type CommonOptions, commandOnRun, runRef, withClient, withCommonOptions } from '../options.ts'
 import { columns, paint, print, printJson } from '../output.ts'
 import { suggestionLines, whyLines } from '../show-why.ts'
 
@@ -9,7 +9,7 @@ export function whyCommand(): Command {
 }
 
 async function why(id: string, options: CommonOptions): Promise<void> {
-  await withEngine(options, async (engine) => {
+  await withClient(options, async (engine) => {
     const run = engine.get(runRef(id))
     const reason = await run.why()
     if (options.json) return printJson({ runId: run.runId, ...reason })

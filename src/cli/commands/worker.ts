@@ -8,6 +8,7 @@ import type { WorkerOptions } from '../../index.ts'
 import { type Definitions, loadDefinitions } from '../load-definitions.ts'
 import { openStore, parseCount, repeated, type StoreOption, withStoreOptions } from '../options.ts'
 import { paint, plain, print, showStore } from '../output.ts'
+import { refuseServer } from '../server-option.ts'
 
 interface Options extends StoreOption {
   readonly queue?: readonly string[]
@@ -37,6 +38,7 @@ export function workerCommand(): Command {
 async function work(files: readonly string[], options: Options): Promise<void> {
   // Listen from the beginning, so that a worker can be stopped while it starts.
   const stopped = stopSignal()
+  refuseServer(options, 'a worker')
   const definitions = await servedDefinitions(files, options)
   const { build } = options
   const opening = openStore(options, { ...definitions, ...defined({ build }) })

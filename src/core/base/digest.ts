@@ -2,7 +2,10 @@
 
 import { hash } from 'node:crypto'
 import { assert } from './assert.ts'
+import { isUuid } from './names.ts'
 import type { Payload } from './value.ts'
+
+export { isUuid } from './names.ts'
 
 /** 64 bits of SHA-256, as 16 hexadecimal digits. */
 export function digest(text: string): string {
@@ -23,11 +26,6 @@ export function deriveUuid(...parts: string[]): string {
 export function deriveUuidNear(near: string, ...parts: string[]): string {
   assert(isUuid(near), 'deriveUuidNear takes a canonical UUID')
   return near.slice(0, 13) + deriveUuid(near, ...parts).slice(13)
-}
-
-/** True if the text is a UUID in canonical form: 36 characters, lower case. */
-export function isUuid(text: string): boolean {
-  return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(text)
 }
 
 // Each part is preceded by its length, so that ('ab', 'c') and ('a', 'bc') differ.

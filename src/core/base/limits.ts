@@ -1,11 +1,9 @@
 // Every limit of pawl, in one place, with the unit at the end of its name. Nothing in the system grows without one.
 import { assert } from './assert.ts'
+import { clientLimits } from './client-limits.ts'
 
 export const limits = {
-  /** One value (an input, a result, the payload of a signal), as UTF-8 bytes of its JSON. */
-  payloadBytesMax: 1_048_576,
-  /** Levels of nesting in one value. */
-  payloadDepthMax: 200,
+  ...clientLimits,
   /** Everything one turn writes; a larger turn would hold up the batch it is written with. */
   turnBytesMax: 16 * 1_048_576,
   /** Events of one generation; replay is linear in them, so a run with more fails with advice to split it. */
@@ -16,18 +14,6 @@ export const limits = {
   historyBytesMax: 256 * 1_048_576,
   /** Text of all turns of one generation from which a worker logs a warning. */
   historyBytesWarned: 64 * 1_048_576,
-  /** Characters of a name: a workflow, activity, step, signal or queue. */
-  nameLengthMax: 256,
-  /** Characters of an id that users choose, such as a workflow id. */
-  idLengthMax: 512,
-  /** Failures in a chain of causes. */
-  causeDepthMax: 10,
-  /** Characters kept of the message of a failure. */
-  messageLengthMax: 16_384,
-  /** Characters kept of the stack of a failure. */
-  stackLengthMax: 16_384,
-  /** Issues of a schema that the message of an error lists. */
-  issuesToldMax: 10,
   /** Attributes of one run. */
   attributesMax: 64,
   /** Bytes of one text attribute; with the longest name it fits into a Postgres index entry. */
@@ -38,12 +24,8 @@ export const limits = {
   attributeListBytesMax: 8_192,
   /** Bytes of the value of one record. */
   recordBytesMax: 1_048_576,
-  /** Characters of the key of a record; with the longest space it fits into a Postgres index entry. */
-  recordKeyLengthMax: 512,
   /** Records that one call lists. */
   recordsListedMax: 500,
-  /** The longest duration: 100 years. */
-  durationMsMax: 100 * 366 * 86_400_000,
   /** The largest `maxAttempts` of a retry policy. */
   retryAttemptsMax: 1_000_000,
   /** Characters of one cron expression. */
@@ -150,8 +132,6 @@ export const limits = {
   /** Time between two writes of the details of heartbeats. */
   heartbeatKeptMs: 1_000,
 
-  /** Elements of one batch to a store. */
-  batchElements: 256,
   /** Bytes of one batch to a store. */
   batchBytes: 1_048_576,
   /** Runs that one claim asks for. */
@@ -208,8 +188,6 @@ export const limits = {
   connectionIdleMs: 300_000,
   /** Connections for lists and counts, beside those for everything else. */
   listConnectionsMax: 2,
-  /** Time after which a client gives up on an unavailable store. */
-  storePatienceMs: 30_000,
   /** Time after which `open` logs that it waits for the store. */
   openNoticeMs: 1_000,
   /** The shortest time between two reads of the answer to an update. */
@@ -371,10 +349,6 @@ export const limits = {
   /** Characters that the templates of one input produce. */
   graphTextMadeMax: 1_048_576,
 
-  /** Runs of an engine batch that are changed at once. */
-  batchLanes: 16,
-  /** Runs in one page of a list. */
-  listPageMax: 1_000,
   /** Default runs in one page of a list. */
   listPageDefault: 50,
   /** Rows that SQLite examines at a time for a list. */
@@ -418,12 +392,8 @@ export const limits = {
   batchFailuresKept: 1_000,
   /** Runs that a preview shows. */
   batchSample: 20,
-  /** Bytes of the body of a request to the server. */
-  requestBytesMax: 2 * 1_048_576,
   /** Multiple of that up to which a longer body is read, and discarded, so that its sender reads the refusal. */
   requestDiscardFactor: 4,
-  /** Levels of nesting in the body of a request: those of a value, and of what contains it. */
-  requestDepthMax: 220,
   /** Bytes of all headers of a request. */
   requestHeaderBytesMax: 16_384,
   /** Characters of the URL of a request. */
@@ -432,8 +402,6 @@ export const limits = {
   requestHeadersMs: 10_000,
   /** Time in which a whole request must arrive. */
   requestMs: 30_000,
-  /** Time after which a connection is closed on which nothing was sent, in either direction. */
-  connectionSilenceMs: 120_000,
   /** Longest wait of a request for a run. */
   requestWaitMsMax: 60_000,
   /** Requests in progress at once; more get TOO_MANY_REQUESTS. */

@@ -4,7 +4,7 @@
 // the class of an object.
 
 import { PawlError } from './assert.ts'
-import { limits } from './limits.ts'
+import { clientLimits as limits } from './client-limits.ts'
 import { visibleJson } from './visible.ts'
 
 /** Names of definitions, queues and builds. */
@@ -32,6 +32,11 @@ export function checkKnownId(value: unknown, what: string): string {
 
 export function checkRecordKey(value: unknown, what: string): string {
   return check(value, what, limits.recordKeyLengthMax, DEL)
+}
+
+/** True if the text is a UUID in canonical form: 36 characters, lower case. */
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(text)
 }
 
 const DEL = 0x7f

@@ -4,7 +4,7 @@
 
 import { PawlError } from './assert.ts'
 import { byteLength, fromBase64, toBase64 } from './bytes.ts'
-import { limits } from './limits.ts'
+import { clientLimits as limits } from './client-limits.ts'
 import { classNameOf, placeOf, tagOf } from './names.ts'
 
 /** Any JSON value. */
@@ -29,9 +29,9 @@ const ofPayload: Bounds = { bytes: limits.payloadBytesMax, depth: limits.payload
 /** An answer of the server contains payloads, so it is larger and deeper. */
 const ofAnswer: Bounds = { bytes: Number.POSITIVE_INFINITY, depth: limits.requestDepthMax }
 
-/** An answer of the server as a payload, without the bounds of a single value. */
-export function encodeAnswer(value: unknown): Payload {
-  return encode(value, 'the answer', ofAnswer)
+/** An answer of a server, or a call of a client, as a payload: without the bounds of a single value. */
+export function encodeAnswer(value: unknown, what = 'the answer'): Payload {
+  return encode(value, what, ofAnswer)
 }
 
 /** The value as a payload, which is a deep copy. `what` names the value in errors. */

@@ -40,6 +40,19 @@ export async function* pagesOf(
   }
 }
 
+/**
+ * The pages from the turn on that has the event after this one. A store gives turns that begin there or later, and that
+ * event may be in the middle of a turn.
+ */
+export async function* pagesAfter(load: Load, of: Generation, after: number): AsyncGenerator<readonly StoredTurn[]> {
+  for (let back = 0; ; back = back * 4 + 16) {
+    const from = Math.max(0, after - back)
+    const first = pageIn((await load([historyAsk(of, from)]))[0])
+    const [turn] = first.turns
+    if (from === 0 || (turn && turn.seq <= after)) return yield* pagesOf(load, of, from, first)
+  }
+}
+
 export async function turnsOf(load: Load, of: Generation, first?: HistoryPage): Promise<StoredTurn[]> {
   const turns: StoredTurn[] = []
   for await (const page of pagesOf(load, of, 0, first)) turns.push(...page)

@@ -40,7 +40,7 @@ export async function newRun<In>(
   const parsed = await parseInput(workflow, given)
   const input = encode(parsed.input, `the input of workflow '${name}'`)
   const key = options.idempotencyKey
-  const runId = key === undefined ? ports.newId() : deriveUuid('key', name, checkId(key, 'an idempotency key'))
+  const runId = key === undefined ? ports.newId() : keyedRunId(name, checkId(key, 'an idempotency key'))
   const { workflowId, memo, attributes, version = workflow.version } = options
   const reuse = options.reuse ?? ports.reuse ?? 'allow'
   const begins = beginning(options)
@@ -72,6 +72,11 @@ export async function newRun<In>(
     displaced: reuse === 'terminateRunning' ? roomFor(runId) : undefined,
     ...begins,
   })
+}
+
+/** The id of the run that starts with this idempotency key create. */
+export function keyedRunId(workflow: string, key: string): string {
+  return deriveUuid('key', workflow, key)
 }
 
 /** The message that terminates the run which the new one replaces. */

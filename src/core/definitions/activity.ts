@@ -4,7 +4,8 @@ import { PawlError } from '../base/errors.ts'
 import { checkName } from '../base/names.ts'
 import type { Accepted, ActivityContext, ActivityContract, ActivityHandler, AsWritten, Taken } from './contract.ts'
 import { type ActivityOptions, activityOptions } from './options.ts'
-import { type KnownSchemas, parse, type Schemas, schemasIn } from './schema.ts'
+import { type KnownSchemas, parse, type Schemas } from './schema.ts'
+import { schemasIn } from './schema-options.ts'
 
 /** An activity definition: its contract and its code. */
 export interface Activity<in In, out Out> extends ActivityContract<In, Out> {

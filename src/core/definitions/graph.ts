@@ -25,7 +25,8 @@ import type { Graph, GraphStepOptions } from './graph-types.ts'
 import { withScope } from './graph-types.ts'
 import { type ActivityOptions, activityOptions, type WorkflowOptions, workflowOptions } from './options.ts'
 import type { RegisteredActivity } from './registry.ts'
-import { type AnySchema, type KnownSchemas, type Schema, schemasIn } from './schema.ts'
+import { type AnySchema, type KnownSchemas, type Schema } from './schema.ts'
+import { schemasIn } from './schema-options.ts'
 
 type AnyFunction = (...args: never[]) => unknown
 type Options = Partial<GraphStepOptions<never, never, never, never, never>> & {

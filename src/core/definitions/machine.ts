@@ -21,7 +21,8 @@ import {
   workflowOptions,
 } from './options.ts'
 import { stepPlan } from './plan.ts'
-import { checking, type KnownSchemas, type Schema, schemasIn } from './schema.ts'
+import { checking, type KnownSchemas, type Schema } from './schema.ts'
+import { schemasIn } from './schema-options.ts'
 import type { Workflow } from './workflow.ts'
 
 /** The activities of a machine, by the names that the machine uses. */

@@ -2,9 +2,8 @@
 // can be used as they are. A value that a schema rejects is refused with all issues the schema reports.
 
 import { nameClass } from '../base/assert.ts'
-import { checkOptions, type Description, given } from '../base/described.ts'
+import { clientLimits as limits } from '../base/client-limits.ts'
 import { PawlError } from '../base/errors.ts'
-import { limits } from '../base/limits.ts'
 
 /** A Standard Schema: it accepts a value of one type and parses it into another, or the same. */
 export interface Schema<in out Accepted = unknown, out Parsed = Accepted> {
@@ -57,29 +56,6 @@ const UNCHECKED = 'pawl'
 export function typed<T>(): Schema<T> {
   const validate = (value: unknown): SchemaResult<T> => ({ value: value as T })
   return { '~standard': { version: 1, vendor: UNCHECKED, validate } }
-}
-
-const schemaOptions = {
-  input: given<AnySchema>('The schema of the input.', 'a schema'),
-  output: given<AnySchema>('The schema of the output.', 'a schema'),
-} as const
-
-/** Separates the schemas from the other options of a definition. */
-export function schemasIn<Options extends object>(
-  definition: Options & { readonly input?: AnySchema; readonly output?: AnySchema },
-  of: string,
-  description: Description,
-): { readonly options: Omit<Options, 'input' | 'output'>; readonly schemas: KnownSchemas } {
-  checkOptions({ ...schemaOptions, ...description }, definition, {
-    of,
-    code: 'DEFINITION_INVALID',
-  })
-  const { input, output, ...options } = definition
-  const schemas = {
-    ...checking('input', input, `the input of ${of}`),
-    ...checking('output', output, `the output of ${of}`),
-  }
-  return { options, schemas }
 }
 
 /** The schema under its name; nothing if there is none, or if it checks nothing. */

@@ -5,7 +5,8 @@ import { checkName } from '../base/names.ts'
 import type { Context } from './context.ts'
 import type { Accepted, AsWritten, Taken, WorkflowContract } from './contract.ts'
 import { type WorkflowOptions, workflowOptions } from './options.ts'
-import { type KnownSchemas, type Schemas, schemasIn } from './schema.ts'
+import { type KnownSchemas, type Schemas } from './schema.ts'
+import { schemasIn } from './schema-options.ts'
 
 /** The function of a workflow. A run is started with `In`; the input schema, if any, turns it into `Parsed`. */
 export type WorkflowHandler<In, Parsed, Out> = (ctx: Context<In>, input: Parsed) => Promise<Out>

@@ -8,16 +8,9 @@ import type { AttributeChanges } from './attributes.ts'
 import { type Ending, type Event, type EventWith, type HistoryEvent, hasTrait } from './event.ts'
 import type { Extras } from './extras.ts'
 import { type OpenRequest, RequestIndex } from './requests.ts'
+import type { EndedStatus } from './status.ts'
 
-/** Statuses of runs that have not ended, and of runs that have. */
-export const LIVE = ['pending', 'running', 'waiting', 'paused', 'compensating'] as const
-export const ENDED = ['completed', 'failed', 'cancelled'] as const
-/** Those in which a worker releases a run that goes on by itself; `compensating` is shown instead while it undoes. */
-export const RELEASED = ['waiting', 'running'] as const satisfies readonly (typeof LIVE)[number][]
-export type ReleasedStatus = (typeof RELEASED)[number]
-export type EndedStatus = (typeof ENDED)[number]
-/** The status of a run. */
-export type Status = (typeof LIVE)[number] | EndedStatus
+export { ENDED, type EndedStatus, LIVE, RELEASED, type ReleasedStatus, type Status } from './status.ts'
 
 /** What a run is created with. Only a new generation changes it. */
 export interface Head {

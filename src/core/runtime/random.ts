@@ -1,5 +1,4 @@
-// Randomness as a parameter. Production uses the system's; tests pass a seeded one.
-import { randomFillSync } from 'node:crypto'
+// Randomness as a parameter. Production uses the system's, in Node and in browsers; tests pass a seeded one.
 import type { Clock } from './clock.ts'
 
 export interface Random {
@@ -15,7 +14,7 @@ let unused = 0
 
 function draw(): number {
   if (unused === 0) {
-    randomFillSync(pool)
+    crypto.getRandomValues(pool)
     unused = pool.length
   }
   return pool[--unused] ?? 0
@@ -42,5 +41,5 @@ export function secret(random: Random): string {
 
 /** Cryptographically random bytes. */
 export function secretBytes(count: number): Uint8Array {
-  return randomFillSync(new Uint8Array(count))
+  return crypto.getRandomValues(new Uint8Array(count))
 }

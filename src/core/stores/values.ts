@@ -1,7 +1,6 @@
 // Values that all parts of the store seam use, and the order of texts.
 
-import type { Instant } from '../base/time.ts'
-import type { ParentLink } from '../kernel/run.ts'
+import type { Head } from '../kernel/run.ts'
 
 export type {
   AttributeChanges,
@@ -10,17 +9,10 @@ export type {
   StoredScalar as AttributeScalar,
 } from '../kernel/attributes.ts'
 
-export interface StoredHead {
-  readonly runId: string
-  readonly name: string
-  readonly workflowId: string
-  readonly queue: string
-  readonly priority: number
-  readonly generation: number
-  readonly createdAt: Instant
+/** What a run is created with, with its bodies as texts. */
+export interface StoredHead extends Omit<Head, 'input' | 'extras' | 'keysOf' | 'attempt'> {
   readonly input: string
   readonly extras?: string
-  readonly parent?: ParentLink
 }
 
 export interface StoredMessage {

@@ -4,13 +4,12 @@ import { CancelledError, PawlError, RunError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { type Duration, milliseconds } from '../../core/base/time.ts'
 import { quote } from '../../core/base/visible.ts'
-import type { Page, PageOptions, RunHandle, RunRef, Why } from '../../core/index.ts'
+import { type Page, type PageOptions, type RunHandle, type RunRef, type Why, whyText } from '../../core/index.ts'
 import type { Engine } from '../../engine.ts'
 import type { InputOf } from '../inputs.ts'
 import type { Answer, AuditEntry, Credential, Outcome, OutputOf, TokenRecord } from '../outputs.ts'
 import type { OperationName, Scope } from '../routes.ts'
 
-/** Who makes a call, and with what. */
 /** What a server keeps beside runs. */
 export interface ServerBooks {
   readonly tokens: {
@@ -21,6 +20,7 @@ export interface ServerBooks {
   readonly audit: { list(page: PageOptions): Promise<Page<AuditEntry>> }
 }
 
+/** Who makes a call, and with what. */
 export interface Caller {
   readonly engine: Engine
   /** The name of the token, or of the user of the command line. */
@@ -66,7 +66,7 @@ export async function outcomeOf(
   const runId = await idOf(handle)
   if (timeout === undefined) {
     const { endedAt } = await handle.describe()
-    if (endedAt === undefined) return { runId, status: 'live', why: await handle.why() }
+    if (endedAt === undefined) return { runId, status: 'live', ...unfinished(await handle.why()) }
   }
   try {
     return { runId, status: 'completed', output: await handle.result({ signal, ...(timeout && { timeout }) }) }
@@ -79,7 +79,7 @@ export async function outcomeOf(
       return { runId, status: 'cancelled', ...(error.reason !== undefined && { reason: error.reason }) }
     }
     const why = whyIn(error)
-    if (why) return { runId, status: 'live', why }
+    if (why) return { runId, status: 'live', ...unfinished(why) }
     throw error
   }
 }
@@ -93,13 +93,17 @@ async function idOf(handle: RunHandle<unknown>): Promise<string> {
   }
 }
 
+export function unfinished(why: Why): { readonly why: Why; readonly text: string } {
+  return { why, text: whyText(why) }
+}
+
 /** The answer to an update; if there is none within the time, why. */
 export async function answerWithin(messageId: string, wait: () => Promise<unknown>): Promise<Answer> {
   try {
     return { messageId, result: await wait() }
   } catch (error) {
     const why = whyIn(error)
-    if (why) return { messageId, why }
+    if (why) return { messageId, ...unfinished(why) }
     throw error
   }
 }

@@ -71,6 +71,7 @@ export const others: Handlers<OtherOperation> = {
     return { name, version: stored, definitionHash }
   },
   'builds.list': async (_, { engine }) => ({ items: await engine.builds.list() }),
+  'builds.get': async ({ build }, { engine }) => ({ known: await engine.builds.isKnown(build) }),
   'builds.rollOut': async ({ build, percent }, { engine }) => {
     await engine.builds.rollOut(build, percent)
     return undefined

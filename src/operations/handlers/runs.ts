@@ -5,6 +5,7 @@ import { limits } from '../../core/base/limits.ts'
 import { encode } from '../../core/base/value.ts'
 import {
   type HistoryEvent,
+  keyedRunId,
   query,
   type RunHandle,
   type StartedRun,
@@ -17,7 +18,7 @@ import {
 import type { InputOf } from '../inputs.ts'
 import type { HistoryPage, Started, WhyOrError } from '../outputs.ts'
 import type { OperationName } from '../routes.ts'
-import { answerWithin, type Caller, type Handlers, outcomeOf, refOf, waitOf } from './context.ts'
+import { answerWithin, type Caller, type Handlers, outcomeOf, refOf, unfinished, waitOf } from './context.ts'
 
 type RunOperation = Extract<OperationName, `runs.${string}`>
 
@@ -33,8 +34,10 @@ function contract(name: string) {
   return workflow.declare<unknown, unknown>(name)
 }
 
-function started({ runId, workflowId, isNew, alongside }: StartedRun<unknown>): Started {
-  return defined({ runId, workflowId, isNew, alongside })
+function started(run: StartedRun<unknown>, { name, key }: { name: string; key: string | undefined }): Started {
+  const { runId, workflowId, isNew, alongside } = run
+  const keyed = (key !== undefined && runId === keyedRunId(name, key)) || undefined
+  return defined({ runId, workflowId, isNew, alongside, keyed })
 }
 
 export const runs: Handlers<RunOperation> = {
@@ -57,21 +60,24 @@ export const runs: Handlers<RunOperation> = {
   'runs.updateResult': async ({ run, messageId }, caller) => {
     const handle = at(caller, run)
     const answer = await handle.updateResult(anyUpdate, messageId)
-    return answer ? { messageId, result: answer.value } : { messageId, why: await handle.why() }
+    return answer ? { messageId, result: answer.value } : { messageId, ...unfinished(await handle.why()) }
   },
   'runs.export': (filter, { engine }) => engine.export(filter),
   'runs.start': async ({ workflow: name, input, wait, ...options }, { engine, signal: stop }) => {
     const run = await engine.start(contract(name), input, options)
-    if (waitOf(wait) === undefined) return started(run)
-    return { ...started(run), outcome: await outcomeOf(run, wait, stop) }
+    const known = started(run, { name, key: options.idempotencyKey })
+    if (waitOf(wait) === undefined) return known
+    return { ...known, outcome: await outcomeOf(run, wait, stop) }
   },
   'runs.startMany': async ({ workflow: name, runs: all }, { engine }) => {
     if (all.length > limits.batchElements) throw tooMany(all.length)
-    return { items: (await engine.startMany(contract(name), all as never)).map(started) }
+    const begun = await engine.startMany(contract(name), all)
+    return { items: begun.map((run, index) => started(run, { name, key: all[index]?.idempotencyKey })) }
   },
   'runs.signalWithStart': async ({ workflow: name, signal: kind, ...request }, { engine }) => {
     const once = { ...request, ...startedOnce('signal', request) }
-    return started(await engine.signalWithStart(contract(name), { ...once, signal: signal<unknown>(kind) }))
+    const run = await engine.signalWithStart(contract(name), { ...once, signal: signal<unknown>(kind) })
+    return started(run, { name, key: request.idempotencyKey })
   },
   'runs.updateWithStart': updateWithStart,
   'runs.signal': async ({ run, name, payload, messageId }, caller) => {
@@ -180,7 +186,7 @@ async function updateWithStart(
   const run = await engine.startWith(contract(name), input, once, message)
   const timeout = waitOf(wait) ?? limits.requestWaitMsMax
   const answer = await answerWithin(messageId, () => run.awaitUpdate(messageId, { timeout, signal: stop }))
-  return { ...started(run), ...answer }
+  return { ...started(run, { name, key: options.idempotencyKey }), ...answer }
 }
 
 function tooMany(count: number): PawlError {

@@ -1,0 +1,73 @@
+// `--url`: a command uses a server instead of a store.
+import { readFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { PawlError } from '../core/base/errors.ts'
+import { connect, type PawlClient, type RemoteBuilds, type RemoteClient } from '../remote/index.ts'
+
+/** What commands use: an engine on a store, or the client of a server. */
+export type AnyClient = PawlClient & { readonly builds: Pick<RemoteBuilds, 'isKnown'> }
+
+export interface ServerOption {
+  /** The address of the server to use. */
+  readonly url?: string
+  readonly tokenFile?: string
+}
+
+/** Longer than a restart of a server takes, and no longer than a person waits for an error. */
+const PATIENCE = '10s'
+
+/** Adds `--url` and `--token-file`. */
+export function withServerOptions(command: Command): Command {
+  return command
+    .option('--url <url>', 'the URL of a server to use instead of a store (env: PAWL_URL)')
+    .option(
+      '--token-file <file>',
+      'a file with the token for the server (env: PAWL_TOKEN_FILE, or PAWL_TOKEN for the token itself)',
+    )
+    .hook('preAction', (_, chosen) => chooseServer(chosen))
+}
+
+// Flags come before the environment. A command that could mean two places is refused, not guessed.
+function chooseServer(command: Command): void {
+  const isTyped = (option: string): boolean => command.getOptionValueSource(option) === 'cli'
+  const known = process.env['PAWL_URL'] || undefined
+  if (isTyped('url') && isTyped('store')) throw usage('both --url and --store are given. Give one of them.')
+  if (!isTyped('url') && !isTyped('store') && known !== undefined) {
+    if (process.env['PAWL_STORE']) throw usage('both PAWL_URL and PAWL_STORE are set. Give --url or --store.')
+    command.setOptionValue('url', known)
+  }
+  const isServer = command.getOptionValue('url') !== undefined
+  if (isServer && isTyped('codecs')) throw usage('--codecs is for a store; a server has its own codecs. Leave it out.')
+  if (!isServer && isTyped('tokenFile')) throw usage('--token-file needs --url: the server that the token is for.')
+}
+
+function usage(message: string): PawlError {
+  return new PawlError('INPUT_INVALID', message)
+}
+
+/** Uses the server and ends the connection. */
+export async function withServer<T>(
+  url: string,
+  { tokenFile = process.env['PAWL_TOKEN_FILE'] || undefined }: ServerOption,
+  use: (client: RemoteClient) => Promise<T>,
+): Promise<T> {
+  const token = tokenFile === undefined ? process.env['PAWL_TOKEN'] || undefined : await tokenIn(tokenFile)
+  await using client = connect(url, { timeout: PATIENCE, ...(token !== undefined && { token }) })
+  return await use(client)
+}
+
+async function tokenIn(file: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim()
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw usage(`--token-file ${file} cannot be read: ${code ?? message}. Expected a file with a token.`)
+  }
+}
+
+/** Throws if a server is given to a command that needs the store itself. */
+export function refuseServer({ url }: ServerOption, what: string): void {
+  if (url === undefined) return
+  const message = `${what} needs the store itself, and --url or PAWL_URL names a server. Give --store.`
+  throw new PawlError('NOT_SUPPORTED', message)
+}

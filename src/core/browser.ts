@@ -1,0 +1,12 @@
+// The engine as a client in a browser sees it: nothing here imports a module of Node.
+export type { Builds } from './client/builds.ts'
+export type { ForkOptions } from './client/rewinding.ts'
+export type { Edit, WaitOptions } from './client/run-handle.ts'
+export type { Begin } from './client/start-options.ts'
+export type { Query, Signal, Update } from './definitions/context.ts'
+export type { Args } from './definitions/contract.ts'
+export { checkPayload, query, signal, update } from './definitions/messages.ts'
+export type { WorkflowOptions } from './definitions/options.ts'
+export { OWN_WORKFLOWS, runNameOf } from './definitions/own-workflows.ts'
+export { type KnownSchemas, parseInput } from './definitions/schema.ts'
+export { ENDED, LIVE } from './kernel/status.ts'

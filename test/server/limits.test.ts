@@ -1,0 +1,117 @@
+// Rates, names of the server and tokens under attack.
+import { server } from 'pawl/server'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { limits } from '../../src/core/base/limits.ts'
+import { openWorld, quiet, send, type Wire, type World, wireOf, withToken } from './support.ts'
+
+let world: World
+let token: string
+
+beforeAll(async () => {
+  world = await openWorld()
+  token = (await world.api.tokens.create({ name: 'good', scope: 'read', namespace: 'default' })).token
+})
+
+afterAll(() => world[Symbol.asyncDispose]())
+
+const me = wireOf('me.get', {})
+
+test('wrong tokens are refused after a few; a token that was valid before is not locked out', async () => {
+  const api = server(world.engine, { logger: quiet })
+  expect((await send(api, withToken(me, token))).status).toBe(200)
+  const statuses: number[] = []
+  for (let at = 0; at < limits.wrongTokensPerMinute + 5; at++) {
+    const answer = await send(api, withToken(me, `wrong-${at}`))
+    statuses.push(answer.status)
+    if (answer.status === 429) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+  }
+  expect(statuses.slice(0, limits.wrongTokensPerMinute)).toEqual(Array(limits.wrongTokensPerMinute).fill(401))
+  expect(statuses.slice(limits.wrongTokensPerMinute)).toEqual(Array(5).fill(429))
+  expect((await send(api, withToken(me, token))).status).toBe(200)
+})
+
+test('a token makes so many requests per second, and no more; others are not held up', async () => {
+  const api = server(world.engine, { logger: quiet })
+  const other = (await api.tokens.create({ name: 'other', scope: 'read', namespace: 'default' })).token
+  const answers = await inRows(limits.requestBurst + 1_500, () => send(api, withToken(me, token)))
+  const refused = answers.filter(({ status }) => status === 429)
+  expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(limits.requestBurst)
+  expect(refused.length).toBeGreaterThan(0)
+  expect(refused[0]?.json).toMatchObject({ code: 'TOO_MANY_REQUESTS' })
+  expect(refused[0]?.headers.get('retry-after')).toBe('1')
+  expect((await send(api, withToken(me, other))).status).toBe(200)
+})
+
+test('only so many requests are in progress at once', async () => {
+  const api = server(world.engine, { open: true, logger: quiet })
+  const run = await world.engine.start({ is: 'workflow', name: 'waits' } as never, 1)
+  const wait = wireOf('runs.result', { run: run.runId, wait: '60s' })
+  const waiting = Array.from({ length: limits.requestsAtOnce }, () => send(api, wait))
+  const refused = await send(api, me)
+  expect(refused).toMatchObject({ status: 429, json: { code: 'TOO_MANY_REQUESTS' } })
+  await api.close()
+  expect(new Set((await Promise.all(waiting)).map(({ status }) => status))).toEqual(new Set([503]))
+})
+
+test('hosts: with and without port, in any case; a server that needs tokens and lists none takes any', async () => {
+  const under = (host: string): Wire => ({
+    ...withToken(me, token),
+    headers: { authorization: `Bearer ${token}`, host },
+  })
+  const listed = server(world.engine, {
+    hosts: ['Pawl.Example:443', 'other.example', 'ported.example:8443'],
+    logger: quiet,
+  })
+  const statuses = async (api: typeof listed, hosts: readonly string[]): Promise<number[]> => {
+    const all: number[] = []
+    for (const host of hosts) all.push((await send(api, under(host))).status)
+    return all
+  }
+  const fine = [
+    'pawl.example',
+    'PAWL.example:443',
+    'other.example:9000',
+    'ported.example:8443',
+    'localhost:1',
+    '[::1]:7295',
+  ]
+  expect(await statuses(listed, fine)).toEqual(fine.map(() => 200))
+  const foreign = [
+    'evil.example',
+    'pawl.example.evil',
+    'pawl.example:8080',
+    'ported.example',
+    '',
+    'localhost@evil.example',
+    '127.0.0.1.evil',
+  ]
+  expect(await statuses(listed, foreign.slice(0, 4))).toEqual([421, 421, 421, 421])
+  expect(await statuses(listed, foreign.slice(5))).toEqual([421, 421])
+  expect(await statuses(server(world.engine, { logger: quiet }), foreign.slice(0, 2))).toEqual([200, 200])
+  expect(await statuses(server(world.engine, { open: true, logger: quiet }), foreign.slice(0, 2))).toEqual([421, 421])
+})
+
+test('a server that is open stays open when a token is made; a token still has its own scope', async () => {
+  const api = server(world.engine, { open: true, logger: quiet })
+  expect((await send(api, me)).json).toEqual({ name: 'local', scope: 'admin' })
+  expect((await send(api, withToken(me, token))).json).toEqual({ name: 'good', scope: 'read' })
+  expect((await send(api, withToken(me, `${token}x`))).status).toBe(401)
+})
+
+test('a server that listens beyond this machine without a token is refused', async () => {
+  const { openEngine } = await import('./support.ts')
+  const engine = await openEngine()
+  await expect(server(engine, { logger: quiet }).listen({ host: '0.0.0.0', port: 0 })).rejects.toThrow(
+    /without a token/,
+  )
+  const api = server(engine, { token: 'the-token-of-the-settings', logger: quiet })
+  await api.listen({ host: '0.0.0.0', port: 0 })
+  await api.close()
+  await engine.close()
+})
+
+async function inRows<T>(count: number, make: () => Promise<T>): Promise<T[]> {
+  const made: T[] = []
+  while (made.length < count) made.push(...(await Promise.all(Array.from({ length: 100 }, make))))
+  return made
+}
