@@ -52,7 +52,10 @@ describe.each(kinds)('on %s', (kind) => {
     const one = await bench.worker({ workflows: [job] })
     const run = await one.engine.start(job)
     await begun.opened
+    // The second call shortens the grace of the first.
+    const drained = one.worker.drain('1h')
     await one.worker.drain('20ms')
+    await drained
     await told.opened
     const two = await bench.serve({ workflows: [job] })
     expect(await two.get(job, run.runId).result()).toBe('done')

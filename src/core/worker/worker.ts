@@ -47,8 +47,11 @@ export class Worker {
   #drained: Promise<void> | undefined
   /** Called when nothing is held any more. */
   #onEmpty: () => void = () => {}
-  /** Ends the grace period of a drain in progress sooner. */
-  #shorten: (graceMs: number) => void = () => {}
+  #graceMs = Number.POSITIVE_INFINITY
+  /** Shortens the grace of a drain, also of one in progress. */
+  #shorten: (graceMs: number) => void = (graceMs) => {
+    this.#graceMs = Math.min(this.#graceMs, graceMs)
+  }
 
   /** @internal */
   constructor(engine: EngineParts, settings: WorkerSettings) {
@@ -115,8 +118,8 @@ export class Worker {
   /** Takes no new work, finishes what it holds, and releases the rest after `grace`. A second call may shorten it. */
   drain(grace?: Duration): Promise<void> {
     const graceMs = milliseconds(grace ?? this.#context.settings.graceMs, 'grace')
-    if (this.#drained && grace !== undefined) this.#shorten(graceMs)
-    this.#drained ??= this.#drain(graceMs)
+    if (!this.#drained || grace !== undefined) this.#shorten(graceMs)
+    this.#drained ??= this.#drain()
     return this.#drained
   }
 
@@ -376,7 +379,7 @@ export class Worker {
     this.#waker.wake()
   }
 
-  async #drain(graceMs: number): Promise<void> {
+  async #drain(): Promise<void> {
     const before = this.#phase
     this.#phase = 'draining'
     this.#waker.wake()
@@ -384,7 +387,7 @@ export class Worker {
     await this.ready.catch(() => {})
     this.#announce('draining')
     for (const held of this.#runs.values()) held.drain()
-    await this.#empty(graceMs)
+    await this.#empty(this.#graceMs)
     await this.#releaseTasks()
     for (const held of this.#runs.values()) held.abortSteps()
     await this.#empty(limits.abortGraceMs)
