@@ -3,10 +3,12 @@ import type { JsonSchema } from '../core/base/described.ts'
 import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
 import { visible } from '../core/base/visible.ts'
+import type { Clock } from '../core/runtime/clock.ts'
 import type { Logger } from '../core/runtime/logger.ts'
 import type { Engine } from '../engine.ts'
 import type { Caller, ServerBooks } from '../operations/handlers/context.ts'
-import { operate } from '../operations/operate.ts'
+import type { Batches, LiveEvent, WindowEvent } from '../operations/live/events.ts'
+import { type Operable, operate } from '../operations/operate.ts'
 import type { Credential } from '../operations/outputs.ts'
 import { internalProblem, type Problem, problemOf } from '../operations/problems.ts'
 import { type OperationName, type Route, routes } from '../operations/routes.ts'
@@ -27,6 +29,7 @@ import { audited } from './audited.ts'
 import type { HttpAnswer, HttpRequest } from './http.ts'
 import { inputSchemas, openApi, propertiesOf, readsQuery, statusFor } from './openapi.ts'
 import { API, match } from './router.ts'
+import { Streams } from './streams.ts'
 
 /** A namespace: an engine, and the trail of what was changed in its store. */
 export interface Namespace {
@@ -39,6 +42,7 @@ export interface HandlerParts {
   readonly tokens: ServerBooks['tokens']
   readonly access: Access
   readonly logger: Logger
+  readonly clock: Clock
   /** Aborted when the server stops. */
   readonly stopped: AbortSignal
   readonly newId: () => string
@@ -54,17 +58,26 @@ const safeHeaders = {
   'cache-control': 'no-store',
 } as const
 
+/** Proxies pass a stream on as it comes. */
+const streamHeaders = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' } as const
+
 export class Handler {
   readonly #parts: HandlerParts
+  readonly #streams: Streams
   #inProgress = 0
   #openApi: object | undefined
 
   constructor(parts: HandlerParts) {
     this.#parts = parts
+    this.#streams = new Streams(parts.clock)
   }
 
   get inProgress(): number {
     return this.#inProgress
+  }
+
+  get openStreams(): number {
+    return this.#streams.size
   }
 
   async answer(request: HttpRequest): Promise<HttpAnswer> {
@@ -111,11 +124,31 @@ export class Handler {
     const space = this.#namespaceOf(credential)
     const change = { name, input, by: credential.name, requestId, reason: request.header('x-reason') }
     const caller = this.#caller(credential, space, request)
+    if (route.form === 'events') return this.#stream(name, input, caller, request)
     const output = await audited(space.audit, change, () => operate(name, input, caller))
     if (route.form === 'lines')
       return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: lines(output) }
     if (route.success === 204) return { status: 204, headers: {} }
     return jsonAnswer(statusFor(name, route, output), output, isExact(request.header('accept')))
+  }
+
+  // Only the beginning of a stream counts as a request in progress: this returns when the stream can be read.
+  async #stream(name: Operable, input: Fields, caller: Caller, request: HttpRequest): Promise<HttpAnswer> {
+    const last = request.header('last-event-id')
+    // A browser connects again with the address it had, so the header is newer than the field.
+    if (last !== undefined && last !== '' && Object.hasOwn(propertiesOf(name), 'after')) input['after'] = last
+    const { signal, stop } = this.#streams.open(`${caller.namespace} ${caller.name}`, [caller.signal])
+    try {
+      const events = (await operate(name, input, { ...caller, signal })) as Batches<LiveEvent | WindowEvent> | undefined
+      if (events && request.method !== 'HEAD') {
+        return { status: 200, headers: streamHeaders, body: this.#streams.texts(events, { signal, stop }) }
+      }
+      stop()
+      return events ? { status: 200, headers: streamHeaders } : { status: 204, headers: {} }
+    } catch (error) {
+      stop()
+      throw error
+    }
   }
 
   #namespaceOf({ namespace }: Credential): Namespace {

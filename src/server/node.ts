@@ -1,6 +1,8 @@
 // The server on Node's own requests and answers.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PawlError } from '../core/base/errors.ts'
+import { limits } from '../core/base/limits.ts'
+import type { Clock } from '../core/runtime/clock.ts'
 import type { HttpAnswer, HttpRequest } from './http.ts'
 
 export function fromNode(message: IncomingMessage, response: ServerResponse): HttpRequest {
@@ -59,10 +61,17 @@ export function tooLarge(bytesMax: number): PawlError {
   return new PawlError('REQUEST_TOO_LARGE', message)
 }
 
-export async function toNode(answer: HttpAnswer, message: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function toNode(
+  answer: HttpAnswer,
+  message: IncomingMessage,
+  response: ServerResponse,
+  clock: Clock,
+): Promise<void> {
   const { status, headers, body } = answer
   // A body that was not read would be taken for the next request.
   if (!message.complete) response.setHeader('connection', 'close')
+  // After a stream the connection is closed, so that a server that stops need not wait for it.
+  if (typeof body === 'object') response.shouldKeepAlive = false
   response.writeHead(status, {
     ...headers,
     ...(typeof body === 'string' && { 'content-length': Buffer.byteLength(body) }),
@@ -72,17 +81,18 @@ export async function toNode(answer: HttpAnswer, message: IncomingMessage, respo
   } else if (typeof body === 'string') {
     response.end(body)
   } else {
-    await sendParts(body, response)
+    await sendParts(body, response, clock)
   }
 }
 
 // Nothing is read from the store while the socket is full.
-async function sendParts(parts: AsyncIterable<string>, response: ServerResponse): Promise<void> {
+async function sendParts(parts: AsyncIterable<string>, response: ServerResponse, clock: Clock): Promise<void> {
   try {
     response.flushHeaders()
     for await (const part of parts) {
       if (response.destroyed) return
-      if (!response.write(part)) await drained(response)
+      if (!response.write(part)) await drained(response, clock)
+      if (response.destroyed) return
     }
     response.end()
   } catch {
@@ -91,14 +101,19 @@ async function sendParts(parts: AsyncIterable<string>, response: ServerResponse)
   }
 }
 
-function drained(response: ServerResponse): Promise<void> {
+/** Resolves when the client has taken what was sent, or is gone. One that takes nothing for long is cut off. */
+function drained(response: ServerResponse, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
+      cancelTimer()
       response.off('drain', done)
       response.off('close', done)
       resolve()
     }
+    const cancelTimer = clock.after(limits.streamStallMs, () => response.destroy())
     response.once('drain', done)
     response.once('close', done)
+    // Without this, a client that left before would be waited for.
+    if (response.destroyed) done()
   })
 }

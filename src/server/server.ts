@@ -54,12 +54,12 @@ export class Server {
     const spaces = Object.entries(engines).map(([name, each], at) => [name, { engine: each, audit: this.#audits[at] }])
     const namespaces = Object.fromEntries(spaces) as HandlerParts['namespaces']
     const { tokens } = this
-    this.#handler = new Handler({ namespaces, tokens, access, logger, newId, stopped: this.#stopped.signal })
+    this.#handler = new Handler({ namespaces, tokens, access, logger, clock, newId, stopped: this.#stopped.signal })
   }
 
   /** Answers a request of `fetch`: mount it in Hono, Next or a serverless function. */
   readonly fetch = async (request: Request): Promise<Response> => {
-    return toFetch(await this.#handler.answer(fromFetch(request)), request.method)
+    return toFetch(await this.#handler.answer(fromFetch(request)), request.method, this.#clock)
   }
 
   /** Answers a request of Node: mount it in Express or Fastify, before parsers of bodies. */
@@ -70,7 +70,7 @@ export class Server {
   async #answerNode(message: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const answer = await this.#handler.answer(fromNode(message, response))
-      if (!response.destroyed) await toNode(answer, message, response)
+      if (!response.destroyed) await toNode(answer, message, response, this.#clock)
     } catch {
       response.destroy()
     }

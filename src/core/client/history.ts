@@ -40,6 +40,16 @@ export async function* pagesOf(
   }
 }
 
+/** Where to read from to get the events after `after`, which may be in the middle of a turn: where that turn begins. */
+export async function turnStart(load: Load, of: Generation, after: number): Promise<number> {
+  for (let back = 8; ; back *= 8) {
+    const from = Math.max(0, after - back)
+    const { turns } = pageIn((await load([{ ...historyAsk(of, from), turns: back + 1 }]))[0])
+    const turn = turns.findLast(({ seq }) => seq <= after)
+    if (turn || from === 0) return turn?.seq ?? 0
+  }
+}
+
 export async function turnsOf(load: Load, of: Generation, first?: HistoryPage): Promise<StoredTurn[]> {
   const turns: StoredTurn[] = []
   for await (const page of pagesOf(load, of, 0, first)) turns.push(...page)
