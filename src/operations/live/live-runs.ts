@@ -23,7 +23,7 @@ export interface Seen {
 }
 
 interface Waiter {
-  known: Known
+  readonly known: Known
   readonly tell: (seen: Seen | undefined) => void
   readonly fail: (error: unknown) => void
 }
@@ -219,15 +219,15 @@ function tell({ run, waiters, runId }: Place, page: HistoryPage): boolean {
     } else if (page.turns.length > 0 || isNews(run, waiter.known)) {
       changed = true
       waiter.tell({ run, page })
-    } else {
-      waiter.known = { ...waiter.known, run }
     }
   }
   return changed
 }
 
 function isNews(run: RunSnapshot, { run: known, generation }: Known): boolean {
-  return run.head.generation > Math.max(generation, known.head.generation) || stateOf(run) !== stateOf(known)
+  if (run.head.generation > Math.max(generation, known.head.generation)) return true
+  // The same state after a grant is news, too: its reader may have asked for the reason while the run was held.
+  return keyOf(run) !== keyOf(known) || stateOf(run) !== stateOf(known)
 }
 
 /** Waiters of a run by their places, and whether there may be new turns for them. */
