@@ -141,7 +141,7 @@ export class Handler {
     try {
       const events = (await operate(name, input, { ...caller, signal })) as Batches<LiveEvent | WindowEvent> | undefined
       if (events && request.method !== 'HEAD') {
-        return { status: 200, headers: streamHeaders, body: this.#streams.texts(events, { signal, stop }) }
+        return { status: 200, headers: streamHeaders, body: this.#streams.texts(events, { signal, stop }), signal }
       }
       stop()
       return events ? { status: 200, headers: streamHeaders } : { status: 204, headers: {} }

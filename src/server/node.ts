@@ -67,7 +67,7 @@ export async function toNode(
   response: ServerResponse,
   clock: Clock,
 ): Promise<void> {
-  const { status, headers, body } = answer
+  const { status, headers, body, signal } = answer
   // A body that was not read would be taken for the next request.
   if (!message.complete) response.setHeader('connection', 'close')
   // After a stream the connection is closed, so that a server that stops need not wait for it.
@@ -81,17 +81,17 @@ export async function toNode(
   } else if (typeof body === 'string') {
     response.end(body)
   } else {
-    await sendParts(body, response, clock)
+    await sendParts(body, response, { clock, signal })
   }
 }
 
 // Nothing is read from the store while the socket is full.
-async function sendParts(parts: AsyncIterable<string>, response: ServerResponse, clock: Clock): Promise<void> {
+async function sendParts(parts: AsyncIterable<string>, response: ServerResponse, until: Until): Promise<void> {
   try {
     response.flushHeaders()
     for await (const part of parts) {
       if (response.destroyed) return
-      if (!response.write(part)) await drained(response, clock)
+      if (!response.write(part)) await drained(response, until)
       if (response.destroyed) return
     }
     response.end()
@@ -101,16 +101,24 @@ async function sendParts(parts: AsyncIterable<string>, response: ServerResponse,
   }
 }
 
+interface Until {
+  readonly clock: Clock
+  readonly signal: AbortSignal | undefined
+}
+
 /** Resolves when the client has taken what was sent, or is gone. One that takes nothing for long is cut off. */
-function drained(response: ServerResponse, clock: Clock): Promise<void> {
+function drained(response: ServerResponse, { clock, signal }: Until): Promise<void> {
   return new Promise((resolve) => {
+    const cut = (): void => void response.destroy()
     const done = (): void => {
       cancelTimer()
+      signal?.removeEventListener('abort', cut)
       response.off('drain', done)
       response.off('close', done)
       resolve()
     }
-    const cancelTimer = clock.after(limits.streamStallMs, () => response.destroy())
+    const cancelTimer = clock.after(limits.streamStallMs, cut)
+    signal?.addEventListener('abort', cut, { once: true })
     response.once('drain', done)
     response.once('close', done)
     // Without this, a client that left before would be waited for.

@@ -1,5 +1,8 @@
 // Live events by real servers: of a run, every event once and in order; of a window, what a list shows.
-import { type Engine, open, PermanentError, type RunHandle, signal, workflow } from 'pawl'
+import { setTimeout as pause } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { type Announcement, type Engine, PermanentError, type RunHandle, signal, workflow } from 'pawl'
 import { type Server, server } from 'pawl/server'
 import { afterEach, describe, expect, test } from 'vitest'
 import { limits } from '../../src/core/base/limits.ts'
@@ -8,6 +11,9 @@ import type { Counts } from '../../src/operations/live/windows.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { allOf, type Connect, EventStream, type SentEvent } from '../support/sse.ts'
 import { until, useStore } from '../workflows/each-store.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 const go = signal<number>('go')
 
@@ -18,6 +24,12 @@ const busy = workflow('busy', async (ctx, steps: number) => {
     else await ctx.run('step', () => n)
   }
   return steps
+})
+/** 200 events with 800 characters each in every round. */
+const wide = workflow('wide', async (ctx, left: number) => {
+  for (let n = 0; n < left; n++) {
+    await Promise.all(Array.from({ length: 100 }, () => ctx.run('step', () => 'x'.repeat(1_500))))
+  }
 })
 const rounds = workflow('rounds', async (ctx, left: number): Promise<number> => {
   await ctx.run('round', () => left)
@@ -34,7 +46,7 @@ const shaky = workflow('shaky', async (ctx) => {
   })
 })
 const waits = workflow('waits', async (ctx) => ctx.wait(go))
-const workflows = [busy, rounds, shaky, waits]
+const workflows = [busy, wide, rounds, shaky, waits]
 
 const servers: Server[] = []
 afterEach(async () => {
@@ -157,11 +169,42 @@ describe.each(['memory', 'sqlite', 'postgres'] as const)('on %s', (kind) => {
     expect(second.events.at(-1)).toMatchObject({ event: 'end', data: { status: 'completed', generation: 2 } })
   })
 
+  test('a client that stops reading costs little, and misses nothing', { timeout: 120_000 }, async () => {
+    const engine = await bench.serve({ workflows })
+    let loads = 0
+    const listeners = [({ type, ...call }: Announcement) => void (type === 'store.call' && isLoad(call) && loads++)]
+    const url = await serve(await bench.engine({ listeners }))
+    const run = await engine.start(wide, 100)
+    const counted = counter()
+    const stream = await EventStream.connect(eventsOf(url, run), { onEvent: counted.take, paused: true })
+    await run.result()
+    await settled(() => loads)
+    const before = loads
+    const held = collected()
+    const others = Array.from({ length: 10 }, () => EventStream.connect(eventsOf(url, run), { paused: true }))
+    const paused = await Promise.all(others)
+    await settled(() => loads)
+    const used = collected() - held
+    for (const each of paused) each.close()
+    // Each of them would be sent 17 MB. It has a page in hand, and its socket a few pieces.
+    expect(used).toBeLessThan(10 * 4 * 1_048_576)
+    expect(before).toBeLessThan(100)
+    console.log('used', used, before)
+    stream.response.resume()
+    await stream.ended
+    expect(counted.ids).toEqual((await historyOf(run)).map((event) => (event as { id: string }).id))
+    expect(counted.ids.length).toBeGreaterThan(20_000)
+    expect(counted.last).toMatchObject({ event: 'end', data: { status: 'completed' } })
+  })
+
   test('live.runs converges to the list under random changes, by a filter and by ids', async () => {
     const engine = await bench.serve({ workflows })
     const url = await serve(await bench.engine())
     const random = new SeededRandom(7)
-    const runs = await engine.startMany(waits, Array.from({ length: 12 }, () => ({}) as never))
+    const runs = await engine.startMany(
+      waits,
+      Array.from({ length: 12 }, () => ({}) as never),
+    )
     const ids = runs.map(({ runId }) => runId)
     const newest = new Window(await EventStream.connect(`${url}/events?workflow=waits&status=waiting,paused&limit=10`))
     const others = new Window(await EventStream.connect(`${url}/events?runs=${ids.join(',')}`))
@@ -185,6 +228,37 @@ describe.each(['memory', 'sqlite', 'postgres'] as const)('on %s', (kind) => {
     others.stream.close()
   })
 })
+
+function counter() {
+  const counted = {
+    ids: [] as (string | undefined)[],
+    last: undefined as SentEvent | undefined,
+    take: (event: SentEvent) => {
+      if (event.event === 'history') counted.ids.push(event.id)
+      counted.last = event
+    },
+  }
+  return counted
+}
+
+/** Resolves when a number has stopped changing. */
+async function settled(read: () => number): Promise<void> {
+  for (let last = -1; last !== read(); ) {
+    last = read()
+    await pause(500)
+  }
+}
+
+function isLoad(call: object): boolean {
+  return 'method' in call && call.method === 'load'
+}
+
+/** The bytes in use after a collection of garbage. */
+function collected(): number {
+  collectGarbage()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
 
 /** What a client of a window keeps. */
 class Window {
@@ -211,7 +285,10 @@ class Window {
       const wanted = (await list()).map(({ runId, status, generation }) => `${runId} ${status} ${generation}`)
       return { wanted: wanted.toSorted(), rows: [...this.#rows.values()].toSorted(), last: events.at(-1)?.event }
     }
-    await until(read, ({ wanted, rows, last }) => last === 'caughtUp' && JSON.stringify(wanted) === JSON.stringify(rows))
+    await until(
+      read,
+      ({ wanted, rows, last }) => last === 'caughtUp' && JSON.stringify(wanted) === JSON.stringify(rows),
+    )
   }
 }
 
@@ -242,13 +319,19 @@ describe('on memory', () => {
     for (const ends of ['client', 'server']) {
       const streams = await Promise.all(places.map((place) => EventStream.connect(place)))
       for (const stream of streams) await stream.until((events) => events.length > 1)
-      await until(() => runs.size, (size) => size === 1)
+      await until(
+        () => runs.size,
+        (size) => size === 1,
+      )
       expect(windows.size).toBe(2)
       if (ends === 'client') for (const stream of streams) stream.close()
       else await servers.pop()?.close()
       const complete = await Promise.all(streams.map(({ ended }) => ended))
       expect(complete).toEqual(places.map(() => ends === 'server'))
-      await until(() => runs.size + windows.size, (size) => size === 0)
+      await until(
+        () => runs.size + windows.size,
+        (size) => size === 0,
+      )
     }
   })
 
@@ -282,7 +365,8 @@ describe('on memory', () => {
     const engine = await bench.serve({ workflows })
     const url = await serve(engine)
     const { runId } = await engine.start(waits)
-    const status = async (path: string, after?: string) => (await EventStream.connect(`${url}${path}`, { after })).status
+    const status = async (path: string, after?: string) =>
+      (await EventStream.connect(`${url}${path}`, { after })).status
     expect(await status('/runs/w:nobody/events')).toBe(404)
     expect(await status(`/runs/${runId}/events?after=x`)).toBe(400)
     expect(await status(`/runs/${runId}/events`, '0.1')).toBe(400)
@@ -291,13 +375,4 @@ describe('on memory', () => {
     expect(await status('/events?limit=201')).toBe(400)
     expect(await status('/events?runs=w:nobody')).toBe(200)
   })
-})
-
-test('open is needed for the stream of a store that closed', async () => {
-  const engine = await open('memory:')
-  const url = await serve(engine)
-  const stream = await EventStream.connect(`${url}/events`)
-  await stream.until((events) => events.length > 1)
-  await engine.close()
-  stream.close()
 })

@@ -14,6 +14,8 @@ export interface Connect {
   readonly token?: string
   /** Hears every event. Without it, events are kept. */
   readonly onEvent?: (event: SentEvent) => void
+  /** Reads nothing until `response.resume()`. */
+  readonly paused?: boolean
 }
 
 /** One connection. */
@@ -28,7 +30,7 @@ export class EventStream {
   #text = ''
   #changed = Promise.withResolvers<void>()
 
-  constructor(response: IncomingMessage, { onEvent }: Connect) {
+  constructor(response: IncomingMessage, { onEvent, paused = false }: Connect) {
     this.response = response
     this.status = response.statusCode ?? 0
     response.setEncoding('utf8')
@@ -38,6 +40,7 @@ export class EventStream {
       for (const part of parts) this.#take(part, onEvent)
       this.#tell()
     })
+    if (paused) response.pause()
     this.ended = new Promise((resolve) => {
       response.once('close', () => {
         resolve(response.complete)

@@ -455,8 +455,10 @@ export const limits = {
   liveHeardAgainMs: 50,
   /** Share of time that the server spends on one kind of look at most: after 10 ms it pauses for 200. */
   liveLookShare: 0.05,
-  /** Turns that a stream of live events reads at a time. */
-  livePageTurns: 64,
+  /** Turns that a stream of live events reads at a time, first and at most; and how much text it aims at. */
+  livePageTurnsFirst: 8,
+  livePageTurnsMax: 64,
+  livePageLength: 262_144,
   /** Characters that a stream of live events hands to its socket at a time. */
   liveChunkLength: 65_536,
   /** Shortest time between two `state` events of a stream. */

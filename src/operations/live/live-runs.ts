@@ -19,7 +19,19 @@ export interface Known {
 /** A newer snapshot, and the turns after what was known, read after the snapshot. */
 export interface Seen {
   readonly run: RunSnapshot
-  readonly page: HistoryPage
+  readonly page: Page
+}
+
+/** Turns, and whether there may be more. */
+export interface Page {
+  readonly turns: HistoryPage['turns']
+  readonly isLast: boolean
+}
+
+/** A page of a history that was asked for so many turns. */
+export function pageOf(loaded: Loaded | undefined, asked: number): Page {
+  const { turns, more } = pageIn(loaded)
+  return { turns, isLast: !(more ?? turns.length >= asked) }
 }
 
 interface Waiter {
@@ -192,12 +204,12 @@ export class LiveRuns {
     const asked = places.filter(({ isNew }) => isNew)
     const pages = await host.load(
       asked.map(({ runId, generation, seq: after }) => {
-        return { type: 'history', runId, generation, after, turns: limits.livePageTurns } as const
+        return { type: 'history', runId, generation, after, turns: limits.livePageTurnsFirst } as const
       }),
     )
-    const pageOf = new Map(asked.map((place, index) => [place, pageIn(pages[index])]))
+    const read = new Map(asked.map((place, at) => [place, pageOf(pages[at], limits.livePageTurnsFirst)]))
     return places.flatMap((place) => {
-      const page = pageOf.get(place) ?? { turns: [] }
+      const page = read.get(place) ?? { turns: [], isLast: true }
       return tell(place, page) ? [place.watched] : []
     })
   }
@@ -210,7 +222,7 @@ interface Place {
 }
 
 /** Tells the waiters of one place what is new. Returns whether anything was. */
-function tell({ run, waiters, runId }: Place, page: HistoryPage): boolean {
+function tell({ run, waiters, runId }: Place, page: Page): boolean {
   let changed = false
   for (const waiter of waiters) {
     if (!run) {

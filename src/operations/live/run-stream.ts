@@ -3,9 +3,7 @@
 import { limits } from '../../core/base/limits.ts'
 import {
   type HistoryEvent,
-  type HistoryPage,
   type LoadAsk,
-  pageIn,
   publicEvents,
   publicStart,
   type RunSnapshot,
@@ -14,7 +12,7 @@ import {
 import type { Clock } from '../../core/runtime/clock.ts'
 import type { Engine } from '../../engine.ts'
 import { type Batches, idOf, type LiveEvent, type LiveState, type Position } from './events.ts'
-import type { LiveRuns } from './live-runs.ts'
+import { type LiveRuns, type Page, pageOf } from './live-runs.ts'
 import { patiently, restAfter } from './looks.ts'
 
 export interface RunStreamOptions {
@@ -53,7 +51,9 @@ class RunStream {
   /** True if all events that were there when the snapshot was made have been read. */
   #isDrained = false
   /** The next page, if the watcher has read it. */
-  #given: HistoryPage | undefined
+  #given: Page | undefined
+  /** How many turns to read at a time: fewer if they are large. */
+  #turns: number = limits.livePageTurnsFirst
   #isOpen = false
   readonly #state: { text: string; dueAt: number; isDue: boolean } = { text: '', dueAt: 0, isDue: true }
 
@@ -104,15 +104,20 @@ class RunStream {
     }
   }
 
-  async #page(): Promise<HistoryPage> {
+  async #page(): Promise<Page> {
     const given = this.#given
     this.#given = undefined
     if (given) return given
     const { generation, seq } = this.#at
     const of = { runId: this.#run.head.runId, generation }
     this.#from ??= await turnStart((asks) => this.#load(asks), of, seq)
-    const [loaded] = await this.#load([{ type: 'history', ...of, after: this.#from, turns: limits.livePageTurns }])
-    return pageIn(loaded)
+    const turns = this.#turns
+    const [loaded] = await this.#load([{ type: 'history', ...of, after: this.#from, turns }])
+    const page = pageOf(loaded, turns)
+    const mean = page.turns.reduce((sum, { body }) => sum + body.length, 1) / Math.max(1, page.turns.length)
+    const fitting = Math.min(turns * 2, limits.livePageTurnsMax, Math.floor(limits.livePageLength / mean))
+    this.#turns = Math.max(1, fitting)
+    return page
   }
 
   // A client that reads keeps its connection through an outage of the store.
@@ -121,14 +126,14 @@ class RunStream {
     return this.#isOpen ? patiently(this.#clock, this.#options.signal, load) : load()
   }
 
-  #take({ turns, more }: HistoryPage): Events {
+  #take({ turns, isLast }: Page): Events {
     const { generation, seq } = this.#at
     const isFirst = generation === 1 && seq < 0
     const all = [...(isFirst ? [publicStart(this.#run)] : []), ...turns.flatMap(publicEvents)]
     const events = all.filter((event) => event.seq > seq)
     const last = turns.at(-1)
     if (last) this.#from = last.seq + last.count
-    this.#isDrained = !last || !(more ?? turns.length >= limits.livePageTurns)
+    this.#isDrained = !last || isLast
     this.#at = { generation, seq: events.at(-1)?.seq ?? seq }
     return events.map((event) => {
       const id = idOf({ generation, seq: event.seq })
@@ -140,8 +145,13 @@ class RunStream {
   async #nextGeneration(): Promise<void> {
     const { runId } = this.#run.head
     const [loaded] = await this.#load([{ type: 'run', runId }])
-    if (loaded?.type === 'run' && loaded.run) this.#run = loaded.run
+    if (loaded?.type === 'run' && loaded.run) this.#see(loaded.run)
     if (this.#at.generation >= this.#oldest) this.#goTo(this.#at.generation + 1)
+  }
+
+  #see(run: RunSnapshot): void {
+    this.#run = run
+    this.#state.isDue = true
   }
 
   #gap(): LiveEvent | undefined {
@@ -172,8 +182,7 @@ class RunStream {
     const known = { run: this.#run, generation: this.#at.generation, seq: this.#from ?? this.#at.seq }
     const seen = await this.#live.changed(known, { signal, ...ms })
     if (!seen) return
-    this.#run = seen.run
-    this.#state.isDue = true
+    this.#see(seen.run)
     if (seen.page.turns.length === 0) return
     this.#given = seen.page
     this.#isDrained = false
