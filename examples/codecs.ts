@@ -23,19 +23,19 @@ const codecsWith = (all: Record<string, string>, current: string) => [
   offload({ to: './bodies', above: 10_000 }),
 ]
 
-const before = await open('sqlite:./pawl.db', { ...code, codecs: codecsWith(keys, 'spring') })
+const before = await open('sqlite:./codecs.db', { ...code, codecs: codecsWith(keys, 'spring') })
 before.work()
 const scan = randomBytes(30_000).toString('base64')
 const run = await before.start(visit, { name: 'Ada', scan }, { workflowId: 'visit-1' })
 while ((await run.why()).reason !== 'signal') await new Promise((later) => setTimeout(later, 10))
 await before.close()
 
-const kept = await readFile('pawl.db', 'latin1')
+const kept = await readFile('codecs.db', 'latin1')
 console.log(kept.includes('Ada') ? 'the store knows Ada' : 'the store does not know Ada')
 
 // A new key is there for everybody before it is the current one. The old one stays as long as anything needs it.
 const both = { ...keys, summer: randomBytes(32).toString('base64') }
-const after = await open('sqlite:./pawl.db', { ...code, codecs: codecsWith(both, 'summer') })
+const after = await open('sqlite:./codecs.db', { ...code, codecs: codecsWith(both, 'summer') })
 after.work()
 const same = after.get(visit, { workflowId: 'visit-1' })
 await same.signal(signed, 'Dr. Lovelace')

@@ -1,6 +1,9 @@
 // Opens an engine: a store, a client on it (`start`, `get`, `list` and so on are in core/client/client.ts), and the
 // workers of this process.
 
+import { Batch, type BatchOptions } from './addons/batches/batch.ts'
+import { Batches } from './addons/batches/batches.ts'
+import { batchWorkflow } from './addons/batches/workflow.ts'
 import { parseGraph } from './addons/documents/parse.ts'
 import { Schedules } from './addons/schedules/schedules.ts'
 import { SCHEDULES_QUEUE, schedule } from './addons/schedules/workflow.ts'
@@ -136,7 +139,7 @@ function refuseOldNode(): void {
 
 /** All code of an engine: the user's, and pawl's own. @internal */
 export function registryOf({ workflows = [], activities = [] }: OpenOptions): Registry {
-  return new Registry(workflows, activities, [schedule])
+  return new Registry(workflows, activities, [schedule, batchWorkflow])
 }
 
 /** A run as it is stored: its newest generation. */
@@ -164,6 +167,8 @@ export type CheckedRun = Verdict & {
 export class Engine extends Client implements AsyncDisposable {
   /** Runs that start by the clock. */
   readonly schedules: Schedules
+  /** Operations on many runs, previewed first. */
+  readonly batches: Batches
   readonly #store: Store
   readonly #registry: Registry
   readonly #catalogue: Catalogue
@@ -178,7 +183,7 @@ export class Engine extends Client implements AsyncDisposable {
   /** @internal */
   constructor(raw: Store, registry: Registry, options: OpenOptions, world: EngineWorld) {
     const { clock, random, waitClock } = world
-    const { reuse, interceptors } = options
+    const { reuse, interceptors, logger = consoleLogger } = options
     const bus = new Bus(options.listeners)
     const store = coalesced(observed(withCodecs(raw, options), bus, clock), () => clock.breathe())
     const ended = new AbortController()
@@ -200,8 +205,9 @@ export class Engine extends Client implements AsyncDisposable {
       reuse,
       interceptors,
       queryRun: (query) => queryRun(deciders, clock, query),
-      endUnclaimed: (run) => endUnclaimed(run, store, random.integer()),
+      endUnclaimed: (run) => endUnclaimed(run, { store, bus, clock, logger, turnId: random.integer() }),
     })
+    this.batches = new Batches(this)
     this.schedules = new Schedules(this, () => clock.now())
     this.#store = store
     this.#registry = registry
@@ -308,6 +314,11 @@ export class Engine extends Client implements AsyncDisposable {
   /** The kind of its store: 'sqlite', 'postgres' and so on. */
   get storeKind(): string {
     return this.#store.traits.name
+  }
+
+  /** The operations of a handle, for every run that matches the filter. */
+  batch(filter: RunFilter, options: BatchOptions): Batch {
+    return new Batch(this, filter, options)
   }
 
   /** How many step bodies the workers of this engine run. */

@@ -131,7 +131,7 @@ test('house: declarations show what users can call, and nothing that is ours', a
     'engine',
     'core/client/client',
     'core/worker/worker',
-    'core/client/batch',
+    'addons/batches/batch',
     'testing/test-engine',
   ]) {
     const text = await readFile(join(root, 'dist', `${name}.d.ts`), 'utf8')
@@ -203,13 +203,28 @@ describe('users §1: what a newcomer does, with the package and its docs alone',
     await rm(join(project, 'pawl.db'))
   })
 
+  test('the tsconfig.json of the README compiles a program, with its files by their real names', async () => {
+    const [config = ''] = await blocks('README.md', 'json')
+    const folder = join(project, 'typed')
+    await mkdir(folder)
+    await writeFile(join(folder, 'tsconfig.json'), config)
+    const lines = ["import { open } from 'pawl'", "await using pawl = await open('memory:')", 'void pawl']
+    await writeFile(join(folder, 'store.ts'), lines.join('\n'))
+    await writeFile(
+      join(folder, 'app.ts'),
+      "import './store.ts'\nimport { testEngine } from 'pawl/testing'\nvoid testEngine\n",
+    )
+    const { stdout } = await execute('tsc', ['-p', '.'], { cwd: folder })
+    expect(stdout).toBe('')
+  })
+
   test('the demo kills a worker and loses nothing', { timeout: 60_000 }, async () => {
     expect(await pawl('demo')).toMatch(/nothing was lost|lost nothing|once/i)
   })
 
   test('Getting started can be followed line by line', { timeout: 60_000 }, async () => {
     const [workflows = ''] = await blocks('docs/start/getting-started.md', 'ts')
-    await writeFile(join(project, 'workflows.ts'), workflows.replace("'10m'", "'10ms'"))
+    await writeFile(join(project, 'workflows.ts'), workflows.replace("'1m'", "'10ms'"))
     const worker = spawn('node', [bin(), 'worker', './workflows.ts'], { cwd: project })
     try {
       await until(worker.stdout, 'is working')

@@ -73,11 +73,19 @@ function loadProblem(error: unknown): string {
   if (!(error instanceof Error)) return `throws while it is loaded: ${String(error)}`
   const { message, stack = '' } = error
   // Only the stack has the place of the error, which may be in an imported file.
-  if (error instanceof SyntaxError) return `cannot be read: ${message}${inBrackets(/^file:\S+:\d+$/m.exec(stack)?.[0])}`
+  if (error instanceof SyntaxError) return `cannot be read: ${message}${inBrackets(placeOfSyntax(stack))}`
   if ('code' in error && error.code === 'ERR_MODULE_NOT_FOUND')
     return `cannot be loaded: ${message}.${importHint('url' in error ? error.url : undefined)}`
   const place = /(?:^|\s|\()(file:\/\/\/\S+?:\d+):\d+\)?$/m.exec(stack)?.[1]
   return `throws while it is loaded: ${error.name}: ${message}${inBrackets(place)}`
+}
+
+// Node names the place of an error in JavaScript by its URL, and in TypeScript by its path.
+function placeOfSyntax(stack: string): string | undefined {
+  const place = /^(?:file:|\/|[A-Za-z]:\\).*:\d+$/m.exec(stack)?.[0]
+  return place?.startsWith('file:') === false
+    ? place.replace(/^.*(?=:\d+$)/, (path) => pathToFileURL(path).href)
+    : place
 }
 
 function inBrackets(place: string | undefined): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseAttributes, parseFilter, suggestedCommand } from './options.ts'
+import { parseAttributes, parseFilter, storeIn, suggestedCommand, withCommands } from './options.ts'
 
 test('an attribute is a number or a flag only if it would be written the same way', () => {
   const texts = ['a=1', 'b=-2.5', 'c=true', 'd=01234', 'e=12345678901234567890', 'f=', 'g=x=y']
@@ -36,6 +36,12 @@ test('users stumble 4: where pawl was installed into a project, suggestions say 
   try {
     process.argv[1] = '/shop/node_modules/.bin/pawl'
     expect(suggestedCommand({ store: 'sqlite:./pawl.db' }, 'pawl run a')).toBe('npx pawl run a')
+    const store = storeIn(['why', 'a', '--store', 'file:./x'])
+    const error = 'Upgrade pawl in this process. Run `pawl doctor` to see, or list them: pawl builds'
+    expect(withCommands({ store }, error)).toBe(
+      'Upgrade pawl in this process. Run `npx pawl doctor --store file:./x` to see, or list them: npx pawl builds --store file:./x',
+    )
+    expect(storeIn(['why', '--store=file:./y'])).toBe('file:./y')
     process.argv[1] = '/usr/local/bin/pawl'
     expect(suggestedCommand({ store: 'sqlite:./pawl.db' }, 'pawl run a')).toBe('pawl run a')
   } finally {

@@ -179,6 +179,18 @@ export function suggestedCommand({ store }: StoreOption, command: string): strin
   return command.replace(/\bpawl ([a-z]+)(?= |$)/, (_, verb: string) => `${installedCommand()} ${verb}${flag}`)
 }
 
+/** A text with its commands as they can be pasted: those after a colon or in code quotes, as `pawl` is also a word. */
+export function withCommands(options: StoreOption, text: string): string {
+  return text.replace(/(?<=: |`)pawl [a-z]+(?=[ `]|$)/gm, (command) => suggestedCommand(options, command))
+}
+
+/** The store that the arguments name, for an error that is reported after its command. */
+export function storeIn(argv: readonly string[]): string {
+  const at = argv.findLastIndex((word) => /^--store(=|$)/.test(word))
+  const given = argv[at]?.startsWith('--store=') ? argv[at].slice('--store='.length) : argv[at + 1]
+  return (at < 0 ? undefined : given) ?? process.env['PAWL_STORE'] ?? DEFAULT_STORE
+}
+
 /** Collects the values of a repeatable option. */
 export function repeated(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value]

@@ -15,7 +15,7 @@ export function paintStatus(status: Status): string {
   return paint(statusStyles[status], status)
 }
 
-const statusStyles: Readonly<Record<Status, Style>> = {
+export const statusStyles: Readonly<Record<Status, Style>> = {
   pending: 'cyan',
   running: 'blue',
   waiting: 'yellow',

@@ -6,8 +6,10 @@ import { version } from '../operations/version.ts'
 import { buildsCommand } from './commands/builds.ts'
 import { cancelCommand } from './commands/cancel.ts'
 import { checkCommand } from './commands/check.ts'
+import { completionCommand } from './commands/completion.ts'
 import { definitionsCommand } from './commands/definitions.ts'
 import { demoCommand } from './commands/demo.ts'
+import { devCommand } from './commands/dev.ts'
 import { discardCommand } from './commands/discard.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { exportCommand } from './commands/export.ts'
@@ -22,15 +24,19 @@ import { retryCommand } from './commands/retry.ts'
 import { runCommand } from './commands/run.ts'
 import { runsCommand } from './commands/runs.ts'
 import { scheduleCommand, schedulesCommand } from './commands/schedule.ts'
+import { serveCommand } from './commands/serve.ts'
 import { signalCommand } from './commands/signal.ts'
 import { startCommand } from './commands/start.ts'
 import { stepsCommand } from './commands/steps.ts'
 import { submitCommand } from './commands/submit.ts'
 import { terminateCommand } from './commands/terminate.ts'
+import { tokenCommand } from './commands/token.ts'
 import { triggerCommand } from './commands/trigger.ts'
 import { updateCommand } from './commands/update.ts'
 import { whyCommand } from './commands/why.ts'
 import { workerCommand } from './commands/worker.ts'
+import { installedCommand } from './invocation.ts'
+import { storeIn, withCommands } from './options.ts'
 import { errorLine, print, printError, proseLines } from './output.ts'
 
 const examples = `
@@ -62,7 +68,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       if (isJson) reportJson('USAGE', error.message.replace(/^error: /, ''))
       return 2
     }
-    report(error, isJson, argv.includes('--debug'))
+    report(error, isJson, argv)
     return usageCodes.has(codeOf(error)) ? 2 : 1
   }
 }
@@ -71,8 +77,10 @@ function build(isJson: boolean): Command {
   const program = new Command('pawl')
     .description('Durable workflows: start them, run them, and see why they wait.')
     .version(version())
-    .addHelpText('after', examples)
+    .addHelpText('after', examples.replaceAll('$ pawl', `$ ${installedCommand()}`))
   const commands = [
+    devCommand(),
+    serveCommand(),
     demoCommand(),
     workerCommand(),
     submitCommand(),
@@ -102,12 +110,13 @@ function build(isJson: boolean): Command {
     checkCommand(),
     exportCommand(),
     doctorCommand(),
+    tokenCommand(),
+    completionCommand(),
   ]
-  for (const command of commands) {
-    command.option('--debug', 'print the stack of an error')
-    program.addCommand(command)
-  }
-  for (const command of [program, ...commands]) {
+  const verbs = commands.flatMap((command) => [command, ...command.commands])
+  for (const verb of verbs) verb.option('--debug', 'print the stack of an error')
+  for (const command of commands) program.addCommand(command)
+  for (const command of [program, ...verbs]) {
     command.exitOverride().showHelpAfterError('(add --help for the options)')
     command.configureOutput({
       writeOut: (text) => print(withoutNewline(text)),
@@ -117,11 +126,11 @@ function build(isJson: boolean): Command {
   return program
 }
 
-function report(error: unknown, isJson: boolean, debug: boolean): void {
+function report(error: unknown, isJson: boolean, argv: readonly string[]): void {
   const message = error instanceof Error ? error.message : String(error)
   if (isJson) reportJson(codeOf(error), message, detailsOf(error))
-  else printError(errorLine(`${proseLines(message)} (${codeOf(error)})`))
-  if (debug && error instanceof Error) printError(error.stack ?? '')
+  else printError(errorLine(`${proseLines(withCommands({ store: storeIn(argv) }, message))} (${codeOf(error)})`))
+  if (argv.includes('--debug') && error instanceof Error) printError(error.stack ?? '')
 }
 
 function reportJson(code: string, message: string, details?: unknown): void {

@@ -1,7 +1,7 @@
 // Commands that do one thing to one run and report what they did. Each verb is a file in commands/.
 import type { Command } from 'commander'
 import type { RunHandle, RunRecord } from '../index.ts'
-import { type CommonOptions, runRef, withCommonOptions, withEngine } from './options.ts'
+import { type CommonOptions, runRef, withCommands, withCommonOptions, withEngine } from './options.ts'
 import { paint, printDone, printError, proseLines } from './output.ts'
 
 /** What was done, a note for the user, and further facts for `--json`. */
@@ -31,7 +31,9 @@ export function runOperation<Options extends CommonOptions, Args extends readonl
       const result = await act({ run, record, options }, ...args)
       const { done, ...facts } = typeof result === 'string' ? { done: result } : result
       printDone(options, { runId: record.runId, workflowId: record.workflowId, ...facts }, done)
-      if (facts.note !== undefined && !options.json) printError(paint('yellow', `note: ${proseLines(facts.note)}`))
+      if (facts.note !== undefined && !options.json) {
+        printError(paint('yellow', `note: ${proseLines(withCommands(options, facts.note))}`))
+      }
     })
   })
 }

@@ -1,9 +1,10 @@
 // The engine as the floor above it sees it.
 export type { StoredDefinition } from './catalogue/catalogue.ts'
 export type { Records } from './catalogue/records.ts'
+export type { OwnActivityClient } from './client/activity-client.ts'
 export type { BuildRecord } from './client/builds.ts'
 export type { Client } from './client/client.ts'
-export { type Page, type PageOptions, pageOptions, type RunFilter, runFilter } from './client/filter.ts'
+export { type Page, type PageOptions, pageOptions, queryOf, type RunFilter, runFilter } from './client/filter.ts'
 export { eventsOf, pageIn, turnStart } from './client/history.ts'
 export type { HistoryEvent } from './client/history-event.ts'
 export { updateId } from './client/ids.ts'
@@ -30,11 +31,19 @@ export type { WorkerRecord } from './client/workers.ts'
 export { idOf, parseRequestKey } from './deciders/machine/keys.ts'
 export { type Activity, type AnyActivity, activity } from './definitions/activity.ts'
 export { type AttributeScalar, type Attributes, storedAttributes } from './definitions/attributes.ts'
-export { type Child, type Context, type RunRef, type TerminableChild, TIMEOUT } from './definitions/context.ts'
+export {
+  type Child,
+  type Context,
+  type RunRef,
+  type Signal,
+  type TerminableChild,
+  TIMEOUT,
+} from './definitions/context.ts'
 export type {
   ActivityContext,
   ActivityHandler,
   AnyWorkflowContract,
+  Args,
   Given,
   Startable,
   WorkflowContract,
@@ -56,7 +65,7 @@ export {
 } from './definitions/graph-plan.ts'
 export { shapeHash, shapeOf } from './definitions/graph-shape.ts'
 export type { MachinePlan } from './definitions/machine-plan.ts'
-export { query, signal, update } from './definitions/messages.ts'
+export { checkPayload, query, signal, update } from './definitions/messages.ts'
 export {
   type ActivityOptions,
   activityOptions,
@@ -65,7 +74,7 @@ export {
   type Retry,
   type RetryPolicy,
 } from './definitions/options.ts'
-export { SCHEDULE, startedAs } from './definitions/own-workflows.ts'
+export { BATCH, OWN_WORKFLOWS, SCHEDULE, startedAs } from './definitions/own-workflows.ts'
 export { checkPriority } from './definitions/plan.ts'
 export { hasCode, type RegisteredGraph, type RegisteredWorkflow } from './definitions/registry.ts'
 export { parseInput } from './definitions/schema.ts'

@@ -1,6 +1,7 @@
 // What each operation takes: the descriptions that the calls of the client have, with runs and definitions as names. Types,
 // checks and JSON Schemas follow from them.
 
+import { previewOptions } from '../addons/batches/batches.ts'
 import { backfillOptions, scheduleChange, wholeSchedule } from '../addons/schedules/options.ts'
 import {
   amount,
@@ -39,6 +40,7 @@ type TokenScope = Credential['scope']
 
 const run = required(text('A run id; or `w:` and a workflow id, which means its newest run.'))
 const schedule = required(text('The id of the schedule.'))
+const batch = required(text('The id of the batch.'))
 const build = required(text('The name of the build.'))
 const workflow = required(text('The name of the workflow.'))
 const payload = given<unknown>('The payload of the message.', 'any JSON value')
@@ -136,6 +138,14 @@ export const inputs = {
   'runs.discard': { run, messageId: required(text('The id of the message, as `why` names it.')), note: reason },
   'completions.resolve': { ...token, payload },
   'completions.reject': { ...token, reason: required(reason) },
+  'batches.preview': {
+    ...previewOptions,
+    filter: required(nested('The runs, unless the operation is not for their state.', filter)),
+  },
+  'batches.list': pageOptions,
+  'batches.get': { batch },
+  'batches.start': { batch },
+  'batches.stop': { batch },
   'schedules.list': pageOptions,
   'schedules.get': { schedule },
   'schedules.set': { schedule, ...wholeSchedule, workflow },

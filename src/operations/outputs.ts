@@ -1,5 +1,6 @@
 // What each operation answers: as types for the client, and as JSON Schemas for the OpenAPI document.
 
+import type { BatchPreview, BatchRecord } from '../addons/batches/batches.ts'
 import type { ScheduleDescription, ScheduleRecord } from '../addons/schedules/schedules.ts'
 import type { JsonSchema } from '../core/base/described.ts'
 import type { Failure } from '../core/base/failure.ts'
@@ -143,6 +144,11 @@ export interface Outputs {
   'runs.discard': Accepted
   'completions.resolve': Accepted
   'completions.reject': Accepted
+  'batches.preview': BatchPreview
+  'batches.list': Page<BatchRecord>
+  'batches.get': BatchRecord
+  'batches.start': Accepted
+  'batches.stop': Accepted
   'schedules.list': Page<ScheduleRecord>
   'schedules.get': ScheduleDescription
   'schedules.set': Nothing
@@ -204,6 +210,10 @@ const started = {
   ...{ runId: text, workflowId: text, isNew: flag },
   'alongside?': text,
 } satisfies Fields<Started>
+const batch = {
+  ...{ id: text, operation: text, state: text, 'reason?': text, matched: whole, done: whole, failed: whole },
+  ...{ failures: list(shape({ runId: text, code: text })), createdAt: time, 'endedAt?': time },
+} satisfies Fields<BatchRecord>
 const token = {
   ...{ id: text, name: text, scope: { type: 'string', enum: ['read', 'operate', 'admin'] }, namespace: text },
   ...{ createdAt: time, 'expiresAt?': time, 'revokedAt?': time },
@@ -245,6 +255,7 @@ export const components: Readonly<Record<string, JsonSchema>> = {
     ...{ name: text, version: whole, definitionHash: text, contentHash: text, submittedAt: whole },
     'document?': anything,
   }),
+  Batch: shape(batch),
   Build: { ...shape({ build: text, retired: flag }), additionalProperties: true },
   Worker: shapeOf<WorkerRecord>({
     ...{ worker: text, queues: list(text), 'workflows?': list(text), 'activities?': list(text) },
@@ -301,6 +312,11 @@ export const outputs: Readonly<Record<OperationName, JsonSchema | undefined>> = 
   'runs.discard': accepted,
   'completions.resolve': accepted,
   'completions.reject': accepted,
+  'batches.preview': { ...shape(batch), additionalProperties: true },
+  'batches.list': page(ref('Batch')),
+  'batches.get': ref('Batch'),
+  'batches.start': accepted,
+  'batches.stop': accepted,
   'schedules.list': page(ref('Schedule')),
   'schedules.get': ref('Schedule'),
   'schedules.set': undefined,

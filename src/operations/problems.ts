@@ -22,6 +22,7 @@ const statuses: Readonly<Record<number, readonly PawlErrorCode[]>> = {
   403: ['FORBIDDEN', 'ORIGIN_REFUSED'],
   404: ['RUN_NOT_FOUND', 'WORKFLOW_NOT_FOUND', 'QUERY_NOT_FOUND', 'TOKEN_INVALID', 'ROUTE_NOT_FOUND'],
   405: ['METHOD_NOT_ALLOWED'],
+  408: ['REQUEST_TIMEOUT'],
   409: [
     ...(['RUN_ALREADY_EXISTS', 'RUN_ENDED', 'NOT_ENDED', 'RUN_NOT_AT_REST', 'DEFINITION_CONFLICT'] as const),
     ...([
@@ -38,11 +39,11 @@ const statuses: Readonly<Record<number, readonly PawlErrorCode[]>> = {
   421: ['HOST_REFUSED'],
   422: [
     ...(['DEFINITION_INVALID', 'OUTPUT_INVALID', 'UPDATE_REJECTED', 'UPDATE_FAILED', 'NOT_SERIALISABLE'] as const),
-    ...(['NOT_SUPPORTED', 'DUPLICATE_STEP_KEY', 'NESTED_DURABLE_CALL', 'TOO_MANY_FAILURES'] as const),
+    ...(['STORE_REFUSED', 'NOT_SUPPORTED', 'DUPLICATE_STEP_KEY', 'NESTED_DURABLE_CALL', 'TOO_MANY_FAILURES'] as const),
   ],
   429: ['TOO_MANY_REQUESTS'],
   500: ['INTERNAL'],
-  503: ['TRY_LATER', 'STORE_UNAVAILABLE', 'STORE_READ_ONLY', 'STORE_REFUSED', 'WORKER_STOPPED'],
+  503: ['TRY_LATER', 'STORE_UNAVAILABLE', 'STORE_READ_ONLY', 'WORKER_STOPPED'],
 }
 const statusOf = new Map(
   Object.entries(statuses).flatMap(([status, codes]) => codes.map((code) => [code as string, Number(status)] as const)),

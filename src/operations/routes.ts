@@ -177,6 +177,27 @@ export const routes = {
     ...{ method: 'POST', path: '/completions/reject', scope: 'operate', success: 202 },
     about: 'Fail the wait for a webhook, or a step, by its token.',
   },
+  // ── Batches ──
+  'batches.preview': {
+    ...{ method: 'POST', path: '/batches', scope: 'operate', success: 201 },
+    about: 'List the runs that a batch would be done to, and keep the list. Nothing happens to them yet.',
+  },
+  'batches.list': {
+    ...{ method: 'GET', path: '/batches', scope: 'read', success: 200 },
+    about: 'List batches, newest first.',
+  },
+  'batches.get': {
+    ...{ method: 'GET', path: '/batches/{batch}', scope: 'read', success: 200 },
+    about: 'Show a batch, and how far it is.',
+  },
+  'batches.start': {
+    ...{ method: 'POST', path: '/batches/{batch}/start', scope: 'operate', success: 202 },
+    about: 'Start a batch that was previewed. Starting it again changes nothing.',
+  },
+  'batches.stop': {
+    ...{ method: 'POST', path: '/batches/{batch}/stop', scope: 'operate', success: 202 },
+    about: 'Stop a batch after the runs it is at.',
+  },
   // ── Schedules ──
   'schedules.list': {
     ...{ method: 'GET', path: '/schedules', scope: 'read', success: 200, tool: 'read' },

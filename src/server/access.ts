@@ -1,4 +1,5 @@
 // Who may ask for what: hosts, origins and tokens, before a request is read.
+import { hash } from 'node:crypto'
 import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
 import { quote } from '../core/base/visible.ts'
@@ -13,8 +14,10 @@ export interface AccessOptions {
   readonly hosts: readonly string[]
   /** Origins of pages that may use this server from a browser. */
   readonly origins: readonly string[]
-  /** True if requests without a token are from this machine, or the program that mounts the server lets them in. */
-  readonly isOpen: () => boolean
+  /** Requests without a token are let in, because the program that mounts the server checks them. */
+  readonly open: boolean
+  /** True if the server listens on loopback: requests without a token are let in until there is one. */
+  readonly isLocal: () => boolean
   readonly namespace: string
 }
 
@@ -33,12 +36,19 @@ export class Access {
   readonly #options: AccessOptions
   readonly #requests: Rate
   readonly #wrong: Rate
+  readonly #webhooks: Rate
+  readonly #hosts: readonly string[]
+  /** Tokens that were valid, by digest: wrong tokens from the same address do not lock them out. */
+  readonly #valid = new Set<string>()
 
   constructor(tokens: Tokens, clock: Clock, options: AccessOptions) {
     this.#tokens = tokens
     this.#options = options
+    this.#hosts = options.hosts.map(hostName)
     this.#requests = new Rate(clock, { perSecond: limits.requestsPerSecond, burst: limits.requestBurst })
     const perMinute = limits.wrongTokensPerMinute
+    const webhooks = limits.webhooksPerMinute
+    this.#webhooks = new Rate(clock, { perSecond: webhooks / 60, burst: webhooks })
     this.#wrong = new Rate(clock, { perSecond: perMinute / 60, burst: perMinute })
   }
 
@@ -56,10 +66,12 @@ export class Access {
 
   // A page under a name that its owner points to 127.0.0.1 has that name as the host of its requests.
   #checkHost(request: HttpRequest): void {
-    const { hosts, isOpen } = this.#options
     const host = request.header('host') ?? ''
-    if (hosts.includes(host) || (hosts.length === 0 && !isOpen())) return
-    if (isLoopback(host)) return
+    const name = hostName(host)
+    const { open, isLocal } = this.#options
+    // A host that is listed without a port is meant with any.
+    if (this.#hosts.includes(name) || this.#hosts.includes(name.replace(/:\d+$/, ''))) return
+    if (isLoopback(host) || (this.#hosts.length === 0 && !open && !isLocal())) return
     const message = `this server is not ${quote(host)}; expected localhost, or one of its \`hosts\`. Add the name to \`hosts\`.`
     throw new PawlError('HOST_REFUSED', message)
   }
@@ -83,8 +95,10 @@ export class Access {
 
   /** The answer to the question of a browser whether a page may send a request. */
   preflight(request: HttpRequest): Readonly<Record<string, string>> {
+    const cors = this.corsHeaders(request)
+    if (!cors['access-control-allow-origin']) return {}
     return {
-      ...this.corsHeaders(request),
+      ...cors,
       'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
       'access-control-allow-headers': 'authorization, content-type, idempotency-key, last-event-id, x-reason',
       'access-control-max-age': '600',
@@ -96,18 +110,34 @@ export class Access {
     const given = bearerOf(request.header('authorization'))
     const address = request.address ?? ''
     if (given === undefined) {
-      if (!this.#options.isOpen() || (await this.#tokens.areNeeded())) return undefined
+      if (!(await this.#isOpen())) return undefined
       this.#count(`address ${address}`)
       return { name: 'local', scope: 'admin', namespace: this.#options.namespace }
     }
-    if (this.#wrong.isEmpty(address)) throw tooMany(60_000 / limits.wrongTokensPerMinute)
+    const digest = hash('sha256', given)
+    // Clients behind one proxy share its address, so a token that was valid is looked up all the same.
+    if (this.#wrong.isEmpty(address) && !this.#valid.has(digest)) throw tooMany(60_000 / limits.wrongTokensPerMinute)
     const credential = await this.#tokens.find(given)
     if (credential) {
-      this.#count(`token ${given.slice(0, 20)}`)
+      if (this.#valid.size >= limits.countersKept) this.#valid.clear()
+      this.#valid.add(digest)
+      this.#count(`token ${digest}`)
       return credential
     }
+    this.#valid.delete(digest)
     this.#wrong.take(address)
     throw unauthenticated('the token is unknown, expired or revoked')
+  }
+
+  /** Anyone can call a webhook, so an address gets few tries to guess a token. */
+  countWebhook({ address = '' }: HttpRequest): void {
+    const waitMs = this.#webhooks.take(address)
+    if (waitMs > 0) throw tooMany(waitMs)
+  }
+
+  async #isOpen(): Promise<boolean> {
+    const { open, isLocal } = this.#options
+    return open || (isLocal() && !(await this.#tokens.areNeeded()))
   }
 
   #count(key: string): void {
@@ -137,6 +167,11 @@ function bearerOf(header: string | undefined): string | undefined {
   const [, token] = /^Bearer +([\x21-\x7e]{1,256}) *$/i.exec(header) ?? []
   if (token === undefined) throw unauthenticated('the header `Authorization` is not a bearer token')
   return token
+}
+
+/** A host as requests name it: in lower case, and without a port that a URL leaves out. */
+function hostName(host: string): string {
+  return host.toLowerCase().replace(/:(?:80|443)$/, '')
 }
 
 /** True for names of this machine, with any port. */

@@ -14,7 +14,7 @@ export interface Change {
 }
 
 /** Fields that name what an operation is done to. */
-const TARGETS = ['run', 'schedule', 'build', 'name', 'workflowId', 'workflow'] as const
+const TARGETS = ['run', 'batch', 'schedule', 'build', 'name', 'workflowId', 'workflow'] as const
 /** The histories of runs have these themselves, so they need not wait for their entry. */
 const TRAFFIC: ReadonlySet<OperationName> = new Set([
   ...(['runs.start', 'runs.startMany', 'runs.signal', 'runs.update', 'runs.signalWithStart'] as const),

@@ -3,7 +3,7 @@ import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
 import type { Clock } from '../core/runtime/clock.ts'
 import type { HttpAnswer, HttpRequest } from './http.ts'
-import { textOf, tooLarge } from './node.ts'
+import { bodyWasRead, textOf, tooLarge } from './node.ts'
 
 export function fromFetch(request: Request): HttpRequest {
   const { pathname, search, host } = new URL(request.url)
@@ -17,14 +17,20 @@ export function fromFetch(request: Request): HttpRequest {
   }
 }
 
-async function bodyOf({ body }: Request, bytesMax: number): Promise<string> {
+async function bodyOf({ body, bodyUsed }: Request, bytesMax: number): Promise<string> {
+  if (bodyUsed) throw bodyWasRead()
   if (!body) return ''
   const chunks: Uint8Array[] = []
   let bytes = 0
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    bytes += chunk.length
-    if (bytes > bytesMax) throw tooLarge(bytesMax)
-    chunks.push(chunk)
+  try {
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      bytes += chunk.length
+      if (bytes > bytesMax) throw tooLarge(bytesMax)
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    if (error instanceof PawlError) throw error
+    throw new PawlError('INPUT_INVALID', 'the body ended before it was complete.', { cause: error })
   }
   return textOf(Buffer.concat(chunks))
 }

@@ -6,7 +6,7 @@ import { visible } from '../core/base/visible.ts'
 import type { Clock } from '../core/runtime/clock.ts'
 import type { Logger } from '../core/runtime/logger.ts'
 import type { Engine } from '../engine.ts'
-import type { Caller, ServerBooks } from '../operations/handlers/context.ts'
+import type { Caller, QueryCode, ServerBooks } from '../operations/handlers/context.ts'
 import type { Batches, LiveEvent, WindowEvent } from '../operations/live/events.ts'
 import { type Operable, operate } from '../operations/operate.ts'
 import type { Credential } from '../operations/outputs.ts'
@@ -26,10 +26,13 @@ import {
 import { type Access, Refusal, tooMany, unauthenticated } from './access.ts'
 import type { Audit } from './audit.ts'
 import { audited } from './audited.ts'
-import type { HttpAnswer, HttpRequest } from './http.ts'
+import { type HttpAnswer, type HttpRequest, safeHeaders } from './http.ts'
 import { inputSchemas, openApi, propertiesOf, readsQuery, statusFor } from './openapi.ts'
+import { type Call, checkTaken, otherRoute } from './other-routes.ts'
+import type { Probes } from './probes.ts'
 import { API, match } from './router.ts'
 import { Streams } from './streams.ts'
+import { checkWebhook, type WebhookCall, webhookOf, webhookPayload } from './webhooks.ts'
 
 /** A namespace: an engine, and the trail of what was changed in its store. */
 export interface Namespace {
@@ -46,17 +49,9 @@ export interface HandlerParts {
   /** Aborted when the server stops. */
   readonly stopped: AbortSignal
   readonly newId: () => string
+  readonly query: QueryCode | undefined
+  readonly probes: Probes
 }
-
-/** Headers of every answer. Nothing that this server sends is to be run, framed or kept. */
-const safeHeaders = {
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-resource-policy': 'same-origin',
-  'cross-origin-opener-policy': 'same-origin',
-  'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'cache-control': 'no-store',
-} as const
 
 /** Proxies pass a stream on as it comes. */
 const streamHeaders = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' } as const
@@ -64,7 +59,7 @@ const streamHeaders = { 'content-type': 'text/event-stream', 'x-accel-buffering'
 export class Handler {
   readonly #parts: HandlerParts
   readonly #streams: Streams
-  #inProgress = 0
+  readonly #inProgress = new Set<Promise<HttpAnswer>>()
   #openApi: object | undefined
 
   constructor(parts: HandlerParts) {
@@ -72,8 +67,9 @@ export class Handler {
     this.#streams = new Streams(parts.clock)
   }
 
-  get inProgress(): number {
-    return this.#inProgress
+  /** Resolves when no request is in progress. */
+  async finished(): Promise<void> {
+    while (this.#inProgress.size > 0) await Promise.all(this.#inProgress)
   }
 
   get openStreams(): number {
@@ -81,19 +77,29 @@ export class Handler {
   }
 
   async answer(request: HttpRequest): Promise<HttpAnswer> {
+    const probed = await this.#parts.probes.answer(request)
+    if (probed) return { ...probed, headers: { ...safeHeaders, ...probed.headers } }
+    const answer = this.#answerAlways(request)
+    this.#inProgress.add(answer)
+    try {
+      return await answer
+    } finally {
+      this.#inProgress.delete(answer)
+    }
+  }
+
+  /** Answers errors, too. */
+  async #answerAlways(request: HttpRequest): Promise<HttpAnswer> {
     const requestId = this.#parts.newId()
     const headers = { ...safeHeaders, 'x-request-id': requestId, ...this.#parts.access.corsHeaders(request) }
-    this.#inProgress++
     try {
       const answer = await this.#answer(request, requestId)
       return { ...answer, headers: { ...headers, ...answer.headers } }
     } catch (error) {
-      const { status, ...problem } = this.#problem(error, requestId)
+      const { status, ...problem } = this.#problem(request.signal.aborted ? clientGone : error, requestId)
       const more = error instanceof Refusal ? error.headers : status === 503 ? { 'retry-after': '1' } : {}
       const body = plainText({ ...problem, status })
       return { status, headers: { ...headers, 'content-type': PROBLEM_TYPE, ...more }, body }
-    } finally {
-      this.#inProgress--
     }
   }
 
@@ -106,20 +112,27 @@ export class Handler {
   }
 
   async #answer(request: HttpRequest, requestId: string): Promise<HttpAnswer> {
-    const { access } = this.#parts
+    const { access, stopped } = this.#parts
+    if (stopped.aborted) throw stopped.reason
     if (request.target.length > limits.requestUrlLengthMax) {
       const message = `the URL has ${request.target.length} characters; expected at most ${limits.requestUrlLengthMax}.`
       throw new PawlError('REQUEST_TOO_LARGE', message)
     }
     access.checkPlace(request)
-    if (request.method === 'OPTIONS') return { status: 204, headers: access.preflight(request) }
-    if (this.#inProgress > limits.requestsAtOnce) throw tooMany(1_000)
     const [path, query] = splitAt(request.target, '?')
+    if (request.method === 'OPTIONS') {
+      return { status: 204, headers: { allow: methodsOf(path).join(', '), ...access.preflight(request) } }
+    }
+    if (this.#inProgress.size >= limits.requestsAtOnce) throw tooMany(1_000)
+    const other = path.startsWith(`${API}/`) ? undefined : await this.#elsewhere(request, [path, query], requestId)
+    if (other) return other
     const { name, route, fields } = found(request.method === 'HEAD' ? 'GET' : request.method, path)
     if (name === 'openapi.get') return jsonAnswer(200, (this.#openApi ??= openApi(version())), false)
-    const credential = await access.credentialOf(request)
-    if (!credential) throw unauthenticated('the request has no token')
-    const input = { ...(await bodyOf(request, name, route)), ...queryOf(query, name, route), ...fields }
+    const credential = await this.#credentialOf(request)
+    const read = readsQuery(route)
+      ? queryOf(query, name)
+      : await bodyOf(request, query, { name, schema: inputSchemas[name] })
+    const input = { ...read, ...onlyOnce(fields, read, name) }
     keyed(input, route, request.header('idempotency-key'))
     const space = this.#namespaceOf(credential)
     const change = { name, input, by: credential.name, requestId, reason: request.header('x-reason') }
@@ -127,7 +140,7 @@ export class Handler {
     if (route.form === 'events') return this.#stream(name, input, caller, request)
     const output = await audited(space.audit, change, () => operate(name, input, caller))
     if (route.form === 'lines')
-      return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: lines(output) }
+      return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: await lines(output) }
     if (route.success === 204) return { status: 204, headers: {} }
     return jsonAnswer(statusFor(name, route, output), output, isExact(request.header('accept')))
   }
@@ -151,6 +164,53 @@ export class Handler {
     }
   }
 
+  async #credentialOf(request: HttpRequest): Promise<Credential> {
+    const credential = await this.#parts.access.credentialOf(request)
+    if (credential) return credential
+    throw unauthenticated('the request has no token')
+  }
+
+  /** Webhooks, and routes under the names of other engines. */
+  async #elsewhere(
+    request: HttpRequest,
+    [path, query]: readonly [string, string],
+    requestId: string,
+  ): Promise<HttpAnswer | undefined> {
+    const webhook = webhookOf(path, Object.keys(this.#parts.namespaces))
+    if (webhook) return this.#webhook(request, webhook, requestId)
+    const matched = decodable(() => otherRoute(request.method, path))
+    if (!matched) return undefined
+    const credential = await this.#credentialOf(request)
+    const { route, fields } = matched
+    const isRead = route.method === 'GET'
+    const given = isRead ? Object.fromEntries(new URLSearchParams(query)) : await bodyOf(request, query, { name: path })
+    checkTaken(route, given)
+    const space = this.#namespaceOf(credential)
+    const caller = this.#caller(credential, space, request)
+    const call: Call = (name, input) => {
+      const change = { name, input, by: credential.name, requestId, reason: request.header('x-reason') }
+      return audited(space.audit, change, () => operate(name as Operable, input, caller)) as Promise<never>
+    }
+    return jsonAnswer(route.status ?? 200, await route.answer(call, fields, given), false)
+  }
+
+  async #webhook(request: HttpRequest, { namespace, token }: WebhookCall, requestId: string): Promise<HttpAnswer> {
+    checkWebhook(request)
+    if (request.method !== 'POST') {
+      throw new Refusal('METHOD_NOT_ALLOWED', `a webhook takes POST, not ${visible(request.method)}.`, {
+        allow: 'POST',
+      })
+    }
+    this.#parts.access.countWebhook(request)
+    const credential = { name: 'webhook', scope: 'operate', namespace } as const
+    const space = this.#namespaceOf(credential)
+    const input = { token, payload: await webhookPayload(request) }
+    const change = { name: 'completions.resolve', input, by: 'webhook', requestId, reason: undefined } as const
+    const caller = this.#caller(credential, space, request)
+    const output = await audited(space.audit, change, () => operate('completions.resolve', input, caller))
+    return jsonAnswer(202, output, false)
+  }
+
   #namespaceOf({ namespace }: Credential): Namespace {
     const { namespaces } = this.#parts
     const space = Object.hasOwn(namespaces, namespace) ? namespaces[namespace] : undefined
@@ -158,9 +218,10 @@ export class Handler {
     return space
   }
 
-  #caller({ name, scope, namespace }: Credential, { engine, audit }: Namespace, { signal }: HttpRequest): Caller {
-    const { tokens, stopped } = this.#parts
-    return { engine, name, scope, namespace, books: { tokens, audit }, signal: AbortSignal.any([signal, stopped]) }
+  #caller({ name, scope, namespace }: Credential, { engine, audit }: Namespace, { signal: gone }: HttpRequest): Caller {
+    const { tokens, stopped, query } = this.#parts
+    const signal = AbortSignal.any([gone, stopped])
+    return { engine, name, scope, namespace, books: { tokens, audit }, signal, ...(query && { query }) }
   }
 }
 
@@ -178,26 +239,47 @@ function found(
         allow,
       })
     }
-    case 'missing': {
-      const shown = visible(path).slice(0, 200)
-      throw new PawlError('ROUTE_NOT_FOUND', `there is no ${shown} here. The routes are in ${API}/openapi.json.`)
-    }
+    case 'missing':
+      throw missing(path)
   }
 }
 
+function missing(path: string): PawlError {
+  const shown = visible(path).slice(0, 200)
+  return new PawlError('ROUTE_NOT_FOUND', `there is no ${shown} here. The routes are in ${API}/openapi.json.`)
+}
+
+/** The methods of a path, as `Allow` lists them. */
+function methodsOf(path: string): readonly string[] {
+  const matched = matchSafely('OPTIONS', path)
+  if (matched.type === 'missing') throw missing(path)
+  return matched.type === 'method' ? matched.allowed : []
+}
+
 function matchSafely(method: string, path: string): ReturnType<typeof match> {
+  return decodable(() => match(method, path))
+}
+
+function decodable<T>(read: () => T): T {
   try {
-    return match(method, path)
+    return read()
   } catch (error) {
     if (!(error instanceof URIError)) throw error
-    throw new PawlError('INPUT_INVALID', 'the path has a broken escape; expected % and two hexadecimal digits.')
+    throw new PawlError(
+      'INPUT_INVALID',
+      'the path has a broken escape; expected % and two hexadecimal digits, of text in UTF-8.',
+    )
   }
 }
 
 type Fields = Record<string, unknown>
 
-async function bodyOf(request: HttpRequest, name: OperationName, route: Route): Promise<Fields> {
-  if (readsQuery(route)) return {}
+async function bodyOf(
+  request: HttpRequest,
+  query: string,
+  { name, schema }: { readonly name: string; readonly schema?: JsonSchema },
+): Promise<Fields> {
+  if (query !== '') throw new PawlError('INPUT_INVALID', `${name} takes its fields in the body, not in the query.`)
   const type = request.header('content-type')?.split(';')[0]?.trim().toLowerCase()
   const text = await request.body(limits.requestBytesMax)
   if (type !== JSON_TYPE && type !== EXACT_TYPE) {
@@ -210,29 +292,43 @@ async function bodyOf(request: HttpRequest, name: OperationName, route: Route): 
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new PawlError('INPUT_INVALID', `the body of ${name} is not an object; expected { … }.`)
   }
-  return (type === EXACT_TYPE ? body : withDates(body, inputSchemas[name])) as Fields
+  return (type === EXACT_TYPE ? body : withDates(body, schema)) as Fields
+}
+
+/** The fields of the path. They are nowhere else, so that no two places can say different things. */
+function onlyOnce(fields: Readonly<Record<string, string>>, others: Fields, name: OperationName): Fields {
+  const twice = Object.keys(fields).find((field) => Object.hasOwn(others, field))
+  if (twice === undefined) return fields
+  throw new PawlError('INPUT_INVALID', `\`${twice}\` of ${name} is in the path; expected it only there.`)
 }
 
 /** The fields of the query. Each may be given once. */
-function queryOf(query: string, name: OperationName, route: Route): Fields {
-  if (query === '') return {}
+function queryOf(query: string, name: OperationName): Fields {
   const fields: Fields = {}
-  for (const [field, text] of new URLSearchParams(query)) {
+  for (const part of query.split('&')) {
+    if (part === '') continue
+    const [field, text] = splitAt(part, '=').map(unescaped) as [string, string]
     if (Object.hasOwn(fields, field)) {
-      throw new PawlError('INPUT_INVALID', `the query has \`${visible(field)}\` twice; expected it once.`)
+      const shown = visible(field).slice(0, 100)
+      throw new PawlError('INPUT_INVALID', `the query has \`${shown}\` twice; expected it once.`)
     }
-    if (!readsQuery(route)) {
-      throw new PawlError('INPUT_INVALID', `${name} takes its fields in the body, not in the query.`)
-    }
-    const schema: JsonSchema | undefined = Object.hasOwn(propertiesOf(name), field)
-      ? propertiesOf(name)[field]
-      : undefined
+    const known = propertiesOf(name)
+    const schema: JsonSchema | undefined = Object.hasOwn(known, field) ? known[field] : undefined
     Object.defineProperty(fields, field, {
       value: withDates(fromUrl(text, schema), schema),
       ...{ enumerable: true, writable: true, configurable: true },
     })
   }
   return fields
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    const problem = 'the query has a broken escape; expected % and two hexadecimal digits'
+    throw new PawlError('INPUT_INVALID', `${problem}, of text in UTF-8.`)
+  }
 }
 
 function keyed(input: Fields, { key }: Route, header: string | undefined): void {
@@ -256,8 +352,22 @@ function jsonAnswer(status: number, output: unknown, exact: boolean): HttpAnswer
   return { status, headers: { 'content-type': type }, body: exact ? exactText(output) : plainText(output) }
 }
 
-async function* lines(output: unknown): AsyncGenerator<string> {
-  for await (const line of output as AsyncIterable<string>) yield `${line}\n`
+/** Nobody reads this answer, so it is no error that the log should have. */
+const clientGone = new PawlError('TRY_LATER', 'the client is gone. Send the request again.')
+
+/** The first line is made before the answer begins, so that an error that shows at once has a status. */
+async function lines(output: unknown): Promise<AsyncIterable<string>> {
+  const iterator = (output as AsyncIterable<string>)[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  return linesAfter(first, iterator)
+}
+
+async function* linesAfter(first: IteratorResult<string>, iterator: AsyncIterator<string>): AsyncGenerator<string> {
+  try {
+    for (let next = first; !next.done; next = await iterator.next()) yield `${next.value}\n`
+  } finally {
+    await iterator.return?.()
+  }
 }
 
 function splitAt(text: string, mark: string): readonly [string, string] {

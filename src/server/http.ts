@@ -21,3 +21,13 @@ export interface HttpAnswer {
   /** Aborted when the body is to end: a client that has not taken what it was sent is cut off. */
   readonly signal?: AbortSignal
 }
+
+/** Headers of every answer. Nothing that this server sends is to be run, framed or kept. */
+export const safeHeaders = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+} as const

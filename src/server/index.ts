@@ -7,6 +7,7 @@
  */
 
 export type { AuditEntry, Credential, TokenRecord } from '../operations/outputs.ts'
-export type { ListenOptions, ServerOptions } from './options.ts'
+export { defineConfig, type ServeConfig } from './config.ts'
+export type { CloseOptions, ListenOptions, ServerOptions } from './options.ts'
 export { type Listening, type Server, server } from './server.ts'
 export type { Tokens } from './tokens.ts'

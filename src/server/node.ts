@@ -4,6 +4,7 @@ import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
 import type { Clock } from '../core/runtime/clock.ts'
 import type { HttpAnswer, HttpRequest } from './http.ts'
+import { API } from './router.ts'
 
 export function fromNode(message: IncomingMessage, response: ServerResponse): HttpRequest {
   const gone = new AbortController()
@@ -13,13 +14,21 @@ export function fromNode(message: IncomingMessage, response: ServerResponse): Ht
   const address = message.socket.remoteAddress
   return {
     method: message.method ?? 'GET',
-    // Frameworks that mount a server below a path shorten `url`.
-    target: (message as { readonly originalUrl?: string }).originalUrl ?? message.url ?? '/',
+    target: targetOf(message),
     header: (name) => headerOf(message, name),
     body: (bytesMax) => bodyOf(message, bytesMax),
     ...(address !== undefined && { address }),
     signal: gone.signal,
   }
+}
+
+/**
+ * The path and the query. Express shortens `url` by the path below which it mounts a server: `app.use('/api', …)` takes
+ * away what belongs to this API, and `app.use('/pawl', …)` what does not.
+ */
+function targetOf(message: IncomingMessage): string {
+  const { url = '/', originalUrl = url } = message as IncomingMessage & { readonly originalUrl?: string }
+  return url.startsWith(`${API}/`) ? url : originalUrl
 }
 
 function headerOf({ headers }: IncomingMessage, name: string): string | undefined {
@@ -28,24 +37,43 @@ function headerOf({ headers }: IncomingMessage, name: string): string | undefine
 }
 
 async function bodyOf(message: IncomingMessage, bytesMax: number): Promise<string> {
-  if (message.readableDidRead) {
-    const problem = 'the body was read before pawl got the request'
-    throw new PawlError('INPUT_INVALID', `${problem}. Mount pawl before body parsers such as express.json().`)
-  }
-  if (Number(message.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax)
+  if (message.readableDidRead) throw bodyWasRead()
+  const discardedMax = bytesMax * limits.requestDiscardFactor
+  if (Number(message.headers['content-length'] ?? 0) > discardedMax) throw tooLarge(bytesMax)
+  return textOf(await chunksOf(message, bytesMax, discardedMax))
+}
+
+// What is too much is read all the same, up to a limit: most clients read no answer before they have sent everything.
+// Not with `for await`, which cuts the connection when it is left, and the answer with it.
+function chunksOf(message: IncomingMessage, bytesMax: number, discardedMax: number): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const chunks: Buffer[] = []
   let bytes = 0
-  try {
-    for await (const chunk of message as AsyncIterable<Buffer>) {
-      bytes += chunk.length
-      if (bytes > bytesMax) throw tooLarge(bytesMax)
-      chunks.push(chunk)
-    }
-  } catch (error) {
-    if (error instanceof PawlError) throw error
-    throw new PawlError('INPUT_INVALID', 'the body ended before it was complete.', { cause: error })
+  const take = (chunk: Buffer): void => {
+    bytes += chunk.length
+    if (bytes <= bytesMax) chunks.push(chunk)
+    else chunks.length = 0
+    if (bytes > discardedMax) finish(tooLarge(bytesMax))
   }
-  return textOf(Buffer.concat(chunks))
+  const end = (): void => finish(bytes > bytesMax ? tooLarge(bytesMax) : undefined)
+  const cut = (): void => finish(new PawlError('INPUT_INVALID', 'the body ended before it was complete.'))
+  const finish = (error: PawlError | undefined): void => {
+    message.off('data', take).off('end', end).off('close', cut).pause()
+    if (error) reject(error)
+    else resolve(Buffer.concat(chunks))
+  }
+  // Errors of the connection close it, too.
+  message
+    .on('data', take)
+    .on('end', end)
+    .on('close', cut)
+    .on('error', () => {})
+  return promise
+}
+
+export function bodyWasRead(): PawlError {
+  const problem = 'the body was read before pawl got the request'
+  return new PawlError('INPUT_INVALID', `${problem}. Mount pawl before body parsers such as express.json().`)
 }
 
 export function textOf(bytes: Uint8Array): string {

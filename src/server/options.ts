@@ -1,6 +1,7 @@
 // The options of servers.
-import { type Described, flag, given, hidden, strings, text, whole } from '../core/base/described.ts'
+import { type Described, duration, flag, fn, given, hidden, strings, text, whole } from '../core/base/described.ts'
 import type { Logger } from '../core/runtime/logger.ts'
+import type { QueryCode } from '../operations/handlers/context.ts'
 
 export const serverOptions = {
   /** A token with the scope admin. Default: only tokens in the store count. */
@@ -17,6 +18,10 @@ export const serverOptions = {
   origins: strings('Origins of other pages that may use the API from a browser.', 'a list of origins', {
     otherwise: 'none',
   }),
+  /** Answers queries, where the code of the runs is in another process. Default: the engine does. */
+  query: fn<QueryCode>('Answers queries, where the code of the runs is in another process.', {
+    otherwise: 'the engine, with its own code',
+  }),
   /** Where the server logs what failed. Default: the console. */
   logger: given<Logger>('Where the server logs what failed.', 'a logger', { otherwise: 'the console' }),
 } as const
@@ -31,3 +36,14 @@ export const listenOptions = {
 } as const
 /** Where a server listens. */
 export interface ListenOptions extends Described<typeof listenOptions> {}
+
+export const closeOptions = {
+  /** How long the server goes on taking connections, while `/readyz` says that it stops. Default 0. */
+  lameDuck: duration('How long the server goes on taking connections, while `/readyz` says that it stops.', {
+    otherwise: '0',
+  }),
+  /** How long requests in progress may take after that. Default 25s. */
+  grace: duration('How long requests in progress may take after that.', { otherwise: '25s' }),
+} as const
+/** How a server stops. */
+export interface CloseOptions extends Described<typeof closeOptions> {}

@@ -60,7 +60,9 @@ export function match(method: string, path: string): Match {
   }
   const name = at.methods.get(method)
   if (name === undefined) {
-    return at.methods.size === 0 ? { type: 'missing' } : { type: 'method', allowed: [...at.methods.keys()] }
+    const methods = [...at.methods.keys()]
+    if (methods.length === 0) return { type: 'missing' }
+    return { type: 'method', allowed: [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'] }
   }
   const names = segmentsOf(routes[name].path).filter(isField)
   const fields = names.map((field, index) => [field.slice(1, -1), decodeURIComponent(values[index] ?? '')])

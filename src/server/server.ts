@@ -1,9 +1,9 @@
 // A server: engines behind HTTP, mounted in another program or listening by itself.
-import { createServer, type IncomingMessage, type Server as NodeServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { checkOptions } from '../core/base/described.ts'
 import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
+import { milliseconds } from '../core/base/time.ts'
 import { type Clock, sleep } from '../core/runtime/clock.ts'
 import { consoleLogger } from '../core/runtime/logger.ts'
 import { Engine } from '../engine.ts'
@@ -11,8 +11,17 @@ import { Access, isLoopback } from './access.ts'
 import { Audit } from './audit.ts'
 import { fromFetch, toFetch } from './fetch.ts'
 import { Handler, type HandlerParts } from './handle.ts'
+import { Listener } from './listener.ts'
 import { fromNode, toNode } from './node.ts'
-import { type ListenOptions, listenOptions, type ServerOptions, serverOptions } from './options.ts'
+import {
+  type CloseOptions,
+  closeOptions,
+  type ListenOptions,
+  listenOptions,
+  type ServerOptions,
+  serverOptions,
+} from './options.ts'
+import { Probes } from './probes.ts'
 import { Tokens } from './tokens.ts'
 
 /** Where a server listens. */
@@ -34,7 +43,10 @@ export class Server {
   readonly #clock: Clock
   readonly #options: ServerOptions
   readonly #stopped = new AbortController()
-  #node: NodeServer | undefined
+  readonly #probes: Probes
+  readonly #newId: () => string
+  #listener: Listener | undefined
+  #closed: Promise<void> | undefined
   #isLocal = false
 
   /** @internal */
@@ -42,19 +54,20 @@ export class Server {
     const [first] = Object.entries(engines)
     if (!first) throw new PawlError('INPUT_INVALID', 'a server has no engine; expected one, or several by namespace.')
     const [namespace, engine] = first
-    const { token, open = false, hosts = [], origins = [], logger = consoleLogger } = options
+    const { token, open = false, hosts = [], origins = [], logger = consoleLogger, query } = options
     const { clock } = engine.world
     this.#clock = clock
     this.#options = options
     this.tokens = new Tokens(engine.records, clock, token === undefined ? undefined : { token, namespace })
-    const isOpen = (): boolean => open || this.#isLocal
-    const access = new Access(this.tokens, clock, { hosts, origins, isOpen, namespace })
-    const newId = (): string => engine.host.newId()
+    const isLocal = (): boolean => this.#isLocal
+    const access = new Access(this.tokens, clock, { hosts, origins, open, isLocal, namespace })
+    this.#newId = () => engine.host.newId()
+    this.#probes = new Probes(Object.values(engines), clock)
     this.#audits = Object.values(engines).map((each) => new Audit(each.records, clock))
     const spaces = Object.entries(engines).map(([name, each], at) => [name, { engine: each, audit: this.#audits[at] }])
     const namespaces = Object.fromEntries(spaces) as HandlerParts['namespaces']
-    const { tokens } = this
-    this.#handler = new Handler({ namespaces, tokens, access, logger, clock, newId, stopped: this.#stopped.signal })
+    const parts = { tokens: this.tokens, access, logger, clock, query, probes: this.#probes, newId: this.#newId }
+    this.#handler = new Handler({ namespaces, ...parts, stopped: this.#stopped.signal })
   }
 
   /** Answers a request of `fetch`: mount it in Hono, Next or a serverless function. */
@@ -70,6 +83,7 @@ export class Server {
   async #answerNode(message: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const answer = await this.#handler.answer(fromNode(message, response))
+      if (this.#closed) response.setHeader('connection', 'close')
       if (!response.destroyed) await toNode(answer, message, response, this.#clock)
     } catch {
       response.destroy()
@@ -80,36 +94,40 @@ export class Server {
   async listen(options: ListenOptions = {}): Promise<Listening> {
     checkOptions(listenOptions, options, { of: 'listen' })
     const { host = '127.0.0.1', port = limits.serverPort } = options
-    if (this.#node) throw new PawlError('INPUT_INVALID', 'this server listens already. Make another one.')
+    const { open, logger = consoleLogger } = this.#options
+    if (this.#closed) throw new PawlError('INPUT_INVALID', 'this server is closed. Make another one.')
+    if (this.#listener) throw new PawlError('INPUT_INVALID', 'this server listens already. Make another one.')
     const isLocal = isLoopback(host.includes(':') ? `[${host}]` : host)
-    if (!isLocal && !this.#options.open && !(await this.tokens.areNeeded())) throw unprotected(host)
+    if (!isLocal && !open && !(await this.tokens.areNeeded())) throw unprotected(host)
+    const listener = new Listener({ answer: this.node, logger, newId: this.#newId })
+    const { address, port: bound } = await listener.listen({ host, port })
     this.#isLocal = isLocal
-    const node = createServer(
-      {
-        maxHeaderSize: limits.requestHeaderBytesMax,
-        headersTimeout: limits.requestHeadersMs,
-        requestTimeout: limits.requestMs,
-        connectionsCheckingInterval: 1_000,
-      },
-      this.node,
-    )
-    node.maxConnections = limits.connectionsMax
-    this.#node = node
-    const { address, port: bound } = await listening(node, { host, port })
+    this.#listener = listener
     return { url: `http://${address.includes(':') ? `[${address}]` : address}:${bound}`, port: bound }
   }
 
-  /** Takes no more requests, lets those in progress finish, and stops. The engines stay open. */
-  async close(): Promise<void> {
-    const node = this.#node
-    this.#node = undefined
-    const closed = new Promise<void>((resolve) => (node ? node.close(() => resolve()) : resolve()))
-    node?.closeIdleConnections()
+  /**
+   * Stops: `/readyz` says so at once, new connections are refused after `lameDuck`, requests in progress may finish
+   * within `grace`. The engines stay open.
+   */
+  close(options: CloseOptions = {}): Promise<void> {
+    checkOptions(closeOptions, options, { of: 'close' })
+    this.#closed ??= this.#close(options)
+    return this.#closed
+  }
+
+  async #close({ lameDuck = 0, grace = limits.serverGraceMs }: CloseOptions): Promise<void> {
+    this.#probes.drain()
+    const lameDuckMs = milliseconds(lameDuck, 'lameDuck')
+    if (this.#listener && lameDuckMs > 0) await sleep(this.#clock, lameDuckMs)
     // Calls that wait for a run, and streams, end now: their callers continue on another server.
     this.#stopped.abort(new PawlError('TRY_LATER', 'this server stops. Send the request again.'))
-    await Promise.race([closed, sleep(this.#clock, limits.serverGraceMs)])
-    node?.closeAllConnections()
-    await closed
+    await this.#listener?.acceptWaiting(this.#clock)
+    const isOver = new AbortController()
+    const finished = Promise.all([this.#listener?.close(this.#clock), this.#handler.finished()])
+    await Promise.race([finished, sleep(this.#clock, milliseconds(grace, 'grace'), isOver.signal)])
+    isOver.abort()
+    this.#listener?.cut()
     await Promise.allSettled(this.#audits.map((audit) => audit.flush()))
   }
 }
@@ -125,18 +143,6 @@ export class Server {
 export function server(engines: Engine | Readonly<Record<string, Engine>>, options: ServerOptions = {}): Server {
   checkOptions(serverOptions, options, { of: 'server' })
   return new Server(engines instanceof Engine ? { [ONLY]: engines } : engines, options)
-}
-
-function listening(node: NodeServer, { host, port }: { host: string; port: number }): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    node.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error, host, port)))
-    node.listen(port, host, () => resolve(node.address() as AddressInfo))
-  })
-}
-
-function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): PawlError {
-  const why = error.code === 'EADDRINUSE' ? 'another program uses that port. Choose another port' : error.message
-  return new PawlError('INPUT_INVALID', `cannot listen on ${host}:${port}: ${why}.`, { cause: error })
 }
 
 function unprotected(host: string): PawlError {

@@ -81,7 +81,9 @@ export class Program {
   #stderr = ''
 
   constructor(args: readonly string[], cwd: string, environment: Readonly<Record<string, string>>) {
-    const { FORCE_COLOR: _, PAWL_STORE: __, PAWL_CODECS: ___, ...env } = process.env
+    const env = Object.fromEntries(
+      Object.entries(process.env).filter(([name]) => name !== 'FORCE_COLOR' && !name.startsWith('PAWL_')),
+    )
     this.#child = spawn(process.execPath, [main, ...args], {
       cwd,
       // What a program leaves in the folder for such things is removed with ours.
@@ -118,6 +120,23 @@ export class Program {
         throw new Error(`it ended without printing '${text}': ${this.#stdout}${this.#stderr}`)
       }
     }
+  }
+
+  /** Resolves with the first group when it has printed what fits. */
+  async matches(pattern: RegExp): Promise<string> {
+    for (;;) {
+      const found = pattern.exec(this.#stdout)
+      if (found) return found[1] ?? found[0]
+      const { stdout } = this.#child
+      const ended = await Promise.race([stdout && once(stdout, 'data'), this.ended])
+      if (ended && 'code' in ended && !pattern.test(this.#stdout)) {
+        throw new Error(`it ended without printing ${pattern}: ${this.#stdout}${this.#stderr}`)
+      }
+    }
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
   }
 
   kill(signal: NodeJS.Signals): void {

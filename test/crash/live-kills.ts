@@ -135,7 +135,7 @@ async function judge(engine: Engine, readers: readonly RunReader[]): Promise<str
     else if (at >= 0) violations.push(`run ${runId}: event ${at} is ${events[at]}, and not ${history[at]}`)
     else if (events.length !== history.length)
       violations.push(`run ${runId}: ${events.length - history.length} too many`)
-    if (isDone && ends === 0) violations.push(`the reader of ${runId} was never told the end`)
+    if (isDone && ends !== 1) violations.push(`the reader of ${runId} was told the end ${ends} times`)
   }
   return violations
 }

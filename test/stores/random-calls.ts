@@ -1,5 +1,6 @@
 // Random calls to a store, of every method and with every option. What they name is taken from the rows of a memory
 // store that has answered all calls before, so most of them are valid; some are stale, repeated or wrong on purpose.
+import { ENDED, LIVE, RELEASED } from '../../src/core/kernel/run.ts'
 import type { RunRow, TaskRow } from '../../src/core/stores/rules/row.ts'
 import type { Tables } from '../../src/core/stores/rules/tables.ts'
 import {
@@ -35,7 +36,7 @@ const SESSIONS = [1, 2, 3, 4, 5].map((each) => LARGE + each)
 const BUILDS = ['b1', 'b2', 'b3']
 const QUEUES = ['q1', 'q2']
 const NAMES = ['order', 'refund', 'report']
-const STATUSES = ['pending', 'running', 'waiting', 'paused', 'compensating', 'completed', 'failed']
+const STATUSES = [...LIVE, ...ENDED]
 
 export class RandomCalls {
   readonly #draws: RandomDraws
@@ -203,23 +204,17 @@ export class RandomCalls {
 
   #hasTies(): boolean {
     const { live, tasks } = this.#tables()
+    const now = this.#now()
     const seen = new Set<string>()
+    // The claim itself may free what a session holds: it is due then at once.
     const places = [
       ...[...live.values()].map(({ head, at, session, paused }) => [
-        head.name,
-        head.queue,
-        head.priority,
-        at,
-        session,
-        !!paused,
+        ...[head.name, head.queue, head.priority],
+        ...[session === 0 ? at : Math.min(at, now), !!paused],
       ]),
       ...[...tasks.values()].map(({ name, queue, priority, at, session }) => [
-        'task',
-        name,
-        queue,
-        priority,
-        at,
-        session,
+        ...['task', name, queue, priority],
+        session === 0 ? at : now,
       ]),
     ]
     return places.some((place) => {
@@ -275,7 +270,7 @@ export class RandomCalls {
     const dice = this.#draws.below(100)
     if (dice < 35) return { type: 'hold' }
     if (dice < 65) {
-      const status = this.#draws.pick(['waiting', 'running'] as const)
+      const status = this.#draws.pick(RELEASED)
       const ahead = this.#draws.below(3_000) - 300
       return {
         type: 'release',
@@ -295,7 +290,7 @@ export class RandomCalls {
     if (dice < 92)
       return {
         type: 'end',
-        status: this.#draws.pick(['completed', 'failed', 'cancelled'] as const),
+        status: this.#draws.pick(ENDED),
       }
     return { type: 'continue', past: this.#draws.firstTurn() }
   }
@@ -421,7 +416,7 @@ export class RandomCalls {
       limit: 1 + this.#draws.below(30),
       ...this.#draws.maybe(0.3, () => ({ names: NAMES.filter(() => this.#draws.chance(0.5)) })),
       ...this.#draws.maybe(0.4, () => ({
-        statuses: STATUSES.filter(() => this.#draws.chance(0.4)) as never,
+        statuses: STATUSES.filter(() => this.#draws.chance(0.4)),
       })),
       ...this.#draws.maybe(0.2, () => ({ workflowId: known?.head.workflowId ?? 'a' })),
       ...this.#draws.maybe(0.2, () => ({ pin: this.#draws.pick(BUILDS) })),

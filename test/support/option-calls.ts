@@ -18,6 +18,7 @@ import {
 import { compress, encrypt, offload } from 'pawl/codecs'
 import { callExternalService, handlers, llmService, notifyEmail, notifyWebhook, verifyWebhook } from 'pawl/handlers'
 import { simulate, testEngine } from 'pawl/testing'
+import { batchOptions } from '../../src/addons/batches/batch.ts'
 import { compressOptions } from '../../src/addons/codecs/compress.ts'
 import { encryptOptions } from '../../src/addons/codecs/encrypt.ts'
 import { offloadOptions } from '../../src/addons/codecs/offload.ts'
@@ -30,7 +31,6 @@ import { smtpServer } from '../../src/addons/handlers/smtp.ts'
 import { verifyOptions } from '../../src/addons/handlers/webhook-signature.ts'
 import { backfillOptions, scheduleChange, wholeSchedule } from '../../src/addons/schedules/options.ts'
 import type { Description } from '../../src/core/base/described.ts'
-import { batchOptions } from '../../src/core/client/batch.ts'
 import { pageOptions, runFilter } from '../../src/core/client/filter.ts'
 import {
   editOptions,

@@ -52,6 +52,10 @@ describe.each(kinds)('on %s', (kind) => {
       expect(await other.get(run.runId).result()).toBe('fine')
       // The same answer again changes nothing, another is refused, also when the run has ended.
       await client.resolve(token, 'fine')
+      expect(await rejection(client.resolve('', 'fine'))).toMatchObject({
+        code: 'TOKEN_INVALID',
+        message: 'the token is empty. Pass the token of the webhook or step.',
+      })
       expect(await rejection(client.resolve(token, 'poor'))).toMatchObject({
         code: 'TOKEN_INVALID',
         message: expect.stringContaining('another answer'),

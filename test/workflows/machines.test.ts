@@ -26,6 +26,9 @@ describe.each(kinds)('on %s', (kind) => {
     // The last move leaves it as it was.
     const [thinking, acting] = ['thinking', 'acting']
     expect(states).toEqual([thinking, acting, thinking, acting, thinking, undefined])
+    const steps = (await run.steps()).map(({ key }) => key)
+    const activities = ['model#1', 'tool#1', 'model#2', 'tool#2', 'model#3'].map((each) => `activity:${each}`)
+    expect(steps).toEqual([activities[0], 'timer:deadline#1', ...activities.slice(1)])
     // Also after the end, by a process that has only the code; and it asks none of it.
     const reader = await bench.engine({ workflows: [turn] })
     expect(await reader.get(turn, run.runId).query(state)).toEqual({ at: 'thinking', calls: 3 })

@@ -1,7 +1,7 @@
 // Runs that are terminated or cancelled while there is no worker that could claim them.
 import { activity, graph, machine, signal, typed, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
-import { historyOf, kinds, useStore, waitsFor } from './each-store.ts'
+import { Gate, heard, historyOf, kinds, useStore, waitsFor } from './each-store.ts'
 
 const go = signal<void>('go')
 const waits = workflow('waits', async (ctx) => ctx.wait(go))
@@ -106,5 +106,41 @@ describe.each(kinds)('on %s', (kind) => {
       const ends = (await historyOf(run)).filter(({ type }) => type === 'RunFailed')
       expect(ends, JSON.stringify(await historyOf(run))).toHaveLength(1)
     }
+  })
+
+  test('users: a run that no worker holds is ended although a worker seems alive, as after kill -9', async () => {
+    const busy = new Gate()
+    const done = new Gate()
+    const fills = workflow('fills', async (ctx) => {
+      await ctx.run('first', () => 1)
+      await ctx.run('hold', { startToClose: '1h' }, async () => {
+        busy.open()
+        await done.opened
+      })
+    })
+    // A worker that holds all it may stays alive and takes nothing else, like one that was just killed.
+    const { engine: living } = await bench.worker({ workflows: [waits, fills] }, { concurrency: { workflows: 1 } })
+    const engine = await bench.engine()
+    const [begun, asked] = await engine.startMany(waits, [{}, {}])
+    if (!begun || !asked) throw new Error('two were started')
+    for (const run of [begun, asked]) await waitsFor(run, 'signal')
+    await living.start(fills)
+    await busy.opened
+    const early = await engine.start(waits)
+    const late = await engine.start(waits)
+    expect((await early.why()).reason).toBe('ready')
+    const failed = heard(engine, 'run.failed')
+    await early.terminate('enough')
+    expect(await early.describe()).toMatchObject({ status: 'failed', failure: { type: 'Terminated' } })
+    expect(await failed).toMatchObject({ runId: early.runId })
+    await late.cancel('changed my mind')
+    expect((await late.describe()).status).toBe('cancelled')
+    await begun.terminate('enough')
+    expect((await begun.describe()).status).toBe('failed')
+    // The code of this one may clean up, so that only a worker can end it.
+    await asked.cancel('politely')
+    expect((await asked.describe()).status).toBe('waiting')
+    done.open()
+    await expect(asked.result()).rejects.toThrow('politely')
   })
 })

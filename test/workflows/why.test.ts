@@ -1,5 +1,11 @@
 import { activity, type HistoryEvent, type RunHandle, signal, workflow } from 'pawl'
+import { testEngine } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
+import { systemRandom } from '../../src/core/runtime/random.ts'
+import { MemoryStore } from '../../src/core/stores/memory/store.ts'
+import { Engine, registryOf } from '../../src/engine.ts'
+import { ALICE, BOB, beat, request } from '../../src/testing/conformance/builders.ts'
+import { VirtualClock } from '../../src/testing/virtual-clock.ts'
 import { Gate, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
 
 const go = signal<string>('go')
@@ -223,3 +229,64 @@ async function all(run: RunHandle<unknown>, after?: number): Promise<HistoryEven
   for await (const entry of run.history(options)) entries.push(entry)
   return entries
 }
+
+test('why: who takes over from a worker whose lease has ended', async () => {
+  const clock = new VirtualClock()
+  const store = new MemoryStore({ clock })
+  const engine = new Engine(store, registryOf({}), {}, { clock, random: systemRandom })
+  const run = await engine.start(workflow.declare<void, void>('order'))
+  const about = JSON.stringify({ queues: ['default'], workflows: ['order'], activities: [], code: 'a' })
+  await store.renew(beat(ALICE, { worker: 'w1', ttlMs: 30_000, about }))
+  await store.claim(request(ALICE))
+  expect(await run.why()).toMatchObject({ reason: 'lease', worker: 'w1' })
+  await clock.advance(30_000)
+  const alone = await run.why()
+  expect(alone).toMatchObject({ reason: 'lease', worker: 'w1' })
+  expect(alone.suggestion).toMatch(/^The lease of w1 has ended; any worker .* Start one: pawl worker <file\.ts>$/)
+  await store.renew(beat(BOB, { worker: 'w2', ttlMs: 30_000, about }))
+  expect((await run.why()).suggestion).toMatch(/^The lease of w1 has ended; worker w2 takes over soon/)
+  await engine.close()
+})
+
+test('why: a step that may run once is not retried without a look, and what a saga undid is reset', async () => {
+  const once = workflow('once', async (ctx) =>
+    ctx.run('charge', { retry: 'none' }, () => new Promise<string>(() => {})),
+  )
+  const trip = workflow('trip', async (ctx) =>
+    ctx.saga(async (saga) => {
+      await saga.run('reserve', () => 1)
+      saga.compensate(async (undo) => undo.run('undo', { retry: { maxAttempts: 100, initial: '1h' } }, undoes))
+      await saga.run('pay', { retry: 'none' }, fails)
+    }),
+  )
+  let isStuck = true
+  const undoes = (): void => {
+    if (isStuck) throw new Error('gone')
+  }
+  const fails = (): never => {
+    throw new Error('declined')
+  }
+  await using engine = await testEngine({ workflows: [once, trip] })
+  const charged = await engine.start(once)
+  await engine.idle()
+  await engine.crash()
+  await rejection(charged.result())
+  const { suggestion } = await charged.why()
+  expect(suggestion).toContain("Find out first whether step 'charge' was done")
+  expect(suggestion).toContain(`pawl fork ${charged.runId} 'step:charge#1' --result 'step:charge#1=<JSON>'`)
+  expect(suggestion).toContain(`pawl retry ${charged.runId}`)
+  const forked = await charged.fork({ step: 'step:charge#1', results: { 'step:charge#1': 'paid' } })
+  expect(await forked.result()).toBe('paid')
+  const undone = await engine.start(trip)
+  await engine.idle()
+  const stuck = await undone.why()
+  expect(stuck.reason).toBe('backoff')
+  expect(stuck.suggestion).toMatch(
+    /settle it by hand: pawl resume --step '.*undo#1' .* --result '<JSON>' --note '<why>'$/,
+  )
+  isStuck = false
+  await rejection(undone.result())
+  const ended = await undone.why()
+  expect(ended.suggestion).toContain(`pawl reset ${undone.runId} 'saga#1/step:reserve#1'`)
+  expect(ended.suggestion).not.toContain('pawl retry')
+})

@@ -123,6 +123,8 @@ describe('encrypt', () => {
     expect(refused({ k1: one }, 'k2')).toMatch(/current is 'k2', which is not the id of a key; expected one of: k1/)
     expect(refused({}, 'k1')).toMatch(/expected one of: none/)
     expect(refused({ 'a b': one }, 'a b')).toMatch(/is not a key id/)
+    for (const empty of ['', ' ', new Uint8Array()])
+      expect(refused({ k1: empty }, 'k1')).toMatch(/key 'k1' is empty; is the environment variable set\?/)
     expect(refused({ k1: short }, 'k1')).not.toContain(short)
   })
 })

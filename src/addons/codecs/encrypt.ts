@@ -115,6 +115,8 @@ function keyOf(id: string, key: Key): Buffer {
   const bytes = typeof key === 'string' ? bytesOf(key) : Buffer.from(key)
   // Never quote the key: messages end up in logs.
   if (bytes?.byteLength === KEY_BYTES) return bytes
+  if (typeof key === 'string' ? key.trim() === '' : key.length === 0)
+    throw invalid(`key '${id}' is empty; is the environment variable set? Expected ${KEY_BYTES} bytes`)
   throw invalid(
     `key '${id}' is ${bytes ? `${bytes.byteLength} bytes long` : 'neither base64 nor hexadecimal'}; expected ${KEY_BYTES} bytes, such as from: openssl rand -base64 ${KEY_BYTES}`,
   )

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { systemClock } from '../../core/runtime/clock.ts'
 import type { StoredDefinition } from '../../index.ts'
-import { type CommonOptions, withCommonOptions, withEngine } from '../options.ts'
+import { type CommonOptions, suggestedCommand, withCommonOptions, withEngine } from '../options.ts'
 import { plain, print, printJson, printTable, relative, showStore } from '../output.ts'
 
 const heads = [
@@ -25,7 +25,9 @@ async function list(name: string, options: CommonOptions): Promise<void> {
     if (options.json) return printJson(versions)
     if (versions.length === 0) {
       const where = showStore(options.store)
-      return print(`No definition '${plain(name)}' in ${where}. Submit one: pawl submit <file>`)
+      return print(
+        `No definition '${plain(name)}' in ${where}. Submit one: ${suggestedCommand(options, 'pawl submit <file>')}`,
+      )
     }
     const now = systemClock.now()
     printTable(

@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { defined } from '../../core/base/defined.ts'
 import { shellWord } from '../../core/base/shell.ts'
 import type { AttributeScalar } from '../../core/index.ts'
@@ -14,7 +14,18 @@ import {
   withCommonOptions,
   withEngine,
 } from '../options.ts'
-import { formatAge, paint, paintStatus, plain, print, printJson, printTable, showStore, spent } from '../output.ts'
+import {
+  formatAge,
+  paint,
+  paintStatus,
+  plain,
+  print,
+  printJson,
+  printTable,
+  showStore,
+  spent,
+  statusStyles,
+} from '../output.ts'
 
 interface Options extends CommonOptions {
   readonly status?: readonly string[]
@@ -38,7 +49,7 @@ export function runsCommand(): Command {
   return withCommonOptions(
     new Command('runs')
       .description('list runs, newest first')
-      .option('--status <status>', 'only runs of this status (repeatable)', repeated)
+      .addOption(statusOption())
       .option('--workflow <name>', 'only runs of this workflow')
       .option('--workflow-id <id>', 'only runs of this workflow id')
       .option(
@@ -49,6 +60,12 @@ export function runsCommand(): Command {
       .option('--limit <count>', 'the most runs to list', parseCount, 20)
       .option('--cursor <cursor>', 'continue an earlier list'),
   ).action(runs)
+}
+
+// The client refuses other statuses; the choices are for the help and for completion.
+function statusOption(): Option {
+  const option = new Option('--status <status>', 'only runs of this status (repeatable)')
+  return option.choices(Object.keys(statusStyles)).argParser(repeated)
 }
 
 async function runs(options: Options): Promise<void> {

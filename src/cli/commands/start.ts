@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { defined } from '../../core/base/defined.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { pawlCommand } from '../../core/base/shell.ts'
@@ -21,6 +21,7 @@ import { suggestionLines, whyLines } from '../show-why.ts'
 
 interface Options extends CommonOptions {
   readonly workflowId?: string
+  readonly idempotencyKey?: string
   readonly key?: string
   readonly queue?: string
   readonly delay?: string
@@ -39,7 +40,9 @@ export function startCommand(): Command {
       .argument('<workflow>', 'the name of the workflow')
       .argument('[json]', 'the input', parseJson)
       .option('--workflow-id <id>', 'an id of your own for the run')
-      .option('--key <key>', 'an idempotency key: the same key starts one run only')
+      .option('--idempotency-key <key>', 'the same key starts one run only')
+      // Its name in the first release.
+      .addOption(new Option('--key <key>').hideHelp().conflicts('idempotencyKey'))
       .option('--queue <name>', "the queue of the run (default: 'default')")
       .option('--priority <n>', 'higher priorities go first (default: 0)', parseInteger)
       .option(
@@ -61,7 +64,7 @@ async function start(name: string, input: unknown, options: Options): Promise<vo
     const run = await engine.start(contract, input, startOptions(options))
     const { runId, workflowId, isNew, alongside } = run
     const started = defined({ runId, workflowId, isNew, alongside })
-    const notes = await notesOn(run)
+    const notes = await notesOn(run, options)
     if (!options.wait) {
       if (options.json) return printJson({ ...started, ...(notes.length > 0 && { notes }) })
       print(`run ${paint('bold', runId)} of '${plain(name)}' ${stateOf(run, options)}`)
@@ -87,13 +90,13 @@ function stateOf({ isNew }: StartedRun<unknown>, { pending }: Options): string {
 }
 
 /** Notes for the user: another run with the same workflow id, or no worker. */
-async function notesOn(run: StartedRun<unknown>): Promise<string[]> {
+async function notesOn(run: StartedRun<unknown>, options: Options): Promise<string[]> {
   const why = await run.why()
   return [
     ...(run.alongside === undefined
       ? []
       : [`workflow id '${run.workflowId}' has another run in progress, ${run.alongside}`]),
-    ...(why.reason === 'noWorker' && why.suggestion !== undefined ? [why.suggestion] : []),
+    ...(why.reason === 'noWorker' ? suggestionLines(why, options) : []),
   ]
 }
 
@@ -102,7 +105,7 @@ function printNotes(notes: readonly string[]): void {
 }
 
 function startOptions(options: Options): StartOptions {
-  const { workflowId, key, queue, delay, pending, definitionVersion: version } = options
+  const { workflowId, idempotencyKey = options.key, queue, delay, pending, definitionVersion: version } = options
   const { priority, attribute, reuse } = options
   return defined({
     priority,
@@ -111,7 +114,7 @@ function startOptions(options: Options): StartOptions {
     reuse: reuse as StartOptions['reuse'],
     delay: delay as Duration | undefined,
     workflowId,
-    idempotencyKey: key,
+    idempotencyKey,
     queue,
     pending,
     version,

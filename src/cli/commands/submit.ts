@@ -5,7 +5,7 @@ import { type GraphProblem } from '../../addons/documents/problems.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { pawlCommand } from '../../core/base/shell.ts'
-import { type CommonOptions, withCommonOptions, withNewEngine } from '../options.ts'
+import { type CommonOptions, suggestedCommand, withCommonOptions, withNewEngine } from '../options.ts'
 import { counted, errorLine, paint, plain, print, printError, printJson } from '../output.ts'
 
 export function submitCommand(): Command {
@@ -24,7 +24,7 @@ async function submit(file: string, options: CommonOptions): Promise<void> {
       if (options.json) return printJson({ name, version, definitionHash })
       print(`'${plain(name)}' version ${paint('bold', String(version))}  ${definitionHash}`)
       const command = pawlCommand('start', [name], { placeholder: "'<input as JSON>'" })
-      print(paint('dim', `start it: ${command}`))
+      print(paint('dim', `start it: ${suggestedCommand(options, command)}`))
     } catch (error) {
       const problems = problemsIn(error)
       if (!problems) throw error

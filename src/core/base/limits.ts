@@ -1,5 +1,7 @@
 // Every limit of pawl, in one place, with the unit at the end of its name. Nothing in the system grows without one.
+
 import { assert } from './assert.ts'
+import { liveLimits } from './live-limits.ts'
 
 export const limits = {
   /** One value (an input, a result, the payload of a signal), as UTF-8 bytes of its JSON. */
@@ -408,8 +410,20 @@ export const limits = {
   definitionsKept: 1_000,
   /** Where a server listens unless told otherwise. */
   serverPort: 7_295,
+  /** Runs of one batch with a kept preview: their ids fit into one value. */
+  batchRunsMax: 25_000,
+  /** Runs that such a batch works on in one step. */
+  batchChunk: 100,
+  /** Time for which a preview can be started. */
+  batchPreviewMs: 3_600_000,
+  /** Failures that a batch keeps. */
+  batchFailuresKept: 1_000,
+  /** Runs that a preview shows. */
+  batchSample: 20,
   /** Bytes of the body of a request to the server. */
   requestBytesMax: 2 * 1_048_576,
+  /** Multiple of that up to which a longer body is read, and discarded, so that its sender reads the refusal. */
+  requestDiscardFactor: 4,
   /** Levels of nesting in the body of a request: those of a value, and of what contains it. */
   requestDepthMax: 220,
   /** Bytes of all headers of a request. */
@@ -420,6 +434,8 @@ export const limits = {
   requestHeadersMs: 10_000,
   /** Time in which a whole request must arrive. */
   requestMs: 30_000,
+  /** Time after which a connection is closed on which nothing was sent, in either direction. */
+  connectionSilenceMs: 120_000,
   /** Longest wait of a request for a run. */
   requestWaitMsMax: 60_000,
   /** Requests in progress at once; more get TOO_MANY_REQUESTS. */
@@ -430,6 +446,8 @@ export const limits = {
   requestsPerSecond: 1_000,
   /** Requests of one token in one burst. */
   requestBurst: 2_000,
+  /** Calls of webhooks per minute from one address. */
+  webhooksPerMinute: 600,
   /** Wrong tokens per minute from one address. */
   wrongTokensPerMinute: 10,
   /** Time for which a server trusts a token it has looked up; a revocation takes effect after it at the latest. */
@@ -442,37 +460,12 @@ export const limits = {
   countersKept: 10_000,
   /** Time that requests in progress get when the server stops. */
   serverGraceMs: 25_000,
-  /** Streams of live events at once, of a process and of one token. */
-  liveStreamsMax: 5_000,
-  liveStreamsPerToken: 100,
-  /** Time between two comments in a stream of live events that has nothing to say. */
-  liveHeartbeatMs: 15_000,
-  /** The shortest and the longest time between two looks for live events. */
-  livePollMsMin: 100,
-  livePollMsMax: 2_000,
-  /** Shortest time from an announcement of this process, and between two of them, to a look for live events. */
-  liveHeardMs: 5,
-  liveHeardAgainMs: 50,
-  /** Share of time that the server spends on one kind of look at most: after 10 ms it pauses for 200. */
-  liveLookShare: 0.05,
-  /** Turns that a stream of live events reads at a time, first and at most; and how much text it aims at. */
-  livePageTurnsFirst: 8,
-  livePageTurnsMax: 64,
-  livePageLength: 262_144,
-  /** Characters that a stream of live events hands to its socket at a time. */
-  liveChunkLength: 65_536,
-  /** Shortest time between two `state` events of a stream. */
-  liveStateMs: 250,
-  /** A `state` event says why the run makes no progress if its generation has at most this many events. */
-  liveWhyEventsMax: 10_000,
-  /** Runs in the window of a stream. */
-  liveRunsMax: 200,
-  /** Time that a client waits before it connects again, as the server tells it. */
-  liveRetryMs: 1_000,
-  /** A client that takes nothing of a stream for this long is cut off. */
-  streamStallMs: 60_000,
-  /** Longest life of a stream of live events: its client connects again, and its token is checked again. */
-  liveStreamMs: 3_600_000,
+  /** Time from a signal to stop until a server takes no more connections. */
+  lameDuckMs: 5_000,
+  /** Time in which a store must answer, so that its server is ready; and for which its answer is kept. */
+  readyStoreMs: 2_000,
+  readyKeptMs: 1_000,
+  ...liveLimits,
   /** Items of one `each` step of a graph. */
   graphItemsMax: 10_000,
   /** Size of the inputs of all items in progress of one `each` step; a single larger one still runs. */

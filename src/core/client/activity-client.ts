@@ -3,11 +3,18 @@
 
 import { deriveUuid, digestPayload } from '../base/digest.ts'
 import { encode } from '../base/value.ts'
+import type { RunRef } from '../definitions/context.ts'
 import type { ActivityClient } from '../definitions/contract.ts'
 import type { Client } from './client.ts'
+import type { RunHandle } from './run-handle.ts'
+
+/** What steps of pawl's own workflows can do besides. */
+export interface OwnActivityClient extends ActivityClient {
+  get(run: RunRef): RunHandle<unknown>
+}
 
 /** `key` is the same for every attempt of the step. */
-export function activityClient(client: Pick<Client, 'start' | 'get'>, key: string): ActivityClient {
+export function activityClient(client: Pick<Client, 'start' | 'get'>, key: string): OwnActivityClient {
   const made = new Map<string, number>()
   const idOf = (value: unknown, ...call: string[]): string => {
     const same = JSON.stringify([...call, digestPayload(encode(value, 'the payload'))])
@@ -26,6 +33,7 @@ export function activityClient(client: Pick<Client, 'start' | 'get'>, key: strin
       const own = idOf(payload, 'signal', to, signal.name)
       await client.get(run).signal(signal as never, payload, { messageId: own, ...options })
     },
+    get: (run) => client.get(run),
     cancel: (run, reason) => client.get(run).cancel(reason),
   }
 }

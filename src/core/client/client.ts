@@ -18,7 +18,6 @@ import { persistent, type Send } from '../runtime/availability.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import { type Random, uuidV7 } from '../runtime/random.ts'
 import type { ClaimedRun, Created, NewRun, Reuse, SqlClient, Store } from '../stores/store.ts'
-import { Batch, type BatchOptions } from './batch.ts'
 import { Builds } from './builds.ts'
 import { engineClosed, otherReuse, refuseActivity } from './errors.ts'
 import { type Page, type PageOptions, pageOf, queryOf, type RunFilter } from './filter.ts'
@@ -312,11 +311,6 @@ export class Client {
   async count(filter: RunFilter = {}): Promise<number> {
     const query = { ...queryOf(filter), limit: 1, count: true } as const
     return (await this.#ports.send((store) => store.list(query))).count ?? 0
-  }
-
-  /** The operations of a handle, for every run that matches the filter. */
-  batch(filter: RunFilter, options: BatchOptions): Batch {
-    return new Batch(this, filter, options)
   }
 
   /** Starts a run and sends it a message in one write, so that no run is without its first message. @internal */

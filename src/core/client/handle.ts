@@ -88,9 +88,8 @@ export class Handle<out Out> implements RunHandle<Out> {
     const run = await this.#snapshot()
     const { runId } = run.head
     const [tasks, sessions] = await this.#host.load([{ type: 'tasks', runId }, { type: 'sessions' }])
-    // The workers that could claim the run matter only if none holds it.
-    const known = isUnclaimed(run) ? await this.#host.known(run.head.name) : nothingKnown
-    const turns = run.endedAt === undefined ? await turnsOf(this.#load, run.head) : []
+    const known = run.session !== undefined || isUnclaimed(run) ? await this.#host.known(run.head.name) : nothingKnown
+    const turns = run.endedAt === undefined || run.status === 'failed' ? await turnsOf(this.#load, run.head) : []
     return whyOf({
       run,
       id: typeof this.#ref === 'string' ? runId : this.#ref.workflowId,
@@ -231,21 +230,22 @@ export class Handle<out Out> implements RunHandle<Out> {
     const id = `cancel:${this.#host.newId()}`
     const stop = defined({ type: 'cancel', id, reason })
     await this.#post(stop)
-    await this.#endIfNobodyCan(stop)
+    await this.#endIfUnheld(stop)
   }
 
   async terminate(reason: string): Promise<void> {
     const stop = { type: 'terminate', id: `terminate:${this.#host.newId()}`, reason } as const
     await this.#post(stop)
-    await this.#endIfNobodyCan(stop)
+    await this.#endIfUnheld(stop)
   }
 
-  // The message is durable, and any worker will carry it out. If no worker can claim the run, and its code need not
-  // run, the run is ended here.
-  async #endIfNobodyCan(stop: Stop): Promise<void> {
+  // The message is durable, and the worker that claims the run carries it out. A run that no worker holds, and whose
+  // code need not run, is ended here: a session may look alive although its worker was killed.
+  async #endIfUnheld(stop: Stop): Promise<void> {
     try {
-      if ((await this.why()).reason !== 'noWorker') return
       const run = await this.#snapshot()
+      if (run.endedAt !== undefined || run.session !== undefined) return
+      if (stop.type === 'cancel' && run.status !== 'pending') return
       const turns = await turnsOf(this.#load, run.head)
       await this.#host.endUnclaimed({ run, turns, stop })
     } catch (error) {

@@ -4,6 +4,7 @@ import { unreachable } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
 import type { Instant } from '../base/time.ts'
 import { parseNodeKey } from '../deciders/graph/node-key.ts'
+import { isOfGraph } from '../deciders/graph/rewind.ts'
 import type { Event, StepShape } from '../kernel/event.ts'
 import { type TimelineRow, timelineOf } from './timeline.ts'
 
@@ -51,7 +52,7 @@ interface Definition {
   has(key: string): boolean
 }
 
-/** The newest definition in the history, and the names under which it knows earlier steps. */
+/** The newest definition of a graph in the history, and the names under which it knows earlier steps. */
 function definitionIn(events: readonly Event[]): Definition | undefined {
   let shapes: readonly StepShape[] | undefined
   let completed = false
@@ -67,7 +68,7 @@ function definitionIn(events: readonly Event[]): Definition | undefined {
       if (to !== null) names.set(from, to)
     }
   }
-  if (!shapes) return undefined
+  if (!shapes || !isOfGraph(events)) return undefined
   const known = new Set(shapes.map(([name]) => name))
   const nameOf = (key: string): string => {
     const node = parseNodeKey(key)

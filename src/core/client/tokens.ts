@@ -27,6 +27,7 @@ type Decide = (sent: Sent, events: Events) => Next | Promise<Next>
 type Next = Message | 'done' | 'wait'
 
 export async function settleByToken(host: HandleHost, token: string, answer: WebhookAnswer): Promise<void> {
+  if (!token) throw invalid('is empty. Pass the token of the webhook or step')
   const step = typeof token === 'string' ? stepOfToken(token) : undefined
   if (step) return send(host, step.runId, completion(host, step, answer))
   const runId = typeof token === 'string' ? runOfToken(token) : undefined

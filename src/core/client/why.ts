@@ -5,7 +5,10 @@ import { nearest } from '../base/nearest.ts'
 import { pawlCommand, shellWord } from '../base/shell.ts'
 import { NEVER } from '../base/time.ts'
 import { quote, visible } from '../base/visible.ts'
+import { firstUndone } from '../deciders/function/rewind.ts'
+import { stepName } from '../deciders/requests.ts'
 import { decodeFailure, decodeTurn } from '../kernel/codec.ts'
+import type { Event } from '../kernel/event.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import { taskId } from '../kernel/ids.ts'
 import { TERMINATED } from '../kernel/message.ts'
@@ -83,7 +86,7 @@ interface Abilities {
   readonly pin?: boolean
 }
 
-/** Used for a run that a worker holds or that waits for something: the answer needs no facts beyond the run. */
+/** Used for a run that waits for something: the answer needs no facts beyond the run. */
 export const nothingKnown = { submitted: false, rollOut: noRollOut } as const
 
 /** True if the run is due and no worker holds it. */
@@ -93,9 +96,8 @@ export function isUnclaimed(run: RunSnapshot): boolean {
 }
 
 export function whyOf(facts: WhyFacts): Why {
-  const { run } = facts
-  const { id } = facts
-  if (run.endedAt !== undefined) return ended(run, id)
+  const { run, id } = facts
+  if (run.endedAt !== undefined) return ended(facts)
   if (run.paused) return paused(id, run.paused, run.pin)
   const state = RunState.of(facts.turns.flatMap((turn) => decodeTurn(turn.body).events))
   if (run.session !== undefined) return held(facts, state)
@@ -110,24 +112,35 @@ export function whyOf(facts: WhyFacts): Why {
   return waiting(facts, state)
 }
 
-function ended({ status, last }: RunSnapshot, id: string): Why {
-  const failure = status === 'failed' ? lastFailure(last) : undefined
-  if (!failure) return { reason: 'ended', status }
+function ended({ run: { status }, id, turns }: WhyFacts): Why {
+  if (status !== 'failed') return { reason: 'ended', status }
   const look = `See what happened: ${pawlCommand('run', [id])}`
-  const retry = `Resume it from the step that failed: ${pawlCommand('retry', [id])}`
-  const suggestion = failure.type === TERMINATED ? look : `${look}\n${retry}`
-  return { reason: 'ended', status, failure, suggestion }
+  try {
+    const events = turns.flatMap((turn) => decodeTurn(turn.body).events)
+    const last = events.at(-1)
+    if (last?.type !== 'RunFailed') return { reason: 'ended', status }
+    const { failure } = last
+    const suggestion = failure.type === TERMINATED ? look : `${look}\n${again(id, failure, events)}`
+    return { reason: 'ended', status, failure, suggestion }
+  } catch (error) {
+    // This process lacks a codec.
+    return { reason: 'ended', status, failure: failureOf(error), suggestion: look }
+  }
 }
 
-/** Undefined also if this process cannot read the turn, for lack of a codec. */
-function lastFailure(last: string | undefined): Failure | undefined {
-  if (last === undefined) return undefined
-  try {
-    const event = decodeTurn(last).events.at(-1)
-    return event?.type === 'RunFailed' ? event.failure : undefined
-  } catch (error) {
-    return failureOf(error)
-  }
+function again(id: string, failure: Failure, events: readonly Event[]): string {
+  const undone = firstUndone(events)
+  if (undone !== undefined)
+    return `Its saga has undone its steps, so it cannot be retried. Run them again: ${pawlCommand('reset', [id, undone])}`
+  const retry = pawlCommand('retry', [id])
+  const { type, message } = failure.cause ?? failure
+  const last = events.findLast((event) => event.type === 'StepFailed' && event.failure.message === message)
+  if (last?.type !== 'StepFailed' || last.attempt > 1 || type !== 'WorkerDied')
+    return `Resume it from the step that failed: ${retry}`
+  const fork = pawlCommand('fork', [id, last.key], { placeholder: `--result ${shellWord(`${last.key}=<JSON>`)}` })
+  return `Find out first whether step ${quote(stepName(last.key))} was done: its worker died in its only attempt, and a retry runs it again.
+If it was done, continue with its result: ${fork}
+If not, resume it from that step: ${retry}`
 }
 
 function paused(id: string, { build, failure: text }: Paused, pin: string | undefined): Why {
@@ -183,13 +196,20 @@ function held(facts: WhyFacts, state: RunState): Why {
   const until = new Date(session?.expiresAt ?? run.now)
   const alive = session !== undefined && session.expiresAt > run.now
   if (!alive) {
-    const suggestion = `The lease of ${visible(worker)} has ended; any worker for ${quote(run.head.name)} takes over. Start one: pawl worker <file.ts>`
+    const next = sessions.find((each) => {
+      const about = living(each, run.now)
+      return about && hasCode(facts)(about) && isTheirs(facts, about)
+    })
+    const how = next
+      ? `worker ${visible(next.worker)} takes over soon, once it has seen for two thirds of the lease that no renewal comes.`
+      : `any worker for ${quote(run.head.name)} takes over. Start one: ${pawlCommand('worker', [], { placeholder: '<file.ts>' })}`
+    const suggestion = `The lease of ${visible(worker)} has ended; ${how}`
     return { reason: 'lease', worker, until, suggestion }
   }
   const suggestion = `If worker ${visible(worker)} is dead, another takes over at ${until.toISOString()}.`
   for (const [key, open] of state.open) {
     if (open.type !== 'step' || open.queued) continue
-    if (open.retryAt !== undefined && open.retryAt > run.now) return backoff(facts.id, key, open)
+    if (open.retryAt !== undefined && open.retryAt > run.now) return backoff(facts, key, open)
     // An attempt that a dead holder cut off is counted in `failed` before the next one begins.
     const attempt = open.failed + 1
     return { reason: 'activity', step: key, attempt, worker, until, suggestion }
@@ -284,7 +304,7 @@ function otherWait({ name, until: at }: Extract<OpenRequest, { type: 'wait' }>):
 }
 
 function stepReason(facts: WhyFacts, key: string, open: Extract<OpenRequest, { type: 'step' }>): Why {
-  if (!open.queued) return backoff(facts.id, key, open)
+  if (!open.queued) return backoff(facts, key, open)
   const { run, tasks, sessions } = facts
   const id = taskId(run.head, key)
   const task = tasks.find((each) => each.taskId === id)
@@ -298,7 +318,7 @@ function stepReason(facts: WhyFacts, key: string, open: Extract<OpenRequest, { t
   }
   if (task.availableAt > run.now && task.failure !== undefined) {
     const failure = readFailure(task.failure)
-    return { reason: 'backoff', step: key, until: new Date(task.availableAt), failure }
+    return { reason: 'backoff', step: key, until: new Date(task.availableAt), failure, ...stuck(facts, key) }
   }
   const able = sessions.some((each) => {
     const about = living(each, run.now)
@@ -308,17 +328,24 @@ function stepReason(facts: WhyFacts, key: string, open: Extract<OpenRequest, { t
   return able ? { reason: 'ready' } : noWorker(facts, missing)
 }
 
-function backoff(id: string, key: string, open: Extract<OpenRequest, { type: 'step' }>): Why {
+/** A compensation that keeps failing keeps its run from ending. */
+const stuck = ({ run, id }: WhyFacts, key: string): { readonly suggestion?: string } =>
+  run.status === 'compensating'
+    ? { suggestion: `If it cannot succeed, settle it by hand: ${settleCommand(id, key)}` }
+    : {}
+
+const settleCommand = (id: string, key: string): string =>
+  pawlCommand('resume', [id], { options: { step: key }, placeholder: "--result '<JSON>' --note '<why>'" })
+
+function backoff(facts: WhyFacts, key: string, open: Extract<OpenRequest, { type: 'step' }>): Why {
   const { failure, retryAt, left } = open
   if (left) {
     const until = retryAt === undefined || retryAt >= NEVER ? {} : { until: new Date(retryAt) }
-    const result = { placeholder: "--result '<JSON>' --note '<why>'" }
-    const byHand = pawlCommand('resume', [id], { options: { step: key }, ...result })
-    const suggestion = `Complete it with its token: engine.resolve(token, value), or pawl resolve <token> '<JSON>'. Or by hand: ${byHand}`
+    const suggestion = `Complete it with its token: engine.resolve(token, value), or ${pawlCommand('resolve', [], { placeholder: "<token> '<JSON>'" })}. Or by hand: ${settleCommand(facts.id, key)}`
     return { reason: 'completion', step: key, ...until, suggestion }
   }
   if (!failure || retryAt === undefined) return { reason: 'ready' }
-  return { reason: 'backoff', step: key, until: new Date(retryAt), failure }
+  return { reason: 'backoff', step: key, until: new Date(retryAt), failure, ...stuck(facts, key) }
 }
 
 interface Missing {
@@ -335,7 +362,7 @@ function noWorker(facts: WhyFacts, { name: type, queue, kind }: Missing, build?:
     const near = known.includes(type) ? undefined : nearest(type, known)
     const meant = near === undefined ? '' : `; did you mean ${quote(near)}?`
     const elsewhere = otherQueues(facts, type, kind)
-    const suggestion = `${missing}${meant || '.'}${elsewhere} Start one: pawl worker <file.ts>${serving}`
+    const suggestion = `${missing}${meant || '.'}${elsewhere} Start one: ${pawlCommand('worker', [], { placeholder: '<file.ts>' })}${serving}`
     return { reason: 'noWorker', type, suggestion }
   }
   const retire = pawlCommand('builds', ['retire', build])

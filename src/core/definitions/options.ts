@@ -9,6 +9,7 @@ import {
   flag,
   fn,
   given,
+  isObject,
   isWhole,
   named,
   nested,
@@ -21,30 +22,31 @@ import {
   whole,
 } from '../base/described.ts'
 import { limits } from '../base/limits.ts'
-import { isUnlimited } from '../policies/retry.ts'
+import { formatDuration } from '../base/time.ts'
+import { exponential, isUnlimited } from '../policies/retry.ts'
 import { type Attributes, isNamed } from './attributes.ts'
 
 const types = (about: string): Option<readonly string[]> => strings(about, 'a list of strings')
 
 export const retryPolicy = {
-  /** Maximum number of attempts, including the first; `Infinity` for no limit. Default 5. */
+  /** Maximum number of attempts, including the first; `Infinity` for no limit. */
   maxAttempts: option<number>(
     'Maximum number of attempts, including the first.',
     `a whole number from 1 to ${spelled(limits.retryAttemptsMax)}, or Infinity`,
     (value) => isUnlimited(value) || isWhole(value, 1, limits.retryAttemptsMax),
-    { otherwise: '5' },
+    { otherwise: String(exponential.maxAttempts) },
   ),
-  /** Pause after the first failed attempt. Default 1 s. */
-  initial: duration('Pause after the first failed attempt.', { otherwise: '1s' }),
-  /** Longest pause between two attempts. Default 60 s. */
-  max: duration('Longest pause between two attempts.', { otherwise: '60s' }),
-  /** Backoff factor: each pause is this many times the one before. Default 2. */
+  /** Pause after the first failed attempt. */
+  initial: duration('Pause after the first failed attempt.', { otherwise: formatDuration(exponential.initialMs) }),
+  /** Longest pause between two attempts. */
+  max: duration('Longest pause between two attempts.', { otherwise: formatDuration(exponential.maxMs) }),
+  /** Backoff factor: each pause is this many times the one before. */
   factor: amount('Backoff factor: each pause is this many times the one before.', [1, 1_000], {
-    otherwise: '2',
+    otherwise: String(exponential.factor),
   }),
-  /** Random part of each pause, as a share of it: with 0.1 it is up to a tenth longer or shorter. Default 0.1. */
+  /** Random part of each pause, as a share of it: with 0.1 it is up to a tenth longer or shorter. */
   jitter: amount('Random part of each pause, as a share of it: up to so much longer or shorter.', [0, 1], {
-    otherwise: '0.1',
+    otherwise: String(exponential.jitter),
   }),
   /** Failure types that are not retried; `'*'` for all of them. */
   nonRetryable: types("Failure types that are not retried; `'*'` for all of them."),
@@ -66,7 +68,7 @@ const retry = either(choice(WHEN_TO_RETRY, presets), nested(WHEN_TO_RETRY, retry
   otherwise: "'exponential'",
 })
 /**
- * A retry policy, or the name of one: `'exponential'` (the default: 5 attempts, pauses of 1 s, 2 s, 4 s and 8 s),
+ * A retry policy, or the name of one: `'exponential'` (the default: a few attempts, with growing pauses),
  * `'none'`, or `'quadraticMinutes'` (3 attempts, pauses of 1 and 4 minutes).
  */
 export type Retry = RetryPolicy | (typeof presets)[number]
@@ -177,9 +179,10 @@ export const aboutRun = {
     schema: { type: 'object' },
   }),
   /** Values stored with the run: readable, but not searchable. */
-  memo: given<Readonly<Record<string, unknown>>>(
+  memo: option<Readonly<Record<string, unknown>>>(
     'Values stored with the run: readable, but not searchable.',
     'an object',
+    isObject,
     { schema: { type: 'object' } },
   ),
   ...timeouts,

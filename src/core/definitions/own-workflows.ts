@@ -4,8 +4,13 @@ import { defined } from '../base/defined.ts'
 import type { Startable, WorkflowContract } from './contract.ts'
 import type { ActivityOptions, WorkflowOptions } from './options.ts'
 
-/** The workflow whose runs are schedules. They are pawl's own runs, so operations on all runs leave them out. */
+// Schedules and batches are pawl's own runs, so operations on all runs leave them out.
+
+/** The workflow whose runs are schedules. */
 export const SCHEDULE = 'pawl.schedule'
+/** The workflow whose runs are batches with a kept preview. */
+export const BATCH = 'pawl.batch'
+export const OWN_WORKFLOWS = [SCHEDULE, BATCH] as const
 
 // Standalone activities: an activity that is started on its own is a run of one step, which any worker with the code of
 // the activity can claim.

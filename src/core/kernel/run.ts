@@ -12,6 +12,9 @@ import { type OpenRequest, RequestIndex } from './requests.ts'
 /** Statuses of runs that have not ended, and of runs that have. */
 export const LIVE = ['pending', 'running', 'waiting', 'paused', 'compensating'] as const
 export const ENDED = ['completed', 'failed', 'cancelled'] as const
+/** Those in which a worker releases a run that goes on by itself; `compensating` is shown instead while it undoes. */
+export const RELEASED = ['waiting', 'running'] as const satisfies readonly (typeof LIVE)[number][]
+export type ReleasedStatus = (typeof RELEASED)[number]
 export type EndedStatus = (typeof ENDED)[number]
 /** The status of a run. */
 export type Status = (typeof LIVE)[number] | EndedStatus

@@ -20,7 +20,8 @@ export interface RetrySettings {
 }
 export type RetryPreset = 'none' | 'exponential' | 'quadraticMinutes'
 
-const exponential: RetryRule = {
+/** The default, and what a setting that is not given is. */
+export const exponential: RetryRule = {
   maxAttempts: 5,
   initialMs: 1_000,
   maxMs: 60_000,

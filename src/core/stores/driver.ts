@@ -1,6 +1,6 @@
 // What the stores of this package use of the engine: the seam, the rules, and what stores have in common.
 export { isList } from '../kernel/attributes.ts'
-export { ENDED, type Status } from '../kernel/run.ts'
+export { ENDED, RELEASED, type Status } from '../kernel/run.ts'
 export { type AttributeColumns, attributeColumns, attributesOfRows, itemsOf } from './attributes.ts'
 export { compareRanks, rankInSql, rankOf } from './claim-order.ts'
 export type { Codec } from './codec.ts'

@@ -11,7 +11,7 @@
 //
 // All instants are those of the store's own clock, except the `at` of a turn.
 import type { Instant } from '../base/time.ts'
-import type { ParentLink } from '../kernel/run.ts'
+import type { EndedStatus, ParentLink, ReleasedStatus } from '../kernel/run.ts'
 import type { Claimed, ClaimedRun, ClaimRequest, Lease } from './claiming.ts'
 import type { Hint, Listed, ListQuery, LoadAsk, Loaded } from './reading.ts'
 import type { RecordOperation, RecordOutcome } from './record.ts'
@@ -245,7 +245,7 @@ export type Next =
   | { readonly type: 'hold' }
   | {
       readonly type: 'release'
-      readonly status: 'waiting' | 'running'
+      readonly status: ReleasedStatus
       /** The run is due then, not before the release; at once if it has unread messages. Absent: messages wake it. */
       readonly wakeAt?: Instant
     }
@@ -259,7 +259,7 @@ export type Next =
       /** This delivery does not count: if earlier holders died, the run is still suspect. */
       readonly uncounted?: true
     }
-  | { readonly type: 'end'; readonly status: 'completed' | 'failed' | 'cancelled' }
+  | { readonly type: 'end'; readonly status: EndedStatus }
   /** The next generation starts in the same write. Unread messages are for it. */
   | { readonly type: 'continue'; readonly past: InitialTurn }
 

@@ -11,7 +11,7 @@ import type { Logger } from '../runtime/logger.ts'
 import type { Announcement } from '../telemetry/announcement.ts'
 import type { WorkerContext } from './context.ts'
 
-type Listeners = Pick<WorkerContext, 'bus' | 'clock' | 'logger'>
+export type Listeners = Pick<WorkerContext, 'bus' | 'clock' | 'logger'>
 
 /** Events that were committed. */
 export function announceEvents({ bus, logger }: Listeners, head: Head, events: readonly HistoryEvent[]): void {

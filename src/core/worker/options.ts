@@ -21,11 +21,11 @@ export const workerOptions = {
     }),
     { otherwise: `${limits.workflowsPerWorker} and ${limits.activitiesPerWorker}` },
   ),
-  /** How long after the last renewal of its session other workers take over its work. 30s */
+  /** How long after the last renewal of its session other workers take over its work. */
   lease: duration('How long after the last renewal of its session other workers take over its work.', {
     otherwise: formatDuration(limits.leaseMs),
   }),
-  /** How long `drain`, SIGTERM and SIGINT wait for running steps. 30s */
+  /** How long `drain`, SIGTERM and SIGINT wait for running steps. */
   grace: duration('How long `drain`, SIGTERM and SIGINT wait for running steps.', {
     otherwise: formatDuration(limits.graceMs),
   }),

@@ -5,6 +5,7 @@ import { endingBy, type Stop } from '../kernel/message.ts'
 import { statusOf } from '../kernel/run.ts'
 import { Turn } from '../kernel/turn.ts'
 import type { RunSnapshot, Store, StoredTurn } from '../stores/store.ts'
+import { announceEvents, type Listeners } from './announce.ts'
 import { sentBy, turnBody } from './commit.ts'
 import { decodeHistory, headOf, headSince } from './history.ts'
 import { Inbox } from './inbox.ts'
@@ -21,8 +22,7 @@ export interface UnclaimedRun {
 /** Returns whether the run has ended. */
 export async function endUnclaimed(
   { run, turns, stop }: UnclaimedRun,
-  store: Pick<Store, 'commit'>,
-  turnId: number,
+  { store, turnId, ...listeners }: Listeners & { readonly store: Pick<Store, 'commit'>; readonly turnId: number },
 ): Promise<boolean> {
   // A worker holds the run, or has consumed the stop.
   if (run.session !== undefined || run.unread === 0) return false
@@ -51,6 +51,7 @@ export async function endUnclaimed(
       },
     ])
     // The first try returns all messages in order, the stop among them.
+    if (committed?.outcome === 'applied') announceEvents(listeners, head, written)
     if (committed?.outcome !== 'more') return committed?.outcome === 'applied'
     inbox.receive(committed.messages)
     // They are received as if they had come before the end.

@@ -47,6 +47,8 @@ export class Worker {
   #drained: Promise<void> | undefined
   /** Called when nothing is held any more. */
   #onEmpty: () => void = () => {}
+  /** Ends the grace period of a drain in progress sooner. */
+  #shorten: (graceMs: number) => void = () => {}
 
   /** @internal */
   constructor(engine: EngineParts, settings: WorkerSettings) {
@@ -110,9 +112,11 @@ export class Worker {
     for (const task of this.#tasks.values()) void task.checkCancelled()
   }
 
-  /** Takes no new work, finishes what it holds, and releases the rest after `grace`. */
-  drain(grace: Duration = this.#context.settings.graceMs): Promise<void> {
-    this.#drained ??= this.#drain(milliseconds(grace, 'grace'))
+  /** Takes no new work, finishes what it holds, and releases the rest after `grace`. A second call may shorten it. */
+  drain(grace?: Duration): Promise<void> {
+    const graceMs = milliseconds(grace ?? this.#context.settings.graceMs, 'grace')
+    if (this.#drained && grace !== undefined) this.#shorten(graceMs)
+    this.#drained ??= this.#drain(graceMs)
     return this.#drained
   }
 
@@ -397,9 +401,11 @@ export class Worker {
     if (this.#runs.size + this.#tasks.size === 0) return
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#onEmpty = resolve
-    const stopTimer = this.#context.clock.after(ms, resolve)
+    const { clock } = this.#context
+    const timers = [clock.after(ms, resolve)]
+    this.#shorten = (sooner) => void timers.push(clock.after(sooner, resolve))
     await promise
-    stopTimer()
+    for (const stopTimer of timers) stopTimer()
   }
 
   async #releaseTasks(): Promise<void> {

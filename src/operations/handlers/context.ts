@@ -31,7 +31,12 @@ export interface Caller {
   readonly books: ServerBooks
   /** Aborted when the caller is gone, or the server stops. */
   readonly signal: AbortSignal
+  /** Answers queries where the code of the runs is in another process. Default: the engine does. */
+  readonly query?: QueryCode
 }
+
+/** Asks the code of a run, in another process. */
+export type QueryCode = (question: InputOf<'runs.query'>) => Promise<unknown>
 
 export type Handlers<Names extends OperationName> = {
   readonly [N in Names]: (input: InputOf<N>, caller: Caller) => Promise<OutputOf<N>> | OutputOf<N>
@@ -57,12 +62,14 @@ export async function outcomeOf(
   wait: Duration | undefined,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { runId, endedAt } = await handle.describe()
   const timeout = waitOf(wait)
-  if (endedAt === undefined && timeout === undefined) return { runId, status: 'live', why: await handle.why() }
+  const runId = await idOf(handle)
+  if (timeout === undefined) {
+    const { endedAt } = await handle.describe()
+    if (endedAt === undefined) return { runId, status: 'live', why: await handle.why() }
+  }
   try {
-    const limit = endedAt === undefined && timeout !== undefined ? { timeout } : {}
-    return { runId, status: 'completed', output: await handle.result({ signal, ...limit }) }
+    return { runId, status: 'completed', output: await handle.result({ signal, ...(timeout && { timeout }) }) }
   } catch (error) {
     if (error instanceof RunError) {
       const { failure, compensationFailures } = error
@@ -74,6 +81,15 @@ export async function outcomeOf(
     const why = whyIn(error)
     if (why) return { runId, status: 'live', why }
     throw error
+  }
+}
+
+/** A handle by workflow id learns its run id from the store. */
+async function idOf(handle: RunHandle<unknown>): Promise<string> {
+  try {
+    return handle.runId
+  } catch {
+    return (await handle.describe()).runId
   }
 }
 

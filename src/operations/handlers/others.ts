@@ -20,6 +20,17 @@ export const others: Handlers<OtherOperation> = {
     await engine.reject(token, reason)
     return accepted
   },
+  'batches.preview': ({ filter, ...options }, { engine }) => engine.batches.preview(filter, options),
+  'batches.list': (page, { engine }) => engine.batches.list(page),
+  'batches.get': ({ batch }, { engine }) => engine.batches.get(batch),
+  'batches.start': async ({ batch }, { engine }) => {
+    await engine.batches.start(batch)
+    return accepted
+  },
+  'batches.stop': async ({ batch }, { engine }) => {
+    await engine.batches.stop(batch)
+    return accepted
+  },
   'schedules.list': (page, { engine }) => engine.schedules.list(page),
   'schedules.get': ({ schedule }, { engine }) => engine.schedules.get(schedule).describe(),
   'schedules.set': async ({ schedule, workflow: name, ...plan }, { engine }) => {

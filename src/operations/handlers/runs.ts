@@ -8,6 +8,7 @@ import {
   query,
   type RunHandle,
   type StartedRun,
+  type StartOptions,
   signal,
   update,
   updateId,
@@ -21,6 +22,8 @@ import { answerWithin, type Caller, type Handlers, outcomeOf, refOf, waitOf } fr
 type RunOperation = Extract<OperationName, `runs.${string}`>
 
 const accepted = { accepted: true } as const
+/** Answers are found by the id of their message: the name is only for types. */
+const anyUpdate = update<never, unknown>('any')
 
 function at({ engine }: Caller, run: string): RunHandle<unknown> {
   return engine.get(refOf(run))
@@ -46,12 +49,14 @@ export const runs: Handlers<RunOperation> = {
   'runs.steps': async ({ run }, caller) => ({ items: await at(caller, run).steps() }),
   'runs.timeline': ({ run }, caller) => at(caller, run).timeline(),
   'runs.result': ({ run, wait }, caller) => outcomeOf(at(caller, run), wait, caller.signal),
-  'runs.query': async ({ run, name, payload }, caller) => {
+  'runs.query': async (question, caller) => {
+    if (caller.query) return { result: await caller.query(question) }
+    const { run, name, payload } = question
     return { result: await at(caller, run).query(query<unknown, unknown>(name), payload) }
   },
   'runs.updateResult': async ({ run, messageId }, caller) => {
     const handle = at(caller, run)
-    const answer = await handle.updateResult(update<never, unknown>(''), messageId)
+    const answer = await handle.updateResult(anyUpdate, messageId)
     return answer ? { messageId, result: answer.value } : { messageId, why: await handle.why() }
   },
   'runs.export': (filter, { engine }) => engine.export(filter),
@@ -65,8 +70,8 @@ export const runs: Handlers<RunOperation> = {
     return { items: (await engine.startMany(contract(name), all as never)).map(started) }
   },
   'runs.signalWithStart': async ({ workflow: name, signal: kind, ...request }, { engine }) => {
-    const run = await engine.signalWithStart(contract(name), { ...request, signal: signal<unknown>(kind) })
-    return started(run)
+    const once = { ...request, ...startedOnce('signal', request) }
+    return started(await engine.signalWithStart(contract(name), { ...once, signal: signal<unknown>(kind) }))
   },
   'runs.updateWithStart': updateWithStart,
   'runs.signal': async ({ run, name, payload, messageId }, caller) => {
@@ -121,6 +126,15 @@ export const runs: Handlers<RunOperation> = {
   },
 }
 
+/** Without a workflow id nothing but the message id can tell that a call is sent again. */
+function startedOnce(
+  kind: 'signal' | 'update',
+  { messageId, workflowId, idempotencyKey }: StartOptions & { readonly messageId?: string },
+): { readonly idempotencyKey?: string } {
+  if (messageId === undefined || workflowId !== undefined || idempotencyKey !== undefined) return {}
+  return { idempotencyKey: `${kind} ${messageId}` }
+}
+
 async function whyOrError(run: string, caller: Caller): Promise<WhyOrError> {
   try {
     return { run, why: await at(caller, run).why() }
@@ -162,7 +176,8 @@ async function updateWithStart(
     name: kind,
     payload: encode(payload, 'the payload'),
   } as const
-  const run = await engine.startWith(contract(name), input, options, message)
+  const once = { ...options, ...startedOnce('update', { ...options, ...defined({ messageId: own }) }) }
+  const run = await engine.startWith(contract(name), input, once, message)
   const timeout = waitOf(wait) ?? limits.requestWaitMsMax
   const answer = await answerWithin(messageId, () => run.awaitUpdate(messageId, { timeout, signal: stop }))
   return { ...started(run), ...answer }

@@ -32,7 +32,7 @@ export async function runStream(
   const stream = new RunStream(engine, live, run, options)
   // Read before the answer begins, so that an error has a status.
   const first = await stream.read()
-  if (!first && stream.isOver) return undefined
+  if (!first && stream.isOver && stream.wasEndTold) return undefined
   return stream.batches(first)
 }
 
@@ -71,6 +71,11 @@ class RunStream {
   get isOver(): boolean {
     const { head, endedAt } = this.#run
     return this.#isDrained && endedAt !== undefined && head.generation === this.#at.generation
+  }
+
+  /** True if the client was behind the last event when it came. */
+  get wasEndTold(): boolean {
+    return this.#at.seq > (this.#from ?? 0)
   }
 
   async *batches(first: Events | undefined): AsyncGenerator<Events> {
@@ -172,8 +177,11 @@ class RunStream {
     this.#isDrained = false
   }
 
+  // The end has the position after the last event, which no event ever gets: the generation is over. So a client that
+  // lost its connection just before is told when it comes again, and one that was told gets nothing.
   #end(): LiveEvent {
-    return { event: 'end', id: idOf(this.#at), data: { status: this.#run.status, ...this.#at } }
+    const { generation, seq } = this.#at
+    return { event: 'end', id: idOf({ generation, seq: seq + 1 }), data: { status: this.#run.status, ...this.#at } }
   }
 
   async #wait(signal: AbortSignal): Promise<void> {

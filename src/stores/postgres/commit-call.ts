@@ -5,12 +5,14 @@ import { limits } from '../../core/base/limits.ts'
 import {
   type AttributeChanges,
   attributeColumns,
+  ENDED,
   isList,
   itemsOf,
   NEVER,
   type NewRun,
   type Next,
   type Outbound,
+  RELEASED,
   type TurnCommit,
 } from '../../core/stores/driver.ts'
 
@@ -62,19 +64,20 @@ function isPlain({ tasks, dropped, outbox, attributes, next, ...turn }: TurnComm
   return tasks.length + dropped.length + outbox.length === 0
 }
 
+// See `commit_turns`.
 function nextCode(next: Next): number {
   switch (next.type) {
     case 'hold':
       return 0
     case 'release':
-      return next.status === 'waiting' ? 1 : 2
+      return -1 - RELEASED.indexOf(next.status)
     // Released as a run that continues at once; the rest travels with the rare parts.
     case 'continue':
-      return 2
+      return -1 - RELEASED.indexOf('running')
     case 'pause':
       return 3
     case 'end':
-      return { completed: 4, failed: 5, cancelled: 6 }[next.status]
+      return 4 + ENDED.indexOf(next.status)
   }
 }
 

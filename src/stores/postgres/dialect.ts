@@ -4,7 +4,7 @@ import { isUuid } from '../../core/base/digest.ts'
 import { type AttributeTest, attributeColumns, type Status } from '../../core/stores/driver.ts'
 import type { Condition } from '../sql/conditions.ts'
 import { COMPARISONS, statusesOf } from '../sql/rows.ts'
-import type { Dialect } from '../sql/texts.ts'
+import { COMPENSATES, type Dialect } from '../sql/texts.ts'
 
 export function postgresDialect(schema: string): Dialect {
   return {
@@ -24,9 +24,8 @@ export function numbered(text: string): string {
 
 export function hasStatus(statuses: readonly Status[]): Condition {
   const { live, closed } = statusesOf(statuses)
-  const marked = `live.compensating and live.status in ('running', 'waiting')`
-  const plain = `(live.status = any(?) and not (${marked}))`
-  const isLive = live.includes('compensating') ? `(${plain} or (${marked}))` : plain
+  const plain = `(live.status = any(?) and not (${COMPENSATES}))`
+  const isLive = live.includes('compensating') ? `(${plain} or (${COMPENSATES}))` : plain
   const tests = [...(live.length > 0 ? [isLive] : []), ...(closed.length > 0 ? ['closed.status = any(?)'] : [])]
   const values = [live, closed].filter((each) => each.length > 0)
   return { where: `(${tests.join(' or ') || 'false'})`, values }

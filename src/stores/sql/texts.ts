@@ -1,6 +1,8 @@
 // Reads that SQLite and Postgres word alike. They name their tables and columns alike, too; a dialect says the rest.
 // Values are written as `?`, in the order in which they are given.
 
+import { RELEASED } from '../../core/stores/driver.ts'
+
 export interface Dialect {
   /** A table of pawl under its full name. */
   readonly table: (name: string) => string
@@ -12,8 +14,8 @@ export const HEAD = `run.run_id, l.name, l.queue, l.priority, run.workflow_id, r
   run.parent_key, run.created_at, run.input, run.extras`
 
 /** The status of a run in progress as the seam has it, and of any run. */
-export const LIVE_STATUS = `case when live.compensating and live.status in ('running', 'waiting') then 'compensating'
-  else live.status end`
+export const COMPENSATES = `live.compensating and live.status in (${RELEASED.map((each) => `'${each}'`).join(', ')})`
+export const LIVE_STATUS = `case when ${COMPENSATES} then 'compensating' else live.status end`
 export const STATUS = `coalesce(${LIVE_STATUS}, closed.status)`
 
 /** What a run's row is joined with; `inner` names a table that every run in question has a row in. */

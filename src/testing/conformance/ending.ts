@@ -1,4 +1,5 @@
 // Ending a run: only after it has consumed all its messages, and for good.
+import { ENDED } from '../../core/kernel/run.ts'
 import type { Next } from '../../core/stores/store.ts'
 import {
   ALICE,
@@ -28,10 +29,8 @@ import {
 import type { Case } from './case.ts'
 import { holds, outcomes, same } from './check.ts'
 
-const statuses = ['completed', 'failed', 'cancelled'] as const
-
 export const endingCases: readonly Case[] = [
-  ...statuses.map((status) => ({
+  ...ENDED.map((status) => ({
     name: `a run ends as ${status}, and its last turn is kept with it`,
     async run({ store, clock }: Parameters<Case['run']>[0]) {
       const run = await hold(store)

@@ -69,6 +69,8 @@ export function optionsAndFunction(
   second: unknown,
 ): [options: object, fn: AnyFunction] {
   const [options = {}, fn] = typeof first === 'function' ? [{}, first] : [first, second]
+  if (fn === first && second !== undefined)
+    throw misuse(`ctx.${call}`, 'its options before the function', second, `ctx.${call}(…, options, () => …)`)
   if (typeof fn !== 'function')
     throw misuse(`ctx.${call}`, 'a function as its last argument', fn, `ctx.${call}(…, () => …)`)
   checkCall(call, options)

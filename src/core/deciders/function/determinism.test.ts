@@ -143,6 +143,23 @@ describe('worked example 3: a rename', () => {
     expect(error.message).toMatch(/step:chargeCard#1, which this run never recorded/)
   })
 
+  test('says how to write `was` in the call at hand, and what else may be the cause', async () => {
+    const { message } = await parks(new Play(renamed({}), await record(v1)))
+    expect(message).toContain("ctx.run('chargeCard', { was: 'old name' }, fn)")
+    expect(message).toContain('If you did not change the code')
+    expect(message).toContain('ctx.sideEffect')
+    const shipped = async (ctx: Context): Promise<unknown> => ctx.run(ship, 'x').then(() => ctx.wait(go))
+    const play = new Play(
+      async (ctx) =>
+        ctx.run(
+          activity('send', async (item: string) => item),
+          'x',
+        ),
+      await record(shipped),
+    )
+    expect((await parks(play)).message).toContain("ctx.run(step, input, { was: 'old name' })")
+  })
+
   test('goes on with `was`, and again on the next replay', async () => {
     const code = renamed({ was: 'charge' })
     const play = new Play(code, await record(v1))

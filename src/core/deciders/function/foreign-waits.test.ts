@@ -125,4 +125,20 @@ describe('waits pawl cannot see', () => {
       },
     })
   })
+
+  test.each([
+    ['run', (ctx: Context) => ctx.run('x', (() => 1) as never, { retry: 'none' } as never)],
+    ['map', (ctx: Context) => ctx.map([1], (async () => 1) as never, { concurrency: 1 } as never)],
+    ['scope', (ctx: Context) => ctx.scope('x', (async () => 1) as never, { timeout: '1s' } as never)],
+  ])('options after the function of ctx.%s are refused, not ignored', async (call, ask) => {
+    const play = new Play(async (ctx) => ask(ctx))
+    await play.begin()
+    expect(play.ending).toMatchObject({
+      type: 'RunFailed',
+      failure: {
+        code: 'INPUT_INVALID',
+        message: expect.stringMatching(new RegExp(`^ctx\\.${call} expects its options before the function, but got`)),
+      },
+    })
+  })
 })

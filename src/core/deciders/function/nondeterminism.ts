@@ -3,11 +3,12 @@ import { PawlError } from '../../base/errors.ts'
 import type { Payload } from '../../base/value.ts'
 import type { RecordedRequest } from './journal.ts'
 
-const FIXES = `
+const fixes = (key: string, name = '…'): string => `
 To continue the run, do one of these and deploy again:
-  was: 'old name'   if the step was renamed:  ctx.run(step, input, { was: 'old name' })
+  was: 'old name'   if the step was renamed:  ${/^(.*\/)?step:[^/]*$/.test(key) ? `ctx.run('${name}', { was: 'old name' }, fn)` : "ctx.run(step, input, { was: 'old name' })"}
   ifPast: 'run'     if the step is new and may run now, after later steps have run
-  key: 'name'       if something identifies steps of one name better than their order`
+  key: 'name'       if something identifies steps of one name better than their order
+If you did not change the code, it depends on something outside ctx, such as Math.random(), Date.now() or the environment. Use ctx.random(), ctx.now() or ctx.sideEffect(() => …) instead.`
 
 /** A request as an error shows it. */
 export interface RequestDescription {
@@ -76,9 +77,10 @@ function determinism(
   workflow: string,
   problem: string,
   recorded: readonly RecordedRequest[],
-  { key, input, site }: RequestDescription,
+  requested: RequestDescription,
 ): PawlError {
-  return mismatch(workflow, problem, recorded.map(recordedText), `${key}${inputText(input)}`, site)
+  const { key, input } = requested
+  return mismatch(workflow, problem, recorded.map(recordedText), `${key}${inputText(input)}`, requested)
 }
 
 function mismatch(
@@ -86,7 +88,7 @@ function mismatch(
   problem: string,
   recorded: readonly string[],
   requested: string,
-  site?: string,
+  { key, name, site }: Partial<RequestDescription> = {},
 ): PawlError {
   const lines = [
     `the code of workflow '${workflow}' does not fit this run's history: ${problem}`,
@@ -94,7 +96,7 @@ function mismatch(
     `  requested: ${requested}`,
     ...(site ? [`  at ${site}`] : []),
   ]
-  return new PawlError('DETERMINISM', lines.join('\n') + FIXES, {
+  return new PawlError('DETERMINISM', lines.join('\n') + fixes(key ?? requested, name), {
     details: { recorded, requested: [requested] },
   })
 }

@@ -7,7 +7,7 @@
 import { PawlError } from '../../base/errors.ts'
 import type { Failure } from '../../base/failure.ts'
 import type { Payload } from '../../base/value.ts'
-import type { HistoryEvent } from '../../kernel/event.ts'
+import type { Event, HistoryEvent } from '../../kernel/event.ts'
 import { SHIELD } from '../../kernel/ids.ts'
 import { RunState } from '../../kernel/run.ts'
 import { movesHoldUntil, standingMoves, withoutLastMove, withoutMovesFrom } from '../machine/rewind.ts'
@@ -75,13 +75,18 @@ export const codeRewind: Rewind = {
   },
 }
 
-// A saga that has compensated: the history has its steps as done, but their effects are undone.
-function refuseUndone(events: readonly HistoryEvent[]): void {
+/** The first step of a saga that has compensated: its steps are recorded as done, but their effects are undone. */
+export function firstUndone(events: readonly Event[]): string | undefined {
   const undone = events.find(({ type }) => type === 'CompensationBegan')
-  if (!undone || !('key' in undone)) return
+  if (!undone || !('key' in undone)) return undefined
   const saga = undone.key.slice(0, undone.key.indexOf(SHIELD))
-  const first = events.find((event) => isRequested(event) && event.key.startsWith(saga))
-  const step = first && 'key' in first ? first.key : 'a step before the saga'
+  const first = events.find((event) => event.type.endsWith('Started') && 'key' in event && event.key.startsWith(saga))
+  return first && 'key' in first ? first.key : 'a step before the saga'
+}
+
+function refuseUndone(events: readonly HistoryEvent[]): void {
+  const step = firstUndone(events)
+  if (step === undefined) return
   throw new PawlError(
     'NOT_SUPPORTED',
     `this run's saga has already compensated its steps, so a retry would skip work that was undone. Reset the run to the first step of the saga instead: '${step}'.`,

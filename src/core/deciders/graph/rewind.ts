@@ -76,7 +76,7 @@ type StepRequested = Extract<HistoryEvent, { type: 'StepStarted' | 'ChildStarted
 /**
  * True for the history of a graph. Also true for a machine that has not begun, for which the choice does not matter.
  */
-export function isOfGraph(events: readonly HistoryEvent[]): boolean {
+export function isOfGraph(events: readonly Event[]): boolean {
   return events.some(({ type }) => type === 'DefinitionTaken') && !events.some(({ type }) => type === 'StateMoved')
 }
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Instant } from '../../base/time.ts'
-import { placeOf } from '../claim-order.ts'
+import { compareRanks, rankOf } from '../claim-order.ts'
 import type { ClaimRequest } from '../store.ts'
 import { BY_HAND, NEVER } from '../values.ts'
 import { chooseRuns, chooseTasks, claim, outlook } from './claim.ts'
@@ -177,8 +177,7 @@ class Naive {
 
   #compare(one: Pick<Lane, 'queue' | 'name' | 'priority'>, other: typeof one): number {
     const { nonce } = this.#request
-    const [a, b] = [one, other].map(({ queue, name }) => placeOf(queue, name, nonce))
-    return other.priority - one.priority || (a ?? 0) - (b ?? 0)
+    return compareRanks(rankOf(one, nonce), rankOf(other, nonce))
   }
 
   #mine(): RunRow[] {

@@ -1,7 +1,7 @@
 // The rows of a store in memory, and what a change to them looks like. Rows are never changed in place: a transaction
 // makes new ones, so that a change can be thrown away, stored in a log, and applied elsewhere.
 import type { Instant } from '../../base/time.ts'
-import type { Status } from '../../kernel/run.ts'
+import { RELEASED, type Status } from '../../kernel/run.ts'
 import type { Attributes, NewTask, Outbound, StoredHead, StoredMessage, StoredRecord, StoredTurn } from '../store.ts'
 
 /** What never changes in a run's row. */
@@ -127,7 +127,7 @@ export function headOf({ head, generation }: Pick<RunRow, 'head' | 'generation'>
 
 /** The status as the seam has it. */
 export function statusOf({ status, compensating }: Pick<RunState, 'status' | 'compensating'>): Status {
-  return compensating && (status === 'running' || status === 'waiting') ? 'compensating' : status
+  return compensating && RELEASED.some((each) => each === status) ? 'compensating' : status
 }
 
 /** Turns of one generation of a run, as the seam has them. */

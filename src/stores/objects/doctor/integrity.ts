@@ -4,12 +4,12 @@
 import { codecsOf, isEncoded } from '../../../core/base/envelope.ts'
 import { PawlError } from '../../../core/base/errors.ts'
 import { decodeTurn } from '../../../core/index.ts'
-import { hasEnded, type RowTurn, type RunRow } from '../../../core/stores/driver.ts'
+import { ENDED, hasEnded, type RowTurn, type RunRow } from '../../../core/stores/driver.ts'
 import { withoutAdvice } from '../errors.ts'
 import { decodeRun, type EndedRun, encodeSegment, linesIn, type Segment, type SegmentIndex } from '../segment.ts'
 import type { Snapshot } from '../snapshot.ts'
 
-const endings: ReadonlySet<RunRow['status']> = new Set(['completed', 'failed', 'cancelled'])
+const endings: ReadonlySet<RunRow['status']> = new Set(ENDED)
 
 export function faultsOfRun(row: RunRow, turns: readonly RowTurn[]): string[] {
   const faults: string[] = []

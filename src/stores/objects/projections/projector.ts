@@ -233,5 +233,5 @@ function isVisible({ born, set, turns }: RunChange): boolean {
 }
 
 function becomesIdle({ set }: RunChange): boolean {
-  return Boolean(set?.endedAt) || set?.status === 'waiting' || set?.status === 'paused'
+  return Boolean(set?.endedAt) || (set?.status !== undefined && set.status !== 'running' && set.status !== 'pending')
 }

@@ -1,9 +1,14 @@
 // Writes turns, and what they send to others.
-import { NEVER } from '../../../core/stores/driver.ts'
+import { ENDED, NEVER, RELEASED } from '../../../core/stores/driver.ts'
 import { DURABLE, PLANS, togetherWait } from './transaction.ts'
 
 /** True if a pause does not count and earlier holders died. */
 const HAS_DIED = `((p_extra->'pauses'->(t.n::text)->>'uncounted')::boolean is true and l.deliveries > 1)`
+
+const listed = (statuses: readonly string[]): string => `(array[${statuses.map((each) => `'${each}'`).join(', ')}])`
+/** The status that the code of a next gives a run that ends, or is released. */
+const endedAs = (next: string): string => `${listed(ENDED)}[${next} - 3]`
+const releasedAs = (next: string): string => `${listed(RELEASED)}[-${next}]`
 
 export const commit = `
 -- Stamped with a time that has not come: the writer's clock is wrong, or the server's clock was set back. A stamp that
@@ -34,14 +39,14 @@ begin
   end if;
   if exists (select 1 from {schema}.inbox where run_id = p_run) then return false; end if;
   insert into {schema}.closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body, pin)
-    values (p_run, case p_next when 4 then 'completed' when 5 then 'failed' else 'cancelled' end, greatest(v_now, p_at), p_generation,
+    values (p_run, ${endedAs('p_next')}, greatest(v_now, p_at), p_generation,
       p_seq, p_count, p_turn, p_epoch, p_body, v_pin);
   delete from {schema}.live where run_id = p_run;
   delete from {schema}.note where run_id = p_run;
   return true;
 end $$;
 
--- next: 0 hold, 1 waiting, 2 running, 3 pause, 4 completed, 5 failed, 6 cancelled. Turn n consumes the messages that
+-- next: 0 hold, 3 pause, from 4 on the statuses in ENDED, and from -1 down those in RELEASED. Turn n consumes the messages that
 -- are listed under n, and leaves those under -n. Returns only turns that were not applied.
 create or replace function {schema}.commit_turns(p_now int8, p_ahead int8, p_runs uuid[], p_sessions int8[],
   p_epochs int4[], p_nonces int8[], p_generations int4[], p_seqs int4[], p_counts int4[], p_turns int8[],
@@ -81,7 +86,7 @@ begin
       select run_id, generation, seq, count, turn_id, epoch, body from ok where next < 4 and count > 0),
   closed as (
     insert into {schema}.closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body, pin)
-      select run_id, case next when 4 then 'completed' when 5 then 'failed' else 'cancelled' end, greatest(v_now, at), generation,
+      select run_id, ${endedAs('next')}, greatest(v_now, at), generation,
         seq, count, turn_id, epoch, body, pin from ok where next >= 4),
   gone as (delete from {schema}.live l using ok where l.run_id = ok.run_id and ok.next >= 4),
   unnoted as (delete from {schema}.note o using ok where o.run_id = ok.run_id and ok.next >= 4),
@@ -90,7 +95,7 @@ begin
       where c.n = ok.n and i.run_id = ok.run_id and i.message_id = c.id)
   select coalesce(array_agg(ok.n), '{}') into v_applied from ok;
   -- A statement after the lock: it sees messages that came before the lock, and later ones find the run released.
-  if exists (select 1 from unnest(p_nexts) x where x between 1 and 3) then
+  if exists (select 1 from unnest(p_nexts) x where x < 4 and x <> 0) then
     -- If holders died before the run was paused, it stays suspect.
     with released as (update {schema}.live l set session = 0, nonce = 0, seq = t.seq + t.count,
       lane = case when ${HAS_DIED} then -abs(l.lane) else abs(l.lane) end,
@@ -98,7 +103,7 @@ begin
       -- A turn without events is not stored. Others may have been since the last release.
       turn_id = case when t.count > 0 then t.turn_id else coalesce((select h.turn_id from {schema}.turn h
         where h.run_id = t.run_id and h.generation = l.generation order by h.seq desc limit 1), 0) end,
-      updated_at = greatest(v_now, t.at), compensating = coalesce(t.undoing, l.compensating), pin = coalesce(l.pin, t.new_pin), status = case t.next when 1 then 'waiting' when 2 then 'running' else 'paused' end,
+      updated_at = greatest(v_now, t.at), compensating = coalesce(t.undoing, l.compensating), pin = coalesce(l.pin, t.new_pin), status = case when t.next = 3 then 'paused' else ${releasedAs('t.next')} end,
       at = case when ${HAS_DIED} and p_extra->'pauses'->(t.n::text)->>'build' <> '' then v_now
         when t.next = 3 then ${NEVER}
         when exists (select 1 from {schema}.inbox i where i.run_id = t.run_id) then v_now else greatest(t.wake, v_now) end,
@@ -106,7 +111,7 @@ begin
       parked_failure = case when t.next = 3 then p_extra->'pauses'->(t.n::text)->>'failure' end
     from unnest(p_runs, p_seqs, p_counts, p_turns, p_ats, p_nexts, p_wakes, v_undoing, v_pins) with ordinality
       as t(run_id, seq, count, turn_id, at, next, wake, undoing, new_pin, n)
-    where l.run_id = t.run_id and t.n = any(v_applied) and t.next between 1 and 3
+    where l.run_id = t.run_id and t.n = any(v_applied) and t.next < 4 and t.next <> 0
     returning l.at) select coalesce(bool_or(at <= v_now), false) into v_ready from released;
   end if;
   -- The row of a run that stays held is updated only if a mark changes.

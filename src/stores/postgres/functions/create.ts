@@ -152,7 +152,7 @@ begin
         elsif r->>'reuse' = 'terminateRunning' and v_status is null and r->'displaced' is not null then
           v_posted := {schema}.deliver(p_now, v_latest, r->'displaced'->>'id', r->'displaced'->>'body', true, false);
         elsif r->>'reuse' = 'reject' or (r->>'reuse' = 'allowIfEnded' and v_status is null)
-            or (r->>'reuse' = 'allowIfFailed' and coalesce(v_status not in ('failed', 'cancelled'), true)) then
+            or (r->>'reuse' = 'allowIfFailed' and coalesce(v_status = 'completed', true)) then
           return json_build_object('outcome', 'refused', 'runId', v_latest);
         end if;
       end if;

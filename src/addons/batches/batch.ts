@@ -1,23 +1,33 @@
 // Batches: the operations of a handle, for every run that matches a filter.
 
-import { defined } from '../base/defined.ts'
-import { checkOptions, type Described, text, whole } from '../base/described.ts'
-import { PawlError } from '../base/errors.ts'
-import { limits } from '../base/limits.ts'
-import type { Signal } from '../definitions/context.ts'
-import type { Args } from '../definitions/contract.ts'
-import { checkPayload } from '../definitions/messages.ts'
-import { SCHEDULE } from '../definitions/own-workflows.ts'
-import type { Status } from '../kernel/run.ts'
-import { LIVE } from '../kernel/run.ts'
-import { type Page, queryOf, type RunFilter } from './filter.ts'
-import { type Migration, migrationOptions, type RunHandle } from './run-handle.ts'
+import { defined } from '../../core/base/defined.ts'
+import { checkOptions, type Described, text, whole } from '../../core/base/described.ts'
+import { PawlError } from '../../core/base/errors.ts'
+import { limits } from '../../core/base/limits.ts'
+import {
+  type Args,
+  checkPayload,
+  ENDED,
+  LIVE,
+  type Migration,
+  migrationOptions,
+  OWN_WORKFLOWS,
+  type Page,
+  queryOf,
+  type RunFilter,
+  type RunHandle,
+  type Signal,
+  type Status,
+} from '../../core/index.ts'
 
 export const batchOptions = {
   limit: whole('Maximum number of runs; call again for the rest.', [1, Number.MAX_SAFE_INTEGER]),
   /** The reason of `cancel` and `terminate` and the note of `pause`, for the history. */
   reason: text('The reason, for the history.'),
 } as const
+/** The states of runs that can be retried. */
+export const RETRIED = ENDED.filter((status) => status !== 'completed')
+
 /** Options of a batch. */
 export interface BatchOptions extends Described<typeof batchOptions> {
   /** Maximum number of runs. Call again for the rest. */
@@ -64,7 +74,9 @@ export class Batch {
   async count(): Promise<number> {
     const filter = this.#among(LIVE)
     const all = await this.#host.count(filter)
-    return filter.workflow === undefined ? all - (await this.#host.count({ ...filter, workflow: SCHEDULE })) : all
+    if (filter.workflow !== undefined) return all
+    const own = await Promise.all(OWN_WORKFLOWS.map((workflow) => this.#host.count({ ...filter, workflow })))
+    return own.reduce((rest, count) => rest - count, all)
   }
 
   /** Cancels every matching run that has not ended. */
@@ -90,7 +102,7 @@ export class Batch {
 
   /** Retries every matching run that failed or was cancelled, unless the filter has a status. */
   retry(): Promise<BatchOutcome> {
-    return this.#each(['failed', 'cancelled'], (run) => run.retry())
+    return this.#each(RETRIED, (run) => run.retry())
   }
 
   /** Migrates every matching run that is paused, unless the filter has a status. */
@@ -108,20 +120,16 @@ export class Batch {
 
   // Lists the runs before the first operation, because an operation may change whether a run matches.
   async #each(among: readonly Status[], work: (run: RunHandle<unknown>) => Promise<void>): Promise<BatchOutcome> {
-    const runIds = await this.#find(this.#among(among))
-    const failures: { runId: string; code: string }[] = []
-    const left = runIds.values()
-    const lane = async (): Promise<void> => {
-      for (const runId of left) {
-        try {
-          await work(this.#host.get(runId))
-        } catch (error) {
-          failures.push({ runId, code: codeOf(error) })
-        }
-      }
-    }
-    await Promise.all(Array.from({ length: limits.batchLanes }, lane))
+    const runIds = (await this.#find(this.#among(among))).map(({ runId }) => runId)
+    const failures = await onEach(runIds, (runId) => work(this.#host.get(runId)))
     return { matched: runIds.length, done: runIds.length - failures.length, failures }
+  }
+
+  /** The runs that an operation for runs in these states would be done to. @internal */
+  preview<Run extends { readonly runId: string; readonly name: string }>(
+    among: readonly Status[],
+  ): Promise<readonly Run[]> {
+    return this.#find(this.#among(among)) as Promise<never>
   }
 
   // An operation only considers runs in states it applies to, unless the filter names a status.
@@ -129,23 +137,43 @@ export class Batch {
     return { ...this.#filter, status: this.#filter.status ?? statuses }
   }
 
-  // Schedules are runs, too, but a filter includes them only if it names their workflow.
+  // Schedules and batches are runs, too, but a filter includes them only if it names their workflow.
   #isMeant({ name }: { readonly name: string }): boolean {
-    return name !== SCHEDULE || this.#filter.workflow !== undefined
+    return this.#filter.workflow !== undefined || !(OWN_WORKFLOWS as readonly string[]).includes(name)
   }
 
-  async #find(filter: RunFilter): Promise<string[]> {
+  async #find(filter: RunFilter): Promise<{ readonly runId: string; readonly name: string }[]> {
     const { limit } = this.#options
-    const found: string[] = []
+    const found: { readonly runId: string; readonly name: string }[] = []
     for (let cursor: string | undefined; found.length < limit; ) {
       const most = Math.min(limits.listPageMax, limit - found.length)
       const page = await this.#host.list(filter, defined({ limit: most, cursor }))
-      found.push(...page.items.filter((run) => this.#isMeant(run)).map(({ runId }) => runId))
+      found.push(...page.items.filter((run) => this.#isMeant(run)))
       cursor = page.cursor
       if (cursor === undefined) break
     }
     return found
   }
+}
+
+/** Does something to several runs at once, and returns those it failed for. */
+export async function onEach(
+  runIds: readonly string[],
+  work: (runId: string) => Promise<void>,
+): Promise<BatchOutcome['failures']> {
+  const failures: { runId: string; code: string }[] = []
+  const left = runIds.values()
+  const lane = async (): Promise<void> => {
+    for (const runId of left) {
+      try {
+        await work(runId)
+      } catch (error) {
+        failures.push({ runId, code: codeOf(error) })
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: limits.batchLanes }, lane))
+  return failures
 }
 
 function codeOf(error: unknown): string {
