@@ -5,10 +5,11 @@ export type { OwnActivityClient } from './client/activity-client.ts'
 export type { BuildRecord } from './client/builds.ts'
 export type { Client } from './client/client.ts'
 export { type Page, type PageOptions, pageOptions, queryOf, type RunFilter, runFilter } from './client/filter.ts'
-export { eventsOf } from './client/history.ts'
+export { eventsOf, pageIn, turnStart } from './client/history.ts'
 export type { HistoryEvent } from './client/history-event.ts'
 export { updateId } from './client/ids.ts'
 export { keyedRunId } from './client/new-run.ts'
+export { publicEvents, publicStart } from './client/public-history.ts'
 export {
   editOptions,
   forkOptions,
@@ -20,7 +21,7 @@ export {
   resetOptions,
   type StartedRun,
 } from './client/run-handle.ts'
-export type { RunRecord } from './client/run-record.ts'
+export { type RunRecord, recordOf } from './client/run-record.ts'
 export { type StartOptions, startOptions } from './client/start-options.ts'
 export type { StepRecord } from './client/steps.ts'
 export type { Submitted } from './client/submitting.ts'
@@ -86,3 +87,4 @@ export type { Message } from './kernel/message.ts'
 export type { Status } from './kernel/run.ts'
 export { ENDED, LIVE } from './kernel/run.ts'
 export { retryRule } from './policies/retry.ts'
+export type { HistoryPage, LoadAsk, Loaded, RunSnapshot } from './stores/store.ts'

@@ -32,6 +32,7 @@ import {
   runFilter,
   startOptions,
 } from '../core/index.ts'
+import { isPosition } from './live/events.ts'
 import type { Credential } from './outputs.ts'
 import type { OperationName } from './routes.ts'
 
@@ -56,21 +57,21 @@ const edit = {
 const token = { token: required(hidden(text('The token of the webhook or step.'))) } as const
 const message = (is: string) => ({ run, name: required(text(`The name of the ${is}.`)) }) as const
 
+function someRuns(about: string, most: number) {
+  const accepts = (value: unknown): boolean =>
+    Array.isArray(value) && value.length <= most && value.every((each) => typeof each === 'string')
+  const schema = { type: 'array', items: { type: 'string' }, maxItems: most }
+  const takes = `a list of at most ${most} runs`
+  return option<readonly string[]>(`${about}, at most ${most}.`, takes, accepts, { schema })
+}
+
 export const inputs = {
   'runs.list': { ...filter, ...pageOptions },
   'runs.count': filter,
   'runs.get': { run },
   'runs.why': { run },
   'runs.whyMany': {
-    runs: required(
-      option<readonly string[]>(
-        `The runs, at most ${limits.whyRunsMax}.`,
-        `a list of at most ${limits.whyRunsMax} runs`,
-        (value) =>
-          Array.isArray(value) && value.length <= limits.whyRunsMax && value.every((each) => typeof each === 'string'),
-        { schema: { type: 'array', items: { type: 'string' }, maxItems: limits.whyRunsMax } },
-      ),
-    ),
+    runs: required(someRuns('The runs', limits.whyRunsMax)),
   },
   'runs.history': {
     run,
@@ -86,6 +87,24 @@ export const inputs = {
   'runs.query': { ...message('query'), payload },
   'runs.updateResult': { run, messageId: required(text('The id of the update.')) },
   'runs.export': filter,
+  'live.run': {
+    run,
+    after: option<string>(
+      'The id of the last event that the client has. The header `Last-Event-ID` replaces it.',
+      "a position such as '2.41': a generation and the number of an event",
+      isPosition,
+      { otherwise: 'the beginning', schema: { type: 'string', pattern: '^[0-9]+[.][0-9]+$' } },
+    ),
+    payloads: flag('Whether events have their inputs, results and payloads.', { otherwise: 'false' }),
+  },
+  'live.runs': {
+    ...filter,
+    runs: someRuns('These runs, instead of those of a filter', limits.liveRunsMax),
+    limit: whole('How many runs the window has at most: the newest ones.', [1, limits.liveRunsMax], {
+      otherwise: String(limits.listPageDefault),
+    }),
+    counts: flag('Whether to count the runs of the filter by status, too.', { otherwise: 'false' }),
+  },
   'runs.start': { workflow, input, ...start, wait },
   'runs.startMany': {
     workflow,

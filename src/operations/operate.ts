@@ -3,6 +3,7 @@
 import { checkOptions, type Description } from '../core/base/described.ts'
 import { PawlError } from '../core/base/errors.ts'
 import type { Caller, Handlers } from './handlers/context.ts'
+import { live } from './handlers/live.ts'
 import { others } from './handlers/others.ts'
 import { runs } from './handlers/runs.ts'
 import { type InputOf, inputs } from './inputs.ts'
@@ -11,7 +12,7 @@ import { type OperationName, routes, SCOPES, type Scope } from './routes.ts'
 
 export type Operable = Exclude<OperationName, 'openapi.get'>
 
-const handlers: Handlers<Operable> = { ...runs, ...others }
+const handlers: Handlers<Operable> = { ...runs, ...live, ...others }
 
 export function isAllowed(scope: Scope, needed: Scope): boolean {
   return SCOPES.indexOf(scope) >= SCOPES.indexOf(needed)

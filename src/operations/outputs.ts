@@ -17,6 +17,7 @@ import type {
   WorkerRecord,
 } from '../core/index.ts'
 import { ENDED, LIVE } from '../core/index.ts'
+import type { Batches, LiveEvent, WindowEvent } from './live/events.ts'
 import { type OperationName, SCOPES, type Scope } from './routes.ts'
 
 /** A run that a call started, or found. */
@@ -131,6 +132,9 @@ export interface Outputs {
   'runs.query': { readonly result: unknown }
   'runs.updateResult': Answer
   'runs.export': AsyncIterable<string>
+  /** Undefined if the run has ended and the client has everything. */
+  'live.run': Batches<LiveEvent> | undefined
+  'live.runs': Batches<WindowEvent>
   'runs.start': Started & { readonly outcome?: Outcome }
   'runs.startMany': { readonly items: readonly Started[] }
   'runs.signalWithStart': Started
@@ -299,6 +303,8 @@ export const outputs: Readonly<Record<OperationName, JsonSchema | undefined>> = 
   'runs.query': shape({ 'result?': anything }),
   'runs.updateResult': ref('Answer'),
   'runs.export': undefined,
+  'live.run': undefined,
+  'live.runs': undefined,
   'runs.start': shape({ ...started, 'outcome?': ref('Outcome') }),
   'runs.startMany': items(ref('Started')),
   'runs.signalWithStart': ref('Started'),

@@ -78,6 +78,15 @@ export const routes = {
     ...{ method: 'GET', path: '/runs/export', scope: 'admin', success: 200, form: 'lines' },
     about: 'Export whole histories: one JSON text per line, one line per run.',
   },
+  // ── Live events ──
+  'live.run': {
+    ...{ method: 'GET', path: '/runs/{run}/events', scope: 'read', success: 200, form: 'events' },
+    about: 'Follow a run: every event of its history, once and in order, as it happens.',
+  },
+  'live.runs': {
+    ...{ method: 'GET', path: '/events', scope: 'read', success: 200, form: 'events' },
+    about: 'Follow the newest runs of a filter, or some runs: the newest state of each, when it changes.',
+  },
   // ── Runs: start ──
   'runs.start': {
     ...{ method: 'POST', path: '/runs', scope: 'operate', success: 201, key: 'idempotencyKey', tool: 'act' },

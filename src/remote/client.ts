@@ -2,8 +2,8 @@
 
 import { Batch, type BatchOptions } from '../addons/batches/batch.ts'
 import type { Schedules } from '../addons/schedules/schedules.ts'
-import { clientLimits as limits } from '../core/base/client-limits.ts'
 import { PawlError } from '../core/base/errors.ts'
+import { limits } from '../core/base/limits.ts'
 import type { Json } from '../core/base/value.ts'
 import {
   type Args,

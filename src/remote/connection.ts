@@ -1,8 +1,8 @@
 // Sends calls to a server. A call that can safely be sent again is repeated while the server cannot be reached, so that
 // callers do not notice that it restarts.
 
-import { clientLimits as limits } from '../core/base/client-limits.ts'
 import { PawlError } from '../core/base/errors.ts'
+import { limits } from '../core/base/limits.ts'
 import { type Duration, milliseconds } from '../core/base/time.ts'
 import { decode, encodeAnswer, type Payload } from '../core/base/value.ts'
 import { sleep, systemClock } from '../core/runtime/clock.ts'

@@ -1,9 +1,9 @@
 // A handle to a run on a server. Like a handle on a store, it keeps to the run that it found first.
 
-import { clientLimits as limits } from '../core/base/client-limits.ts'
 import { defined } from '../core/base/defined.ts'
 import { CancelledError, PawlError, RunError } from '../core/base/errors.ts'
 import { errorOf } from '../core/base/failure.ts'
+import { limits } from '../core/base/limits.ts'
 import { checkKnownId, isUuid } from '../core/base/names.ts'
 import { formatDuration, milliseconds } from '../core/base/time.ts'
 import {

@@ -1,7 +1,7 @@
 // Starts as a server takes them: the workflow by its name, and what its definition says about its runs as options.
 import { byteLength } from '../core/base/bytes.ts'
-import { clientLimits as limits } from '../core/base/client-limits.ts'
 import { PawlError } from '../core/base/errors.ts'
+import { limits } from '../core/base/limits.ts'
 import { encodeAnswer } from '../core/base/value.ts'
 import { type KnownSchemas, parseInput, runNameOf, type WorkflowOptions } from '../core/browser.ts'
 import type { Startable, StartOptions } from '../core/index.ts'

@@ -155,6 +155,11 @@ export function tooMany(waitMs: number): Refusal {
   return new Refusal('TOO_MANY_REQUESTS', message, { 'retry-after': String(seconds) })
 }
 
+export function tooManyStreams(problem: string): Refusal {
+  const message = `${problem}, and may have no more. Close one, or follow several runs in one stream: live.runs.`
+  return new Refusal('TOO_MANY_REQUESTS', message, { 'retry-after': '10' })
+}
+
 function bearerOf(header: string | undefined): string | undefined {
   if (header === undefined) return undefined
   const [, token] = /^Bearer +([\x21-\x7e]{1,256}) *$/i.exec(header) ?? []

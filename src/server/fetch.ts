@@ -1,5 +1,7 @@
 // The server on the requests and answers of `fetch`, as Hono, Next and serverless functions have them.
 import { PawlError } from '../core/base/errors.ts'
+import { limits } from '../core/base/limits.ts'
+import type { Clock } from '../core/runtime/clock.ts'
 import type { HttpAnswer, HttpRequest } from './http.ts'
 import { bodyWasRead, textOf, tooLarge } from './node.ts'
 
@@ -33,22 +35,29 @@ async function bodyOf({ body, bodyUsed }: Request, bytesMax: number): Promise<st
   return textOf(Buffer.concat(chunks))
 }
 
-export function toFetch({ status, headers, body }: HttpAnswer, method: string): Response {
-  const sent = method === 'HEAD' || body === undefined ? null : typeof body === 'string' ? body : streamOf(body)
+export function toFetch({ status, headers, body }: HttpAnswer, method: string, clock: Clock): Response {
+  const sent = method === 'HEAD' || body === undefined ? null : typeof body === 'string' ? body : streamOf(body, clock)
   return new Response(sent, { status, headers })
 }
 
-/** Reads a part only when the client has taken the one before. */
-function streamOf(parts: AsyncIterable<string>): ReadableStream<Uint8Array> {
+/** Reads a part only when the client has taken the one before. A client that takes nothing for long is cut off. */
+function streamOf(parts: AsyncIterable<string>, clock: Clock): ReadableStream<Uint8Array> {
   const iterator = parts[Symbol.asyncIterator]()
   const encoder = new TextEncoder()
+  let cancelTimer = (): void => {}
   return new ReadableStream({
     async pull(controller) {
+      cancelTimer()
       const { done, value } = await iterator.next()
-      if (done) controller.close()
-      else controller.enqueue(encoder.encode(value))
+      if (done) return controller.close()
+      controller.enqueue(encoder.encode(value))
+      cancelTimer = clock.after(limits.streamStallMs, () => {
+        controller.error(new PawlError('TRY_LATER', 'the client took nothing of the stream for too long.'))
+        void iterator.return?.()
+      })
     },
     async cancel() {
+      cancelTimer()
       await iterator.return?.()
     },
   })

@@ -2,9 +2,11 @@
 import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
 import { visible } from '../core/base/visible.ts'
+import type { Clock } from '../core/runtime/clock.ts'
 import type { Logger } from '../core/runtime/logger.ts'
 import type { Engine } from '../engine.ts'
 import type { Caller, QueryCode, ServerBooks } from '../operations/handlers/context.ts'
+import type { Batches, LiveEvent, WindowEvent } from '../operations/live/events.ts'
 import { type Operable, operate } from '../operations/operate.ts'
 import type { Credential } from '../operations/outputs.ts'
 import { internalProblem, type Problem, problemOf } from '../operations/problems.ts'
@@ -15,11 +17,12 @@ import { type Access, Refusal, tooMany, unauthenticated } from './access.ts'
 import type { Audit } from './audit.ts'
 import { audited } from './audited.ts'
 import { type HttpAnswer, type HttpRequest, safeHeaders } from './http.ts'
-import { inputSchemas, openApi, readsQuery, statusFor } from './openapi.ts'
+import { inputSchemas, openApi, propertiesOf, readsQuery, statusFor } from './openapi.ts'
 import { type Call, checkTaken, otherRoute } from './other-routes.ts'
 import type { Probes } from './probes.ts'
-import { bodyOf, keyed, onlyOnce, pairsOf, queryOf, splitAt } from './read-input.ts'
+import { bodyOf, type Fields, keyed, onlyOnce, pairsOf, queryOf, splitAt } from './read-input.ts'
 import { API, match } from './router.ts'
+import { Streams } from './streams.ts'
 import { checkWebhook, type WebhookCall, webhookOf, webhookPayload } from './webhooks.ts'
 
 /** A namespace: an engine, and the trail of what was changed in its store. */
@@ -33,6 +36,7 @@ export interface HandlerParts {
   readonly tokens: ServerBooks['tokens']
   readonly access: Access
   readonly logger: Logger
+  readonly clock: Clock
   /** Aborted when the server stops. */
   readonly stopped: AbortSignal
   readonly newId: () => string
@@ -40,18 +44,27 @@ export interface HandlerParts {
   readonly probes: Probes
 }
 
+/** Proxies pass a stream on as it comes. */
+const streamHeaders = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' } as const
+
 export class Handler {
   readonly #parts: HandlerParts
+  readonly #streams: Streams
   readonly #inProgress = new Set<Promise<HttpAnswer>>()
   #openApi: object | undefined
 
   constructor(parts: HandlerParts) {
     this.#parts = parts
+    this.#streams = new Streams(parts.clock)
   }
 
   /** Resolves when no request is in progress. */
   async finished(): Promise<void> {
     while (this.#inProgress.size > 0) await Promise.all(this.#inProgress)
+  }
+
+  get openStreams(): number {
+    return this.#streams.size
   }
 
   async answer(request: HttpRequest): Promise<HttpAnswer> {
@@ -115,11 +128,31 @@ export class Handler {
     const space = this.#namespaceOf(credential)
     const change = { name, input, by: credential.name, requestId, reason: request.header('x-reason') }
     const caller = this.#caller(credential, space, request)
+    if (route.form === 'events') return this.#stream(name, input, caller, request)
     const output = await audited(space.audit, change, () => operate(name, input, caller))
     if (route.form === 'lines')
       return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: await lines(output) }
     if (route.success === 204) return { status: 204, headers: {} }
     return jsonAnswer(statusFor(name, route, output), output, isExact(request.header('accept')))
+  }
+
+  // Only the beginning of a stream counts as a request in progress: this returns when the stream can be read.
+  async #stream(name: Operable, input: Fields, caller: Caller, request: HttpRequest): Promise<HttpAnswer> {
+    const last = request.header('last-event-id')
+    // A browser connects again with the address it had, so the header is newer than the field.
+    if (last !== undefined && last !== '' && Object.hasOwn(propertiesOf(name), 'after')) input['after'] = last
+    const { signal, stop } = this.#streams.open(`${caller.namespace} ${caller.name}`, [caller.signal])
+    try {
+      const events = (await operate(name, input, { ...caller, signal })) as Batches<LiveEvent | WindowEvent> | undefined
+      if (events && request.method !== 'HEAD') {
+        return { status: 200, headers: streamHeaders, body: this.#streams.texts(events, { signal, stop }), signal }
+      }
+      stop()
+      return events ? { status: 200, headers: streamHeaders } : { status: 204, headers: {} }
+    } catch (error) {
+      stop()
+      throw error
+    }
   }
 
   async #credentialOf(request: HttpRequest): Promise<Credential> {

@@ -18,6 +18,8 @@ export interface HttpAnswer {
   readonly headers: Readonly<Record<string, string>>
   /** A text, or texts that are sent one after another, each when the client has taken the one before. */
   readonly body?: string | AsyncIterable<string>
+  /** Aborted when the body is to end: a client that has not taken what it was sent is cut off. */
+  readonly signal?: AbortSignal
 }
 
 /** Headers of every answer. Nothing that this server sends is to be run, framed or kept. */

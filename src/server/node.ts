@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
+import type { Clock } from '../core/runtime/clock.ts'
 import type { HttpAnswer, HttpRequest } from './http.ts'
 import { API } from './router.ts'
 
@@ -88,10 +89,17 @@ export function tooLarge(bytesMax: number): PawlError {
   return new PawlError('REQUEST_TOO_LARGE', message)
 }
 
-export async function toNode(answer: HttpAnswer, message: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { status, headers, body } = answer
+export async function toNode(
+  answer: HttpAnswer,
+  message: IncomingMessage,
+  response: ServerResponse,
+  clock: Clock,
+): Promise<void> {
+  const { status, headers, body, signal } = answer
   // A body that was not read would be taken for the next request.
   if (!message.complete) response.setHeader('connection', 'close')
+  // After a stream the connection is closed, so that a server that stops need not wait for it.
+  if (typeof body === 'object') response.shouldKeepAlive = false
   response.writeHead(status, {
     ...headers,
     ...(typeof body === 'string' && { 'content-length': Buffer.byteLength(body) }),
@@ -101,17 +109,18 @@ export async function toNode(answer: HttpAnswer, message: IncomingMessage, respo
   } else if (typeof body === 'string') {
     response.end(body)
   } else {
-    await sendParts(body, response)
+    await sendParts(body, response, { clock, signal })
   }
 }
 
 // Nothing is read from the store while the socket is full.
-async function sendParts(parts: AsyncIterable<string>, response: ServerResponse): Promise<void> {
+async function sendParts(parts: AsyncIterable<string>, response: ServerResponse, until: Until): Promise<void> {
   try {
     response.flushHeaders()
     for await (const part of parts) {
       if (response.destroyed) return
-      if (!response.write(part)) await drained(response)
+      if (!response.write(part)) await drained(response, until)
+      if (response.destroyed) return
     }
     response.end()
   } catch {
@@ -120,14 +129,27 @@ async function sendParts(parts: AsyncIterable<string>, response: ServerResponse)
   }
 }
 
-function drained(response: ServerResponse): Promise<void> {
+interface Until {
+  readonly clock: Clock
+  readonly signal: AbortSignal | undefined
+}
+
+/** Resolves when the client has taken what was sent, or is gone. One that takes nothing for long is cut off. */
+function drained(response: ServerResponse, { clock, signal }: Until): Promise<void> {
   return new Promise((resolve) => {
+    const cut = (): void => void response.destroy()
     const done = (): void => {
+      cancelTimer()
+      signal?.removeEventListener('abort', cut)
       response.off('drain', done)
       response.off('close', done)
       resolve()
     }
+    const cancelTimer = clock.after(limits.streamStallMs, cut)
+    signal?.addEventListener('abort', cut, { once: true })
     response.once('drain', done)
     response.once('close', done)
+    // Without this, a client that left before would be waited for.
+    if (response.destroyed) done()
   })
 }

@@ -66,13 +66,13 @@ export class Server {
     this.#audits = Object.values(engines).map((each) => new Audit(each.records, clock))
     const spaces = Object.entries(engines).map(([name, each], at) => [name, { engine: each, audit: this.#audits[at] }])
     const namespaces = Object.fromEntries(spaces) as HandlerParts['namespaces']
-    const parts = { tokens: this.tokens, access, logger, query, probes: this.#probes, newId: this.#newId }
+    const parts = { tokens: this.tokens, access, logger, clock, query, probes: this.#probes, newId: this.#newId }
     this.#handler = new Handler({ namespaces, ...parts, stopped: this.#stopped.signal })
   }
 
   /** Answers a request of `fetch`: mount it in Hono, Next or a serverless function. */
   readonly fetch = async (request: Request): Promise<Response> => {
-    return toFetch(await this.#handler.answer(fromFetch(request)), request.method)
+    return toFetch(await this.#handler.answer(fromFetch(request)), request.method, this.#clock)
   }
 
   /** Answers a request of Node: mount it in Express or Fastify, before parsers of bodies. */
@@ -84,7 +84,7 @@ export class Server {
     try {
       const answer = await this.#handler.answer(fromNode(message, response))
       if (this.#closed) response.setHeader('connection', 'close')
-      if (!response.destroyed) await toNode(answer, message, response)
+      if (!response.destroyed) await toNode(answer, message, response, this.#clock)
     } catch {
       response.destroy()
     }

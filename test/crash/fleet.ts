@@ -18,6 +18,8 @@ export interface FleetOptions {
   readonly folder: string
   readonly leaseMs: number
   readonly stepMsMax: number
+  /** What a process runs, beside this file. Default `worker.ts`. */
+  readonly script?: string
 }
 
 const complaintsMax = 4_000
@@ -41,9 +43,8 @@ export class Fleet {
   }
 
   start(queues: string): WorkerProcess {
-    const { store, folder, leaseMs, stepMsMax } = this.#options
-    const script = join(import.meta.dirname, 'worker.ts')
-    const args = [script, store, folder, String(leaseMs), queues, String(stepMsMax)]
+    const { store, folder, leaseMs, stepMsMax, script = 'worker.ts' } = this.#options
+    const args = [join(import.meta.dirname, script), store, folder, String(leaseMs), queues, String(stepMsMax)]
     const child = spawn(process.execPath, args, {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })

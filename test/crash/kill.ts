@@ -91,7 +91,7 @@ function own(store: string): Place {
   return { store, ...(clock && { clock }) }
 }
 
-async function onPostgres<T>(use: Use<T>): Promise<T> {
+export async function onPostgres<T>(use: Use<T>): Promise<T> {
   const server = await startPostgres()
   const database = await freshDatabase(server.url)
   try {
@@ -140,7 +140,7 @@ async function onStore<T>(kind: string, numbers: Numbers, use: Use<T>): Promise<
   return place(use, numbers)
 }
 
-async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'pawl-crash-db-'))
   try {
     return await use(folder)

@@ -34,6 +34,8 @@ const expected: Readonly<Record<OperationName, readonly [read: number, operate: 
   'runs.query': [404, 404, 404],
   'runs.updateResult': [404, 404, 404],
   'runs.export': [403, 403, 200],
+  'live.run': [404, 404, 404],
+  'live.runs': [200, 200, 200],
   'runs.start': [403, 201, 201],
   'runs.startMany': [403, 201, 201],
   'runs.signalWithStart': [403, 201, 201],

@@ -105,10 +105,19 @@ export interface Answer {
 type Json = { readonly [field: string]: never }
 
 export async function answerOf(response: Response): Promise<Answer> {
-  const text = await response.text()
+  const isStream = response.headers.get('content-type') === 'text/event-stream'
+  const text = isStream ? await beginningOf(response) : await response.text()
   const isJson = /[/+]json$/.test(response.headers.get('content-type') ?? '')
   const json = (isJson && text !== '' ? JSON.parse(text) : {}) as Json
   return { status: response.status, headers: response.headers, text, json }
+}
+
+/** The first piece of a stream that does not end by itself. */
+async function beginningOf({ body }: Response): Promise<string> {
+  const reader = body?.getReader()
+  const first = await reader?.read()
+  await reader?.cancel()
+  return Buffer.from(first?.value ?? []).toString()
 }
 
 export type Call = (name: OperationName, input?: Input, headers?: Readonly<Record<string, string>>) => Promise<Answer>
@@ -143,6 +152,8 @@ export const samples: Readonly<Record<OperationName, Input>> = {
   'runs.query': { run: MISSING, name: 'total' },
   'runs.updateResult': { run: MISSING, messageId: 'm1' },
   'runs.export': { workflow: 'double' },
+  'live.run': { run: MISSING, after: '2.41', payloads: true },
+  'live.runs': { workflow: 'double', limit: 5, counts: true },
   'runs.start': { workflow: 'double', input: 1 },
   'runs.startMany': { workflow: 'double', runs: [{ input: 1 }, { input: 2 }] },
   'runs.signalWithStart': { workflow: 'waits', workflowId: 'with-signal', signal: 'go', payload: 1 },

@@ -1,7 +1,7 @@
 // Batches: the operations of a handle, for every run that matches a filter. Who makes one has checked the arguments.
 
-import { clientLimits as limits } from '../../core/base/client-limits.ts'
 import { defined } from '../../core/base/defined.ts'
+import { limits } from '../../core/base/limits.ts'
 import { checkPayload, ENDED, LIVE, OWN_WORKFLOWS } from '../../core/browser.ts'
 import type { Args, Migration, Page, RunFilter, RunHandle, Signal, Status } from '../../core/index.ts'
 import type { BatchOptions } from './batch-options.ts'

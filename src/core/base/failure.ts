@@ -1,7 +1,6 @@
 // Turns any thrown value into a Failure of bounded size, and a Failure back into an Error. No function here throws,
 // because a failure that cannot be recorded would be lost.
 
-import { clientLimits as limits } from './client-limits.ts'
 import {
   ActivityError,
   CancelledError,
@@ -13,6 +12,7 @@ import {
   RunError,
 } from './errors.ts'
 import { withoutOwnFrames } from './frames.ts'
+import { limits } from './limits.ts'
 import { tagOf } from './names.ts'
 import { milliseconds } from './time.ts'
 import { decode, encode, type Json } from './value.ts'

@@ -1,9 +1,47 @@
 // Every limit of pawl, in one place, with the unit at the end of its name. Nothing in the system grows without one.
+
 import { assert } from './assert.ts'
-import { clientLimits } from './client-limits.ts'
 
 export const limits = {
-  ...clientLimits,
+  /** One value (an input, a result, the payload of a signal), as UTF-8 bytes of its JSON. */
+  payloadBytesMax: 1_048_576,
+  /** Levels of nesting in one value. */
+  payloadDepthMax: 200,
+  /** Characters of a name: a workflow, activity, step, signal or queue. */
+  nameLengthMax: 256,
+  /** Characters of an id that users choose, such as a workflow id. */
+  idLengthMax: 512,
+  /** Failures in a chain of causes. */
+  causeDepthMax: 10,
+  /** Characters kept of the message of a failure. */
+  messageLengthMax: 16_384,
+  /** Characters kept of the stack of a failure. */
+  stackLengthMax: 16_384,
+  /** Issues of a schema that the message of an error lists. */
+  issuesToldMax: 10,
+  /** Characters of the key of a record; with the longest space it fits into a Postgres index entry. */
+  recordKeyLengthMax: 512,
+  /** The longest duration: 100 years. */
+  durationMsMax: 100 * 366 * 86_400_000,
+  /** Runs of an engine batch that are changed at once. */
+  batchLanes: 16,
+  /** Runs in one page of a list. */
+  listPageMax: 1_000,
+  /** Levels of nesting in the body of a request: those of a value, and of what contains it. */
+  requestDepthMax: 220,
+  /** Bytes of the body of a request to the server. */
+  requestBytesMax: 2 * 1_048_576,
+  /** Time after which a client gives up on an unavailable store. */
+  storePatienceMs: 30_000,
+  /** Elements of one batch to a store. */
+  batchElements: 256,
+  /** Longest wait that a client asks of a server in one request. Proxies cut off requests that take longer. */
+  longPollMs: 20_000,
+  /** Time in which a server must answer a request that does not wait: it may itself wait for its store. */
+  serverAnswerMs: 40_000,
+  /** The shortest and the longest pause before a client repeats a request. */
+  serverRetryMsMin: 50,
+  serverRetryMsMax: 2_000,
   /** Everything one turn writes; a larger turn would hold up the batch it is written with. */
   turnBytesMax: 16 * 1_048_576,
   /** Events of one generation; replay is linear in them, so a run with more fails with advice to split it. */
@@ -428,6 +466,9 @@ export const limits = {
   serverGraceMs: 25_000,
   /** Time from a signal to stop until a server takes no more connections. */
   lameDuckMs: 5_000,
+  /** Time in which a store must answer, so that its server is ready; and for which its answer is kept. */
+  readyStoreMs: 2_000,
+  readyKeptMs: 1_000,
   /** Streams of live events at once, of a process and of one token. */
   liveStreamsMax: 5_000,
   liveStreamsPerToken: 100,
@@ -436,6 +477,29 @@ export const limits = {
   /** The shortest and the longest time between two looks for live events. */
   livePollMsMin: 100,
   livePollMsMax: 2_000,
+  /** Shortest time from an announcement of this process, and between two of them, to a look for live events. */
+  liveHeardMs: 5,
+  liveHeardAgainMs: 50,
+  /** Share of time that the server spends on one kind of look at most: after 10 ms it pauses for 200. */
+  liveLookShare: 0.05,
+  /** Turns that a stream of live events reads at a time, first and at most; and how much text it aims at. */
+  livePageTurnsFirst: 4,
+  livePageTurnsMax: 64,
+  livePageLength: 262_144,
+  /** Characters that a stream of live events hands to its socket at a time. */
+  liveChunkLength: 65_536,
+  /** Shortest time between two `state` events of a stream. */
+  liveStateMs: 250,
+  /** A `state` event says why the run makes no progress if its generation has at most this many events. */
+  liveWhyEventsMax: 10_000,
+  /** Runs in the window of a stream. */
+  liveRunsMax: 200,
+  /** Time that a client waits before it connects again, as the server tells it. */
+  liveRetryMs: 1_000,
+  /** A client that takes nothing of a stream for this long is cut off. */
+  streamStallMs: 60_000,
+  /** Longest life of a stream of live events: its client connects again, and its token is checked again. */
+  liveStreamMs: 3_600_000,
   /** Items of one `each` step of a graph. */
   graphItemsMax: 10_000,
   /** Size of the inputs of all items in progress of one `each` step; a single larger one still runs. */

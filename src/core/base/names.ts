@@ -4,7 +4,7 @@
 // the class of an object.
 
 import { PawlError } from './assert.ts'
-import { clientLimits as limits } from './client-limits.ts'
+import { limits } from './limits.ts'
 import { visibleJson } from './visible.ts'
 
 /** Names of definitions, queues and builds. */

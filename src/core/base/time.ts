@@ -2,7 +2,7 @@
 // months, because their length depends on the date. The parser reads each character once.
 
 import { PawlError } from './assert.ts'
-import { clientLimits as limits } from './client-limits.ts'
+import { limits } from './limits.ts'
 
 type Unit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w'
 

@@ -4,7 +4,7 @@
 
 import { PawlError } from './assert.ts'
 import { byteLength, fromBase64, toBase64 } from './bytes.ts'
-import { clientLimits as limits } from './client-limits.ts'
+import { limits } from './limits.ts'
 import { classNameOf, placeOf, tagOf } from './names.ts'
 
 /** Any JSON value. */

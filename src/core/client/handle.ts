@@ -18,7 +18,7 @@ import { isStop, type Message, type Stop } from '../kernel/message.ts'
 import { RunState } from '../kernel/run.ts'
 import type { Posted, RunSnapshot, Wakes } from '../stores/store.ts'
 import { notAtRest, notEnded, notFound, triggerUnread, unknownUntilRead } from './errors.ts'
-import { eventsOf, hasTaken, type Load, pagesAfter, triggerOf, turnsOf } from './history.ts'
+import { eventsOf, hasTaken, type Load, pagesOf, triggerOf, turnStart, turnsOf } from './history.ts'
 import type { HistoryEvent } from './history-event.ts'
 import { discardedId, signalId, updateId } from './ids.ts'
 import { checkStepNames, checkSteps } from './migration.ts'
@@ -107,7 +107,8 @@ export class Handle<out Out> implements RunHandle<Out> {
     const { generation = newest } = options
     const after = options.after ?? -1
     if (after < 0 && generation === 1) yield publicStart(run)
-    for await (const page of pagesAfter(this.#load, { runId, generation }, Math.max(after, 0))) {
+    const from = after <= 0 ? 0 : await turnStart(this.#load, { runId, generation }, after)
+    for await (const page of pagesOf(this.#load, { runId, generation }, from)) {
       for (const event of page.flatMap(publicEvents)) if (event.seq > after) yield event
     }
   }

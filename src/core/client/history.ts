@@ -40,16 +40,13 @@ export async function* pagesOf(
   }
 }
 
-/**
- * The pages from the turn on that has the event after this one. A store gives turns that begin there or later, and that
- * event may be in the middle of a turn.
- */
-export async function* pagesAfter(load: Load, of: Generation, after: number): AsyncGenerator<readonly StoredTurn[]> {
-  for (let back = 0; ; back = back * 4 + 16) {
+/** Where to read from to get the events after `after`, which may be in the middle of a turn: where that turn begins. */
+export async function turnStart(load: Load, of: Generation, after: number): Promise<number> {
+  for (let back = 8; ; back *= 8) {
     const from = Math.max(0, after - back)
-    const first = pageIn((await load([historyAsk(of, from)]))[0])
-    const [turn] = first.turns
-    if (from === 0 || (turn && turn.seq <= after)) return yield* pagesOf(load, of, from, first)
+    const { turns } = pageIn((await load([{ ...historyAsk(of, from), turns: back + 1 }]))[0])
+    const turn = turns.findLast(({ seq }) => seq <= after)
+    if (turn || from === 0) return turn?.seq ?? 0
   }
 }
 

@@ -2,8 +2,8 @@
 // can be used as they are. A value that a schema rejects is refused with all issues the schema reports.
 
 import { nameClass } from '../base/assert.ts'
-import { clientLimits as limits } from '../base/client-limits.ts'
 import { PawlError } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
 
 /** A Standard Schema: it accepts a value of one type and parses it into another, or the same. */
 export interface Schema<in out Accepted = unknown, out Parsed = Accepted> {

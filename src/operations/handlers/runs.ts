@@ -167,7 +167,7 @@ async function historyPage(
   return { generation: read, events }
 }
 
-function withoutPayloads(event: HistoryEvent): HistoryEvent {
+export function withoutPayloads(event: HistoryEvent): HistoryEvent {
   return Object.fromEntries(Object.entries(event).filter(([field]) => !PAYLOADS.includes(field))) as HistoryEvent
 }
 
