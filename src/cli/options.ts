@@ -197,7 +197,10 @@ function parseAttribute(text: string): [name: string, value: AttributeScalar] {
 export function suggestedCommand(options: StoreOption, command: string): string {
   const flag = options.url === undefined ? storeFlag(options) : serverFlag(options.url)
   // The option follows the verb, because after `--` it would be an argument.
-  return command.replace(/\bpawl ([a-z]+)(?= |$)/, (_, verb: string) => `${installedCommand()} ${verb}${flag}`)
+  return command.replace(
+    /\bpawl ((?:token )?[a-z]+)(?= |$)/,
+    (_, verb: string) => `${installedCommand()} ${verb}${flag}`,
+  )
 }
 
 function storeFlag({ store }: StoreOption): string {
@@ -212,7 +215,7 @@ function serverFlag(url: string): string {
 
 /** A text with its commands as they can be pasted: those after a colon or in code quotes, as `pawl` is also a word. */
 export function withCommands(options: StoreOption, text: string): string {
-  return text.replace(/(?<=: |`)pawl [a-z]+(?=[ `]|$)/gm, (command) => suggestedCommand(options, command))
+  return text.replace(/(?<=: |`)pawl (?:token )?[a-z]+(?=[ `]|$)/gm, (command) => suggestedCommand(options, command))
 }
 
 /** The store or the server that the arguments name, for an error that is reported after its command. */

@@ -127,7 +127,7 @@ describe('settings', () => {
     expect(await answer.json()).toEqual({ result: 42 })
     const open = await cli.pawl('serve', '--listen', '0.0.0.0:0', '--store', cli.store)
     expect(open).toMatchObject({ code: 2 })
-    expect(open.stderr).toMatch(/without a token.*pawl token create/)
+    expect(open.stderr).toMatch(/without a token.*pawl token create --store \S+ <name>/)
   })
 
   test('a token in a file is needed from then on', async () => {
