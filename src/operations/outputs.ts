@@ -218,7 +218,7 @@ function shapeOf<T>(fields: Fields<T>): JsonSchema {
 
 const started = {
   ...{ runId: text, workflowId: text, isNew: flag },
-  ...{ 'alongside?': text, 'keyed?': { const: true } },
+  ...{ 'alongside?': text, 'keyed?': flag },
 } satisfies Fields<Started>
 const batch = {
   ...{ id: text, operation: text, state: text, 'reason?': text, matched: whole, done: whole, failed: whole },

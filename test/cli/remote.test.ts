@@ -174,6 +174,17 @@ test('I8: a server and a store together are refused; the token is no argument', 
   expect(await cli.pawl('runs', '--url', 'localhost')).toMatchObject({ code: 2 })
   const suggested = await cli.pawl('start', 'order', '1', '--url', url, '--token-file', 'token')
   expect(suggested.stdout).toContain(`pawl run --url ${url} `)
+  const made = await cli.pawl('token', 'create', 'ada', '--scope', 'read', '--url', url, '--token-file', 'token')
+  await writeFile(join(cli.folder, 'ada'), made.stdout)
+  expect(await cli.pawl('runs', '--url', url, '--token-file', 'ada')).toMatchObject({ code: 0 })
+  const refused = await cli.pawl('cancel', 'order-1', '--url', url, '--token-file', 'ada')
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching('RUN_NOT_FOUND') })
+  expect(await cli.pawl('start', 'order', '1', '--url', url, '--token-file', 'ada')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('FORBIDDEN'),
+  })
+  const listed = await cli.pawl('token', 'list', '--url', url, '--token-file', 'token')
+  expect(listed.stdout).toContain('ada')
   const worker = await cli.pawl('worker', 'shop.ts', '--url', url)
   expect(worker).toMatchObject({ code: 1, stderr: expect.stringContaining('NOT_SUPPORTED') })
 })

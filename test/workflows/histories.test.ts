@@ -32,6 +32,23 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 describe.each(kinds)('on %s', (kind) => {
   const bench = useStore(kind)
 
+  test('a history after an event has every later one, also those of the same turn', async () => {
+    const steps = workflow('steps', async (ctx) => {
+      for (let each = 0; each < 5; each++) await ctx.run('step', () => each)
+    })
+    const engine = await bench.serve({ workflows: [steps] })
+    const run = await engine.start(steps)
+    await run.result()
+    const read = async (after?: number): Promise<number[]> => {
+      const found: number[] = []
+      for await (const { seq } of run.history(after === undefined ? {} : { after })) found.push(seq)
+      return found
+    }
+    const all = await read()
+    expect(all.length).toBeGreaterThan(10)
+    for (const after of all) expect(await read(after)).toEqual(all.filter((seq) => seq > after))
+  })
+
   test('exported histories are replayed with today’s code, which is told where it parts from them', async () => {
     const engine = await bench.serve({ workflows: [pay], activities: [charge] })
     const runs = await Promise.all([1, 2, 3].map((cents) => engine.start(pay, cents)))
