@@ -110,7 +110,12 @@ async function importFromOrigin(entries: readonly string[]): Promise<void> {
           return lines.join('')
         },
       )
-      if (changed !== text) await writeFile(file, changed)
+      // Types that the compiler wrote out itself.
+      const whole = changed.replace(/import\("([^"]+)"\)\.(\w+)/g, (written, from: string, name: string) => {
+        if (join(dirname(file), from).replace(/\.[jt]s$/, '.d.ts') !== entry) return written
+        return `import('./${relative(dirname(file), origins.get(name) ?? join(dirname(entry), rest ?? from))}').${name}`
+      })
+      if (whole !== text) await writeFile(file, whole)
     }
   }
 }
