@@ -5,6 +5,7 @@ import { Batch } from './addons/batches/batch.ts'
 import { type BatchOptions, checkBatch, checkMigration } from './addons/batches/batch-options.ts'
 import { Batches } from './addons/batches/batches.ts'
 import { batchWorkflow } from './addons/batches/workflow.ts'
+import { Builds } from './addons/builds/builds.ts'
 import { parseGraph } from './addons/documents/parse.ts'
 import { Schedules } from './addons/schedules/schedules.ts'
 import { SCHEDULES_QUEUE, schedule } from './addons/schedules/workflow.ts'
@@ -168,6 +169,8 @@ export type CheckedRun = Verdict & {
 export class Engine extends Client implements AsyncDisposable {
   /** Runs that start by the clock. */
   readonly schedules: Schedules
+  /** Builds that keep the runs they started, and how new runs are shared among them. */
+  readonly builds: Builds
   /** Operations on many runs, previewed first. */
   readonly batches: Batches
   readonly #store: Store
@@ -208,6 +211,10 @@ export class Engine extends Client implements AsyncDisposable {
       queryRun: (query) => queryRun(deciders, clock, query),
       endUnclaimed: (run) => endUnclaimed(run, { store, bus, clock, logger, turnId: random.integer() }),
     })
+    const countRuns = async (pin: string): Promise<number> => {
+      return (await send((to) => to.list({ pin, statuses: LIVE, limit: 1, count: true }))).count ?? 0
+    }
+    this.builds = new Builds({ catalogue, countRuns, workers: () => this.workers() })
     this.batches = new Batches(this)
     this.schedules = new Schedules(this, () => clock.now())
     this.#store = store

@@ -8,6 +8,7 @@
 
 export type { Batch, BatchOptions, BatchOutcome } from './addons/batches/batch.ts'
 export type { Batches, BatchPreview, BatchRecord, PreviewOptions } from './addons/batches/batches.ts'
+export type { BuildRecord, Builds } from './addons/builds/builds.ts'
 export { diagram, diagramOf } from './addons/diagrams/diagram.ts'
 export { graph } from './addons/documents/graph.ts'
 export type {
@@ -33,7 +34,6 @@ export type { Failure } from './core/base/failure.ts'
 export type { Duration } from './core/base/time.ts'
 export type { Json } from './core/base/value.ts'
 export type { StoredDefinition } from './core/catalogue/catalogue.ts'
-export type { BuildRecord, Builds } from './core/client/builds.ts'
 export type { Client } from './core/client/client.ts'
 export type { Page, RunFilter } from './core/client/filter.ts'
 export type { HistoryEvent } from './core/client/history-event.ts'

@@ -1,5 +1,4 @@
 // The engine as a client in a browser sees it: nothing here imports a module of Node.
-export type { Builds } from './client/builds.ts'
 export type { ForkOptions } from './client/rewinding.ts'
 export type { Edit, WaitOptions } from './client/run-handle.ts'
 export type { Begin } from './client/start-options.ts'

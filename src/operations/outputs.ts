@@ -1,11 +1,11 @@
 // What each operation answers: as types for the client, and as JSON Schemas for the OpenAPI document.
 
 import type { BatchPreview, BatchRecord } from '../addons/batches/batches.ts'
+import type { BuildRecord } from '../addons/builds/builds.ts'
 import type { ScheduleDescription, ScheduleRecord } from '../addons/schedules/schedules.ts'
 import type { JsonSchema } from '../core/base/described.ts'
 import type { Failure } from '../core/base/failure.ts'
 import type {
-  BuildRecord,
   HistoryEvent,
   Page,
   RunRecord,

@@ -1,5 +1,5 @@
 // Builds on a server.
-import type { Builds } from '../core/browser.ts'
+import type { Builds } from '../addons/builds/builds.ts'
 import type { Connection } from './connection.ts'
 
 /** Builds of a server's store. */

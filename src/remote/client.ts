@@ -1,19 +1,12 @@
 // A client of a server, with the calls that a client of a store has.
 
 import { Batch, type BatchOptions } from '../addons/batches/batch.ts'
+import type { Builds } from '../addons/builds/builds.ts'
 import type { Schedules } from '../addons/schedules/schedules.ts'
 import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
 import type { Json } from '../core/base/value.ts'
-import {
-  type Args,
-  type Begin,
-  type Builds,
-  checkPayload,
-  runNameOf,
-  type Signal,
-  type Update,
-} from '../core/browser.ts'
+import { type Args, type Begin, checkPayload, runNameOf, type Signal, type Update } from '../core/browser.ts'
 import type {
   Client,
   Given,

@@ -1,13 +1,16 @@
 // Which changes the audit trail has, and when its entry must be durable.
 import { defined } from '../core/base/defined.ts'
 import { PawlError } from '../core/base/errors.ts'
-import { type OperationName, type Route, routes } from '../operations/routes.ts'
+import { limits } from '../core/base/limits.ts'
+import { isAllowed } from '../operations/operate.ts'
+import { type OperationName, type Route, routes, type Scope } from '../operations/routes.ts'
 import type { Audit } from './audit.ts'
 
 export interface Change {
   readonly name: OperationName
   readonly input: Readonly<Record<string, unknown>>
   readonly by: string
+  readonly scope: Scope
   readonly requestId: string
   /** The header `X-Reason`. */
   readonly reason: string | undefined
@@ -31,7 +34,8 @@ function isChange({ method, scope }: Route): boolean {
  */
 export async function audited<T>(audit: Audit, change: Change, make: () => Promise<T>): Promise<T> {
   const { name, input, by, requestId } = change
-  if (!isChange(routes[name])) return make()
+  // What the scope refuses changes nothing, and would push older entries out of the ring.
+  if (!isChange(routes[name]) || !isAllowed(change.scope, routes[name].scope)) return make()
   const target = firstText(TARGETS.map((field) => input[field]))
   const reason = firstText([change.reason, input['reason'], input['note']])
   const entry = audit.add(defined({ by, operation: name, target, reason, requestId }))
@@ -49,7 +53,5 @@ export async function audited<T>(audit: Audit, change: Change, make: () => Promi
 /** Shortened, because a refused call may name anything. */
 function firstText(values: readonly unknown[]): string | undefined {
   const text = values.find((value) => typeof value === 'string')
-  return typeof text === 'string' ? text.slice(0, AUDITED_LENGTH_MAX) : undefined
+  return typeof text === 'string' ? text.slice(0, limits.auditLengthMax) : undefined
 }
-
-const AUDITED_LENGTH_MAX = 512

@@ -126,7 +126,14 @@ export class Handler {
     const input = { ...read, ...onlyOnce(fields, read, name) }
     keyed(input, route, request.header('idempotency-key'))
     const space = this.#namespaceOf(credential)
-    const change = { name, input, by: credential.name, requestId, reason: request.header('x-reason') }
+    const change = {
+      name,
+      input,
+      by: credential.name,
+      scope: credential.scope,
+      requestId,
+      reason: request.header('x-reason'),
+    }
     const caller = this.#caller(credential, space, request)
     if (route.form === 'events') return this.#stream(name, input, caller, request)
     const output = await audited(space.audit, change, () => operate(name, input, caller))
@@ -179,7 +186,14 @@ export class Handler {
     const space = this.#namespaceOf(credential)
     const caller = this.#caller(credential, space, request)
     const call: Call = (name, input) => {
-      const change = { name, input, by: credential.name, requestId, reason: request.header('x-reason') }
+      const change = {
+        name,
+        input,
+        by: credential.name,
+        scope: credential.scope,
+        requestId,
+        reason: request.header('x-reason'),
+      }
       return audited(space.audit, change, () => operate(name as Operable, input, caller)) as Promise<never>
     }
     return jsonAnswer(route.status ?? 200, await route.answer(call, fields, given), false)
@@ -196,7 +210,14 @@ export class Handler {
     const credential = { name: 'webhook', scope: 'operate', namespace } as const
     const space = this.#namespaceOf(credential)
     const input = { token, payload: await webhookPayload(request) }
-    const change = { name: 'completions.resolve', input, by: 'webhook', requestId, reason: undefined } as const
+    const change = {
+      name: 'completions.resolve',
+      input,
+      by: 'webhook',
+      scope: 'operate',
+      requestId,
+      reason: undefined,
+    } as const
     const caller = this.#caller(credential, space, request)
     const output = await audited(space.audit, change, () => operate('completions.resolve', input, caller))
     return jsonAnswer(202, output, false)

@@ -16,11 +16,6 @@ export interface ListenerParts {
   readonly newId: () => string
 }
 
-/** Time in which connections that wait are accepted, when the server stops. */
-const ACCEPT_MS = 500
-/** Time that new connections get to send their first request, when the server stops. */
-const FIRST_REQUEST_MS = 500
-
 /** A socket that listens, its connections, and the answers that are in progress on them. */
 export class Listener {
   readonly #node: NodeServer
@@ -80,7 +75,7 @@ export class Listener {
    * loop, so that after a short turn without one, none waits. Under a flood some do, and are reset after all.
    */
   async acceptWaiting(clock: Clock): Promise<void> {
-    const until = clock.monotonic() + ACCEPT_MS
+    const until = clock.monotonic() + limits.lastConnectionsMs
     while (clock.monotonic() < until) {
       const [before, begun] = [this.#accepted, clock.monotonic()]
       await clock.breathe()
@@ -100,7 +95,7 @@ export class Listener {
     for (const socket of idle) if (socket.bytesRead > 0) socket.destroy()
     const fresh = idle.filter(({ bytesRead }) => bytesRead === 0)
     if (fresh.length > 0) {
-      void sleep(clock, FIRST_REQUEST_MS).then(() => {
+      void sleep(clock, limits.lastConnectionsMs).then(() => {
         for (const socket of fresh) if (!this.#answering.has(socket)) socket.destroy()
       })
     }

@@ -1,12 +1,8 @@
 // `/healthz` and `/readyz`: what load balancers and orchestrators ask. They need no token and tell no secrets.
+import { limits } from '../core/base/limits.ts'
 import { type Clock, sleep } from '../core/runtime/clock.ts'
 import type { Engine } from '../engine.ts'
 import type { HttpAnswer, HttpRequest } from './http.ts'
-
-/** Time in which a store must answer, so that its server is ready. */
-const STORE_ANSWERS_MS = 2_000
-/** Time for which its answer is kept. */
-const READY_KEPT_MS = 1_000
 
 export class Probes {
   readonly #engines: readonly Engine[]
@@ -43,13 +39,13 @@ export class Probes {
     const now = this.#clock.monotonic()
     if (this.#checked && this.#checked.until > now) return this.#checked.problem
     const problem = this.#askStores()
-    this.#checked = { until: now + READY_KEPT_MS, problem }
+    this.#checked = { until: now + limits.readyKeptMs, problem }
     return problem
   }
 
   async #askStores(): Promise<string | undefined> {
     const answered = new AbortController()
-    const late = sleep(this.#clock, STORE_ANSWERS_MS, answered.signal).then(() => 'the store does not answer')
+    const late = sleep(this.#clock, limits.readyStoreMs, answered.signal).then(() => 'the store does not answer')
     // A store whose schema does not fit refuses the call.
     const asked = Promise.all(this.#engines.map((engine) => engine.records.list('probes', undefined, 1))).then(
       () => undefined,

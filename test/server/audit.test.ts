@@ -79,6 +79,14 @@ test('O8: every change is in the trail: who, what, when, why, and how it ended; 
   ])
   expect(JSON.stringify(items)).not.toContain('private')
   expect((await call('/audit', { token: ada })).status).toBe(403)
+  expect((await call('/builds/b1/retire', { method: 'POST', token: ada })).status).toBe(403)
+  const forged = { method: 'POST', body: { workflow: 'pawl.schedule', input: {} }, token: ada }
+  expect((await call('/runs', forged)).status).toBe(400)
+  const after = (await call('/audit', { token })).body?.['items'] as unknown as readonly Record<string, unknown>[]
+  expect(after.map(({ operation, outcome }) => `${String(operation)} ${String(outcome)}`).slice(0, 2)).toEqual([
+    'runs.start INPUT_INVALID',
+    'runs.retry RUN_NOT_FOUND',
+  ])
   await api.close()
 })
 

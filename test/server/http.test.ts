@@ -285,8 +285,9 @@ describe('I3 I7: every operation, called successfully', () => {
     await ok('openapi.get')
   })
 
-  test('none was left out', () => {
-    expect([...succeeded].toSorted()).toEqual(Object.keys(routes).toSorted())
+  test('none was left out but streams, which live.test.ts reads', () => {
+    const answered = Object.entries(routes).filter(([, route]) => !('form' in route && route.form === 'events'))
+    expect([...succeeded].toSorted()).toEqual(answered.map(([name]) => name).toSorted())
   })
 })
 

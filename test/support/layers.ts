@@ -53,6 +53,7 @@ const upper: Readonly<Record<string, readonly string[]>> = {
   'addons/documents': ['core/base', entry],
   'addons/schedules': [...common, entry],
   'addons/batches': [...common, entry, browserEntry],
+  'addons/builds': [...common, entry],
   'addons/diagrams': ['core/base', entry],
   'addons/codecs': [...common, storeEntry, 'stores/objects'],
 }
@@ -71,9 +72,9 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   ...upper,
   'engine.ts': [...Object.keys(core), entry, ...Object.keys(upper), 'index.ts'],
   'index.ts': [...Object.keys(core), entry, ...Object.keys(upper), 'engine.ts'],
-  operations: [...common, entry, 'addons/batches', 'addons/schedules', 'engine.ts'],
+  operations: [...common, entry, 'addons/batches', 'addons/builds', 'addons/schedules', 'engine.ts'],
   server: [...common, entry, 'operations', 'engine.ts'],
-  remote: [...common, entry, browserEntry, 'addons/batches', 'addons/schedules', 'operations'],
+  remote: [...common, entry, browserEntry, 'addons/batches', 'addons/builds', 'addons/schedules', 'operations'],
   mcp: [...common, entry, 'operations', 'engine.ts'],
   cli: [
     ...common,

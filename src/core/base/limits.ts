@@ -456,6 +456,10 @@ export const limits = {
   wrongTokensPerMinute: 10,
   /** Time for which a server trusts a token it has looked up; a revocation takes effect after it at the latest. */
   tokenCacheMs: 10_000,
+  /** Characters that an entry of the audit trail keeps of a name or reason. */
+  auditLengthMax: 512,
+  /** Time in which a server that stops accepts connections that wait, and in which those may send a request. */
+  lastConnectionsMs: 2_000,
   /** Entries in one page of the audit trail. */
   auditPageEntries: 64,
   /** Pages of the audit trail that are kept. */

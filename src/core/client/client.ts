@@ -13,12 +13,10 @@ import { runNameOf, startedAs } from '../definitions/own-workflows.ts'
 import type { AnyWorkflow } from '../definitions/workflow.ts'
 import { encodeMessage } from '../kernel/codec.ts'
 import type { Message } from '../kernel/message.ts'
-import { LIVE } from '../kernel/run.ts'
 import { persistent, type Send } from '../runtime/availability.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import { type Random, uuidV7 } from '../runtime/random.ts'
 import type { ClaimedRun, Created, NewRun, Reuse, SqlClient, Store } from '../stores/store.ts'
-import { Builds } from './builds.ts'
 import { engineClosed, otherReuse, refuseActivity } from './errors.ts'
 import { type Page, type PageOptions, pageOf, queryOf, type RunFilter } from './filter.ts'
 import { Handle, StartedHandle } from './handle.ts'
@@ -90,8 +88,6 @@ export class Client {
   readonly results: Results
   /** The calls that wait for runs. @internal */
   readonly waits: Waits
-  /** Builds that keep the runs they started, and how new runs are shared among them. */
-  readonly builds: Builds
   readonly #ports: ClientPorts
   /** What handles, and everything built on a client, use of it. @internal */
   readonly host: HandleHost
@@ -133,11 +129,6 @@ export class Client {
         rollOut: await ports.catalogue.rollOut(),
       }),
     }
-    this.builds = new Builds({
-      catalogue: ports.catalogue,
-      countRuns: (pin) => this.#countRuns(pin),
-      living: () => this.#livingBuilds(),
-    })
   }
 
   /**
@@ -155,11 +146,6 @@ export class Client {
     return this.#ports.catalogue.versions(name)
   }
 
-  async #countRuns(pin: string): Promise<number> {
-    const query = { pin, statuses: LIVE, limit: 1, count: true } as const
-    return (await this.#ports.send((store) => store.list(query))).count ?? 0
-  }
-
   /** The names of the definitions in the store that any worker can run. */
   definitionNames(): Promise<readonly string[]> {
     return this.#ports.catalogue.names()
@@ -170,11 +156,6 @@ export class Client {
     const [loaded] = await this.host.load([{ type: 'sessions' }])
     const { now, sessions } = loaded?.type === 'sessions' ? loaded : { now: 0, sessions: [] }
     return sessions.map((session) => workerOf(session, now))
-  }
-
-  async #livingBuilds(): Promise<readonly string[]> {
-    const workers = await this.workers()
-    return workers.flatMap(({ alive, pin, build }) => (alive && pin && build !== undefined ? [build] : []))
   }
 
   /** Starts a run of a workflow, or an activity on its own. When this resolves, the run is durable. */

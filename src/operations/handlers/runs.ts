@@ -6,6 +6,7 @@ import { encode } from '../../core/base/value.ts'
 import {
   type HistoryEvent,
   keyedRunId,
+  OWN_WORKFLOWS,
   query,
   type RunHandle,
   type StartedRun,
@@ -30,7 +31,12 @@ function at({ engine }: Caller, run: string): RunHandle<unknown> {
   return engine.get(refOf(run))
 }
 
+// Their inputs are pawl's own, and only its own calls write them.
 function contract(name: string) {
+  if ((OWN_WORKFLOWS as readonly string[]).includes(name)) {
+    const message = `'${name}' is a workflow of pawl's own; expected one of yours. Use the calls for schedules or batches.`
+    throw new PawlError('INPUT_INVALID', message)
+  }
   return workflow.declare<unknown, unknown>(name)
 }
 

@@ -1,9 +1,8 @@
 // Builds of the user's code with pinned runs, and the shares of new runs that they get.
 
-import { defined } from '../base/defined.ts'
-import { checkKnownName } from '../base/names.ts'
-import type { Catalogue } from '../catalogue/catalogue.ts'
-import { withoutBuild, withShare } from '../policies/roll-out.ts'
+import { defined } from '../../core/base/defined.ts'
+import { checkKnownName } from '../../core/base/names.ts'
+import { type Catalogue, type WorkerRecord, withoutBuild, withShare } from '../../core/index.ts'
 
 /** A build with pinned runs. */
 export interface BuildRecord {
@@ -23,8 +22,7 @@ export interface BuildsHost {
   readonly catalogue: Catalogue
   /** How many runs in progress are pinned to the build. */
   countRuns(build: string): Promise<number>
-  /** The builds of living workers that pin their runs, once for each worker. */
-  living(): Promise<readonly string[]>
+  workers(): Promise<readonly WorkerRecord[]>
 }
 
 /** Controls which builds start new runs: `engine.builds`. */
@@ -40,7 +38,7 @@ export class Builds {
   async list(): Promise<readonly BuildRecord[]> {
     const { shares, retired } = await this.#host.catalogue.rollOut()
     const percents = new Map(shares.map(({ build, percent }) => [build, percent]))
-    const living = await this.#host.living()
+    const living = await this.#living()
     const names = new Set([...percents.keys(), ...retired, ...living])
     return Promise.all(
       [...names].map(async (build) => {
@@ -50,6 +48,12 @@ export class Builds {
         return defined({ build, percent, retired: retired.includes(build), runs, workers })
       }),
     )
+  }
+
+  /** The builds of living workers that pin their runs, once for each worker. */
+  async #living(): Promise<readonly string[]> {
+    const workers = await this.#host.workers()
+    return workers.flatMap(({ alive, pin, build }) => (alive && pin && build !== undefined ? [build] : []))
   }
 
   /** True if a living worker, a run in progress or the roll-out has the build. @internal */
