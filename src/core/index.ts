@@ -3,7 +3,16 @@ export type { Catalogue, StoredDefinition } from './catalogue/catalogue.ts'
 export type { Records } from './catalogue/records.ts'
 export type { OwnActivityClient } from './client/activity-client.ts'
 export type { Client } from './client/client.ts'
-export { type Page, type PageOptions, pageOptions, queryOf, type RunFilter, runFilter } from './client/filter.ts'
+export {
+  type CountOptions,
+  countOptions,
+  type Page,
+  type PageOptions,
+  pageOptions,
+  queryOf,
+  type RunFilter,
+  runFilter,
+} from './client/filter.ts'
 export { eventsOf, pageIn, turnStart } from './client/history.ts'
 export type { HistoryEvent } from './client/history-event.ts'
 export { updateId } from './client/ids.ts'

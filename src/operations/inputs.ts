@@ -22,6 +22,7 @@ import {
 } from '../core/base/described.ts'
 import { limits } from '../core/base/limits.ts'
 import {
+  countOptions,
   editOptions,
   forkOptions,
   historyOptions,
@@ -49,7 +50,15 @@ const reason = text('The reason, for the history.')
 const wait = duration('How long to wait for it: at most 60 s.', { otherwise: 'not at all' })
 
 const { transaction: _, ...start } = startOptions
-const filter = { ...runFilter, workflow: text('Runs of this workflow, or of this standalone activity.') } as const
+const filter = {
+  ...runFilter,
+  workflow: option<string | readonly string[]>(
+    runFilter.workflow.about,
+    'the name of a workflow, or a list of names',
+    (value) => [value].flat().every((each) => typeof each === 'string'),
+    { schema: runFilter.workflow.schema ?? {} },
+  ),
+} as const
 const edit = {
   ...editOptions,
   note: required(editOptions.note),
@@ -67,7 +76,7 @@ function someRuns(about: string, most: number) {
 
 export const inputs = {
   'runs.list': { ...filter, ...pageOptions },
-  'runs.count': filter,
+  'runs.count': { ...filter, ...countOptions },
   'runs.get': { run },
   'runs.why': { run },
   'runs.whyMany': {

@@ -100,12 +100,12 @@ function dateOf(text: string): unknown {
   return Number.isNaN(date.getTime()) ? text : date
 }
 
-/** Reads a field of a URL as its schema says: numbers, booleans, lists separated by commas, objects as JSON. */
+/** Reads a field of a URL as its schema says: numbers, booleans, lists separated by commas or as JSON, objects as JSON. */
 export function fromUrl(text: string, schema: JsonSchema = {}): unknown {
   const { type, anyOf } = schema as Readonly<Record<string, Json | undefined>>
   if (Array.isArray(anyOf)) {
     const isList = (anyOf as readonly JsonSchema[]).some((each) => each['type'] === 'array')
-    return isList && text.includes(',') ? text.split(',') : text
+    return isList && /^\[|,/.test(text) ? listIn(text) : text
   }
   switch (type) {
     case 'integer':
@@ -114,12 +114,18 @@ export function fromUrl(text: string, schema: JsonSchema = {}): unknown {
     case 'boolean':
       return text === 'true' || text === 'false' ? text === 'true' : text
     case 'array':
-      return text.split(',')
+      return listIn(text)
     case 'object':
       return objectIn(text)
     default:
       return text
   }
+}
+
+/** As JSON, because an item may have a comma. */
+function listIn(text: string): unknown {
+  const list = text.startsWith('[') ? objectIn(text) : undefined
+  return Array.isArray(list) ? list : text.split(',')
 }
 
 function objectIn(text: string): unknown {

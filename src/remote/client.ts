@@ -9,6 +9,7 @@ import type { Json } from '../core/base/value.ts'
 import { type Args, type Begin, checkPayload, runNameOf, type Signal, type Update } from '../core/browser.ts'
 import type {
   Client,
+  CountOptions,
   Given,
   Page,
   PageOptions,
@@ -172,8 +173,8 @@ export class RemoteClient implements PawlClient, AsyncDisposable {
     return this.call('runs.list', { ...named(filter), ...page })
   }
 
-  async count(filter: RunFilter = {}): Promise<number> {
-    return (await this.call('runs.count', named(filter))).count
+  async count(filter: RunFilter = {}, options: CountOptions = {}): Promise<number> {
+    return (await this.call('runs.count', { ...named(filter), ...options })).count
   }
 
   /** The operations of a handle, for every run that matches the filter. */

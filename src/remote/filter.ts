@@ -2,11 +2,13 @@
 import { runNameOf } from '../core/browser.ts'
 import type { RunFilter } from '../core/index.ts'
 
-/** The filter, with its workflow by name. */
+/** The filter, with its workflows by name. */
 export function named({
   workflow,
   ...filter
-}: RunFilter): Omit<RunFilter, 'workflow'> & { readonly workflow?: string } {
+}: RunFilter): Omit<RunFilter, 'workflow'> & { readonly workflow?: string | readonly string[] } {
   if (workflow === undefined) return filter
-  return { ...filter, workflow: typeof workflow === 'string' ? workflow : runNameOf(workflow) }
+  const names = [workflow].flat().map((each) => (typeof each === 'string' ? each : runNameOf(each)))
+  const [only = ''] = names
+  return { ...filter, workflow: names.length === 1 ? only : names }
 }

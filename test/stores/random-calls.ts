@@ -37,6 +37,7 @@ const BUILDS = ['b1', 'b2', 'b3']
 const QUEUES = ['q1', 'q2']
 const NAMES = ['order', 'refund', 'report']
 const STATUSES = [...LIVE, ...ENDED]
+const REASONS = ['signal:a', 'signal:b', 'timer', 'failed:Error']
 
 export class RandomCalls {
   readonly #draws: RandomDraws
@@ -276,12 +277,14 @@ export class RandomCalls {
         type: 'release',
         status,
         ...this.#draws.maybe(0.6, () => ({ wakeAt: this.#now() + ahead })),
+        ...this.#draws.maybe(0.6, () => ({ reason: this.#draws.pick(REASONS) })),
       }
     }
     if (dice < 77) {
       return {
         type: 'pause',
         failure: this.#draws.body(),
+        ...this.#draws.maybe(0.6, () => ({ reason: this.#draws.pick(REASONS) })),
         ...this.#draws.maybe(0.75, () => ({ build: this.#draws.pick(BUILDS) })),
         ...this.#draws.maybe(0.5, () => ({ left: unread.filter(() => this.#draws.chance(0.8)) })),
         ...this.#draws.maybe(0.4, () => ({ uncounted: true as const })),
@@ -291,6 +294,7 @@ export class RandomCalls {
       return {
         type: 'end',
         status: this.#draws.pick(ENDED),
+        ...this.#draws.maybe(0.6, () => ({ reason: this.#draws.pick(REASONS) })),
       }
     return { type: 'continue', past: this.#draws.firstTurn() }
   }
@@ -420,10 +424,18 @@ export class RandomCalls {
       })),
       ...this.#draws.maybe(0.2, () => ({ workflowId: known?.head.workflowId ?? 'a' })),
       ...this.#draws.maybe(0.2, () => ({ pin: this.#draws.pick(BUILDS) })),
+      ...this.#draws.maybe(0.2, () => ({ reason: this.#draws.pick(['signal:', ...REASONS]) })),
+      ...this.#draws.maybe(0.1, () => ({
+        parentId: known?.head.parent?.runId ?? known?.head.runId ?? this.#draws.id(),
+      })),
+      ...this.#draws.maybe(0.1, () => ({ workflowIdPrefix: known?.head.workflowId.slice(0, 1) ?? 'a' })),
       ...this.#draws.maybe(0.2, () => ({ createdAfter: near })),
       ...this.#draws.maybe(0.2, () => ({ createdBefore: near + 1 + this.#draws.below(1_000) })),
       ...this.#draws.maybe(0.4, () => ({ attributes: [this.#draws.attributeTest()] })),
-      ...this.#draws.maybe(0.3, () => ({ count: true as const })),
+      ...this.#draws.maybe(0.3, () => ({
+        count: true as const,
+        ...this.#draws.maybe(0.3, () => ({ countMost: 1 + this.#draws.below(10) })),
+      })),
     }
   }
 

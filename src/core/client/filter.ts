@@ -17,8 +17,10 @@ import { checkKnownName } from '../base/names.ts'
 import { type AttributeScalar, isNamed, storedScalar } from '../definitions/attributes.ts'
 import type { Startable } from '../definitions/contract.ts'
 import { runNameOf } from '../definitions/own-workflows.ts'
+import { NAMELESS, WAIT_KINDS } from '../kernel/reason.ts'
 import { ENDED, LIVE, type Status } from '../kernel/run.ts'
 import type { AttributeTest, ListQuery } from '../stores/store.ts'
+import { checkRunId } from './ids.ts'
 
 const statuses: readonly Status[] = [...LIVE, ...ENDED]
 const status = { type: 'string', enum: statuses }
@@ -29,15 +31,19 @@ function isStartable(value: unknown): boolean {
 }
 
 export const runFilter = {
-  /** Runs of this workflow, or of this standalone activity. */
-  workflow: option<string | Startable<never, unknown>>(
-    'Runs of this workflow, or of this standalone activity.',
-    'a workflow, or its name',
-    (value) => typeof value === 'string' || isStartable(value),
-    { schema: { type: 'string' } },
+  /** Runs of this workflow, or of this standalone activity; or of one of several. */
+  workflow: option<string | Startable<never, unknown> | readonly (string | Startable<never, unknown>)[]>(
+    'Runs of this workflow, or of this standalone activity; or of one of several.',
+    'a workflow, its name, or a list of them',
+    (value) => [value].flat().every((each) => typeof each === 'string' || isStartable(each)),
+    { schema: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] } },
   ),
   /** Runs of this workflow id. */
   workflowId: text('Runs of this workflow id.'),
+  /** Runs whose workflow id begins with this. Runs without a workflow id of their own have none. */
+  workflowIdPrefix: text('Runs whose workflow id begins with this. Runs without a workflow id of their own have none.'),
+  /** Children of this run, by its run id. */
+  parentRunId: text('Children of this run, by its run id.'),
   /** Runs in one of these states. */
   status: option<Status | readonly Status[]>(
     'Runs in one of these states.',
@@ -45,6 +51,17 @@ export const runFilter = {
     (value) => [value].flat().every((each) => (statuses as readonly unknown[]).includes(each)),
     { schema: { anyOf: [status, { type: 'array', items: status }] } },
   ),
+  /** Runs that wait for this: a kind as `why` has it, or with a name: `timer`, `signal`, `signal:approval`. */
+  waitingFor: option<string>(
+    'Runs that wait for this: a kind as `why` has it, or with a name: `signal`, `signal:approval`.',
+    `one of ${WAIT_KINDS.join(', ')}, or one with a name, such as signal:approval`,
+    (value) => typeof value === 'string' && WAIT_KINDS.some((kind) => value === kind || value.startsWith(`${kind}:`)),
+    { schema: { type: 'string', pattern: `^(${WAIT_KINDS.join('|')})(:.*)?$` } },
+  ),
+  /** Runs that failed with this type of failure; if a step failed, of its own error. */
+  failure: text('Runs that failed with this type of failure; if a step failed, of its own error.'),
+  /** Runs that are pinned to this build. */
+  build: text('Runs that are pinned to this build.'),
   /**
    * Runs with these attributes, each equal to a value or within bounds: `{ region: 'eu', total: { gte: 100 } }`. An
    * attribute that is a list matches each of its strings; a value of another type does not match.
@@ -89,6 +106,13 @@ export function pageOf(page: PageOptions): { readonly limit: number; readonly cu
   return defined({ limit, cursor })
 }
 
+export const countOptions = {
+  /** Stop counting there. */
+  atMost: whole('Stop counting there.', [1, Number.MAX_SAFE_INTEGER], { otherwise: 'count all' }),
+} as const
+/** How far to count. */
+export interface CountOptions extends Described<typeof countOptions> {}
+
 /** One page of a list. */
 export interface Page<out T> {
   readonly items: readonly T[]
@@ -98,15 +122,34 @@ export interface Page<out T> {
 
 export function queryOf(filter: RunFilter): Omit<ListQuery, 'limit'> {
   checkOptions(runFilter, filter, { of: 'a filter of runs' })
-  const { workflow, workflowId, status, attributes, startedAfter, startedBefore } = filter
+  const { workflow, workflowId, workflowIdPrefix, parentRunId, build, attributes } = filter
+  const { startedAfter, startedBefore } = filter
   return defined({
-    names: workflow === undefined ? undefined : [nameOf(workflow)],
-    statuses: status === undefined ? undefined : [status].flat(),
+    names: workflow === undefined ? undefined : [workflow].flat().map(nameOf),
+    ...reasonIn(filter),
     workflowId,
+    workflowIdPrefix,
+    parentId: parentRunId === undefined ? undefined : checkRunId(parentRunId),
+    pin: build,
     attributes: attributes && Object.entries(attributes).flatMap(testsOf),
     createdAfter: startedAfter?.getTime(),
     createdBefore: startedBefore?.getTime(),
   })
+}
+
+/** Waiting and failed runs are found by their reason, and are the only ones that have it. */
+function reasonIn({ status, waitingFor, failure }: RunFilter): Pick<ListQuery, 'statuses' | 'reason'> {
+  const statuses = status === undefined ? undefined : [status].flat()
+  if (waitingFor === undefined && failure === undefined) return defined({ statuses })
+  const among: readonly Status[] = failure !== undefined ? ['failed'] : ['waiting', 'compensating']
+  const both = waitingFor !== undefined && failure !== undefined
+  const wanted = both ? [] : (statuses ?? among).filter((each) => among.includes(each))
+  return { statuses: wanted, reason: failure === undefined ? waitReasonOf(waitingFor ?? '') : `failed:${failure}` }
+}
+
+/** A kind stands for all its reasons. Timers and conditions have no name. */
+function waitReasonOf(given: string): string {
+  return given.includes(':') || NAMELESS.some((kind) => kind === given) ? given : `${given}:`
 }
 
 function nameOf(workflow: string | Startable<never, unknown>): string {

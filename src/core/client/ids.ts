@@ -14,10 +14,17 @@ export function checkRef(ref: RunRef): void {
   if (typeof ref !== 'string') {
     checkOptions(runReference, ref, { of: 'get' })
     checkKnownId(ref.workflowId, 'a workflow id')
-  } else if (!isUuid(ref)) {
-    const problem = `${quote(ref)} is not a run id; expected a UUID such as start() returns`
+  } else {
+    checkRunId(ref)
+  }
+}
+
+export function checkRunId(runId: string): string {
+  if (!isUuid(runId)) {
+    const problem = `${quote(runId)} is not a run id; expected a UUID such as start() returns`
     throw new PawlError('RUN_ID_INVALID', `${problem}. For an id of your own use get({ workflowId: '…' }).`)
   }
+  return runId
 }
 
 export function signalId(messageId: string): string {

@@ -22,6 +22,8 @@ export interface RunRecord {
   readonly input: unknown
   /** The output, if the run has completed. */
   readonly output?: unknown
+  /** What the run waits for, if it waits: `timer`, `signal:approval`. */
+  readonly waitingFor?: string
   /** Why the run failed or is paused. */
   readonly failure?: Failure
   /** Compensations that failed, if the run compensated. */
@@ -56,6 +58,7 @@ export function recordOf(run: RunSnapshot): RunRecord {
     input: reader.read(() => decode(decodePayload(head.input))),
     ...(ending?.type === 'RunCompleted' && { output: decode(ending.value) }),
     ...defined({
+      waitingFor: run.status === 'waiting' || run.status === 'compensating' ? run.reason : undefined,
       failure,
       compensationFailures: ending && 'undone' in ending ? ending.undone.failures : undefined,
       memo: memo ? (decode(memo) as Record<string, unknown>) : {},

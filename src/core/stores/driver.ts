@@ -10,7 +10,7 @@ export { batchOf, Pump } from './pump.ts'
 export { Hints } from './rules/hints.ts'
 export * as rules from './rules/index.ts'
 export { newHead } from './rules/new-row.ts'
-export { holdAll, loadOne, matches, pageOf, position, snapshot } from './rules/read.ts'
+export { hasPrefix, holdAll, isReason, loadOne, matches, pageOf, position, snapshot } from './rules/read.ts'
 export {
   type Changes,
   hasEnded,

@@ -70,6 +70,8 @@ export interface RunSnapshot {
   readonly unread: number
   /** The build the run is pinned to. */
   readonly pin?: string
+  /** The reason of its last release, pause or end; absent while the run is pending or running. */
+  readonly reason?: string
   readonly now: Instant
 }
 
@@ -96,6 +98,12 @@ export interface ListQuery {
   readonly names?: readonly string[]
   readonly statuses?: readonly Status[]
   readonly workflowId?: string
+  /** Workflow ids that begin with this. A run that is called by its run id never matches. */
+  readonly workflowIdPrefix?: string
+  /** Children of this run. */
+  readonly parentId?: string
+  /** Runs that show this reason. One that ends with a colon stands for all that begin with it. */
+  readonly reason?: string
   /** Pinned to this build. */
   readonly pin?: string
   readonly createdAfter?: Instant
@@ -106,6 +114,8 @@ export interface ListQuery {
   readonly cursor?: string
   /** Return only the number of matching runs. */
   readonly count?: true
+  /** Stop counting there. */
+  readonly countMost?: number
 }
 /**
  * An attribute of another type than the value it is compared with never matches. A list is equal to each text in it,

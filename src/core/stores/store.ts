@@ -241,6 +241,10 @@ export interface TurnCommit {
   readonly next: Next
 }
 
+/**
+ * What becomes of the run. A `reason` says in a short text what a waiting run waits for, or why it is paused or failed:
+ * lists find the run by it until the next turn that releases, pauses, ends or continues it.
+ */
 export type Next =
   | { readonly type: 'hold' }
   | {
@@ -248,18 +252,20 @@ export type Next =
       readonly status: ReleasedStatus
       /** The run is due then, not before the release; at once if it has unread messages. Absent: messages wake it. */
       readonly wakeAt?: Instant
+      readonly reason?: string
     }
   /** Only another build, or an urgent or resuming message, wakes a paused run; if no build is named, only a message. */
   | {
       readonly type: 'pause'
       readonly build?: string
       readonly failure: string
+      readonly reason?: string
       /** Ids of messages the holder has seen and cannot read: they stay for the next holder. */
       readonly left?: readonly string[]
       /** This delivery does not count: if earlier holders died, the run is still suspect. */
       readonly uncounted?: true
     }
-  | { readonly type: 'end'; readonly status: EndedStatus }
+  | { readonly type: 'end'; readonly status: EndedStatus; readonly reason?: string }
   /** The next generation starts in the same write. Unread messages are for it. */
   | { readonly type: 'continue'; readonly past: InitialTurn }
 

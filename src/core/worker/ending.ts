@@ -1,11 +1,11 @@
 // The ways in which a held run ends: by its own code, by a stop, or because it cannot go on. The last turn of a
 // generation is one of them.
 import type { Ending, HistoryEvent } from '../kernel/event.ts'
-import { statusOf } from '../kernel/run.ts'
 import { Turn } from '../kernel/turn.ts'
 import { sentBy } from './commit.ts'
 import { unstorable } from './errors.ts'
 import type { HeldOutcome, HeldRun } from './held-run.ts'
+import { endBy } from './turn-writer.ts'
 
 /** Commits the end of the run, or of its generation. Messages that arrive meanwhile are consumed with it. */
 export async function endRun(held: HeldRun, turn: Turn): Promise<HeldOutcome> {
@@ -44,8 +44,7 @@ export async function endWithoutCode(held: HeldRun, ending: Ending, given?: Turn
   const closing = turn.close()
   const facts = given ? [...held.uncommitted.events, ...given.events] : []
   const events = [...facts, { ...closing.event, seq: writer.seq + facts.length + 1 }]
-  const next = { type: 'end', status: statusOf(ending) } as const
-  const rest = { ...sentBy(head, turn, closing), next }
+  const rest = { ...sentBy(head, turn, closing), next: endBy(ending) }
   const outcome = await writer.insist(events, rest, held.inbox.ids)
   return outcome === 'applied' ? over(held, events, 'ended') : held.lose()
 }

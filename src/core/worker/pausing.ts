@@ -3,6 +3,7 @@ import { type Failure, failureOf } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { Instant } from '../base/time.ts'
 import { endingBy } from '../kernel/message.ts'
+import { pauseReason, waitReason } from '../kernel/reason.ts'
 import { Turn } from '../kernel/turn.ts'
 import type { Next } from '../stores/store.ts'
 import { announceEvents, announcePaused } from './announce.ts'
@@ -17,8 +18,9 @@ import { isCommitted, NOTHING } from './turn-writer.ts'
 export function releasing(held: HeldRun): Next {
   const isDraining = held.phase === 'draining'
   const wakeAt = isDraining ? held.context.storeClock.now() : held.nextDue
-  const status = isDraining ? 'running' : 'waiting'
-  return { type: 'release', status, ...(wakeAt !== undefined && { wakeAt }) }
+  const due = wakeAt === undefined ? {} : { wakeAt }
+  if (isDraining) return { type: 'release', status: 'running', ...due }
+  return { type: 'release', status: 'waiting', reason: waitReason(held.state.open.values()), ...due }
 }
 
 /** The run was released, and its execution stays warm. */
@@ -39,7 +41,7 @@ function releasedCold(held: HeldRun, wakeAt?: Instant): HeldOutcome {
 /** A pause was requested, and everything that happened before is committed. A message that arrives now resumes it. */
 export async function pauseByRequest(held: HeldRun): Promise<HeldOutcome | undefined> {
   const failure = pauseRequested(held.state.pausing?.note)
-  const next: Next = { type: 'pause', failure: JSON.stringify(failure) }
+  const next: Next = { type: 'pause', failure: JSON.stringify(failure), reason: pauseReason(failure) }
   const committed = await held.writer.write([], { ...NOTHING, next })
   if (committed.outcome === 'more') {
     held.receive(committed.messages)

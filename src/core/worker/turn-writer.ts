@@ -1,9 +1,11 @@
 // Writes the turns of one held run, one after another, each where the last committed one ended.
 import { assert } from '../base/assert.ts'
+import { defined } from '../base/defined.ts'
 import type { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { Instant } from '../base/time.ts'
-import type { HistoryEvent } from '../kernel/event.ts'
+import type { Ending, HistoryEvent } from '../kernel/event.ts'
+import { endReason, pauseReason } from '../kernel/reason.ts'
 import { type Head, type RunState, statusOf } from '../kernel/run.ts'
 import type { Turn, TurnEnd } from '../kernel/turn.ts'
 import { sleep } from '../runtime/clock.ts'
@@ -156,7 +158,7 @@ export class TurnWriter {
   after({ ending }: Turn, { beginning }: TurnEnd): Next | string {
     if (!beginning) {
       assert(ending, 'an ending turn ends')
-      return { type: 'end', status: statusOf(ending) }
+      return endBy(ending)
     }
     try {
       const body = turnBody(this.#context.settings.build, beginning)
@@ -173,6 +175,7 @@ export class TurnWriter {
       type: 'pause',
       build: this.#context.settings.build,
       failure: JSON.stringify(failure),
+      reason: pauseReason(failure),
       ...(left.length > 0 && { left: [...left] }),
       ...(this.deaths > 0 && { uncounted: true }),
     }
@@ -200,6 +203,10 @@ export class TurnWriter {
       else return isCommitted(committed) ? 'applied' : 'lost'
     }
   }
+}
+
+export function endBy(ending: Ending): Extract<Next, { type: 'end' }> {
+  return { type: 'end', ...defined({ status: statusOf(ending), reason: endReason(ending) }) }
 }
 
 /** A duplicate was committed by an earlier try whose answer was lost. */

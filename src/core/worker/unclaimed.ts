@@ -2,13 +2,13 @@
 // The empty lease fits until a worker claims the run; then that worker ends it.
 import type { HistoryEvent } from '../kernel/event.ts'
 import { endingBy, type Stop } from '../kernel/message.ts'
-import { statusOf } from '../kernel/run.ts'
 import { Turn } from '../kernel/turn.ts'
 import type { RunSnapshot, Store, StoredTurn } from '../stores/store.ts'
 import { announceEvents, type Listeners } from './announce.ts'
 import { sentBy, turnBody } from './commit.ts'
 import { decodeHistory, headOf, headSince } from './history.ts'
 import { Inbox } from './inbox.ts'
+import { endBy } from './turn-writer.ts'
 
 /** If more messages than this arrive meanwhile, the run is left to the worker that sees to it. */
 const TRIES_MAX = 10
@@ -47,7 +47,7 @@ export async function endUnclaimed(
         at: closing.event.at,
         body: turnBody('by hand', written),
         ...sentBy(head, turn, closing),
-        next: { type: 'end', status: statusOf(turn.ending) },
+        next: endBy(turn.ending),
       },
     ])
     // The first try returns all messages in order, the stop among them.

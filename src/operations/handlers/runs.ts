@@ -48,7 +48,9 @@ function started(run: StartedRun<unknown>, { name, key }: { name: string; key: s
 
 export const runs: Handlers<RunOperation> = {
   'runs.list': ({ limit, cursor, ...filter }, { engine }) => engine.list(filter, defined({ limit, cursor })),
-  'runs.count': async (filter, { engine }) => ({ count: await engine.count(filter) }),
+  'runs.count': async ({ atMost, ...filter }, { engine }) => {
+    return { count: await engine.count(filter, atMost === undefined ? {} : { atMost }) }
+  },
   'runs.get': ({ run }, caller) => at(caller, run).describe(),
   'runs.why': ({ run }, caller) => at(caller, run).why(),
   'runs.whyMany': async ({ runs: all }, caller) => {

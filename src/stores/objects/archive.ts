@@ -1,6 +1,14 @@
 // Reads ended runs that have left memory: finds the segments that may have a run, reads their indexes, then single
 // lines.
-import { type ArchivedRuns, holdAll, type ListQuery, type RunRow } from '../../core/stores/driver.ts'
+import {
+  type ArchivedRuns,
+  hasPrefix,
+  holdAll,
+  isReason,
+  type ListQuery,
+  matches,
+  type RunRow,
+} from '../../core/stores/driver.ts'
 import type { Bloom } from './bloom.ts'
 import type { Bucket, ByteRange } from './bucket.ts'
 import { forEach } from './bucket.ts'
@@ -121,7 +129,9 @@ export class Archive implements ArchivedRuns {
       const index = await this.#index(segment)
       for (const [line, runId] of index.ids.entries()) {
         const createdAt = index.created[line] ?? 0
-        if (fits(index, line, query)) found.push({ segment, line, head: { runId, createdAt } })
+        if (!fits(index, line, query)) continue
+        if (isUnsure(index, query) && !matches((await this.read(segment, line)).row, query)) continue
+        found.push({ segment, line, head: { runId, createdAt } })
       }
     }
     return found
@@ -131,6 +141,7 @@ export class Archive implements ArchivedRuns {
   async count(query: ListQuery): Promise<number> {
     const { workflowId, createdAfter, createdBefore, attributes, pin } = query
     const others = [workflowId, createdAfter, createdBefore, attributes, pin]
+    others.push(query.workflowIdPrefix, query.parentId, query.reason)
     if (others.some((other) => other !== undefined)) return (await this.matching(query)).length
     let count = 0
     for (const { counts } of this.state.segments) {
@@ -231,15 +242,24 @@ function isWanted({ names, statuses }: ListQuery, name: string, status: RunRow['
 }
 
 function fits(index: SegmentIndex, line: number, query: ListQuery): boolean {
-  const { workflowId, createdAfter, createdBefore, pin } = query
+  const { workflowId, workflowIdPrefix, parentId, reason, createdAfter, createdBefore, pin } = query
   const created = index.created[line] ?? 0
   const status = index.statuses[line]
   if (status === undefined || !isWanted(query, index.names[line] ?? '', status)) return false
   if (workflowId !== undefined && index.workflowIds[line] !== workflowId) return false
+  const head = { runId: index.ids[line] ?? '', workflowId: index.workflowIds[line] ?? '' }
+  if (workflowIdPrefix !== undefined && !hasPrefix(head, workflowIdPrefix)) return false
+  if (parentId !== undefined && index.parents && index.parents[line] !== parentId) return false
+  if (reason !== undefined && index.reasons && !isReason(reason, index.reasons[line] ?? undefined)) return false
   if (pin !== undefined && index.pins?.[line] !== pin) return false
   if (createdAfter !== undefined && created < createdAfter) return false
   if (createdBefore !== undefined && created >= createdBefore) return false
   return holdAll(index.attributes?.[line] ?? {}, query.attributes ?? [])
+}
+
+/** True if the index is of an older release, and does not tell whether a run matches. */
+function isUnsure(index: SegmentIndex, { parentId, reason }: ListQuery): boolean {
+  return (parentId !== undefined && !index.parents) || (reason !== undefined && !index.reasons)
 }
 
 // Of two runs created at the same instant, the one marked as older comes first.

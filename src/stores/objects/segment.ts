@@ -95,6 +95,9 @@ export interface SegmentIndex {
   readonly attributes?: readonly (Attributes | null)[]
   readonly pins?: readonly (string | null)[]
   readonly older?: readonly boolean[]
+  /** Of each run its parent and its reason. Only segments of older releases have no such columns. */
+  readonly parents?: readonly (string | null)[]
+  readonly reasons?: readonly (string | null)[]
   /** Where each line ends, in bytes after the index. A line begins where the one before ends. */
   readonly ends: readonly number[]
 }
@@ -120,6 +123,8 @@ export function encodeSegment(
     }),
     ...(rows.some(({ pin }) => pin !== undefined) && { pins: rows.map(({ pin }) => pin ?? null) }),
     ...(runs.some(({ older }) => older) && { older: runs.map(({ older = false }) => older) }),
+    parents: rows.map(({ head }) => head.parent?.runId ?? null),
+    reasons: rows.map(({ reason }) => reason ?? null),
     ends: lines.map((line) => (end += Buffer.byteLength(line))),
   }
   const head = `${JSON.stringify(index)}\n`

@@ -159,7 +159,10 @@ export class ObjectStore implements seam.Store {
   async #list(query: seam.ListQuery): Promise<seam.Listed> {
     const { tables, archive, now } = this.replica
     const here = [...tables.live.values(), ...tables.ended.values()].filter((row) => matches(row, query))
-    if (query.count) return { runs: [], count: here.length + (await archive.count(query)) }
+    if (query.count) {
+      const { countMost = Number.POSITIVE_INFINITY } = query
+      return { runs: [], count: Math.min(here.length + (await archive.count(query)), countMost) }
+    }
     const { cursor } = query
     const found = [...here, ...(await archive.matching(query))]
       .filter((each) => cursor === undefined || position(each) < cursor)

@@ -41,6 +41,9 @@ export function commitArguments(turns: readonly TurnCommit[]): unknown[] {
     column((turn) => nextCode(turn.next)),
     column((turn) => (turn.next.type === 'release' ? (turn.next.wakeAt ?? NEVER) : NEVER)),
     turns.map((turn) => turn.body).join(SEPARATOR),
+    turns.some(({ next }) => reasonOf(next) !== null)
+      ? turns.map(({ next }) => reasonOf(next) ?? '').join(SEPARATOR)
+      : '',
     `{${taken.map(({ n }) => n).join(',')}}`,
     taken.map(({ id }) => id).join(SEPARATOR),
     extras(turns),
@@ -55,7 +58,11 @@ export function plainTurnArguments(turns: readonly TurnCommit[]): unknown[] | un
   if (turn.consumed.length > 0 || next.type === 'release') return undefined
   const { session, epoch, nonce } = lease
   const fence = [limits.clockAheadMsMax, runId, session, epoch, nonce]
-  return [...fence, generation, seq, count, turnId, at, nextCode(next), body]
+  return [...fence, generation, seq, count, turnId, at, nextCode(next), body, reasonOf(next)]
+}
+
+function reasonOf(next: Next): string | null {
+  return 'reason' in next ? (next.reason ?? null) : null
 }
 
 function isPlain({ tasks, dropped, outbox, attributes, next, ...turn }: TurnCommit): boolean {

@@ -2,9 +2,9 @@
 // the server has statistics of, and so that each part of a condition finds its rows in an index.
 import { isUuid } from '../../core/base/digest.ts'
 import { type AttributeTest, attributeColumns, type Status } from '../../core/stores/driver.ts'
-import type { Condition } from '../sql/conditions.ts'
+import { both, type Condition, isReason } from '../sql/conditions.ts'
 import { COMPARISONS, statusesOf } from '../sql/rows.ts'
-import { COMPENSATES, type Dialect } from '../sql/texts.ts'
+import { COMPENSATES, type Dialect, SHOWS_REASON } from '../sql/texts.ts'
 
 export function postgresDialect(schema: string): Dialect {
   return {
@@ -29,6 +29,14 @@ export function hasStatus(statuses: readonly Status[]): Condition {
   const tests = [...(live.length > 0 ? [isLive] : []), ...(closed.length > 0 ? ['closed.status = any(?)'] : [])]
   const values = [live, closed].filter((each) => each.length > 0)
   return { where: `(${tests.join(' or ') || 'false'})`, values }
+}
+
+/** Tested on the one table that has the runs, if there is one, because its index finds few rows at once. */
+export function hasReason(reason: string, table: 'live' | 'closed' | undefined): Condition {
+  const closed = isReason('closed.reason', reason)
+  const live = both<unknown>({ where: SHOWS_REASON, values: [] }, isReason('live.reason', reason))
+  if (table !== undefined) return table === 'live' ? live : closed
+  return { where: `(${live.where} or ${closed.where})`, values: [...live.values, ...closed.values] }
 }
 
 /** A run without a name is called by its id. That is tested only where the name can be an id. */

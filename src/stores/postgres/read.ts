@@ -14,7 +14,7 @@ import {
   turnOf,
 } from '../sql/rows.ts'
 import { type Dialect, LIVE_STATUS, loadTexts, snapshot } from '../sql/texts.ts'
-import { hasAttribute, hasStatus, isNamed, numbered, type Places, postgresDialect } from './dialect.ts'
+import { hasAttribute, hasReason, hasStatus, isNamed, numbered, type Places, postgresDialect } from './dialect.ts'
 import { nameOf } from './functions/index.ts'
 import { DEAD } from './functions/transaction.ts'
 
@@ -44,16 +44,20 @@ export class PostgresReader {
     if (simple) return { runs: [], count: await this.#count(simple) }
     const lanes = query.names && (await this.#lanesOf(query.names))
     if (lanes?.length === 0) return { runs: [], ...(query.count && { count: 0 }) }
+    const table = this.#tableOf(query.statuses)
     const places = await this.#placesOf(query.attributes)
     const { where, values } = conditionOf<unknown>(query, {
       names: () => ({ where: 'run.lane = any(?)', values: [lanes] }),
       statuses: hasStatus,
       workflowId: isNamed,
+      parentId: (parentId) => ({ where: 'run.parent_id = ?', values: [parentId] }),
+      reason: (reason) => hasReason(reason, table),
       attribute: (test) => hasAttribute(test, places.get(test) ?? 'values', this.#dialect),
     })
-    const found = `${snapshot(this.#dialect, this.#tableOf(query.statuses))} where ${where}`
+    const found = `${snapshot(this.#dialect, table)} where ${where}`
     if (query.count) {
-      const text = numbered(`select count(*)::int4 as count from (${found}) found`)
+      const most = query.countMost === undefined ? '' : `limit ${query.countMost}`
+      const text = numbered(`select count(*)::int4 as count from (${found} ${most}) found`)
       const [row] = await this.#query<{ count: number }>(text, values)
       return { runs: [], count: row?.count ?? 0 }
     }

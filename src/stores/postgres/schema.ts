@@ -198,6 +198,16 @@ export const migrations: readonly string[] = [
   );
   create index attribute_item_text on {schema}.attribute_item (name, text);
   `,
+  `
+  -- What a waiting run waits for, and why a run is paused or failed; and the children of a run.
+  alter table {schema}.live add column reason text collate "C";
+  alter table {schema}.closed add column reason text collate "C";
+  create index live_reason on {schema}.live (reason) where reason is not null;
+  create index closed_reason on {schema}.closed (reason, closed_at) where reason is not null;
+  create index run_parent on {schema}.run (parent_id, created_at) where parent_id is not null;
+  -- Ordered by code points, so that the index finds those that begin with a text.
+  alter table {schema}.run alter column workflow_id type text collate "C";
+  `,
 ]
 
 /** The oldest version of the tables whose functions still work on the newest. */

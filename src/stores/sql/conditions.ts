@@ -14,7 +14,35 @@ export interface OwnConditions<Value> {
   readonly names: (names: readonly string[]) => Condition<Value>
   readonly statuses: (statuses: readonly Status[]) => Condition<Value>
   readonly workflowId: (workflowId: string) => Condition<Value>
+  readonly parentId: (parentId: string) => Condition<Value>
+  readonly reason: (reason: string) => Condition<Value>
   readonly attribute: (test: AttributeTest) => Condition<Value>
+}
+
+/** As a range, so that an index finds it. Columns are compared by the bytes of UTF-8, which is by code points. */
+export function beginsWith(column: string, prefix: string): Condition<string> {
+  const from = { where: `${column} >= ?`, values: [prefix] }
+  const end = endOf(Array.from(prefix))
+  return end === undefined ? from : both(from, { where: `${column} < ?`, values: [end] })
+}
+
+/** The first text behind all that begin with a prefix; undefined if there is none. */
+function endOf(prefix: readonly string[]): string | undefined {
+  const last = prefix.at(-1)?.codePointAt(0)
+  if (last === undefined) return undefined
+  const before = prefix.slice(0, -1)
+  if (last === LAST_POINT) return endOf(before)
+  const next = last === SURROGATES[0] - 1 ? SURROGATES[1] + 1 : last + 1
+  return before.join('') + String.fromCodePoint(next)
+}
+
+const LAST_POINT = 0x10ffff
+/** Code points that no text has. */
+const SURROGATES = [0xd800, 0xdfff] as const
+
+/** A reason that ends with a colon stands for all that begin with it. */
+export function isReason(column: string, reason: string): Condition<string> {
+  return reason.endsWith(':') ? beginsWith(column, reason) : { where: `${column} = ?`, values: [reason] }
 }
 
 /** All that a run of the query must fulfil. */
@@ -22,12 +50,15 @@ export function conditionOf<Value>(
   query: ListQuery,
   own: OwnConditions<Value | string | number>,
 ): Condition<Value | string | number> {
-  const { names, statuses, workflowId, pin, attributes = [] } = query
+  const { names, statuses, workflowId, workflowIdPrefix, parentId, reason, pin, attributes = [] } = query
   return both<Value | string | number>(
     ...createdWithin(query),
     ...(names ? [own.names(names)] : []),
     ...(statuses ? [own.statuses(statuses)] : []),
     ...(workflowId === undefined ? [] : [own.workflowId(workflowId)]),
+    ...(workflowIdPrefix === undefined ? [] : [beginsWith('run.workflow_id', workflowIdPrefix)]),
+    ...(parentId === undefined ? [] : [own.parentId(parentId)]),
+    ...(reason === undefined ? [] : [own.reason(reason)]),
     ...(pin === undefined ? [] : [{ where: 'coalesce(live.pin, closed.pin) = ?', values: [pin] }]),
     ...attributes.map(own.attribute),
   )

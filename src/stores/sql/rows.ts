@@ -42,6 +42,7 @@ export interface SnapshotColumns extends HeadColumns {
   readonly parked_build: string | null
   readonly parked_failure: string | null
   readonly pin: string | null
+  readonly reason: string | null
   readonly unread: number
   /** As JSON, or parsed from it. */
   readonly attributes: string | readonly NamedAttribute[] | null
@@ -165,6 +166,7 @@ export function snapshotOf(row: SnapshotColumns, now: number): seam.RunSnapshot 
     ...(session !== null && session !== 0 && { session }),
     ...(build !== null && failure !== null && { paused: { build, failure } }),
     ...(row.pin !== null && { pin: row.pin }),
+    ...(row.reason !== null && { reason: row.reason }),
   }
 }
 
@@ -205,9 +207,10 @@ export function sessionOf(row: SessionColumns): seam.SessionSnapshot {
 
 /** The statuses of a query that only counts runs by status, by the table that has them. */
 export function onlyStatuses(query: seam.ListQuery): { live: seam.Status[]; closed: seam.Status[] } | undefined {
-  const { count, statuses, names, workflowId, createdAfter, createdBefore, attributes } = query
+  const { count, countMost, statuses, names, workflowId, createdAfter, createdBefore, attributes } = query
   if (!count || !statuses || names || attributes) return undefined
-  const others = [workflowId, createdAfter, createdBefore, query.pin]
+  const others = [workflowId, createdAfter, createdBefore, query.pin, countMost]
+  others.push(query.workflowIdPrefix, query.parentId, query.reason)
   if (others.some((other) => other !== undefined)) return undefined
   return statusesOf(statuses)
 }

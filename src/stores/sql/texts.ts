@@ -18,6 +18,11 @@ export const COMPENSATES = `live.compensating and live.status in (${RELEASED.map
 export const LIVE_STATUS = `case when ${COMPENSATES} then 'compensating' else live.status end`
 export const STATUS = `coalesce(${LIVE_STATUS}, closed.status)`
 
+/** True if a run in progress shows its reason: neither pending nor running. */
+export const SHOWS_REASON = `live.status not in ('pending', 'running')`
+/** The reason as the seam has it. */
+export const REASON = `case when ${SHOWS_REASON} then live.reason else closed.reason end`
+
 /** What a run's row is joined with; `inner` names a table that every run in question has a row in. */
 export function joins({ table }: Dialect, inner?: 'live' | 'closed'): string {
   const join = (name: 'live' | 'closed'): string =>
@@ -29,7 +34,7 @@ export function joins({ table }: Dialect, inner?: 'live' | 'closed'): string {
 export function snapshot(dialect: Dialect, inner?: 'live' | 'closed', more = ''): string {
   const { table, jsonRows } = dialect
   return `select ${more}${HEAD}, coalesce(live.generation, closed.generation) as generation, ${STATUS} as status,
-      coalesce(live.pin, closed.pin) as pin, coalesce(live.updated_at, closed.closed_at) as updated_at,
+      coalesce(live.pin, closed.pin) as pin, ${REASON} as reason, coalesce(live.updated_at, closed.closed_at) as updated_at,
       closed.closed_at, closed.body as last, live.at, live.session, live.epoch, live.deliveries, live.parked_build,
       live.parked_failure, (select count(*) from ${table('inbox')} inbox where inbox.run_id = run.run_id) as unread,
       (select ${jsonRows(['name', 'kind', 'text', 'number'], 'a')}

@@ -169,16 +169,18 @@ export class RunLister {
     const isCovered = this.#isCovered(plan)
     const { where, values } = isCovered ? ALL : this.#condition
     const size = isCovered ? limits.countSliceRuns : limits.listSliceRuns
+    const { countMost = Number.POSITIVE_INFINITY } = this.#query
     let total = 0
     for (const source of sources) {
+      if (total >= countMost) break
       await this.#walk(source, size, (range) => {
         const from = isCovered ? rowsOf(source, range) : joined(source, range)
         const statement = this.#database.prepare(`select count(*) as count from ${from} where ${where}`)
         total += (statement.get(...range.values, ...values) as { count: number }).count
-        return false
+        return total >= countMost
       })
     }
-    return total
+    return Math.min(total, countMost)
   }
 
   /** Walks through a source in slices, at first of `size` rows, until `visit` returns true. */

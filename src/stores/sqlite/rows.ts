@@ -236,11 +236,11 @@ export class SqliteRows implements seam.RowsTx {
   end(
     { head, hasNotes }: SqliteRun,
     last: seam.TurnRow,
-    set: Pick<seam.RunState, 'status' | 'pin'> & { readonly endedAt: number },
+    set: Pick<seam.RunState, 'status' | 'pin' | 'reason'> & { readonly endedAt: number },
   ): void {
     const { generation, seq, count, turnId, epoch, body } = last
     const turn = [generation, seq, count, turnId, epoch, body]
-    this.#sql.close.run(head.runId, set.status, set.endedAt, ...turn, set.pin ?? null)
+    this.#sql.close.run(head.runId, set.status, set.endedAt, ...turn, set.pin ?? null, set.reason ?? null)
     this.#sql.deleteLive.run(head.runId)
     if (hasNotes) this.#sql.deleteNotes.run(head.runId)
     this.hints.ended(head.runId)

@@ -92,7 +92,7 @@ export interface LiveUpdate {
 /** In the order of their bits, and of the values. */
 const COLUMNS = [
   ...['at', 'session', 'epoch', 'nonce', 'deliveries', 'status', 'generation', 'seq', 'turn_id'],
-  ...['updated_at', 'lane', 'parked_build', 'parked_failure', 'compensating', 'pin'],
+  ...['updated_at', 'lane', 'parked_build', 'parked_failure', 'compensating', 'pin', 'reason'],
 ]
 
 /** Only what differs, because every column of an index that is set costs a write to that index. */
@@ -120,6 +120,7 @@ export function updateOf(run: SqliteRun, next: SqliteRun, set: Partial<RunState>
   }
   if (set.compensating !== undefined || next.compensating !== run.compensating) put(13, next.compensating ? 1 : 0)
   if (next.pin !== run.pin) put(14, next.pin ?? null)
+  if ('reason' in set) put(15, set.reason ?? null)
   return { columns, values }
 }
 

@@ -182,4 +182,12 @@ export const migrations: readonly string[] = [
   ) strict, without rowid;
   create index pawl_attribute_item_text on pawl_attribute_item (name, text);
   `,
+  `
+  -- What a waiting run waits for, and why a run is paused or failed; and the children of a run.
+  alter table pawl_live add column reason text;
+  alter table pawl_closed add column reason text;
+  create index pawl_live_reason on pawl_live (reason) where reason is not null;
+  create index pawl_closed_reason on pawl_closed (reason, created_at) where reason is not null;
+  create index pawl_run_parent on pawl_run (parent_id, created_at) where parent_id is not null;
+  `,
 ]

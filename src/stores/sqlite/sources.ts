@@ -2,9 +2,15 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { limits } from '../../core/base/limits.ts'
 import { type AttributeTest, attributeColumns, type ListQuery, type Status } from '../../core/stores/driver.ts'
-import { both, type Condition as SqlCondition, conditionOf as sqlConditionOf } from '../sql/conditions.ts'
+import {
+  beginsWith,
+  both,
+  isReason,
+  type Condition as SqlCondition,
+  conditionOf as sqlConditionOf,
+} from '../sql/conditions.ts'
 import { COMPARISONS, statusesOf } from '../sql/rows.ts'
-import { LIVE_STATUS, STATUS } from '../sql/texts.ts'
+import { LIVE_STATUS, REASON, STATUS } from '../sql/texts.ts'
 
 type Condition = SqlCondition<SQLInputValue>
 
@@ -18,7 +24,16 @@ export interface Source extends Condition {
   readonly filter?: Condition
 }
 
-type Aspect = 'workflowId' | 'statuses' | 'names' | 'attributes' | 'created' | 'pin'
+type Aspect =
+  | 'workflowId'
+  | 'workflowIdPrefix'
+  | 'parentId'
+  | 'reason'
+  | 'statuses'
+  | 'names'
+  | 'attributes'
+  | 'created'
+  | 'pin'
 
 /** Sources that together have every run of the query. */
 export interface Plan {
@@ -29,13 +44,19 @@ export interface Plan {
 
 /** Ways to find the runs of a query, the most promising first. A plan without sources means that there are no runs. */
 export function plansOf(query: ListQuery, database: DatabaseSync): Plan[] {
-  const { workflowId, statuses, names, attributes = [] } = query
+  const { workflowId, workflowIdPrefix, parentId, reason, statuses, names, attributes = [] } = query
   const plans: Plan[] = []
   const add = (sources: Source[], ...covers: Aspect[]): void => {
     const bounded = sources.every(({ isOrdered }) => isOrdered) ? (['created'] as const) : []
     plans.push({ sources, covers: [...covers, ...bounded] })
   }
   if (workflowId !== undefined) add(namesakes(workflowId), 'workflowId')
+  if (parentId !== undefined) add([ordered('pawl_run', 'pawl_run_parent', isSet('parent_id', parentId))], 'parentId')
+  if (workflowIdPrefix !== undefined) {
+    const few = withPrefix(workflowIdPrefix, database)
+    if (few) add([few], 'workflowIdPrefix')
+  }
+  if (reason !== undefined) add(withReason(reason))
   if (statuses) add(withStatuses(statuses), 'statuses')
   const lanes = names && lanesOf(database, names)
   if (lanes && lanes.length <= limits.listLanesMax)
@@ -61,9 +82,13 @@ export const NEWEST: Source = {
 
 /** The parts of a query. */
 export function aspectsOf(query: ListQuery): Aspect[] {
-  const { workflowId, statuses, names, attributes, pin, createdAfter, createdBefore, cursor } = query
+  const { workflowId, workflowIdPrefix, parentId, reason, statuses, names, attributes, pin } = query
+  const { createdAfter, createdBefore, cursor } = query
   const asked: [Aspect, unknown][] = [
     ['workflowId', workflowId],
+    ['workflowIdPrefix', workflowIdPrefix],
+    ['parentId', parentId],
+    ['reason', reason],
     ['statuses', statuses],
     ['names', names],
     ['attributes', attributes?.[0]],
@@ -79,6 +104,8 @@ export function conditionOf(query: ListQuery): Condition {
     names: (names) => oneOf('l.name', names),
     statuses: (statuses) => oneOf(STATUS, statuses),
     workflowId: (workflowId) => is('coalesce(run.workflow_id, run.run_id)', workflowId),
+    parentId: (parentId) => is('run.parent_id', parentId),
+    reason: (reason) => isReason(REASON, reason),
     attribute: hasAttribute,
   })
 }
@@ -104,6 +131,28 @@ function namesakes(workflowId: string): Source[] {
   const named = { where: 'workflow_id = ? and workflow_id is not null', values: [workflowId] }
   const called = { where: 'run_id = ? and workflow_id is null', values: [workflowId] }
   return [ordered('pawl_run', 'pawl_run_workflow', named), ordered('pawl_run', undefined, called)]
+}
+
+/** Runs whose workflow id begins with this, if they are few; otherwise there are some among the newest. */
+function withPrefix(prefix: string, database: DatabaseSync): Source | undefined {
+  const { where, values } = beginsWith('workflow_id', prefix)
+  const text = `select run_id from pawl_run indexed by pawl_run_workflow
+    where workflow_id is not null and ${where} limit ?`
+  const rows = database.prepare(text).all(...values, limits.listSliceRuns) as { run_id: string }[]
+  if (rows.length === limits.listSliceRuns) return undefined
+  const found = oneOf(
+    'run_id',
+    rows.map(({ run_id }) => run_id),
+  )
+  return { table: 'pawl_run', ...found, isOrdered: false }
+}
+
+function withReason(reason: string): Source[] {
+  const found = both(isReason('reason', reason), { where: 'reason is not null', values: [] })
+  // Of a range of reasons, the index has no order in which a walk could be resumed.
+  if (reason.endsWith(':')) return [filtered('pawl_live', found), filtered('pawl_closed', found)]
+  const live = { table: 'pawl_live', index: 'pawl_live_reason', ...found, isOrdered: false }
+  return [live, ordered('pawl_closed', 'pawl_closed_reason', found)]
 }
 
 // Runs in progress come first, so that a run that ends meanwhile is found twice rather than never.
@@ -152,6 +201,11 @@ function ordered(table: string, index: string | undefined, condition: Condition)
 
 function filtered(table: string, filter: Condition): Source {
   return { table, where: 'true', values: [], isOrdered: false, filter }
+}
+
+/** Of a column whose index leaves out rows without a value. */
+function isSet(column: string, value: SQLInputValue): Condition {
+  return both(is(column, value), { where: `${column} is not null`, values: [] })
 }
 
 function is(column: string, value: SQLInputValue): Condition {

@@ -82,8 +82,8 @@ export const texts = {
   turn: `select turn_id from pawl_turn where run_id = ?1 and generation = ?2 and seq = ?3
     union all select turn_id from pawl_closed where run_id = ?1 and generation = ?2 and seq = ?3`,
   insertTurn: `insert into pawl_turn (run_id, generation, seq, count, turn_id, epoch, body) values (?, ?, ?, ?, ?, ?, ?)`,
-  close: `insert into pawl_closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body, pin, created_at)
-    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, (select created_at from pawl_run where run_id = ?1))`,
+  close: `insert into pawl_closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body, pin, reason, created_at)
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, (select created_at from pawl_run where run_id = ?1))`,
   keepLastTurn: `insert into pawl_turn (run_id, generation, seq, count, turn_id, epoch, body)
     select run_id, generation, seq, count, turn_id, epoch, body from pawl_closed
     where run_id = ? and count > 0`,

@@ -11,6 +11,7 @@ import { compensatingCases } from './compensating.ts'
 import { createCases } from './create.ts'
 import { dueCases } from './due.ts'
 import { endingCases } from './ending.ts'
+import { findingCases } from './finding.ts'
 import { generationCases } from './generations.ts'
 import { Labels } from './labels.ts'
 import { listCases } from './list.ts'
@@ -59,6 +60,7 @@ export const conformance: readonly Case[] = [
   ...recordCases,
   ...loadCases,
   ...listCases,
+  ...findingCases,
   ...attributeCases,
   ...attributeChangeCases,
   ...batchCases,

@@ -31,7 +31,7 @@ export class Labels {
   }
 }
 
-const idFields = new Set(['runId', 'taskId', 'alongside'])
+const idFields = new Set(['runId', 'taskId', 'alongside', 'parentId'])
 /** Texts in these lists are ids; some of the lists contain records instead. */
 const idLists = new Set(['held', 'heldTasks', 'dropped', 'tasks', 'lostTasks'])
 

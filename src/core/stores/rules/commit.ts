@@ -46,7 +46,7 @@ function applyTurn(tx: RowsTx, run: RunForTurn, turn: TurnCommit): void {
   if (turn.attributes) tx.setAttributes(run, turn.attributes)
   if (next.type === 'end') {
     const endedAt = Math.max(tx.now, turn.at)
-    return tx.end(run, stored, { status: next.status, endedAt, pin: run.pin ?? turn.pin })
+    return tx.end(run, stored, { status: next.status, endedAt, pin: run.pin ?? turn.pin, reason: next.reason })
   }
   if (count > 0) tx.append(run, stored)
   if (next.type === 'hold') {
@@ -84,14 +84,14 @@ function moved(run: Run, turn: TurnCommit, hasUnread: boolean, now: Instant): Pa
   switch (next.type) {
     case 'release': {
       const at = hasUnread ? now : Math.max(now, next.wakeAt ?? NEVER)
-      return { status: next.status, at }
+      return { status: next.status, at, reason: next.reason }
     }
     case 'pause': {
       const { build = BY_HAND, failure, uncounted } = next
       const deliveries = uncounted ? Math.max(0, run.deliveries - 1) : 0
       // A run whose holders died is looked for by when it is due, even if another build paused it.
       const at = deliveries > 0 && build !== BY_HAND ? now : NEVER
-      return { status: 'paused', at, paused: { build, failure }, deliveries }
+      return { status: 'paused', at, paused: { build, failure }, reason: next.reason, deliveries }
     }
     case 'continue':
       return { status: 'running', at: now, ...nextGeneration(generation + 1, next.past) }

@@ -114,8 +114,8 @@ function startAgain(tx: RowsTx, run: NewRun): Created {
 export function nextGeneration(
   generation: number,
   { count, turnId }: InitialTurn,
-): { generation: number; seq: number; turnId: number; compensating: undefined } {
-  return { generation, seq: count, turnId, compensating: undefined }
+): { generation: number; seq: number; turnId: number; compensating: undefined; reason: undefined } {
+  return { generation, seq: count, turnId, compensating: undefined, reason: undefined }
 }
 
 /** Stores the first turn of a generation, and forgets what the run no longer needs. */

@@ -39,7 +39,7 @@ export function isSomething(change: RunChange): boolean {
 const STATE: readonly Exclude<keyof RowState, 'notes'>[] = [
   ...(['status', 'at', 'updatedAt', 'endedAt', 'session', 'epoch', 'nonce', 'deliveries'] as const),
   ...(['generation', 'seq', 'reached', 'turnId', 'paused', 'attributes'] as const),
-  ...(['compensating', 'pin'] as const),
+  ...(['compensating', 'pin', 'reason'] as const),
 ]
 
 /** What differs between two states of a run. Of its notes, only whether those of before are gone. */

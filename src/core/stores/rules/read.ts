@@ -7,7 +7,7 @@ import { isList } from '../../kernel/attributes.ts'
 import { comparable } from '../attributes.ts'
 import type * as seam from '../store.ts'
 import { compareKeys, NEVER } from '../values.ts'
-import { headOf, type RowTurn, type RunRow, statusOf, type TaskRow, turnsOf } from './row.ts'
+import { headOf, type RowTurn, type RunRow, reasonOf, statusOf, type TaskRow, turnsOf } from './row.ts'
 import type { Tables } from './tables.ts'
 
 export function loadOne(tables: Tables, ask: seam.LoadAsk, now: Instant): seam.Loaded {
@@ -82,7 +82,7 @@ export function listRuns(tables: Tables, query: seam.ListQuery, now: Instant): s
   const found = [...tables.live.values(), ...tables.ended.values()]
     .filter((row) => matches(row, query))
     .sort((a, b) => (position(a) < position(b) ? 1 : -1))
-  if (query.count) return { runs: [], count: found.length }
+  if (query.count) return { runs: [], count: Math.min(found.length, query.countMost ?? found.length) }
   const { cursor } = query
   const rest = cursor === undefined ? found : found.filter((row) => position(row) < cursor)
   const page = rest.slice(0, query.limit)
@@ -92,15 +92,29 @@ export function listRuns(tables: Tables, query: seam.ListQuery, now: Instant): s
 }
 
 export function matches(row: RunRow, query: seam.ListQuery): boolean {
-  const { names, statuses, workflowId, createdAfter, createdBefore } = query
+  const { names, statuses, workflowId, workflowIdPrefix, parentId, createdAfter, createdBefore } = query
   const { head } = row
   if (names && !names.includes(head.name)) return false
   if (statuses && !statuses.includes(statusOf(row))) return false
   if (workflowId !== undefined && head.workflowId !== workflowId) return false
+  if (workflowIdPrefix !== undefined && !hasPrefix(head, workflowIdPrefix)) return false
+  if (parentId !== undefined && head.parent?.runId !== parentId) return false
+  if (query.reason !== undefined && !isReason(query.reason, reasonOf(row))) return false
   if (query.pin !== undefined && row.pin !== query.pin) return false
   if (createdAfter !== undefined && head.createdAt < createdAfter) return false
   if (createdBefore !== undefined && head.createdAt >= createdBefore) return false
   return holdAll(row.attributes ?? {}, query.attributes ?? [])
+}
+
+export function hasPrefix(
+  { runId, workflowId }: Pick<seam.StoredHead, 'runId' | 'workflowId'>,
+  prefix: string,
+): boolean {
+  return workflowId !== runId && workflowId.startsWith(prefix)
+}
+
+export function isReason(wanted: string, reason: string | undefined): boolean {
+  return wanted.endsWith(':') ? reason?.startsWith(wanted) === true : reason === wanted
 }
 
 export function holdAll(attributes: seam.Attributes, tests: readonly seam.AttributeTest[]): boolean {
@@ -155,6 +169,7 @@ export function snapshot(row: RunRow, turns: readonly RowTurn[] | undefined, now
     session: session === 0 ? undefined : session,
     paused,
     pin,
+    reason: reasonOf(row),
   })
 }
 

@@ -39,6 +39,8 @@ export interface RunState extends LeaseState {
   readonly compensating?: boolean | undefined
   /** The build the run is pinned to. */
   readonly pin?: string | undefined
+  /** Why the run was last released or paused, or failed. Kept while it is held, and not shown then. */
+  readonly reason?: string | undefined
 }
 
 /** What changes in a run's row in memory: also its attributes and notes. */
@@ -128,6 +130,11 @@ export function headOf({ head, generation }: Pick<RunRow, 'head' | 'generation'>
 /** The status as the seam has it. */
 export function statusOf({ status, compensating }: Pick<RunState, 'status' | 'compensating'>): Status {
   return compensating && RELEASED.some((each) => each === status) ? 'compensating' : status
+}
+
+/** The reason as the seam has it. */
+export function reasonOf({ status, reason }: Pick<RunState, 'status' | 'reason'>): string | undefined {
+  return status === 'pending' || status === 'running' ? undefined : reason
 }
 
 /** Turns of one generation of a run, as the seam has them. */

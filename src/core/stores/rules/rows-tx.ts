@@ -85,7 +85,7 @@ export interface RowsTx {
   insertRun(run: seam.NewRun, start: RunStart): Run
   change(run: Run, set: Partial<RunState>): Run
   /** Ends a run with its last turn. Its notes and its lease are gone. */
-  end(run: Run, last: TurnRow, set: Pick<RunState, 'status' | 'pin'> & { endedAt: Instant }): void
+  end(run: Run, last: TurnRow, set: Pick<RunState, 'status' | 'pin' | 'reason'> & { endedAt: Instant }): void
   /** Makes a run that has ended, or is paused, one in progress. */
   reopen(run: Run, set: Partial<RunState>): Run
   append(run: Run, turn: TurnRow): void

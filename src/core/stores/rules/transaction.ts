@@ -201,7 +201,7 @@ export class Transaction implements RowsTx {
     return this.#set(head.runId, set)
   }
 
-  end(run: Run, last: TurnRow, set: Pick<RunState, 'status' | 'pin'> & { readonly endedAt: Instant }): void {
+  end(run: Run, last: TurnRow, set: Pick<RunState, 'status' | 'pin' | 'reason'> & { readonly endedAt: Instant }): void {
     if (last.count > 0) this.append(run, last)
     this.dropNotes(run)
     const { seq, count, turnId } = last

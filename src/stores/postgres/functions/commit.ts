@@ -23,7 +23,7 @@ end $$;
 -- The common case, one turn that keeps the lease or ends the run and sends nothing: the same rules as commit_turns,
 -- without the cost of sets. Returns false if nothing was written; then the caller asks commit_turns, which says why.
 create or replace function {schema}.commit_turn(p_now int8, p_ahead int8, p_run uuid, p_session int8, p_epoch int4,
-  p_nonce int8, p_generation int4, p_seq int4, p_count int4, p_turn int8, p_at int8, p_next int4, p_body text)
+  p_nonce int8, p_generation int4, p_seq int4, p_count int4, p_turn int8, p_at int8, p_next int4, p_body text, p_reason text)
 returns boolean language plpgsql ${PLANS} as $$
 declare v_now int8 := {schema}.clock(p_now); v_pin text;
 begin
@@ -38,9 +38,9 @@ begin
     return true;
   end if;
   if exists (select 1 from {schema}.inbox where run_id = p_run) then return false; end if;
-  insert into {schema}.closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body, pin)
+  insert into {schema}.closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body, pin, reason)
     values (p_run, ${endedAs('p_next')}, greatest(v_now, p_at), p_generation,
-      p_seq, p_count, p_turn, p_epoch, p_body, v_pin);
+      p_seq, p_count, p_turn, p_epoch, p_body, v_pin, p_reason);
   delete from {schema}.live where run_id = p_run;
   delete from {schema}.note where run_id = p_run;
   return true;
@@ -50,10 +50,12 @@ end $$;
 -- are listed under n, and leaves those under -n. Returns only turns that were not applied.
 create or replace function {schema}.commit_turns(p_now int8, p_ahead int8, p_runs uuid[], p_sessions int8[],
   p_epochs int4[], p_nonces int8[], p_generations int4[], p_seqs int4[], p_counts int4[], p_turns int8[],
-  p_ats int8[], p_nexts int4[], p_wakes int8[], p_bodies text, p_taken_n int4[], p_taken text, p_extra json)
+  p_ats int8[], p_nexts int4[], p_wakes int8[], p_bodies text, p_reasons text, p_taken_n int4[], p_taken text, p_extra json)
 returns json language plpgsql ${PLANS} as $$
 declare
   v_now int8 := {schema}.clock(p_now);
+  -- An empty text for a turn without a reason, and an empty array if no turn has one.
+  v_reasons text[] := string_to_array(p_reasons, E'\\x1e');
   v_bodies text[] := string_to_array(p_bodies, E'\\x1e');
   v_taken text[] := string_to_array(p_taken, E'\\x1e');
   v_applied int4[]; v_ready boolean := false;
@@ -71,8 +73,8 @@ begin
     order by run_id for no key update;
   with t as (
     select * from unnest(p_runs, p_sessions, p_epochs, p_nonces, p_generations, p_seqs, p_counts, p_turns, p_ats,
-      p_nexts, p_wakes, v_bodies, v_pins) with ordinality
-      as u(run_id, session, epoch, nonce, generation, seq, count, turn_id, at, next, wake, body, new_pin, n)),
+      p_nexts, p_wakes, v_bodies, v_pins, v_reasons) with ordinality
+      as u(run_id, session, epoch, nonce, generation, seq, count, turn_id, at, next, wake, body, new_pin, reason, n)),
   ok as materialized (
     select t.*, coalesce(l.pin, t.new_pin) as pin from t join {schema}.live l on l.run_id = t.run_id
     where l.session = t.session and l.epoch = t.epoch and l.nonce = t.nonce and l.generation = t.generation
@@ -85,9 +87,9 @@ begin
     insert into {schema}.turn (run_id, generation, seq, count, turn_id, epoch, body)
       select run_id, generation, seq, count, turn_id, epoch, body from ok where next < 4 and count > 0),
   closed as (
-    insert into {schema}.closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body, pin)
+    insert into {schema}.closed (run_id, status, closed_at, generation, seq, count, turn_id, epoch, body, pin, reason)
       select run_id, ${endedAs('next')}, greatest(v_now, at), generation,
-        seq, count, turn_id, epoch, body, pin from ok where next >= 4),
+        seq, count, turn_id, epoch, body, pin, nullif(reason, '') from ok where next >= 4),
   gone as (delete from {schema}.live l using ok where l.run_id = ok.run_id and ok.next >= 4),
   unnoted as (delete from {schema}.note o using ok where o.run_id = ok.run_id and ok.next >= 4),
   taken as (
@@ -107,10 +109,10 @@ begin
       at = case when ${HAS_DIED} and p_extra->'pauses'->(t.n::text)->>'build' <> '' then v_now
         when t.next = 3 then ${NEVER}
         when exists (select 1 from {schema}.inbox i where i.run_id = t.run_id) then v_now else greatest(t.wake, v_now) end,
-      parked_build = case when t.next = 3 then coalesce(p_extra->'pauses'->(t.n::text)->>'build', '') end,
+      reason = nullif(t.reason, ''), parked_build = case when t.next = 3 then coalesce(p_extra->'pauses'->(t.n::text)->>'build', '') end,
       parked_failure = case when t.next = 3 then p_extra->'pauses'->(t.n::text)->>'failure' end
-    from unnest(p_runs, p_seqs, p_counts, p_turns, p_ats, p_nexts, p_wakes, v_undoing, v_pins) with ordinality
-      as t(run_id, seq, count, turn_id, at, next, wake, undoing, new_pin, n)
+    from unnest(p_runs, p_seqs, p_counts, p_turns, p_ats, p_nexts, p_wakes, v_undoing, v_pins, v_reasons) with ordinality
+      as t(run_id, seq, count, turn_id, at, next, wake, undoing, new_pin, reason, n)
     where l.run_id = t.run_id and t.n = any(v_applied) and t.next < 4 and t.next <> 0
     returning l.at) select coalesce(bool_or(at <= v_now), false) into v_ready from released;
   end if;

@@ -81,7 +81,8 @@ begin
     -- Updated and not replaced, so that a post that waits for the row finds it afterwards.
     update {schema}.live set lane = v_lane, at = p_now, start_at = p_now, nonce = 0, deliveries = 0, status = 'pending',
       generation = v_generation, seq = (r->'past'->>'count')::int4, turn_id = (r->'past'->>'turnId')::int8,
-      updated_at = greatest(updated_at, p_now), parked_build = null, parked_failure = null, compensating = false
+      updated_at = greatest(updated_at, p_now), parked_build = null, parked_failure = null, compensating = false,
+      reason = null
       where run_id = v_run;
   else
     insert into {schema}.turn (run_id, generation, seq, count, turn_id, epoch, body)

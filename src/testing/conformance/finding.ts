@@ -1,0 +1,153 @@
+// Lists by what only some runs have: a reason, a parent, a workflow id that begins with something; and counts that stop.
+import type { ListQuery, Next, Store } from '../../core/stores/store.ts'
+import {
+  apply,
+  created,
+  ended,
+  hold,
+  idsOf,
+  newRun,
+  numbered,
+  openSession,
+  reopen,
+  snapshot,
+  take,
+  turn,
+} from './builders.ts'
+import type { Case } from './case.ts'
+import { same } from './check.ts'
+
+async function found(store: Store, query: Partial<ListQuery>): Promise<string[]> {
+  const ids = idsOf((await store.list({ limit: 100, ...query })).runs).sort()
+  same((await store.list({ limit: 1, ...query, count: true })).count, ids.length, 'the number')
+  return ids
+}
+
+const waits = (reason?: string): Next => ({ type: 'release', status: 'waiting', ...(reason && { reason }) })
+const failed = (reason: string): Next => ({ type: 'end', status: 'failed', reason })
+const paused = (reason: string): Next => ({ type: 'pause', build: 'build-1', failure: '{}', reason })
+
+const reasons: readonly Case[] = [
+  {
+    name: 'O4: waiting, paused and failed runs are found by their reason',
+    async run({ store }) {
+      await openSession(store)
+      const nexts = {
+        approval: waits('signal:approval'),
+        'other signal': waits('signal:other'),
+        signals: waits('signals'),
+        without: waits(),
+        stopped: paused('paused:DETERMINISM'),
+        declined: failed('failed:CardDeclined'),
+        é: failed('failed:é'),
+        completed: ended,
+      }
+      for (const [id, next] of Object.entries(nexts)) await apply(store, turn(await hold(store, id), { next }))
+      same((await snapshot(store, 'approval')).reason, 'signal:approval', 'a reason, loaded')
+      same((await snapshot(store, 'without')).reason, undefined, 'no reason')
+      same(await found(store, { reason: 'signal:approval' }), ['approval'], 'exactly')
+      same(await found(store, { reason: 'signal:' }), ['approval', 'other signal'], 'a kind')
+      same(await found(store, { reason: 'signal' }), [], 'a kind is no reason')
+      same(await found(store, { reason: 'paused:' }), ['stopped'], 'paused')
+      same(await found(store, { reason: 'failed:CardDeclined' }), ['declined'], 'failed')
+      same(await found(store, { reason: 'failed:', statuses: ['failed'] }), ['declined', 'é'], 'with a status')
+      same(await found(store, { reason: 'failed:', statuses: ['waiting'] }), [], 'with another status')
+      same(
+        await found(store, { reason: 'signal:', statuses: ['waiting', 'failed'] }),
+        ['approval', 'other signal'],
+        'two',
+      )
+      same(await found(store, { reason: 'signal:%' }), [], 'no pattern')
+    },
+  },
+  {
+    name: 'a reason is shown until the run is held, and replaced by the next one',
+    async run({ store }) {
+      await openSession(store)
+      await apply(store, turn(await hold(store, 'run'), { next: { ...waits('timer'), wakeAt: 1 } as Next }))
+      same(await found(store, { reason: 'timer' }), ['run'], 'while it waits')
+      const held = await take(store, 'run')
+      same((await snapshot(store, 'run')).reason, undefined, 'while it is held')
+      same(await found(store, { reason: 'timer' }), [], 'while it is held')
+      await apply(store, turn(held, { seq: 1, next: waits('signal:x') }))
+      same(await found(store, { reason: 'timer' }), [], 'the old one')
+      same((await snapshot(store, 'run')).reason, 'signal:x', 'the new one')
+    },
+  },
+  {
+    name: 'a next generation has no reason, whether the run had failed or been paused',
+    async run({ store }) {
+      await openSession(store)
+      await apply(store, turn(await hold(store, 'failed'), { next: failed('failed:Error') }))
+      await apply(store, turn(await hold(store, 'paused'), { next: paused('paused:Error') }))
+      for (const id of ['failed', 'paused']) {
+        // An archived run stays as it is.
+        if (!(await reopen(store, undefined, id))) return
+        same((await snapshot(store, id)).reason, undefined, id)
+        await take(store, id)
+      }
+      same(await found(store, { reason: 'failed:' }), [], 'failed')
+      same(await found(store, { reason: 'paused:' }), [], 'paused')
+    },
+  },
+]
+
+const others: readonly Case[] = [
+  {
+    name: 'children are found by their parent',
+    async run({ store }) {
+      await created(store, newRun('parent'))
+      const child = (id: string, runId: string) => newRun(id, { parent: { runId, generation: 1, key: id } })
+      await store.create([child('a', 'parent'), child('b', 'parent'), child('c', 'a')])
+      same(await found(store, { parentId: 'parent' }), ['a', 'b'], 'two')
+      same(await found(store, { parentId: 'a', statuses: ['pending'] }), ['c'], 'one')
+      same(await found(store, { parentId: 'c' }), [], 'none')
+    },
+  },
+  {
+    name: 'workflow ids that begin with a text, of any characters',
+    async run({ store }) {
+      const ids = [
+        'order-1',
+        'order-2',
+        'Order-3',
+        'order',
+        'ordeR-4',
+        'o%',
+        'o_',
+        'ör',
+        'a\u{10ffff}z',
+        'a\ud7ffz',
+        '😀1',
+      ]
+      await store.create(ids.map((workflowId, n) => newRun(`run ${n}`, { workflowId })))
+      await created(store, newRun('unnamed'))
+      const withPrefix = async (workflowIdPrefix: string): Promise<string[]> => {
+        const { runs } = await store.list({ limit: 100, workflowIdPrefix })
+        await found(store, { workflowIdPrefix })
+        return runs.map(({ head }) => head.workflowId).sort()
+      }
+      same(await withPrefix('order'), ['order', 'order-1', 'order-2'], 'several')
+      same(await withPrefix('order-'), ['order-1', 'order-2'], 'fewer')
+      for (const prefix of ['o%', 'o_', 'ö', 'a\u{10ffff}', 'a\ud7ff', '😀']) {
+        same((await withPrefix(prefix)).length, 1, prefix)
+      }
+      same((await withPrefix('')).length, ids.length, 'every workflow id, and no run without one')
+    },
+  },
+  {
+    name: 'a count stops where it is told to',
+    async run({ store }) {
+      await store.create(numbered('run', 12).map((id, n) => newRun(id, { name: n % 2 ? 'odd' : 'even' })))
+      const count = async (query: Partial<ListQuery>) => (await store.list({ limit: 1, count: true, ...query })).count
+      same(await count({ countMost: 5 }), 5, 'of more')
+      same(await count({ countMost: 12 }), 12, 'of as many')
+      same(await count({ countMost: 100 }), 12, 'of fewer')
+      same(await count({ countMost: 4, names: ['odd'] }), 4, 'with a filter')
+      same(await count({ countMost: 4, statuses: ['pending'] }), 4, 'with a status')
+      same(await count({ countMost: 4, statuses: ['failed'] }), 0, 'of none')
+    },
+  },
+]
+
+export const findingCases: readonly Case[] = [...reasons, ...others]
