@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { limits } from '../../src/core/base/limits.ts'
 import type { Status } from '../../src/core/kernel/run.ts'
 import { type Clock, systemClock } from '../../src/core/runtime/clock.ts'
+import { isReason } from '../../src/core/stores/rules/read.ts'
 import type { AttributeTest, HistoryPage, ListQuery } from '../../src/core/stores/store.ts'
 import { joins } from '../../src/stores/sql/texts.ts'
 import { SqliteStore } from '../../src/stores/sqlite/index.ts'
@@ -17,6 +18,7 @@ import { sqliteDialect, texts } from '../../src/stores/sqlite/statements.ts'
 
 const RUNS = 20_000
 const FIRST_AT = 1_700_000_000_000
+const PARENT = '01980000-0000-7000-8000-ffffffffffff'
 
 interface Run {
   readonly id: string
@@ -26,6 +28,9 @@ interface Run {
   readonly workflowId: string
   readonly region: string
   readonly customer: number
+  readonly reason?: string
+  readonly parent?: string
+  readonly pin?: string
 }
 
 /** What the n-th run is like. Ids do not follow the time of creation, and some runs are created at the same instant. */
@@ -41,6 +46,10 @@ function runOf(n: number): Run {
     workflowId: n % 1_000 === 7 ? 'nightly' : id,
     region: n % 2 === 0 ? 'eu' : 'us',
     customer: n % 4_001,
+    ...(n % 10 === 0 && live !== 'running' && { reason: n % 20 === 0 ? 'signal:a' : 'signal:b' }),
+    ...(ended === 'failed' && { reason: n % 4 === 0 ? 'failed:Rare' : 'failed:Error' }),
+    ...(n % 1_250 === 3 && { parent: PARENT }),
+    ...(n % 500 === 1 && { pin: 'b1' }),
   }
 }
 
@@ -54,20 +63,20 @@ function fill(file: string): void {
   const lanes = ['order', 'invoice', 'rare']
   const lane = database.prepare(`insert into pawl_lane values (?, 'run', 'default', ?, 0)`)
   for (const [index, name] of lanes.entries()) lane.run(index + 1, name)
-  const run = database.prepare(`insert into pawl_run (run_id, lane, workflow_id, created_at, digest, input)
-    values (?, ?, ?, ?, 'd', '1')`)
+  const run = database.prepare(`insert into pawl_run (run_id, lane, workflow_id, created_at, parent_id, digest, input)
+    values (?, ?, ?, ?, ?, 'd', '1')`)
   const closed = database.prepare(`insert into pawl_closed (run_id, status, closed_at, generation, seq, count, turn_id,
-    epoch, body, created_at) values (?, ?, ?, 1, 0, 1, 1, 1, '{}', ?)`)
-  const live = database.prepare(`insert into pawl_live (run_id, lane, at, start_at, status, updated_at)
-    values (?, ?, ?, 0, ?, 0)`)
+    epoch, body, created_at, reason, pin) values (?, ?, ?, 1, 0, 1, 1, 1, '{}', ?, ?, ?)`)
+  const live = database.prepare(`insert into pawl_live (run_id, lane, at, start_at, status, updated_at, reason, pin)
+    values (?, ?, ?, 0, ?, 0, ?, ?)`)
   const attribute = database.prepare('insert into pawl_attribute values (?, ?, ?, ?, ?)')
   const item = database.prepare('insert into pawl_attribute_item values (?, ?, ?, ?)')
   for (const each of runs) {
-    const { id, status, createdAt, workflowId } = each
+    const { id, status, createdAt, workflowId, reason = null, parent = null, pin = null } = each
     const number = lanes.indexOf(each.name) + 1
-    run.run(id, number, workflowId === id ? null : workflowId, createdAt)
-    if (LIVE.has(status)) live.run(id, number, 8e15, status)
-    else closed.run(id, status, createdAt + 1, createdAt)
+    run.run(id, number, workflowId === id ? null : workflowId, createdAt, parent)
+    if (LIVE.has(status)) live.run(id, number, 8e15, status, reason, pin)
+    else closed.run(id, status, createdAt + 1, createdAt, reason, pin)
     attribute.run(id, 'region', 'text', each.region, null)
     attribute.run(id, 'customer', 'number', null, each.customer)
     for (const [place, text] of tagsOf(each).entries()) item.run(id, 'tags', place, text)
@@ -83,6 +92,12 @@ function fulfils(run: Run, query: ListQuery): boolean {
   if (names && !names.includes(run.name)) return false
   if (statuses && !statuses.includes(run.status)) return false
   if (workflowId !== undefined && run.workflowId !== workflowId) return false
+  if (query.workflowIdPrefix !== undefined) {
+    if (run.workflowId === run.id || !run.workflowId.startsWith(query.workflowIdPrefix)) return false
+  }
+  if (query.parentId !== undefined && run.parent !== query.parentId) return false
+  if (query.pin !== undefined && run.pin !== query.pin) return false
+  if (query.reason !== undefined && !isReason(query.reason, run.reason)) return false
   if (createdAfter !== undefined && run.createdAt < createdAfter) return false
   if (createdBefore !== undefined && run.createdAt >= createdBefore) return false
   return attributes.every(({ name, is, value }) => {
@@ -124,6 +139,22 @@ const queries: Record<string, Partial<ListQuery>> = {
   'two attributes': { attributes: [...region('eu'), ...customer(18)] },
   'the older half that is paused': { statuses: ['paused'], createdBefore: middle },
   'the newer half that failed': { statuses: ['failed'], createdAfter: middle },
+  'a workflow id that begins with a text': { workflowIdPrefix: 'night' },
+  'an unknown beginning of a workflow id': { workflowIdPrefix: 'x' },
+  children: { parentId: PARENT },
+  'children that failed': { parentId: PARENT, statuses: ['failed', 'waiting'] },
+  'a common reason': { reason: 'signal:a', statuses: ['waiting'] },
+  'a kind of reasons': { reason: 'signal:', statuses: ['waiting', 'compensating'] },
+  'a rare reason': { reason: 'failed:Rare' },
+  'an unknown reason': { reason: 'failed:None', statuses: ['failed'] },
+  'a reason of runs that failed, by name': { reason: 'failed:', statuses: ['failed'], names: ['order'] },
+  'pinned to a build': { pin: 'b1' },
+  'pinned to an unknown build': { pin: 'b2' },
+  'an unknown range of attributes': { attributes: [{ name: 'customer', is: 'gt', value: 1e9 }] },
+  'a range of attributes that failed': {
+    attributes: [{ name: 'customer', is: 'gt', value: 3_000 }],
+    statuses: ['failed'],
+  },
   'between two instants': { createdAfter: middle, createdBefore: middle + 40 },
 }
 
@@ -133,6 +164,9 @@ const selective = [
   ...['a rare name that failed', 'a workflow id of many runs', 'a workflow id that is a run id'],
   ...['an unknown workflow id', 'a rare attribute', 'an unknown attribute', 'two attributes'],
   ...['a rare text of lists', 'an unknown text of lists', 'two texts of lists'],
+  ...['a workflow id that begins with a text', 'an unknown beginning of a workflow id', 'children'],
+  ...['children that failed', 'a rare reason', 'an unknown reason', 'a reason of runs that failed, by name'],
+  ...['pinned to a build', 'pinned to an unknown build', 'an unknown range of attributes', 'a range of attributes'],
   ...['a common attribute that failed', 'the newer half that failed', 'between two instants'],
 ]
 const SLICES = 6
@@ -192,7 +226,8 @@ describe('stores §2: lists of SQLite with 20,000 runs', () => {
 
   test('a walk through everything pauses between slices', async () => {
     pauses = 0
-    await store.list({ attributes: [{ name: 'customer', is: 'gt', value: 1e9 }], limit: 50 })
+    const between = (['gt', 'lt'] as const).map((is) => ({ name: 'customer', is, value: 2_000 }))
+    await store.list({ attributes: between, limit: 50 })
     expect(pauses).toBeGreaterThanOrEqual(RUNS / limits.listSliceRuns)
   })
 })

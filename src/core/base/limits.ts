@@ -391,6 +391,10 @@ export const limits = {
   listPageDefault: 50,
   /** Rows that SQLite examines at a time for a list. */
   listSliceRuns: 1_000,
+  /** Slices of the newest runs that SQLite looks through before it walks through a source that has no order. */
+  listNewestSlices: 8,
+  /** Rows of a range of an index that SQLite reads at once: for a list, or to count them. */
+  listRangeRuns: 200_000,
   /** Rows that SQLite counts at a time. */
   countSliceRuns: 10_000,
   /** Runs that SQLite reads in full at a time for a list. */

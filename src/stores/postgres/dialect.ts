@@ -39,6 +39,13 @@ export function hasReason(reason: string, table: 'live' | 'closed' | undefined):
   return { where: `(${live.where} or ${closed.where})`, values: [...live.values, ...closed.values] }
 }
 
+/** By the rows of each table, because their indexes find few rows at once. */
+export function isPinned(pin: string, inner: 'live' | 'closed' | undefined, { table }: Dialect): Condition {
+  if (inner !== undefined) return { where: `${inner}.pin = ?`, values: [pin] }
+  const of = (name: string): string => `select run_id from ${table(name)} where pin = ?`
+  return { where: `run.run_id in (${of('live')} union all ${of('closed')})`, values: [pin, pin] }
+}
+
 /** A run without a name is called by its id. That is tested only where the name can be an id. */
 export function isNamed(workflowId: string): Condition {
   if (!isUuid(workflowId)) return { where: '(run.workflow_id = ?)', values: [workflowId] }

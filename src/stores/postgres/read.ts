@@ -2,19 +2,28 @@
 import { unreachable } from '../../core/base/assert.ts'
 import { limits } from '../../core/base/limits.ts'
 import type { Listed, ListQuery, LoadAsk, Loaded, RunSnapshot, Status } from '../../core/stores/driver.ts'
-import { conditionOf } from '../sql/conditions.ts'
+import { ALL, both, type Condition, conditionOf } from '../sql/conditions.ts'
 import { loadedOf, type PlainAsk, valuesOf } from '../sql/loaded.ts'
 import {
   cursorOf,
-  onlyStatuses,
+  onlyStates,
   type SnapshotColumns,
   snapshotOf,
   statusesOf,
   type TurnColumns,
   turnOf,
 } from '../sql/rows.ts'
-import { type Dialect, LIVE_STATUS, loadTexts, snapshot } from '../sql/texts.ts'
-import { hasAttribute, hasReason, hasStatus, isNamed, numbered, type Places, postgresDialect } from './dialect.ts'
+import { type Dialect, loadTexts, snapshot, stateJoins } from '../sql/texts.ts'
+import {
+  hasAttribute,
+  hasReason,
+  hasStatus,
+  isNamed,
+  isPinned,
+  numbered,
+  type Places,
+  postgresDialect,
+} from './dialect.ts'
 import { nameOf } from './functions/index.ts'
 import { DEAD } from './functions/transaction.ts'
 
@@ -40,8 +49,8 @@ export class PostgresReader {
   }
 
   async list(query: ListQuery, now: number | null): Promise<Listed> {
-    const simple = onlyStatuses(query)
-    if (simple) return { runs: [], count: await this.#count(simple) }
+    const simple = onlyStates(query)
+    if (simple) return { runs: [], count: await this.#count(query, simple) }
     const lanes = query.names && (await this.#lanesOf(query.names))
     if (lanes?.length === 0) return { runs: [], ...(query.count && { count: 0 }) }
     const table = this.#tableOf(query.statuses)
@@ -52,15 +61,14 @@ export class PostgresReader {
       workflowId: isNamed,
       parentId: (parentId) => ({ where: 'run.parent_id = ?', values: [parentId] }),
       reason: (reason) => hasReason(reason, table),
+      pin: (pin) => isPinned(pin, table, this.#dialect),
       attribute: (test) => hasAttribute(test, places.get(test) ?? 'values', this.#dialect),
     })
-    const found = `${snapshot(this.#dialect, table)} where ${where}`
     if (query.count) {
-      const most = query.countMost === undefined ? '' : `limit ${query.countMost}`
-      const text = numbered(`select count(*)::int4 as count from (${found} ${most}) found`)
-      const [row] = await this.#query<{ count: number }>(text, values)
-      return { runs: [], count: row?.count ?? 0 }
+      const found = `select 1 from ${this.#dialect.table('run')} run ${stateJoins(this.#dialect, table)} where ${where}`
+      return { runs: [], count: await this.#countOf(query, [{ where: found, values }]) }
     }
+    const found = `${snapshot(this.#dialect, table)} where ${where}`
     const order = `order by run.created_at desc, run.run_id desc limit ${query.limit + 1}`
     const [time, rows] = await Promise.all([
       this.#clock(now),
@@ -100,14 +108,25 @@ export class PostgresReader {
     return new Map(await Promise.all(found))
   }
 
-  async #count({ live, closed }: { live: Status[]; closed: Status[] }): Promise<number> {
-    const tables = closed.length === 0 ? ['live'] : ['live', 'closed']
-    const counts = tables.map((table) => {
-      const test = table === 'live' ? `${LIVE_STATUS} = any($1)` : 'status = any($2)'
-      return `(select count(*) from ${this.#schema}.${table} where ${test})`
-    })
-    const values = closed.length === 0 ? [live] : [live, closed]
-    const text = `select (${counts.join(' + ')})::int4 as count`
+  /** Counts runs by what only the tables of their states have. */
+  async #count(query: ListQuery, { live, closed }: { live: Status[]; closed: Status[] }): Promise<number> {
+    const { reason } = query
+    const statesIn = (table: 'live' | 'closed', statuses: readonly Status[]): Condition => {
+      const tests = both(hasStatus(statuses), reason === undefined ? ALL : hasReason(reason, table))
+      return { where: `select 1 from ${this.#schema}.${table} where ${tests.where}`, values: tests.values }
+    }
+    const parts = [
+      ...(live.length > 0 ? [statesIn('live', live)] : []),
+      ...(closed.length > 0 ? [statesIn('closed', closed)] : []),
+    ]
+    return parts.length === 0 ? 0 : this.#countOf(query, parts)
+  }
+
+  async #countOf({ countMost }: ListQuery, parts: readonly Condition[]): Promise<number> {
+    const found = parts.map(({ where }) => `(${where})`).join(' union all ')
+    const most = countMost === undefined ? '' : `limit ${countMost}`
+    const text = numbered(`select count(*)::int4 as count from (${found} ${most}) found`)
+    const values = parts.flatMap((part) => part.values)
     const [row] = await this.#query<{ count: number }>(text, values)
     return row?.count ?? 0
   }

@@ -204,6 +204,8 @@ export const migrations: readonly string[] = [
   alter table {schema}.closed add column reason text collate "C";
   create index live_reason on {schema}.live (reason) where reason is not null;
   create index closed_reason on {schema}.closed (reason, closed_at) where reason is not null;
+  create index live_pin on {schema}.live (pin) where pin is not null;
+  create index closed_pin on {schema}.closed (pin, closed_at) where pin is not null;
   create index run_parent on {schema}.run (parent_id, created_at) where parent_id is not null;
   -- Ordered by code points, so that the index finds those that begin with a text.
   alter table {schema}.run alter column workflow_id type text collate "C";

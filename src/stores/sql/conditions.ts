@@ -16,6 +16,7 @@ export interface OwnConditions<Value> {
   readonly workflowId: (workflowId: string) => Condition<Value>
   readonly parentId: (parentId: string) => Condition<Value>
   readonly reason: (reason: string) => Condition<Value>
+  readonly pin: (pin: string) => Condition<Value>
   readonly attribute: (test: AttributeTest) => Condition<Value>
 }
 
@@ -59,7 +60,7 @@ export function conditionOf<Value>(
     ...(workflowIdPrefix === undefined ? [] : [beginsWith('run.workflow_id', workflowIdPrefix)]),
     ...(parentId === undefined ? [] : [own.parentId(parentId)]),
     ...(reason === undefined ? [] : [own.reason(reason)]),
-    ...(pin === undefined ? [] : [{ where: 'coalesce(live.pin, closed.pin) = ?', values: [pin] }]),
+    ...(pin === undefined ? [] : [own.pin(pin)]),
     ...attributes.map(own.attribute),
   )
 }
@@ -97,6 +98,8 @@ export function placeOf(cursor: string): [createdAt: number, runId: string] {
     'the cursor is not one that list returned. Leave it out to start at the newest run.',
   )
 }
+
+export const ALL = { where: 'true', values: [] } as const
 
 /** All of these. */
 export function both<Value>(...all: readonly Condition<Value>[]): Condition<Value> {

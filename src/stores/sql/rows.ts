@@ -205,12 +205,12 @@ export function sessionOf(row: SessionColumns): seam.SessionSnapshot {
   return { session, worker, beat, expiresAt, about }
 }
 
-/** The statuses of a query that only counts runs by status, by the table that has them. */
-export function onlyStatuses(query: seam.ListQuery): { live: seam.Status[]; closed: seam.Status[] } | undefined {
-  const { count, countMost, statuses, names, workflowId, createdAfter, createdBefore, attributes } = query
+/** The statuses of a query that only counts runs by status and reason, by the table that has them. */
+export function onlyStates(query: seam.ListQuery): { live: seam.Status[]; closed: seam.Status[] } | undefined {
+  const { count, statuses, names, workflowId, createdAfter, createdBefore, attributes } = query
   if (!count || !statuses || names || attributes) return undefined
-  const others = [workflowId, createdAfter, createdBefore, query.pin, countMost]
-  others.push(query.workflowIdPrefix, query.parentId, query.reason)
+  const others = [workflowId, createdAfter, createdBefore, query.pin]
+  others.push(query.workflowIdPrefix, query.parentId)
   if (others.some((other) => other !== undefined)) return undefined
   return statusesOf(statuses)
 }

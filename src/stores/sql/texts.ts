@@ -24,10 +24,14 @@ export const SHOWS_REASON = `live.status not in ('pending', 'running')`
 export const REASON = `case when ${SHOWS_REASON} then live.reason else closed.reason end`
 
 /** What a run's row is joined with; `inner` names a table that every run in question has a row in. */
-export function joins({ table }: Dialect, inner?: 'live' | 'closed'): string {
+export function joins(dialect: Dialect, inner?: 'live' | 'closed'): string {
+  return `join ${dialect.table('lane')} l on l.lane = run.lane ${stateJoins(dialect, inner)}`
+}
+
+export function stateJoins({ table }: Dialect, inner?: 'live' | 'closed'): string {
   const join = (name: 'live' | 'closed'): string =>
     `${inner === name ? '' : 'left '}join ${table(name)} ${name} on ${name}.run_id = run.run_id`
-  return `join ${table('lane')} l on l.lane = run.lane ${join('live')} ${join('closed')}`
+  return `${join('live')} ${join('closed')}`
 }
 
 /** A run as `load` and `list` return it. Both add their own conditions. */

@@ -10,11 +10,11 @@ import {
   type Loaded,
   type StoredTurn,
 } from '../../core/stores/driver.ts'
-import { both, boundsOf, type Condition as SqlCondition } from '../sql/conditions.ts'
+import { ALL, both, boundsOf, type Condition as SqlCondition } from '../sql/conditions.ts'
 import { loadedOf, type PlainAsk, valuesOf } from '../sql/loaded.ts'
 import { cursorOf, type SnapshotColumns, snapshotOf, type TurnColumns, turnOf } from '../sql/rows.ts'
-import { joins } from '../sql/texts.ts'
-import { aspectsOf, conditionOf, NEWEST, type Plan, plansOf, type Source } from './sources.ts'
+import { stateJoins } from '../sql/texts.ts'
+import { aspectsOf, conditionOf, NEWEST, type Plan, plansOf, restOf, type Source } from './sources.ts'
 import type { Statements } from './statements.ts'
 import { SNAPSHOT, sqliteDialect } from './statements.ts'
 
@@ -73,8 +73,8 @@ export class SqliteReader {
 
 type Condition = SqlCondition<SQLInputValue>
 
-const JOINS = joins(sqliteDialect)
-const ALL: Condition = { where: 'true', values: [] }
+const STATES = stateJoins(sqliteDialect)
+const NEWEST_FIRST: Plan = { sources: [NEWEST], covers: ['created'] }
 
 /** Does one short read, after a pause unless it is the first. */
 export type Slice = <T>(read: (now: number) => T) => Promise<T>
@@ -88,13 +88,11 @@ export class RunLister {
   readonly #database: DatabaseSync
   readonly #query: ListQuery
   readonly #slice: Slice
-  readonly #condition: Condition
 
   constructor(database: DatabaseSync, query: ListQuery, slice: Slice) {
     this.#database = database
     this.#query = query
     this.#slice = slice
-    this.#condition = conditionOf(query)
   }
 
   async list(): Promise<Listed> {
@@ -110,7 +108,7 @@ export class RunLister {
 
   /** The smallest plan, or the first if all are large. */
   #plan(): { plan: Plan; isSmall: boolean } {
-    const plans = plansOf(this.#query, this.#database)
+    const plans = plansOf(this.#query, this.#database).filter((plan) => this.#isReadable(plan))
     const covering = this.#query.count && plans.find((plan) => this.#isCovered(plan))
     if (covering) return { plan: covering, isSmall: false }
     const sizes = plans.map(({ sources }) => this.#sizeOf(sources))
@@ -118,43 +116,64 @@ export class RunLister {
     return { plan: plans[sizes.indexOf(least)] as Plan, isSmall: least < limits.listSliceRuns }
   }
 
+  /** False for a range that is too large to be read at once. */
+  #isReadable(plan: Plan): boolean {
+    if (plan.sources.every(({ isRange }) => !isRange)) return true
+    const isCovered = this.#isCovered(plan)
+    const { count, countMost = Number.POSITIVE_INFINITY } = this.#query
+    if (count && isCovered && countMost <= limits.listRangeRuns) return true
+    const most = isCovered ? limits.listRangeRuns : limits.listSliceRuns
+    return this.#sizeOf(plan.sources, most) < most
+  }
+
   /** How many rows there are to walk through, up to one slice. */
-  #sizeOf(sources: readonly Source[]): number {
+  #sizeOf(sources: readonly Source[], most: number = limits.listSliceRuns): number {
     let size = 0
-    for (const source of sources) {
-      const { where, values } = this.#rest(source, this.#startOf(source))
-      const rows = `select 1 from ${tableOf(source)} where ${where} limit ?`
-      const statement = this.#database.prepare(`select count(*) as size from (${rows})`)
-      const room = limits.listSliceRuns - size
-      size += (statement.get(...values, room) as { size: number }).size
-    }
+    for (const source of sources) size += this.#countRows(source, this.#startOf(source), most - size)
     return size
   }
 
-  async #find({ sources }: Plan, isSmall: boolean, limit: number): Promise<Match[]> {
+  #countRows(source: Source, from: Place, most: number): number {
+    const { where, values } = both(this.#rest(source, from), source.filter ?? ALL)
+    const rows = `select 1 from ${tableOf(source)} where ${where} limit ?`
+    const statement = this.#database.prepare(`select count(*) as size from (${rows})`)
+    return (statement.get(...values, most) as { size: number }).size
+  }
+
+  async #find(plan: Plan, isSmall: boolean, limit: number): Promise<Match[]> {
+    const { sources } = plan
     if (!isSmall && sources.some(({ isOrdered }) => !isOrdered)) {
       // Runs that match may be common. Then there are enough of them among the newest.
-      const first = await this.#matches(NEWEST, limit, 1)
+      const first = await this.#matches(NEWEST_FIRST, NEWEST, limit, limits.listNewestSlices)
       if (first.length >= limit) return first
     }
     const found = new Map<string, Match>()
-    for (const source of sources) for (const match of await this.#matches(source, limit)) found.set(match.run_id, match)
+    for (const source of sources) {
+      for (const match of await this.#matches(plan, source, limit)) found.set(match.run_id, match)
+    }
     return newestFirst([...found.values()]).slice(0, limit)
   }
 
-  /** The newest runs of a source that match the query. */
-  async #matches(source: Source, limit: number, slices = Number.POSITIVE_INFINITY): Promise<Match[]> {
+  /**
+   * The newest runs of a source that match the query. With a number of slices, it gives up when those will not have
+   * enough.
+   */
+  async #matches(plan: Plan, source: Source, limit: number, slices = Number.POSITIVE_INFINITY): Promise<Match[]> {
+    const rest = restOf(this.#query, plan)
+    const { where, values } = conditionOf(rest)
     let matches: Match[] = []
     let walked = 0
     // If matches are common, a page is full soon.
     const isQuick = source.isOrdered && slices > 1
     const size = isQuick ? Math.min(2 * limit, limits.listSliceRuns) : limits.listSliceRuns
     await this.#walk(source, size, (range) => {
-      const { where, values } = this.#condition
-      const text = `select run.created_at, run.run_id from ${joined(source, range)} where ${where}`
-      const rows = this.#database.prepare(text).all(...range.values, ...values) as unknown as Match[]
+      const text = `select run.created_at, run.run_id from ${joined(source, range, rest)} where ${where}
+        order by run.created_at desc, run.run_id desc limit ?`
+      const rows = this.#database.prepare(text).all(...range.values, ...values, limit) as unknown as Match[]
       matches = newestFirst([...matches, ...rows]).slice(0, limit)
-      return (source.isOrdered && matches.length >= limit) || ++walked >= slices
+      if (source.isOrdered && matches.length >= limit) return true
+      walked++
+      return walked >= slices || matches.length * slices < limit * walked
     })
     return matches
   }
@@ -167,14 +186,19 @@ export class RunLister {
   async #count(plan: Plan): Promise<number> {
     const { sources } = plan
     const isCovered = this.#isCovered(plan)
-    const { where, values } = isCovered ? ALL : this.#condition
+    const rest = restOf(this.#query, plan)
+    const { where, values } = conditionOf(rest)
     const size = isCovered ? limits.countSliceRuns : limits.listSliceRuns
     const { countMost = Number.POSITIVE_INFINITY } = this.#query
     let total = 0
     for (const source of sources) {
       if (total >= countMost) break
       await this.#walk(source, size, (range) => {
-        const from = isCovered ? rowsOf(source, range) : joined(source, range)
+        if (source.isRange && isCovered) {
+          total += this.#countRows(source, undefined, Math.min(countMost, Number.MAX_SAFE_INTEGER) - total)
+          return true
+        }
+        const from = isCovered ? rowsOf(source, range) : joined(source, range, rest)
         const statement = this.#database.prepare(`select count(*) as count from ${from} where ${where}`)
         total += (statement.get(...range.values, ...values) as { count: number }).count
         return total >= countMost
@@ -185,6 +209,11 @@ export class RunLister {
 
   /** Walks through a source in slices, at first of `size` rows, until `visit` returns true. */
   async #walk(source: Source, size: number, visit: (range: Condition) => boolean): Promise<void> {
+    if (source.isRange) {
+      const range = both(this.#rest(source, undefined), source.filter ?? ALL)
+      await this.#slice(() => visit(range))
+      return
+    }
     const { columns, order, until } = walkOf(source)
     let from = this.#startOf(source)
     let width = size
@@ -219,7 +248,7 @@ export class RunLister {
 
   /** The condition is tested again, because a run may have changed since it was found. */
   async #shown(page: readonly Match[]): Promise<Listed['runs']> {
-    const { where, values } = this.#condition
+    const { where, values } = conditionOf(this.#query)
     const text = `${SNAPSHOT} where run.run_id in (select value from json_each(?)) and ${where}
       order by run.created_at desc, run.run_id desc`
     const shown: Listed['runs'][number][] = []
@@ -263,9 +292,15 @@ function rowsOf(source: Source, range: Condition): string {
   return `(select run_id from ${tableOf(source)} where ${range.where})`
 }
 
-/** Rows of a source joined with their runs; the source is walked first. */
-function joined(source: Source, range: Condition): string {
-  return `${rowsOf(source, range)} found cross join pawl_run run on run.run_id = found.run_id ${JOINS}`
+/** Rows of a source joined with what the rest of the query is tested on; the source is walked first. */
+function joined(source: Source, range: Condition, rest: ListQuery): string {
+  const { statuses, reason, pin } = rest
+  const states = statuses ?? reason ?? pin
+  const more = states === undefined ? '' : STATES
+  if (source.table === 'pawl_run') {
+    return `(select run_id, lane, workflow_id, parent_id, created_at from ${tableOf(source)} where ${range.where}) run ${more}`
+  }
+  return `${rowsOf(source, range)} found cross join pawl_run run on run.run_id = found.run_id ${more}`
 }
 
 function newestFirst(matches: Match[]): Match[] {

@@ -188,6 +188,7 @@ export const migrations: readonly string[] = [
   alter table pawl_closed add column reason text;
   create index pawl_live_reason on pawl_live (reason) where reason is not null;
   create index pawl_closed_reason on pawl_closed (reason, created_at) where reason is not null;
+  create index pawl_closed_pin on pawl_closed (pin, created_at) where pin is not null;
   create index pawl_run_parent on pawl_run (parent_id, created_at) where parent_id is not null;
   `,
 ]

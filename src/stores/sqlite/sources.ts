@@ -10,7 +10,7 @@ import {
   conditionOf as sqlConditionOf,
 } from '../sql/conditions.ts'
 import { COMPARISONS, statusesOf } from '../sql/rows.ts'
-import { LIVE_STATUS, REASON, STATUS } from '../sql/texts.ts'
+import { LIVE_STATUS, REASON, SHOWS_REASON, STATUS } from '../sql/texts.ts'
 
 type Condition = SqlCondition<SQLInputValue>
 
@@ -20,6 +20,8 @@ export interface Source extends Condition {
   readonly index?: string
   /** True if the newest come first; otherwise the order is by run id. */
   readonly isOrdered: boolean
+  /** It is a range of an index, in no order in which a walk could be resumed. It is read at once. */
+  readonly isRange?: true
   /** Tested on a row of the source before it is joined with its run. */
   readonly filter?: Condition
 }
@@ -44,7 +46,7 @@ export interface Plan {
 
 /** Ways to find the runs of a query, the most promising first. A plan without sources means that there are no runs. */
 export function plansOf(query: ListQuery, database: DatabaseSync): Plan[] {
-  const { workflowId, workflowIdPrefix, parentId, reason, statuses, names, attributes = [] } = query
+  const { workflowId, workflowIdPrefix, parentId, reason, pin, statuses, names, attributes = [] } = query
   const plans: Plan[] = []
   const add = (sources: Source[], ...covers: Aspect[]): void => {
     const bounded = sources.every(({ isOrdered }) => isOrdered) ? (['created'] as const) : []
@@ -52,11 +54,9 @@ export function plansOf(query: ListQuery, database: DatabaseSync): Plan[] {
   }
   if (workflowId !== undefined) add(namesakes(workflowId), 'workflowId')
   if (parentId !== undefined) add([ordered('pawl_run', 'pawl_run_parent', isSet('parent_id', parentId))], 'parentId')
-  if (workflowIdPrefix !== undefined) {
-    const few = withPrefix(workflowIdPrefix, database)
-    if (few) add([few], 'workflowIdPrefix')
-  }
-  if (reason !== undefined) add(withReason(reason))
+  if (workflowIdPrefix !== undefined) add([withPrefix(workflowIdPrefix)], 'workflowIdPrefix')
+  if (reason !== undefined) add(withReason(reason, statuses), 'reason', 'statuses')
+  if (pin !== undefined) add(pinnedTo(pin), 'pin')
   if (statuses) add(withStatuses(statuses), 'statuses')
   const lanes = names && lanesOf(database, names)
   if (lanes && lanes.length <= limits.listLanesMax)
@@ -66,7 +66,7 @@ export function plansOf(query: ListQuery, database: DatabaseSync): Plan[] {
     )
   for (const test of attributes) {
     const covers = attributes.length === 1 ? (['attributes'] as const) : []
-    if (test.is === 'eq') add(withAttribute(test), ...covers)
+    add(test.is === 'eq' ? withAttribute(test) : [withAttributeIn(test)], ...covers)
   }
   add([NEWEST])
   return plans
@@ -98,14 +98,27 @@ export function aspectsOf(query: ListQuery): Aspect[] {
   return asked.flatMap(([aspect, given]) => (given === undefined ? [] : [aspect]))
 }
 
+/** What is left of a query for the runs of a plan. */
+export function restOf(query: ListQuery, { covers }: Plan): ListQuery {
+  const rest: Partial<Record<keyof ListQuery, unknown>> = { ...query }
+  for (const aspect of covers) for (const field of aspect === 'created' ? CREATED : [aspect]) delete rest[field]
+  return rest as unknown as ListQuery
+}
+
+const CREATED = ['createdAfter', 'createdBefore', 'cursor'] as const
+
 /** All that a run must fulfil, tested on its rows. */
 export function conditionOf(query: ListQuery): Condition {
   return sqlConditionOf<SQLInputValue>(query, {
-    names: (names) => oneOf('l.name', names),
+    names: (names) => {
+      const named = oneOf('name', names)
+      return { where: `run.lane in (select lane from pawl_lane where ${named.where})`, values: named.values }
+    },
     statuses: (statuses) => oneOf(STATUS, statuses),
     workflowId: (workflowId) => is('coalesce(run.workflow_id, run.run_id)', workflowId),
     parentId: (parentId) => is('run.parent_id', parentId),
     reason: (reason) => isReason(REASON, reason),
+    pin: (pin) => is('coalesce(live.pin, closed.pin)', pin),
     attribute: hasAttribute,
   })
 }
@@ -133,26 +146,37 @@ function namesakes(workflowId: string): Source[] {
   return [ordered('pawl_run', 'pawl_run_workflow', named), ordered('pawl_run', undefined, called)]
 }
 
-/** Runs whose workflow id begins with this, if they are few; otherwise there are some among the newest. */
-function withPrefix(prefix: string, database: DatabaseSync): Source | undefined {
-  const { where, values } = beginsWith('workflow_id', prefix)
-  const text = `select run_id from pawl_run indexed by pawl_run_workflow
-    where workflow_id is not null and ${where} limit ?`
-  const rows = database.prepare(text).all(...values, limits.listSliceRuns) as { run_id: string }[]
-  if (rows.length === limits.listSliceRuns) return undefined
-  const found = oneOf(
-    'run_id',
-    rows.map(({ run_id }) => run_id),
-  )
-  return { table: 'pawl_run', ...found, isOrdered: false }
+function withPrefix(prefix: string): Source {
+  const named = both(beginsWith('workflow_id', prefix), { where: 'workflow_id is not null', values: [] })
+  return { table: 'pawl_run', index: 'pawl_run_workflow', ...named, isOrdered: false, isRange: true }
 }
 
-function withReason(reason: string): Source[] {
+function pinnedTo(pin: string): Source[] {
+  return [filtered('pawl_live', is('pin', pin)), ordered('pawl_closed', 'pawl_closed_pin', isSet('pin', pin))]
+}
+
+/** Runs that show a reason, of the statuses that are wanted. */
+function withReason(reason: string, statuses?: readonly Status[]): Source[] {
   const found = both(isReason('reason', reason), { where: 'reason is not null', values: [] })
-  // Of a range of reasons, the index has no order in which a walk could be resumed.
-  if (reason.endsWith(':')) return [filtered('pawl_live', found), filtered('pawl_closed', found)]
-  const live = { table: 'pawl_live', index: 'pawl_live_reason', ...found, isOrdered: false }
-  return [live, ordered('pawl_closed', 'pawl_closed_reason', found)]
+  const wanted = statuses && statusesOf([...new Set(statuses)])
+  const shown = { where: SHOWS_REASON, values: [] }
+  const open = wanted ? both(shown, oneOf(LIVE_STATUS, wanted.live)) : shown
+  const ended = wanted ? { filter: oneOf('status', wanted.closed) } : {}
+  const isRange = reason.endsWith(':') ? ({ isRange: true } as const) : {}
+  const live: Source = {
+    ...{ table: 'pawl_live live', index: 'pawl_live_reason', ...found, filter: open, isOrdered: false, ...isRange },
+  }
+  const closed: Source = {
+    ...{
+      table: 'pawl_closed',
+      index: 'pawl_closed_reason',
+      ...found,
+      ...ended,
+      isOrdered: !isRange.isRange,
+      ...isRange,
+    },
+  }
+  return [...(wanted?.live.length === 0 ? [] : [live]), ...(wanted?.closed.length === 0 ? [] : [closed])]
 }
 
 // Runs in progress come first, so that a run that ends meanwhile is found twice rather than never.
@@ -187,6 +211,15 @@ function withAttribute({ name, value }: AttributeTest): Source[] {
     found('pawl_attribute', 'pawl_attribute_text', 'text = ? and text is not null', text),
     found('pawl_attribute_item', 'pawl_attribute_item_text', 'text = ?', text),
   ]
+}
+
+/** An attribute within a bound. Lists have no order. */
+function withAttributeIn({ name, is: comparison, value }: AttributeTest): Source {
+  const { kind, text, number } = attributeColumns(value)
+  const [column, bound] = text === null ? ['number', number] : ['text', text]
+  const within = `name = ? and kind = ? and ${column} ${COMPARISONS[comparison]} ? and ${column} is not null`
+  const found = { where: within, values: [name, kind, bound] }
+  return { table: 'pawl_attribute', index: `pawl_attribute_${column}`, ...found, isOrdered: false, isRange: true }
 }
 
 function lanesOf(database: DatabaseSync, names: readonly string[]): number[] {
