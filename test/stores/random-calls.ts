@@ -182,7 +182,7 @@ export class RandomCalls {
       activities: this.#draws.chance(0.6) ? null : [this.#draws.pick(NAMES)],
       runs: this.#wanted(),
       tasks: this.#wanted(),
-      suspects: this.#draws.chance(0.5) ? 0 : this.#wanted(),
+      suspects: this.#draws.chance(0.5) || this.#hasTiedSuspects() ? 0 : this.#wanted(),
       silent: this.#silent(),
       held: some(held),
       heldTasks: some(heldTasks),
@@ -206,22 +206,27 @@ export class RandomCalls {
   #hasTies(): boolean {
     const { live, tasks } = this.#tables()
     const now = this.#now()
-    const seen = new Set<string>()
-    // The claim itself may free what a session holds: it is due then at once.
-    const places = [
-      ...[...live.values()].map(({ head, at, session, paused }) => [
-        ...[head.name, head.queue, head.priority],
-        ...[session === 0 ? at : Math.min(at, now), !!paused],
-      ]),
+    return tie([
+      ...this.#placesOf([...live.values()]),
       ...[...tasks.values()].map(({ name, queue, priority, at, session }) => [
         ...['task', name, queue, priority],
         session === 0 ? at : now,
       ]),
-    ]
-    return places.some((place) => {
-      const key = JSON.stringify(place)
-      return seen.size === seen.add(key).size
-    })
+    ])
+  }
+
+  /** A run that lost a holder before is granted alone, so the place of each such run counts, whatever is wanted. */
+  #hasTiedSuspects(): boolean {
+    return tie(this.#placesOf([...this.#tables().live.values()].filter(({ deliveries }) => deliveries >= 2)))
+  }
+
+  /** The claim itself may free what a session holds: it is due then at once. */
+  #placesOf(rows: readonly RunRow[]): unknown[][] {
+    const now = this.#now()
+    return rows.map(({ head, at, session, paused }) => [
+      ...[head.name, head.queue, head.priority],
+      ...[session === 0 ? at : Math.min(at, now), !!paused],
+    ])
   }
 
   #silent(): ClaimRequest['silent'] {
@@ -444,6 +449,10 @@ export class RandomCalls {
     const rows = [...(this.#draws.chance(0.8) && live.size > 0 ? live : ended).values()]
     return rows.length > 0 ? this.#draws.pick(rows) : undefined
   }
+}
+
+function tie(places: readonly unknown[]): boolean {
+  return new Set(places.map((place) => JSON.stringify(place))).size < places.length
 }
 
 /** Ids of the runs a call concerns, so that their rows can be compared after it. */
