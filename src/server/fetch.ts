@@ -35,17 +35,21 @@ async function bodyOf({ body, bodyUsed }: Request, bytesMax: number): Promise<st
   return textOf(Buffer.concat(chunks))
 }
 
-export function toFetch({ status, headers, body }: HttpAnswer, method: string, clock: Clock): Response {
-  const sent = method === 'HEAD' || body === undefined ? null : typeof body === 'string' ? body : streamOf(body, clock)
+export function toFetch({ status, headers, body }: HttpAnswer, request: Request, clock: Clock): Response {
+  const isEmpty = request.method === 'HEAD' || body === undefined
+  const sent = isEmpty ? null : typeof body === 'string' ? body : streamOf(body, request, clock)
   return new Response(sent, { status, headers })
 }
 
+/** Keeps requests for as long as their streams: the signal of one that is collected as garbage is never aborted. */
+const requests = new WeakMap<ReadableStream, Request>()
+
 /** Reads a part only when the client has taken the one before. A client that takes nothing for long is cut off. */
-function streamOf(parts: AsyncIterable<string>, clock: Clock): ReadableStream<Uint8Array> {
+function streamOf(parts: AsyncIterable<string>, request: Request, clock: Clock): ReadableStream<Uint8Array> {
   const iterator = parts[Symbol.asyncIterator]()
   const encoder = new TextEncoder()
   let cancelTimer = (): void => {}
-  return new ReadableStream({
+  const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {
       cancelTimer()
       const { done, value } = await iterator.next()
@@ -61,4 +65,6 @@ function streamOf(parts: AsyncIterable<string>, clock: Clock): ReadableStream<Ui
       await iterator.return?.()
     },
   })
+  requests.set(stream, request)
+  return stream
 }

@@ -72,7 +72,7 @@ export class Server {
 
   /** Answers a request of `fetch`: mount it in Hono, Next or a serverless function. */
   readonly fetch = async (request: Request): Promise<Response> => {
-    return toFetch(await this.#handler.answer(fromFetch(request)), request.method, this.#clock)
+    return toFetch(await this.#handler.answer(fromFetch(request)), request, this.#clock)
   }
 
   /** Answers a request of Node: mount it in Express or Fastify, before parsers of bodies. */

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { type Announcement, type Engine, PermanentError, type RunHandle, signal, workflow } from 'pawl'
+import { type Announcement, type Engine, open, PermanentError, type RunHandle, signal, workflow } from 'pawl'
 import { type Server, server } from 'pawl/server'
 import { afterEach, describe, expect, test } from 'vitest'
 import { limits } from '../../src/core/base/limits.ts'
@@ -377,4 +377,21 @@ describe('on memory', () => {
     expect(await status('/events?limit=201')).toBe(400)
     expect(await status('/events?runs=w:nobody')).toBe(200)
   })
+})
+
+test('I8 a stream ends when its client leaves, also after its request was collected as garbage', async () => {
+  await using engine = await open('memory:')
+  const api = server(engine, { open: true })
+  const client = new AbortController()
+  const streams = Array.from({ length: 20 }, async () => {
+    const response = await api.fetch(new Request('http://localhost/api/v1/events', { signal: client.signal }))
+    return response.text()
+  })
+  for (let times = 0; times < 5; times++) {
+    await pause(10)
+    collectGarbage()
+  }
+  client.abort()
+  expect((await Promise.allSettled(streams)).length).toBe(20)
+  await api.close()
 })
