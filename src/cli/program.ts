@@ -15,6 +15,7 @@ import { doctorCommand } from './commands/doctor.ts'
 import { exportCommand } from './commands/export.ts'
 import { forkCommand } from './commands/fork.ts'
 import { initCommand } from './commands/init.ts'
+import { mcpCommand } from './commands/mcp.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { pauseCommand } from './commands/pause.ts'
 import { queryCommand } from './commands/query.ts'
@@ -80,7 +81,8 @@ export async function main(argv: readonly string[]): Promise<number> {
 function groups(): Readonly<Record<string, readonly Command[]>> {
   return {
     'Processes:': [
-      ...[devCommand(), serveCommand(), workerCommand(), initCommand(), demoCommand(), completionCommand()],
+      ...[devCommand(), serveCommand(), workerCommand(), mcpCommand(), initCommand(), demoCommand()],
+      completionCommand(),
     ],
     'Runs:': [
       ...[startCommand(), runsCommand(), runCommand(), stepsCommand(), whyCommand(), signalCommand(), queryCommand()],

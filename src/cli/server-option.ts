@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { PawlError } from '../core/base/errors.ts'
-import { connect, type PawlClient, type RemoteBuilds, type RemoteClient } from '../remote/index.ts'
+import { type ConnectOptions, connect, type PawlClient, type RemoteBuilds, type RemoteClient } from '../remote/index.ts'
 
 /** What commands use: an engine on a store, or the client of a server. */
 export type AnyClient = PawlClient & { readonly builds: Pick<RemoteBuilds, 'isKnown'> }
@@ -48,12 +48,18 @@ function usage(message: string): PawlError {
 /** Uses the server and ends the connection. */
 export async function withServer<T>(
   url: string,
-  { tokenFile = process.env['PAWL_TOKEN_FILE'] || undefined }: ServerOption,
+  options: ServerOption,
   use: (client: RemoteClient) => Promise<T>,
 ): Promise<T> {
-  const token = tokenFile === undefined ? process.env['PAWL_TOKEN'] || undefined : await tokenIn(tokenFile)
-  await using client = connect(url, { timeout: PATIENCE, ...(token !== undefined && { token }) })
+  await using client = connect(url, await connectOptions(options))
   return await use(client)
+}
+
+/** The token of the option, else of the environment. */
+export async function connectOptions({ tokenFile }: ServerOption): Promise<ConnectOptions> {
+  const file = tokenFile ?? (process.env['PAWL_TOKEN_FILE'] || undefined)
+  const token = file === undefined ? process.env['PAWL_TOKEN'] || undefined : await tokenIn(file)
+  return { timeout: PATIENCE, ...(token !== undefined && { token }) }
 }
 
 async function tokenIn(file: string): Promise<string> {

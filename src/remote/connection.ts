@@ -22,6 +22,8 @@ export interface ConnectOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
   /** How long a call that can safely be sent again is repeated while the server cannot be reached. Default `'30s'`. */
   readonly timeout?: Duration
+  /** Why the calls are made, for the audit trail of the server. */
+  readonly reason?: string
 }
 
 /** How one call is made. */
@@ -48,14 +50,18 @@ export class Connection {
   readonly #patienceMs: number
   readonly #closed = new AbortController()
 
-  constructor(url: string, { token, fetch, timeout }: ConnectOptions) {
+  constructor(url: string, { token, fetch, timeout, reason }: ConnectOptions) {
     this.url = addressOf(url)
     this.#fetch = fetch ?? ((...request) => globalThis.fetch(...request))
     this.#patienceMs = timeout === undefined ? limits.storePatienceMs : milliseconds(timeout, 'timeout')
     if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
       throw new PawlError('INPUT_INVALID', 'the token has spaces; expected the text of a token.')
     const type = { 'content-type': EXACT_TYPE, accept: EXACT_TYPE }
-    this.#headers = token === undefined ? type : { ...type, authorization: `Bearer ${token}` }
+    this.#headers = {
+      ...type,
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(reason !== undefined && { 'x-reason': headerText(reason) }),
+    }
   }
 
   newId(): string {
@@ -177,6 +183,12 @@ export class Connection {
     if (status === 429) return { error, repeat: 'always', afterMs: 1_000 * Number(headers.get('retry-after') ?? 1) }
     return { error, repeat: status === 503 && error.code !== 'STORE_REFUSED' ? 'ifSafe' : 'never' }
   }
+}
+
+/** A header holds bytes, so each byte of the text in UTF-8 is one character. Line breaks would end the header. */
+function headerText(text: string): string {
+  const bytes = new TextEncoder().encode(text.replace(/\p{Cc}+/gu, ' ').trim())
+  return Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
 }
 
 function typeOf({ headers }: Response): string | undefined {

@@ -132,7 +132,7 @@ export class Handler {
       by: credential.name,
       scope: credential.scope,
       requestId,
-      reason: request.header('x-reason'),
+      reason: reasonOf(request),
     }
     const caller = this.#caller(credential, space, request)
     if (route.form === 'events') return this.#stream(name, input, caller, request)
@@ -192,7 +192,7 @@ export class Handler {
         by: credential.name,
         scope: credential.scope,
         requestId,
-        reason: request.header('x-reason'),
+        reason: reasonOf(request),
       }
       return audited(space.audit, change, () => operate(name as Operable, input, caller)) as Promise<never>
     }
@@ -286,6 +286,13 @@ function decodable<T>(read: () => T): T {
       'the path has a broken escape; expected % and two hexadecimal digits, of text in UTF-8.',
     )
   }
+}
+
+/** Headers are bytes, and this text is in UTF-8. Bytes that are not are taken as they are. */
+function reasonOf(request: HttpRequest): string | undefined {
+  const text = request.header('x-reason')
+  const decoded = text === undefined ? undefined : Buffer.from(text, 'latin1').toString('utf8')
+  return decoded?.includes('\ufffd') ? text : decoded
 }
 
 function isExact(accept: string | undefined): boolean {

@@ -403,6 +403,10 @@ export const limits = {
   listLanesMax: 64,
   /** Runs that one call explains. */
   whyRunsMax: 200,
+  /** Characters of a user's value that a tool shows to a language model. */
+  toolValueLengthMax: 8_000,
+  /** Characters of an answer of a tool. */
+  toolAnswerLengthMax: 200_000,
   /** Events that a page of a history shows, unless the caller says otherwise. */
   historyEventsShown: 500,
   /** Turns in one page of a history. */
