@@ -5,6 +5,7 @@ import { unavailable } from '../../src/core/runtime/availability.ts'
 import { systemClock } from '../../src/core/runtime/clock.ts'
 import { systemRandom } from '../../src/core/runtime/random.ts'
 import { MemoryStore } from '../../src/core/stores/memory/store.ts'
+import type { Store } from '../../src/core/stores/store.ts'
 import { asItIs, wrapped } from '../../src/core/stores/wrapped.ts'
 import { Engine, registryOf } from '../../src/engine.ts'
 import { rejection, until } from './each-store.ts'
@@ -95,4 +96,33 @@ test('nor is a trigger that a run has taken; another one is refused', async () =
   expect(await run.result()).toBe(3)
   await run.trigger(3)
   expect(await rejection(run.trigger(2))).toMatchObject({ code: 'RUN_ALREADY_EXISTS' })
+})
+
+test('a trigger that comes just after another one was read is refused', async () => {
+  const store = new MemoryStore({ clock: systemClock })
+  const engineOn = (seam: Store): Engine => {
+    const engine = new Engine(
+      seam,
+      registryOf({ workflows: [quick] }),
+      {},
+      { clock: systemClock, random: systemRandom },
+    )
+    engines.push(engine)
+    return engine
+  }
+  const served = engineOn(store)
+  await served.work().ready
+  const started = await served.start(quick, undefined, { pending: true })
+  const held = wrapped(store, asItIs, {
+    post: async (posts) => {
+      await started.trigger(3)
+      await until(
+        () => started.describe(),
+        ({ status }) => status === 'waiting',
+      )
+      return store.post(posts)
+    },
+  })
+  const late = engineOn(held).get(started.runId)
+  expect(await rejection(late.trigger(2))).toMatchObject({ code: 'RUN_ALREADY_EXISTS' })
 })

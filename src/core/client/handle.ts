@@ -305,7 +305,10 @@ export class Handle<out Out> implements RunHandle<Out> {
     if (before) return checkTriggered(head.runId, before, input)
     const message = { type: 'trigger', id: 'trigger', ...input } as const
     const outcome = await this.#post(message, { urgent: true })
-    if (outcome === 'duplicate') await this.#checkFirst(head.runId, input)
+    if (outcome === 'duplicate') return this.#checkFirst(head.runId, input)
+    // A worker may have read another trigger between the two calls. It would drop this one.
+    const first = await triggerOf(this.#load, head.runId)
+    if (first) checkTriggered(head.runId, first, input)
   }
 
   // There was a trigger before, perhaps from an earlier try of this call. The history shows it once a worker read it.
