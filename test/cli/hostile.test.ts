@@ -172,6 +172,8 @@ function commandsFor(file: string): string[][] {
     ['serve', '--listen', old, '--token-file', text, '--print-config'],
     ['init', `shop${reversed}`],
     ['init', old],
+    ['mcp', '--store', `file:${old}`],
+    ['mcp', '--allow', old],
     ['completion', 'bash'],
     ['completion', old],
     [old],
