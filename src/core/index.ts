@@ -6,11 +6,14 @@ export type { Client } from './client/client.ts'
 export {
   type CountOptions,
   countOptions,
+  type GroupOptions,
+  groupOptions,
   type Page,
   type PageOptions,
   pageOptions,
   queryOf,
   type RunFilter,
+  type RunGroup,
   runFilter,
 } from './client/filter.ts'
 export { eventsOf, pageIn, turnStart } from './client/history.ts'

@@ -25,6 +25,7 @@ import {
   countOptions,
   editOptions,
   forkOptions,
+  groupOptions,
   historyOptions,
   messageOptions,
   migrationOptions,
@@ -77,6 +78,7 @@ function someRuns(about: string, most: number) {
 export const inputs = {
   'runs.list': { ...filter, ...pageOptions },
   'runs.count': { ...filter, ...countOptions },
+  'runs.groups': { ...filter, ...groupOptions },
   'runs.get': { run },
   'runs.why': { run },
   'runs.whyMany': {

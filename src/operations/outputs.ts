@@ -8,6 +8,7 @@ import type { Failure } from '../core/base/failure.ts'
 import type {
   HistoryEvent,
   Page,
+  RunGroup,
   RunRecord,
   StepRecord,
   StoredDefinition,
@@ -122,6 +123,7 @@ type Nothing = undefined
 export interface Outputs {
   'runs.list': Page<RunRecord>
   'runs.count': { readonly count: number }
+  'runs.groups': { readonly items: readonly RunGroup[] }
   'runs.get': RunRecord
   'runs.why': Why
   'runs.whyMany': { readonly items: readonly WhyOrError[] }
@@ -245,6 +247,7 @@ export const components: Readonly<Record<string, JsonSchema>> = {
     ...{ queue: text, priority: whole, generation: whole, createdAt: time, updatedAt: time, 'endedAt?': time },
     'unreadable?': shape({ code: text, message: text }),
   }),
+  RunGroup: shapeOf<RunGroup>({ key: text, count: whole, oldest: time }),
   Why: { ...shape({ reason: text, 'suggestion?': text }), additionalProperties: true },
   Event: { ...shape({ type: text, seq: whole, at: time, 'step?': text }), additionalProperties: true },
   Step: shapeOf<StepRecord>({
@@ -293,6 +296,7 @@ const runId = shape({ runId: text })
 export const outputs: Readonly<Record<OperationName, JsonSchema | undefined>> = {
   'runs.list': page(ref('Run')),
   'runs.count': shape({ count: whole }),
+  'runs.groups': items(ref('RunGroup')),
   'runs.get': ref('Run'),
   'runs.why': ref('Why'),
   'runs.whyMany': items({ ...shape({ run: text, 'why?': ref('Why') }), additionalProperties: true }),

@@ -38,6 +38,10 @@ export const routes = {
     tool: 'read',
   },
   'runs.count': { method: 'GET', path: '/runs/count', scope: 'read', success: 200, about: 'Count runs.', tool: 'read' },
+  'runs.groups': {
+    ...{ method: 'GET', path: '/runs/groups', scope: 'read', success: 200, tool: 'read' },
+    about: 'Count runs by what they wait for, why they failed, or what else they have in common; largest group first.',
+  },
   'runs.get': {
     ...{ method: 'GET', path: '/runs/{run}', scope: 'read', success: 200, tool: 'read' },
     about: 'Show a run: its status, input, output and attributes.',

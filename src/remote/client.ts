@@ -11,9 +11,11 @@ import type {
   Client,
   CountOptions,
   Given,
+  GroupOptions,
   Page,
   PageOptions,
   RunFilter,
+  RunGroup,
   RunHandle,
   RunRecord,
   RunRef,
@@ -175,6 +177,11 @@ export class RemoteClient implements PawlClient, AsyncDisposable {
 
   async count(filter: RunFilter = {}, options: CountOptions = {}): Promise<number> {
     return (await this.call('runs.count', { ...named(filter), ...options })).count
+  }
+
+  /** Counts runs by what they have in common: what they wait for, why they failed, their workflow and so on. */
+  async groups(filter: RunFilter, options: GroupOptions): Promise<readonly RunGroup[]> {
+    return (await this.call('runs.groups', { ...named(filter), ...options })).items
   }
 
   /** The operations of a handle, for every run that matches the filter. */

@@ -131,6 +131,9 @@ describe('I3 I7: every operation, called successfully', () => {
       items: [{ runId: run }],
     })
     expect(await ok('runs.count', { workflow: 'double' })).toEqual({ count: 1 })
+    expect(await ok('runs.groups', { by: 'status', workflow: 'double' })).toMatchObject({
+      items: [{ key: 'completed', count: 1 }],
+    })
     const exported = await call('runs.export', { workflow: 'double' })
     expect(exported.status).toBe(200)
     expect(exported.headers.get('content-type')).toBe('application/x-ndjson')

@@ -24,6 +24,7 @@ import {
 const expected: Readonly<Record<OperationName, readonly [read: number, operate: number, admin: number]>> = {
   'runs.list': [200, 200, 200],
   'runs.count': [200, 200, 200],
+  'runs.groups': [200, 200, 200],
   'runs.get': [404, 404, 404],
   'runs.why': [404, 404, 404],
   'runs.whyMany': [200, 200, 200],

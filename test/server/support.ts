@@ -142,6 +142,7 @@ export const MISSING = '01890000-0000-7000-8000-000000000000'
 export const samples: Readonly<Record<OperationName, Input>> = {
   'runs.list': { status: ['running', 'completed'], limit: 5, startedAfter: '2020-01-01T00:00:00Z' },
   'runs.count': { workflow: 'double' },
+  'runs.groups': { by: 'status', workflow: 'double' },
   'runs.get': { run: MISSING },
   'runs.why': { run: MISSING },
   'runs.whyMany': { runs: [MISSING] },

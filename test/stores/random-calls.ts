@@ -33,6 +33,7 @@ export type StoreCall =
   | { readonly method: 'list'; readonly given: ListQuery }
 
 const SESSIONS = [1, 2, 3, 4, 5].map((each) => LARGE + each)
+const GROUP_BYS = ['name', 'queue', 'status', 'reason', 'pin'] as const
 const BUILDS = ['b1', 'b2', 'b3']
 const QUEUES = ['q1', 'q2']
 const NAMES = ['order', 'refund', 'report']
@@ -437,11 +438,15 @@ export class RandomCalls {
       ...this.#draws.maybe(0.2, () => ({ createdAfter: near })),
       ...this.#draws.maybe(0.2, () => ({ createdBefore: near + 1 + this.#draws.below(1_000) })),
       ...this.#draws.maybe(0.4, () => ({ attributes: [this.#draws.attributeTest()] })),
-      ...this.#draws.maybe(0.3, () => ({
-        count: true as const,
-        ...this.#draws.maybe(0.3, () => ({ countMost: 1 + this.#draws.below(10) })),
-      })),
+      ...(this.#draws.chance(0.2) ? { groupBy: this.#draws.pick(GROUP_BYS) } : this.#counted()),
     }
+  }
+
+  #counted(): Pick<ListQuery, 'count' | 'countMost'> {
+    return this.#draws.maybe(0.3, () => ({
+      count: true as const,
+      ...this.#draws.maybe(0.3, () => ({ countMost: 1 + this.#draws.below(10) })),
+    }))
   }
 
   #knownRun(): RunRow | undefined {

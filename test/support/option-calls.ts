@@ -32,7 +32,7 @@ import { smtpServer } from '../../src/addons/handlers/smtp.ts'
 import { verifyOptions } from '../../src/addons/handlers/webhook-signature.ts'
 import { backfillOptions, scheduleChange, wholeSchedule } from '../../src/addons/schedules/options.ts'
 import type { Description } from '../../src/core/base/described.ts'
-import { pageOptions, runFilter } from '../../src/core/client/filter.ts'
+import { groupOptions, pageOptions, runFilter } from '../../src/core/client/filter.ts'
 import {
   editOptions,
   forkOptions,
@@ -356,6 +356,7 @@ export const calls: readonly Given[] = [
   },
   { title: 'engine.get', options: runReference, give: (o) => onEngine((e) => e.get(o)) },
   { title: 'engine.count', options: runFilter, give: (o) => onEngine((e) => e.count(o)) },
+  { title: 'engine.groups', options: groupOptions, give: (o) => onEngine((e) => e.groups({}, o)) },
   { title: 'engine.export', options: runFilter, give: (o) => onEngine((e) => e.export(o).next()) },
   {
     title: 'engine.check',

@@ -11,6 +11,7 @@ import {
   PawlError,
   RunError,
   type RunFilter,
+  type RunGroup,
   type RunHandle,
   type Schedule,
   type StartedRun,
@@ -89,6 +90,12 @@ export async function operated(pawl: Engine): Promise<void> {
     same<Equal<typeof failure, Failure | undefined>>(true)
   }
   same<Equal<Awaited<ReturnType<typeof pawl.count>>, number>>(true)
+  const groups = await pawl.groups(filter, { by: 'reason', limit: 5 })
+  same<Equal<typeof groups, readonly RunGroup[]>>(true)
+  // @ts-expect-error runs are grouped by something
+  await pawl.groups(filter)
+  // @ts-expect-error no such group
+  await pawl.groups(filter, { by: 'input' })
   const batch = pawl.batch({ workflow: 'checkout', status: 'failed' }, { limit: 500, reason: 'r' })
   same<Equal<typeof batch, Batch>>(true)
   const outcome = await batch.signal(approval, { approved: false })

@@ -21,11 +21,14 @@ import { engineClosed, otherReuse, refuseActivity } from './errors.ts'
 import {
   type CountOptions,
   countOptions,
+  type GroupOptions,
+  groupQueryOf,
   type Page,
   type PageOptions,
   pageOf,
   queryOf,
   type RunFilter,
+  type RunGroup,
 } from './filter.ts'
 import { Handle, StartedHandle } from './handle.ts'
 import { hasTaken } from './history.ts'
@@ -303,6 +306,13 @@ export class Client {
     const { atMost: countMost } = options
     const query = { ...queryOf(filter), limit: 1, count: true, ...(countMost && { countMost }) } as const
     return (await this.#ports.send((store) => store.list(query))).count ?? 0
+  }
+
+  /** Counts runs by what they have in common: what they wait for, why they failed, their workflow and so on. */
+  async groups(filter: RunFilter, options: GroupOptions): Promise<readonly RunGroup[]> {
+    const query = groupQueryOf(filter, options)
+    const { groups = [] } = await this.#ports.send((store) => store.list(query))
+    return groups.map(({ oldest, ...group }) => ({ ...group, oldest: new Date(oldest) }))
   }
 
   /** Starts a run and sends it a message in one write, so that no run is without its first message. @internal */

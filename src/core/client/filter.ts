@@ -3,11 +3,13 @@
 import { defined } from '../base/defined.ts'
 import {
   checkOptions,
+  choice,
   type Described,
   type Description,
   given,
   moment,
   option,
+  required,
   text,
   whole,
 } from '../base/described.ts'
@@ -112,6 +114,40 @@ export const countOptions = {
 } as const
 /** How far to count. */
 export interface CountOptions extends Described<typeof countOptions> {}
+
+/** What the store calls that by which runs are grouped. */
+const GROUP_BY = { workflow: 'name', queue: 'queue', status: 'status', reason: 'reason', build: 'pin' } as const
+
+export const groupOptions = {
+  /** What the runs of a group have in common; `reason` is what they wait for, or why they are paused or failed. */
+  by: required(
+    choice(
+      'What the runs of a group have in common; `reason` is what they wait for, or why they are paused or failed.',
+      Object.keys(GROUP_BY) as readonly (keyof typeof GROUP_BY)[],
+    ),
+  ),
+  /** How many groups at most: the largest. Default 50. */
+  limit: whole('How many groups at most: the largest.', [1, limits.listPageMax], {
+    otherwise: String(limits.listPageDefault),
+  }),
+} as const
+/** How to group runs. */
+export interface GroupOptions extends Described<typeof groupOptions> {}
+
+/** Runs that have something in common. */
+export interface RunGroup {
+  /** What they have in common: `order`, `failed`, `signal:approval`, `paused:DETERMINISM`, `failed:CardDeclined`. */
+  readonly key: string
+  readonly count: number
+  /** When the oldest of them was started. */
+  readonly oldest: Date
+}
+
+export function groupQueryOf(filter: RunFilter, options: GroupOptions): ListQuery {
+  checkOptions(groupOptions, options, { of: 'groups' })
+  const { by, limit = limits.listPageDefault } = options
+  return { ...queryOf(filter), limit, groupBy: GROUP_BY[by] }
+}
 
 /** One page of a list. */
 export interface Page<out T> {

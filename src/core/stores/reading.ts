@@ -116,6 +116,16 @@ export interface ListQuery {
   readonly count?: true
   /** Stop counting there. */
   readonly countMost?: number
+  /** Return only how many of the runs have each key: at most `limit` groups, the largest first, then by their keys. */
+  readonly groupBy?: GroupBy
+}
+/** A run that has no reason, or no pin, is in no group. */
+export type GroupBy = 'name' | 'queue' | 'status' | 'reason' | 'pin'
+export interface RunGroup {
+  readonly key: string
+  readonly count: number
+  /** When the oldest run of the group was created. */
+  readonly oldest: Instant
 }
 /**
  * An attribute of another type than the value it is compared with never matches. A list is equal to each text in it,
@@ -130,6 +140,7 @@ export interface Listed {
   readonly runs: readonly RunSnapshot[]
   readonly cursor?: string
   readonly count?: number
+  readonly groups?: readonly RunGroup[]
 }
 
 export type Hint =

@@ -100,7 +100,7 @@ export interface Store {
   /** Reads, and never writes. Tasks and sessions come in the order of their ids. */
   load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]>
 
-  /** A page of runs, newest first, or their number. May lag behind `commit`. */
+  /** A page of runs, newest first, or their number, or groups of them. May lag behind `commit`. */
   list(query: ListQuery): Promise<Listed>
 
   /** Hears that something may have happened. Losing every hint costs time, never progress. */

@@ -51,6 +51,9 @@ export const runs: Handlers<RunOperation> = {
   'runs.count': async ({ atMost, ...filter }, { engine }) => {
     return { count: await engine.count(filter, atMost === undefined ? {} : { atMost }) }
   },
+  'runs.groups': async ({ by, limit, ...filter }, { engine }) => {
+    return { items: await engine.groups(filter, defined({ by, limit })) }
+  },
   'runs.get': ({ run }, caller) => at(caller, run).describe(),
   'runs.why': ({ run }, caller) => at(caller, run).why(),
   'runs.whyMany': async ({ runs: all }, caller) => {

@@ -137,6 +137,14 @@ export class Archive implements ArchivedRuns {
     return found
   }
 
+  /** The rows that match, one segment at a time: a segment is read whole, which is one request. */
+  async *rowsOf(query: ListQuery): AsyncGenerator<RunRow> {
+    for (const segment of this.state.segments) {
+      if (!couldMatch(segment, query)) continue
+      for (const { row } of await this.readAll(segment)) if (matches(row, query)) yield row
+    }
+  }
+
   /** Counts the runs that match, from the counts of the segments alone if the query allows. */
   async count(query: ListQuery): Promise<number> {
     const { workflowId, createdAfter, createdBefore, attributes, pin } = query

@@ -5,7 +5,7 @@ import { limits } from '../../core/base/limits.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 import { type Random, systemRandom } from '../../core/runtime/random.ts'
 import type * as seam from '../../core/stores/driver.ts'
-import { loadOne, matches, pageOf, position, rules, snapshot, Transaction } from '../../core/stores/driver.ts'
+import { Groups, loadOne, matches, pageOf, position, rules, snapshot, Transaction } from '../../core/stores/driver.ts'
 import type { Bucket } from './bucket.ts'
 import { Compactor, type CompactorSettings } from './compactor.ts'
 import { SegmentGone } from './errors.ts'
@@ -159,6 +159,11 @@ export class ObjectStore implements seam.Store {
   async #list(query: seam.ListQuery): Promise<seam.Listed> {
     const { tables, archive, now } = this.replica
     const here = [...tables.live.values(), ...tables.ended.values()].filter((row) => matches(row, query))
+    if (query.groupBy) {
+      const groups = new Groups(query.groupBy, here)
+      for await (const row of archive.rowsOf(query)) groups.addRow(row)
+      return { runs: [], groups: groups.largest(query.limit) }
+    }
     if (query.count) {
       const { countMost = Number.POSITIVE_INFINITY } = query
       return { runs: [], count: Math.min(here.length + (await archive.count(query)), countMost) }

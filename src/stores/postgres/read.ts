@@ -1,7 +1,16 @@
 // The reading half of the Postgres store. Nothing here writes.
 import { unreachable } from '../../core/base/assert.ts'
 import { limits } from '../../core/base/limits.ts'
-import type { Listed, ListQuery, LoadAsk, Loaded, RunSnapshot, Status } from '../../core/stores/driver.ts'
+import type {
+  GroupBy,
+  Listed,
+  ListQuery,
+  LoadAsk,
+  Loaded,
+  RunGroup,
+  RunSnapshot,
+  Status,
+} from '../../core/stores/driver.ts'
 import { ALL, both, type Condition, conditionOf } from '../sql/conditions.ts'
 import { loadedOf, type PlainAsk, valuesOf } from '../sql/loaded.ts'
 import {
@@ -13,7 +22,7 @@ import {
   type TurnColumns,
   turnOf,
 } from '../sql/rows.ts'
-import { type Dialect, loadTexts, snapshot, stateJoins } from '../sql/texts.ts'
+import { type Dialect, GROUP_KEYS, joins, loadTexts, snapshot, stateJoins } from '../sql/texts.ts'
 import {
   hasAttribute,
   hasReason,
@@ -52,7 +61,7 @@ export class PostgresReader {
     const simple = onlyStates(query)
     if (simple) return { runs: [], count: await this.#count(query, simple) }
     const lanes = query.names && (await this.#lanesOf(query.names))
-    if (lanes?.length === 0) return { runs: [], ...(query.count && { count: 0 }) }
+    if (lanes?.length === 0) return { runs: [], ...(query.count && { count: 0 }), ...(query.groupBy && { groups: [] }) }
     const table = this.#tableOf(query.statuses)
     const places = await this.#placesOf(query.attributes)
     const { where, values } = conditionOf<unknown>(query, {
@@ -64,6 +73,8 @@ export class PostgresReader {
       pin: (pin) => isPinned(pin, table, this.#dialect),
       attribute: (test) => hasAttribute(test, places.get(test) ?? 'values', this.#dialect),
     })
+    if (query.groupBy)
+      return { runs: [], groups: await this.#groups(query.groupBy, query.limit, table, { where, values }) }
     if (query.count) {
       const found = `select 1 from ${this.#dialect.table('run')} run ${stateJoins(this.#dialect, table)} where ${where}`
       return { runs: [], count: await this.#countOf(query, [{ where: found, values }]) }
@@ -120,6 +131,15 @@ export class PostgresReader {
       ...(closed.length > 0 ? [statesIn('closed', closed)] : []),
     ]
     return parts.length === 0 ? 0 : this.#countOf(query, parts)
+  }
+
+  #groups(by: GroupBy, limit: number, table: 'live' | 'closed' | undefined, of: Condition): Promise<RunGroup[]> {
+    const key = GROUP_KEYS[by]
+    const text = `select (${key}) collate "C" as key, count(*)::int4 as count, min(run.created_at) as oldest
+      from ${this.#dialect.table('run')} run ${joins(this.#dialect, table)}
+      where ${of.where} and ${key} is not null
+      group by 1 order by 2 desc, 1 limit ${limit}`
+    return this.#query<RunGroup>(numbered(text), of.values)
   }
 
   async #countOf({ countMost }: ListQuery, parts: readonly Condition[]): Promise<number> {

@@ -1,7 +1,7 @@
 // Reads that SQLite and Postgres word alike. They name their tables and columns alike, too; a dialect says the rest.
 // Values are written as `?`, in the order in which they are given.
 
-import { RELEASED } from '../../core/stores/driver.ts'
+import { type GroupBy, RELEASED } from '../../core/stores/driver.ts'
 
 export interface Dialect {
   /** A table of pawl under its full name. */
@@ -22,6 +22,11 @@ export const STATUS = `coalesce(${LIVE_STATUS}, closed.status)`
 export const SHOWS_REASON = `live.status not in ('pending', 'running')`
 /** The reason as the seam has it. */
 export const REASON = `case when ${SHOWS_REASON} then live.reason else closed.reason end`
+
+/** The columns that runs are grouped by. */
+export const GROUP_KEYS: Readonly<Record<GroupBy, string>> = {
+  ...{ name: 'l.name', queue: 'l.queue', status: STATUS, reason: REASON, pin: 'coalesce(live.pin, closed.pin)' },
+}
 
 /** What a run's row is joined with; `inner` names a table that every run in question has a row in. */
 export function joins(dialect: Dialect, inner?: 'live' | 'closed'): string {

@@ -3,17 +3,20 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { limits } from '../../core/base/limits.ts'
 import {
+  type GroupBy,
+  Groups,
   type HistoryPage,
   type Listed,
   type ListQuery,
   type LoadAsk,
   type Loaded,
+  type RunGroup,
   type StoredTurn,
 } from '../../core/stores/driver.ts'
 import { ALL, both, boundsOf, type Condition as SqlCondition } from '../sql/conditions.ts'
 import { loadedOf, type PlainAsk, valuesOf } from '../sql/loaded.ts'
 import { cursorOf, type SnapshotColumns, snapshotOf, type TurnColumns, turnOf } from '../sql/rows.ts'
-import { stateJoins } from '../sql/texts.ts'
+import { GROUP_KEYS, stateJoins } from '../sql/texts.ts'
 import { aspectsOf, conditionOf, NEWEST, type Plan, plansOf, restOf, type Source } from './sources.ts'
 import type { Statements } from './statements.ts'
 import { SNAPSHOT, sqliteDialect } from './statements.ts'
@@ -98,6 +101,7 @@ export class RunLister {
   async list(): Promise<Listed> {
     const { plan, isSmall } = await this.#slice(() => this.#plan())
     if (this.#query.count) return { runs: [], count: await this.#count(plan) }
+    if (this.#query.groupBy) return { runs: [], groups: await this.#groups(plan, this.#query.groupBy) }
     const { limit } = this.#query
     const found = await this.#find(plan, isSmall, limit + 1)
     const page = found.slice(0, limit)
@@ -207,6 +211,24 @@ export class RunLister {
     return Math.min(total, countMost)
   }
 
+  async #groups(plan: Plan, by: GroupBy): Promise<RunGroup[]> {
+    const groups = new Groups(by)
+    const rest = restOf(this.#query, plan)
+    const { where, values } = conditionOf(rest)
+    const key = GROUP_KEYS[by]
+    for (const source of plan.sources) {
+      await this.#walk(source, limits.listSliceRuns, (range) => {
+        const text = `select ${key} as key, count(*) as count, min(run.created_at) as oldest
+          from ${joined(source, range, rest)} join pawl_lane l on l.lane = run.lane
+          where ${where} and ${key} is not null group by 1`
+        const rows = this.#database.prepare(text).all(...range.values, ...values)
+        for (const group of rows as unknown as RunGroup[]) groups.add(group)
+        return false
+      })
+    }
+    return groups.largest(this.#query.limit)
+  }
+
   /** Walks through a source in slices, at first of `size` rows, until `visit` returns true. */
   async #walk(source: Source, size: number, visit: (range: Condition) => boolean): Promise<void> {
     if (source.isRange) {
@@ -293,9 +315,8 @@ function rowsOf(source: Source, range: Condition): string {
 }
 
 /** Rows of a source joined with what the rest of the query is tested on; the source is walked first. */
-function joined(source: Source, range: Condition, rest: ListQuery): string {
-  const { statuses, reason, pin } = rest
-  const states = statuses ?? reason ?? pin
+function joined(source: Source, range: Condition, { statuses, reason, pin, groupBy }: ListQuery): string {
+  const states = statuses ?? reason ?? pin ?? groupBy
   const more = states === undefined ? '' : STATES
   if (source.table === 'pawl_run') {
     return `(select run_id, lane, workflow_id, parent_id, created_at from ${tableOf(source)} where ${range.where}) run ${more}`

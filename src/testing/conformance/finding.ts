@@ -15,7 +15,7 @@ import {
   turn,
 } from './builders.ts'
 import type { Case } from './case.ts'
-import { same } from './check.ts'
+import { present, same } from './check.ts'
 
 async function found(store: Store, query: Partial<ListQuery>): Promise<string[]> {
   const ids = idsOf((await store.list({ limit: 100, ...query })).runs).sort()
@@ -150,4 +150,56 @@ const others: readonly Case[] = [
   },
 ]
 
-export const findingCases: readonly Case[] = [...reasons, ...others]
+const groups: readonly Case[] = [
+  {
+    name: 'O4: runs are counted by workflow, queue, status, reason and build, the largest group first',
+    async run({ store }) {
+      const groups = async (query: Partial<ListQuery> & Pick<ListQuery, 'groupBy'>) =>
+        ((await store.list({ limit: 100, ...query })).groups ?? []).map(({ key, count }) => `${key} ${count}`)
+      await openSession(store)
+      for (const [id, next] of Object.entries({
+        ...{ a: waits('signal:approval'), b: waits('signal:approval'), c: waits('é'), d: waits('\u{10000}') },
+        ...{ e: waits(), f: paused('paused:DETERMINISM'), g: failed('failed:CardDeclined'), h: ended },
+      })) {
+        await apply(store, turn(await hold(store, id), { next, ...(id === 'a' && { pin: 'blue' }) }))
+      }
+      const others = ['i', 'j', 'k'].map((id) => newRun(id, { name: 'other', queue: id === 'i' ? 'slow' : 'fast' }))
+      await store.create(others)
+      const name = present((await store.list({ limit: 1, statuses: ['completed'] })).runs[0], 'the run').head.name
+      same(await groups({ groupBy: 'name' }), [`${name} 8`, 'other 3'], 'by workflow')
+      same(await groups({ groupBy: 'queue', names: ['other'] }), ['fast 2', 'slow 1'], 'by queue')
+      const statuses = ['waiting 5', 'pending 3', 'completed 1', 'failed 1', 'paused 1']
+      same(await groups({ groupBy: 'status' }), statuses, 'by status')
+      same(await groups({ groupBy: 'status', limit: 2 }), statuses.slice(0, 2), 'the largest')
+      same(await groups({ groupBy: 'status', statuses: ['failed', 'completed'] }), ['completed 1', 'failed 1'], 'ended')
+      const waiting = ['signal:approval 2', 'é 1', '\u{10000} 1']
+      same(
+        await groups({ groupBy: 'reason', statuses: ['waiting'] }),
+        waiting,
+        'by reason, in the order of code points',
+      )
+      const stopped = ['failed:CardDeclined 1', 'paused:DETERMINISM 1']
+      same(
+        await groups({ groupBy: 'reason' }),
+        [...waiting.slice(0, 1), ...stopped, ...waiting.slice(1)],
+        'all reasons',
+      )
+      same(await groups({ groupBy: 'reason', reason: 'failed:' }), ['failed:CardDeclined 1'], 'of one kind')
+      same(await groups({ groupBy: 'pin' }), ['blue 1'], 'by build')
+      same(await groups({ groupBy: 'name', names: ['unknown'] }), [], 'of no runs')
+    },
+  },
+  {
+    name: 'a group says when its oldest run was created',
+    async run({ store, clock }) {
+      await created(store, newRun('first'))
+      const { runs } = await store.list({ limit: 1 })
+      clock.advance(1_000)
+      await created(store, newRun('second'))
+      const [group] = (await store.list({ limit: 1, groupBy: 'status' })).groups ?? []
+      same([group?.count, group?.oldest], [2, runs[0]?.head.createdAt], 'the group')
+    },
+  },
+]
+
+export const findingCases: readonly Case[] = [...reasons, ...others, ...groups]

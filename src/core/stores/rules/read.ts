@@ -5,6 +5,7 @@ import { defined } from '../../base/defined.ts'
 import type { Instant } from '../../base/time.ts'
 import { isList } from '../../kernel/attributes.ts'
 import { comparable } from '../attributes.ts'
+import { Groups } from '../groups.ts'
 import type * as seam from '../store.ts'
 import { compareKeys, NEVER } from '../values.ts'
 import { headOf, type RowTurn, type RunRow, reasonOf, statusOf, type TaskRow, turnsOf } from './row.ts'
@@ -79,9 +80,9 @@ function notesOf(
 }
 
 export function listRuns(tables: Tables, query: seam.ListQuery, now: Instant): seam.Listed {
-  const found = [...tables.live.values(), ...tables.ended.values()]
-    .filter((row) => matches(row, query))
-    .sort((a, b) => (position(a) < position(b) ? 1 : -1))
+  const matching = [...tables.live.values(), ...tables.ended.values()].filter((row) => matches(row, query))
+  if (query.groupBy) return { runs: [], groups: new Groups(query.groupBy, matching).largest(query.limit) }
+  const found = matching.sort((a, b) => (position(a) < position(b) ? 1 : -1))
   if (query.count) return { runs: [], count: Math.min(found.length, query.countMost ?? found.length) }
   const { cursor } = query
   const rest = cursor === undefined ? found : found.filter((row) => position(row) < cursor)
