@@ -194,7 +194,7 @@ const groups: readonly Case[] = [
     async run({ store, clock }) {
       await created(store, newRun('first'))
       const { runs } = await store.list({ limit: 1 })
-      clock.advance(1_000)
+      await clock.advance(1_000)
       await created(store, newRun('second'))
       const [group] = (await store.list({ limit: 1, groupBy: 'status' })).groups ?? []
       same([group?.count, group?.oldest], [2, runs[0]?.head.createdAt], 'the group')
