@@ -82,11 +82,13 @@ export class RemoteRun<out Out> implements RunHandle<Out> {
   async *history(options: Omit<InputOf<'runs.history'>, 'run'> = {}): AsyncIterable<HistoryEvent> {
     const run = await this.#find()
     let page = await this.#server.call('runs.history', { ...options, run })
+    // The end may have moved since, so the next page begins after this one, and not so many events before the end.
+    const { last: _, ...rest } = options
     for (;;) {
       yield* page.events
       const { generation, next: after } = page
       if (after === undefined) return
-      page = await this.#server.call('runs.history', { ...options, run, generation, after })
+      page = await this.#server.call('runs.history', { ...rest, run, generation, after })
     }
   }
 

@@ -202,6 +202,13 @@ describe.each(['memory', 'sqlite'] as const)('on %s', (kind) => {
     for (const after of [1_099, 1_100, 1_101]) {
       expect(await collected(run.history({ after }))).toStrictEqual(events.filter(({ seq }) => seq > after))
     }
+    for (const handle of [run, engine.get(run.runId)]) {
+      expect(await collected(handle.history({ last: 1_100 }))).toStrictEqual(events.slice(-1_100))
+      expect(await collected(handle.history({ before: 1_050, last: 3 }))).toStrictEqual(events.slice(1_047, 1_050))
+      expect(await collected(handle.history({ before: 2, last: 9 }))).toStrictEqual(events.slice(0, 2))
+      expect(await collected(handle.history({ after: 7, before: 9 }))).toStrictEqual(events.slice(8, 9))
+      expect(await collected(handle.history({ before: 0 }))).toStrictEqual([])
+    }
     // A page may end in the middle of a turn.
     const first = await pawl.call('runs.history', { run: run.runId, limit: 7 })
     const second = await pawl.call('runs.history', { run: run.runId, limit: 8, after: first.next ?? 0 })

@@ -18,7 +18,7 @@ import { isStop, type Message, type Stop } from '../kernel/message.ts'
 import { RunState } from '../kernel/run.ts'
 import type { Posted, RunSnapshot, Wakes } from '../stores/store.ts'
 import { notAtRest, notEnded, notFound, triggerUnread, unknownUntilRead } from './errors.ts'
-import { eventsOf, hasTaken, type Load, pagesOf, triggerOf, turnStart, turnsOf } from './history.ts'
+import { eventsOf, hasTaken, type Load, lastSeq, pagesOf, triggerOf, turnStart, turnsOf } from './history.ts'
 import type { HistoryEvent } from './history-event.ts'
 import { discardedId, signalId, updateId } from './ids.ts'
 import { checkStepNames, checkSteps } from './migration.ts'
@@ -104,12 +104,17 @@ export class Handle<out Out> implements RunHandle<Out> {
     checkOptions(historyOptions, options, { of: 'history' })
     const run = await this.#snapshot()
     const { runId, generation: newest } = run.head
-    const { generation = newest } = options
-    const after = options.after ?? -1
-    if (after < 0 && generation === 1) yield publicStart(run)
-    const from = after <= 0 ? 0 : await turnStart(this.#load, { runId, generation }, after)
-    for await (const page of pagesOf(this.#load, { runId, generation }, from)) {
-      for (const event of page.flatMap(publicEvents)) if (event.seq > after) yield event
+    const { generation = newest, before = Number.MAX_SAFE_INTEGER, last } = options
+    const of = { runId, generation }
+    const end = last === undefined ? 0 : Math.min(before - 1, await lastSeq(this.#load, of))
+    const after = Math.max(options.after ?? -1, last === undefined ? -1 : end - last)
+    if (after < 0 && before > 0 && generation === 1) yield publicStart(run)
+    const from = after <= 0 ? 0 : await turnStart(this.#load, of, after)
+    for await (const page of pagesOf(this.#load, of, from)) {
+      for (const event of page.flatMap(publicEvents)) {
+        if (event.seq >= before) return
+        if (event.seq > after) yield event
+      }
     }
   }
 

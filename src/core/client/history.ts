@@ -42,12 +42,17 @@ export async function* pagesOf(
 
 /** Where to read from to get the events after `after`, which may be in the middle of a turn: where that turn begins. */
 export async function turnStart(load: Load, of: Generation, after: number): Promise<number> {
-  for (let back = 8; ; back *= 8) {
-    const from = Math.max(0, after - back)
-    const { turns } = pageIn((await load([{ ...historyAsk(of, from), turns: back + 1 }]))[0])
-    const turn = turns.findLast(({ seq }) => seq <= after)
-    if (turn || from === 0) return turn?.seq ?? 0
-  }
+  return (await newestTurn(load, of, after + 1))?.seq ?? 0
+}
+
+/** The number of the newest event of a generation. */
+export async function lastSeq(load: Load, of: Generation): Promise<number> {
+  const turn = await newestTurn(load, of, Number.MAX_SAFE_INTEGER)
+  return turn ? turn.seq + turn.count : 0
+}
+
+async function newestTurn(load: Load, of: Generation, before: number): Promise<StoredTurn | undefined> {
+  return pageIn((await load([{ ...historyAsk(of, 0), before, turns: 1 }]))[0]).turns[0]
 }
 
 export async function turnsOf(load: Load, of: Generation, first?: HistoryPage): Promise<StoredTurn[]> {

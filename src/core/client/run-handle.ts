@@ -56,6 +56,12 @@ export const migrationOptions = {
 export const historyOptions = {
   /** Only events after the one with this number. Default: all. */
   after: whole('Only events after the one with this number.', [-1, Number.MAX_SAFE_INTEGER]),
+  /** Only events before the one with this number. Default: all. */
+  before: whole('Only events before the one with this number.', [0, Number.MAX_SAFE_INTEGER]),
+  /** Begin so many events before the end, or before `before`. Default: at the beginning. */
+  last: whole('Begin so many events before the end, or before `before`.', [1, Number.MAX_SAFE_INTEGER], {
+    otherwise: 'at the beginning',
+  }),
   /** The generation to read. Default: the current one. */
   generation: whole('The generation to read.', [1, Number.MAX_SAFE_INTEGER], {
     otherwise: 'the current one',

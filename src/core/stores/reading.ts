@@ -13,6 +13,8 @@ export type LoadAsk =
       /** The newest when absent. */
       readonly generation?: number
       readonly after: number
+      /** The newest turns that begin before this number, instead of the oldest. */
+      readonly before?: number
       readonly turns: number
     }
   | { readonly type: 'tasks'; readonly runId: string }

@@ -165,13 +165,13 @@ async function whyOrError(run: string, caller: Caller): Promise<WhyOrError> {
 const PAYLOADS = ['input', 'result', 'payload', 'output', 'items', 'state', 'attributes']
 
 async function historyPage(
-  { run, after, generation, limit = limits.historyEventsShown, payloads = true }: InputOf<'runs.history'>,
+  { run, generation, limit = limits.historyEventsShown, payloads = true, ...options }: InputOf<'runs.history'>,
   caller: Caller,
 ): Promise<HistoryPage> {
   const handle = at(caller, run)
   const read = generation ?? (await handle.describe()).generation
   const events: HistoryEvent[] = []
-  for await (const event of handle.history(defined({ after, generation: read }))) {
+  for await (const event of handle.history({ ...options, generation: read })) {
     if (events.length === limit) return { generation: read, events, next: events.at(-1)?.seq ?? 0 }
     events.push(payloads ? event : withoutPayloads(event))
   }

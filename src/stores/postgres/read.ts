@@ -183,17 +183,19 @@ export class PostgresReader {
 
   // A page of turns, also bounded by bytes. The inner limit avoids sorting the whole rest of a long history.
   async #history(ask: Extract<LoadAsk, { type: 'history' }>): Promise<Loaded> {
+    const [name, order] = ask.before === undefined ? ['history', 'seq'] : ['history before', 'seq desc']
+    const of = 'run_id = $1 and generation = $4 and seq >= $2::bigint and seq < $5::bigint'
     const text = `
       select seq, count, turn_id, epoch, body, found from (
-        select *, count(*) over () as found, sum(octet_length(body)) over (order by seq) - octet_length(body) as before
+        select *, count(*) over () as found, sum(octet_length(body)) over (order by ${order}) - octet_length(body) as before
         from ((select seq, count, turn_id, epoch, body from ${this.#schema}.turn
-            where run_id = $1 and generation = $4 and seq >= $2 order by seq limit $3)
+            where ${of} order by ${order} limit $3)
           union all (select seq, count, turn_id, epoch, body from ${this.#schema}.closed
-            where run_id = $1 and generation = $4 and seq >= $2 and count > 0) order by seq limit $3) page) sized
+            where ${of} and count > 0) order by ${order} limit $3) page) sized
       where before < ${limits.historyPageBytes} order by seq`
     const generation = ask.generation ?? (await this.#generation(ask.runId))
-    const values = [ask.runId, ask.after, ask.turns, generation]
-    const rows = await this.#query<TurnColumns & { found: number }>(text, values, 'history')
+    const values = [ask.runId, ask.after, ask.turns, generation, ask.before ?? Number.MAX_SAFE_INTEGER]
+    const rows = await this.#query<TurnColumns & { found: number }>(text, values, name)
     const isCut = rows.length < (rows[0]?.found ?? 0)
     return { type: 'history', turns: rows.map(turnOf), ...(isCut && { more: true }) }
   }

@@ -34,8 +34,12 @@ export class SqliteReader {
 
   load(ask: LoadAsk, now: number): Loaded {
     if (ask.type !== 'history') return loadedOf(ask, this.#statementOf(ask).all(...valuesOf(ask)), now)
-    const generation = ask.generation ?? this.#generation(ask.runId)
-    return { type: 'history', ...this.#page(ask.runId, generation, ask.after, ask.turns) }
+    const { runId, generation = this.#generation(runId), after, turns, before } = ask
+    const values = [runId, after, turns, generation]
+    const { history, historyBefore } = this.#sql
+    if (before === undefined) return { type: 'history', ...firstOf(history.iterate(...values)) }
+    const page = firstOf(historyBefore.iterate(...values, before))
+    return { type: 'history', ...page, turns: page.turns.toReversed() }
   }
 
   #statementOf({ type }: PlainAsk): StatementSync {
@@ -51,22 +55,23 @@ export class SqliteReader {
     return (this.#version.get() as { data_version: number }).data_version
   }
 
-  #page(runId: string, generation: number, after: number, most: number): HistoryPage {
-    const turns: StoredTurn[] = []
-    let bytes = 0
-    for (const row of this.#sql.history.iterate(runId, after, most, generation)) {
-      const turn = turnOf(row as unknown as TurnColumns)
-      turns.push(turn)
-      bytes += turn.body.length
-      if (bytes >= limits.historyPageBytes) return { turns, more: true }
-    }
-    return { turns }
-  }
-
   #generation(runId: string): number {
     const row = this.#sql.generation.get(runId, runId) as { generation: number } | undefined
     return row?.generation ?? 1
   }
+}
+
+/** As many turns as fit in a page. */
+function firstOf(rows: Iterable<unknown>): HistoryPage {
+  const turns: StoredTurn[] = []
+  let bytes = 0
+  for (const row of rows) {
+    const turn = turnOf(row as TurnColumns)
+    turns.push(turn)
+    bytes += turn.body.length
+    if (bytes >= limits.historyPageBytes) return { turns, more: true }
+  }
+  return { turns }
 }
 
 // Lists and counts runs without walking through all of them. The query says where to look: at one workflow id, at the

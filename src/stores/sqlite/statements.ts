@@ -43,6 +43,12 @@ const UNREAD = `exists (select 1 from pawl_inbox inbox where inbox.run_id = live
 const TASK = 'task_id, run_id, at, session, epoch, nonce, deliveries'
 const WHOLE_TASK = `${TASK}, failed, body, l.name from pawl_task task join pawl_lane l on l.lane = task.lane`
 
+function historyWhere(bounds: string): string {
+  const of = `where run_id = ?1 and generation = ?4 and ${bounds}`
+  return `select seq, count, turn_id, epoch, body from pawl_turn ${of}
+    union all select seq, count, turn_id, epoch, body from pawl_closed ${of} and count > 0`
+}
+
 export const texts = {
   digest: 'select digest from pawl_run where run_id = ?',
   // A run without a name is called by its id, and that name is not stored.
@@ -139,10 +145,8 @@ export const texts = {
   lanes: `select lane, queue, name, priority from pawl_lane where kind = ? and queue in (select value from json_each(?))
     and (? is null or name in (select value from json_each(?)))`,
 
-  history: `select seq, count, turn_id, epoch, body from pawl_turn where run_id = ?1 and generation = ?4 and seq >= ?2
-    union all select seq, count, turn_id, epoch, body from pawl_closed
-      where run_id = ?1 and generation = ?4 and seq >= ?2 and count > 0
-    order by seq limit ${bounded('?3')}`,
+  history: `${historyWhere('seq >= ?2')} order by seq limit ${bounded('?3')}`,
+  historyBefore: `${historyWhere('seq >= ?2 and seq < ?5')} order by seq desc limit ${bounded('?3')}`,
   snapshot: `${SNAPSHOT} where run.run_id = ?`,
   nextRuns: `select at, ${inShare(':pin')} as mine from pawl_live live
     where lane = :lane and pin is :pin and at > :now and at < ${NEVER} and session = 0 order by at limit ${bounded(':limit')}`,

@@ -4,6 +4,7 @@ import {
   apply,
   BOB,
   claim,
+  ended,
   find,
   history,
   hold,
@@ -145,6 +146,28 @@ export const loadCases: readonly Case[] = [
         [7],
         'from the middle',
       )
+    },
+  },
+  {
+    name: 'history is read backwards in pages that join without a gap, also that of a run that has ended',
+    async run({ store }) {
+      for (const end of [released(), ended]) {
+        const runId = `run-${end.type}`
+        const run = await hold(store, runId)
+        for (let seq = 0; seq < 9; seq += 3) await apply(store, turn(run, { seq, count: 3 }))
+        await apply(store, turn(run, { seq: 9, count: 1, next: end }))
+        const read = async (before: number, turns: number, after = 0): Promise<number[]> => {
+          const loaded = only(await store.load([{ type: 'history', runId, after, before, turns }]), 'answers')
+          holds(loaded.type === 'history', 'a question about history is answered with history')
+          return loaded.turns.map(({ seq }) => seq)
+        }
+        same(await read(Number.MAX_SAFE_INTEGER, 3), [3, 6, 9], 'the newest, in order')
+        same(await read(3, 3), [0], 'the page before')
+        same(await read(4, 1), [3], 'the turn in which an event is')
+        same(await read(9, 9, 3), [3, 6], 'between two numbers')
+        same(await read(0, 9), [], 'before the first')
+        same(await history(store, runId, Number.MAX_SAFE_INTEGER), [], 'after the last')
+      }
     },
   },
   {

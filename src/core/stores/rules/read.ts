@@ -54,11 +54,11 @@ function sessionsOf({ sessions }: Tables): seam.SessionSnapshot[] {
 export function pageOf(
   turns: readonly RowTurn[],
   newest: number,
-  ask: { readonly generation?: number; readonly after: number; readonly turns: number },
+  ask: Omit<Extract<seam.LoadAsk, { type: 'history' }>, 'type' | 'runId'>,
 ): readonly seam.StoredTurn[] {
-  return turnsOf(turns, ask.generation ?? newest)
-    .filter((turn) => turn.seq >= ask.after)
-    .slice(0, ask.turns)
+  const { generation = newest, after, before } = ask
+  const found = turnsOf(turns, generation).filter(({ seq }) => seq >= after && seq < (before ?? seq + 1))
+  return before === undefined ? found.slice(0, ask.turns) : found.slice(-ask.turns)
 }
 
 /** The key of a note among all notes of a run. */
