@@ -66,7 +66,7 @@ function plain({ stdout, stderr, code }: Ended, ids: Map<string, string>): objec
       })
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
       .replaceAll(/\d\d:\d\d:\d\d(\.\d+)?/g, '<time>')
-      .replaceAll(/(just now|\b\d[\d.]* ?(ms|s|min|seconds?|minutes?)( ago)?)/g, '<span>')
+      .replaceAll(/(\b(just )?now\b|\b\d[\d.]* ?(ms|s|min|seconds?|minutes?)( ago)?)/g, '<span>')
       .replaceAll(/worker-[0-9a-f]{12}/g, '<worker>')
       .replaceAll(/"(at|submittedAt|createdAt)": ?\d+/g, '"$1": 0')
       .replaceAll(/[ ·─━█]{2,}|·/g, ' ')
