@@ -3,6 +3,7 @@
 import { limits } from '../core/base/limits.ts'
 import type { Page, Records } from '../core/index.ts'
 import type { Clock } from '../core/runtime/clock.ts'
+import { Pump } from '../core/runtime/pump.ts'
 import type { AuditEntry } from '../operations/outputs.ts'
 
 interface StoredPage {
@@ -28,6 +29,12 @@ export interface OpenEntry {
   end(outcome: string): void
 }
 
+type Draft = { -readonly [K in keyof StoredEntry]: StoredEntry[K] }
+
+interface Waiting extends Omit<PromiseWithResolvers<void>, 'promise'> {
+  readonly entry: Draft
+}
+
 const SPACE = 'audit'
 const HEAD = 'head'
 
@@ -37,58 +44,67 @@ export class Audit {
   /** The page that takes entries. */
   #page: OpenPage | undefined
   /** Entries that are on no page yet. */
-  readonly #waiting: StoredEntry[] = []
-  readonly #pages = new WeakMap<StoredEntry, OpenPage>()
+  readonly #waiting: Waiting[] = []
+  readonly #pages = new WeakMap<Draft, OpenPage>()
   /** Pages with something that is not written. */
   readonly #changed = new Set<OpenPage>()
-  #writing: Promise<void> | undefined
-  #next: Promise<void> | undefined
+  /** Changed pages are to be written, although no entry waits. */
+  #isDue = false
+  #isPlanned = false
+  readonly #pump: Pump
 
   constructor(records: Records, clock: Clock) {
     this.#records = records
     this.#clock = clock
+    this.#pump = new Pump({ hasWork: () => this.#isDue || this.#waiting.length > 0, step: () => this.#step() })
   }
 
   add(given: Omit<AuditEntry, 'at' | 'outcome'>): OpenEntry {
-    const entry: { -readonly [K in keyof StoredEntry]: StoredEntry[K] } = { at: this.#clock.now(), ...given }
-    this.#waiting.push(entry)
+    const entry: Draft = { at: this.#clock.now(), ...given }
+    const { promise: written, resolve, reject } = Promise.withResolvers<void>()
+    this.#waiting.push({ entry, resolve, reject })
+    this.#pump.start()
     const end = (outcome: string): void => {
       entry.outcome = outcome
       const page = this.#pages.get(entry)
-      if (page) this.#changed.add(page)
-      this.flush().catch(() => {})
+      if (page) this.#writeSoon(page)
     }
-    return { written: this.flush(), end }
+    return { written, end }
   }
 
-  /** Resolves when everything that was added until now is durable. While one write is in progress, the next collects. */
-  flush(): Promise<void> {
-    if (this.#writing === undefined) {
-      this.#writing = this.#write().finally(() => {
-        this.#writing = undefined
-      })
-      return this.#writing
-    }
-    this.#next ??= this.#writing
-      .catch(() => {})
-      .then(() => {
-        this.#next = undefined
-        return this.flush()
-      })
-    return this.#next
+  /** Resolves when everything that was added until now is durable. */
+  async flush(): Promise<void> {
+    this.#isDue = true
+    this.#pump.start()
+    await this.#pump.idle()
   }
 
-  async #write(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const page = await this.#openPage()
-      for (const entry of this.#waiting.splice(0, limits.auditPageEntries - page.entries.length)) {
+  // An outcome of its own would cost a write for each change, so it waits for the next entry.
+  #writeSoon(page: OpenPage): void {
+    this.#changed.add(page)
+    if (this.#isPlanned) return
+    this.#isPlanned = true
+    this.#clock.after(limits.auditDelayMs, () => {
+      this.#isPlanned = false
+      void this.flush()
+    })
+  }
+
+  async #step(): Promise<void> {
+    this.#isDue = false
+    const batch = this.#waiting.splice(0)
+    try {
+      for (const { entry } of batch) {
+        const page = await this.#openPage()
         page.entries.push(entry)
         this.#pages.set(entry, page)
+        this.#changed.add(page)
       }
-      this.#changed.add(page)
-      if (this.#changed.size > 1) await this.#writeChanged()
+      await this.#writeChanged()
+      for (const { resolve } of batch) resolve()
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
     }
-    await this.#writeChanged()
   }
 
   async #writeChanged(): Promise<void> {
@@ -105,11 +121,17 @@ export class Audit {
   }
 
   async #writePage(page: OpenPage): Promise<void> {
-    const { number, entries, key, version } = page
+    const { number, entries, key } = page
     const value: StoredPage = { number, entries }
-    if (await this.#records.put(SPACE, key, version, value)) {
-      page.version++
-      return
+    for (;;) {
+      if (await this.#records.put(SPACE, key, page.version, value)) {
+        page.version++
+        return
+      }
+      // A write whose answer was lost has raised the version.
+      const there = await this.#records.get<StoredPage>(SPACE, key)
+      if (there?.value.number !== number) break
+      page.version = there.version
     }
     // The ring has come round, and another process uses the place: these entries are older than all it keeps.
     if (this.#page === page) this.#page = undefined
@@ -127,6 +149,7 @@ export class Audit {
   /** Entries, newest pages first. */
   async list(given: { readonly limit?: number; readonly cursor?: string }): Promise<Page<AuditEntry>> {
     const { limit = limits.listPageDefault, cursor } = given
+    await this.flush()
     const newest = (await this.#records.get<number>(SPACE, HEAD))?.value ?? 0
     const [first, skipped] = placeOf(cursor, newest)
     const oldest = Math.max(1, newest - limits.auditPagesKept + 1)

@@ -2,7 +2,9 @@
 import { activity, type Engine, open, workflow } from 'pawl'
 import { server } from 'pawl/server'
 import { afterEach, expect, test } from 'vitest'
+import { Records } from '../../src/core/catalogue/records.ts'
 import { systemClock } from '../../src/core/runtime/clock.ts'
+import { MemoryStore } from '../../src/core/stores/memory/store.ts'
 import { Audit } from '../../src/server/audit.ts'
 
 const step = activity('step', async () => 1)
@@ -120,6 +122,56 @@ test('O8: two servers write one trail; pages join, and each entry is listed once
     if (cursor === undefined) break
   }
   expect(found.toSorted()).toEqual(entries.map((requestId) => `${requestId} done`).toSorted())
+})
+
+/** The records of a store, with a function that is called around every write. */
+function recordsOf(store: MemoryStore, around: (write: () => Promise<unknown>) => Promise<unknown>): Records {
+  let writes = 0
+  return new Records({
+    records: async (operations) => {
+      const isWrite = operations.some(({ type }) => type === 'put')
+      const call = () => store.records(operations)
+      return (await (isWrite ? around(call) : call())) as Awaited<ReturnType<typeof call>>
+    },
+    writeId: () => ++writes,
+  })
+}
+
+test('O8: an outcome is written with the next entry, not by itself', async () => {
+  let writes = 0
+  const records = recordsOf(new MemoryStore({ clock: systemClock }), (write) => {
+    writes++
+    return write()
+  })
+  const trail = new Audit(records, systemClock)
+  const cancel = { by: 'ada', operation: 'runs.cancel' }
+  for (let n = 0; n < 3; n++) {
+    const entry = trail.add({ ...cancel, requestId: `r${n}` })
+    await entry.written
+    entry.end('done')
+  }
+  // The number of the page, and three entries.
+  expect(writes).toBe(4)
+  const { items } = await trail.list({})
+  expect(items.map(({ requestId, outcome }) => `${requestId} ${outcome}`)).toEqual(['r2 done', 'r1 done', 'r0 done'])
+})
+
+test('O8: a write whose answer was lost costs no later entry', async () => {
+  let isLost = false
+  const records = recordsOf(new MemoryStore({ clock: systemClock }), async (write) => {
+    const answer = await write()
+    if (!isLost) return answer
+    isLost = false
+    throw new Error('the answer was lost')
+  })
+  const trail = new Audit(records, systemClock)
+  const cancel = { by: 'ada', operation: 'runs.cancel' }
+  await trail.add({ ...cancel, requestId: 'r1' }).written
+  isLost = true
+  await expect(trail.add({ ...cancel, requestId: 'r2' }).written).rejects.toThrow('the answer was lost')
+  await trail.add({ ...cancel, requestId: 'r3' }).written
+  const { items } = await new Audit(records, systemClock).list({})
+  expect(items.map(({ requestId }) => requestId)).toEqual(['r3', 'r2', 'r1'])
 })
 
 test('a token sees the runs, tokens and trail of its own namespace only', async () => {

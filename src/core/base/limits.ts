@@ -469,9 +469,11 @@ export const limits = {
   /** Time in which a server that stops accepts connections that wait, and in which those may send a request. */
   lastConnectionsMs: 2_000,
   /** Entries in one page of the audit trail. */
-  auditPageEntries: 64,
+  auditPageEntries: 16,
   /** Pages of the audit trail that are kept. */
-  auditPagesKept: 10_000,
+  auditPagesKept: 40_000,
+  /** Time after which the outcome of a change is written, if no other entry takes it along. */
+  auditDelayMs: 250,
   /** Addresses and tokens whose requests are counted. */
   countersKept: 10_000,
   /** Time that requests in progress get when the server stops. */

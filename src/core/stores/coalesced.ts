@@ -4,9 +4,9 @@
 
 import { limits } from '../base/limits.ts'
 import { isRefused, isUnavailable, outageOf, unavailable } from '../runtime/availability.ts'
+import { batchOf, Pump } from '../runtime/pump.ts'
 import { type Change, inNewRun, inOutcome, inPost, inTurn } from './bodies.ts'
 import { Apart, RowsLocked } from './locked.ts'
-import { batchOf, Pump } from './pump.ts'
 import { checkRecord } from './record.ts'
 import type { AttributeChanges, Committed, NewRun, Post, Store, TaskOutcome, TurnCommit } from './store.ts'
 import { type Around, wrapped } from './wrapped.ts'
