@@ -57,8 +57,13 @@ export function isNamed(workflowId: string): Condition {
 type Where = 'values' | 'lists' | 'both'
 export type Places = ReadonlyMap<AttributeTest, Where>
 
-/** A value that an older release has set hides the list that it replaced. */
-export function hasAttribute({ name, is, value }: AttributeTest, where: Where, { table }: Dialect): Condition {
+/** A value that an older release has set hides the list that it replaced. `of` is the table whose runs are tested. */
+export function hasAttribute(
+  { name, is, value }: AttributeTest,
+  where: Where,
+  { table }: Dialect,
+  of: 'run' | 'live' | 'closed',
+): Condition {
   const { kind, text, number } = attributeColumns(value)
   const [column, other] = text === null ? ['number', number] : ['text', text]
   const isIn = `select i.run_id from ${table('attribute_item')} i where i.name = ? and i.text = ?`
@@ -66,15 +71,15 @@ export function hasAttribute({ name, is, value }: AttributeTest, where: Where, {
     `exists (select 1 from ${table('attribute')} a where a.run_id = ${by}.run_id and a.name = ?)`
   if (where === 'lists')
     return {
-      where: `run.run_id in (${isIn}) and not ${hidden('run')}`,
+      where: `${of}.run_id in (${isIn}) and not ${hidden(of)}`,
       values: [name, other, name],
     }
   const isSo = `select a.run_id from ${table('attribute')} a where a.name = ? and a.kind = ?
     and a.${column} ${COMPARISONS[is]} ?`
   const values = [name, kind, other]
-  if (where === 'values') return { where: `run.run_id in (${isSo})`, values }
+  if (where === 'values') return { where: `${of}.run_id in (${isSo})`, values }
   return {
-    where: `run.run_id in (${isSo} union all ${isIn} and not ${hidden('i')})`,
+    where: `${of}.run_id in (${isSo} union all ${isIn} and not ${hidden('i')})`,
     values: [...values, name, other, name],
   }
 }

@@ -63,6 +63,8 @@ export class PostgresReader {
     const lanes = query.names && (await this.#lanesOf(query.names))
     if (lanes?.length === 0) return { runs: [], ...(query.count && { count: 0 }), ...(query.groupBy && { groups: [] }) }
     const table = this.#tableOf(query.statuses)
+    // A count that needs nothing of `run` reads half as much without it.
+    const counted = query.count && !needsRun(query) ? table : undefined
     const places = await this.#placesOf(query.attributes)
     const { where, values } = conditionOf<unknown>(query, {
       names: () => ({ where: 'run.lane = any(?)', values: [lanes] }),
@@ -71,12 +73,15 @@ export class PostgresReader {
       parentId: (parentId) => ({ where: 'run.parent_id = ?', values: [parentId] }),
       reason: (reason) => hasReason(reason, table),
       pin: (pin) => isPinned(pin, table, this.#dialect),
-      attribute: (test) => hasAttribute(test, places.get(test) ?? 'values', this.#dialect),
+      attribute: (test) => hasAttribute(test, places.get(test) ?? 'values', this.#dialect, counted ?? 'run'),
     })
     if (query.groupBy)
       return { runs: [], groups: await this.#groups(query.groupBy, query.limit, table, { where, values }) }
     if (query.count) {
-      const found = `select 1 from ${this.#dialect.table('run')} run ${stateJoins(this.#dialect, table)} where ${where}`
+      const rows = counted
+        ? `${this.#dialect.table(counted)} ${counted}`
+        : `${this.#dialect.table('run')} run ${stateJoins(this.#dialect, table)}`
+      const found = `select 1 from ${rows} where ${where}`
       return { runs: [], count: await this.#countOf(query, [{ where: found, values }]) }
     }
     const found = `${snapshot(this.#dialect, table)} where ${where}`
@@ -221,4 +226,12 @@ export class PostgresReader {
     )
     return row?.now ?? 0
   }
+}
+
+/** True if the query tests what only the row of the run itself has. */
+function needsRun(query: ListQuery): boolean {
+  const { names, workflowId, workflowIdPrefix, parentId, createdAfter, createdBefore, cursor } = query
+  return [names, workflowId, workflowIdPrefix, parentId, createdAfter, createdBefore, cursor].some(
+    (each) => each !== undefined,
+  )
 }
