@@ -3,6 +3,8 @@
 import { Command, CommanderError } from 'commander'
 import { CancelledError, PawlError, RunError } from '../core/base/errors.ts'
 import { version } from '../operations/version.ts'
+import { auditCommand } from './commands/audit.ts'
+import { batchCommand } from './commands/batch.ts'
 import { buildsCommand } from './commands/builds.ts'
 import { cancelCommand } from './commands/cancel.ts'
 import { checkCommand } from './commands/check.ts'
@@ -14,6 +16,7 @@ import { discardCommand } from './commands/discard.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { exportCommand } from './commands/export.ts'
 import { forkCommand } from './commands/fork.ts'
+import { healthCommand } from './commands/health.ts'
 import { initCommand } from './commands/init.ts'
 import { mcpCommand } from './commands/mcp.ts'
 import { migrateCommand } from './commands/migrate.ts'
@@ -37,6 +40,7 @@ import { triggerCommand } from './commands/trigger.ts'
 import { updateCommand } from './commands/update.ts'
 import { whyCommand } from './commands/why.ts'
 import { workerCommand } from './commands/worker.ts'
+import { workersCommand } from './commands/workers.ts'
 import { installedCommand } from './invocation.ts'
 import { placeIn, withCommands } from './options.ts'
 import { errorLine, print, printError, proseLines } from './output.ts'
@@ -88,12 +92,15 @@ function groups(): Readonly<Record<string, readonly Command[]>> {
       ...[startCommand(), runsCommand(), runCommand(), stepsCommand(), whyCommand(), signalCommand(), queryCommand()],
       ...[updateCommand(), triggerCommand(), cancelCommand(), terminateCommand(), pauseCommand(), resumeCommand()],
       ...[retryCommand(), resetCommand(), forkCommand(), migrateCommand(), resolveCommand(), discardCommand()],
+      batchCommand(),
     ],
     'Definitions and schedules:': [
       ...[submitCommand(), definitionsCommand(), checkCommand(), buildsCommand(), schedulesCommand()],
       scheduleCommand(),
     ],
-    'Store and access:': [exportCommand(), doctorCommand(), tokenCommand()],
+    'Store and access:': [
+      ...[healthCommand(), workersCommand(), auditCommand(), exportCommand(), doctorCommand(), tokenCommand()],
+    ],
   }
 }
 

@@ -85,6 +85,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'mcp',
     'addons/handlers',
     'addons/documents',
+    'addons/batches',
     'addons/schedules',
     'stores/objects',
     ...root,

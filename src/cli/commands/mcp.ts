@@ -3,11 +3,9 @@ import { Command, Option } from 'commander'
 import { serveMcp } from '../../mcp/serve.ts'
 import type { Allowed } from '../../mcp/tools.ts'
 import type { InputOf } from '../../operations/inputs.ts'
-import { type ConnectOptions, connect } from '../../remote/index.ts'
-import { server } from '../../server/index.ts'
-import { type StoreOption, showPlace, withEngine, withStoreOptions } from '../options.ts'
+import { withApi } from '../api.ts'
+import { type StoreOption, showPlace, withStoreOptions } from '../options.ts'
 import { printError } from '../output.ts'
-import { connectOptions } from '../server-option.ts'
 import { stopSignal } from '../stop-signal.ts'
 
 interface Options extends StoreOption {
@@ -26,27 +24,16 @@ export function mcpCommand(): Command {
 }
 
 async function mcp(options: Options): Promise<void> {
-  const { url } = options
-  if (url !== undefined) return serveTools(options, url, await connectOptions(options))
-  await withEngine(options, 'a store', async (engine) => {
-    // The same API as of any server: the same checks, the same limits, the same audit trail.
-    const api = server(engine, { open: true })
-    const fetch = (place: string, init: RequestInit): Promise<Response> => api.fetch(new Request(place, init))
-    await serveTools(options, 'http://localhost', { fetch })
-    await api.close()
+  await withApi(options, async (api) => {
+    const { stopped } = stopSignal()
+    const tools = await serveMcp(options.allow, (operation, input, reason) =>
+      api(reason).call(operation, input as InputOf<typeof operation>),
+    )
+    // Standard output belongs to the protocol.
+    const may =
+      options.allow === 'read' ? 'tools only read; --allow operate lets them change runs' : 'tools may change runs'
+    printError(`pawl mcp on ${showPlace(options)}: ${may}`)
+    await Promise.race([stopped, tools.closed])
+    await tools.close()
   })
-}
-
-async function serveTools(options: Options, url: string, how: ConnectOptions): Promise<void> {
-  const { stopped } = stopSignal()
-  const tools = await serveMcp(options.allow, (operation, input, reason) => {
-    const client = connect(url, { ...how, ...(reason !== undefined && { reason }) })
-    return client.call(operation, input as InputOf<typeof operation>)
-  })
-  // Standard output belongs to the protocol.
-  const may =
-    options.allow === 'read' ? 'tools only read; --allow operate lets them change runs' : 'tools may change runs'
-  printError(`pawl mcp on ${showPlace(options)}: ${may}`)
-  await Promise.race([stopped, tools.closed])
-  await tools.close()
 }

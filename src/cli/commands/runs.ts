@@ -1,27 +1,21 @@
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import { defined } from '../../core/base/defined.ts'
 import { shellWord } from '../../core/base/shell.ts'
-import type { AttributeScalar } from '../../core/index.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
-import type { RunFilter, RunRecord, Status } from '../../index.ts'
+import type { RunRecord } from '../../index.ts'
+import { type FilterOptions, filterOf, isNarrowed, withFilterOptions } from '../filter-options.ts'
 import {
   type CommonOptions,
   isMissingDefault,
   parseCount,
-  parseFilter,
-  repeated,
   showPlace,
   suggestedCommand,
   withClient,
   withCommonOptions,
 } from '../options.ts'
-import { formatAge, paint, paintStatus, plain, print, printJson, printTable, spent, statusStyles } from '../output.ts'
+import { formatAge, paint, paintStatus, plain, print, printJson, printTable, spent } from '../output.ts'
 
-interface Options extends CommonOptions {
-  readonly status?: readonly string[]
-  readonly workflow?: string
-  readonly workflowId?: string
-  readonly attribute?: Readonly<Record<string, AttributeScalar>>
+interface Options extends CommonOptions, FilterOptions {
   readonly limit: number
   readonly cursor?: string
 }
@@ -37,25 +31,10 @@ const heads = [
 
 export function runsCommand(): Command {
   return withCommonOptions(
-    new Command('runs')
-      .description('list runs, newest first')
-      .addOption(statusOption())
-      .option('--workflow <name>', 'only runs of this workflow')
-      .option('--workflow-id <id>', 'only runs of this workflow id')
-      .option(
-        '--attribute <name=value>',
-        'only runs with this attribute, or with a list that contains it (repeatable)',
-        parseFilter,
-      )
+    withFilterOptions(new Command('runs').description('list runs, newest first'))
       .option('--limit <count>', 'the most runs to list', parseCount, 20)
       .option('--cursor <cursor>', 'continue an earlier list'),
   ).action(runs)
-}
-
-// The client refuses other statuses; the choices are for the help and for completion.
-function statusOption(): Option {
-  const option = new Option('--status <status>', 'only runs of this status (repeatable)')
-  return option.choices(Object.keys(statusStyles)).argParser(repeated)
 }
 
 async function runs(options: Options): Promise<void> {
@@ -76,16 +55,6 @@ async function runs(options: Options): Promise<void> {
   })
 }
 
-function filterOf({ status, workflow, workflowId, attribute }: Options): RunFilter {
-  return defined({
-    // The client checks the status.
-    status: status as readonly Status[] | undefined,
-    workflow,
-    workflowId,
-    attributes: attribute,
-  })
-}
-
 function cells(run: RunRecord, now: number): string[] {
   const { runId, name, workflowId, status, createdAt, endedAt, parentRunId } = run
   return [
@@ -100,10 +69,7 @@ function cells(run: RunRecord, now: number): string[] {
 }
 
 function emptyState(options: Options): string {
-  const { status, workflow, workflowId, attribute, cursor } = options
-  const narrowing = [status, workflow, workflowId, attribute, cursor]
-  const narrowed = narrowing.some((each) => each !== undefined)
-  if (narrowed) return 'No run matches.'
+  if (isNarrowed(options) || options.cursor !== undefined) return 'No run matches.'
   const start = suggestedCommand(options, "pawl start <workflow> '<input as JSON>'")
   return `No runs in ${showPlace(options)} yet. Start one: ${start}`
 }

@@ -438,6 +438,8 @@ export const limits = {
   batchFailuresKept: 1_000,
   /** Runs that a preview shows. */
   batchSample: 20,
+  /** How often the command line looks how far long work is. */
+  progressMs: 250,
   /** Multiple of that up to which a longer body is read, and discarded, so that its sender reads the refusal. */
   requestDiscardFactor: 4,
   /** Bytes of all headers of a request. */
