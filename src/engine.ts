@@ -6,6 +6,7 @@ import { type BatchOptions, checkBatch, checkMigration } from './addons/batches/
 import { Batches } from './addons/batches/batches.ts'
 import { batchWorkflow } from './addons/batches/workflow.ts'
 import { Builds } from './addons/builds/builds.ts'
+import type { CheckedRun } from './addons/builds/check-report.ts'
 import { parseGraph } from './addons/documents/parse.ts'
 import { Schedules } from './addons/schedules/schedules.ts'
 import { SCHEDULES_QUEUE, schedule } from './addons/schedules/workflow.ts'
@@ -46,7 +47,7 @@ import type { EngineParts } from './core/worker/context.ts'
 import { Deciders } from './core/worker/deciders.ts'
 import { LocalWorkers } from './core/worker/local-workers.ts'
 import type { WorkerOptions } from './core/worker/options.ts'
-import { checkRun, queryRun, type RecordedRun, type Verdict } from './core/worker/replay.ts'
+import { checkRun, queryRun, type RecordedRun } from './core/worker/replay.ts'
 import { endUnclaimed } from './core/worker/unclaimed.ts'
 import { Worker } from './core/worker/worker.ts'
 import { type WorkerSettings, workerSettings } from './core/worker/worker-settings.ts'
@@ -150,18 +151,6 @@ export interface ExportedRun extends RecordedRun {
   readonly status: Status
 }
 
-/** A run in progress, and whether the code of this engine would continue it. */
-export type CheckedRun = Verdict & {
-  readonly runId: string
-  readonly workflowId: string
-  readonly name: string
-  readonly status: Status
-  /**
-   * The build that the run is pinned to, if it is another: this engine gets the run only when that build is retired.
-   */
-  readonly keptBy?: string
-}
-
 /**
  * A client that can also work: what `open` returns. It extends `Client`, because as a wrapper it would only repeat
  * every method of the client.
@@ -214,7 +203,7 @@ export class Engine extends Client implements AsyncDisposable {
     const countRuns = async (pin: string): Promise<number> => {
       return (await send((to) => to.list({ pin, statuses: LIVE, limit: 1, count: true }))).count ?? 0
     }
-    this.builds = new Builds({ catalogue, countRuns, workers: () => this.workers() })
+    this.builds = new Builds({ catalogue, countRuns, now: () => clock.now(), workers: () => this.workers() })
     this.batches = new Batches(this)
     this.schedules = new Schedules(this, () => clock.now())
     this.#store = store

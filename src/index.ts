@@ -9,6 +9,7 @@
 export type { Batch, BatchOptions, BatchOutcome } from './addons/batches/batch.ts'
 export type { Batches, BatchPreview, BatchRecord, PreviewOptions } from './addons/batches/batches.ts'
 export type { BuildRecord, Builds } from './addons/builds/builds.ts'
+export type { CheckedRun, CheckGroup, CheckReport } from './addons/builds/check-report.ts'
 export { diagram, diagramOf } from './addons/diagrams/diagram.ts'
 export { graph } from './addons/documents/graph.ts'
 export type {
@@ -104,7 +105,6 @@ export type { SqlClient } from './core/stores/store.ts'
 export type { Announcement, Listener } from './core/telemetry/announcement.ts'
 export type { Worker } from './core/worker/worker.ts'
 export {
-  type CheckedRun,
   type Engine,
   type ExportedRun,
   type OpenOptions,

@@ -180,6 +180,7 @@ export const inputs = {
   },
   'builds.list': {},
   'builds.get': { build },
+  'builds.checks': {},
   'builds.rollOut': { build, percent: required(amount('Its share of new runs, in percent.', [0, 100])) },
   'builds.retire': { build },
   'workers.list': {},

@@ -2,6 +2,7 @@
 
 import type { BatchPreview, BatchRecord } from '../addons/batches/batches.ts'
 import type { BuildRecord } from '../addons/builds/builds.ts'
+import type { CheckReport } from '../addons/builds/check-report.ts'
 import type { ScheduleDescription, ScheduleRecord } from '../addons/schedules/schedules.ts'
 import type { JsonSchema } from '../core/base/described.ts'
 import type { Failure } from '../core/base/failure.ts'
@@ -174,6 +175,7 @@ export interface Outputs {
   'definitions.submit': Pick<Submitted, 'name' | 'version' | 'definitionHash'>
   'builds.list': { readonly items: readonly BuildRecord[] }
   'builds.get': { readonly known: boolean }
+  'builds.checks': { readonly items: readonly CheckReport[] }
   'builds.rollOut': Nothing
   'builds.retire': Nothing
   'workers.list': { readonly items: readonly WorkerRecord[] }
@@ -271,6 +273,14 @@ export const components: Readonly<Record<string, JsonSchema>> = {
   }),
   Batch: shape(batch),
   Build: { ...shape({ build: text, retired: flag }), additionalProperties: true },
+  CheckReport: shapeOf<CheckReport>({
+    ...{
+      build: text,
+      at: time,
+      counts: shape({ all: whole, moves: whole, differs: whole, noCode: whole, pinned: whole }),
+    },
+    groups: list(shape({ finding: text, workflow: text, text, count: whole, runs: list(values) })),
+  }),
   Worker: shapeOf<WorkerRecord>({
     ...{ worker: text, queues: list(text), 'workflows?': list(text), 'activities?': list(text) },
     ...{ 'build?': text, pin: flag, alive: flag, expiresAt: time },
@@ -346,6 +356,7 @@ export const outputs: Readonly<Record<OperationName, JsonSchema | undefined>> = 
   'definitions.submit': { ...shape({ name: text, version: whole, definitionHash: text }), additionalProperties: true },
   'builds.list': items(ref('Build')),
   'builds.get': shape({ known: flag }),
+  'builds.checks': items(ref('CheckReport')),
   'builds.rollOut': undefined,
   'builds.retire': undefined,
   'workers.list': items(ref('Worker')),

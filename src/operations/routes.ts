@@ -264,6 +264,10 @@ export const routes = {
     ...{ method: 'PUT', path: '/builds/{build}/share', scope: 'admin', success: 204 },
     about: 'Give a build a share of new runs.',
   },
+  'builds.checks': {
+    ...{ method: 'GET', path: '/checks', scope: 'read', success: 200, tool: 'read' },
+    about: 'List what the newest check of each build found: runs in progress that its code would not continue.',
+  },
   'builds.retire': {
     ...{ method: 'POST', path: '/builds/{build}/retire', scope: 'admin', success: 204, dangerous: true },
     about: 'Retire a build: it starts no more runs, and other builds may continue its runs.',

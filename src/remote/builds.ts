@@ -16,6 +16,11 @@ export class RemoteBuilds {
     return (await this.#server.call('builds.list', {})).items
   }
 
+  /** The newest check of each build whose report was kept, newest first. */
+  async checks(): ReturnType<Builds['checks']> {
+    return (await this.#server.call('builds.checks', {})).items
+  }
+
   /** Sets the share of new runs that a build starts, in percent. Runs it has started stay with it. */
   rollOut(build: string, percent: number): Promise<void> {
     return this.#server.call('builds.rollOut', { build, percent })

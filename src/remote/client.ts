@@ -48,7 +48,7 @@ type SharedCalls = Pick<
 
 /** What an engine and a client of a server both have, so that code can take either. */
 export interface PawlClient extends SharedCalls {
-  readonly builds: Pick<Builds, 'list' | 'rollOut' | 'retire'>
+  readonly builds: Pick<Builds, 'list' | 'checks' | 'rollOut' | 'retire'>
   readonly schedules: Pick<Schedules, 'set' | 'get' | 'list'>
   readonly batches: BatchCalls
   batch(filter: RunFilter, options: BatchOptions): Batch

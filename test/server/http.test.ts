@@ -279,6 +279,7 @@ describe('I3 I7: every operation, called successfully', () => {
     await ok('builds.rollOut', { build: 'b1', percent: 5 })
     expect(JSON.stringify(await ok('builds.list'))).toContain('b1')
     expect(await ok('builds.get', { build: 'b1' })).toEqual({ known: true })
+    expect(await ok('builds.checks')).toEqual({ items: [] })
     await ok('builds.retire', { build: 'b1' })
     const made = await ok('tokens.create', { name: 'ada', scope: 'read', expiresAt: '2099-01-01T00:00:00Z' })
     expect(made['token']).toMatch(/^pawl_/)

@@ -74,6 +74,7 @@ const expected: Readonly<Record<OperationName, readonly [read: number, operate: 
   'definitions.submit': [403, 201, 201],
   'builds.list': [200, 200, 200],
   'builds.get': [200, 200, 200],
+  'builds.checks': [200, 200, 200],
   'builds.rollOut': [403, 403, 204],
   'builds.retire': [403, 403, 204],
   'workers.list': [200, 200, 200],

@@ -192,6 +192,7 @@ export const samples: Readonly<Record<OperationName, Input>> = {
   'definitions.submit': { document: { name: 'data', nodes: [{ id: 'only', handler: 'charge' }] } },
   'builds.list': {},
   'builds.get': { build: 'b1' },
+  'builds.checks': {},
   'builds.rollOut': { build: 'b1', percent: 10 },
   'builds.retire': { build: 'b2' },
   'workers.list': {},

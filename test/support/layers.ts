@@ -86,6 +86,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'addons/handlers',
     'addons/documents',
     'addons/batches',
+    'addons/builds',
     'addons/schedules',
     'stores/objects',
     ...root,

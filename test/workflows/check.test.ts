@@ -59,6 +59,22 @@ describe.each(kinds)('on %s', (kind) => {
     expect(differs).toMatchObject({ verdict: 'differs', failure: { code: 'DETERMINISM' } })
     expect(differs?.verdict === 'differs' && differs.failure.message).toMatch(/charge card.*check\.test\.ts:/s)
     expect(await engine.count({ status: 'waiting' })).toBe(3)
+    const report = await engine.builds.keepCheck('two', [...found.values()])
+    expect(report.counts).toEqual({ all: 3, moves: 1, differs: 1, noCode: 1, pinned: 0 })
+    expect(report.groups.map(({ finding, workflow, count }) => [finding, workflow, count])).toEqual([
+      ['differs', 'order', 1],
+      ['noCode', 'other', 1],
+      ['moves', 'order', 1],
+    ])
+    expect(report.groups[0]).toMatchObject({
+      text: expect.stringMatching(/charge card/),
+      runs: [{ runId: past.runId }],
+    })
+    await engine.builds.keepCheck('three', [])
+    await engine.builds.keepCheck('two', [...found.values()])
+    const kept = await first.engine.builds.checks()
+    expect(kept.map(({ build }) => build).toSorted()).toEqual(['three', 'two'])
+    expect(kept.find(({ build }) => build === 'two')).toMatchObject({ counts: report.counts, groups: report.groups })
     const better = await bench.engine({ workflows: [fixed, other], build: 'three' })
     const again = await verdicts(better.check({ workflow: old }))
     expect([...again.values()].map(({ verdict }) => verdict)).toEqual(['moves', 'moves'])

@@ -1,8 +1,12 @@
 // Builds of the user's code with pinned runs, and the shares of new runs that they get.
 
 import { defined } from '../../core/base/defined.ts'
+import { limits } from '../../core/base/limits.ts'
 import { checkKnownName } from '../../core/base/names.ts'
 import { type Catalogue, type WorkerRecord, withoutBuild, withShare } from '../../core/index.ts'
+import { type CheckedRun, type CheckReport, reportOf } from './check-report.ts'
+
+type StoredReport = Omit<CheckReport, 'at'> & { readonly at: number }
 
 /** A build with pinned runs. */
 export interface BuildRecord {
@@ -23,7 +27,10 @@ export interface BuildsHost {
   /** How many runs in progress are pinned to the build. */
   countRuns(build: string): Promise<number>
   workers(): Promise<readonly WorkerRecord[]>
+  now(): number
 }
+
+const CHECKS = 'checks'
 
 /** Controls which builds start new runs: `engine.builds`. */
 export class Builds {
@@ -66,6 +73,28 @@ export class Builds {
   async rollOut(build: string, percent: number): Promise<void> {
     checkKnownName(build, 'the build')
     await this.#host.catalogue.changeRollOut((there) => withShare(there, build, percent))
+  }
+
+  /** Keeps what a check of a build's code found, for people to see. It replaces the report of an earlier check. */
+  async keepCheck(build: string, found: readonly CheckedRun[]): Promise<CheckReport> {
+    checkKnownName(build, 'the build')
+    const at = this.#host.now()
+    const report = reportOf(found, build, new Date(at))
+    await this.#host.catalogue.records.change<StoredReport>(CHECKS, build, () => ({ ...report, at }))
+    return report
+  }
+
+  /** The newest check of each build whose report was kept, newest first. */
+  async checks(): Promise<readonly CheckReport[]> {
+    const { records } = this.#host.catalogue
+    const found: CheckReport[] = []
+    for (let after: string | undefined; ; ) {
+      const page = await records.list<StoredReport>(CHECKS, after, limits.recordsListedMax)
+      found.push(...page.map(([, { at, ...report }]) => ({ ...report, at: new Date(at) })))
+      after = page.at(-1)?.[0]
+      if (page.length < limits.recordsListedMax) break
+    }
+    return found.toSorted((a, b) => b.at.getTime() - a.at.getTime()).slice(0, limits.checkReportsShown)
   }
 
   /** Retires a build: it starts no more runs, and any other build may continue its runs. */

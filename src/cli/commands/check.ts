@@ -1,12 +1,15 @@
 // Checks before a deploy whether the code in files is compatible with the runs in progress.
 import { Command } from 'commander'
-import type { CheckedRun } from '../../index.ts'
+import { type CheckedRun, type CheckGroup, groupsOf, reportOf } from '../../addons/builds/check-report.ts'
 import { loadDefinitions } from '../load-definitions.ts'
 import { type CommonOptions, withCommonOptions, withEngine } from '../options.ts'
 import { counted, paint, plain, print, printJson, type Style, showStore } from '../output.ts'
+import { Progress } from '../progress.ts'
 
 interface Options extends CommonOptions {
   readonly workflow?: string
+  /** The build that the report is kept as. */
+  readonly report?: string
 }
 
 /** How many runs of a group are named. */
@@ -17,91 +20,57 @@ export function checkCommand(): Command {
     new Command('check')
       .description('replay every run in progress with the code in files and report incompatible runs')
       .argument('<files...>', 'TypeScript or JavaScript modules')
-      .option('--workflow <name>', 'only runs of this workflow'),
+      .option('--workflow <name>', 'only runs of this workflow')
+      .option('--report <build>', 'keep what was found in the store, as the check of this build'),
   ).action(check)
 }
 
 async function check(files: readonly string[], options: Options): Promise<void> {
   const definitions = await loadDefinitions(files)
   const found: CheckedRun[] = []
+  const progress = new Progress()
   await withEngine(
     options,
     'check, which replays runs with the code of files,',
     async (engine) => {
-      const { workflow } = options
-      for await (const run of engine.check(workflow === undefined ? {} : { workflow })) found.push(run)
+      const { workflow, report: build } = options
+      for await (const run of engine.check(workflow === undefined ? {} : { workflow })) {
+        found.push(run)
+        progress.show(found.length, undefined, 'runs checked')
+      }
+      if (build !== undefined) await engine.builds.keepCheck(build, found)
     },
     definitions,
-  )
+  ).finally(() => progress.end())
   if (options.json) printJson(found)
-  else report(found, options)
+  else show(found, options)
   if (found.some((run) => run.verdict !== 'moves' && run.keptBy === undefined)) process.exitCode = 1
 }
 
-/** Runs of one workflow with the same finding. */
-interface Group {
-  readonly title: string
-  readonly style: Style
-  readonly name: string
-  readonly text: string
-  readonly runs: CheckedRun[]
+const shown: Readonly<Record<Exclude<CheckGroup['finding'], 'moves'>, readonly [title: string, Style]>> = {
+  differs: ['incompatible', 'red'],
+  noCode: ['no code     ', 'red'],
+  pinned: ['pinned      ', 'dim'],
+  unrequested: ['compatible  ', 'yellow'],
 }
 
-function report(found: readonly CheckedRun[], { store }: Options): void {
-  for (const { title, style, name, text, runs } of groupsOf(found)) {
+function show(found: readonly CheckedRun[], { store }: Options): void {
+  for (const { finding, workflow, text, count, runs } of groupsOf(found)) {
+    if (finding === 'moves') continue
+    const [title, style] = shown[finding]
     const ids = runs.slice(0, NAMED_MAX).map(idOf).join(', ')
-    const more = runs.length > NAMED_MAX ? ', …' : ''
-    print(`${paint(style, title)}  ${counted(runs.length, 'run')} of '${plain(name)}': ${plain(ids)}${more}`)
+    const more = count > NAMED_MAX ? ', …' : ''
+    print(`${paint(style, title)}  ${counted(count, 'run')} of '${plain(workflow)}': ${plain(ids)}${more}`)
     if (text !== '') print(indented(text))
   }
-  const kept = found.filter(({ keptBy }) => keptBy !== undefined).length
-  const count = (verdict: CheckedRun['verdict']): number =>
-    found.filter((run) => run.verdict === verdict && run.keptBy === undefined).length
+  const { counts } = reportOf(found, '', new Date(0))
+  const kept = counts.pinned > 0 ? `, ${counts.pinned} pinned to other builds` : ''
   print(
-    `${counted(found.length, 'run')} in progress in ${showStore(store)}: ${count('moves')} compatible, ${count('differs')} incompatible, ${count('noCode')} without code in these files${kept > 0 ? `, ${kept} pinned to other builds` : ''}`,
+    `${counted(counts.all, 'run')} in progress in ${showStore(store)}: ${counts.moves} compatible, ${counts.differs} incompatible, ${counts.noCode} without code in these files${kept}`,
   )
 }
 
-function groupsOf(found: readonly CheckedRun[]): readonly Group[] {
-  const groups = new Map<string, Group>()
-  for (const run of found) {
-    const finding = findingOf(run)
-    if (!finding) continue
-    const key = JSON.stringify([finding.title, run.name, finding.text])
-    const group = groups.get(key) ?? { ...finding, name: run.name, runs: [] }
-    group.runs.push(run)
-    groups.set(key, group)
-  }
-  return [...groups.values()].toSorted((a, b) => rank(a) - rank(b))
-}
-
-const titles = ['incompatible', 'no code     ', 'pinned      ', 'compatible  '] as const
-
-function rank({ title }: Group): number {
-  return (titles as readonly string[]).indexOf(title)
-}
-
-// The finding about a run without its id, so that runs with the same finding form one group.
-function findingOf(run: CheckedRun): Pick<Group, 'title' | 'style' | 'text'> | undefined {
-  const [incompatible, noCode, pinned, compatible] = titles
-  if (run.keptBy !== undefined) return { title: pinned, style: 'dim', text: pinnedText(run, run.keptBy) }
-  if (run.verdict === 'differs') {
-    const text = run.failure.message.replaceAll(run.runId, '<run>')
-    return { title: incompatible, style: 'red', text }
-  }
-  if (run.verdict === 'noCode') return { title: noCode, style: 'red', text: '' }
-  if (run.unrequested.length === 0) return undefined
-  const text = `recorded, but no longer in the code: ${run.unrequested.join(', ')}`
-  return { title: compatible, style: 'yellow', text }
-}
-
-// One line is enough: this code continues the run only after its build is retired.
-function pinnedText({ verdict }: CheckedRun, build: string): string {
-  const fits = verdict === 'moves' ? 'is compatible' : 'is not compatible: do not retire the build yet'
-  return `pinned to build '${build}'. This code ${fits}.`
-}
-
-function idOf({ runId, workflowId }: CheckedRun): string {
+function idOf({ runId, workflowId }: CheckGroup['runs'][number]): string {
   return workflowId === runId ? runId : workflowId
 }
 

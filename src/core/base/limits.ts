@@ -438,6 +438,11 @@ export const limits = {
   batchFailuresKept: 1_000,
   /** Runs that a preview shows. */
   batchSample: 20,
+  /** Reports of checks that are listed, groups that each of them keeps, runs that each of them names, and characters of its text. */
+  checkReportsShown: 100,
+  checkGroupsKept: 100,
+  checkRunsShown: 20,
+  checkTextLengthMax: 4_096,
   /** How often the command line looks how far long work is. */
   progressMs: 250,
   /** Multiple of that up to which a longer body is read, and discarded, so that its sender reads the refusal. */

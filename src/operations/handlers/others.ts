@@ -72,6 +72,7 @@ export const others: Handlers<OtherOperation> = {
   },
   'builds.list': async (_, { engine }) => ({ items: await engine.builds.list() }),
   'builds.get': async ({ build }, { engine }) => ({ known: await engine.builds.isKnown(build) }),
+  'builds.checks': async (_, { engine }) => ({ items: await engine.builds.checks() }),
   'builds.rollOut': async ({ build, percent }, { engine }) => {
     await engine.builds.rollOut(build, percent)
     return undefined
