@@ -10,6 +10,7 @@ export type { Batch, BatchOptions, BatchOutcome } from './addons/batches/batch.t
 export type { Batches, BatchPreview, BatchRecord, PreviewOptions } from './addons/batches/batches.ts'
 export type { BuildRecord, Builds } from './addons/builds/builds.ts'
 export type { CheckedRun, CheckGroup, CheckReport } from './addons/builds/check-report.ts'
+export type { Codec } from './addons/codecs/codec.ts'
 export { diagram, diagramOf } from './addons/diagrams/diagram.ts'
 export { graph } from './addons/documents/graph.ts'
 export type {
@@ -100,7 +101,6 @@ export {
 } from './core/definitions/workflow.ts'
 export type { Status } from './core/kernel/run.ts'
 export type { Logger } from './core/runtime/logger.ts'
-export type { Codec } from './core/stores/codec.ts'
 export type { SqlClient } from './core/stores/store.ts'
 export type { Announcement, Listener } from './core/telemetry/announcement.ts'
 export type { Worker } from './core/worker/worker.ts'

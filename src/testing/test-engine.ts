@@ -1,6 +1,7 @@
 // An engine for users' tests: its time is virtual, its randomness comes from a seed, and its workers can be killed.
 // Time stands still until the test moves it or waits for a run; then it jumps to the next thing that is due.
 
+import { encoded } from '../addons/codecs/encoded.ts'
 import { schedule } from '../addons/schedules/workflow.ts'
 import { assert } from '../core/base/assert.ts'
 import { checkOptions, type Described, duration, flag, given, named, strings, whole } from '../core/base/described.ts'
@@ -13,7 +14,6 @@ import type { AnyActivity } from '../core/definitions/activity.ts'
 import type { InputOf } from '../core/definitions/contract.ts'
 import { type Clock, sleep, systemClock } from '../core/runtime/clock.ts'
 import { consoleLogger } from '../core/runtime/logger.ts'
-import { encoded } from '../core/stores/encoded.ts'
 import type { Store } from '../core/stores/store.ts'
 import type { WorkerOptions } from '../core/worker/options.ts'
 import type { Worker } from '../core/worker/worker.ts'

@@ -4,8 +4,8 @@ import { mkdtemp, readdir, readFile, rm, stat, unlink, utimes, writeFile } from 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Codec } from '../../core/stores/codec.ts'
 import { startS3Simulator } from '../../testing/s3-simulator.ts'
+import type { Codec } from './codec.ts'
 import { compress, encrypt, offload } from './index.ts'
 
 const text = Buffer.from(JSON.stringify({ json: 'many words, '.repeat(500) }))

@@ -4,7 +4,7 @@ import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
 import { checkOptions, type Described, spelled, whole } from '../../core/base/described.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
-import type { Codec } from '../../core/stores/driver.ts'
+import type { Codec } from './codec.ts'
 
 export const compressOptions = {
   /** Only bodies with more bytes than this are compressed. Default: 1,024. */

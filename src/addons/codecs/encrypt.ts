@@ -5,7 +5,7 @@ import { createCipheriv, createDecipheriv, createHmac, hash } from 'node:crypto'
 import { byName, checkOptions, type Described, hidden, option, required, text } from '../../core/base/described.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { secretBytes } from '../../core/runtime/random.ts'
-import type { Codec } from '../../core/stores/driver.ts'
+import type { Codec } from './codec.ts'
 
 /** 32 bytes, as a Uint8Array or as base64 or hexadecimal digits. */
 export type Key = Uint8Array | string

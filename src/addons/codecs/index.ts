@@ -6,7 +6,7 @@
  * @packageDocumentation
  */
 
-export type { Codec } from '../../core/stores/driver.ts'
+export type { Codec } from './codec.ts'
 export { type CompressOptions, compress } from './compress.ts'
 export { type EncryptOptions, encrypt, type Key } from './encrypt.ts'
 export { type OffloadOptions, offload } from './offload.ts'

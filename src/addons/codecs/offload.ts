@@ -8,10 +8,10 @@ import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { unavailable } from '../../core/runtime/availability.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
-import type { Codec } from '../../core/stores/driver.ts'
 import type { Bucket } from '../../stores/objects/bucket.ts'
 import type { CredentialProvider } from '../../stores/objects/credentials.ts'
 import { parseS3Url } from '../../stores/objects/s3-url.ts'
+import type { Codec } from './codec.ts'
 
 export const offloadOptions = {
   /** A folder, or a location on object storage: 's3://bucket/prefix?region=…'. */

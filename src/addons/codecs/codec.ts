@@ -1,9 +1,16 @@
 // Codecs change bodies between pawl and its store, one after the other, and back in reverse.
-import { digest } from '../base/digest.ts'
-import { isEncoded, isUnreadable, openEnvelope, sealEnvelope, unreadable, whyUnreadable } from '../base/envelope.ts'
-import { PawlError, RetryableError } from '../base/errors.ts'
-import { limits } from '../base/limits.ts'
-import { isUnavailable, unavailable } from '../runtime/availability.ts'
+import { digest } from '../../core/base/digest.ts'
+import {
+  isEncoded,
+  isUnreadable,
+  openEnvelope,
+  sealEnvelope,
+  unreadable,
+  whyUnreadable,
+} from '../../core/base/envelope.ts'
+import { PawlError, RetryableError } from '../../core/base/errors.ts'
+import { limits } from '../../core/base/limits.ts'
+import { isUnavailable, unavailable } from '../../core/runtime/availability.ts'
 
 /** Encodes bodies on their way to a store, and decodes them on their way back. */
 export interface Codec {

@@ -1,11 +1,9 @@
 // Wraps a store that sees only encoded bodies. Names, ids, queues, attributes, keys and times stay as they are, because
 // a store works with those.
-import { isEncoded } from '../base/envelope.ts'
-import { unavailable } from '../runtime/availability.ts'
-import * as bodies from './bodies.ts'
+import { isEncoded } from '../../core/base/envelope.ts'
+import { unavailable } from '../../core/runtime/availability.ts'
+import { asItIs, bodies, type Store, wrapped } from '../../core/stores/driver.ts'
 import { type Codec, Codecs } from './codec.ts'
-import type { Store } from './store.ts'
-import { asItIs, wrapped } from './wrapped.ts'
 
 type Walk<T> = (value: T, change: bodies.Change) => T
 

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { compress } from '../../addons/codecs/compress.ts'
-import { encrypt } from '../../addons/codecs/encrypt.ts'
+import { isEncoded, sealEnvelope } from '../../core/base/envelope.ts'
+import { RetryableError } from '../../core/base/errors.ts'
+import { decodePayload } from '../../core/kernel/codec.ts'
+import { isUnavailable } from '../../core/runtime/availability.ts'
+import { MemoryDatabase, MemoryStore } from '../../core/stores/memory/store.ts'
+import type { Store } from '../../core/stores/store.ts'
+import { wrapped } from '../../core/stores/wrapped.ts'
 import {
   ALICE,
   hold,
@@ -13,15 +18,10 @@ import {
 } from '../../testing/conformance/builders.ts'
 import { conformance, type OpenFixture, runCase } from '../../testing/conformance/index.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
-import { isEncoded, sealEnvelope } from '../base/envelope.ts'
-import { RetryableError } from '../base/errors.ts'
-import { decodePayload } from '../kernel/codec.ts'
-import { isUnavailable } from '../runtime/availability.ts'
 import { type Codec, Codecs } from './codec.ts'
+import { compress } from './compress.ts'
 import { encoded } from './encoded.ts'
-import { MemoryDatabase, MemoryStore } from './memory/store.ts'
-import type { Store } from './store.ts'
-import { wrapped } from './wrapped.ts'
+import { encrypt } from './encrypt.ts'
 
 const key = new Uint8Array(32).fill(7)
 const secret = encrypt({ keys: { k1: key }, current: 'k1' })
