@@ -1,6 +1,7 @@
 // Opens an engine: a store, a client on it (`start`, `get`, `list` and so on are in core/client/client.ts), and the
 // workers of this process.
 
+import { activityClient } from './activity-client.ts'
 import { Batch } from './addons/batches/batch.ts'
 import { type BatchOptions, checkBatch, checkMigration } from './addons/batches/batch-options.ts'
 import { Batches } from './addons/batches/batches.ts'
@@ -12,6 +13,7 @@ import { encoded } from './addons/codecs/encoded.ts'
 import { parseGraph } from './addons/documents/parse.ts'
 import { Schedules } from './addons/schedules/schedules.ts'
 import { SCHEDULES_QUEUE, schedule } from './addons/schedules/workflow.ts'
+import { defined } from './core/base/defined.ts'
 import { checkOptions, choice, type Described, fn, option, text } from './core/base/described.ts'
 import { isUnreadable, whyUnreadable } from './core/base/envelope.ts'
 import { PawlError } from './core/base/errors.ts'
@@ -21,10 +23,9 @@ import type { Json } from './core/base/value.ts'
 import { visibleJson } from './core/base/visible.ts'
 import { Catalogue } from './core/catalogue/catalogue.ts'
 import type { Records } from './core/catalogue/records.ts'
-import { activityClient } from './core/client/activity-client.ts'
 import { Client, untilClosed } from './core/client/client.ts'
 import { queryOf, type RunFilter, runFilter } from './core/client/filter.ts'
-import { runHistories } from './core/client/history.ts'
+import { historyAsk, type Load, pageIn, turnsOf } from './core/client/history.ts'
 import { aroundActivities, checkInterceptors, type Interceptor } from './core/client/interceptors.ts'
 import type { Submitted } from './core/client/submitting.ts'
 import type { AnyActivity } from './core/definitions/activity.ts'
@@ -39,18 +40,26 @@ import { nodeProblem } from './core/runtime/node-version.ts'
 import { onShutdown } from './core/runtime/process.ts'
 import { type Random, systemRandom, uuidV7 } from './core/runtime/random.ts'
 import { coalesced } from './core/stores/coalesced.ts'
-import { REUSES, type RecordOperation, type Reuse, type Store } from './core/stores/store.ts'
+import {
+  type ListQuery,
+  REUSES,
+  type RecordOperation,
+  type Reuse,
+  type RunSnapshot,
+  type Store,
+  type StoredTurn,
+} from './core/stores/store.ts'
 import { observed } from './core/stores/wrapped.ts'
 import type { Announcement, Listener } from './core/telemetry/announcement.ts'
 import { Bus } from './core/telemetry/announcement.ts'
 import type { EngineParts } from './core/worker/context.ts'
 import { Deciders } from './core/worker/deciders.ts'
-import { LocalWorkers } from './core/worker/local-workers.ts'
 import type { WorkerOptions } from './core/worker/options.ts'
 import { checkRun, queryRun, type RecordedRun } from './core/worker/replay.ts'
 import { endUnclaimed } from './core/worker/unclaimed.ts'
 import { Worker } from './core/worker/worker.ts'
 import { type WorkerSettings, workerSettings } from './core/worker/worker-settings.ts'
+import { LocalWorkers } from './local-workers.ts'
 import { openPatiently, type StoreOptions } from './stores/open.ts'
 
 export type { WorkerOptions } from './core/worker/options.ts'
@@ -363,4 +372,23 @@ function buildOf(name: string, { codecs = [] }: OpenOptions): string {
 /** The activities that a submitted graph may use; any, if this process has none. */
 function activitiesOf({ knownActivities }: Registry): Parameters<ParseGraph>[1] {
   return { activities: knownActivities?.size === 0 ? undefined : knownActivities }
+}
+
+const PAGE_RUNS = 100
+
+/** The runs that match a query, each with all turns of its current generation. */
+async function* runHistories(
+  store: Store,
+  query: Omit<ListQuery, 'limit' | 'cursor'>,
+): AsyncGenerator<{ readonly run: RunSnapshot; readonly turns: readonly StoredTurn[] }> {
+  const load: Load = (asks) => store.load(asks)
+  for (let cursor: string | undefined; ; ) {
+    const page = await store.list(defined({ ...query, limit: PAGE_RUNS, cursor }))
+    const histories = await load(page.runs.map(({ head }) => historyAsk(head, 0)))
+    for (const [index, run] of page.runs.entries()) {
+      yield { run, turns: await turnsOf(load, run.head, pageIn(histories[index])) }
+    }
+    cursor = page.cursor
+    if (cursor === undefined) return
+  }
 }

@@ -1,7 +1,6 @@
 // The engine as the floor above it sees it.
 export type { Catalogue, StoredDefinition } from './catalogue/catalogue.ts'
 export type { Records } from './catalogue/records.ts'
-export type { OwnActivityClient } from './client/activity-client.ts'
 export type { Client } from './client/client.ts'
 export {
   type CountOptions,
@@ -52,6 +51,7 @@ export {
   TIMEOUT,
 } from './definitions/context.ts'
 export type {
+  ActivityClient,
   ActivityContext,
   ActivityContract,
   ActivityHandler,
@@ -98,6 +98,7 @@ export type { Message } from './kernel/message.ts'
 export type { Status } from './kernel/run.ts'
 export { ENDED, LIVE } from './kernel/run.ts'
 export { retryRule } from './policies/retry.ts'
-export { withoutBuild, withShare } from './policies/roll-out.ts'
+export type { RollOut } from './policies/roll-out.ts'
 export type { HistoryPage, LoadAsk, Loaded, RunSnapshot } from './stores/store.ts'
 export type { Verdict } from './worker/replay.ts'
+export type { Worker } from './worker/worker.ts'

@@ -1,10 +1,12 @@
 // A batch with a kept preview is a run of this workflow. Its input is the list of runs as they were shown, which nothing
 // changes any more. It waits to be started, and then works through the list in chunks: each chunk is a step, so a batch
 // that is cut off continues where it was.
+
+import type { OwnActivityClient } from '../../activity-client.ts'
 import { defined } from '../../core/base/defined.ts'
 import { deriveUuid } from '../../core/base/digest.ts'
 import { limits } from '../../core/base/limits.ts'
-import { BATCH, type OwnActivityClient, type RunHandle, signal, TIMEOUT, workflow } from '../../core/index.ts'
+import { BATCH, type RunHandle, signal, TIMEOUT, workflow } from '../../core/index.ts'
 import { type BatchOutcome, onEach } from './batch.ts'
 
 /** What is done to each run, with its arguments. */

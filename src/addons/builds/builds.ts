@@ -1,9 +1,10 @@
 // Builds of the user's code with pinned runs, and the shares of new runs that they get.
 
 import { defined } from '../../core/base/defined.ts'
+import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { checkKnownName } from '../../core/base/names.ts'
-import { type Catalogue, type WorkerRecord, withoutBuild, withShare } from '../../core/index.ts'
+import type { Catalogue, RollOut, WorkerRecord } from '../../core/index.ts'
 import { type CheckedRun, type CheckReport, reportOf } from './check-report.ts'
 
 type StoredReport = Omit<CheckReport, 'at'> & { readonly at: number }
@@ -101,5 +102,31 @@ export class Builds {
   async retire(build: string): Promise<void> {
     checkKnownName(build, 'the build')
     await this.#host.catalogue.changeRollOut((there) => withoutBuild(there, build))
+  }
+}
+
+/** The roll-out with the share of a build set. */
+function withShare(rollOut: RollOut, build: string, percent: number): RollOut {
+  if (!Number.isFinite(percent) || percent < 0 || percent > 100) {
+    throw new PawlError('INPUT_INVALID', `percent is ${percent}; expected a number from 0 to 100.`)
+  }
+  const others = rollOut.shares.filter((each) => each.build !== build)
+  const shares = [...others, { build, percent }]
+  const sum = shares.reduce((total, each) => total + each.percent, 0)
+  if (sum > 100) {
+    const named = others.map((each) => `${each.build} ${each.percent} %`).join(', ')
+    throw new PawlError(
+      'INPUT_INVALID',
+      `${percent} % for build '${build}' would make more than 100 % together with ${named}. Lower one of those first.`,
+    )
+  }
+  return { shares, retired: rollOut.retired.filter((each) => each !== build) }
+}
+
+/** The roll-out with a build retired. */
+function withoutBuild(rollOut: RollOut, build: string): RollOut {
+  return {
+    shares: rollOut.shares.filter((each) => each.build !== build),
+    retired: [...new Set([...rollOut.retired, build])],
   }
 }

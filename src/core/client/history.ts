@@ -1,19 +1,9 @@
 // Reads histories of any length, page by page.
 
-import { defined } from '../base/defined.ts'
 import { limits } from '../base/limits.ts'
 import { decodeTurn } from '../kernel/codec.ts'
 import type { Event } from '../kernel/event.ts'
-import type {
-  HistoryPage,
-  ListQuery,
-  LoadAsk,
-  Loaded,
-  RunSnapshot,
-  Store,
-  StoredHead,
-  StoredTurn,
-} from '../stores/store.ts'
+import type { HistoryPage, LoadAsk, Loaded, StoredHead, StoredTurn } from '../stores/store.ts'
 
 export type Load = (asks: readonly LoadAsk[]) => Promise<readonly Loaded[]>
 export type Generation = Pick<StoredHead, 'runId' | 'generation'>
@@ -113,25 +103,4 @@ function isOfMessage(event: Event, messageId: string): boolean {
 
 export function pageIn(loaded: Loaded | undefined): HistoryPage {
   return loaded?.type === 'history' ? loaded : { turns: [] }
-}
-
-// Runs with their whole histories, page by page: for checks against new code, and for exports.
-
-const PAGE_RUNS = 100
-
-/** The runs that match a query, each with all turns of its current generation. */
-export async function* runHistories(
-  store: Store,
-  query: Omit<ListQuery, 'limit' | 'cursor'>,
-): AsyncGenerator<{ readonly run: RunSnapshot; readonly turns: readonly StoredTurn[] }> {
-  for (let cursor: string | undefined; ; ) {
-    const page = await store.list(defined({ ...query, limit: PAGE_RUNS, cursor }))
-    const load: Load = (asks) => store.load(asks)
-    const histories = await load(page.runs.map(({ head }) => historyAsk(head, 0)))
-    for (const [index, run] of page.runs.entries()) {
-      yield { run, turns: await turnsOf(load, run.head, pageIn(histories[index])) }
-    }
-    cursor = page.cursor
-    if (cursor === undefined) return
-  }
 }

@@ -1,5 +1,4 @@
 // Roll-outs: which build of the user's code starts which runs, when several builds with pinned runs are at work.
-import { PawlError } from '../base/errors.ts'
 
 /** The configured shares and retired builds. Builds without a share start the runs that are left. */
 export interface RollOut {
@@ -56,32 +55,6 @@ export function isFor({ builds, from, to }: Pins, runId: string, pin?: string): 
 
 function servedBy({ retired }: RollOut, build: string): string[] {
   return [build, ...retired.filter((each) => each !== build)]
-}
-
-/** The roll-out with the share of a build set. */
-export function withShare(rollOut: RollOut, build: string, percent: number): RollOut {
-  if (!Number.isFinite(percent) || percent < 0 || percent > 100) {
-    throw new PawlError('INPUT_INVALID', `percent is ${percent}; expected a number from 0 to 100.`)
-  }
-  const others = rollOut.shares.filter((each) => each.build !== build)
-  const shares = [...others, { build, percent }]
-  const sum = shares.reduce((total, each) => total + each.percent, 0)
-  if (sum > 100) {
-    const named = others.map((each) => `${each.build} ${each.percent} %`).join(', ')
-    throw new PawlError(
-      'INPUT_INVALID',
-      `${percent} % for build '${build}' would make more than 100 % together with ${named}. Lower one of those first.`,
-    )
-  }
-  return { shares, retired: rollOut.retired.filter((each) => each !== build) }
-}
-
-/** The roll-out with a build retired. */
-export function withoutBuild(rollOut: RollOut, build: string): RollOut {
-  return {
-    shares: rollOut.shares.filter((each) => each.build !== build),
-    retired: [...new Set([...rollOut.retired, build])],
-  }
 }
 
 function shareAt(percent: number): number {

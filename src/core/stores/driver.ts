@@ -2,7 +2,7 @@
 export { isList } from '../kernel/attributes.ts'
 export { ENDED, RELEASED, type Status } from '../kernel/run.ts'
 export { batchOf, Pump } from '../runtime/pump.ts'
-export { type AttributeColumns, attributeColumns, attributesOfRows, itemsOf } from './attributes.ts'
+export { type AttributeKind, comparable } from './attributes.ts'
 export * as bodies from './bodies.ts'
 export { compareRanks, rankInSql, rankOf } from './claim-order.ts'
 export { Groups } from './groups.ts'

@@ -4,10 +4,8 @@
 import { limits } from '../../core/base/limits.ts'
 import {
   type AttributeChanges,
-  attributeColumns,
   ENDED,
   isList,
-  itemsOf,
   NEVER,
   type NewRun,
   type Next,
@@ -15,6 +13,7 @@ import {
   RELEASED,
   type TurnCommit,
 } from '../../core/stores/driver.ts'
+import { attributeColumns, itemsOf } from '../sql/attributes.ts'
 
 /** Ends a body. JSON escapes control characters, and ids are refused if they have any. */
 export const SEPARATOR = '\x1e'

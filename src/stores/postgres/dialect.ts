@@ -1,7 +1,8 @@
 // How Postgres words what the SQL stores have in common, and the conditions it tests in its own way: on columns that
 // the server has statistics of, and so that each part of a condition finds its rows in an index.
 import { isUuid } from '../../core/base/digest.ts'
-import { type AttributeTest, attributeColumns, type Status } from '../../core/stores/driver.ts'
+import type { AttributeTest, Status } from '../../core/stores/driver.ts'
+import { attributeColumns } from '../sql/attributes.ts'
 import { both, type Condition, isReason } from '../sql/conditions.ts'
 import { COMPARISONS, statusesOf } from '../sql/rows.ts'
 import { COMPENSATES, type Dialect, SHOWS_REASON } from '../sql/texts.ts'

@@ -1,6 +1,7 @@
 // Rows of the SQL stores as values of the seam. SQLite and Postgres name their columns alike.
 import type * as seam from '../../core/stores/driver.ts'
-import { attributesOfRows, ENDED, NEVER } from '../../core/stores/driver.ts'
+import { ENDED, NEVER } from '../../core/stores/driver.ts'
+import { type AttributeColumns, attributesOfRows } from './attributes.ts'
 
 export interface HeadColumns {
   readonly run_id: string
@@ -49,7 +50,7 @@ export interface SnapshotColumns extends HeadColumns {
   readonly items: string | readonly AttributeItem[] | null
 }
 
-type NamedAttribute = seam.AttributeColumns & { readonly name: string }
+type NamedAttribute = AttributeColumns & { readonly name: string }
 interface AttributeItem {
   readonly name: string
   readonly text: string | null

@@ -2,7 +2,8 @@
 // statement, so that later reads and queries of the same transaction see it.
 import type { StatementSync } from 'node:sqlite'
 import type * as seam from '../../core/stores/driver.ts'
-import { attributeColumns, Hints, isList, itemsOf, newHead } from '../../core/stores/driver.ts'
+import { Hints, isList, newHead } from '../../core/stores/driver.ts'
+import { attributeColumns, itemsOf } from '../sql/attributes.ts'
 import { type HeadValues, headOfValues } from '../sql/rows.ts'
 import { DueRows } from './due.ts'
 import type { Lanes } from './lanes.ts'

@@ -1,7 +1,8 @@
 // Where to look for the runs of a query, and the conditions they must fulfil.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { limits } from '../../core/base/limits.ts'
-import { type AttributeTest, attributeColumns, type ListQuery, type Status } from '../../core/stores/driver.ts'
+import type { AttributeTest, ListQuery, Status } from '../../core/stores/driver.ts'
+import { attributeColumns } from '../sql/attributes.ts'
 import {
   beginsWith,
   both,

@@ -1,12 +1,9 @@
 // `ctx.client` of step bodies: starts, signals and cancels other runs. A body may run more than once, so every call
 // gets an id that a later attempt derives again: from the step, the call, and how often the same call was made before.
 
-import { deriveUuid, digestPayload } from '../base/digest.ts'
-import { encode } from '../base/value.ts'
-import type { RunRef } from '../definitions/context.ts'
-import type { ActivityClient } from '../definitions/contract.ts'
-import type { Client } from './client.ts'
-import type { RunHandle } from './run-handle.ts'
+import { deriveUuid, digestPayload } from './core/base/digest.ts'
+import { encode } from './core/base/value.ts'
+import type { ActivityClient, Client, RunHandle, RunRef } from './core/index.ts'
 
 /** What steps of pawl's own workflows can do besides. */
 export interface OwnActivityClient extends ActivityClient {

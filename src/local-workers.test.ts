@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { activity, open } from '../../index.ts'
+import { activity, open } from './index.ts'
 import { LocalWorkers } from './local-workers.ts'
 
 test('workers that have stopped are forgotten, and those with a running body are not', async () => {

@@ -1,6 +1,6 @@
 // The workers of one engine, as its client uses them.
-import type { ClaimedRun, NewRun } from '../stores/store.ts'
-import type { Worker } from './worker.ts'
+import type { Worker } from './core/index.ts'
+import type { ClaimedRun, NewRun } from './core/stores/driver.ts'
 
 export class LocalWorkers {
   readonly #workers = new Map<Worker, () => void>()
