@@ -36,10 +36,9 @@ export { type StartOptions, startOptions } from './client/start-options.ts'
 export type { StepRecord } from './client/steps.ts'
 export type { Submitted } from './client/submitting.ts'
 export type { Timeline } from './client/timeline.ts'
-export type { Why } from './client/why.ts'
-export { whyText } from './client/why-text.ts'
+export { type Why, whyText } from './client/why.ts'
 export type { WorkerRecord } from './client/workers.ts'
-export { idOf, parseRequestKey } from './deciders/machine/keys.ts'
+export { idOf, parseRequestKey } from './deciders/machine/requests.ts'
 export { type Activity, type AnyActivity, activity } from './definitions/activity.ts'
 export { type AttributeScalar, type Attributes, storedAttributes } from './definitions/attributes.ts'
 export {
@@ -73,10 +72,11 @@ export {
   type GraphPlan,
   type GraphScope,
   RULES,
+  shapeHash,
+  shapeOf,
   type Undo,
   type Work,
 } from './definitions/graph-plan.ts'
-export { shapeHash, shapeOf } from './definitions/graph-shape.ts'
 export type { MachinePlan } from './definitions/machine-plan.ts'
 export { checkPayload, query, signal, update } from './definitions/messages.ts'
 export {

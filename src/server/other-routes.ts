@@ -1,7 +1,8 @@
 // Routes outside `/api/v1` that do the same operations under the paths and field names of other engines, so that tools
 // written for those keep working. What their subjects are not there for yet (dead letters, breakers, tasks) is 404.
-import { isUuid } from '../core/base/digest.ts'
+
 import { PawlError } from '../core/base/errors.ts'
+import { isUuid } from '../core/base/names.ts'
 import { ENDED, LIVE, type RunRecord, type Status, type WorkerRecord } from '../core/index.ts'
 import type { InputOf } from '../operations/inputs.ts'
 import type { OutputOf } from '../operations/outputs.ts'

@@ -4,7 +4,7 @@ import type { Client } from '../core/client/client.ts'
 import { notEnded } from '../core/client/errors.ts'
 import type { WaitingCall } from '../core/client/waits.ts'
 import type { Why } from '../core/client/why.ts'
-import { whyText } from '../core/client/why-text.ts'
+import { whyText } from '../core/client/why.ts'
 import { systemClock } from '../core/runtime/clock.ts'
 import type { Logger } from '../core/runtime/logger.ts'
 

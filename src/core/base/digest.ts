@@ -5,8 +5,6 @@ import { assert } from './assert.ts'
 import { isUuid } from './names.ts'
 import type { Payload } from './value.ts'
 
-export { isUuid } from './names.ts'
-
 /** 64 bits of SHA-256, as 16 hexadecimal digits. */
 export function digest(text: string): string {
   return hash('sha256', text, 'hex').slice(0, 16)

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { deriveUuid, deriveUuidNear, digest, digestPayload, isUuid } from './digest.ts'
+import { deriveUuid, deriveUuidNear, digest, digestPayload } from './digest.ts'
 import { PawlError } from './errors.ts'
 import { limits } from './limits.ts'
-import { checkId, checkKnownId, checkKnownName, checkName } from './names.ts'
+import { checkId, checkKnownId, checkKnownName, checkName, isUuid } from './names.ts'
 
 test.each(['a', 'charge card', 'déjà-vu', '支払い', '🦆', 'a/b:c.d', ' '])('%s is a name', (name) => {
   expect(checkName(name, 'name')).toBe(name)

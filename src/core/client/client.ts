@@ -1,5 +1,6 @@
 // What programs use to start and watch runs. It needs a store, and no worker.
 
+import { defined } from '../base/defined.ts'
 import { checkOptions } from '../base/described.ts'
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
@@ -296,8 +297,7 @@ export class Client {
   async list(filter: RunFilter = {}, page: PageOptions = {}): Promise<Page<RunRecord>> {
     const query = { ...queryOf(filter), ...pageOf(page) }
     const listed = await this.#ports.send((store) => store.list(query))
-    const next = listed.cursor === undefined ? {} : { cursor: listed.cursor }
-    return { items: listed.runs.map(recordOf), ...next }
+    return defined({ items: listed.runs.map(recordOf), cursor: listed.cursor })
   }
 
   /** Counts runs. With `atMost`, stops there: of many runs, that is much faster. */
@@ -363,10 +363,8 @@ export class Client {
         }
         const found = created.outcome === 'created' ? runId : created.runId
         const isNew = created.outcome === 'created' || (isOwn && found === runId)
-        const beside = created.outcome === 'created' ? created.alongside : undefined
-        const alongside = beside === undefined ? {} : { alongside: beside }
-        const known = { workflowId, isNew, ...alongside }
-        const handle = new StartedHandle<Out>(this.host, found, known)
+        const alongside = created.outcome === 'created' ? created.alongside : undefined
+        const handle = new StartedHandle<Out>(this.host, found, defined({ workflowId, isNew, alongside }))
         return interceptedHandle(handle, found, this.#aroundCalls)
       }
       case 'conflict':

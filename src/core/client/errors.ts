@@ -4,8 +4,7 @@ import { PawlError } from '../base/errors.ts'
 import type { RunRef } from '../definitions/context.ts'
 import type { Startable } from '../definitions/contract.ts'
 import type { Reuse, RunSnapshot } from '../stores/store.ts'
-import type { Why } from './why.ts'
-import { whyText } from './why-text.ts'
+import { type Why, whyText } from './why.ts'
 
 export function notFound(ref: RunRef): PawlError {
   const what = typeof ref === 'string' ? `run '${ref}'` : `run with workflow id '${ref.workflowId}'`

@@ -22,7 +22,6 @@ import { eventsOf, hasTaken, type Load, lastSeq, pagesOf, triggerOf, turnStart, 
 import type { HistoryEvent } from './history-event.ts'
 import { discardedId, signalId, updateId } from './ids.ts'
 import { checkStepNames, checkSteps } from './migration.ts'
-import { answerOf, resultOf } from './outcomes.ts'
 import { publicEvents, publicStart } from './public-history.ts'
 import { RunMissing } from './results.ts'
 import { type ForkOptions, Rewinding } from './rewinding.ts'
@@ -41,7 +40,7 @@ import {
   type StartedRun,
   type WaitOptions,
 } from './run-handle.ts'
-import { type RunRecord, recordOf } from './run-record.ts'
+import { answerOf, type RunRecord, recordOf, resultOf } from './run-record.ts'
 import { type StepRecord, stepsOf } from './steps.ts'
 import { type Timeline, timelineOf } from './timeline.ts'
 import { isUnclaimed, nothingKnown, type Why, whyOf } from './why.ts'
@@ -232,21 +231,17 @@ export class Handle<out Out> implements RunHandle<Out> {
   }
 
   async cancel(reason?: string): Promise<void> {
-    const id = `cancel:${this.#host.newId()}`
-    const stop = defined({ type: 'cancel', id, reason })
-    await this.#post(stop)
-    await this.#endIfUnheld(stop)
+    await this.#stop(defined({ type: 'cancel', id: `cancel:${this.#host.newId()}`, reason }))
   }
 
   async terminate(reason: string): Promise<void> {
-    const stop = { type: 'terminate', id: `terminate:${this.#host.newId()}`, reason } as const
-    await this.#post(stop)
-    await this.#endIfUnheld(stop)
+    await this.#stop({ type: 'terminate', id: `terminate:${this.#host.newId()}`, reason })
   }
 
   // The message is durable, and the worker that claims the run carries it out. A run that no worker holds, and whose
   // code need not run, is ended here: a session may look alive although its worker was killed.
-  async #endIfUnheld(stop: Stop): Promise<void> {
+  async #stop(stop: Stop): Promise<void> {
+    await this.#post(stop)
     try {
       const run = await this.#snapshot()
       if (run.endedAt !== undefined || run.session !== undefined) return

@@ -1,9 +1,8 @@
 // The ids that runs and messages have in the store, from the ids that users give.
 
 import { checkOptions } from '../base/described.ts'
-import { isUuid } from '../base/digest.ts'
 import { PawlError } from '../base/errors.ts'
-import { checkKnownId } from '../base/names.ts'
+import { checkKnownId, isUuid } from '../base/names.ts'
 import { quote } from '../base/visible.ts'
 import type { RunRef } from '../definitions/context.ts'
 import { runReference } from '../definitions/options.ts'

@@ -9,6 +9,7 @@ import { rewindOf } from '../deciders/decider.ts'
 import type { NewGeneration } from '../deciders/rewind-history.ts'
 import { type AttributeChanges, changedAttributes } from '../kernel/attributes.ts'
 import { decodePayload, decodeTurn, encodePayload, encodeTurn } from '../kernel/codec.ts'
+import { stopChild } from '../kernel/endings.ts'
 import type { Event, HistoryEvent } from '../kernel/event.ts'
 import { decodeExtras, encodeExtras } from '../kernel/extras.ts'
 import { INPUT_KEY } from '../kernel/ids.ts'
@@ -181,12 +182,11 @@ export class Rewinding {
 
   // The new generation starts its own children.
   async #stopChildren(): Promise<void> {
-    const { runId, generation } = this.#run.head
+    const { head } = this.#run
     for (const open of RunState.of(this.#events).open.values()) {
       if (open.type !== 'child' || open.onClose === 'abandon') continue
-      const id = `parent:${runId}:${generation}`
-      const reason = 'its parent was reset to before it was started'
-      await this.#ports.post(open.child, { type: 'cancel', id, reason }, { urgent: true })
+      const { message } = stopChild(head, open.child, 'cancel', 'its parent was reset to before it was started')
+      await this.#ports.post(open.child, message, { urgent: true })
     }
   }
 

@@ -1,16 +1,16 @@
 // The record of a run, as `describe` and `list` show it.
 
 import { defined } from '../base/defined.ts'
-import { PawlError, type PawlErrorCode } from '../base/errors.ts'
-import type { Failure } from '../base/failure.ts'
+import { CancelledError, PawlError, type PawlErrorCode, RunError } from '../base/errors.ts'
+import { errorOf, type Failure } from '../base/failure.ts'
 import { decode } from '../base/value.ts'
 import { type Attributes, attributesFrom } from '../definitions/attributes.ts'
 import { decodeFailure, decodePayload, decodeTurn } from '../kernel/codec.ts'
-import type { Ending } from '../kernel/event.ts'
-import { isEnding } from '../kernel/event.ts'
+import { type Ending, type Event, isEnding } from '../kernel/event.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import type { Status } from '../kernel/run.ts'
 import type { RunSnapshot } from '../stores/store.ts'
+import type { Ended } from './results.ts'
 
 /** A run as the store has it: what `run.describe()` and `engine.list()` return. */
 export interface RunRecord {
@@ -95,4 +95,41 @@ class Reader {
 export function endingOf(body: string): Ending | undefined {
   const last = decodeTurn(body).events.at(-1)
   return last && isEnding(last) ? last : undefined
+}
+
+// What a caller gets for a run that has ended, and for an update that was answered.
+
+/** The output of a run that has ended, or its error. The error names the run by `workflowId`. */
+export function resultOf(runId: string, ended: Ended, workflowId = runId): unknown {
+  const ending = endingOf(ended)
+  switch (ending?.type) {
+    case 'RunCompleted':
+      return decode(ending.value)
+    case 'RunCancelled':
+      throw new CancelledError(ending.reason)
+    case 'RunFailed': {
+      const { failure, undone } = ending
+      const compensationFailures = undone?.failures ?? []
+      const what = `run '${workflowId}'`
+      throw new RunError({ failure, runId, compensationFailures, what }, { cause: errorOf(failure) })
+    }
+    default:
+      throw new PawlError('STORE_UNAVAILABLE', `the end of run ${runId} cannot be read. Try again.`)
+  }
+}
+
+/** The answer to an update, or its error; undefined if the events have none. */
+export function answerOf(events: readonly Event[], id: string): { readonly value: unknown } | undefined {
+  for (const event of events) {
+    if (event.type === 'UpdateCompleted' && event.id === id) return { value: decode(event.value) }
+    if (event.type !== 'UpdateFailed' || event.id !== id) continue
+    const { failure, rejected } = event
+    const [code, what] = rejected
+      ? (['UPDATE_REJECTED', 'was rejected'] as const)
+      : (['UPDATE_FAILED', 'failed'] as const)
+    throw new PawlError(code, `the update ${what}: ${failure.message}`, {
+      cause: errorOf(failure),
+    })
+  }
+  return undefined
 }

@@ -1,6 +1,5 @@
 // The steps of a run, each once, and where it stands. Of a graph all of them, in the order of its definition: the definition is
 // in the history, so no code is needed.
-import { unreachable } from '../base/assert.ts'
 import type { Failure } from '../base/failure.ts'
 import type { Instant } from '../base/time.ts'
 import { parseNodeKey } from '../deciders/graph/node-key.ts'
@@ -117,22 +116,16 @@ function attemptsOf({ kind, attempts, outcome, items, left }: TimelineRow): numb
   return outcome === 'open' && !left.has(attempts) ? attempts + 1 : attempts
 }
 
+const ENDED_AS = {
+  done: 'completed',
+  failed: 'failed',
+  timeout: 'timed out',
+  cancelled: 'cancelled',
+  skipped: 'skipped',
+} as const
+
 function stateOf({ kind, outcome, left, attempts }: TimelineRow): StepState {
-  switch (outcome) {
-    case 'done':
-      return 'completed'
-    case 'failed':
-      return 'failed'
-    case 'timeout':
-      return 'timed out'
-    case 'cancelled':
-      return 'cancelled'
-    case 'skipped':
-      return 'skipped'
-    case 'open':
-      if (left.has(attempts)) return 'waiting'
-      return ['sleep', 'signal', 'condition', 'child'].includes(kind) ? 'waiting' : 'running'
-    default:
-      return unreachable(outcome)
-  }
+  if (outcome !== 'open') return ENDED_AS[outcome]
+  const waits = left.has(attempts) || ['sleep', 'signal', 'condition', 'child'].includes(kind)
+  return waits ? 'waiting' : 'running'
 }

@@ -1,5 +1,6 @@
 // Why a run makes no progress, and what would help. The answer follows from stored data alone, without code or replay.
 
+import { unreachable } from '../base/assert.ts'
 import { type Failure, failureOf } from '../base/failure.ts'
 import { nearest } from '../base/nearest.ts'
 import { pawlCommand, shellWord } from '../base/shell.ts'
@@ -11,12 +12,13 @@ import { decodeFailure, decodeTurn } from '../kernel/codec.ts'
 import type { Event } from '../kernel/event.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import { taskId } from '../kernel/ids.ts'
-import { TERMINATED } from '../kernel/message.ts'
+import { BY_HAND, TERMINATED } from '../kernel/message.ts'
 import { type OpenRequest } from '../kernel/requests.ts'
 import { RunState, type Status } from '../kernel/run.ts'
 import { isWebhook, webhookName } from '../kernel/tokens.ts'
 import { isFor, noRollOut, pinsOf, type RollOut, shareHolder, unpinned } from '../policies/roll-out.ts'
 import type { RunSnapshot, SessionSnapshot, StoredTurn, TaskSnapshot } from '../stores/store.ts'
+import { type Abilities, abilitiesOf } from './workers.ts'
 
 /** Why a run makes no progress: `reason` says which kind, `suggestion` what would help. */
 export type Why = { readonly suggestion?: string } & (
@@ -74,17 +76,6 @@ export interface WhyFacts {
 }
 
 type Paused = NonNullable<RunSnapshot['paused']>
-
-interface Abilities {
-  readonly queues: readonly string[]
-  /** `null` means any. */
-  readonly workflows: readonly string[] | null
-  readonly activities: readonly string[] | null
-  /** The name of the worker's build. */
-  readonly code: string
-  /** True if the worker takes part in roll-outs. */
-  readonly pin?: boolean
-}
 
 /** Used for a run that waits for something: the answer needs no facts beyond the run. */
 export const nothingKnown = { submitted: false, rollOut: noRollOut } as const
@@ -231,7 +222,7 @@ function hasCode({ run, submitted }: WhyFacts): (about: Abilities) => boolean {
   return ({ queues, workflows }) => queues.includes(queue) && (submitted || (workflows?.includes(name) ?? true))
 }
 
-function isTheirs({ run, rollOut }: WhyFacts, { pin, code }: Abilities): boolean {
+function isTheirs({ run, rollOut }: WhyFacts, { pin, code = '' }: Abilities): boolean {
   const pins = pin ? pinsOf(rollOut, code) : unpinned(rollOut, code)
   if (pins) return isFor(pins, run.head.runId, run.pin)
   return run.pin === undefined || run.pin === code
@@ -381,8 +372,8 @@ function otherQueues({ sessions, run }: WhyFacts, name: string, kind: Missing['k
 }
 
 /** What the worker of a session can do; undefined if its lease is over. */
-function living({ expiresAt, about }: SessionSnapshot, now: number): Abilities | undefined {
-  return expiresAt > now ? (JSON.parse(about) as Abilities) : undefined
+function living(session: SessionSnapshot, now: number): Abilities | undefined {
+  return session.expiresAt > now ? abilitiesOf(session) : undefined
 }
 
 function pick<T extends OpenRequest['type']>(
@@ -395,4 +386,60 @@ function pick<T extends OpenRequest['type']>(
     if (found) return found
   }
   return undefined
+}
+
+// The answer in one sentence.
+
+/** How the reader is told times and failures. */
+export interface Telling {
+  readonly when: (time: Date) => string
+  readonly failure: (failure: Failure) => string
+}
+
+const plainly: Telling = {
+  when: (time) => time.toISOString(),
+  failure: ({ type, message }) => `${type}: ${message}`,
+}
+
+export function whyText(why: Why, { when, failure }: Telling = plainly): string {
+  const timesOut = (until?: Date): string => (until ? `; times out at ${when(until)}` : '')
+  switch (why.reason) {
+    case 'ended':
+      return why.failure ? `Failed: ${failure(why.failure)}` : `Ended: ${why.status}.`
+    case 'pending':
+      return 'Waiting to be triggered.'
+    case 'ready':
+      return 'Ready: a living worker can take it at any moment.'
+    case 'timer':
+      return `Sleeping until ${when(why.until)}.`
+    case 'signal':
+      return `Waiting for signal '${why.name}'${timesOut(why.until)}.`
+    case 'webhook':
+      return `Waiting for webhook '${why.name}'${timesOut(why.until)}.`
+    case 'condition':
+      return `Waiting for a condition in its code${timesOut(why.until)}.`
+    case 'child':
+      return `Waiting for its child, run ${why.runId}.`
+    case 'activity':
+      return `Step '${stepName(why.step)}', attempt ${why.attempt}, is with ${workerOf(why.worker)}${why.until ? `, whose lease lasts until ${when(why.until)}` : ''}.`
+    case 'backoff':
+      return `Step '${stepName(why.step)}' failed (${failure(why.failure)}); the next attempt is at ${when(why.until)}.`
+    case 'completion':
+      return `Waiting for step '${stepName(why.step)}' to be completed from outside${timesOut(why.until)}.`
+    case 'lease':
+      return `Held by ${workerOf(why.worker)}, whose lease lasts until ${when(why.until)}.`
+    case 'noWorker':
+      return `Waiting for a worker that has code for '${why.type}'${why.build === undefined ? '' : ` and is of build '${why.build}'`}.`
+    case 'paused':
+      if (why.note === BY_HAND) return 'Paused by hand.'
+      if (why.note !== undefined) return `Paused by hand: ${why.note}`
+      return `Paused${why.failure ? `: ${failure(why.failure)}` : '.'}`
+    default:
+      return unreachable(why)
+  }
+}
+
+function workerOf(worker: string | undefined): string {
+  if (worker === undefined) return 'no worker yet'
+  return worker.startsWith('worker') || worker.startsWith('a ') ? worker : `worker ${worker}`
 }

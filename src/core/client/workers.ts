@@ -19,16 +19,25 @@ export interface WorkerRecord {
   readonly expiresAt: Date
 }
 
-interface About {
-  readonly queues?: readonly string[]
+/** What a worker can do, as its session says. */
+export interface Abilities {
+  readonly queues: readonly string[]
+  /** `null` means any. */
   readonly workflows?: readonly string[] | null
   readonly activities?: readonly string[] | null
+  /** The name of the worker's build. */
   readonly code?: string
+  /** True if the worker takes part in roll-outs. */
   readonly pin?: boolean
 }
 
-export function workerOf({ worker, expiresAt, about: text }: SessionSnapshot, now: number): WorkerRecord {
-  const { queues = [], workflows, activities, code, pin } = JSON.parse(text) as About
+export function abilitiesOf({ about }: Pick<SessionSnapshot, 'about'>): Abilities {
+  return { queues: [], ...(JSON.parse(about) as Partial<Abilities>) }
+}
+
+export function workerOf(session: SessionSnapshot, now: number): WorkerRecord {
+  const { worker, expiresAt } = session
+  const { queues, workflows, activities, code, pin } = abilitiesOf(session)
   return defined({
     worker,
     queues,

@@ -2,13 +2,7 @@
 
 import { unreachable } from '../base/assert.ts'
 import type { ActivityOf } from '../definitions/plan.ts'
-import type {
-  RegisteredFunction,
-  RegisteredGraph,
-  RegisteredMachine,
-  RegisteredWorkflow,
-  Registry,
-} from '../definitions/registry.ts'
+import type { RegisteredFunction, RegisteredMachine, RegisteredWorkflow, Registry } from '../definitions/registry.ts'
 import type { Decider } from '../kernel/decider.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 import { callWorkflow } from './function/call-workflow.ts'
@@ -25,8 +19,11 @@ export function deciderOf(workflow: RegisteredWorkflow, registry: Registry): Dec
   switch (workflow.style) {
     case 'function':
       return functionDecider(workflow, activities)
-    case 'graph':
-      return graphDecider(workflow, activities)
+    // The history records what the code of a graph decided, so that code is not called again.
+    case 'graph': {
+      const dependents = dependentsIn(workflow.plan)
+      return { open: (head) => new GraphExecution(workflow, head, dependents, activities) }
+    }
     case 'machine':
       return machineDecider(workflow, activities)
     default:
@@ -38,14 +35,6 @@ export function deciderOf(workflow: RegisteredWorkflow, registry: Registry): Dec
 export function functionDecider(workflow: RegisteredFunction, activities: ActivityOf): Decider {
   const code = { workflow, activities, start: callWorkflow }
   return { open: (head, world) => new FunctionExecution(code, head, world) }
-}
-
-/** Runs a graph: the history records what its code decided, so that code is not called again. */
-export function graphDecider(graph: RegisteredGraph, activities: ActivityOf): Decider {
-  const dependents = dependentsIn(graph.plan)
-  return {
-    open: (head) => new GraphExecution(graph, head, dependents, activities),
-  }
 }
 
 /** Runs a machine: the history records the move that answered each event, so no handler is called twice for it. */

@@ -1,5 +1,6 @@
 // Graph plans: a graph in the form that the decider runs, whether it was written in code or as a document. A plan has
 // been checked: names are unique, every step comes after steps of the same graph, and there is no cycle.
+import { digest } from '../base/digest.ts'
 import type { StepShape } from '../kernel/event.ts'
 import type { ActivityContext } from './contract.ts'
 import type { ActivityOptions, ChildOptions } from './options.ts'
@@ -80,3 +81,29 @@ export type Undo = {
       readonly activityInput: (scope: GraphScope & { readonly result: unknown }) => unknown
     }
 )
+
+// The shape of a graph: its steps, their kinds and their order, without the code in them.
+
+export function shapeOf({ name, after, rule, each, work }: GraphNode): StepShape {
+  const marks = [...(each ? ['each'] : []), ...(rule === 'allSucceeded' ? [] : [rule])]
+  return [name, [whatOf(work), ...marks].join(' '), ...after.toSorted()]
+}
+
+/** The hash of a shape. The order in which steps were written does not matter. */
+export function shapeHash(shapes: readonly StepShape[]): string {
+  const sorted = shapes.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  return digest(JSON.stringify(sorted))
+}
+
+function whatOf(work: Work): string {
+  switch (work.type) {
+    case 'step':
+      return 'step'
+    case 'activity':
+      return work.own ? 'step' : `activity:${work.activity}`
+    case 'child':
+      return `child:${work.workflow}`
+    case 'wait':
+      return `wait:${work.signal}`
+  }
+}

@@ -9,7 +9,7 @@ import { type Duration, milliseconds } from '../base/time.ts'
 import type { StepShape } from '../kernel/event.ts'
 import type { Settled } from './context.ts'
 import type { AnyActivityContract, AnyWorkflowContract, Args, InputOf, OutputOf, WorkflowContract } from './contract.ts'
-import { shapeHash } from './graph-shape.ts'
+import { shapeHash } from './graph-plan.ts'
 import type { MachineAction, MachineActivity, MachinePlan, PlanHandlers } from './machine-plan.ts'
 import {
   type ActivityOptions,

@@ -64,7 +64,7 @@ export interface RetryPolicy extends Described<typeof retryPolicy> {}
 
 const presets = ['none', 'exponential', 'quadraticMinutes'] as const
 const WHEN_TO_RETRY = 'When a failed attempt is retried.'
-const retry = either(choice(WHEN_TO_RETRY, presets), nested(WHEN_TO_RETRY, retryPolicy), {
+const retry: Option<Retry> = either(choice(WHEN_TO_RETRY, presets), nested(WHEN_TO_RETRY, retryPolicy), {
   otherwise: "'exponential'",
 })
 /**
@@ -120,10 +120,7 @@ export const activityOptions = {
   heartbeat: duration('Longest time between two calls of `ctx.heartbeat()` in an attempt.'),
 } as const
 /** Options of an activity. A call can override each of them. */
-export interface ActivityOptions extends Omit<Described<typeof activityOptions>, 'retry'> {
-  /** When a failed attempt is retried. Default `'exponential'`. */
-  readonly retry?: Retry
-}
+export interface ActivityOptions extends Described<typeof activityOptions> {}
 
 const timeouts = {
   /** Longest duration of one generation of a run; each continue-as-new starts it again. Default: no limit. */
@@ -153,6 +150,7 @@ const onCancel = choice<'proceed' | 'wait'>(
 
 export const stepOptions = {
   ...stepIdentity,
+  /** When a failed attempt is retried. Default `'exponential'`. */
   retry,
   /** Longest duration of one attempt. Default: no limit. */
   startToClose,
@@ -160,17 +158,16 @@ export const stepOptions = {
   onCancel,
 } as const
 /** Options of an inline step. */
-export interface StepOptions extends Omit<Described<typeof stepOptions>, 'retry'> {
-  /** When a failed attempt is retried. Default `'exponential'`. */
-  readonly retry?: Retry
-}
+export interface StepOptions extends Described<typeof stepOptions> {}
 
-export const runOptions = { ...activityOptions, ...stepIdentity, onCancel } as const
-/** Options of one call of an activity. They override the activity's own. */
-export interface RunOptions extends ActivityOptions, StepIdentity {
+export const runOptions = {
+  ...activityOptions,
+  ...stepIdentity,
   /** When it is cancelled: continue at once, or wait until its body has ended. Default `'proceed'`. */
-  readonly onCancel?: 'proceed' | 'wait'
-}
+  onCancel,
+} as const
+/** Options of one call of an activity. They override the activity's own. */
+export interface RunOptions extends Described<typeof runOptions> {}
 
 /** What can be stored with a run, and its timeouts. */
 export const aboutRun = {

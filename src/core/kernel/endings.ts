@@ -32,7 +32,12 @@ export function lateStep(
   return { until, body, ...(queued && { queued: true }) }
 }
 
-export function stopChild(head: Head, runId: string, type: Stop['type'], reason: string): Outgoing {
+export function stopChild(
+  head: Pick<Head, 'runId' | 'generation'>,
+  runId: string,
+  type: Stop['type'],
+  reason: string,
+): Extract<Outgoing, { type: 'post' }> {
   // A cancelled child may be terminated later, so the ids differ.
   const again = type === 'terminate' ? ':terminate' : ''
   const id = `parent:${head.runId}:${head.generation}${again}`
@@ -76,29 +81,11 @@ export function childEvent(message: Extract<Message, { type: 'childEnded' }>): E
     : { type: 'ChildFailed', key, child, failure: outcome.failure }
 }
 
-export function endingOf(command: EndRun): Ending {
-  switch (command.type) {
-    case 'CompleteRun': {
-      const { value, notBegun, cutOff } = command
-      return {
-        type: 'RunCompleted',
-        value,
-        ...(notBegun && { notBegun }),
-        ...(cutOff && { cutOff }),
-      }
-    }
-    case 'FailRun': {
-      const { failure, undone } = command
-      return { type: 'RunFailed', failure, ...(undone && { undone }) }
-    }
-    case 'CancelRun': {
-      const { reason, undone } = command
-      const because = reason === undefined ? {} : { reason }
-      return { type: 'RunCancelled', ...because, ...(undone && { undone }) }
-    }
-    default:
-      return unreachable(command)
-  }
+const ENDED_BY = { CompleteRun: 'RunCompleted', FailRun: 'RunFailed', CancelRun: 'RunCancelled' } as const
+
+/** A command to end the run, and the event it becomes, have the same fields. */
+export function endingOf({ type, ...fields }: EndRun): Ending {
+  return { type: ENDED_BY[type], ...fields } as Ending
 }
 
 /** What a run left undone when it completed, for people. */

@@ -1,6 +1,6 @@
 // Tokens that settle a webhook or a step from outside. A token holds the id of the run and a part that cannot be
 // guessed.
-import { isUuid } from '../base/digest.ts'
+import { isUuid } from '../base/names.ts'
 import type { Payload } from '../base/value.ts'
 import { unescapeKey } from './ids.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { head } from '../../../test/workflows/replay.ts'
-import { isUuid } from '../base/digest.ts'
+import { isUuid } from '../base/names.ts'
 import type { Command, StartChild } from './command.ts'
 import type { Message } from './message.ts'
 import { type Head, RunState } from './run.ts'

@@ -15,21 +15,21 @@ import { type Around, wrapped } from './wrapped.ts'
 export function coalesced(store: Store, breathe: () => Promise<void> = async () => {}): Store {
   const lanes = Array.from({ length: store.traits.lanes }, () => commitLane(store, breathe))
   const create = new Lane(
-    (runs: NewRun[]) => store.create(runs),
+    (runs) => store.create(runs),
     weightOfRun,
-    (run) => run.workflowId,
+    (run: NewRun) => run.workflowId,
     breathe,
   )
   const post = new Lane(
-    (posts: Post[]) => store.post(posts),
+    (posts) => store.post(posts),
     weightOfPost,
-    (each) => each.runId,
+    (each: Post) => each.runId,
     breathe,
   )
   const settle = new Lane(
-    (outcomes: TaskOutcome[]) => store.settle(outcomes),
+    (outcomes) => store.settle(outcomes),
     weightOfOutcome,
-    (each) => each.taskId,
+    (each: TaskOutcome) => each.taskId,
     breathe,
   )
   return wrapped(store, explained, {

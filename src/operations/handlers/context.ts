@@ -1,7 +1,8 @@
 // What handlers of operations share.
-import { isUuid } from '../../core/base/digest.ts'
+
 import { CancelledError, PawlError, RunError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
+import { isUuid } from '../../core/base/names.ts'
 import { type Duration, milliseconds } from '../../core/base/time.ts'
 import { quote } from '../../core/base/visible.ts'
 import { type Page, type PageOptions, type RunHandle, type RunRef, type Why, whyText } from '../../core/index.ts'

@@ -1,6 +1,6 @@
 // How Postgres words what the SQL stores have in common, and the conditions it tests in its own way: on columns that
 // the server has statistics of, and so that each part of a condition finds its rows in an index.
-import { isUuid } from '../../core/base/digest.ts'
+import { isUuid } from '../../core/base/names.ts'
 import type { AttributeTest, Status } from '../../core/stores/driver.ts'
 import { attributeColumns } from '../sql/attributes.ts'
 import { both, type Condition, isReason } from '../sql/conditions.ts'

@@ -2,9 +2,8 @@
 
 import { defined } from '../../base/defined.ts'
 import { checkOptions, isObject } from '../../base/described.ts'
-import { isUuid } from '../../base/digest.ts'
 import { PawlError } from '../../base/errors.ts'
-import { checkKnownId } from '../../base/names.ts'
+import { checkKnownId, isUuid } from '../../base/names.ts'
 import { type Duration, instantOf, milliseconds } from '../../base/time.ts'
 import type { RunRef } from '../../definitions/context.ts'
 import type { AnyActivityContract, AnyWorkflowContract } from '../../definitions/contract.ts'

@@ -1,7 +1,6 @@
 // `ctx.saga`: if its function fails or is cancelled, the compensations it registered run, newest first.
 
-import type { Failure } from '../../base/failure.ts'
-import { failureOf } from '../../base/failure.ts'
+import { type Failure, failureOf } from '../../base/failure.ts'
 import type { ContinueRun, EndRun } from '../../kernel/command.ts'
 import { misuse } from './misuse.ts'
 

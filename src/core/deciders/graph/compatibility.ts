@@ -3,8 +3,7 @@
 // decide.
 
 import type { PawlError } from '../../base/errors.ts'
-import type { GraphPlan } from '../../definitions/graph-plan.ts'
-import { shapeOf } from '../../definitions/graph-shape.ts'
+import { type GraphPlan, shapeOf } from '../../definitions/graph-plan.ts'
 import type { StepShape } from '../../kernel/event.ts'
 import { type Incompatible, versionMismatch } from '../errors.ts'
 

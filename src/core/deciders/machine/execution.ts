@@ -16,14 +16,12 @@ import type { StepPlan } from '../../kernel/decider.ts'
 import { type Decision, type HeardEvent, type HistoryEvent, isHeard } from '../../kernel/event.ts'
 import { INPUT_KEY } from '../../kernel/ids.ts'
 import type { Head } from '../../kernel/run.ts'
-import type { DefinitionTaken } from '../errors.ts'
-import { requestFailure } from '../errors.ts'
+import { type DefinitionTaken, requestFailure } from '../errors.ts'
 import { InputSchema } from '../input-schema.ts'
 import { Interpreter, UnansweredUpdates, unknownQuery } from '../interpreter.ts'
 import { incompatibleRequests, incompatibleState, otherDefinition } from './compatibility.ts'
-import { idOf } from './keys.ts'
 import { type MadeMove, makeMove } from './moves.ts'
-import { type MachineRequest, Requests } from './requests.ts'
+import { idOf, type MachineRequest, Requests } from './requests.ts'
 
 type Moved = Extract<Decision, { type: 'StateMoved' }>
 type Keyed<T extends HistoryEvent['type']> = Extract<HistoryEvent, { type: T; key: string }>

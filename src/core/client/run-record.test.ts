@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { answerOf } from './outcomes.ts'
+import { answerOf } from './run-record.ts'
 
 test.each([
   [{}, 'UPDATE_FAILED', 'the update failed: too late'],
