@@ -39,7 +39,6 @@ import { consoleLogger, type Logger } from './core/runtime/logger.ts'
 import { nodeProblem } from './core/runtime/node-version.ts'
 import { onShutdown } from './core/runtime/process.ts'
 import { type Random, systemRandom, uuidV7 } from './core/runtime/random.ts'
-import { coalesced } from './core/stores/coalesced.ts'
 import {
   type ListQuery,
   REUSES,
@@ -60,6 +59,7 @@ import { Worker } from './core/worker/worker.ts'
 import type { WorkerOptions } from './core/worker/worker-settings.ts'
 import { type WorkerSettings, workerSettings } from './core/worker/worker-settings.ts'
 import { LocalWorkers } from './local-workers.ts'
+import { coalesced } from './stores/group-commit/coalesced.ts'
 import { openPatiently, type StoreOptions } from './stores/open.ts'
 
 export type { WorkerOptions } from './core/worker/worker-settings.ts'

@@ -1,7 +1,7 @@
 // Planted bugs of the edges: what an error of a store means, what a clock may do, and what a fail-over gives back.
 import { from, type Mutant, mutant, patch } from './planting.ts'
 
-const coalesced = 'core/stores/coalesced.ts'
+const coalesced = 'stores/group-commit/coalesced.ts'
 const availability = 'core/runtime/availability.ts'
 const commits = 'core/stores/rules/commit.ts'
 const sessions = 'core/stores/rules/session.ts'

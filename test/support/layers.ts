@@ -43,6 +43,7 @@ const browserEntry = 'core/browser.ts'
 
 /** The upper floor: layers that use the engine only through its entries. */
 const upper: Readonly<Record<string, readonly string[]>> = {
+  'stores/group-commit': [...common, storeEntry],
   'stores/sql': [...common, storeEntry],
   'stores/sqlite': [...common, storeEntry, 'stores/sql', 'stores/url-parameters.ts'],
   'stores/postgres': [...common, storeEntry, 'stores/sql', 'stores/url-parameters.ts'],

@@ -4,7 +4,6 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest'
 import { type FreshDatabase, freshDatabase } from '../../../test/support/database.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
-import { coalesced } from '../../core/stores/coalesced.ts'
 import type { ClaimedRun, Store } from '../../core/stores/store.ts'
 import {
   ALICE,
@@ -20,6 +19,7 @@ import {
   released,
   turn,
 } from '../../testing/conformance/builders.ts'
+import { coalesced } from '../group-commit/coalesced.ts'
 import { PostgresStore } from './index.ts'
 
 let database: FreshDatabase

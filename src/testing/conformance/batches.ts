@@ -1,6 +1,7 @@
 // Batches: each element gets its own answer, and a refused element does not affect the others.
-import { coalesced } from '../../core/stores/coalesced.ts'
+
 import type { ClaimedRun, Store } from '../../core/stores/store.ts'
+import { coalesced } from '../../stores/group-commit/coalesced.ts'
 import {
   ALICE,
   apply,

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { limits } from '../base/limits.ts'
-import { isUnavailable, refused, unavailable } from '../runtime/availability.ts'
-import { systemClock } from '../runtime/clock.ts'
+import { limits } from '../../core/base/limits.ts'
+import { isUnavailable, refused, unavailable } from '../../core/runtime/availability.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
+import { RowsLocked } from '../../core/stores/locked.ts'
+import { MemoryStore } from '../../core/stores/memory/store.ts'
+import type { Committed, NewRun, Post, Store, TaskOutcome, TurnCommit } from '../../core/stores/store.ts'
+import { asItIs, wrapped } from '../../core/stores/wrapped.ts'
 import { coalesced } from './coalesced.ts'
-import { RowsLocked } from './locked.ts'
-import { MemoryStore } from './memory/store.ts'
-import type { Committed, NewRun, Post, Store, TaskOutcome, TurnCommit } from './store.ts'
-import { asItIs, wrapped } from './wrapped.ts'
 
 interface Batch {
   readonly ids: readonly string[]

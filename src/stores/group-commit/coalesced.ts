@@ -2,14 +2,25 @@
 // halving, and refused alone. Any other error says nothing about the elements, so all callers of the batch get it and
 // send again.
 
-import { limits } from '../base/limits.ts'
-import { isRefused, isUnavailable, outageOf, unavailable } from '../runtime/availability.ts'
-import { batchOf, Pump } from '../runtime/pump.ts'
-import { type Change, inNewRun, inOutcome, inPost, inTurn } from './bodies.ts'
-import { Apart, RowsLocked } from './locked.ts'
-import { checkRecord } from './record.ts'
-import type { AttributeChanges, Committed, NewRun, Post, Store, TaskOutcome, TurnCommit } from './store.ts'
-import { type Around, wrapped } from './wrapped.ts'
+import { limits } from '../../core/base/limits.ts'
+import { isRefused, isUnavailable, outageOf, unavailable } from '../../core/runtime/availability.ts'
+import {
+  type Around,
+  type AttributeChanges,
+  batchOf,
+  bodies,
+  type Committed,
+  type NewRun,
+  type Post,
+  Pump,
+  RowsLocked,
+  type Store,
+  type TaskOutcome,
+  type TurnCommit,
+  wrapped,
+} from '../../core/stores/driver.ts'
+import { Apart } from './apart.ts'
+import { checkRecord } from './record-checks.ts'
 
 /** `breathe` lets the process run: callers that were just answered get to make their next call. */
 export function coalesced(store: Store, breathe: () => Promise<void> = async () => {}): Store {
@@ -193,29 +204,29 @@ const EACH_BYTES = 256
 const ID_BYTES = 64
 
 export function weightOfRun(run: NewRun): number {
-  return bodiesIn(run, inNewRun) + EACH_BYTES + weightOfAttributes(run.attributes)
+  return bodiesIn(run, bodies.inNewRun) + EACH_BYTES + weightOfAttributes(run.attributes)
 }
 
 export function weightOfPost(post: Post): number {
-  return bodiesIn(post, inPost) + EACH_BYTES
+  return bodiesIn(post, bodies.inPost) + EACH_BYTES
 }
 
 export function weightOfOutcome(outcome: TaskOutcome): number {
-  return bodiesIn(outcome, inOutcome) + EACH_BYTES
+  return bodiesIn(outcome, bodies.inOutcome) + EACH_BYTES
 }
 
 export function weightOfTurn(turn: TurnCommit): number {
   const { consumed, outbox, tasks, dropped, next, attributes } = turn
   const left = next.type === 'pause' ? (next.left ?? []) : []
   const ids = consumed.length + dropped.length + left.length
-  let bytes = bodiesIn(turn, inTurn) + EACH_BYTES * (1 + outbox.length + tasks.length)
+  let bytes = bodiesIn(turn, bodies.inTurn) + EACH_BYTES * (1 + outbox.length + tasks.length)
   for (const item of outbox) {
     if (item.type === 'start') bytes += weightOfAttributes(item.run.attributes)
   }
   return bytes + ids * ID_BYTES + weightOfAttributes(attributes)
 }
 
-function bodiesIn<T>(value: T, walk: (value: T, change: Change) => T): number {
+function bodiesIn<T>(value: T, walk: (value: T, change: bodies.Change) => T): number {
   let bytes = 0
   walk(value, (text) => {
     bytes += Buffer.byteLength(text)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { limits } from '../base/limits.ts'
-import { type CheckedRecord, checkRecord } from './record.ts'
+import { limits } from '../../core/base/limits.ts'
+import { type CheckedRecord, checkRecord } from './record-checks.ts'
 
 const put = { space: 's', key: 'k', version: 0, body: '{}' }
 const longest = 'k'.repeat(limits.recordKeyLengthMax)

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { limits } from '../../core/base/limits.ts'
+import { systemClock } from '../../core/runtime/clock.ts'
+import { MemoryStore } from '../../core/stores/memory/store.ts'
+import type { ClaimedRun, NewRun, Store, TurnCommit } from '../../core/stores/store.ts'
+import { asItIs, wrapped } from '../../core/stores/wrapped.ts'
 import { message, newRun, newTask, turn } from '../../testing/conformance/builders.ts'
-import { limits } from '../base/limits.ts'
-import { systemClock } from '../runtime/clock.ts'
 import { coalesced, weightOfOutcome, weightOfPost, weightOfRun, weightOfTurn } from './coalesced.ts'
-import { MemoryStore } from './memory/store.ts'
-import type { ClaimedRun, NewRun, Store, TurnCommit } from './store.ts'
-import { asItIs, wrapped } from './wrapped.ts'
 
 const large = 'x'.repeat(100_000)
 const lease = { session: 1, epoch: 1, nonce: 1 }
