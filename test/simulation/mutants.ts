@@ -47,8 +47,8 @@ export const mutants: readonly Mutant[] = [
     'H2: history is read as it was before the lease was granted',
     patch(
       'core/stores/rules/read.ts',
-      'return turnsOf(turns, ask.generation ?? newest)',
-      'return turnsOf(turns.slice(0, -1), ask.generation ?? newest)',
+      'const found = turnsOf(turns, generation)',
+      'const found = turnsOf(turns.slice(0, -1), generation)',
     ),
   ),
   mutant(

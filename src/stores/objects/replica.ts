@@ -104,7 +104,7 @@ export class Replica {
   catchUp(): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#over.signal.aborted) return reject(unavailable(this.#ports.bucket.name, 'the store is closed'))
-      this.#waiting.reader({ resolve, reject })
+      this.#waiting.addReader({ resolve, reject })
       this.#pump.start()
     })
   }
@@ -116,7 +116,7 @@ export class Replica {
   }
 
   /** Notes that a snapshot of this number exists. */
-  heardOf(snapshot: number): void {
+  noteSnapshot(snapshot: number): void {
     if (snapshot <= this.snapshot) return
     this.snapshot = snapshot
     this.touched.forget(snapshot)
@@ -131,12 +131,12 @@ export class Replica {
   // Reads everything anew: the newest snapshot, and the log behind it.
   async #open(): Promise<void> {
     for (let before: string | undefined; ; ) {
-      const asked = this.#certainty.moment()
+      const sentAt = this.#certainty.moment()
       const keys = (await listAll(this.#ports.bucket, SNAPSHOTS)).map(({ key }) => key).reverse()
       const lost = await this.#restore(keys)
       const gap = await this.#readLog()
       if (gap === undefined) {
-        this.#certainty.renew(asked)
+        this.#certainty.renew(sentAt)
         this.#isOpen = true
         // Reading took so long that objects may have been deleted and their numbers used again meanwhile.
         if (this.#certainty.holds) return
@@ -191,11 +191,11 @@ export class Replica {
   async #step(): Promise<void> {
     const isHurried = this.#waiting.isUrgent || this.#over.signal.aborted
     const pauseMs = isHurried ? 0 : this.#pacing.pauseMs
-    const grants = this.#waiting.hasWrites && pauseMs === 0
-    if (grants) await this.#grant(this.#waiting.take())
+    const writes = this.#waiting.hasWrites && pauseMs === 0
+    if (writes) await this.#writeBatch(this.#waiting.take())
     // Also readers that came while something was written: they do not wait for the next write.
-    if (this.#waiting.hasReaders) await this.#look().catch(() => {})
-    else if (!grants) await this.#pause(pauseMs)
+    if (this.#waiting.hasReaders) await this.#readToEnd().catch(() => {})
+    else if (!writes) await this.#pause(pauseMs)
   }
 
   // Lets other processes write. Reads and urgent writes do not wait for this pause.
@@ -207,11 +207,11 @@ export class Replica {
   }
 
   // Settles the readers that wait for the end of the log, also if it cannot be read.
-  #look(): Promise<void> {
+  #readToEnd(): Promise<void> {
     return this.#isOpen ? this.#follow() : this.#waiting.serve(() => this.#open())
   }
 
-  async #grant(batch: readonly Pending[]): Promise<void> {
+  async #writeBatch(batch: readonly Pending[]): Promise<void> {
     try {
       if (!this.#isOpen) await this.#open()
       await this.#write(batch)
@@ -221,17 +221,17 @@ export class Replica {
   }
 
   // If another process was faster, its object is read, and the batch is tried again.
-  async #write(given: readonly Pending[]): Promise<void> {
-    let batch = given
-    for (let hasLooked = false; ; hasLooked = true) {
-      batch = await this.#lookBack(batch)
+  async #write(first: readonly Pending[]): Promise<void> {
+    let batch = first
+    for (let hasFollowed = false; ; hasFollowed = true) {
+      batch = await this.#loadArchived(batch)
       const tx = new Transaction(this.tables, this.now, this.archive)
       const outs = batch.map(({ write }) => applyTo(write, tx))
       const changes = tx.changes()
       const archive = this.#fitting(batch, changes)
       if (isEmpty(changes) && !archive) {
         // Without a write there is no sign whether another process wrote before these calls were made.
-        if (hasLooked || !batch.some(({ write }, index) => isStale(write, outs[index]))) return answer(batch, outs)
+        if (hasFollowed || !batch.some(({ write }, index) => isStale(write, outs[index]))) return answer(batch, outs)
         const before = this.position
         await this.#follow()
         if (this.position === before) return answer(batch, outs)
@@ -251,18 +251,18 @@ export class Replica {
   #fitting(batch: readonly Pending[], { runs }: Changes): ArchiveChange | undefined {
     const proposals = batch.flatMap(({ write: { archive } }) => archive ?? [])
     if (proposals.length === 0) return undefined
-    const awake = new Set(runs.map(({ runId }) => runId))
-    const rests = (runId: string, upTo: number): boolean =>
-      (this.endedIn.get(runId) ?? Number.POSITIVE_INFINITY) <= upTo && !awake.has(runId)
-    return firstFitting(proposals, this.archive.state, this.now, rests)
+    const changed = new Set(runs.map(({ runId }) => runId))
+    const isStillEnded = (runId: string, upTo: number): boolean =>
+      (this.endedIn.get(runId) ?? Number.POSITIVE_INFINITY) <= upTo && !changed.has(runId)
+    return firstFitting(proposals, this.archive.state, this.now, isStillEnded)
   }
 
   // Only the archive knows whether a run that is not in the tables exists. A write that needs a lost segment is refused;
-  // no other is. Returns the rest.
-  async #lookBack(batch: readonly Pending[]): Promise<readonly Pending[]> {
+  // no other is. Returns the others.
+  async #loadArchived(batch: readonly Pending[]): Promise<readonly Pending[]> {
     for (let before = -1; ; ) {
       try {
-        for (const { write } of batch) await this.#lookFor(write)
+        for (const { write } of batch) await this.#loadArchivedFor(write)
         return batch
       } catch (error) {
         if (!(error instanceof SegmentGone)) throw error
@@ -273,7 +273,7 @@ export class Replica {
     }
   }
 
-  #lookFor({ runIds = [], workflowIds = [] }: PendingWrite<unknown>): Promise<void> {
+  #loadArchivedFor({ runIds = [], workflowIds = [] }: PendingWrite<unknown>): Promise<void> {
     return this.archive.look(
       runIds.filter((id) => !this.tables.run(id)),
       workflowIds.filter((id) => !this.tables.names.has(id)),
@@ -281,17 +281,17 @@ export class Replica {
   }
 
   async #withoutLost(batch: readonly Pending[]): Promise<readonly Pending[]> {
-    const rest: Pending[] = []
+    const kept: Pending[] = []
     for (const pending of batch) {
       try {
-        await this.#lookFor(pending.write)
-        rest.push(pending)
+        await this.#loadArchivedFor(pending.write)
+        kept.push(pending)
       } catch (error) {
         if (!(error instanceof SegmentGone)) throw error
         pending.reject(error)
       }
     }
-    return rest
+    return kept
   }
 
   // Creates the object; false if another process was faster. A request without an answer is sent again unchanged. After
@@ -309,12 +309,12 @@ export class Replica {
   async #createOnce({ entry, body }: Sent, tries: number): Promise<boolean> {
     const { bucket } = this.#ports
     const key = logKey(entry.n)
-    const asked = this.#certainty.moment()
+    const sentAt = this.#certainty.moment()
     const outcome = await bucket.create(key, body)
-    if (tries === 1) this.#pacing.wrote(this.#certainty.moment().monotonic - asked.monotonic)
+    if (tries === 1) this.#pacing.wrote(this.#certainty.moment().monotonic - sentAt.monotonic)
     if (outcome === 'exists' && !(await this.#isOwn(entry, tries))) return false
     if (!(await this.#isEnd(entry.n))) return false
-    this.#certainty.renew(asked)
+    this.#certainty.renew(sentAt)
     this.#apply(entry, true)
     return true
   }
@@ -323,8 +323,8 @@ export class Replica {
   async #isOwn({ n, writer }: LogEntry, tries: number): Promise<boolean> {
     if (tries === 1) return false
     const key = logKey(n)
-    const there = await this.#ports.bucket.get(key)
-    return there !== undefined && decodeEntry(key, there).writer === writer
+    const found = await this.#ports.bucket.get(key)
+    return found !== undefined && decodeEntry(key, found).writer === writer
   }
 
   // Reads the objects of other processes.
@@ -341,24 +341,24 @@ export class Replica {
 
   // If a snapshot covers the next object, that object may be deleted, and everything is read anew.
   async #makeCertain(): Promise<void> {
-    const asked = this.#certainty.moment()
+    const sentAt = this.#certainty.moment()
     const newest = (await listAll(this.#ports.bucket, SNAPSHOTS)).at(-1)
-    if (!newest || numberIn(newest.key) <= this.position) return this.#certainty.renew(asked)
+    if (!newest || numberIn(newest.key) <= this.position) return this.#certainty.renew(sentAt)
     await this.#open()
     this.#ports.tell([{ type: 'changed' }])
   }
 
-  #apply(entry: LogEntry, own: boolean): void {
+  #apply(entry: LogEntry, isOwn: boolean): void {
     assert(entry.n === this.position + 1, 'the log is read in order, and once')
     this.touched.note(entry, this.tables.names)
     const hints = this.tables.apply(entry.changes, entry.at)
     this.position = entry.n
     this.at = entry.at
-    this.heardOf(entry.snapshot)
+    this.noteSnapshot(entry.snapshot)
     for (const change of entry.changes.runs) noteEnd(this.endedIn, change, entry.n)
     if (entry.archive) this.#archived(entry.archive, entry.n)
     this.#ports.tell(hints)
-    this.#ports.onAdvance(entry, own)
+    this.#ports.onAdvance(entry, isOwn)
   }
 
   #archived(change: ArchiveChange, number: number): void {

@@ -53,7 +53,7 @@ export class Snapshotter {
     const state = replica.dump()
     const captured = base ? captureChanged(state, replica.touched, base.n) : captureAll(state)
     await this.#save(state, textsOf(captured, settings.partBytes, clock), base?.parts)
-    replica.heardOf(position)
+    replica.noteSnapshot(position)
   }
 
   /** Returns the complete snapshots among these, with the keys of their parts. */

@@ -47,7 +47,7 @@ export class WriteQueue {
     this.onHurry()
   }
 
-  reader(reader: Settle<void>): void {
+  addReader(reader: Settle<void>): void {
     this.#readers.push(reader)
     this.onHurry()
   }
@@ -60,9 +60,9 @@ export class WriteQueue {
       bytes: limits.objectBytes,
       bytesOf: ({ write }) => write.bytes ?? 0,
     })
-    const left = all.slice(count)
-    this.#urgent = left.filter(({ write }) => write.urgent)
-    this.#writes = left.filter(({ write }) => !write.urgent)
+    const remaining = all.slice(count)
+    this.#urgent = remaining.filter(({ write }) => write.urgent)
+    this.#writes = remaining.filter(({ write }) => !write.urgent)
     return all.slice(0, count)
   }
 
@@ -72,11 +72,11 @@ export class WriteQueue {
     this.#writes.unshift(...batch.filter(({ write }) => !write.urgent))
   }
 
-  /** Calls `look`, which reads to the end of the log, and settles the readers that were waiting with its outcome. */
-  async serve(look: () => Promise<void>): Promise<void> {
+  /** Calls `read`, which reads to the end of the log, and settles the readers that were waiting with its outcome. */
+  async serve(read: () => Promise<void>): Promise<void> {
     const readers = this.#readers.splice(0)
     try {
-      await look()
+      await read()
       for (const { resolve } of readers) resolve()
     } catch (error) {
       for (const { reject } of readers) reject(error)
