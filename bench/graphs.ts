@@ -48,7 +48,7 @@ const shapes: readonly Shape[] = [
   { name: 'layers of 50', width: () => 50 },
   { name: 'a chain', width: () => 1 },
   { name: 'a fan', width: (steps) => steps },
-  // Each result is a turn of its own, while all the others are open: the worst case for whoever looks at all of them.
+  // Each result is a turn of its own, while all the others are open: the worst case for code that looks at all of them.
   { name: 'a fan, one body at a time', width: (steps) => steps, single: true },
 ]
 

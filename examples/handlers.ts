@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { open, workflow } from 'pawl'
 import { callExternalService, notifyWebhook, verifyWebhook } from 'pawl/handlers'
 
-// In earnest both are somebody else's, and https.
+// In a real program both belong to others, and use https.
 const requests: { path: string; headers: IncomingHttpHeaders; body: string }[] = []
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   requests.push({ path: request.url ?? '', headers: request.headers, body: await text(request) })

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { open } from 'pawl'
 import { callExternalService } from 'pawl/handlers'
 
-// In earnest these are somebody else's services, and https.
+// In a real program these are services of others, and use https.
 const facts: Record<string, { degrees: number; count: number }> = {
   Rome: { degrees: 24, count: 2_750_000 },
   Bergen: { degrees: 9, count: 290_000 },

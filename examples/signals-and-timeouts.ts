@@ -19,7 +19,7 @@ const pawl = await open('sqlite:./pawl.db', { workflows: [ballot] })
 pawl.work()
 
 const run = await pawl.start(ballot, { voters: 3, patienceMs: 60_000 })
-// Signals are kept in the order they were accepted, whether or not somebody waits for them yet.
+// Signals are kept in the order they were accepted, whether or not a wait for them has begun.
 await run.signal(vote, { by: 'Ada', yes: true })
 await run.signal(vote, { by: 'Grace', yes: false })
 // The same message id is delivered once, however often it is sent.

@@ -1,4 +1,4 @@
-// A callback from somebody who knows nothing of pawl but a token, and messages that start the run they are for.
+// A callback from a program that knows nothing of pawl but a token, and messages that start the run they are for.
 import assert from 'node:assert/strict'
 import { open, PawlError, signal, TIMEOUT, update, workflow } from 'pawl'
 

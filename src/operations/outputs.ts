@@ -80,7 +80,7 @@ export interface Health {
   readonly runs: { readonly live: number; readonly paused: number }
 }
 
-/** One change that somebody made through a server. */
+/** One change that was made through a server. */
 export interface AuditEntry {
   readonly at: Date
   /** The name of the token. */

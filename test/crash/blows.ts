@@ -79,7 +79,7 @@ export class Blows {
     const worker = this.#random.pick(ready)
     if (kind === 'kills') await fleet.kill(worker)
     else {
-      // Whoever is stopped misses more than its whole lease.
+      // A stopped worker misses more than its whole lease.
       const pause = fleet.freeze(worker, leaseMs * (1.2 + this.#random.fraction()))
       this.#frozen.add(pause)
       void pause.finally(() => this.#frozen.delete(pause))
@@ -87,7 +87,7 @@ export class Blows {
     return true
   }
 
-  // A worker that is being started tells whoever starts it that it may not use the store, and ends.
+  // A worker that is being started tells its parent that it may not use the store, and ends.
   async #outage(): Promise<void> {
     const { fleet, outage } = this.#targets
     while (fleet.all.some(({ state }) => state === 'starting')) await sleep(20)

@@ -1,5 +1,5 @@
 // What the ledgers alone say about step bodies: that none ran in two places at once, that attempts were counted, and how
-// long it took after a kill until somebody went on.
+// long it took after a kill until another worker continued.
 import type { Begun, LedgerLine } from './ledger.ts'
 
 export interface Bodies {
@@ -46,7 +46,7 @@ export function checkAttempts(bodies: Bodies): string[] {
 
 /**
  * Milliseconds from each kill to the next attempt of each body that was running then, if nothing else struck in between:
- * whoever takes a run over may be the next to be killed.
+ * the next holder of a run may be the next to be killed.
  */
 export function recoveries(bodies: Bodies, struck: readonly number[]): number[] {
   return [...spansOf(bodies).values()].flatMap((spans) =>

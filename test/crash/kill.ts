@@ -2,7 +2,7 @@
 // Usage: node test/crash/kill.ts --store sqlite|postgres|file|radosgw --kills 1000 --runs 50000 [--stops 50] [--seed 1]
 //   [--clock-jumps 0] [--failovers 0] [--workers 4] [--pause-ms 700] [--step-ms-max 80] [--settle-ms-max 300000] [--json]
 // Clocks are set by libfaketime: that of the server on Postgres, that of this process and all workers on SQLite. It cannot
-// set the clock of the file system, which a folder goes by. Only Postgres fails over: to a synchronous standby, so that
+// set the clock of the file system, which a folder uses. Only Postgres fails over: to a synchronous standby, so that
 // nothing may be lost.
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -26,7 +26,7 @@ const stores: Readonly<Record<string, () => Promise<string>>> = {
 }
 
 test.each(Object.entries(stores))(
-  'on %s every reader has every event once, whoever is killed',
+  'on %s every reader has every event once, whichever process is killed',
   {
     timeout: 120_000 + kills * 3_000,
   },

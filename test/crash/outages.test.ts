@@ -1,5 +1,5 @@
 // For a few seconds the store refuses everything, with errors that look as if they would never pass: a role that may not
-// log in, credentials that are not accepted, a file that somebody else keeps locked. Runs that are in progress survive.
+// log in, credentials that are not accepted, a file that another program keeps locked. Runs that are in progress survive.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { describeReport, type KillOptions, killWorkers } from './kill-workers.ts
 
 const seed = Number(process.env['PAWL_SEED'] ?? Date.now() % 1_000_000)
 const outageMs = 3_000
-/** Within the longer lease whoever holds a run keeps it through the outage; within the shorter nobody does. */
+/** Within the longer lease the holder of a run keeps it through the outage; within the shorter none does. */
 const leases = { longer: 15_000, shorter: 1_500 } as const
 
 type Place = Pick<KillOptions, 'store' | 'outage' | 'leaseMs'>

@@ -27,7 +27,7 @@ export interface Program {
     readonly workflows: readonly AnyWorkflow[]
     readonly activities: readonly AnyActivity[]
   }
-  /** What a client does. Its outcome is the same whoever dies. */
+  /** What a client does. Its outcome is the same whichever process dies. */
   perform(engine: Engine, stage: Stage): Promise<unknown>
 }
 

@@ -47,7 +47,7 @@ export class ByHand {
   }
 }
 
-/** The result of a step, as whoever did it tells. */
+/** The result of a step, as its body tells. */
 export function ended(step: string, id = `task:${step}`): Message {
   const outcome = { ok: true, attempt: 1, value: encode(step, 'a result') } as const
   return { type: 'taskEnded', id, generation: 1, key: `activity:${step}#1`, outcome }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { waitsFor } from '../workflows/each-store.ts'
 import { eventsOf, using, usingRealTime, ways } from './support.ts'
 
-/** Never sent: whoever waits for it waits until the run is stopped. */
+/** Never sent: a step that waits for it waits until the run is stopped. */
 const go = signal('go')
 
 type Outcome = 'success' | 'retryable' | 'permanent' | 'timeout' | 'cancelled'

@@ -146,7 +146,7 @@ describe.each(['memory', 'sqlite', 'postgres', 'file'] as const)('on %s', (kind)
     expect(await run.result()).toBe('c')
   })
 
-  test('api gap 10: graphs, machines and declared workflows take the option; a child goes by its own', async () => {
+  test('api gap 10: graphs, machines and declared workflows take the option; a child uses its own', async () => {
     const child = workflow('child', { pin: true }, async (ctx) => ctx.wait(go))
     const parent = workflow('parent', { pin: false }, async (ctx) => ctx.child(child))
     const declared = workflow.declare('declared', { pin: true }).implement(async (ctx) => ctx.wait(go))

@@ -14,7 +14,7 @@ const program = join(import.meta.dirname, 'worker-process.ts')
 const runsOfAll = 200
 /** Fewer than there are runs, so that nobody can take them all. */
 const runsAtOnce = 20
-/** Fewer than there are steps, and together more: whoever waits for another does not keep it from beginning. */
+/** Fewer than there are steps, and together more: a step that waits for another does not keep it from beginning. */
 const stepsAtOnce = 300
 /** Bodies that a process may end before it gets stuck and is killed. */
 const endedBefore = 3

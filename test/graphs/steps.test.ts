@@ -51,7 +51,7 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
     for (const [name, [x, y]] of Object.entries(outcomes)) {
       const definition = graph('rule')
         .step('x', { when: () => x !== 'is skipped' }, body(x))
-        // It begins when the first has ended, so nothing is under way that a failure could stop.
+        // It begins when the first has ended, so nothing is in progress that a failure could stop.
         .step('y', { after: ['x'], rule: 'allDone', when: () => y !== 'is skipped' }, body(y))
         .step('z', { after: ['x', 'y'], rule }, () => 'z')
       await using([definition], { alwaysReplay }, async (engine) => {
@@ -204,12 +204,12 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
   test('D7, D8: a query tells where each step stands, and the run ends when all of them have', async () => {
     const definition = graph('states')
       .step('done', () => 1)
-      .wait('under way', { after: ['done'] }, go)
+      .wait('in progress', { after: ['done'] }, go)
       .step('delayed', { delay: '1h' }, () => 1)
-      .step('not yet', { after: ['under way'] }, () => 1)
+      .step('not yet', { after: ['in progress'] }, () => 1)
       .step('skipped', { after: ['done'], when: () => false }, () => 1)
     const stand = (...statuses: string[]): object[] =>
-      ['done', 'under way', 'delayed', 'not yet', 'skipped'].map((name, n) => ({
+      ['done', 'in progress', 'delayed', 'not yet', 'skipped'].map((name, n) => ({
         name,
         status: statuses[n],
       }))

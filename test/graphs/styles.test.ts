@@ -184,7 +184,7 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
     })
   })
 
-  test('D9: what is under way is called off when a step fails, and nothing else begins', async () => {
+  test('D9: steps in progress are cancelled when a step fails, and nothing else begins', async () => {
     log.length = 0
     const definition = graph('failing')
       .step(
@@ -192,10 +192,10 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
         { delay: '1s', retry: 'none' },
         noted('fails', () => false),
       )
-      .wait('under way', {}, more)
-      .step('next', { after: ['under way'] }, noted('next'))
+      .wait('in progress', {}, more)
+      .step('next', { after: ['in progress'] }, noted('next'))
       .step('unrelated', { delay: '1h' }, noted('unrelated'))
-      .step('clean up', { after: ['under way'], rule: 'allDone' }, noted('clean up'))
+      .step('clean up', { after: ['in progress'], rule: 'allDone' }, noted('clean up'))
       .step('told', { after: ['fails'], rule: 'oneFailed' }, noted('told'))
       .step('not told', { after: ['fails'], rule: 'noneFailed' }, noted('not told'))
       .step('after told', { after: ['told'] }, noted('after told'))
@@ -206,8 +206,8 @@ describe.each(ways)('%s', (_, alwaysReplay) => {
     })
   })
 
-  test('S1: a signal goes past a wait that was called off, to who still waits for it', async () => {
-    const definition = graph('called off')
+  test('S1: a signal passes a cancelled wait, and goes to the one that still waits', async () => {
+    const definition = graph('cancelled')
       .wait('first', {}, more)
       .step(
         'fails',

@@ -177,7 +177,7 @@ describe.each(kinds.filter((kind) => ['memory', 'sqlite', 'postgres', 'file'].in
     expect(await eventsOf(run)).toContain('MigrationRequested')
   })
 
-  test('N4: a migration to a definition nobody has waits for whoever has it', async () => {
+  test('N4: a migration to a definition that no worker has waits for a worker that has it', async () => {
     const [runId = ''] = await begun()
     const older = first().wait('pause', { after: ['a'] }, go)
     const engine = await bench.serve({ workflows: [older] })

@@ -65,7 +65,7 @@ function linesOf(file: string): string[] {
   return readFileSync(file, 'utf8').split('\n').slice(0, -1)
 }
 
-/** Every step body ran once, but for the one that was under way when its worker died. */
+/** Every step body ran once, but for the one that was running when its worker died. */
 function expectEachOnce(lines: readonly string[]): void {
   const distinct = new Set(lines)
   expect(distinct.size).toBe(steps)

@@ -10,7 +10,7 @@ interface Waiting {
   readonly go: () => void
 }
 
-/** No call waits longer, so that no worker loses its lease for want of an answer. */
+/** No call waits longer, so that no worker loses its lease because an answer is missing. */
 const waitMsMax = 100
 
 export class Interleaving {

@@ -12,7 +12,7 @@ export const operations = [
   'reset',
   'signal',
   'trigger',
-  /** Not an operation: somebody has seen that the run ended. */
+  /** Not an operation: a caller has seen that the run ended. */
   'seen ended',
 ] as const
 export type Operation = (typeof operations)[number]

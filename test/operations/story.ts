@@ -24,7 +24,7 @@ export type Workers = (typeof workers)[number]
 
 export interface Told {
   readonly violations: readonly string[]
-  /** What was asked and answered, for whoever looks into a violation. */
+  /** What was asked and answered, for the reader of a violation. */
   readonly lines: readonly string[]
   readonly rest: string
 }

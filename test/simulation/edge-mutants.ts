@@ -33,7 +33,7 @@ export const edgeMutants: readonly Mutant[] = [
     ),
   ),
   mutant(
-    'D2: a late session is freed by whoever sees it, without waiting',
+    'D2: a late session is freed by the first claim that sees it, without waiting',
     patch(lateSessions, 'return since + ttlMs * limits.leaseSelfStopShare', 'return since + ttlMs * 0'),
   ),
   mutant(

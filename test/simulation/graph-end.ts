@@ -59,7 +59,7 @@ export function checkEnd({ spec, events, facts, kept }: Walked): string[] {
   const found: string[] = []
   for (const [name, standing] of told.standing())
     if (!endIn(standing)) found.push(`D8: the run ends, and ${name} is ${standing}`)
-  for (const key of told.open) found.push(`D8: the run ends, and ${key} is not called off`)
+  for (const key of told.open) found.push(`D8: the run ends, and ${key} is not cancelled`)
   found.push(...checkWaits(spec, told, facts))
   const trouble = past.slice(kept).find(isTrouble)
   if (trouble) return [...found, ...checkBadEnd(trouble, ending)]

@@ -45,7 +45,7 @@ export const graphMutants: readonly Mutant[] = [
     "if (state.status === 'waiting' && cancelled) this.settle(state, 'skipped')",
   ),
   inGraphs(
-    'D9: what is under way when the run fails is not called off',
+    'D9: what is in progress when the run fails is not cancelled',
     progress,
     'for (const key of this.nodes.stop(false)) this.toCancel.add(key)',
     'this.nodes.stop(false)',
@@ -69,7 +69,7 @@ export const graphMutants: readonly Mutant[] = [
     'if (index === 0) state.items?.pending.delete(index)',
   ),
   inGraphs(
-    'more of a list are under way than may be',
+    'more items of a list are in progress than may be',
     execution,
     'state.open.size >= parallel',
     'state.open.size > parallel',

@@ -163,7 +163,7 @@ export class Told {
     const [payload, ...rest] = this.#signals.get(name) ?? []
     const step = waiter && parseNodeKey(waiter.key)?.name
     if (!waiter || step === undefined || payload === undefined) return
-    // To be stopped already: it is called off in this very turn, and the signal stays.
+    // To be stopped already: it is cancelled in this very turn, and the signal stays.
     if (this.known.get(step) !== 'begun') return
     this.#signals.set(name, rest)
     this.#waiting.splice(at, 1)

@@ -43,7 +43,7 @@ export function walk(walked: Walked): string[] {
 /** Neither a beginning nor an end. */
 const ASIDE: ReadonlySet<string> = new Set(['StepRetried', 'StepBegun', 'StepQueued'])
 
-/** D6: nothing is begun twice or has two ends, whoever died and however often it was said. */
+/** D6: nothing is begun twice or has two ends, whichever worker died and however often it was said. */
 function checkOnce(events: readonly Event[]): string[] {
   const seen = new Set<string>()
   return events.flatMap((event) => {
@@ -118,7 +118,7 @@ class Look {
     if (work.do !== 'each' || index >= length) return [`it has ${length} items`]
     const open = [...this.#told.open].filter((key) => parseNodeKey(key)?.name === name)
     const most = work.parallel ?? length
-    return open.length < most ? [] : [`${open.length} of its items are under way, of ${most}`]
+    return open.length < most ? [] : [`${open.length} of its items are in progress, of ${most}`]
   }
 
   get #waits(): boolean {

@@ -29,7 +29,7 @@ interface Scope {
 type Options = ActivityOptions & Readonly<Record<string, unknown>>
 type Step = ActivityContext & Scope
 
-/** The builder, for whoever learns what steps there are only when it runs. */
+/** The builder, for code that learns what steps there are only when it runs. */
 interface Builder {
   step(name: string, options: Options, body: (ctx: Step) => unknown): Builder
   each(name: string, options: Options, body: (ctx: Step) => unknown): Builder
@@ -65,7 +65,7 @@ export class Story {
     this.name = `g${index}`
   }
 
-  /** For whoever looks into a seed. */
+  /** For the reader of a seed's trace. */
   get described(): string {
     const { steps, ...rest } = this.spec
     const lines = [`graph ${this.name}, run ${this.runId}: ${JSON.stringify(rest)}`]
@@ -137,7 +137,7 @@ async function cancel(run: RunHandle<unknown>, ms: number, world: ProgramWorld):
   await unlessEnded(run.cancel('enough'))
 }
 
-// Whoever has it go on has seen to it that some of what went wrong works now.
+// A person who retries a run has repaired some of what went wrong.
 async function goOn(run: RunHandle<unknown>, story: Story, world: ProgramWorld): Promise<void> {
   for (;;) {
     const { status } = await run.describe()

@@ -49,7 +49,7 @@ export class KitchenSink {
   readonly expected = new Map<string, string>()
   /** Tokens that steps made known, by the webhook they are for. */
   readonly #tokens = new Map<number, string>()
-  /** A fail-over can lose a token that somebody has been given, and nobody can tell them of the next. */
+  /** A fail-over can lose a token that was handed out, and its owner cannot be told of the next. */
   readonly #webhooks: boolean
 
   constructor(webhooks = true) {
@@ -128,7 +128,7 @@ export class KitchenSink {
   }
 }
 
-/** Whoever is told to try later does. */
+/** A caller that is told to try later does. */
 async function patiently(world: ProgramWorld, call: () => Promise<void>): Promise<void> {
   for (;;) {
     try {

@@ -266,7 +266,7 @@ async function oneStory(client: Engine, world: ProgramWorld, kept: Promised, n: 
   await run.cancel('the client changed its mind')
 }
 
-// Whoever pauses a run resumes it, at whatever moment that comes.
+// The caller that pauses a run resumes it, at whatever moment that comes.
 async function rest(run: RunHandle<unknown>, world: ProgramWorld): Promise<void> {
   const { random } = world
   try {

@@ -1,4 +1,4 @@
-// Random programs made of every primitive, and a model that says what they come to. Whatever happens to whoever runs them,
+// Random programs made of every primitive, and a model that says what they come to. Whatever happens to their workers,
 // it is the model's outcome: programs are made so that there is only one.
 import type { SeededRandom } from '../../src/testing/seeded-random.ts'
 
@@ -75,7 +75,7 @@ export class Maker {
     return Array.from({ length: 1 + this.#random.below(3) }, () => this.#node(3, true))
   }
 
-  // What may fail, or be called off, is made of quiet nodes only: nobody waits for an answer of theirs.
+  // What may fail, or be cancelled, is made of quiet nodes only: no caller waits for an answer of theirs.
   #node(depth: number, loud: boolean): Node {
     if (depth === 0 || this.#random.chance(0.25)) return this.#leaf(loud)
     const make = this.#random.pick(['seq', 'all', 'promiseAll', 'settled', 'map', 'one', 'quiet'] as const)

@@ -39,7 +39,7 @@ export async function simulateGraphs(seed: number, options: GraphOptions = {}): 
   const count = calm ? CALM_GRAPHS : 1 + plan.below(2)
   const incidents = calm ? noIncidents : incidentRatesOf(plan.fork('incidents'))
   const specs = options.specs ?? graphsOf(seed, count)
-  // A fail-over can lose that somebody told a run to go on, and that it had ended.
+  // A fail-over can lose that a run was resumed, and that it had ended.
   const once = specs.map(({ again: _, ...spec }) => spec)
   const world = new GraphWorld(incidents.failOvers > 0 ? once : specs)
   const simulation = new Simulation({

@@ -90,7 +90,7 @@ async function decide(
   return done.length === 0 || isOver ? lines : [...lines, ...(await decide(execution, turn, done))]
 }
 
-// What has been settled needs no calling off, even if the code lets go of it before it sees that.
+// What has been settled needs no cancelling, even if the code cancels it before it sees that.
 function worthRecording(command: Command, { before, happened }: RecordedTurn): Command[] {
   if (command.type !== 'CancelRequests') return [command]
   const settled = new Set(

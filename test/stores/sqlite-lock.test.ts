@@ -1,4 +1,4 @@
-// What a SQLite store does while somebody else has the file locked.
+// What a SQLite store does while another program has the file locked.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// What every entry point exports, as a list in the repository: a name that is added, or gone, is a decision somebody sees.
+// What every entry point exports, as a list in the repository: a name that is added, or gone, is a decision that a reviewer sees.
 // `npx vitest run --project unit test/types/exports.test.ts -u` writes it anew.
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

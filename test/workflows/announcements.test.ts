@@ -34,7 +34,7 @@ describe.each(kinds)('on %s', (kind) => {
       await counted(heard, 'run.continued', 1)
     }
     expect(await run.result()).toBe(4)
-    // Whoever waits for a result may hear of it before those who listen.
+    // A caller that waits for a result may get it before the listeners.
     await counted(heard, 'run.completed', 1)
     const mine = heard.filter((each) => 'runId' in each && each.runId === run.runId)
     const types = mine.map(({ type }) => type).filter((type) => !type.startsWith('activity'))

@@ -52,7 +52,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(after).toBe(0)
   })
 
-  test('R24 a step under way is told by its signal', async () => {
+  test('R24 a running step is told by its signal', async () => {
     const begun = new Gate()
     const told = new Gate()
     const works = workflow('works', async (ctx) =>

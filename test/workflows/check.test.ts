@@ -1,4 +1,4 @@
-// Before a deploy: which of the runs under way would go on with the new code, and which would not.
+// Before a deploy: which of the runs in progress would continue with the new code, and which would not.
 import { type CheckedRun, signal, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { kinds, until, useStore } from './each-store.ts'

@@ -25,7 +25,7 @@ describe.each(kinds)('on %s', (kind) => {
       expect(await rejection(call())).toMatchObject(stopped)
   })
 
-  test('calls that are under way when the engine is closed come to an end', async () => {
+  test('calls in progress when the engine is closed come to an end', async () => {
     const engine = await bench.engine({ workflows: [waits] })
     const run = await engine.start(waits)
     const signals = ['a', 'b', 'c'].map((text) => run.signal(go, text))

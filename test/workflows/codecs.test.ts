@@ -89,7 +89,7 @@ describe.each(kinds)('on %s', (kind) => {
   const bench = useStore(kind)
   const work = (options: OpenOptions) => bench.serve({ ...code, ...options })
 
-  test('P12: keys are rotated while runs are under way', async () => {
+  test('P12: keys are rotated while runs are in progress', async () => {
     const runId = await begun(bench, [k1])
     const second = await work({ codecs: [both] })
     const run = second.get(talk, runId)

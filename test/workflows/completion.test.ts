@@ -9,7 +9,7 @@ const flow = workflow('flow', async (ctx, what: string) =>
   ctx.run(review, what).catch((error: ActivityError) => `refused: ${error.failure.message}`),
 )
 
-/** Hands its token to whoever looks into `tokens`. */
+/** Puts its token into `tokens`. */
 function reviews(tokens: string[]) {
   return review.implement(async (_what, ctx) => {
     tokens.push(await ctx.completionToken())

@@ -84,7 +84,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(bodies).toBe(1)
   })
 
-  test('C2 all steps of Promise.all are under way at once, and results keep the order of calls', async () => {
+  test('C2 all steps of Promise.all are in progress at once, and results keep the order of calls', async () => {
     const gates = [new Gate(), new Gate(), new Gate()]
     const begun: number[] = []
     const fan = workflow('fan', async (ctx) =>

@@ -7,7 +7,7 @@ const go = signal('go')
 describe.each(kinds)('on %s', (kind) => {
   const bench = useStore(kind)
 
-  test('W12 draining finishes the steps under way, gives the run back, and another worker goes on', async () => {
+  test('W12 draining finishes the running steps, releases the run, and another worker continues', async () => {
     const begun = new Gate()
     const finish = new Gate()
     const bodies: string[] = []
@@ -156,7 +156,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect([...bodies.values()]).toEqual(Array.from({ length: 40 }, () => 1))
   })
 
-  test('W12 closing an engine tells whoever waits for a result here', async () => {
+  test('W12 closing an engine tells callers that wait for a result here', async () => {
     const waits = workflow('waits', async (ctx) => ctx.wait(go))
     const { engine } = await bench.worker({ workflows: [waits] })
     const run = await engine.start(waits)

@@ -117,7 +117,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect((await run.describe()).memo).toEqual({ by: 'ops', at: new Date(7) })
   })
 
-  test('S5: a signal starts its run or finds it, once, whoever is first', async () => {
+  test('S5: a signal starts its run or finds it, once, whichever caller is first', async () => {
     const engine = await bench.serve({ workflows: [account] })
     const others = await Promise.all([bench.engine(), bench.engine()])
     const clients = [engine, ...others]
@@ -175,7 +175,7 @@ describe.each(kinds)('on %s', (kind) => {
     await first.run.terminate('over')
   })
 
-  test('O1: a start can take the place of a run under way', async () => {
+  test('O1: a start can take the place of a run in progress', async () => {
     const engine = await bench.serve({ workflows: [account] })
     const old = await engine.start(account, 1, { workflowId: 'w' })
     const young = await engine.start(account, 2, { workflowId: 'w', reuse: 'terminateRunning' })

@@ -71,7 +71,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await engine.execute(parent)).toBe('counted to 3 in 3 generations')
   })
 
-  test('C7: what a generation leaves open is called off, and an update it did not look at is for the next', async () => {
+  test('C7: what a generation leaves open is cancelled, and an update it did not look at is for the next', async () => {
     const open = workflow('open', async (ctx, n: number): Promise<string[]> => {
       const said: string[] = []
       if (n === 1) {
@@ -134,7 +134,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(late.failure).toMatchObject({ type: 'Timeout', code: 'RUN_TIMEOUT' })
   })
 
-  test('C7: whoever waits for an update that is under way when the run continues is told', async () => {
+  test('C7: a caller that waits for an update in progress when the run continues is told', async () => {
     const busy = workflow('busy', async (ctx, n: number): Promise<number> => {
       if (n === 2) return n
       let begun = false
@@ -165,7 +165,7 @@ describe.each(kinds)('on %s', (kind) => {
     const run = await engine.start(relay, 1)
     await waitsFor(run, 'activity')
     await run.pause('look here')
-    // Whoever holds it has heard of that once it is written.
+    // Its holder knows that once it is written.
     await until(
       () => historyOf(run),
       (entries) => entries.some(({ type }) => type === 'PauseRequested'),

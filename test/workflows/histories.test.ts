@@ -15,7 +15,7 @@ const pay = workflow('pay', async (ctx, cents: number) => {
   const word = await ctx.wait(go)
   return `${receipt} ${word}`
 })
-/** The same workflow as somebody broke it. */
+/** The same workflow with a change that breaks it. */
 const broken = workflow('pay', async (ctx, cents: number) => {
   await ctx.run('check', () => true)
   const receipt = await ctx.run(charge, cents)

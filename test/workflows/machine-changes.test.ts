@@ -11,7 +11,7 @@ const nothing = { input: typed<void>(), output: typed<string>() }
 describe.each(kinds)('on %s', (kind) => {
   const bench = useStore(kind)
 
-  test('A3 N7: new code fits if there is a handler for what is under way; otherwise the run is paused', async () => {
+  test('A3 N7: new code fits if there is a handler for every request in progress; otherwise the run is paused', async () => {
     const gate = new Gate()
     const held = activity('model', async (prompt: string) => {
       await gate.opened
@@ -127,7 +127,7 @@ describe('in virtual time', () => {
     await engine.close()
   })
 
-  test('A4: an activity of which a move says that it must not run twice does not, whoever dies', async () => {
+  test('A4: an activity of which a move says that it must not run twice does not, whichever worker dies', async () => {
     let calls = 0
     const once = activity('once', async () => {
       calls++

@@ -83,7 +83,7 @@ describe('A3 events', () => {
 })
 
 describe('A4 actions', () => {
-  test('what was asked for in a turn can be let go in it', async () => {
+  test('what a turn requested can be cancelled in it', async () => {
     const play = new Play(
       noting({
         activityCompleted: {
@@ -98,7 +98,7 @@ describe('A4 actions', () => {
     expect([...play.state.open.keys()]).toEqual([])
   })
 
-  test('the result of something that was let go in the same turn is passed by', async () => {
+  test('the result of a request that was cancelled in the same turn is ignored', async () => {
     const play = new Play(
       noting({
         activityCompleted: {
@@ -110,7 +110,7 @@ describe('A4 actions', () => {
     await play.begin()
     await play.complete(['activity:work#1', 1], ['activity:other#1', 2])
     expect(play.stateNow).toEqual({ seen: ['start'] })
-    // Also by whoever opens it next: nothing was called off, since it had ended.
+    // Also for the next holder: nothing was cancelled, since it had ended.
     expect(asked(await new Play(noting(), play.events).begin())).toEqual([])
   })
 
@@ -153,7 +153,7 @@ describe('A4 actions', () => {
     expect(play.state.open.size).toBe(0)
   })
 
-  test('how an activity is to be done is known to whoever opens the run next', async () => {
+  test('the options of an activity are known to the next holder of the run', async () => {
     const play = new Play(
       noting({
         start: (_, act) => [
@@ -217,7 +217,7 @@ describe('failures', () => {
     const [failed] = await play.send(play.signal('poke', 'hello'))
     expect(failed).toMatchObject({ type: 'FailRun', failure: { type: 'TypeError' } })
     const again = new Play(noting(), retry(play))
-    // `other` was under way and is asked for again by the start, which asks for nothing else.
+    // `other` was in progress and is requested again by the start, which asks for nothing else.
     expect(asked(await again.begin())).toEqual(['moved by 0', 'activity:other#1', 'moved by 4', 'moved by 5'])
     expect(again.stateNow).toEqual({ seen: ['start', 'work#1=1', 'hello'] })
     expect(asked(await again.complete(['activity:other#1', 2]))).toEqual(['moved by 10'])
@@ -276,7 +276,7 @@ describe('definitions', () => {
     activityCompleted: { work: (s) => [s] },
   })
 
-  test('a run goes on by another definition if all that is under way has a handler there', async () => {
+  test('a run continues with another definition if every request in progress has a handler there', async () => {
     const play = new Play(noting())
     await play.begin()
     await play.complete(['activity:other#1', 1])

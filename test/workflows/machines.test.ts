@@ -94,7 +94,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await run.result()).toBe('begun a b end')
   })
 
-  test('A3 S6: a machine that is told to shut down finishes what is under way first', async () => {
+  test('A3 S6: a machine that is told to shut down finishes its requests in progress first', async () => {
     const shutdown = signal('shutdown')
     const [gate, begun] = [new Gate(), new Gate()]
     const job = activity('job', async (n: number) => {
@@ -269,7 +269,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await engine.execute(minding)).toBe('try again TypeError')
   })
 
-  test('A3: a cancelled run ends at once, and lets go of what is under way', async () => {
+  test('A3: a cancelled run ends at once, and cancels its requests in progress', async () => {
     const holder = machine('holder', {
       ...nothing,
       state: typed<number>(),

@@ -143,7 +143,7 @@ describe.each(kinds)('on %s', (kind) => {
     never.open()
   })
 
-  test('R5 a run that fails gives its failure to whoever asks, here and elsewhere', async () => {
+  test('R5 a run that fails gives its failure to every caller, here and elsewhere', async () => {
     const fails = workflow('fails', async () => {
       throw new Declined('no money', { cause: 'poor' })
     })

@@ -130,7 +130,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect((await historyOf(paid))[1]).toMatchObject({ reason: 'forked', forkedFrom: run.runId })
   })
 
-  test('V11: a paused run finishes what is under way, rests, keeps its messages, and says why', async () => {
+  test('V11: a paused run finishes its running steps, stays paused, keeps its messages, and says why', async () => {
     const gate = new Gate()
     const slow = workflow('slow', async (ctx) => {
       const first = await ctx.run('first', () => gate.opened.then(() => 'done'))
@@ -147,7 +147,7 @@ describe.each(kinds)('on %s', (kind) => {
     const steps = (await historyOf(run)).map(({ type }) => type)
     expect(steps).toContain('StepCompleted')
     await run.signal(go, 'then go')
-    // Another build does not take it up: somebody wants it to rest.
+    // Another build does not take it up: a pause was requested.
     await bench.serve({ workflows: [slow], build: 'another' })
     expect((await run.describe()).status).toBe('paused')
     await run.resume()

@@ -285,7 +285,7 @@ describe('api gap 11: changed in part', () => {
     expect((await job.describe()).next).toHaveLength(5)
   })
 
-  test('many changes at once all take effect, whoever holds the schedule and dies', async () => {
+  test('many changes at once all take effect, whichever holder of the schedule dies', async () => {
     await simulate({ workflows: [quick], seeds: 12, skipTime: false }, async (sim) => {
       const job = await sim.schedules.set('job', plan)
       const all: readonly ScheduleChange<string>[] = [
@@ -326,7 +326,7 @@ describe.each(kinds)('on %s', (kind) => {
     const [one, two] = await Promise.all([bench.engine(), bench.engine()])
     const set = await one.schedules.set('tick', { every: '1h', workflow: tick, input: 1 })
     const changeOf = (by: Engine, change: ScheduleChange) => by.schedules.get('tick').update(change)
-    // Before anybody works, and while somebody does.
+    // Before any worker runs, and while one does.
     await Promise.all([changeOf(one, { input: 2 }), changeOf(two, { offset: '5m' })])
     await bench.serve({ workflows: [tick] })
     await Promise.all([changeOf(one, { jitter: '1s' }), changeOf(two, { overlap: 'skip' })])

@@ -1,4 +1,4 @@
-// Runs that start by the clock: which slots are taken, when the one before is still under way, and what people can say.
+// Runs that start by the clock: which slots are taken, when the one before is still in progress, and what people can say.
 import { type RunRecord, signal, workflow } from 'pawl'
 import { type TestEngine, testEngine } from 'pawl/testing'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -159,7 +159,7 @@ describe('in virtual time', () => {
     expect((await runsOf('long')).map(({ status }) => status)).toEqual(statuses)
   })
 
-  test('T6: when the run under way ends, a buffered slot starts at once, and a skipped one never', async () => {
+  test('T6: when the run in progress ends, a buffered slot starts at once, and a skipped one never', async () => {
     await fresh()
     for (const overlap of ['skip', 'bufferOne'] as const) {
       await engine.schedules.set(overlap, { every: '10m', workflow: long, overlap })
@@ -377,7 +377,7 @@ describe.each(kinds)('on %s', (kind) => {
     await one?.schedules.get('tick').delete()
   })
 
-  test('a schedule is there when nobody works, and is taken up by whoever comes', async () => {
+  test('a schedule is there when no worker is, and the next worker takes it up', async () => {
     const tick = workflow('tick', async () => 'done')
     const client = await bench.engine()
     const job = await client.schedules.set('tick', { every: '1s', workflow: tick, note: 'soon' })

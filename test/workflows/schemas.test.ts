@@ -10,7 +10,7 @@ const order = workflow('order', { input: orderSchema }, async (ctx, { id, cents 
   if (id === 'wait') await ctx.wait(go)
   return `${id}: ${cents}`
 })
-/** The same by name alone: whoever starts it so has no schema. */
+/** The same by name alone: a caller that starts it so has no schema. */
 const byName = workflow.declare<Given, string>('order')
 const bad = { cents: -1 }
 const refusal = {

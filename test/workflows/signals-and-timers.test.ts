@@ -31,7 +31,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await run.result()).toEqual(['first', 'second'])
   })
 
-  test('S2 a signal that comes while the run is being let go is taken at once, not at the next poll', async () => {
+  test('S2 a signal that comes while the run is being released is taken at once, not at the next poll', async () => {
     const listens = workflow('listens', async (ctx) => [await ctx.wait(word), await ctx.wait(word)])
     const engine = await bench.serve({ workflows: [listens] })
     const begun = performance.now()

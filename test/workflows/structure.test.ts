@@ -1,4 +1,4 @@
-// Races, joins, maps, scopes and shields: who is called off, what becomes of it, and that it comes out the same again.
+// Races, joins, maps, scopes and shields: what is cancelled, what becomes of it, and that it comes out the same again.
 import { activity, CANCELLED, CancelledError, query, signal, TIMEOUT, workflow } from 'pawl'
 import { describe, expect, test } from 'vitest'
 import { Gate, historyOf, kinds, rejection, until, useStore, waitsFor } from './each-store.ts'
@@ -23,7 +23,7 @@ describe.each(kinds)('on %s', (kind) => {
         signal: ctx.wait(go),
         timer: ctx.sleep('1h'),
       })
-      // What was called off does not hold up what comes after it.
+      // What was cancelled does not hold up what comes after it.
       const next = await ctx.wait(go)
       return [won, next]
     })
@@ -208,7 +208,7 @@ describe.each(kinds)('on %s', (kind) => {
     })
   })
 
-  test('S3 a signal whose wait was called off is there for the next', async () => {
+  test('S3 a signal whose wait was cancelled is there for the next', async () => {
     const picky = workflow('picky', async (ctx) => {
       const first = await ctx.race({ wait: ctx.wait(go), quick: ctx.run('quick', () => 'quick') })
       return [first.winner, await ctx.wait(go)]

@@ -67,7 +67,7 @@ async function ask(bench: Bench, text: string): Promise<unknown[]> {
 
 async function makeTable(bench: Bench): Promise<string> {
   const name = table()
-  // Whoever opens the store first makes its file.
+  // The first to open the store makes its file.
   await bench.engine()
   await ask(bench, `create table ${name} (who text not null)`)
   return name

@@ -70,7 +70,7 @@ describe.each(kinds)('on %s', (kind) => {
     ])
   })
 
-  test('users friction 2: nobody is warned of what somebody asked for', async () => {
+  test('users friction 2: no warning of what a caller asked for', async () => {
     const engine = await bench.engine({ workflows: [checkout] })
     const run = await engine.start(checkout)
     await run.terminate('not needed')

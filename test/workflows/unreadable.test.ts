@@ -60,7 +60,7 @@ describe('a worker dies in a step that must not run twice, and the next cannot g
   const other = workflow('once', async (ctx) => ctx.run('something else', () => 1))
 
   test.each([
-    ['P12: for want of a key', once, codecs.wrong, 'CODEC_MISSING'],
+    ['P12: without the key', once, codecs.wrong, 'CODEC_MISSING'],
     ['H9: because the code does not fit', other, codecs.right, 'DETERMINISM'],
   ] as const)('%s', async (_name, second, given, problem) => {
     begun = 0

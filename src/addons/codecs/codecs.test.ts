@@ -155,7 +155,7 @@ describe('offload', () => {
     const [object, another] = await objects()
     expect(another).toBeUndefined()
     expect(object).toContain(reference.slice('sha256:'.length))
-    // Another process has nothing at hand.
+    // Another process has nothing in memory.
     const elsewhere = offload({ to: folder })
     expect(Buffer.from(await elsewhere.decode(Buffer.from(reference)))).toEqual(text)
   })

@@ -292,7 +292,7 @@ describe('codecs that fail', () => {
     const error: unknown = await store.claim(request(ALICE)).catch((thrown: unknown) => thrown)
     expect(isUnavailable(error)).toBe(true)
     expect(heard).toEqual([expect.stringMatching(/the key service is away/)])
-    // The grant is in the store; whoever asks for what it holds without knowing gets it.
+    // The grant is in the store; a claim with `reconcile` returns it.
     const again = await encoded(inner, [backwards()]).claim(request(ALICE, { reconcile: true }))
     expect(again.runs).toMatchObject([{ head: { runId: 'run', input: newRun('run').input } }])
   })

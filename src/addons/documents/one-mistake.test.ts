@@ -226,7 +226,7 @@ describe.each(graphs())('users D9: one mistake is one problem: %s', (_, make) =>
       if (place === undefined) continue
       const problems = problemsOf(document)
       const is = typeof place === 'string' ? `nodes[${at}]${place}` : expect.stringMatching(place)
-      // An id that nobody else uses is no mistake, unless somebody uses the old one.
+      // An id that no other node uses is no mistake, unless another node uses the old one.
       if (_name === 'an id that nobody else uses' && problems.length === 0) continue
       expect(problems, JSON.stringify(document.nodes[at])).toMatchObject([{ path: is }])
       expect(problems).toHaveLength(1)

@@ -308,17 +308,17 @@ describe('A12: bounds', () => {
     expect(server.seen).toEqual([])
   })
 
-  test('a step that is called off lets go of its connection', async () => {
+  test('a cancelled step closes its connection', async () => {
     const stop = new AbortController()
     let closed: Promise<unknown> | undefined
     const server = await serve((_request, response) => {
       closed = once(response, 'close')
-      stop.abort(new Error('called off'))
+      stop.abort(new Error('cancelled'))
     })
     const context = stepContext({ signal: stop.signal })
-    await expect(call({ url: server.origin }, local, context)).rejects.toThrow('called off')
+    await expect(call({ url: server.origin }, local, context)).rejects.toThrow('cancelled')
     await closed
-    await expect(call({ url: server.origin }, local, context)).rejects.toThrow('called off')
+    await expect(call({ url: server.origin }, local, context)).rejects.toThrow('cancelled')
     expect(server.seen.length).toBe(1)
   })
 })

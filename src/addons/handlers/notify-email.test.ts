@@ -165,7 +165,7 @@ describe('A13: notify.email.v1 is refused', () => {
     expect(open.received).toMatchObject([{ secure: false }])
   })
 
-  test('a server that says nothing, and a step that is called off, let go of the connection', async () => {
+  test('a server that says nothing, and a cancelled step, close the connection', async () => {
     const sockets: Socket[] = []
     const silent = createServer((socket) => void sockets.push(socket.on('error', () => {})))
     silent.listen(0, '127.0.0.1')
@@ -179,8 +179,8 @@ describe('A13: notify.email.v1 is refused', () => {
       code: 'TIMED_OUT',
     })
     const stop = new AbortController()
-    silent.once('connection', () => stop.abort(new Error('called off')))
-    await expect(handler('1m')(ada, stepContext({ signal: stop.signal }))).rejects.toThrow('called off')
+    silent.once('connection', () => stop.abort(new Error('cancelled')))
+    await expect(handler('1m')(ada, stepContext({ signal: stop.signal }))).rejects.toThrow('cancelled')
     expect(sockets.length).toBe(2)
     for (const socket of sockets) if (!socket.destroyed) await once(socket.resume(), 'close')
     silent.close()

@@ -35,7 +35,7 @@ test('P12: who reads an encoded body without codecs is told which it takes', () 
   }
 })
 
-test('P12: what could not be decoded says why to whoever comes to read it', () => {
+test('P12: what could not be decoded says why to its reader', () => {
   const text = unreadable(new PawlError('CODEC_FAILED', 'the key does not open it'))
   expect(isUnreadable(text)).toBe(true)
   expect(whyUnreadable(text)).toMatchObject({ code: 'CODEC_FAILED' })

@@ -426,7 +426,7 @@ export const limits = {
   catalogueListMs: 60_000,
   /** Definitions from the store that a worker keeps in memory. */
   definitionsKept: 1_000,
-  /** Where a server listens unless told otherwise. */
+  /** Where a server listens by default. */
   serverPort: 7_295,
   /** Runs of one batch with a kept preview: their ids fit into one value. */
   batchRunsMax: 25_000,

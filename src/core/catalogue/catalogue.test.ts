@@ -70,7 +70,7 @@ test('what any worker can run is listed by name; code is not', async () => {
   expect((await catalogue.look()).changes).toBe(2)
 })
 
-test('D3: what was submitted last is the newest, whoever is slow', async () => {
+test('D3: what was submitted last is the newest, whichever process is slow', async () => {
   const store = new MemoryStore({ clock: new VirtualClock() })
   let writeIds = 0
   const on = (before: (operation: RecordOperation) => Promise<void>): Catalogue =>
@@ -85,7 +85,7 @@ test('D3: what was submitted last is the newest, whoever is slow', async () => {
       () => 0,
     )
   const quick = on(async () => {})
-  // Somebody else submits when the slow one has told workers of its version, and has nothing left to do but to return.
+  // Another process submits when the slow one has told workers of its version, and has nothing left to do but to return.
   let looks = 0
   const slow = on(async ({ type, space }) => {
     if (type === 'put' && space === 'definition-changes') looks = Math.max(looks, 1)

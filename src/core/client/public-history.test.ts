@@ -11,7 +11,7 @@ type Told<Type> = Omit<HistoryEvent & { readonly type: Type }, 'type' | 'at' | '
 
 const at = Date.UTC(2030, 0, 1)
 const due = new Date(at)
-// JSON alone cannot say it: whoever forgets to decode it gives something else.
+// JSON alone cannot say it: code that forgets to decode it gives something else.
 const value = { when: due, n: 5n }
 const payload = encode(value, 'a value')
 const failure = { type: 'Error', message: 'no', retryable: true }

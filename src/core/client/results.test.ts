@@ -5,8 +5,8 @@ import type { Loaded, RunSnapshot, Store } from '../stores/store.ts'
 import { asItIs, wrapped } from '../stores/wrapped.ts'
 import { Results, RunMissing } from './results.ts'
 
-/** How a run is found: under way, at an end, or not at all. */
-type Found = 'under way' | 'missing' | { readonly last: string }
+/** How a run is found: in progress, ended, or not at all. */
+type Found = 'in progress' | 'missing' | { readonly last: string }
 
 /** A store whose answers are given by hand, in the order in which it was asked. */
 class SlowStore {
@@ -18,7 +18,7 @@ class SlowStore {
     const load = (): Promise<Loaded[]> =>
       new Promise((resolve) => {
         this.asked.push((found) => {
-          const run = (found === 'under way' ? {} : found) as RunSnapshot
+          const run = (found === 'in progress' ? {} : found) as RunSnapshot
           resolve([{ type: 'run', ...(found !== 'missing' && { run }) }])
           return systemClock.breathe()
         })
@@ -35,14 +35,14 @@ function world(): { results: Results; asked: SlowStore['asked'] } {
 test('a look tells only those who came before it began; who came later is told by the next', async () => {
   const { results, asked } = world()
   const early = results.wait('run')
-  // It is tried again here, and somebody waits for the new end.
+  // It is tried again here, and a caller waits for the new end.
   const late = results.wait('run')
   let told = false
   void late.then(() => (told = true))
   await asked[0]?.({ last: 'old end' })
   expect(await early).toBe('old end')
   expect(told).toBe(false)
-  await asked[1]?.('under way')
+  await asked[1]?.('in progress')
   expect(told).toBe(false)
   results.ended('run', 'new end')
   expect(await late).toBe('new end')

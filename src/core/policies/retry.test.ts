@@ -106,7 +106,7 @@ describe('giving up', () => {
   })
 
   test.each(['TypeError', 'ReferenceError', 'SyntaxError'])(
-    'R5 on a %s at once: it is a mistake in the code, unless it has a cause or somebody asks for it',
+    'R5 on a %s at once: it is a mistake in the code, unless it has a cause or the policy asks for a retry',
     (type) => {
       const mistake = { ...failure, type }
       expect(givesUp(retryRule({}), mistake, 1)).toBe('non-retryable')

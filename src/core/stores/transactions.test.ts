@@ -340,7 +340,7 @@ describe('transactions on postgres alone', () => {
     expect(await transact(store, stepOf(run), careful)).toBe('"done"')
   })
 
-  test('a connection that is lost under way harms nobody, and the step may be tried again', async () => {
+  test('a connection that is lost in the middle harms no run, and the step may be tried again', async () => {
     const store = await place.store()
     const run = await hold(store, randomUUID())
     const table = await makeTable(store, run)

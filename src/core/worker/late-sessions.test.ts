@@ -16,7 +16,7 @@ test('stores D2: a session is silent when it was late at one beat for two thirds
   expect(sessions.silent).toEqual([{ session: 1, beat: 7 }])
 })
 
-test('whoever renews meanwhile is watched anew', async () => {
+test('a session that renews meanwhile is watched anew', async () => {
   const clock = new VirtualClock()
   const sessions = new LateSessions(clock)
   sessions.learn([late(1, 7), late(2, 1), late(3, 1)])

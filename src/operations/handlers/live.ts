@@ -37,7 +37,7 @@ export const live: Handlers<LiveOperation> = {
   'live.runs': (input, { engine, signal }) => watchersOf(engine).windows.stream(windowOf(engine, input), signal),
 }
 
-/** Whoever has the token of a webhook could settle it, which a token with the scope 'read' may not. */
+/** The token of a webhook is enough to settle it, which a token with the scope 'read' may not. */
 function withoutToken(event: HistoryEvent, scope: Scope): HistoryEvent {
   return event.type === 'TokenMade' && scope === 'read' ? { ...event, token: '' } : event
 }

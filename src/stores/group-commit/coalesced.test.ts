@@ -79,7 +79,7 @@ async function batchesOf(batches: readonly Batch[], count: number): Promise<void
 }
 
 describe('batches', () => {
-  test('what is added in one moment travels together; while it is under way the next collects', async () => {
+  test('what is added in one moment travels together; while it is being written the next collects', async () => {
     const { store, batches } = slowStore()
     const group = coalesced(store)
     const first = Promise.all([group.commit([turn('a')]), group.commit([turn('b'), turn('c')])])
@@ -113,7 +113,7 @@ describe('batches', () => {
     expect(sizes).toEqual([1, 1, 1])
   })
 
-  test('answers go to whoever asked, element for element', async () => {
+  test('answers go to their callers, element for element', async () => {
     const memory = new MemoryStore({ clock: systemClock })
     const group = coalesced(memory)
     const answers = await Promise.all([
@@ -215,7 +215,7 @@ describe('a store that gives no answer', () => {
   })
 })
 
-describe('stores D8: rows that somebody has locked', () => {
+describe('stores D8: rows that another transaction has locked', () => {
   /** Tells that turns cannot be written because rows are locked, for as long as a run is in the set. */
   function lockedStore(locked: Set<string>, tells: boolean): { store: Store; sent: string[][] } {
     const sent: string[][] = []

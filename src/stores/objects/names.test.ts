@@ -79,7 +79,7 @@ async function newest(store: Store): Promise<string | undefined> {
   return answer?.type === 'named' ? answer.runId : undefined
 }
 
-test('a process that starts knows the run under way from an older one of the same moment that has ended', async () => {
+test('a process that starts tells the run in progress from an older one of the same moment that has ended', async () => {
   const world = new World()
   const store = await world.store()
   await store.create([newRun(1), newRun(2)])
@@ -92,7 +92,7 @@ test('a process that starts knows the run under way from an older one of the sam
   await world.close()
 })
 
-test('a process that starts finds a newer run in a segment, though an older one is under way', async () => {
+test('a process that starts finds a newer run in a segment, though an older one is in progress', async () => {
   const world = new World()
   const store = await world.store()
   await store.create([newRun(1)])

@@ -30,7 +30,7 @@ async function openAt(url: string, options: S3Options = {}, clock = systemClock)
 
 const unavailable = { code: 'STORE_UNAVAILABLE' }
 
-test('S3 store, P1: a create that meets another one under way (409) is sent again until it knows', async () => {
+test('S3 store, P1: a create that meets another one in progress (409) is sent again until its outcome is known', async () => {
   const bucket = await openAt(simulator.url)
   simulator.faults.conflict = 0.7
   const keys = Array.from({ length: 20 }, (_, index) => `log/${index}`)

@@ -42,7 +42,7 @@ function posts(runId: string, id: string): string {
 
 const post = `select ${nameOf('pawl', 'post_messages')}(null, $1)`
 
-async function untilSomebodyWaits(client: pg.Client): Promise<void> {
+async function untilOneWaits(client: pg.Client): Promise<void> {
   for (;;) {
     const { rows } = await client.query(
       'select 1 from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0 and datname = $1',
@@ -61,7 +61,7 @@ test('stores D5: a message accepted while its run is released wakes it, in a dat
   await poster.query(post, [posts(runId, 'm1')])
   const released_ = store.commit([turn(run, { next: released() })])
   await watcher.query("set default_transaction_isolation = 'read committed'")
-  await untilSomebodyWaits(watcher)
+  await untilOneWaits(watcher)
   await poster.query('commit')
   expect(await released_).toEqual([{ outcome: 'applied' }])
   const { runs } = await claim(store)

@@ -1,4 +1,4 @@
-// Rows that somebody else keeps locked: a transaction of a caller, a step about to commit, a host that has vanished.
+// Rows that another transaction keeps locked: a transaction of a caller, a step about to commit, a host that has vanished.
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest'

@@ -161,7 +161,7 @@ test('stores D6: a process of an older release learns that the tables are too ne
   await apply(young, turn(held, { next: ended }))
 })
 
-test('stores D6: functions that are gone are installed again by whoever misses them', async () => {
+test('stores D6: functions that are gone are installed again by the process that misses them', async () => {
   const store = await thisOne.open('gone')
   await works(store)
   for (const name of ['claim(int8, json, int8)', 'newest(text)', 'create_runs(int8, json, int4)']) {

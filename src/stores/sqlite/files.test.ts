@@ -1,4 +1,4 @@
-// What can be wrong with the file itself: gone under a running process, changed by somebody, or no file at all.
+// What can be wrong with the file itself: gone under a running process, changed by another program, or no file at all.
 import { copyFileSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

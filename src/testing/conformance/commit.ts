@@ -184,7 +184,7 @@ const fenced: readonly Case[] = [
       await store.create([newRun('run')])
       const run = only((await dieHolding(fixture)).runs, 'claimed runs')
       await refused(store, run, {})
-      same((await take(store, 'run')).deliveries, 2, 'somebody else gets it')
+      same((await take(store, 'run')).deliveries, 2, 'another worker gets it')
     },
   },
   {
@@ -285,7 +285,7 @@ const repeated: readonly Case[] = [
       const { outcome } = await commit(store, one)
       holds(outcome === 'duplicate' || outcome === 'fenced', `not ${outcome}`)
       const later = await take(store, 'run')
-      holds((await commit(store, one)).outcome !== 'applied', 'nor when somebody holds it')
+      holds((await commit(store, one)).outcome !== 'applied', 'nor when a worker holds it')
       await apply(store, turn(later))
     },
   },

@@ -133,7 +133,7 @@ const continuing: readonly Case[] = [
     },
   },
   {
-    name: 'the history of every generation can be read, the newest unless told otherwise',
+    name: 'the history of every generation can be read, by default the newest',
     async run({ store }) {
       let run = await hold(store)
       const bodies: string[][] = []

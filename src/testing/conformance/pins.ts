@@ -95,7 +95,7 @@ const granting: readonly Case[] = [
     },
   },
   {
-    name: 'an unpinned run in progress is granted by its share as well, however it became due',
+    name: 'an unpinned run in progress is granted by its share as well, whatever made it due',
     async run(fixture) {
       const { store, clock } = fixture
       await openSession(store)

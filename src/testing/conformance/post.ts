@@ -194,7 +194,7 @@ const wakeUps: readonly Case[] = [
       await hold(store)
       await openSession(store, BOB)
       await store.post([postTo('run', 'm1')])
-      same((await claim(store, { held: ['run'] }, BOB)).news, [], 'to somebody else')
+      same((await claim(store, { held: ['run'] }, BOB)).news, [], 'to another worker')
       same((await claim(store, { held: ['run', 'nobody'] })).news.length, 1, 'to the holder')
     },
   },

@@ -103,7 +103,7 @@ const claiming: readonly Case[] = [
       const run = await hold(store)
       await apply(store, turn(run, { tasks: [newTask('t')] }))
       await openSession(store, BOB)
-      same((await claim(store, {}, BOB)).tasks.length, 1, 'by somebody else')
+      same((await claim(store, {}, BOB)).tasks.length, 1, 'by another worker')
     },
   },
 ]

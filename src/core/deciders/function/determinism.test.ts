@@ -143,7 +143,7 @@ describe('worked example 3: a rename', () => {
     expect(error.message).toMatch(/step:chargeCard#1, which this run never recorded/)
   })
 
-  test('says how to write `was` in the call at hand, and what else may be the cause', async () => {
+  test('says how to write `was` in this call, and what else may be the cause', async () => {
     const { message } = await parks(new Play(renamed({}), await record(v1)))
     expect(message).toContain("ctx.run('chargeCard', { was: 'old name' }, fn)")
     expect(message).toContain('If you did not change the code')
