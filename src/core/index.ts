@@ -16,9 +16,9 @@ export {
   runFilter,
 } from './client/filter.ts'
 export { eventsOf, pageIn, turnStart } from './client/history.ts'
-export type { HistoryEvent } from './client/history-event.ts'
 export { updateId } from './client/ids.ts'
 export { keyedRunId } from './client/new-run.ts'
+export type { HistoryEvent } from './client/public-history.ts'
 export { publicEvents, publicStart } from './client/public-history.ts'
 export {
   editOptions,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { encode } from '../base/value.ts'
 import { encodeTurn } from '../kernel/codec.ts'
 import type { Event } from '../kernel/event.ts'
-import type { HistoryEvent } from './history-event.ts'
+import type { HistoryEvent } from './public-history.ts'
 import { publicEvents } from './public-history.ts'
 
 type Sample<Type> = Omit<Event & { readonly type: Type }, 'type' | 'at'>
