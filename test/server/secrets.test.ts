@@ -2,11 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { open } from 'pawl'
+import { open, signal, workflow } from 'pawl'
 import { server } from 'pawl/server'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type OperationName, type Route, routes } from '../../src/operations/routes.ts'
-import { charge, openEngine, samples, send, type Wire, wireOf, workflows } from './support.ts'
+import { callerOf, charge, openEngine, quiet, samples, send, type Wire, wireOf, workflows } from './support.ts'
 
 const CANARY = 'c4n4ry'
 
@@ -51,6 +51,57 @@ test('what a request carries as a secret is in no answer and no log line', async
   expect(ofRequests.filter((line) => line.includes(CANARY))).toEqual([])
   await api.close()
   await engine.close()
+})
+
+test('the token of a webhook, which settles it, is in no answer to a caller that may only read', async () => {
+  const made: string[] = []
+  const more = signal('more')
+  const hooked = workflow('hooked', async (ctx) => {
+    const hook = ctx.webhook('paid')
+    made.push(hook.token)
+    const paid = await ctx.wait(hook)
+    await ctx.wait(more)
+    return paid
+  })
+  await using engine = await open('memory:', { workflows: [hooked], logger: quiet })
+  engine.work({ signals: false })
+  const api = server(engine, { logger: quiet })
+  const reader = (await api.tokens.create({ name: 'reader', scope: 'read', namespace: 'default' })).token
+  const operator = (await api.tokens.create({ name: 'operator', scope: 'operate', namespace: 'default' })).token
+  const run = await engine.start(hooked, undefined, { workflowId: 'h' })
+  const waitsFor = (reason: string) => vi.waitFor(async () => expect(await run.why()).toMatchObject({ reason }))
+  const reads = (Object.entries(routes) as [OperationName, Route][]).filter(([, { scope }]) => scope === 'read')
+  const answers = async (token: string): Promise<string[]> => {
+    const texts: string[] = []
+    for (const [name] of reads) {
+      const ofRun = 'run' in samples[name] ? { run: run.runId } : {}
+      const { payloads: _, ...input } = {
+        ...samples[name],
+        ...ofRun,
+        ...('runs' in samples[name] && { runs: [run.runId] }),
+      }
+      if (name !== 'live.run') texts.push(`${name} ${(await callerOf(api, token)(name, input)).text}`)
+    }
+    const stop = new AbortController()
+    const events = `http://localhost/api/v1/runs/${run.runId}/events?payloads=true`
+    const headers = { authorization: `Bearer ${token}` }
+    const { body } = await api.fetch(new Request(events, { headers, signal: stop.signal }))
+    let live = 'live.run '
+    for await (const part of body ?? []) {
+      live += Buffer.from(part).toString()
+      if (live.includes('WaitStarted')) break
+    }
+    return [...texts, live]
+  }
+  await waitsFor('webhook')
+  const [token = 'none'] = made
+  expect((await answers(reader)).filter((text) => text.includes(token))).toEqual([])
+  expect((await answers(operator)).filter((text) => text.includes(token))).toHaveLength(2)
+  expect(await run.steps()).toMatchObject([{ step: 'webhook:paid', kind: 'signal' }])
+  await engine.resolve(token, 1)
+  await waitsFor('signal')
+  expect((await answers(reader)).filter((text) => text.includes(token))).toEqual([])
+  await api.close()
 })
 
 test('payloads and attributes are in no log line; a query of the URL is not either', async () => {

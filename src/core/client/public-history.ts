@@ -3,12 +3,14 @@
 // compile until it has its fields and its translation here.
 
 import { defined } from '../base/defined.ts'
+import { digest } from '../base/digest.ts'
 import type { Failure } from '../base/failure.ts'
 import type { Instant } from '../base/time.ts'
 import { decode, type Payload } from '../base/value.ts'
 import { type AttributesChange, changesFrom } from '../definitions/attributes.ts'
 import { decodePayload, decodeTurn } from '../kernel/codec.ts'
 import type { Event } from '../kernel/event.ts'
+import { isWebhook, shownSignal } from '../kernel/tokens.ts'
 import type { RunSnapshot, StoredTurn } from '../stores/store.ts'
 
 /** One event of a run. `type` says which fields it has, so switch over it. */
@@ -244,7 +246,7 @@ const translations: Translations = {
   TimerStarted: (event) => ({ ...ofStep(event), until: new Date(event.until) }),
   TimerFired: ofStep,
   WaitStarted: ({ key, name, until, condition = false }) =>
-    defined({ step: key, name, until: dateOf(until), condition }),
+    defined({ step: key, name: name && shownSignal(name), until: dateOf(until), condition }),
   ChildStarted: ({ key, name, child, input, onClose, onCancel }) => ({
     step: key,
     name,
@@ -302,7 +304,10 @@ function received(event: {
   readonly name: string
   readonly payload: Payload
 }): HistoryEvents['SignalReceived'] {
-  return { ...byMessage(event), name: event.name, payload: decode(event.payload) }
+  const { id, name } = event
+  // The message of a webhook has its token as its id.
+  const messageId = isWebhook(name) ? `webhook:${digest(id)}` : id
+  return { messageId, name: shownSignal(name), payload: decode(event.payload) }
 }
 
 function decoded<Name extends string>(name: Name, payload: Payload | undefined): { readonly [N in Name]?: unknown } {

@@ -8,6 +8,7 @@ import { parseNodeKey } from '../deciders/graph/node-key.ts'
 import { stepName } from '../deciders/requests.ts'
 import { type Event, hasTrait } from '../kernel/event.ts'
 import { type OpenRequest, RequestIndex, type Settling } from '../kernel/requests.ts'
+import { shownSignal } from '../kernel/tokens.ts'
 
 /** A step, timer, wait, child or update of a run, and how long it took; or a mark for what happened to the run. */
 export interface TimelineRow {
@@ -148,7 +149,7 @@ class TimelineBuilder {
   }
 
   #arrived({ name, at }: OfType<'SignalReceived'>): void {
-    const row: Row = { ...fresh(at), kind: 'signal', name, to: new Date(at), note: 'arrived' }
+    const row: Row = { ...fresh(at), kind: 'signal', name: shownSignal(name), to: new Date(at), note: 'arrived' }
     row.outcome = 'done'
     this.rows.push(row)
     this.#early.set(name, [...(this.#early.get(name) ?? []), row])
@@ -237,7 +238,9 @@ function rowOf(key: string, request: OpenRequest, isUndo: boolean): Pick<Row, 'k
     case 'child':
       return { kind: 'child', name: stepName(key), note: request.child }
     case 'wait':
-      return request.condition ? { kind: 'condition', name: stepName(key) } : { kind: 'signal', name: request.name }
+      return request.condition
+        ? { kind: 'condition', name: stepName(key) }
+        : { kind: 'signal', name: shownSignal(request.name) }
     default:
       return unreachable(request)
   }

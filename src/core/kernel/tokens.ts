@@ -22,6 +22,11 @@ export function isWebhook(name: string): boolean {
   return name.startsWith(MARK)
 }
 
+/** The name of a signal as people see it: that of a webhook without its token, with which any reader could settle it. */
+export function shownSignal(name: string): string {
+  return isWebhook(name) ? `webhook:${webhookName(name)}` : name
+}
+
 /** The payload of the signal: a value, or the reason of a rejection. */
 export type WebhookAnswer =
   | { readonly ok: true; readonly value: Payload }

@@ -8,10 +8,10 @@ import { positionOf } from '../live/events.ts'
 import { LiveRuns } from '../live/live-runs.ts'
 import { runStream } from '../live/run-stream.ts'
 import { type Counts, type WindowSource, Windows } from '../live/windows.ts'
-import type { OperationName, Scope } from '../routes.ts'
+import type { OperationName } from '../routes.ts'
 import type { Handlers } from './context.ts'
 import { refOf } from './context.ts'
-import { withoutPayloads } from './runs.ts'
+import { shownEvent } from './runs.ts'
 
 type LiveOperation = Extract<OperationName, `live.${string}`>
 
@@ -30,16 +30,11 @@ export const live: Handlers<LiveOperation> = {
     const { runId } = await handle.describe()
     const [loaded] = await engine.host.load([{ type: 'run', runId }])
     if (loaded?.type !== 'run' || !loaded.run) throw new PawlError('RUN_NOT_FOUND', `run ${runId} was deleted.`)
-    const shown = (event: HistoryEvent) => withoutToken(payloads ? event : withoutPayloads(event), scope)
+    const shown = (event: HistoryEvent) => shownEvent(event, { payloads, scope })
     const options = { after: after === undefined ? undefined : positionOf(after), shown, signal }
     return runStream(engine, watchersOf(engine).runs, loaded.run, options)
   },
   'live.runs': (input, { engine, signal }) => watchersOf(engine).windows.stream(windowOf(engine, input), signal),
-}
-
-/** The token of a webhook is enough to settle it, which a token with the scope 'read' may not. */
-function withoutToken(event: HistoryEvent, scope: Scope): HistoryEvent {
-  return event.type === 'TokenMade' && scope === 'read' ? { ...event, token: '' } : event
 }
 
 function windowOf(engine: Engine, { runs, limit, counts = false, ...filter }: InputOf<'live.runs'>): WindowSource {

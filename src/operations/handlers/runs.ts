@@ -18,7 +18,7 @@ import {
 } from '../../core/index.ts'
 import type { InputOf } from '../inputs.ts'
 import type { HistoryPage, Started, WhyOrError } from '../outputs.ts'
-import type { OperationName } from '../routes.ts'
+import type { OperationName, Scope } from '../routes.ts'
 import { answerWithin, type Caller, type Handlers, outcomeOf, refOf, unfinished, waitOf } from './context.ts'
 
 type RunOperation = Extract<OperationName, `runs.${string}`>
@@ -173,12 +173,18 @@ async function historyPage(
   const events: HistoryEvent[] = []
   for await (const event of handle.history({ ...options, generation: read })) {
     if (events.length === limit) return { generation: read, events, next: events.at(-1)?.seq ?? 0 }
-    events.push(payloads ? event : withoutPayloads(event))
+    events.push(shownEvent(event, { payloads, scope: caller.scope }))
   }
   return { generation: read, events }
 }
 
-export function withoutPayloads(event: HistoryEvent): HistoryEvent {
+/** What a caller sees of an event. The token of a webhook is enough to settle it, which the scope 'read' may not. */
+export function shownEvent(
+  event: HistoryEvent,
+  { payloads, scope }: { readonly payloads: boolean; readonly scope: Scope },
+): HistoryEvent {
+  if (event.type === 'TokenMade' && scope === 'read') return { ...event, token: '' }
+  if (payloads) return event
   return Object.fromEntries(Object.entries(event).filter(([field]) => !PAYLOADS.includes(field))) as HistoryEvent
 }
 
