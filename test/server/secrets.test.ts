@@ -74,12 +74,9 @@ test('the token of a webhook, which settles it, is in no answer to a caller that
   const answers = async (token: string): Promise<string[]> => {
     const texts: string[] = []
     for (const [name] of reads) {
-      const ofRun = 'run' in samples[name] ? { run: run.runId } : {}
-      const { payloads: _, ...input } = {
-        ...samples[name],
-        ...ofRun,
-        ...('runs' in samples[name] && { runs: [run.runId] }),
-      }
+      const sample = samples[name]
+      const asked = { ...('run' in sample && { run: run.runId }), ...('runs' in sample && { runs: [run.runId] }) }
+      const input = { ...sample, ...asked, ...('payloads' in sample && { payloads: true }) }
       if (name !== 'live.run') texts.push(`${name} ${(await callerOf(api, token)(name, input)).text}`)
     }
     const stop = new AbortController()
