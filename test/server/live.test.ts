@@ -379,6 +379,27 @@ describe('on memory', () => {
   })
 })
 
+test('I8 a client that left before its stream began leaves nothing behind', async () => {
+  await using engine = await open('memory:')
+  const api = server(engine, { open: true })
+  const signal = AbortSignal.abort()
+  for (const workflow of ['a', 'b']) {
+    await api.fetch(new Request(`http://localhost/api/v1/events?workflow=${workflow}`, { signal }))
+  }
+  expect(watchersOf(engine).windows.size).toBe(0)
+  await api.close()
+})
+
+test('I8 an attribute that JSON cannot say is refused, not a failure of the server', async () => {
+  await using engine = await open('memory:')
+  const api = server(engine, { open: true })
+  const body = JSON.stringify({ json: { attributes: { x: '5' } }, notes: [['bigint', 'attributes', 'x']] })
+  const request = { method: 'POST', body, headers: { 'content-type': 'application/vnd.pawl+json' } }
+  const { status } = await api.fetch(new Request('http://localhost/api/v1/call/live.runs', request))
+  expect(status).toBe(400)
+  await api.close()
+})
+
 test('I8 a stream ends when its client leaves, also after its request was collected as garbage', async () => {
   await using engine = await open('memory:')
   const api = server(engine, { open: true })

@@ -9,6 +9,7 @@ import { LiveRuns } from '../live/live-runs.ts'
 import { runStream } from '../live/run-stream.ts'
 import { type Counts, type WindowSource, Windows } from '../live/windows.ts'
 import type { OperationName } from '../routes.ts'
+import { exactText } from '../wire.ts'
 import type { Handlers } from './context.ts'
 import { refOf } from './context.ts'
 import { shownEvent } from './runs.ts'
@@ -38,7 +39,7 @@ export const live: Handlers<LiveOperation> = {
 }
 
 function windowOf(engine: Engine, { runs, limit, counts = false, ...filter }: InputOf<'live.runs'>): WindowSource {
-  const key = JSON.stringify({ runs, limit, counts, filter })
+  const key = exactText({ runs, limit, counts, filter })
   if (!runs) {
     const list = async () => (await engine.list(filter, defined({ limit }))).items
     return { key, list, ...(counts && { count: () => countsOf(engine, filter) }) }

@@ -57,6 +57,8 @@ export class Windows {
       if (window.streams === 0) this.#open.delete(source.key)
     }
     signal.addEventListener('abort', leave)
+    // A client that left before is not told of again.
+    if (signal.aborted) leave()
     try {
       return changes(window, await window.fresh(), signal)
     } catch (error) {
