@@ -53,9 +53,11 @@ export class Tokens {
   /** What the token may do; undefined if it is unknown, expired or revoked. */
   async find(token: string): Promise<Credential | undefined> {
     const [, id = '', secret = ''] = FORM.exec(token) ?? []
-    const stored = id === '' ? this.#own : await this.#stored(id)
+    const there = id === '' ? undefined : await this.#stored(id)
+    // The token of the settings may have the form of those in the store, but never takes the place of one.
+    const stored = there ?? this.#own
     // An unknown token takes as long as a wrong one.
-    const isEqual = sameDigest(digestOf(id === '' ? token : secret), stored?.digest ?? '0'.repeat(64))
+    const isEqual = sameDigest(digestOf(there ? secret : token), stored?.digest ?? '0'.repeat(64))
     if (!stored || !isEqual || stored.revokedAt !== undefined) return undefined
     if (stored.expiresAt !== undefined && stored.expiresAt <= this.#clock.now()) return undefined
     const { name, scope, namespace } = stored

@@ -98,6 +98,15 @@ test('a server that is open stays open when a token is made; a token still has i
   expect((await send(api, withToken(me, `${token}x`))).status).toBe(401)
 })
 
+test('the token of the settings may look like one of the store, and never takes the place of one', async () => {
+  const own = `pawl_${'a'.repeat(12)}_${'b'.repeat(40)}`
+  const api = server(world.engine, { token: own, logger: quiet })
+  expect((await send(api, withToken(me, own))).json).toMatchObject({ scope: 'admin' })
+  expect((await send(api, withToken(me, `${own.slice(0, -1)}c`))).status).toBe(401)
+  const same = server(world.engine, { token, logger: quiet })
+  expect((await send(same, withToken(me, token))).json).toEqual({ name: 'good', scope: 'read' })
+})
+
 test('a server that listens beyond this machine without a token is refused', async () => {
   const { openEngine } = await import('./support.ts')
   const engine = await openEngine()
