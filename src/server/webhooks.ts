@@ -9,14 +9,17 @@ export interface WebhookCall {
   readonly token: string
 }
 
-/** The webhook of a path: below the namespace, if the server has several. */
+/**
+ * The webhook of a path: below the namespace, if the server has several. A namespace that does not exist is answered
+ * like a token that does not, because callers need no credential and are not to learn the names.
+ */
 export function webhookOf(path: string, namespaces: readonly string[]): WebhookCall | undefined {
   const [, first, ...rest] = path.split('/')
   if (first !== 'webhooks') return undefined
   const [only = ''] = namespaces
   const [namespace, token] = namespaces.length === 1 && rest.length === 1 ? [only, rest[0]] : rest
   if (namespace === undefined || token === undefined || token === '' || rest.length > 2) return undefined
-  return namespaces.includes(namespace) ? { namespace, token } : undefined
+  return namespaces.includes(namespace) ? { namespace, token } : { namespace: only, token: '-' }
 }
 
 /** Refuses what a link scanner or a page could send. */

@@ -92,6 +92,34 @@ test('O8: every change is in the trail: who, what, when, why, and how it ended; 
   await api.close()
 })
 
+test('O8: what callers of webhooks try in vain pushes nothing out of the trail', async () => {
+  const hooked = workflow('hooked', async (ctx) => {
+    const hook = ctx.webhook('hook')
+    ctx.setAttributes({ token: hook.token })
+    return ctx.wait(hook)
+  })
+  const opened = await open('memory:', { workflows: [hooked] })
+  engines.push(opened)
+  opened.work({ signals: false })
+  const api = server(opened, { open: true })
+  const run = await opened.start(hooked)
+  const tokenNow = async () => (await run.describe()).attributes['token']
+  await expect.poll(tokenNow).toBeDefined()
+  const token = String(await tokenNow())
+  const post = async (path: string, body: string) => {
+    const headers = { 'content-type': 'application/json' }
+    return (await api.fetch(new Request(`http://localhost/webhooks/${path}`, { method: 'POST', body, headers }))).status
+  }
+  expect(await post('guessed', '{}')).toBe(404)
+  expect(await post(token.replace(/.{8}$/, 'AAAAAAAA'), '{}')).toBe(404)
+  expect(await post(token, '1')).toBe(202)
+  expect(await post(token, '2')).toBe(404)
+  const { body } = await caller(api.fetch)('/audit')
+  expect(body).toMatchObject({ items: [{ by: 'webhook', operation: 'completions.resolve', outcome: 'done' }] })
+  expect(body?.['items']).toHaveLength(1)
+  await api.close()
+})
+
 test('O8: an entry is durable before the change, so a server that dies in between leaves it without an outcome', async () => {
   const { records } = await engine()
   const dying = new Audit(records, systemClock)

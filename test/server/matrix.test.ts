@@ -227,6 +227,34 @@ test('a run of another namespace is missing, byte for byte', async () => {
   expect((await engine.get(secret.runId).describe()).endedAt).toBeUndefined()
 })
 
+test('a query goes to the code of the own namespace alone, also where another process has the code', async () => {
+  const asked: string[] = []
+  const api = server(
+    { default: world.engine, other: world.other },
+    { logger: quiet, query: async ({ run }) => asked.push(run) },
+  )
+  const { runId } = await world.engine.start({ is: 'workflow', name: 'waits' } as never, 1, { workflowId: 'asked' })
+  for (const run of [runId, 'w:asked']) {
+    const ask = wireOf('runs.query', { run, name: 'total' })
+    expect(await send(api, withToken(ask, tokens['other admin']))).toMatchObject({ status: 404 })
+    expect(await send(api, withToken(ask, tokens['read']))).toMatchObject({ status: 200 })
+  }
+  expect(asked).toEqual([runId, runId])
+})
+
+test('a webhook of a namespace that does not exist is answered like one with another token, byte for byte', async () => {
+  const ask = async (method: string, namespace: string): Promise<string> => {
+    const request = { method, target: `/webhooks/${namespace}/guessed`, headers: {} }
+    const { status, headers, text } = await send(another(), request)
+    const kept = [...headers].filter(([header]) => header !== 'x-request-id')
+    return JSON.stringify([status, kept, text.replace(/"requestId":"[^"]+"/, '')])
+  }
+  for (const method of ['POST', 'GET']) {
+    expect(await ask(method, 'nowhere')).toBe(await ask(method, 'default'))
+    expect(await ask(method, 'other')).toBe(await ask(method, 'default'))
+  }
+})
+
 test('no field, header or path chooses the namespace', async () => {
   const api = another()
   const token = tokens['other read']

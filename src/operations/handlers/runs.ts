@@ -64,9 +64,11 @@ export const runs: Handlers<RunOperation> = {
   'runs.timeline': ({ run }, caller) => at(caller, run).timeline(),
   'runs.result': ({ run, wait }, caller) => outcomeOf(at(caller, run), wait, caller.signal),
   'runs.query': async (question, caller) => {
-    if (caller.query) return { result: await caller.query(question) }
     const { run, name, payload } = question
-    return { result: await at(caller, run).query(query<unknown, unknown>(name), payload) }
+    if (!caller.query) return { result: await at(caller, run).query(query<unknown, unknown>(name), payload) }
+    // The process with the code may have the runs of other namespaces, too: found here, the run is the caller's own.
+    const { runId } = await at(caller, run).describe()
+    return { result: await caller.query({ ...question, run: runId }) }
   },
   'runs.updateResult': async ({ run, messageId }, caller) => {
     const handle = at(caller, run)
