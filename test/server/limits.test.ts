@@ -2,7 +2,7 @@
 import { server } from 'pawl/server'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { limits } from '../../src/core/base/limits.ts'
-import { openWorld, quiet, send, type Wire, type World, wireOf, withToken } from './support.ts'
+import { openEngine, openWorld, quiet, send, type Wire, type World, wireOf, withToken } from './support.ts'
 
 let world: World
 let token: string
@@ -96,6 +96,46 @@ test('a server that is open stays open when a token is made; a token still has i
   expect((await send(api, me)).json).toEqual({ name: 'local', scope: 'admin' })
   expect((await send(api, withToken(me, token))).json).toEqual({ name: 'good', scope: 'read' })
   expect((await send(api, withToken(me, `${token}x`))).status).toBe(401)
+})
+
+test('a page of large runs, or of a large history, ends early; its cursor leads to the rest', async () => {
+  await using engine = await openEngine('memory:', false)
+  const api = server(engine, { open: true, logger: quiet })
+  const nobody = { is: 'workflow', name: 'nobody' } as never
+  const large = 'x'.repeat(limits.payloadBytesMax - 100)
+  const count = limits.listPageDefault + 20
+  const begun = await engine.startMany(nobody, Array(count).fill({ input: large }))
+  const found: string[] = []
+  const sizes: number[] = []
+  for (let cursor: string | undefined; ; ) {
+    const page = await send(api, wireOf('runs.list', { limit: 1_000, ...(cursor !== undefined && { cursor }) }))
+    const { items, cursor: next } = page.json as unknown as { items: { runId: string }[]; cursor?: string }
+    sizes.push(items.length)
+    found.push(...items.map(({ runId }) => runId))
+    cursor = next
+    if (cursor === undefined) break
+  }
+  expect(found.toSorted()).toEqual(begun.map(({ runId }) => runId).toSorted())
+  expect(sizes[0]).toBe(limits.listPageDefault)
+
+  await using holder = await openEngine()
+  const run = await holder.start({ is: 'workflow', name: 'waits' } as never, 1)
+  const signals = 12
+  for (let at = 0; at < signals; at++) await run.signal({ is: 'signal', name: 'ignored' } as never, large as never)
+  const received = async () => {
+    const events: { type: string }[] = []
+    let pages = 0
+    for (let after: number | undefined; ; pages++) {
+      const ask = wireOf('runs.history', { run: run.runId, limit: 1_000, ...(after !== undefined && { after }) })
+      const { json, text } = await send(server(holder, { open: true, logger: quiet }), ask)
+      expect(text.length).toBeLessThan(limits.answerPageLength + 2 * limits.payloadBytesMax)
+      const page = json as unknown as { events: { type: string }[]; next?: number }
+      events.push(...page.events)
+      after = page.next
+      if (after === undefined) return [events.filter(({ type }) => type === 'SignalReceived').length, pages]
+    }
+  }
+  await expect.poll(received).toEqual([signals, 1])
 })
 
 test('the token of the settings may look like one of the store, and never takes the place of one', async () => {

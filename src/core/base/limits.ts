@@ -447,6 +447,8 @@ export const limits = {
   progressMs: 250,
   /** Multiple of that up to which a longer body is read, and discarded, so that its sender reads the refusal. */
   requestDiscardFactor: 4,
+  /** Characters of JSON from which an answer with runs or events ends its page: `cursor` or `next` has the rest. */
+  answerPageLength: 8 * 1_048_576,
   /** Bytes of all headers of a request. */
   requestHeaderBytesMax: 16_384,
   /** Characters of the URL of a request. */

@@ -7,8 +7,10 @@ import {
   type HistoryEvent,
   keyedRunId,
   OWN_WORKFLOWS,
+  type Page,
   query,
   type RunHandle,
+  type RunRecord,
   type StartedRun,
   type StartOptions,
   signal,
@@ -19,6 +21,7 @@ import {
 import type { InputOf } from '../inputs.ts'
 import type { HistoryPage, Started, WhyOrError } from '../outputs.ts'
 import type { OperationName, Scope } from '../routes.ts'
+import { plainText } from '../wire.ts'
 import { answerWithin, type Caller, type Handlers, outcomeOf, refOf, unfinished, waitOf } from './context.ts'
 
 type RunOperation = Extract<OperationName, `runs.${string}`>
@@ -47,7 +50,7 @@ function started(run: StartedRun<unknown>, { name, key }: { name: string; key: s
 }
 
 export const runs: Handlers<RunOperation> = {
-  'runs.list': ({ limit, cursor, ...filter }, { engine }) => engine.list(filter, defined({ limit, cursor })),
+  'runs.list': listPage,
   'runs.count': async ({ atMost, ...filter }, { engine }) => {
     return { count: await engine.count(filter, atMost === undefined ? {} : { atMost }) }
   },
@@ -163,6 +166,25 @@ async function whyOrError(run: string, caller: Caller): Promise<WhyOrError> {
   }
 }
 
+/** Ends a page early if its runs are large: a thousand runs with large inputs would be no text that fits in memory. */
+async function listPage(
+  { limit = limits.listPageDefault, cursor, ...filter }: InputOf<'runs.list'>,
+  { engine }: Caller,
+): Promise<Page<RunRecord>> {
+  const items: RunRecord[] = []
+  let length = 0
+  for (let next = cursor, most: number = limits.listPageDefault; ; ) {
+    const wanted = Math.min(most, limit - items.length)
+    const page = await engine.list(filter, defined({ limit: wanted, cursor: next }))
+    items.push(...page.items)
+    next = page.cursor
+    if (next === undefined || items.length >= limit) return defined({ items, cursor: next })
+    length += plainText(page.items).length
+    if (length >= limits.answerPageLength) return { items, cursor: next }
+    most = Math.max(1, Math.floor(((limits.answerPageLength - length) * items.length) / length))
+  }
+}
+
 /** Fields of events that hold values of users. */
 const PAYLOADS = ['input', 'result', 'payload', 'output', 'items', 'state', 'attributes']
 
@@ -173,9 +195,13 @@ async function historyPage(
   const handle = at(caller, run)
   const read = generation ?? (await handle.describe()).generation
   const events: HistoryEvent[] = []
+  let length = 0
   for await (const event of handle.history({ ...options, generation: read })) {
-    if (events.length === limit) return { generation: read, events, next: events.at(-1)?.seq ?? 0 }
-    events.push(shownEvent(event, { payloads, scope: caller.scope }))
+    const isFull = events.length === limit || length >= limits.answerPageLength
+    if (isFull) return { generation: read, events, next: events.at(-1)?.seq ?? 0 }
+    const shown = shownEvent(event, { payloads, scope: caller.scope })
+    length += plainText(shown).length
+    events.push(shown)
   }
   return { generation: read, events }
 }
