@@ -1,6 +1,7 @@
 // An engine for users' tests: its time is virtual, its randomness comes from a seed, and its workers can be killed.
 // Time stands still until the test moves it or waits for a run; then it jumps to the next thing that is due.
 
+import { batchWorkflow } from '../addons/batches/workflow.ts'
 import { encoded } from '../addons/codecs/encoded.ts'
 import { schedule } from '../addons/schedules/workflow.ts'
 import { assert } from '../core/base/assert.ts'
@@ -138,7 +139,7 @@ export class TestEngine extends Engine {
   constructor(raw: Store, time: VirtualClock, options: TestOptions) {
     const calls = new CallCounter(raw)
     const { seed = 1, patience = PATIENCE_MS, alwaysReplay = true, strict = true } = options
-    const registry = new StubbedRegistry(options.workflows ?? [], options.activities ?? [], [schedule])
+    const registry = new StubbedRegistry(options.workflows ?? [], options.activities ?? [], [schedule, batchWorkflow])
     // The client waits in real time, because its waiting is what makes virtual time move.
     const world: EngineWorld = {
       clock: clientClock(time),

@@ -1,5 +1,6 @@
 // V10, I2: operations on many runs with a kept preview: what was shown is what is done, across crashes of workers.
 import { PawlError, signal, workflow } from 'pawl'
+import { type TestEngine, testEngine } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
 import { kinds, useStore } from './each-store.ts'
 
@@ -67,6 +68,32 @@ describe.each(kinds)('on %s', (kind) => {
     }
     expect([...signals]).toEqual([1])
   })
+})
+
+test('V10 a worker that dies in the middle of a chunk has no run retried or reset twice', async () => {
+  for (const operation of ['retry', 'reset'] as const) {
+    const runs = 40
+    let tries = 0
+    const fails = workflow('fails', async (ctx) => {
+      await ctx.run('maybe', { retry: 'none' }, () => {
+        // Some runs of the chunk were operated on, and have failed again.
+        if (++tries === runs + runs / 2) void engine.crash()
+        throw new PawlError('INPUT_INVALID', 'no')
+      })
+    })
+    await using engine: TestEngine = await testEngine({ workflows: [fails], logger: { log: () => {} } })
+    const begun = await engine.startMany(fails, Array(runs).fill({}))
+    await Promise.all(begun.map((run) => run.result().catch(() => {})))
+    const { id } = await engine.batches.preview(
+      {},
+      { operation, limit: runs, ...(operation === 'reset' && { step: 'maybe' }) },
+    )
+    await engine.batches.start(id)
+    expect(await engine.get(id).result()).toEqual({ matched: runs, done: runs, failures: [] })
+    await Promise.all(begun.map((run) => run.result().catch(() => {})))
+    const generations = await Promise.all(begun.map(async (run) => (await run.describe()).generation))
+    expect(generations, operation).toEqual(Array(runs).fill(2))
+  }
 })
 
 describe('on memory', () => {

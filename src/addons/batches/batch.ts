@@ -135,14 +135,14 @@ export class Batch {
 /** Does something to several runs at once, and returns those it failed for. */
 export async function onEach(
   runIds: readonly string[],
-  work: (runId: string) => Promise<void>,
+  work: (runId: string, index: number) => Promise<void>,
 ): Promise<BatchOutcome['failures']> {
   const failures: { runId: string; code: string }[] = []
-  const left = runIds.values()
+  const left = runIds.entries()
   const lane = async (): Promise<void> => {
-    for (const runId of left) {
+    for (const [index, runId] of left) {
       try {
-        await work(runId)
+        await work(runId, index)
       } catch (error) {
         failures.push({ runId, code: codeOf(error) })
       }

@@ -107,7 +107,9 @@ export class Batches {
     const act = actOf(options)
     const batch = new Batch(this.#client, filter, { limit })
     const runs = await batch.preview<RunRecord>(AMONG[act.operation])
-    const plan: BatchPlan = defined({ act, runIds: runs.map(({ runId }) => runId), reason })
+    const startsAgain = act.operation === 'retry' || act.operation === 'reset'
+    const generations = startsAgain ? runs.map(({ generation }) => generation) : undefined
+    const plan: BatchPlan = defined({ act, runIds: runs.map(({ runId }) => runId), generations, reason })
     const attributes = defined({
       batch: act.operation,
       matched: runs.length,

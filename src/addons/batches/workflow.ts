@@ -23,6 +23,8 @@ export type BatchAct =
 export interface BatchPlan {
   readonly act: BatchAct
   readonly runIds: readonly string[]
+  /** Of `retry` and `reset`: the generations of the runs as they were shown. */
+  readonly generations?: readonly number[]
   readonly reason?: string
 }
 
@@ -32,7 +34,7 @@ export const start = signal('start')
 export const batchWorkflow = workflow(
   BATCH,
   { queue: 'pawl.schedules', pin: false },
-  async (ctx, { act, runIds, reason }: BatchPlan): Promise<BatchOutcome | undefined> => {
+  async (ctx, { act, runIds, generations, reason }: BatchPlan): Promise<BatchOutcome | undefined> => {
     const expired = (await ctx.wait(start, { timeout: limits.batchPreviewMs })) === TIMEOUT
     if (expired) return undefined
     const failures: BatchOutcome['failures'][number][] = []
@@ -42,7 +44,10 @@ export const batchWorkflow = workflow(
       const chunk = runIds.slice(at, at + limits.batchChunk)
       const failed = await ctx.run('chunk', (step) => {
         const client = step.client as OwnActivityClient
-        return onEach(chunk, (runId) => doTo(client.get(runId), act, { reason, id: deriveUuid(ctx.info.runId, runId) }))
+        return onEach(chunk, (runId, index) => {
+          const id = deriveUuid(ctx.info.runId, runId)
+          return doTo(client.get(runId), act, { reason, id, generation: generations?.[at + index] })
+        })
       })
       done += chunk.length - failed.length
       failures.push(...failed)
@@ -56,8 +61,14 @@ export const batchWorkflow = workflow(
 async function doTo(
   run: RunHandle<unknown>,
   act: BatchAct,
-  { reason, id }: { readonly reason: string | undefined; readonly id: string },
+  {
+    reason,
+    id,
+    generation,
+  }: { readonly reason: string | undefined; readonly id: string; readonly generation: number | undefined },
 ): Promise<void> {
+  // It has begun again since, by this chunk or by hand: a run that has failed again is not the one that was shown.
+  if (generation !== undefined && (await run.describe()).generation > generation) return
   switch (act.operation) {
     case 'cancel':
       return run.cancel(reason)
