@@ -131,8 +131,13 @@ export class Connection {
       if ('answer' in tried) return tried.answer
       const { error, repeat, afterMs = 0 } = tried
       const isAllowed = repeat === 'always' || (repeat === 'ifSafe' && !once.has(name))
-      if (!isAllowed || this.clock.monotonic() - begun >= this.#patienceMs) throw error
-      await sleep(this.clock, Math.max(afterMs, pauseMs * (0.5 + systemRandom.fraction())), signal)
+      const restMs = Math.max(afterMs, pauseMs * (0.5 + systemRandom.fraction()))
+      // A server that asks for more time than there is gets no request in vain, and its caller no silence.
+      const isLate = this.clock.monotonic() - begun + afterMs >= this.#patienceMs
+      if (!isAllowed || isLate) throw error
+      await this.#within(restMs, signal, (stop) => sleep(this.clock, restMs, stop))
+      signal?.throwIfAborted()
+      this.#closed.signal.throwIfAborted()
       pauseMs = Math.min(pauseMs * 2, limits.serverRetryMsMax)
     }
   }
@@ -180,7 +185,7 @@ export class Connection {
       return { error: notPawl(this.url, response), repeat: status >= 502 && status <= 504 ? 'ifSafe' : 'never' }
     }
     const error = errorOfProblem(JSON.parse(text) as Problem)
-    if (status === 429) return { error, repeat: 'always', afterMs: 1_000 * Number(headers.get('retry-after') ?? 1) }
+    if (status === 429) return { error, repeat: 'always', afterMs: 1_000 * secondsOf(headers.get('retry-after')) }
     return { error, repeat: status === 503 && error.code !== 'STORE_REFUSED' ? 'ifSafe' : 'never' }
   }
 }
@@ -189,6 +194,11 @@ export class Connection {
 function headerText(text: string): string {
   const bytes = new TextEncoder().encode(text.replace(/\p{Cc}+/gu, ' ').trim())
   return Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
+}
+
+/** A proxy may say a date. */
+function secondsOf(text: string | null): number {
+  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : 1
 }
 
 function typeOf({ headers }: Response): string | undefined {

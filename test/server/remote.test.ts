@@ -2,7 +2,7 @@
 import { type Engine, graph, type OpenOptions, query, signal, update, workflow } from 'pawl'
 import { CancelledError, connect, PawlError, type RemoteClient, RunError } from 'pawl/client'
 import { type Server, type ServerOptions, server } from 'pawl/server'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { inputs } from '../../src/operations/inputs.ts'
 import { type OperationName, routes } from '../../src/operations/routes.ts'
 import { once, withOwnIds } from '../../src/remote/repeating.ts'
@@ -385,6 +385,30 @@ describe('connections', () => {
     const other = run.result().catch((error: unknown) => error)
     await pawl.close()
     expect(await other).toMatchObject({ code: 'WORKER_STOPPED' })
+  })
+
+  test('a server that is busy is asked again when it says; close ends that wait, too', async () => {
+    const busy = (after: string) => {
+      let asked = 0
+      const problem = { code: 'TOO_MANY_REQUESTS', detail: 'too many', status: 429 }
+      const headers = { 'content-type': 'application/problem+json', 'retry-after': after }
+      const fetch = async (): Promise<Response> => {
+        asked++
+        return new Response(JSON.stringify(problem), { status: 429, headers })
+      }
+      return { pawl: connect('http://localhost', { fetch }), count: () => asked }
+    }
+    const hour = busy('3600')
+    expect(await codeOf(hour.pawl.count())).toBe('TOO_MANY_REQUESTS')
+    expect(hour.count()).toBe(1)
+    for (const after of ['20', 'Wed, 21 Oct 2037 07:28:00 GMT']) {
+      const { pawl, count } = busy(after)
+      const asked = pawl.count().catch((error: unknown) => error)
+      await vi.waitFor(() => expect(count()).toBe(1))
+      await pawl.close()
+      expect(await asked).toMatchObject({ code: 'WORKER_STOPPED' })
+      expect(count()).toBe(1)
+    }
   })
 
   test('every operation that writes is repeated with an id of its own, changes nothing when repeated, or is sent once', () => {
