@@ -355,6 +355,24 @@ describe('idempotency', () => {
     expect(other.json['runId']).toBe(one.json['runId'])
   })
 
+  test('a signal or an update with start, sent again after the run has ended, starts no other run', async () => {
+    const cases = [
+      ['runs.signalWithStart', { workflow: 'waits', input: 1, workflowId: 'signalled', signal: 'go' }],
+      [
+        'runs.updateWithStart',
+        { workflow: 'waits', input: 1, workflowId: 'updated', update: 'add', payload: 1, wait: '10s' },
+      ],
+    ] as const
+    for (const [name, input] of cases) {
+      const send = (): Promise<Answer> => call(name, input, { 'idempotency-key': 'again' })
+      const first = await send()
+      const run = first.json['runId']
+      if (name === 'runs.updateWithStart') await ok('runs.signal', { run, name: 'go' })
+      expect(await ok('runs.result', { run, wait: '10s' })).toMatchObject({ status: 'completed' })
+      expect((await send()).json['runId'], name).toBe(run)
+    }
+  })
+
   test('the field and the header must agree; a key has 1 to 255 characters', async () => {
     for (const [key, more] of [
       ['a', { idempotencyKey: 'b' }],

@@ -148,12 +148,12 @@ export const runs: Handlers<RunOperation> = {
   },
 }
 
-/** Without a workflow id nothing but the message id can tell that a call is sent again. */
+/** The message id tells that a call is sent again, also if the run has no workflow id, or has ended meanwhile. */
 function startedOnce(
   kind: 'signal' | 'update',
-  { messageId, workflowId, idempotencyKey }: StartOptions & { readonly messageId?: string },
+  { messageId, idempotencyKey }: StartOptions & { readonly messageId?: string },
 ): { readonly idempotencyKey?: string } {
-  if (messageId === undefined || workflowId !== undefined || idempotencyKey !== undefined) return {}
+  if (messageId === undefined || idempotencyKey !== undefined) return {}
   return { idempotencyKey: `${kind} ${messageId}` }
 }
 
