@@ -124,6 +124,30 @@ describe.each(['memory', 'sqlite', 'postgres'] as const)('on %s', (kind) => {
     expect(byField.events.every(({ data }) => !JSON.stringify(data).includes('"result"'))).toBe(true)
   })
 
+  test('live.run refuses a position that the store does not have, and waits for one that comes', async () => {
+    const engine = await bench.serve({ workflows })
+    const url = await serve(engine)
+    const run = await engine.start(rounds, 1)
+    await run.signal(go, 1)
+    await run.result()
+    const { generation } = await run.describe()
+    const end = (await follow(url, run)).events.at(-1)?.id ?? ''
+    const [, seq] = end.split('.').map(Number)
+    const status = async (after: string) => (await EventStream.connect(eventsOf(url, run), { after })).status
+    expect(await status(end)).toBe(204)
+    const ahead = [`${generation}.${Number(seq) + 1}`, `${generation}.999`, `${generation + 1}.0`]
+    expect(await Promise.all(ahead.map(status))).toEqual([400, 400, 400])
+    // As after a fail-over to a server that reads the store a little later.
+    const late = await engine.start(rounds, 1)
+    const stream = EventStream.connect(eventsOf(url, late), { after: `${generation}.0` })
+    await late.signal(go, 1)
+    await late.result()
+    expect((await stream).status).toBe(200)
+    await (await stream).ended
+    const history = await historyOf(late)
+    expect(eventsIn(await stream)).toEqual(history.filter((event) => (event as { id: string }).id > `${generation}.0`))
+  })
+
   test('live.run goes on through continue-as-new, from a server that hears of nothing', async () => {
     const engine = await bench.serve({ workflows })
     const url = await serve(await bench.engine())

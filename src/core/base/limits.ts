@@ -511,6 +511,8 @@ export const limits = {
   livePageLength: 262_144,
   /** Characters that a stream of live events hands to its socket at a time. */
   liveChunkLength: 65_536,
+  /** Time that a server waits for events that a client says it has: it may read a store later than another server. */
+  liveAheadMs: 5_000,
   /** Shortest time between two `state` events of a stream. */
   liveStateMs: 250,
   /** A `state` event says why the run makes no progress if its generation has at most this many events. */

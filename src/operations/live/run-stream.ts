@@ -1,5 +1,6 @@
 // The stream of one run: every event of its history, once and in order, across generations. The position of a client
 // names a place in histories that only grow, so any server can continue after it.
+import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import {
   type HistoryEvent,
@@ -9,7 +10,7 @@ import {
   type RunSnapshot,
   turnStart,
 } from '../../core/index.ts'
-import type { Clock } from '../../core/runtime/clock.ts'
+import { type Clock, sleep } from '../../core/runtime/clock.ts'
 import type { Engine } from '../../engine.ts'
 import { type Batches, idOf, type LiveEvent, type LiveState, type Position } from './events.ts'
 import { type LiveRuns, type Page, pageOf } from './live-runs.ts'
@@ -29,11 +30,32 @@ export async function runStream(
   run: RunSnapshot,
   options: RunStreamOptions,
 ): Promise<Batches<LiveEvent> | undefined> {
-  const stream = new RunStream(engine, live, run, options)
-  // Read before the answer begins, so that an error has a status.
-  const first = await stream.read()
-  if (!first && stream.isOver && stream.wasEndTold) return undefined
-  return stream.batches(first)
+  const { clock } = engine.world
+  const until = clock.monotonic() + limits.liveAheadMs
+  for (let newest: RunSnapshot | undefined = run; ; newest = await snapshotOf(engine, run.head.runId)) {
+    const stream = new RunStream(engine, live, newest ?? run, options)
+    // Read before the answer begins, so that an error has a status.
+    const first = await stream.read()
+    if (stream.isBehindClient && !options.signal.aborted) {
+      if (clock.monotonic() >= until) throw ahead(options.after)
+      await sleep(clock, limits.livePollMsMin, options.signal)
+      continue
+    }
+    if (!first && stream.isOver && stream.wasEndTold) return undefined
+    return stream.batches(first)
+  }
+}
+
+async function snapshotOf({ host }: Engine, runId: string): Promise<RunSnapshot | undefined> {
+  const [loaded] = await host.load([{ type: 'run', runId }])
+  return loaded?.type === 'run' ? loaded.run : undefined
+}
+
+// Sent on from there, the events up to the position would be missing without a word.
+function ahead(after: Position | undefined): PawlError {
+  const place = after ? idOf(after) : ''
+  const problem = `the position ${place} is after the newest event of the run; expected one that this store has sent`
+  return new PawlError('INPUT_INVALID', `${problem}. The store may have lost writes: read the run from its beginning.`)
 }
 
 type Events = readonly LiveEvent[]
@@ -50,6 +72,8 @@ class RunStream {
   #from: number | undefined
   /** True if all events that were there when the snapshot was made have been read. */
   #isDrained = false
+  /** The newest event that was read of this generation. */
+  #newest = 0
   /** The next page, if the watcher has read it. */
   #given: Page | undefined
   /** How many turns to read at a time: fewer if they are large. */
@@ -71,6 +95,15 @@ class RunStream {
   get isOver(): boolean {
     const { head, endedAt } = this.#run
     return this.#isDrained && endedAt !== undefined && head.generation === this.#at.generation
+  }
+
+  /** True if the client has a position in this generation that is not there yet, or a generation that is not. */
+  get isBehindClient(): boolean {
+    const { after } = this.#options
+    const { head, endedAt } = this.#run
+    if (!after || after.generation < head.generation) return false
+    const end = endedAt === undefined ? 0 : 1
+    return after.generation > head.generation || after.seq > this.#newest + end
   }
 
   /** True if the client was behind the last event when it came. */
@@ -137,7 +170,7 @@ class RunStream {
     const all = [...(isFirst ? [publicStart(this.#run)] : []), ...turns.flatMap(publicEvents)]
     const events = all.filter((event) => event.seq > seq)
     const last = turns.at(-1)
-    if (last) this.#from = last.seq + last.count
+    if (last) this.#newest = this.#from = last.seq + last.count
     this.#isDrained = !last || isLast
     this.#at = { generation, seq: events.at(-1)?.seq ?? seq }
     return events.map((event) => {
