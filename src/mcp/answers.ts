@@ -13,6 +13,7 @@ export function answerText(answer: unknown): string {
   const json: unknown = JSON.parse(JSON.stringify(answer, plain) ?? 'null')
   const text = JSON.stringify(json, (field, value: unknown) => {
     if (typeof value === 'string') return cut(value, 'characters')
+    if (isTokenMade(value)) return { ...value, token: '' }
     if (!VALUES.has(field) || typeof value !== 'object') return value
     const whole = JSON.stringify(value)
     return whole.length > limits.toolValueLengthMax ? cut(whole, 'characters of JSON') : value
@@ -20,6 +21,11 @@ export function answerText(answer: unknown): string {
   if (text.length <= limits.toolAnswerLengthMax) return text
   const problem = `the answer has ${text.length} characters; expected at most ${limits.toolAnswerLengthMax}`
   throw new PawlError('INPUT_INVALID', `${problem}. Ask for less: a smaller \`limit\`, or a narrower filter.`)
+}
+
+/** Whoever has the token of a webhook can settle it, which no tool does. */
+function isTokenMade(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && 'type' in value && value.type === 'TokenMade'
 }
 
 function cut(text: string, unit: string): string {

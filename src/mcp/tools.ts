@@ -31,7 +31,7 @@ export function toolsFor(allowed: Allowed): readonly Tool[] {
   })
 }
 
-function toolOf(operation: CallName, { about, tool, key, dangerous, scope }: Route): Tool {
+function toolOf(operation: CallName, { about, tool, dangerous, scope }: Route): Tool {
   const isRead = tool === 'read'
   return {
     operation,
@@ -41,7 +41,8 @@ function toolOf(operation: CallName, { about, tool, key, dangerous, scope }: Rou
     annotations: {
       readOnlyHint: isRead,
       destructiveHint: dangerous ?? false,
-      idempotentHint: isRead || key !== undefined,
+      // A key is optional, and a client that relies on this would start a run twice.
+      idempotentHint: isRead,
       openWorldHint: false,
     },
   }
