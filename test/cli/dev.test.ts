@@ -212,6 +212,30 @@ test('when the command is killed, no process stays behind', async () => {
   await vi.waitUntil(() => all.every((pid) => !isAlive(pid)), { timeout: 5_000 })
 })
 
+test('when the command is killed, code in a loop that never ends does not stay behind', async () => {
+  save(
+    'workflows.ts',
+    `
+import { writeFileSync } from 'node:fs'
+const spin = pawl.activity('spin', async () => { writeFileSync('began', ''); for (;;) {} })
+export const flow = pawl.workflow('flow', async (ctx) => ctx.run(spin))
+export default [spin]
+`,
+  )
+  const { program, url } = await dev()
+  await post(`${url}/runs`, { workflow: 'flow' })
+  await expect.poll(() => readFileSync(join(cli.folder, 'began'), 'utf8'), { timeout: 10_000 }).toBe('')
+  const all = children(program.pid)
+  expect(all).toHaveLength(1)
+  program.kill('SIGKILL')
+  await program.ended
+  try {
+    await vi.waitUntil(() => all.every((pid) => !isAlive(pid)), { timeout: 10_000 })
+  } finally {
+    for (const pid of all.filter(isAlive)) process.kill(pid, 'SIGKILL')
+  }
+})
+
 test('a second Ctrl-C stops at once', async () => {
   save(
     'workflows.ts',

@@ -1,11 +1,13 @@
 // A process with the user's code: it loads the files, works, and answers queries. Its parent starts another one when the
 // code changes, so that nothing of the old code stays behind: no module, no timer, no pool.
 import { spawnSync } from 'node:child_process'
+import { Worker as Thread } from 'node:worker_threads'
 import { defined } from '../../core/base/defined.ts'
 import { digest } from '../../core/base/digest.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { type Engine, query, type Worker } from '../../index.ts'
 import { refOf } from '../../operations/handlers/context.ts'
+import { processFile } from '../invocation.ts'
 import { type Definitions, loadDefinitions } from '../load-definitions.ts'
 import { openStore } from '../options.ts'
 import { watchLoading } from './loaded-files.ts'
@@ -129,7 +131,11 @@ function withPlace(error: unknown, files: readonly LoadedFile[]): string {
   return message
 }
 
+const PARENT_LOOK_MS = 1_000
+
 const child = new CodeChild()
+const workerData = { parent: process.ppid, everyMs: PARENT_LOOK_MS }
+new Thread(processFile('code/parent-watch'), { workerData, execArgv: [] }).unref()
 process.on('message', (message) => child.receive(message as ToCode))
 // The parent decides when this process ends, and it ends with the parent. A terminal sends Ctrl-C to both.
 process.on('disconnect', () => process.exit(0))
