@@ -21,7 +21,8 @@ export class Listener {
   readonly #node: NodeServer
   readonly #parts: ListenerParts
   readonly #connections = new Set<Socket>()
-  readonly #answering = new Map<Socket, ServerResponse>()
+  /** Answers that were not sent yet, of connections that wait for some. */
+  readonly #answering = new Map<Socket, Set<ServerResponse>>()
   #accepted = 0
 
   constructor(parts: ListenerParts) {
@@ -36,12 +37,7 @@ export class Listener {
     node.maxConnections = limits.connectionsMax
     node.timeout = limits.connectionIdleMs
     const answer: RequestListener = (request, response) => {
-      const { socket } = request
-      this.#answering.set(socket, response)
-      response.once('close', () => {
-        if (this.#answering.get(socket) === response) this.#answering.delete(socket)
-      })
-      parts.answer(request, response)
+      if (this.#note(request.socket, response)) parts.answer(request, response)
     }
     node.on('request', answer).on('checkContinue', (request, response) => {
       response.writeContinue()
@@ -56,6 +52,21 @@ export class Listener {
       socket.once('close', () => this.#connections.delete(socket))
     })
     this.#node = node
+  }
+
+  /** Node reads as many requests at once as there are, and keeps all their answers. A client that sends more is cut. */
+  #note(socket: Socket, response: ServerResponse): boolean {
+    const answering = this.#answering.get(socket) ?? new Set()
+    if (answering.size >= limits.requestsPipelined) {
+      socket.destroy()
+      return false
+    }
+    this.#answering.set(socket, answering.add(response))
+    response.once('close', () => {
+      answering.delete(response)
+      if (answering.size === 0) this.#answering.delete(socket)
+    })
+    return true
   }
 
   listen({ host, port }: { readonly host: string; readonly port: number }): Promise<AddressInfo> {
@@ -109,7 +120,7 @@ export class Listener {
 
   /** Answers a connection whose bytes are no request, or come too slowly, and closes it. */
   #refuse({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
-    const answering = this.#answering.get(socket)
+    const answering = [...(this.#answering.get(socket) ?? [])].at(-1)
     if (answering?.req.complete) {
       // The bytes came after a whole request: a refusal would be taken for its answer.
       answering.once('close', () => socket.destroySoon())

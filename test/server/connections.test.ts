@@ -7,6 +7,7 @@ import { type Engine, PawlError } from 'pawl'
 import { server } from 'pawl/server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { limits } from '../../src/core/base/limits.ts'
+import { watchersOf } from '../../src/operations/handlers/live.ts'
 import { type Api, callerOf, openEngine, quiet } from './support.ts'
 
 let engine: Engine
@@ -189,6 +190,25 @@ describe('requests that are ambiguous or too large', () => {
       .poll(() => text().match(/HTTP\/1.1 \d+/g))
       .toEqual([200, 404, 200, 400].map((each) => `HTTP/1.1 ${each}`))
     socket.destroy()
+  })
+
+  test('a client that sends request after request and reads no answer is cut off', async () => {
+    const { socket, closed, text } = await dial()
+    socket.write(get('/openapi.json').repeat(2_000))
+    await closed
+    expect(text().match(/HTTP\/1.1 200/g)?.length ?? 0).toBeLessThanOrEqual(limits.requestsPipelined)
+    await isWell()
+  })
+
+  test('a stream whose answer waits behind another one ends with its connection', async () => {
+    const { windows } = watchersOf(engine)
+    const { socket, closed } = await dial()
+    const run = await engine.start({ is: 'workflow', name: 'waits' } as never, 1)
+    socket.write(get(`/runs/${run.runId}/result?wait=60s`) + get('/events?workflow=waits'))
+    await expect.poll(() => windows.size).toBe(1)
+    socket.destroy()
+    await closed
+    await expect.poll(() => windows.size).toBe(0)
   })
 
   test('bytes that follow a request and are none do not take its answer away', async () => {

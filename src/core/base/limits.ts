@@ -461,6 +461,8 @@ export const limits = {
   requestWaitMsMax: 60_000,
   /** Requests in progress at once; more get TOO_MANY_REQUESTS. */
   requestsAtOnce: 512,
+  /** Requests that a connection may send before it has read the answers to those before. */
+  requestsPipelined: 16,
   /** Connections to the server at once. */
   connectionsMax: 10_000,
   /** Requests per second of one token, in the long run. */
