@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { server } from 'pawl/server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CALL } from '../../src/operations/protocol.ts'
 import { type OperationName, pathFields, routes } from '../../src/operations/routes.ts'
 import { otherRoutes } from '../../src/server/other-routes.ts'
 import {
@@ -129,6 +130,13 @@ describe.each(names)('%s', (name) => {
     const { workflowId, ...rest } = samples[name]
     return wireOf(name, typeof workflowId === 'string' ? { ...rest, workflowId: `${workflowId}-${scope}` } : rest)
   }
+  /** The same by the name of the operation, with the whole input in the body. */
+  const namedFor = (scope: string) => {
+    const { workflowId, ...rest } = samples[name]
+    const input = typeof workflowId === 'string' ? { ...rest, workflowId: `${workflowId}-named-${scope}` } : rest
+    const headers = { 'content-type': 'application/json' }
+    return { method: 'POST', target: `${CALL}${name}`, body: JSON.stringify(input), headers }
+  }
   const wire = wireFor('none')
   const isOpen = name === 'openapi.get'
 
@@ -146,12 +154,16 @@ describe.each(names)('%s', (name) => {
     }
     for (const kind of ['wrong', 'unknown', 'expired', 'revoked', 'unserved'])
       isRefused(await send(api, withToken(wire, tokens[kind])), kind)
+    isRefused(await send(another(), namedFor('none')), 'none, by name')
+    isRefused(await send(another(), withToken(namedFor('none'), tokens['revoked'])), 'revoked, by name')
   })
 
   test.each(scopes.map((scope, at) => [scope, expected[name][at]] as const))('with %s is %i', async (scope, status) => {
     const answer = await send(another(), withToken(wireFor(scope), tokens[scope]))
     expect(answer.status, answer.text).toBe(status)
     if (status === 403) expect(answer.json).toMatchObject({ code: 'FORBIDDEN' })
+    const named = await send(another(), withToken(namedFor(scope), tokens[scope]))
+    expect(named.status, named.text).toBe(status)
   })
 })
 
