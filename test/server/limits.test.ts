@@ -121,7 +121,7 @@ test('a page of large runs, or of a large history, ends early; its cursor leads 
   await using holder = await openEngine()
   const run = await holder.start({ is: 'workflow', name: 'waits' } as never, 1)
   const signals = 12
-  for (let at = 0; at < signals; at++) await run.signal({ is: 'signal', name: 'ignored' } as never, large as never)
+  for (let at = 0; at < signals; at++) await run.signal({ is: 'signal', name: 'ignored' } as never, large)
   const received = async () => {
     const events: { type: string }[] = []
     let pages = 0
