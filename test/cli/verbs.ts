@@ -66,6 +66,8 @@ export const ended: readonly Row[] = [
   ['tail a', 0, /RunStarted +order[^]*StepCompleted +step:pay#1[^]*RunCompleted\ncompleted\n$/],
   ['tail nobody', 1, /RUN_NOT_FOUND/],
   ['update a add 1', 1, /RUN_ENDED/],
+  ['cancel a', 0, /has already ended: completed/],
+  ['terminate a --reason enough', 0, /has already ended: completed/],
   ['retry a', 1, /RUN_ENDED/],
   ['export --workflow-id a', 0, /"pawl"/],
   ['trigger p', 0, /run/],
