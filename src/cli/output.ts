@@ -228,5 +228,6 @@ export function clockTime(time: Date, now: number): string {
 
 /** The URL of a store without passwords. */
 export function showStore(url: string): string {
-  return url.replace(/(\/\/[^/:@]*):[^@/]*@/, '$1:***@').replace(/(password=)[^&]*/gi, '$1***')
+  // Up to the last @: a password that should have been encoded may contain further ones, and slashes.
+  return url.replace(/(\/\/[^/:@]*):.*@/, '$1:***@').replace(/(password=)[^&]*/gi, '$1***')
 }
