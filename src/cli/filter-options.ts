@@ -32,7 +32,12 @@ function statusOption(): Option {
   return option.choices(Object.keys(statusStyles)).argParser(repeated)
 }
 
-export function filterOf({ status, workflow, workflowId, attribute }: FilterOptions): RunFilter {
+export function filterOf({
+  status,
+  workflow,
+  workflowId,
+  attribute,
+}: FilterOptions): Omit<RunFilter, 'workflow'> & { readonly workflow?: string } {
   return defined({
     // The client checks the status.
     status: status as readonly Status[] | undefined,

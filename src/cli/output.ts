@@ -57,6 +57,11 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value, jsonable, 2) ?? 'null')
 }
 
+/** Prints a value as one line of JSON, for `--json` of a command that prints until it is stopped. */
+export function printJsonLine(value: unknown): void {
+  print(JSON.stringify(value, jsonable) ?? 'null')
+}
+
 /** Prints what was done: as facts with `--json`, else as a sentence. */
 export function printDone(
   { json }: { readonly json?: true },
@@ -149,7 +154,8 @@ export function printTable(heads: readonly Column[], rows: readonly (readonly st
   for (const line of table(heads, rows)) print(line)
 }
 
-function table(heads: readonly Column[], rows: readonly (readonly string[])[]): string[] {
+/** The lines of a table that fit the terminal. */
+export function table(heads: readonly Column[], rows: readonly (readonly string[])[]): string[] {
   const widths = heads.map(({ title }, index) =>
     Math.max(title.length, ...rows.map((row) => visibleLength(row[index] ?? ''))),
   )
@@ -222,5 +228,6 @@ export function clockTime(time: Date, now: number): string {
 
 /** The URL of a store without passwords. */
 export function showStore(url: string): string {
-  return url.replace(/(\/\/[^/:@]*):[^@/]*@/, '$1:***@').replace(/(password=)[^&]*/gi, '$1***')
+  // Up to the last @: a password that should have been encoded may contain further ones, and slashes.
+  return url.replace(/(\/\/[^/:@]*):.*@/, '$1:***@').replace(/(password=)[^&]*/gi, '$1***')
 }

@@ -34,6 +34,7 @@ import { signalCommand } from './commands/signal.ts'
 import { startCommand } from './commands/start.ts'
 import { stepsCommand } from './commands/steps.ts'
 import { submitCommand } from './commands/submit.ts'
+import { tailCommand } from './commands/tail.ts'
 import { terminateCommand } from './commands/terminate.ts'
 import { tokenCommand } from './commands/token.ts'
 import { triggerCommand } from './commands/trigger.ts'
@@ -54,6 +55,7 @@ Examples:
   $ pawl submit ./report.yaml                  store a graph, for any worker to run
   $ pawl runs --status failed
   $ pawl run order-A1                          show its record and history
+  $ pawl tail order-A1                         follow it until it ends
   $ pawl steps order-A1                        list its steps
   $ pawl why order-A1                          explain why it waits
 
@@ -89,8 +91,16 @@ function groups(): Readonly<Record<string, readonly Command[]>> {
       completionCommand(),
     ],
     'Runs:': [
-      ...[startCommand(), runsCommand(), runCommand(), stepsCommand(), whyCommand(), signalCommand(), queryCommand()],
-      ...[updateCommand(), triggerCommand(), cancelCommand(), terminateCommand(), pauseCommand(), resumeCommand()],
+      ...[startCommand(), runsCommand(), runCommand(), tailCommand(), stepsCommand(), whyCommand(), signalCommand()],
+      ...[
+        queryCommand(),
+        updateCommand(),
+        triggerCommand(),
+        cancelCommand(),
+        terminateCommand(),
+        pauseCommand(),
+        resumeCommand(),
+      ],
       ...[retryCommand(), resetCommand(), forkCommand(), migrateCommand(), resolveCommand(), discardCommand()],
       batchCommand(),
     ],

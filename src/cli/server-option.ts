@@ -27,6 +27,12 @@ export function withServerOptions(command: Command): Command {
     .hook('preAction', (_, chosen) => chooseServer(chosen))
 }
 
+/** Leaves the options of a server out of the help of a command that refuses them. */
+export function withoutServerHelp(command: Command): Command {
+  for (const option of command.options) if (/^--(url|token-file)$/.test(option.long ?? '')) option.hideHelp()
+  return command
+}
+
 // Flags come before the environment. A command that could mean two places is refused, not guessed.
 function chooseServer(command: Command): void {
   const isTyped = (option: string): boolean => command.getOptionValueSource(option) === 'cli'
@@ -52,7 +58,13 @@ export async function withServer<T>(
   use: (client: RemoteClient) => Promise<T>,
 ): Promise<T> {
   await using client = connect(url, await connectOptions(options))
-  return await use(client)
+  try {
+    return await use(client)
+  } catch (error) {
+    if (!(error instanceof PawlError) || error.code !== 'UNAUTHENTICATED') throw error
+    const how = 'The command line reads it from PAWL_TOKEN, or from the file that --token-file names.'
+    throw new PawlError(error.code, `${error.message} ${how}`, { cause: error })
+  }
 }
 
 /** The token of the option, else of the environment. */

@@ -34,6 +34,7 @@ import { type BatchCalls, batchesOf } from './batches.ts'
 import { RemoteBuilds } from './builds.ts'
 import { type CallOptions, Connection, type ConnectOptions } from './connection.ts'
 import { notSupported } from './errors.ts'
+import { type LiveEvents, type LiveOptions, liveEvents } from './events.ts'
 import { named } from './filter.ts'
 import { RemoteRun, RemoteStartedRun } from './run.ts'
 import { RemoteSchedules } from './schedules.ts'
@@ -230,6 +231,18 @@ export class RemoteClient implements PawlClient, AsyncDisposable {
   /** Whole runs, to be archived or to be replayed in a test: one JSON text for each run. */
   export(filter: RunFilter = {}): AsyncGenerator<string> {
     return this.#server.lines('runs.export', named(filter))
+  }
+
+  /**
+   * The events of `live.run` or `live.runs` as they happen. If the connection breaks, it is opened again and continues
+   * after the last event.
+   */
+  live<N extends keyof LiveEvents>(
+    stream: N,
+    input: InputOf<N>,
+    options: LiveOptions = {},
+  ): AsyncGenerator<LiveEvents[N]> {
+    return liveEvents(this.#server, stream, input, options)
   }
 
   /** How the server and its store are. */

@@ -87,11 +87,18 @@ export class Connection {
   }
 
   /** The lines of an answer, one after another. */
-  async *lines(name: Exclude<OperationName, CallName>, input: object): AsyncGenerator<string> {
-    const body = await this.#answered(name, input, {}, async (response) => ({ answer: response.body }))
+  async *lines(
+    name: Exclude<OperationName, CallName>,
+    input: object,
+    options: CallOptions = {},
+  ): AsyncGenerator<string> {
+    const { signal } = options
+    const body = await this.#answered(name, input, options, async (response) => ({ answer: response.body }))
     const reader = body?.getReader()
     const decoder = new TextDecoder()
     let rest = ''
+    const leave = (): void => void reader?.cancel().catch(() => {})
+    signal?.addEventListener('abort', leave, { once: true })
     try {
       for (;;) {
         const part = await reader?.read().catch((error: unknown) => {
@@ -103,6 +110,7 @@ export class Connection {
         yield* lines
       }
     } finally {
+      signal?.removeEventListener('abort', leave)
       await reader?.cancel().catch(() => {})
     }
     if (rest !== '') throw unreachable(this.url, name, new Error('its answer was cut off'))

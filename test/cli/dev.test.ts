@@ -114,6 +114,16 @@ test('code that does not load is shown with its place, the code before goes on, 
   expect(await post(`${url}/runs/w:ada/queries/answer`, {})).toEqual({ result: 'two' })
 })
 
+test('a named file that does not exist yet is loaded when it is saved', async () => {
+  const { program, url } = await dev('workflows.ts')
+  await program.complains('there is no file workflows.ts')
+  save('greeting.ts', greeting('hello'))
+  save('workflows.ts', greet('one'))
+  await program.matches(/workflows +greet/)
+  await post(`${url}/runs`, { workflow: 'greet', input: 'Ada', workflowId: 'ada' })
+  await cli.reaches('ada', 'waiting')
+})
+
 test('a run that new code does not fit is paused with the reason, and the next save takes it on', async () => {
   const flow = (steps: string): string => `
 const step = pawl.activity('step', async (n) => n)

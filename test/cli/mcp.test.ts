@@ -1,5 +1,5 @@
 // `pawl mcp` as a process, used by the official client: what it offers, what it refuses, and what a model sees of users.
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -35,11 +35,21 @@ afterEach(async () => {
 })
 
 async function tools(...args: string[]): Promise<Client> {
+  return toolsWith({}, args)
+}
+
+async function toolsWith(env: Readonly<Record<string, string>>, args: readonly string[]): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' })
   clients.push(client)
   const command = [cli.main, 'mcp', ...args]
   await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: command, cwd: cli.folder, stderr: 'ignore' }),
+    new StdioClientTransport({
+      command: process.execPath,
+      args: command,
+      env: { ...env },
+      cwd: cli.folder,
+      stderr: 'ignore',
+    }),
   )
   return client
 }
@@ -89,6 +99,44 @@ test('over a server it can do no more than its token', async () => {
   const refused = await use(client, 'runs_start', { workflow: 'echo', input: 1, reason: 'a test' })
   expect(refused).toMatchObject({ isError: true, text: expect.stringMatching(/scope 'operate'.*\(FORBIDDEN\)/) })
   await api.close()
+})
+
+test('the page about MCP lists the tools', async () => {
+  const [reading, acting] = [await tools('--store', cli.store), await tools('--store', cli.store, '--allow', 'operate')]
+  const namesOf = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name)
+  const reads = await namesOf(reading)
+  const acts = (await namesOf(acting)).filter((name) => !reads.includes(name))
+  const page = readFileSync(join(import.meta.dirname, '../../docs/guides/mcp.md'), 'utf8')
+  const listed = (row: RegExp): string[] =>
+    [...(row.exec(page)?.[1] ?? '').matchAll(/`(\w+)`/g)].map(([, at]) => at ?? '')
+  expect(listed(/default \| (.*) \|/).toSorted()).toEqual(reads.toSorted())
+  expect(listed(/also \| (.*) \|/).toSorted()).toEqual(acts.toSorted())
+  expect(await use(reading, 'runs_cancel', { run: 'w:a', reason: 'r' })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('pawl mcp --allow operate'),
+  })
+})
+
+test('over HTTP a model acts with a token of its own, and its reason is in the audit trail', async () => {
+  const api = server(engine, { logger: quiet })
+  const { token } = await api.tokens.create({ name: 'robot', scope: 'operate', namespace: 'default' })
+  const { url } = await api.listen({ port: 0 })
+  const client = await toolsWith({ PAWL_TOKEN: token }, ['--url', url, '--allow', 'operate'])
+  await engine.start(hooked, undefined, { workflowId: 'a' })
+  const silent = await use(client, 'runs_cancel', { run: 'w:a' })
+  expect(silent).toMatchObject({ isError: true, text: expect.stringContaining('reason') })
+  expect(await use(client, 'runs_cancel', { run: 'w:a', reason: 'a duplicate' })).toMatchObject({ isError: false })
+  expect(await use(await tools('--url', url), 'runs_list')).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('UNAUTHENTICATED'),
+  })
+  await api.close()
+  const audit = server(engine, { open: true })
+  const entries = await audit.fetch(new Request('http://localhost/api/v1/audit'))
+  expect(await entries.json()).toMatchObject({
+    items: [{ operation: 'runs.cancel', by: 'robot', reason: 'a duplicate' }],
+  })
+  await audit.close()
 })
 
 test('what users wrote is data: cut when it is long, without the tokens of webhooks, and in one answer', async () => {

@@ -49,7 +49,7 @@ describe('settings', () => {
     }
     writeFileSync(join(cli.folder, 'pawl.config.json'), JSON.stringify({ ...config, listen: '7001' }))
     cli.environment = {
-      PAWL_STORE: 'postgres://user:secret@db/pawl',
+      PAWL_STORE: 'postgres://user:a/secret@with-signs@db/pawl',
       PAWL_LISTEN: '0.0.0.0:7002',
       PAWL_ORIGINS: 'https://a.example, https://b.example',
       PAWL_WORKER_CONCURRENCY: '4',
@@ -68,9 +68,12 @@ describe('settings', () => {
       'worker.gracefulShutdownTimeout': { value: '20s', source: 'PAWL_WORKER_GRACEFUL_SHUTDOWN_TIMEOUT' },
       modules: { source: 'default' },
     })
+    cli.environment = { ...cli.environment, PAWL_WORKER_CONCURENCY: '9', PAWL_PORT: 'tcp://10.0.0.1:80' }
     const table = await cli.pawl('serve', '--print-config')
+    expect(table.stderr).toMatch(/^note: .*PAWL_WORKER_CONCURENCY; did you mean PAWL_WORKER_CONCURRENCY\?\n$/)
+    expect(table.stdout).toMatch(/^worker\.queues +\[default\] +default$/m)
     expect(table.stdout).toMatch(/^worker.concurrency +4 +PAWL_WORKER_CONCURRENCY$/m)
-    expect(stdout + table.stdout).not.toMatch(/secret|a-token/)
+    expect(stdout + table.stdout).not.toMatch(/secret|with-signs|a-token/)
   })
 
   test('I10: the page about serving has the table of all settings', async () => {
@@ -148,6 +151,7 @@ describe('settings', () => {
     const { code, stderr } = await cli.pawl('serve', '--listen', '0', '--store', cli.store, '--module', 'flow.ts')
     expect(code).toBe(1)
     expect(stderr).toMatch(/no luck.*flow\.ts:\d+/)
+    expect(stderr.match(/error:/g)).toHaveLength(1)
   })
 })
 

@@ -18,8 +18,12 @@ test('a token is made, shown once, used, listed and revoked', async () => {
   const token = made.stdout.trim()
   const [, id = ''] = token.split('_')
   expect(made.stderr).toContain(id)
+  expect(made.stderr).toMatch(/first token: .* refuse requests without one/)
+  expect((await cli.pawl('token', 'create', 'other', '--scope', 'read')).stderr).not.toMatch(/first token/)
   const listed = await cli.pawl('token', 'list', '--json')
-  expect(JSON.parse(listed.stdout)).toMatchObject({ items: [{ id, name: 'deploy bot', scope: 'read' }] })
+  expect(JSON.parse(listed.stdout)).toMatchObject({
+    items: expect.arrayContaining([expect.objectContaining({ id, name: 'deploy bot', scope: 'read' })]),
+  })
   expect((await cli.pawl('token', 'list')).stdout).toMatch(/deploy bot +read .*valid until/)
   expect(listed.stdout).not.toContain(token)
 
@@ -31,6 +35,9 @@ test('a token is made, shown once, used, listed and revoked', async () => {
   const body = '{"workflow":"x"}'
   const start = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body }
   expect((await fetch(`${url}/runs`, start)).status).toBe(403)
+
+  const refused = await cli.pawl('runs', '--url', url.replace(/\/api.*/, ''))
+  expect(refused.stderr).toMatch(/no token.*PAWL_TOKEN.*--token-file.*UNAUTHENTICATED/)
 
   expect((await cli.pawl('token', 'revoke', id)).stdout).toMatch(/is revoked/)
   expect((await cli.pawl('token', 'list')).stdout).toMatch(/revoked/)

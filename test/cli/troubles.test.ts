@@ -190,3 +190,10 @@ await run.result()
   expect(stderr).not.toContain('/src/')
   expect(stderr.split('\n').length).toBeLessThan(25)
 })
+
+test.each(['dev', 'worker', 'check', 'doctor'])('the help of %s names no server, which it refuses', async (verb) => {
+  const { code, stdout } = await cli.pawl(verb, '--help')
+  expect(code).toBe(0)
+  expect(stdout).toContain('--store')
+  expect(stdout).not.toMatch(/--url|--token-file/)
+})

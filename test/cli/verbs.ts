@@ -40,6 +40,7 @@ export const alone: readonly Row[] = [
   ['runs --attribute tags=x --attribute tags=y', 2, /Give 'tags' once/],
   ['runs --status lost', 2, /INPUT_INVALID/],
   ['runs --limit many', 2, /whole number/],
+  ['runs --watch --cursor x', 2, /cannot be used with option '--watch'/],
   ['runs --limit many --json', 2, /"code": "USAGE"/],
   ['run a', 0, /priority 3[^]*region: 'eu'[^]*tags: \[ *'x', 'y' *\]/],
   ['why a', 0, /^Waiting for a worker/],
@@ -62,7 +63,11 @@ export const waiting: readonly Row[] = [
 
 export const ended: readonly Row[] = [
   ['run a', 0, /result +7/],
+  ['tail a', 0, /RunStarted +order[^]*StepCompleted +step:pay#1[^]*RunCompleted\ncompleted\n$/],
+  ['tail nobody', 1, /RUN_NOT_FOUND/],
   ['update a add 1', 1, /RUN_ENDED/],
+  ['cancel a', 0, /has already ended: completed/],
+  ['terminate a --reason enough', 0, /has already ended: completed/],
   ['retry a', 1, /RUN_ENDED/],
   ['export --workflow-id a', 0, /"pawl"/],
   ['trigger p', 0, /run/],

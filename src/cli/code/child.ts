@@ -1,6 +1,7 @@
 // A process with the user's code: it loads the files, works, and answers queries. Its parent starts another one when the
 // code changes, so that nothing of the old code stays behind: no module, no timer, no pool.
 import { spawnSync } from 'node:child_process'
+import { resolve } from 'node:path'
 import { Worker as Thread } from 'node:worker_threads'
 import { defined } from '../../core/base/defined.ts'
 import { digest } from '../../core/base/digest.ts'
@@ -10,7 +11,7 @@ import { refOf } from '../../operations/handlers/context.ts'
 import { processFile } from '../invocation.ts'
 import { type Definitions, loadDefinitions } from '../load-definitions.ts'
 import { openStore } from '../options.ts'
-import { watchLoading } from './loaded-files.ts'
+import { digestOf, watchLoading } from './loaded-files.ts'
 import type { CodeSetup, FromCode, LoadedFile, Question, ToCode } from './messages.ts'
 
 class CodeChild {
@@ -53,6 +54,10 @@ class CodeChild {
       const found = { workflows: names(workflows), activities: names(activities), hasCodecs: codecs !== undefined }
       send({ type: 'loaded', files: this.#files, ...found })
     } catch (error) {
+      // Files that no import reached, or that do not exist yet: saving them tries again, too.
+      const reached = new Set(this.#files.map(([path]) => path))
+      const others = setup.files.map((file) => resolve(file)).filter((path) => !reached.has(path))
+      this.#files.push(...others.map((path) => [path, digestOf(path)] as const))
       this.#fail(error)
     }
   }

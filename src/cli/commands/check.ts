@@ -5,6 +5,7 @@ import { loadDefinitions } from '../load-definitions.ts'
 import { type CommonOptions, withCommonOptions, withEngine } from '../options.ts'
 import { counted, paint, plain, print, printJson, type Style, showStore } from '../output.ts'
 import { Progress } from '../progress.ts'
+import { withoutServerHelp } from '../server-option.ts'
 
 interface Options extends CommonOptions {
   readonly workflow?: string
@@ -16,12 +17,14 @@ interface Options extends CommonOptions {
 const NAMED_MAX = 3
 
 export function checkCommand(): Command {
-  return withCommonOptions(
-    new Command('check')
-      .description('replay every run in progress with the code in files and report incompatible runs')
-      .argument('<files...>', 'TypeScript or JavaScript modules')
-      .option('--workflow <name>', 'only runs of this workflow')
-      .option('--report <build>', 'keep what was found in the store, as the check of this build'),
+  return withoutServerHelp(
+    withCommonOptions(
+      new Command('check')
+        .description('replay every run in progress with the code in files and report incompatible runs')
+        .argument('<files...>', 'TypeScript or JavaScript modules')
+        .option('--workflow <name>', 'only runs of this workflow')
+        .option('--report <build>', 'keep what was found in the store, as the check of this build'),
+    ),
   ).action(check)
 }
 

@@ -9,7 +9,7 @@ import { parsePort } from '../dev/listen.ts'
 import { selfCommand } from '../invocation.ts'
 import { type StoreOption, withStoreOptions } from '../options.ts'
 import { readSettings } from '../serve/settings.ts'
-import { refuseServer } from '../server-option.ts'
+import { refuseServer, withoutServerHelp } from '../server-option.ts'
 
 interface Options extends StoreOption {
   readonly port?: number
@@ -21,16 +21,18 @@ const PLACES = ['workflows.ts', 'src/workflows.ts'] as const
 const CONFIG = 'pawl.config.ts'
 
 export function devCommand(): Command {
-  return withStoreOptions(
-    new Command('dev')
-      .description('run a store, the HTTP API and a worker, and reload the code when it changes')
-      .argument(
-        '[files...]',
-        `TypeScript or JavaScript modules (default: ${PLACES.join(', ')}, or the modules of ${CONFIG})`,
-      )
-      .option('--port <port>', 'the port of the API (default: 7295, or the next free one)', parsePort)
-      .option('--host <address>', 'the address of the API', '127.0.0.1')
-      .option('--demo', 'run sample workflows instead of files, in a store of their own'),
+  return withoutServerHelp(
+    withStoreOptions(
+      new Command('dev')
+        .description('run a store, the HTTP API and a worker, and reload the code when it changes')
+        .argument(
+          '[files...]',
+          `TypeScript or JavaScript modules (default: ${PLACES.join(', ')}, or the modules of ${CONFIG})`,
+        )
+        .option('--port <port>', 'the port of the API (default: 7295, or the next free one)', parsePort)
+        .option('--host <address>', 'the address of the API', '127.0.0.1')
+        .option('--demo', 'run sample workflows instead of files, in a store of their own'),
+    ),
   ).action(dev)
 }
 

@@ -7,7 +7,7 @@ import { systemClock } from '../../core/runtime/clock.ts'
 import type { Findings } from '../../stores/objects/doctor/doctor.ts'
 import { type CommonOptions, withStoreUrl } from '../options.ts'
 import { columns, counted, paint, plain, print, printJson, showStore, wrap } from '../output.ts'
-import { refuseServer } from '../server-option.ts'
+import { refuseServer, withoutServerHelp } from '../server-option.ts'
 
 interface Options extends CommonOptions {
   readonly rebuild?: true
@@ -24,13 +24,15 @@ interface Done {
 const PROBLEMS_SHOWN = 20
 
 export function doctorCommand(): Command {
-  return withStoreUrl(
-    new Command('doctor')
-      .description('check a store on object storage and report problems')
-      .option('--json', 'print only JSON')
-      .option('--rebuild', 'rebuild the readable projections, runs/ and names/')
-      .option('--sweep', 'delete objects that are no longer needed')
-      .option('--all', 'check the projections of all runs, not only of some'),
+  return withoutServerHelp(
+    withStoreUrl(
+      new Command('doctor')
+        .description('check a store on object storage and report problems')
+        .option('--json', 'print only JSON')
+        .option('--rebuild', 'rebuild the readable projections, runs/ and names/')
+        .option('--sweep', 'delete objects that are no longer needed')
+        .option('--all', 'check the projections of all runs, not only of some'),
+    ),
   ).action(doctor)
 }
 

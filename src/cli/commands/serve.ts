@@ -46,6 +46,7 @@ async function serve({ config: named, module: modules, ...rest }: Options): Prom
   const file = named ?? FILES.find((each) => existsSync(each))
   const flags = { ...rest, modules }
   const all = await readSettings({ flags, environment: process.env, ...defined({ file }) })
+  for (const note of all.notes) printError(paint('yellow', `note: ${note}`))
   if (rest.printConfig) printConfig(all, rest.json ?? false)
   else await run(all.config)
 }
@@ -93,6 +94,7 @@ function codeOf(
   const { queues, concurrency, heartbeatInterval, gracefulShutdownTimeout: grace } = worker
   const lease = heartbeatInterval === undefined ? undefined : 3 * milliseconds(heartbeatInterval, 'the heartbeat')
   const started = Promise.withResolvers<void>()
+  let hasStarted = false
   const options = {
     ...defined({ queues, concurrency, grace }),
     ...(lease !== undefined && { lease: Math.round(lease) }),
@@ -100,10 +102,14 @@ function codeOf(
   const setup = { files, store, ...defined({ codecs }), worker: options, isDev: false }
   const supervisor = new Supervisor(setup, limits.graceMs, {
     files: () => {},
-    ready: () => started.resolve(),
+    ready: () => {
+      hasStarted = true
+      started.resolve()
+    },
     failed: (message) => {
-      started.reject(new PawlError('DEFINITION_INVALID', message))
-      printError(errorLine(proseLines(message)))
+      // At the start it is the error of the command. Later the process is started again.
+      if (hasStarted) printError(errorLine(proseLines(message)))
+      else started.reject(new PawlError('DEFINITION_INVALID', message))
     },
     died: (ending, pauseMs) =>
       printError(
@@ -120,7 +126,8 @@ function codeOf(
 function printConfig({ given }: Settings, json: boolean): void {
   const rows = settings.map(({ path, option }) => {
     const found = given.get(path)
-    if (!found) return { path, value: option.otherwise ?? 'none', source: 'default' }
+    // Without the quotes of the documentation.
+    if (!found) return { path, value: option.otherwise?.replaceAll(/['`]/g, '') ?? 'none', source: 'default' }
     return { path, value: option.isHidden ? '***' : shownValue(path, found.value), source: found.source }
   })
   if (json) return printJson(Object.fromEntries(rows.map(({ path, ...rest }) => [path, rest])))

@@ -13,7 +13,9 @@ export function terminateCommand(): Command {
     'the reason, recorded in the history',
   )
   return runOperation<Options>(command, async ({ run, record, options }) => {
+    const { runId, endedAt, status } = record
+    if (endedAt) return `run ${runId} has already ended: ${status}`
     await run.terminate(options.reason)
-    return `run ${record.runId} will be terminated`
+    return `run ${runId} will be terminated`
   })
 }

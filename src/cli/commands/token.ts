@@ -8,6 +8,11 @@ import { type CommonOptions, withCommonOptions, withEngine, withNewEngine } from
 import { clockTime, paint, plain, print, printDone, printError, printJson, printTable } from '../output.ts'
 import { withServer } from '../server-option.ts'
 
+const NONE = 'No tokens: servers on this machine serve every request, and others refuse to start without a token.'
+/** A dev server that was open until now would otherwise refuse its user without a reason. */
+const FIRST =
+  'this is the first token: from now on, servers of this store refuse requests without one, also if it ends.'
+
 interface CreateOptions extends CommonOptions {
   readonly scope: 'read' | 'operate' | 'admin'
   readonly expires?: string
@@ -38,6 +43,7 @@ async function create(name: string, options: CreateOptions): Promise<void> {
   const { scope, expires, namespace } = options
   const expiresAt = expires === undefined ? undefined : endOf(expires)
   await withTokens(options, 'new', async (tokens) => {
+    const isFirst = (await tokens.list()).length === 0
     const { token, ...record } = await tokens.create({
       name,
       scope,
@@ -48,6 +54,7 @@ async function create(name: string, options: CreateOptions): Promise<void> {
     // Only the secret is on standard output, so that it can be sent to a file.
     print(token)
     printError(`token ${record.id} of ${plain(name)} may ${scope}${until(expiresAt)}. Its secret is not shown again.`)
+    if (isFirst) printError(paint('yellow', `note: ${FIRST}`))
   })
 }
 
@@ -78,7 +85,7 @@ async function list(options: CommonOptions): Promise<void> {
   await withTokens(options, 'existing', async (tokens) => {
     const items = await tokens.list()
     if (options.json) return printJson({ items })
-    if (items.length === 0) return print('No tokens: a server on this machine needs none, and another does not start.')
+    if (items.length === 0) return print(NONE)
     const now = systemClock.now()
     const rows = items.map(({ id, name, scope, createdAt, expiresAt, revokedAt }) => [
       ...[id, plain(name), scope, clockTime(createdAt, now)],

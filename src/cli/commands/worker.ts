@@ -8,7 +8,7 @@ import type { WorkerOptions } from '../../index.ts'
 import { type Definitions, loadDefinitions } from '../load-definitions.ts'
 import { openStore, parseCount, repeated, type StoreOption, withStoreOptions } from '../options.ts'
 import { paint, plain, print, showStore } from '../output.ts'
-import { refuseServer } from '../server-option.ts'
+import { refuseServer, withoutServerHelp } from '../server-option.ts'
 
 interface Options extends StoreOption {
   readonly queue?: readonly string[]
@@ -21,17 +21,19 @@ interface Options extends StoreOption {
 }
 
 export function workerCommand(): Command {
-  return withStoreOptions(
-    new Command('worker')
-      .description('run a worker for the workflows and activities in files, and for submitted graphs')
-      .argument('[files...]', 'TypeScript or JavaScript modules')
-      .option('--handlers', 'add the built-in handlers, with safe settings')
-      .option('--pin', 'pin runs to this build, unless their workflow sets `pin`')
-      .option('--build <name>', 'the name of this build (default: derived from the code)')
-      .option('--queue <name>', "a queue to serve (repeatable; default: 'default')", repeated)
-      .option('--concurrency <count>', 'how many runs to hold and steps to run at once', parseCount)
-      .option('--lease <duration>', 'other workers take over after this time without a sign of life')
-      .option('--id <id>', 'the name of this worker'),
+  return withoutServerHelp(
+    withStoreOptions(
+      new Command('worker')
+        .description('run a worker for the workflows and activities in files, and for submitted graphs')
+        .argument('[files...]', 'TypeScript or JavaScript modules')
+        .option('--handlers', 'add the built-in handlers, with safe settings')
+        .option('--pin', 'pin runs to this build, unless their workflow sets `pin`')
+        .option('--build <name>', 'the name of this build (default: derived from the code)')
+        .option('--queue <name>', "a queue to serve (repeatable; default: 'default')", repeated)
+        .option('--concurrency <count>', 'how many runs to hold and steps to run at once', parseCount)
+        .option('--lease <duration>', 'other workers take over after this time without a sign of life')
+        .option('--id <id>', 'the name of this worker'),
+    ),
   ).action(work)
 }
 

@@ -5,6 +5,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isObject, type Option, problemWith, unknownOption } from '../../core/base/described.ts'
 import { PawlError } from '../../core/base/errors.ts'
+import { nearest } from '../../core/base/nearest.ts'
 import { type ServeConfig, serveConfig, workerConfig } from '../../server/config.ts'
 
 /** A setting, and how variables and flags give it. */
@@ -26,6 +27,8 @@ export interface Given {
 export interface Settings {
   readonly config: ServeConfig
   readonly given: ReadonlyMap<string, Given>
+  /** What looks like a mistake, but may be meant for another program. */
+  readonly notes: readonly string[]
 }
 
 /** What the settings are read from. */
@@ -79,7 +82,8 @@ export async function readSettings(sources: Sources): Promise<Settings> {
   const token = tokenOf(given, problems)
   problems.push(...missingFiles(given))
   if (problems.length > 0) throw new PawlError('INPUT_INVALID', listed(problems))
-  return { config: { ...config, ...(token !== undefined && { token }) }, given }
+  const notes = misspeltVariables(sources)
+  return { config: { ...config, ...(token !== undefined && { token }) }, given, notes }
 }
 
 function listed(problems: readonly string[]): string {
@@ -107,6 +111,16 @@ function readEnvironment({ environment }: Sources, given: Map<string, Given>, pr
     if (problem !== undefined) problems.push(problem)
     given.set(path, { value, source: variable })
   }
+}
+
+// Not refused: orchestrators set variables of their own, such as PAWL_PORT for a service that is called pawl.
+function misspeltVariables({ environment }: Sources): string[] {
+  const known = Object.values(variables)
+  return Object.keys(environment).flatMap((name) => {
+    if (!name.startsWith('PAWL_') || name === 'PAWL_URL' || known.includes(name)) return []
+    const meant = nearest(name, known)
+    return meant === undefined ? [] : [`no setting is read from the variable ${name}; did you mean ${meant}?`]
+  })
 }
 
 /** What a text means: lists are separated by commas. */
