@@ -98,7 +98,8 @@ export class Connection {
     const decoder = new TextDecoder()
     let rest = ''
     const leave = (): void => void reader?.cancel().catch(() => {})
-    signal?.addEventListener('abort', leave, { once: true })
+    const ends = [signal, this.#closed.signal]
+    for (const each of ends) each?.addEventListener('abort', leave, { once: true })
     try {
       for (;;) {
         const part = await reader?.read().catch((error: unknown) => {
@@ -110,7 +111,7 @@ export class Connection {
         yield* lines
       }
     } finally {
-      signal?.removeEventListener('abort', leave)
+      for (const each of ends) each?.removeEventListener('abort', leave)
       await reader?.cancel().catch(() => {})
     }
     if (rest !== '') throw unreachable(this.url, name, new Error('its answer was cut off'))

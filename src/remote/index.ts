@@ -6,9 +6,12 @@
  * @packageDocumentation
  */
 
+export type { BatchPreview, BatchRecord } from '../addons/batches/batches.ts'
 export { CancelledError, PawlError, type PawlErrorCode, RunError } from '../core/base/errors.ts'
 export { query, signal, update } from '../core/browser.ts'
+export type { HistoryEvent, RunFilter, RunRecord, StepRecord, Timeline, Why } from '../core/index.ts'
 export type { InputOf as OperationInput } from '../operations/inputs.ts'
+export type { LiveState, RunSummary } from '../operations/live/events.ts'
 export type { Answer, Health, Me, Outcome, OutputOf as OperationOutput } from '../operations/outputs.ts'
 export type { CallName as OperationName } from '../operations/routes.ts'
 export type { RemoteBuilds } from './builds.ts'

@@ -62,7 +62,7 @@ test('Q4: a step has its attempts, failures and end; the end of a run ends what 
   )
   const [charge, ship] = timelineOf(events, 100, 200).rows
   expect(charge).toMatchObject({ attempts: 2, outcome: 'failed', failure, name: 'charge' })
-  expect(charge?.retries).toEqual([{ at: new Date(101), attempt: 1, failure }])
+  expect(charge?.retries).toEqual([{ at: new Date(101), attempt: 1, failure, until: new Date(150) }])
   expect(ship).toMatchObject({ outcome: 'cancelled', to: new Date(104) })
   expect(timelineOf(events, 100, 200).to).toEqual(new Date(104))
   expect(stepsOf(events, 200).map((each) => [each.step, each.state, each.attempts])).toEqual([

@@ -34,6 +34,8 @@ export interface TimelineRow {
     readonly at: Date
     readonly attempt: number
     readonly failure: Failure
+    /** When the next attempt starts. */
+    readonly until: Date
   }[]
   /** The step ran from the task queue, which keeps the failures of its attempts to itself. */
   readonly queued: boolean
@@ -63,7 +65,7 @@ export function timelineOf(events: readonly Event[], createdAt: Instant, now: In
 }
 
 type Row = { -readonly [Field in keyof TimelineRow]: TimelineRow[Field] } & {
-  readonly retries: { at: Date; attempt: number; failure: Failure }[]
+  readonly retries: { at: Date; attempt: number; failure: Failure; until: Date }[]
   readonly left: Map<number, Failure>
 }
 type Ended = Partial<Pick<Row, 'outcome' | 'attempts' | 'failure'>>
@@ -161,11 +163,11 @@ class TimelineBuilder {
     this.#open.set(key, row)
   }
 
-  #retry({ key, at, attempt, failure, left }: OfType<'StepRetried'>): void {
+  #retry({ key, at, attempt, failure, until, left }: OfType<'StepRetried'>): void {
     const row = this.#open.get(key)
     if (!row) return
     if (left) row.left.set(attempt, failure)
-    else row.retries.push({ at: new Date(at), attempt, failure })
+    else row.retries.push({ at: new Date(at), attempt, failure, until: new Date(until) })
     row.attempts = attempt
   }
 
