@@ -5,6 +5,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { rolldown } from 'rolldown'
 import { minifySync } from 'rolldown/utils'
+import { buildUi } from './build-ui.ts'
 import { root } from './project-node.ts'
 
 interface Manifest {
@@ -27,6 +28,7 @@ execFileSync(join(root, 'node_modules', '.bin', 'tsc'), ['-b', 'src'], {
 await bundle([...exported, ...[...Object.values(manifest.bin), ...processes].map(nameOf)])
 await importFromOrigin(['core/index', 'core/stores/driver'])
 await keepReachable(exported)
+await buildUi()
 
 /** Returns `client/index` for `./dist/client/index.js`. */
 function nameOf(path: string): string {

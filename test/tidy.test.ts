@@ -16,8 +16,8 @@ import {
 } from './support/tidy-rules.ts'
 
 const repository = readRepository(fileURLToPath(new URL('..', import.meta.url)))
-const sources = repository.filter(({ path }) => path.endsWith('.ts')).map(parseSource)
-const librarySources = sources.filter(({ path }) => path.startsWith('src/'))
+const sources = repository.filter(({ path }) => /\.tsx?$/.test(path)).map(parseSource)
+const librarySources = sources.filter(({ path }) => /^(?:src|ui)\//.test(path))
 const paths = new Set(repository.map(({ path }) => path))
 
 test('tidy reads the repository', () => {

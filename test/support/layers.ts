@@ -97,6 +97,19 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   testing: [...Object.keys(core), ...Object.keys(upper), ...root, 'cli'],
 }
 
+/**
+ * The layers of the web UI, and what each may import besides itself. It reaches the server only through `pawl/client`,
+ * as any other program does.
+ */
+export const uiMayImport: Readonly<Record<string, readonly string[]>> = {
+  'text.ts': [],
+  data: ['text.ts'],
+  components: ['data', 'text.ts'],
+  pages: ['components', 'data', 'text.ts'],
+  'app.tsx': ['pages', 'components', 'data', 'text.ts'],
+  'main.tsx': ['app.tsx', 'data', 'styles'],
+}
+
 /** Folders whose subfolders are layers. */
 const nested = new Set(['core', 'stores', 'addons'])
 
@@ -114,6 +127,7 @@ export const mayImportFromNode: Readonly<Record<string, Readonly<Record<string, 
 
 /** Tests are exempt: they may import anything. */
 export function layerViolations(file: SourceFile): Violation[] {
+  if (file.path.startsWith('ui/src/')) return uiViolations(file)
   if (!file.path.startsWith('src/') || isTestFile(file.path)) return []
   const layer = layerOf(file.path)
   if (mayImport[layer] === undefined) {
@@ -122,6 +136,22 @@ export function layerViolations(file: SourceFile): Violation[] {
   return importsOf(file).flatMap((imported) => {
     const problem = importProblem(file.path, layer, imported)
     return problem === undefined ? [] : [`${file.path}:${imported.line}: ${problem}`]
+  })
+}
+
+function uiViolations(file: SourceFile): Violation[] {
+  const layer = file.path.split('/')[2] ?? file.path
+  const allowed = uiMayImport[layer]
+  if (allowed === undefined) return [`${file.path}: ${layer} is not in the layer table (test/support/layers.ts)`]
+  return importsOf(file).flatMap(({ specifier, line }) => {
+    const target = resolveRelative(file.path, specifier)
+    if (target === undefined) {
+      const isServerSide = builtinName(specifier) !== undefined || /^pawl(?!\/client$)/.test(specifier)
+      return isServerSide ? [`${file.path}:${line}: the web UI may not import ${specifier}`] : []
+    }
+    const [, , other = ''] = target.split('/')
+    if (target.startsWith('ui/src/') && (other === layer || allowed.includes(other))) return []
+    return [`${file.path}:${line}: ${layer} may not import ${target}`]
   })
 }
 
