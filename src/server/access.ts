@@ -54,7 +54,7 @@ export class Access {
 
   /** Refuses a request that another web page sent through the browser of a user, or under a name of its own. */
   checkPlace(request: HttpRequest): void {
-    this.#checkHost(request)
+    this.checkHost(request)
     const origin = request.header('origin')
     if (origin !== undefined && !this.#isOwn(origin, request)) {
       const message = `requests from the origin ${quote(origin)} are refused. Add it to \`origins\` if you trust its pages.`
@@ -64,8 +64,8 @@ export class Access {
       throw new PawlError('ORIGIN_REFUSED', 'requests of other sites are refused. Use the API from its own origin.')
   }
 
-  // A page under a name that its owner points to 127.0.0.1 has that name as the host of its requests.
-  #checkHost(request: HttpRequest): void {
+  /** A page under a name that its owner points to 127.0.0.1 has that name as the host of its requests. */
+  checkHost(request: HttpRequest): void {
     const host = request.header('host') ?? ''
     const { hosts, open, isLocal } = this.#options
     if (isLoopback(host) || this.#isListed(host.toLowerCase())) return

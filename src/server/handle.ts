@@ -23,6 +23,7 @@ import type { Probes } from './probes.ts'
 import { bodyOf, type Fields, keyed, onlyOnce, pairsOf, queryOf, splitAt } from './read-input.ts'
 import { API, match } from './router.ts'
 import { Streams } from './streams.ts'
+import type { WebUi } from './ui.ts'
 import { checkWebhook, type WebhookCall, webhookOf, webhookPayload } from './webhooks.ts'
 
 /** A namespace: an engine, and the trail of what was changed in its store. */
@@ -42,6 +43,8 @@ export interface HandlerParts {
   readonly newId: () => string
   readonly query: QueryCode | undefined
   readonly probes: Probes
+  /** The web UI, if it is served. */
+  readonly ui: WebUi | undefined
 }
 
 /** Proxies pass a stream on as it comes. */
@@ -108,6 +111,12 @@ export class Handler {
     if (request.target.length > limits.requestUrlLengthMax) {
       const message = `the URL has ${request.target.length} characters; expected at most ${limits.requestUrlLengthMax}.`
       throw new PawlError('REQUEST_TOO_LARGE', message)
+    }
+    const page = this.#parts.ui?.answer(request)
+    if (page) {
+      // Links on other sites may lead to a page: it holds no data.
+      access.checkHost(request)
+      return page
     }
     access.checkPlace(request)
     const [path, query] = splitAt(request.target, '?')

@@ -41,6 +41,8 @@ export const serverOptions = {
   query: fn<QueryCode>('Answers queries, where the code of the runs is in another process.', {
     otherwise: 'the engine, with its own code',
   }),
+  /** Serves the web UI at `/`, too. Default false; `pawl dev` and `pawl serve` do. */
+  ui: flag('Serves the web UI at `/`, too.', { otherwise: 'false; `pawl dev` and `pawl serve` do' }),
   /** Where the server logs what failed. Default: the console. */
   logger: given<Logger>('Where the server logs what failed.', 'a logger', { otherwise: 'the console' }),
 } as const

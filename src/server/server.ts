@@ -23,6 +23,7 @@ import {
 } from './options.ts'
 import { Probes } from './probes.ts'
 import { Tokens } from './tokens.ts'
+import { WebUi } from './ui.ts'
 
 /** Where a server listens. */
 export interface Listening {
@@ -54,7 +55,7 @@ export class Server {
     const [first] = Object.entries(engines)
     if (!first) throw new PawlError('INPUT_INVALID', 'a server has no engine; expected one, or several by namespace.')
     const [namespace, engine] = first
-    const { token, open = false, hosts = [], origins = [], logger = consoleLogger, query } = options
+    const { token, open = false, hosts = [], origins = [], logger = consoleLogger, query, ui = false } = options
     const { clock } = engine.world
     this.#clock = clock
     this.#options = options
@@ -67,7 +68,12 @@ export class Server {
     const spaces = Object.entries(engines).map(([name, each], at) => [name, { engine: each, audit: this.#audits[at] }])
     const namespaces = Object.fromEntries(spaces) as HandlerParts['namespaces']
     const parts = { tokens: this.tokens, access, logger, clock, query, probes: this.#probes, newId: this.#newId }
-    this.#handler = new Handler({ namespaces, ...parts, stopped: this.#stopped.signal })
+    this.#handler = new Handler({
+      namespaces,
+      ...parts,
+      ui: ui ? new WebUi() : undefined,
+      stopped: this.#stopped.signal,
+    })
   }
 
   /** Answers a request of `fetch`: mount it in Hono, Next or a serverless function. */

@@ -64,10 +64,11 @@ async function run(config: ServeConfig): Promise<void> {
   try {
     const { token, hosts, origins } = config
     const query = code && { query: (question: Question) => code.supervisor.query(question) }
-    const api = server(engine, { ...defined({ token, hosts, origins }), ...query })
+    const api = server(engine, { ui: true, ...defined({ token, hosts, origins }), ...query })
     await code?.started
     const { url } = await api.listen(place)
     print(`pawl serves ${paint('bold', `${url}/api/v1`)}`)
+    print(`  web UI     ${url}/`)
     print(`  store      ${showStore(store)}`)
     print(
       `  modules    ${modules.map(plain).join(', ') || paint('dim', 'none: it does not work, and answers no query')}`,

@@ -43,6 +43,7 @@ export async function runDemo({ store: given, hasStore, ...place }: DevPlace & {
 
 function introduce(url: string, place: DevPlace): void {
   print(`pawl is ready after ${formatDuration(Math.round(process.uptime() * 100) * 10)}`)
+  print(`  web UI      ${paint('bold', `${url}/`)}`)
   print(`  api         ${paint('bold', `${url}/api/v1`)}`)
   print(`  store       ${place.store}`)
   print(`  workflows   ${samples.workflows.map(({ name }) => name).join(', ')}`)

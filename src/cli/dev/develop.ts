@@ -74,6 +74,7 @@ class Talk {
   introduce(url: string): void {
     this.#isIntroduced = true
     print(`pawl is ready after ${formatDuration(Math.round(process.uptime() * 100) * 10)}`)
+    print(`  web UI      ${paint('bold', `${url}/`)}`)
     print(`  api         ${paint('bold', `${url}/api/v1`)}`)
     print(`  store       ${showStore(this.#place.store)}`)
     if (this.#loaded) this.#showLoaded(this.#loaded)

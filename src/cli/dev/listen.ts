@@ -29,7 +29,7 @@ export async function listen(engine: Engine, { host, port }: Place, options: Ser
 }
 
 async function listenOn(engine: Engine, place: Required<Place>, options: ServerOptions): Promise<Api> {
-  const api = server(engine, options)
+  const api = server(engine, { ui: true, ...options })
   const { url } = await api.listen(place)
   return { server: api, url }
 }
