@@ -33,6 +33,7 @@ export const stages: readonly Stage[] = [
   { name: 'types', run: checkTypes },
   { name: 'build', run: build },
   vitestStage(['unit']),
+  vitestStage(['ui']),
   parallelStage('simulation'),
   parallelStage('crash'),
   vitestStage(['load']),
