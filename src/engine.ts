@@ -53,16 +53,16 @@ import type { Announcement, Listener } from './core/telemetry/announcement.ts'
 import { Bus } from './core/telemetry/announcement.ts'
 import type { EngineParts } from './core/worker/context.ts'
 import { Deciders } from './core/worker/deciders.ts'
+import type { WorkerOptions } from './core/worker/options.ts'
 import { checkRun, queryRun, type RecordedRun } from './core/worker/replay.ts'
 import { endUnclaimed } from './core/worker/unclaimed.ts'
 import { Worker } from './core/worker/worker.ts'
-import type { WorkerOptions } from './core/worker/worker-settings.ts'
 import { type WorkerSettings, workerSettings } from './core/worker/worker-settings.ts'
 import { LocalWorkers } from './local-workers.ts'
 import { coalesced } from './stores/group-commit/coalesced.ts'
 import { openPatiently, type StoreOptions } from './stores/open.ts'
 
-export type { WorkerOptions } from './core/worker/worker-settings.ts'
+export type { WorkerOptions } from './core/worker/options.ts'
 
 export const openOptions = {
   workflows: option<readonly AnyWorkflow[]>('The workflows it has code for.', 'a list of workflows', Array.isArray),

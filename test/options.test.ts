@@ -37,7 +37,7 @@ import {
   waitOptions,
   workflowOptions,
 } from '../src/core/definitions/options.ts'
-import { workerOptions } from '../src/core/worker/worker-settings.ts'
+import { workerOptions } from '../src/core/worker/options.ts'
 import { openOptions } from '../src/engine.ts'
 import { closeOptions, listenOptions, serverOptions } from '../src/server/options.ts'
 import { simulateOptions } from '../src/testing/simulate.ts'
