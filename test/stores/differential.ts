@@ -88,8 +88,9 @@ async function loadAll(store: Store, runIds: readonly string[]): Promise<unknown
     { type: 'notes', runId, generation: 1, key: 'k1' } as const,
   ])
   const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((workflowId) => ({ type: 'named', workflowId }) as const)
-  const loaded = await store.load([...asks, ...names, { type: 'sessions' }])
+  const loaded = await store.load([...asks, ...names, { type: 'sessions' }, { type: 'queues' }])
   return loaded.map((each) => {
+    if (each.type === 'queues') return each.queues
     if (each.type === 'tasks') return { tasks: sorted(each.tasks, ({ taskId }) => taskId) }
     if (each.type !== 'sessions') return each
     const sessions = each.sessions.map(({ session, worker, beat, expiresAt, about }) => ({

@@ -25,6 +25,8 @@ export type LoadAsk =
       readonly key: string
     }
   | { readonly type: 'sessions' }
+  /** What waits for a worker, by queue. May take long if it is much: for a look now and then. */
+  | { readonly type: 'queues' }
 
 export type Loaded =
   | { readonly type: 'run'; readonly run?: RunSnapshot }
@@ -37,6 +39,20 @@ export type Loaded =
       readonly now: Instant
       readonly sessions: readonly SessionSnapshot[]
     }
+  | {
+      readonly type: 'queues'
+      readonly now: Instant
+      readonly queues: readonly QueueSnapshot[]
+    }
+
+/** Runs or tasks of a queue that are due, and neither held nor paused: runs first, then by name. */
+export interface QueueSnapshot {
+  readonly kind: 'run' | 'task'
+  readonly queue: string
+  readonly due: number
+  /** When the first of them was due. */
+  readonly oldest: Instant
+}
 
 export interface HistoryPage {
   readonly turns: readonly StoredTurn[]

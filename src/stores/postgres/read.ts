@@ -174,6 +174,10 @@ export class PostgresReader {
         const [time, rows] = await Promise.all([this.#clock(now), this.#read(text, ask)])
         return loadedOf(ask, rows, time)
       }
+      case 'queues': {
+        const time = await this.#clock(now)
+        return loadedOf(ask, await this.#query(numbered(this.#texts.queues), valuesOf(ask, time), ask.type), time)
+      }
       case 'tasks':
       case 'notes':
         return loadedOf(ask, await this.#read(this.#texts[ask.type], ask), 0)

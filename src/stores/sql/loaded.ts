@@ -1,7 +1,7 @@
 // What was asked of `load`, as values of a statement, and its rows as the answer. Histories are read in pages, by each
 // database in its own way.
 import { unreachable } from '../../core/base/assert.ts'
-import type { LoadAsk, Loaded } from '../../core/stores/driver.ts'
+import { compareKeys, type LoadAsk, type Loaded, type QueueSnapshot } from '../../core/stores/driver.ts'
 import {
   type NoteColumns,
   notesOf,
@@ -15,7 +15,8 @@ import {
 
 export type PlainAsk = Exclude<LoadAsk, { type: 'history' }>
 
-export function valuesOf(ask: PlainAsk): (string | number)[] {
+/** `now` is the store's time, for what is due. */
+export function valuesOf(ask: PlainAsk, now = 0): (string | number)[] {
   switch (ask.type) {
     case 'run':
     case 'tasks':
@@ -26,6 +27,8 @@ export function valuesOf(ask: PlainAsk): (string | number)[] {
       return [ask.runId, ask.generation, ask.key]
     case 'sessions':
       return []
+    case 'queues':
+      return [now, now]
     default:
       return unreachable(ask)
   }
@@ -47,7 +50,17 @@ export function loadedOf({ type }: PlainAsk, rows: readonly unknown[], now: numb
       return { type, notes: notesOf(rows as NoteColumns[]) }
     case 'sessions':
       return { type, now, sessions: (rows as SessionColumns[]).map(sessionOf) }
+    case 'queues':
+      return { type, now, queues: (rows as QueueSnapshot[]).map(queueOf).sort(compareQueues) }
     default:
       return unreachable(type)
   }
+}
+
+function queueOf({ kind, queue, due, oldest }: QueueSnapshot): QueueSnapshot {
+  return { kind, queue, due: Number(due), oldest: Number(oldest) }
+}
+
+function compareQueues(a: QueueSnapshot, b: QueueSnapshot): number {
+  return compareKeys(a.kind, b.kind) || compareKeys(a.queue, b.queue)
 }

@@ -60,6 +60,11 @@ export function loadTexts({ table }: Dialect) {
       where t.run_id = ? order by t.task_id`,
     notes: `select name, body from ${table('note')} where run_id = ? and generation = ? and key = ?`,
     sessions: `select session, worker, beat, expires_at, about from ${table('session')} order by session`,
+    queues: `select 'run' as kind, l.queue, count(*) as due, min(live.at) as oldest from ${table('live')} live
+      join ${table('lane')} l on l.lane = abs(live.lane)
+      where live.session = 0 and live.parked_build is null and live.at <= ? group by l.queue
+      union all select 'task', l.queue, count(*), min(t.at) from ${table('task')} t
+      join ${table('lane')} l on l.lane = t.lane where t.session = 0 and t.at <= ? group by l.queue`,
     generation: `select generation from ${table('live')} where run_id = ?
       union all select generation from ${table('closed')} where run_id = ?`,
   } as const

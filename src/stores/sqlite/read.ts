@@ -33,7 +33,7 @@ export class SqliteReader {
   }
 
   load(ask: LoadAsk, now: number): Loaded {
-    if (ask.type !== 'history') return loadedOf(ask, this.#statementOf(ask).all(...valuesOf(ask)), now)
+    if (ask.type !== 'history') return loadedOf(ask, this.#statementOf(ask).all(...valuesOf(ask, now)), now)
     const { runId, generation = this.#generation(runId), after, turns, before } = ask
     const values = [runId, after, turns, generation]
     const { history, historyBefore } = this.#sql
@@ -43,8 +43,8 @@ export class SqliteReader {
   }
 
   #statementOf({ type }: PlainAsk): StatementSync {
-    const { snapshot: run, newest: named, tasksOfRun: tasks, notes, sessions } = this.#sql
-    return { run, named, tasks, notes, sessions }[type]
+    const { snapshot: run, newest: named, tasksOfRun: tasks, notes, sessions, queues } = this.#sql
+    return { run, named, tasks, notes, sessions, queues }[type]
   }
 
   list(query: ListQuery, slice: Slice): Promise<Listed> {

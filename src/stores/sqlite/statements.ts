@@ -132,6 +132,7 @@ export const texts = {
 
   session: `select session, beat, expires_at, ttl_ms, latest from pawl_session where session = ?`,
   sessions: load.sessions,
+  queues: load.queues,
   putSession: `insert into pawl_session (session, worker, beat, expires_at, about, ttl_ms, latest)
     values (?, ?, ?, ?, ?, ?, ?)
     on conflict (session) do update set worker = excluded.worker, beat = excluded.beat, about = excluded.about,

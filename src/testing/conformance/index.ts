@@ -21,6 +21,7 @@ import { outboxCases } from './outbox.ts'
 import { pauseCases } from './pause.ts'
 import { pinCases } from './pins.ts'
 import { postCases } from './post.ts'
+import { queueCases } from './queues.ts'
 import { reconcileCases } from './reconcile.ts'
 import { recordCases } from './records.ts'
 import { restartCases } from './restarts.ts'
@@ -59,6 +60,7 @@ export const conformance: readonly Case[] = [
   ...noteCases,
   ...recordCases,
   ...loadCases,
+  ...queueCases,
   ...listCases,
   ...findingCases,
   ...attributeCases,

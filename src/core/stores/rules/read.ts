@@ -8,6 +8,7 @@ import { comparable } from '../attributes.ts'
 import { Groups } from '../groups.ts'
 import type * as seam from '../store.ts'
 import { compareKeys, NEVER } from '../values.ts'
+import type { Due, DueIndex } from './due-index.ts'
 import { headOf, type RowTurn, type RunRow, reasonOf, statusOf, type TaskRow, turnsOf } from './row.ts'
 import type { Tables } from './tables.ts'
 
@@ -34,6 +35,8 @@ export function loadOne(tables: Tables, ask: seam.LoadAsk, now: Instant): seam.L
       return { type: 'notes', notes: notesOf(tables.run(ask.runId), ask) }
     case 'sessions':
       return { type: 'sessions', now, sessions: sessionsOf(tables) }
+    case 'queues':
+      return { type: 'queues', now, queues: queuesOf(tables, now) }
     default:
       return unreachable(ask)
   }
@@ -49,6 +52,28 @@ function sessionsOf({ sessions }: Tables): seam.SessionSnapshot[] {
       about,
     }))
     .sort((a, b) => a.session - b.session)
+}
+
+function queuesOf({ runsDue, tasksDue }: Tables, now: Instant): seam.QueueSnapshot[] {
+  return [...waiting('run', runsDue, now), ...waiting('task', tasksDue, now)]
+}
+
+function waiting<Row extends Due>(
+  kind: seam.QueueSnapshot['kind'],
+  index: DueIndex<Row>,
+  now: Instant,
+): seam.QueueSnapshot[] {
+  const queues = new Map<string, seam.QueueSnapshot>()
+  for (const { lane, entries } of index.free()) {
+    if (lane.pausedBy !== undefined) continue
+    for (const { row } of entries.from()) {
+      if (row.at > now) break
+      const { queue } = lane
+      const { due = 0, oldest = row.at } = queues.get(queue) ?? {}
+      queues.set(queue, { kind, queue, due: due + 1, oldest: Math.min(oldest, row.at) })
+    }
+  }
+  return [...queues.values()].sort((a, b) => compareKeys(a.queue, b.queue))
 }
 
 export function pageOf(
